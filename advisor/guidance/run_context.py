@@ -27,7 +27,7 @@ from ranking.common.text import fold, topic_key
 from ranking.selectors import config_effective
 from suggestions.entities import FIELD_OF_TYPE, LIKED_TYPES, SOURCE_WEIGHTS, TOPICS
 from suggestions.entities import Draft as SuggestionDraft
-from suggestions.models import Outcome, PreferenceProfile
+from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.outcomes.profile import SMALLER
 from suggestions.reasons import step_wished
 from suggestions.rules import Accepted, Facts, change_parse, step_share, target_pinned, types_declined
@@ -143,6 +143,7 @@ def _step(reader_id: UUID) -> float:
         return 1.0
     about_steps = ~Q(edited_value="") | ~Q(user_reason="") & Q(outcome=Outcome.Result.REJECTED)
     rows = Outcome.objects.filter(about_steps, reader_id=reader_id, kind=Outcome.Kind.DECISION)
+    rows = rows.exclude(suggestion__status=Suggestion.Status.TAKEN_BACK)
     values = ("edited_value", "suggestion__current_value", "suggestion__suggested_value")
     edits = rows.order_by("-decided_at").values_list("suggestion_type", "user_reason", *values)[:EDITS_MAX]
     wished = (

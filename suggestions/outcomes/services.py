@@ -15,11 +15,7 @@ from ranking.config_body import Body
 from suggestions.entities import NEVER
 from suggestions.explain import reason_clean
 from suggestions.models import Evidence, Outcome, OutcomeArchive, PreferenceProfile, Suggestion
-from suggestions.outcomes.profile import (
-    HORIZON,
-    SettledSuggestion,
-    profile_compute,
-)
+from suggestions.outcomes.profile import HORIZON, SettledSuggestion, profile_compute
 from suggestions.reasons import reason_code, step_wished
 from suggestions.rules import step_share
 
