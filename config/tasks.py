@@ -31,7 +31,7 @@ from config.api.idempotency import responses_prune
 from config.celery import worker_is_stopping
 from config.jobs.nightly import nightly_run
 from config.jobs.schedule import jobs_due, night_has_begun
-from digest.build.services import digests_build_missing
+from digest.daily.services import digests_build_missing
 from digest.mail.send import digests_deliver
 from digest.notifications.news import digests_news, notifications_due, notifications_make, words_news
 from digest.notifications.send import notifications_send

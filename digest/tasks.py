@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from digest.articles.favicons import favicons_update
 from digest.articles.full_text import full_texts_update
-from digest.build.first_round import FIRST_ROUND, stories_refresh
+from digest.daily.first_round import FIRST_ROUND, stories_refresh
 from digest.feeds import exchange  # noqa: F401
 from digest.feeds.newsletters import newsletters_fetch
 from digest.feeds.rounds import feeds_fetch

@@ -14,9 +14,9 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext
 
-from digest.build.candidates import DayCandidates, digest_candidates
-from digest.build.compose import PlacedItem, Rules, compose
-from digest.build.selectors import candidates_then
+from digest.daily.candidates import DayCandidates, digest_candidates
+from digest.daily.compose import PlacedItem, Rules, compose
+from digest.daily.selectors import candidates_then
 from digest.days import day_of
 from digest.entities import RatedItem
 from digest.feedback.selectors import feedback_recent, feedback_source_counts, reason_tags

@@ -1,7 +1,9 @@
-"""The product's shape: what import-linter cannot see, budgets of files and names, and the docs' size."""
+"""The five gates of the product's shape: contracts, cycles, purity, sizes of files and functions, collection.
+
+`python -m tests.lab size` prints other figures for people to look at; no test fails by them.
+"""
 
 import ast
-import inspect
 import re
 import subprocess
 import sys
@@ -11,20 +13,13 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 
-from advisor.tools.registry import TOOLS
 from tests.lab.size import source
 
 ROOT = Path(__file__).resolve().parent.parent
 STACK = ["tidings", "advisor", "suggestions", "digest", "ranking"]
 MODULES = source.modules_of(ROOT)
-FILE_LINES_MAX = 500
-FUNCTION_LINES_MAX = 40
-TOOL_LINES_MAX = 25
-# Shares of all modules. A module of few lines, or with one importer, usually belongs into another.
-SMALL_SHARE_MAX = 0.06
-ONE_IMPORTER_SHARE_MAX = 0.15
-GLOSSARY_MAX = 50
-PAGE_WORDS_MAX, DOCS_WORDS_MAX, SCREENSHOTS_MAX = 3_000, 30_000, 15
+FILE_LINES_MAX = 600
+FUNCTION_LINES_MAX = 50
 BANNED_CALLS = {"get_model", "import_string", "send_task"}
 EFFECTS = ("django", "celery", "redis", "openai", "httpcore2", "socket")
 
@@ -63,25 +58,6 @@ def test_files_and_functions_stay_small():
         and node.end_lineno - node.lineno >= FUNCTION_LINES_MAX
     ]
     assert long == []
-
-
-def test_few_modules_are_too_small_to_be_one():
-    small = source.small_modules(ROOT)
-    assert len(small) <= SMALL_SHARE_MAX * len(MODULES), [inside(path) for path in small]
-
-
-def test_few_modules_have_one_importer_only():
-    single = source.one_importer(ROOT)
-    assert len(single) < ONE_IMPORTER_SHARE_MAX * len(MODULES), single
-
-
-def test_identifiers_say_what_they_name():
-    assert source.banned_names(ROOT) == []
-
-
-def test_a_tool_function_has_at_most_25_lines():
-    lines = {name: len(inspect.getsourcelines(tool.function)[0]) for name, tool in TOOLS.items()}
-    assert {name: count for name, count in lines.items() if count > TOOL_LINES_MAX} == {}
 
 
 def test_nothing_reaches_round_the_contracts():
@@ -126,20 +102,22 @@ def test_a_module_called_pure_reaches_neither_django_nor_a_table():
                 queue.append(name)
 
 
-def test_docs_stay_readable():
-    pages = source.page_words(ROOT)
-    assert {page: words for page, words in pages.items() if words > PAGE_WORDS_MAX} == {}
-    assert sum(pages.values()) <= DOCS_WORDS_MAX
-    assert 0 < source.glossary_entries(ROOT) <= GLOSSARY_MAX
-    assert source.screenshots(ROOT) <= SCREENSHOTS_MAX
-
-
 def test_the_map_of_changes_names_files_that_exist():
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    rows = page.partition("## The map of ten changes")[2].partition("\n## ")[0].splitlines()
+    rows = page.partition("## The map of changes")[2].partition("\n## ")[0].splitlines()
     changes = [row for row in rows if row.startswith("| ")][1:]
-    assert len(changes) == 10
+    assert changes
     for row in changes:
         names = re.findall(r"`([^`]+)`", row.split("|")[2])
         assert names, row
         assert [name for name in names if not (ROOT / name).is_file()] == [], row
+
+
+def test_every_test_file_is_collected():
+    """Compare the files on disk with what the README's command collects."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:xdist"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:]
+    collected = {line.partition("::")[0] for line in done.stdout.splitlines() if "::" in line}
+    on_disk = {inside(path) for path in (ROOT / "tests").rglob("test_*.py")}
+    assert on_disk - collected == set()

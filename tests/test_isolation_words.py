@@ -22,7 +22,7 @@ from advisor.mcp_server import session_call, session_close, session_open
 from advisor.tools.registry import TOOLS
 from config.api.assistant_tools import READER_TOOLS
 from digest.accounts.tokens import token_issue
-from digest.build.services import digest_build
+from digest.daily.services import digest_build
 from digest.days import day_of
 from digest.items.selectors import items_visible
 from digest.mail.content import draft_daily, draft_weekly

@@ -152,7 +152,7 @@ TEXT_FUNCTIONS = (
     "config.templatetags.api_text.code_spans",
     "digest.accounts.limits.login_key",
     "digest.accounts.tokens.scope_needed",
-    "digest.build.explain.lede_cut",
+    "digest.daily.explain.lede_cut",
     "digest.days.month_first",
     "digest.feeds.connect.check_host",
     "digest.feeds.subscriptions.check_address",

@@ -7,7 +7,7 @@ in their title that nothing else has, and another in their text, which ada mutes
 import pytest
 from django.test import Client
 
-from digest.build.services import digest_build
+from digest.daily.services import digest_build
 from digest.days import day_of
 from digest.feedback.services import feedback_set
 from digest.items.stories import stories_update

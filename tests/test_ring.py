@@ -9,8 +9,8 @@ from pytest_httpserver import HTTPServer
 
 from advisor.models import Run
 from advisor.run.request import run_request
-from digest.build.selectors import digest_impressions
-from digest.build.services import digest_build
+from digest.daily.selectors import digest_impressions
+from digest.daily.services import digest_build
 from digest.feedback.services import feedback_set
 from digest.feeds.rounds import feeds_fetch
 from digest.feeds.subscriptions import subscription_add

@@ -17,7 +17,7 @@ from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, NoArguments
 from advisor.tools.registry import TOOLS as ADVISOR_TOOLS
 from advisor.tools.registry import schema_simplified
 from digest.accounts.assistants import PROPOSE, RATE, READ, Access
-from digest.build.shares import ExclusionReason
+from digest.daily.shares import ExclusionReason
 from digest.days import day_of
 from digest.errors import DigestError
 from digest.items.search_query import QUERY_CHARS

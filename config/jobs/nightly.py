@@ -26,8 +26,8 @@ from config.jobs.lease import CRASHES_MAX, LEASE, Step, night_claim, night_lease
 from config.models import NightlyReport
 from digest.accounts.assistants import assistants_prune
 from digest.articles.pictures import pictures_prune
-from digest.build.first_round import stories_refresh
-from digest.build.services import digests_build
+from digest.daily.first_round import stories_refresh
+from digest.daily.services import digests_build
 from digest.feedback.implicit import implicit_update_all
 from digest.feedback.publication import community_publish
 from digest.feedback.services import cycles_run

@@ -10,8 +10,8 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from digest.build.presentation import ScoredItem, ShownItem, items_shown
-from digest.build.selectors import digest_impressions
+from digest.daily.presentation import ScoredItem, ShownItem, items_shown
+from digest.daily.selectors import digest_impressions
 from digest.items.selectors import item_is_hidden, mutes_in_force
 from digest.items.stories import stories_joined
 from digest.mail.due import (

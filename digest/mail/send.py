@@ -28,8 +28,8 @@ from django.db import transaction
 from django.utils import translation
 from django.utils.translation import gettext_noop
 
-from digest.build.services import digest_current
-from digest.build.store import exposure_make
+from digest.daily.services import digest_current
+from digest.daily.store import exposure_make
 from digest.feeds.sanitise import clean_text, one_line
 from digest.mail.content import MailDraft, draft_daily, draft_weekly
 from digest.mail.due import WEEKLY, addresses_confirmed, deliveries_recent, mail_day, mail_readers

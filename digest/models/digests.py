@@ -60,7 +60,7 @@ class Impression(models.Model):
 
     # Not a column: the reader's rating, attached by `digest_impressions`.
     thumb: RatedItem | None
-    # Nor these: the item's, which `digest.build.store` reads with a row.
+    # Nor these: the item's, which `digest.daily.store` reads with a row.
     source: str
     article: int
 

@@ -44,7 +44,7 @@ from digest.accounts.services import (
 )
 from digest.accounts.tokens import TOKENS_MAX, IssuedToken, token_issue, tokens_of
 from digest.accounts.tokens import token_revoke as revoke
-from digest.build.first_round import first_round_wake
+from digest.daily.first_round import first_round_wake
 from digest.errors import DigestError
 from digest.feeds.starters import starter_interests, welcome_answer
 from digest.feeds.subscriptions import FEED_GONE_REASON

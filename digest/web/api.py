@@ -10,10 +10,10 @@ from django.utils import timezone
 from ninja import Query, Router, Schema
 from pydantic import BeforeValidator, Field
 
-from digest.build.explain import score_chips
-from digest.build.selectors import digest_impressions
-from digest.build.services import digest_current
-from digest.build.store import exposures_log
+from digest.daily.explain import score_chips
+from digest.daily.selectors import digest_impressions
+from digest.daily.services import digest_current
+from digest.daily.store import exposures_log
 from digest.days import day_of
 from digest.errors import DigestMissing, FutureDate, OperatorsOnly
 from digest.feedback.selectors import feedback_by_items, reason_tags

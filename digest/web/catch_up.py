@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from digest.build.catch_up import away_since, catch_up, items_since
-from digest.build.presentation import items_shown
+from digest.daily.catch_up import away_since, catch_up, items_since
+from digest.daily.presentation import items_shown
 from digest.items.reading import items_read, items_unread
 from digest.requests import reader_of
 from digest.web.reading import moment_or_404

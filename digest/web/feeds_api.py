@@ -7,7 +7,7 @@ from django.utils import timezone
 from ninja import Router, Schema
 from pydantic import Field, SecretStr
 
-from digest.build.first_round import first_round_wake
+from digest.daily.first_round import first_round_wake
 from digest.feeds.access import NAME_CHARS_MAX, SECRET_CHARS_MAX, USER_AGENT_CHARS_MAX, AccessGiven
 from digest.feeds.adding import AddedFeed, feed_add
 from digest.feeds.discovery import feeds_discover, site_address

@@ -11,9 +11,9 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from digest.build.first_round import first_round_advance
-from digest.build.selectors import digest_for, items_newer
-from digest.build.services import digest_refresh
+from digest.daily.first_round import first_round_advance
+from digest.daily.selectors import digest_for, items_newer
+from digest.daily.services import digest_refresh
 from digest.days import day_of
 from digest.entities import DIGEST_FROZEN
 from digest.feeds.filling import Filling, feeds_overdue, filling_of, reader_filling

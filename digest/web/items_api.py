@@ -9,9 +9,9 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from digest.articles.render import addresses_render
-from digest.build.best import best_key
-from digest.build.explain import score_chips
-from digest.build.muting import mute_named, mute_preview
+from digest.daily.best import best_key
+from digest.daily.explain import score_chips
+from digest.daily.muting import mute_named, mute_preview
 from digest.days import day_of
 from digest.errors import CursorInvalid
 from digest.feedback.mutes import mutes_change

@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from digest.build.best import best_ids, best_key, best_page
-from digest.build.presentation import ScoredItem, ShownItem, items_score, items_shown
+from digest.daily.best import best_ids, best_key, best_page
+from digest.daily.presentation import ScoredItem, ShownItem, items_score, items_shown
 from digest.entities import UNREAD_DAYS
 from digest.items.listing import (
     CATEGORY_ITEMS_MAX,

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 from django.views.decorators.http import require_POST, require_safe
 
-from digest.build.muting import mute_named, mute_preview, mutes_suggested
+from digest.daily.muting import mute_named, mute_preview, mutes_suggested
 from digest.days import day_of
 from digest.feedback.mutes import mutes_change
 from digest.items.selectors import item_for, source_titles

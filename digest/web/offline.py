@@ -15,8 +15,8 @@ from django.views.decorators.http import require_safe
 from digest.articles.full_text import full_texts_of
 from digest.articles.pictures import picture_href
 from digest.articles.render import article_render
-from digest.build.explain import item_age_words
-from digest.build.selectors import digest_for, digest_impressions
+from digest.daily.explain import item_age_words
+from digest.daily.selectors import digest_for, digest_impressions
 from digest.days import day_of
 from digest.feeds.bodies import bodies_html
 from digest.feeds.identity import web_url

@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from digest.articles.pictures import pictures_prepare
-from digest.build.catch_up import away_since
-from digest.build.changes import change_read, mark_words
-from digest.build.explain import FOUND, Explanation, item_age_words, place_explain, was_drawn
-from digest.build.muting import item_mute
-from digest.build.presentation import (
+from digest.daily.catch_up import away_since
+from digest.daily.changes import change_read, mark_words
+from digest.daily.explain import FOUND, Explanation, item_age_words, place_explain, was_drawn
+from digest.daily.muting import item_mute
+from digest.daily.presentation import (
     Response,
     ScoredItem,
     ShownItem,
@@ -23,7 +23,7 @@ from digest.build.presentation import (
     score_why,
     scores_changed,
 )
-from digest.build.selectors import (
+from digest.daily.selectors import (
     ExcludedItem,
     Exclusions,
     digest_dates_between,
@@ -32,8 +32,8 @@ from digest.build.selectors import (
     digest_impressions,
     item_place,
 )
-from digest.build.services import digest_current
-from digest.build.shares import ExclusionReason, exclusion_explain, reasons_describe
+from digest.daily.services import digest_current
+from digest.daily.shares import ExclusionReason, exclusion_explain, reasons_describe
 from digest.days import day_of, month_first, month_of
 from digest.feeds.identity import web_url
 from digest.feeds.selectors import subscriptions_of

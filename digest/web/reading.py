@@ -18,10 +18,10 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.accounts.services import reader_hide_read_update, reader_nudge_quiet
-from digest.build.interview import interview_offered
-from digest.build.presentation import responses_of
-from digest.build.selectors import digest_for
-from digest.build.store import exposures_log
+from digest.daily.interview import interview_offered
+from digest.daily.presentation import responses_of
+from digest.daily.selectors import digest_for
+from digest.daily.store import exposures_log
 from digest.days import day_of
 from digest.errors import DigestError, InvalidRating
 from digest.feedback.selectors import feedback_by_items, feedback_weeks

@@ -10,7 +10,7 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
-from digest.build.explain import age_words, feed_health
+from digest.daily.explain import age_words, feed_health
 from digest.feedback.selectors import RatingCounts, feedback_by_source
 from digest.feeds.access import LOCKED
 from digest.feeds.connect import ADDRESS_QUESTION

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from digest.build.first_round import first_round_wake
+from digest.daily.first_round import first_round_wake
 from digest.errors import DigestError, NoFeedFound, SiteUnreachable, TooManyRequests
 from digest.feeds.adding import feed_add, feed_readdress
 from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover, site_address

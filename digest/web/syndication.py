@@ -23,10 +23,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_safe
 
-from digest.build.presentation import ShownItem
-from digest.build.selectors import digest_impressions
-from digest.build.services import digest_current
-from digest.build.store import exposures_log
+from digest.daily.presentation import ShownItem
+from digest.daily.selectors import digest_impressions
+from digest.daily.services import digest_current
+from digest.daily.store import exposures_log
 from digest.days import day_of
 from digest.mail.content import also_words, impressions_shown, origin_words
 from digest.mail.render import site_link

@@ -12,11 +12,11 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from digest.build.changes import change_read
-from digest.build.explain import item_age_words, lede_cut
-from digest.build.interview import interview_finish, question_next
-from digest.build.selectors import digest_for
-from digest.build.services import digest_current
+from digest.daily.changes import change_read
+from digest.daily.explain import item_age_words, lede_cut
+from digest.daily.interview import interview_finish, question_next
+from digest.daily.selectors import digest_for
+from digest.daily.services import digest_current
 from digest.days import day_of
 from digest.errors import ItemNotFound
 from digest.feedback.interview import QUESTIONS, Headline, Question

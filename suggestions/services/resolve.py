@@ -23,9 +23,9 @@ import structlog
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from digest.build.changes import OrderChange, change_read
-from digest.build.selectors import digest_for
-from digest.build.services import digest_refresh
+from digest.daily.changes import OrderChange, change_read
+from digest.daily.selectors import digest_for
+from digest.daily.services import digest_refresh
 from digest.days import day_of
 from digest.feedback.services import answers_undo
 from digest.models import Digest, Reader

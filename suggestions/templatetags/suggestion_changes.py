@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from digest.build.changes import OrderChange, change_words
+from digest.daily.changes import OrderChange, change_words
 from digest.requests import reader_of
 from ranking.explain import LEARNED_FROM_ANSWERS, LEARNED_OVERNIGHT, cause_words
 from ranking.selectors import config_version

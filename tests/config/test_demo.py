@@ -21,7 +21,7 @@ from config.demo.world import (
     world_sources,
 )
 from config.management.commands.demo import walkthrough_run
-from digest.build.presentation import items_score
+from digest.daily.presentation import items_score
 from digest.feeds.identity import entry_guid
 from digest.feeds.parse import parse_document
 from digest.models import Feed, Feedback, FeedbackTag, Impression, Item, Reader, ReasonTag, Subscription

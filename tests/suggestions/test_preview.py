@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from digest.build.services import digest_build
+from digest.daily.services import digest_build
 from digest.models import Item
 from ranking.selectors import config_effective
 from suggestions.entities import Resolved

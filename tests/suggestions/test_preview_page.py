@@ -4,7 +4,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from digest.build.services import digest_build
+from digest.daily.services import digest_build
 from digest.days import day_of
 from digest.models import Digest
 from suggestions.models import Suggestion

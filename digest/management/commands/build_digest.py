@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from digest.build.selectors import digest_impressions
-from digest.build.services import digest_build, digest_rank
+from digest.daily.selectors import digest_impressions
+from digest.daily.services import digest_build, digest_rank
 from digest.days import day_of
 from digest.entities import DIGEST_SIZE
 from digest.errors import DigestError

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from digest.accounts.tokens import FULL, RATE
-from digest.build.first_round import first_round_wake
+from digest.daily.first_round import first_round_wake
 from digest.errors import DigestError, FeedNotFound
 from digest.feedback.selectors import feedback_by_items
 from digest.feedback.services import feedback_give, feedback_take_back

@@ -9,9 +9,9 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils.html import linebreaks
 
 from digest.articles.render import addresses_render
-from digest.build.selectors import digest_impressions
-from digest.build.services import digest_current
-from digest.build.store import exposures_log
+from digest.daily.selectors import digest_impressions
+from digest.daily.services import digest_current
+from digest.daily.store import exposures_log
 from digest.days import day_of
 from digest.entities import UNREAD_DAYS
 from digest.errors import CursorInvalid

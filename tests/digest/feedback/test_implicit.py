@@ -12,10 +12,10 @@ from config.export import reader_export_parts
 from config.jobs.nightly import STEPS
 from digest.accounts.services import reader_reading_update
 from digest.accounts.tokens import token_issue
-from digest.build.explain import score_explain
-from digest.build.selectors import digest_impressions
-from digest.build.services import digest_build
-from digest.build.store import exposures_log
+from digest.daily.explain import score_explain
+from digest.daily.selectors import digest_impressions
+from digest.daily.services import digest_build
+from digest.daily.store import exposures_log
 from digest.feedback.implicit import (
     implicit_leans_current,
     implicit_update,

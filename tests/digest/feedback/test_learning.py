@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from digest.build.services import digests_build
+from digest.daily.services import digests_build
 from digest.feedback.services import CyclesReport, cycles_run, weights_update, weights_update_many
 from digest.items.vectors import profile_refresh
 from digest.models import Reader

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from digest.build.services import digest_current
+from digest.daily.services import digest_current
 from digest.errors import InvalidFeedUrl
 from digest.feedback.services import feedback_set
 from digest.feeds.subscriptions import subscription_add

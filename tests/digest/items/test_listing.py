@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from digest.build.best import best_ids, best_key, best_page
+from digest.daily.best import best_ids, best_key, best_page
 from digest.items.listing import (
     ListFilter,
     ListKey,

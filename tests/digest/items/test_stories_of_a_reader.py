@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from digest.build.compose import Rules
-from digest.build.selectors import digest_exclusions
-from digest.build.services import digest_build, digests_build
+from digest.daily.compose import Rules
+from digest.daily.selectors import digest_exclusions
+from digest.daily.services import digest_build, digests_build
 from digest.feedback.services import feedback_set
 from digest.items.stories import items_related, stories_update
 from digest.mail.content import draft_weekly

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from pytest_httpserver import HTTPServer
 
-from digest.build.services import digest_build
+from digest.daily.services import digest_build
 from digest.feedback.selectors import feedback_by_items
 from digest.feedback.services import feedback_clear, feedback_set
 from digest.feedback.transfer import feedback_import

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.apps import check_relay
-from digest.build.services import digest_build
+from digest.daily.services import digest_build
 from digest.feedback.services import feedback_set
 from digest.mail import send
 from digest.mail.due import WEEK_PER_SOURCE, WeekItem, delivery_trouble, mail_day, week_best

@@ -9,7 +9,7 @@ from django.utils import timezone
 from pytest_httpserver import HTTPServer
 
 from config.tasks import daily_builds_task
-from digest.build.services import digest_build
+from digest.daily.services import digest_build
 from digest.days import day_of
 from digest.feedback.mutes import mutes_change
 from digest.models import Destination, Notification, NotificationSettings, Reader

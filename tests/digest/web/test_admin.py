@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from advisor.models import Decision, Run
 from digest.accounts.tokens import token_issue
-from digest.build.services import digest_build
+from digest.daily.services import digest_build
 from digest.feedback.services import feedback_set, weights_update
 from digest.models import (
     Delivery,

@@ -9,7 +9,7 @@ from django.utils import translation
 from django.utils.formats import date_format
 
 from advisor.models import Run
-from digest.build.explain import feed_health
+from digest.daily.explain import feed_health
 from digest.days import day_of
 from digest.models import Feed, Reader, SuggestedReasons
 from ranking.explain import weight_words

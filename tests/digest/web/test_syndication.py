@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from digest.build.services import digest_build
+from digest.daily.services import digest_build
 from digest.feeds.parse import parse_document
 from digest.mail.links import feed_token_issue, feed_token_revoke
 from digest.models import Exposure

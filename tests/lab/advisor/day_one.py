@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db import transaction
 
 from advisor.selectors import feedback_is_thin
-from digest.build.store import exposures_log
+from digest.daily.store import exposures_log
 from digest.feedback.implicit import implicit_leans_current, implicit_update
 from digest.items.reading import item_open
 from digest.models import Digest, Exposure, Reader, Reading

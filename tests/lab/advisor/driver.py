@@ -15,9 +15,9 @@ from advisor.guidance.entities import WRITE
 from advisor.guidance.events import guidance_credit
 from advisor.models import Run, Step
 from advisor.run.request import run_request
-from digest.build.compose import Rules
-from digest.build.interview import interview_finish, question_next
-from digest.build.services import digest_build
+from digest.daily.compose import Rules
+from digest.daily.interview import interview_finish, question_next
+from digest.daily.services import digest_build
 from digest.feedback.interview import Headline
 from digest.feedback.services import feedback_set, weights_update
 from digest.models import Feedback, Item, Reader

@@ -36,7 +36,7 @@ def measured(readers: int, items: int) -> dict[str, object]:
     """Mails a second of ours and of the floor, and how large a mail is."""
     from django.conf import settings  # noqa: PLC0415
 
-    from digest.build.services import digests_build  # noqa: PLC0415
+    from digest.daily.services import digests_build  # noqa: PLC0415
     from digest.mail.send import digests_deliver  # noqa: PLC0415
     from tests.support.mailbox import mailbox_open  # noqa: PLC0415
 

@@ -48,7 +48,7 @@ def measured(readers: int, items: int) -> dict[str, object]:
     from django.db import connection, reset_queries  # noqa: PLC0415
     from django.test.utils import CaptureQueriesContext  # noqa: PLC0415
 
-    from digest.build.services import digest_build, digests_build  # noqa: PLC0415
+    from digest.daily.services import digest_build, digests_build  # noqa: PLC0415
     from digest.models import Digest, Reader  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)

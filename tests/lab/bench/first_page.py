@@ -130,7 +130,7 @@ def measured(dated: set[int], draws: int) -> list[Row]:
 
 def page_of_feeds(feeds: Sequence[object], dated: set[int]) -> list[Shown]:
     """The first page of a reader of just these feeds."""
-    from digest.build.services import digest_build  # noqa: PLC0415
+    from digest.daily.services import digest_build  # noqa: PLC0415
     from digest.models import Item, Reader, Subscription  # noqa: PLC0415
 
     reader = Reader.objects.create(username=f"r{Reader.objects.count()}")

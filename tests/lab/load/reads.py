@@ -112,7 +112,7 @@ def builds(readers: list[Any]) -> Json:
     """One reader's digest at a time, as the front page builds it."""
     from django.utils import timezone  # noqa: PLC0415
 
-    from digest.build.services import digest_build  # noqa: PLC0415
+    from digest.daily.services import digest_build  # noqa: PLC0415
     from digest.days import day_of  # noqa: PLC0415
 
     now = timezone.now()

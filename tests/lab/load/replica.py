@@ -75,7 +75,7 @@ def main() -> None:
 
 def reads(seed: int) -> Json:
     """Searches and past days of readers drawn at random, through the product's selectors."""
-    from digest.build.selectors import digest_impressions  # noqa: PLC0415
+    from digest.daily.selectors import digest_impressions  # noqa: PLC0415
     from digest.models import Digest, Reader  # noqa: PLC0415
 
     dice = random.Random(seed)

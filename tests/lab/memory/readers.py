@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from django.db.models import Count, Q
 
-from digest.build.services import digest_build
+from digest.daily.services import digest_build
 from digest.days import day_of, utc_day
 from digest.entities import DIGEST_SIZE
 from digest.feeds.identity import article_hash

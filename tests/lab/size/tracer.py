@@ -84,9 +84,9 @@ def button() -> list[str]:
 
 def thumb() -> list[str]:
     """Rate an item on the page, learn and build as the night does; the digest must have another order."""
-    build = import_module("digest.build.services").digest_build
+    build = import_module("digest.daily.services").digest_build
     learn = import_module("digest.feedback.services").weights_update
-    shown = import_module("digest.build.selectors").digest_impressions
+    shown = import_module("digest.daily.selectors").digest_impressions
     client, reader = signed_in()
     now, day = timezone.now(), timezone.localdate(timezone=reader.zone)
     digest = build(reader=reader, date=day, now=now)

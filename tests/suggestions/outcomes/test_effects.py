@@ -10,7 +10,7 @@ from django.core.management import call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.build.services import digest_build
+from digest.daily.services import digest_build
 from digest.models import Feedback, Impression
 from ranking.config_body import body_effective
 from ranking.selectors import config_effective

@@ -6,10 +6,10 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from digest.build.changes import change_read
-from digest.build.selectors import digest_for
-from digest.build.services import digest_build, digest_current, digests_build
-from digest.build.store import exposures_log
+from digest.daily.changes import change_read
+from digest.daily.selectors import digest_for
+from digest.daily.services import digest_build, digest_current, digests_build
+from digest.daily.store import exposures_log
 from digest.models import Digest
 from ranking.entities import WeightChange
 from ranking.models import LearnedWeight

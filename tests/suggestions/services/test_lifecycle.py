@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from django.db import IntegrityError
 
-from digest.build.services import digest_current
+from digest.daily.services import digest_current
 from digest.feeds.ingest import source_get_or_create
 from digest.models import Feed, Item, Source
 from ranking.models import ConfigVersion, RankConfig

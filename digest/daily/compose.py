@@ -1,0 +1,233 @@
+"""Composing a digest from a ranked list: each story once, a share per source, every tenth place novelty.
+
+Only what is shown is chosen here. The order among what is shown by score stays that of the score, except that
+sources alternate in the first ten places. Pure."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+import numpy as np
+
+from digest.daily.shares import (
+    RANKED,
+    RATED,
+    Choice,
+    ExclusionReason,
+    alternate,
+    exclusion_reasons,
+    order_by_share,
+    source_cap,
+)
+from digest.entities import DIGEST_SIZE
+from ranking.entities import EffectiveConfig
+from ranking.scoring import Ids, Pool
+
+T = TypeVar("T", bound=Hashable)
+
+NOVELTY: Final = "novelty"
+# Each tenth place is drawn from sources little is known about: exploration in one of ten slots.
+NOVELTY_EVERY = 10
+# From a source below this effective weight nothing is drawn: who wants half of it wants no more of it to try.
+# It moves nothing that has a place by its score.
+NOVELTY_WEIGHT_MIN = 0.5
+# Of a quiet source that is new to the reader older posts compete too, but luck shows none from long ago.
+NOVELTY_DAYS_MAX = 30
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedItem:
+    """An item that this day's digest showed before: rated ones stay, drawn ones while they may be drawn."""
+
+    item_id: int
+    source: str
+    story: int | None = None
+    propensity: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class NoveltyDraw:
+    """What the novelty draw needs: a seed for reader and day, the sources and items that are never drawn."""
+
+    seed: str = ""
+    closed: Collection[str] = ()
+    old: Collection[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How a digest is composed: size, each story once, a cap for each source, drawn places, alternation."""
+
+    size: int = DIGEST_SIZE
+    stories: bool = True
+    cap: bool = True
+    novelty: bool = True
+    alternate: bool = True
+
+    @classmethod
+    def score_only(cls, size: int) -> "Rules":
+        """Return the rules for the best by score and nothing else."""
+        return cls(size, stories=False, cap=False, novelty=False, alternate=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One place of a digest, in order of rank."""
+
+    item_id: int
+    slot: str
+    propensity: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A digest's places, and why each other candidate is left out."""
+
+    places: tuple[Place, ...]
+    left_out: Mapping[int, ExclusionReason] = field(default_factory=dict)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many were left out, by reason."""
+        return dict(sorted(Counter(reason.value for reason in self.left_out.values()).items()))
+
+
+def muted_items(pool: Pool, effective: EffectiveConfig, rows: Ids | None = None) -> set[int]:
+    """Return the items of `pool` (at `rows`) whose keyword boosts add up to less than 0."""
+    boosts = effective.config.keyword_boosts
+    if not any(boost < 0 for boost in boosts.values()):
+        return set()
+    at = np.arange(len(pool)) if rows is None else rows
+    total = np.zeros(len(at))
+    for word, boost in boosts.items():
+        total += boost * pool.matches(word)[at]
+    return set(pool.ids[at[total < 0]].tolist())
+
+
+def novelty_draw(
+    seed: str, known: Collection[str], effective: EffectiveConfig, old: Collection[int] = ()
+) -> NoveltyDraw:
+    """Return the draw without `known` and avoided sources, weights below 0.5, and `old` items."""
+    low = {source for source, weight in effective.weights().items() if weight < NOVELTY_WEIGHT_MIN}
+    return NoveltyDraw(seed, frozenset({*known, *effective.config.avoided, *low}), frozenset(old))
+
+
+def compose(
+    ranked: Sequence[Choice],
+    rules: Rules,
+    draw: NoveltyDraw,
+    *,
+    rated: Mapping[int, PlacedItem] | None = None,
+    drawn: Mapping[int, PlacedItem] | None = None,
+) -> Composed:
+    """Return the digest of `rules.size` places from `ranked`, best first.
+
+    `rated` (rank from 1 -> item) stay at their rank whatever they score. `drawn` are novelty items of an
+    earlier build of the same day: they stay at theirs as long as they may be drawn at all. The same input
+    always gives the same digest.
+    """
+    rated, drawn = rated or {}, drawn or {}
+    fixed_ids = {item.item_id for item in rated.values()}
+    fixed_sources = [item.source for item in rated.values()]
+    choices = [choice for choice in ranked if choice.item_id not in fixed_ids]
+    shown_of = {item.story: item.item_id for item in rated.values() if item.story is not None}
+    if rules.stories:  # the best of each story, unless the reader has rated one of it
+        choices = [
+            c for c in choices if c.story is None or shown_of.setdefault(c.story, c.item_id) == c.item_id
+        ]
+    cap = source_cap(ranked, fixed_sources, rules.size)
+    order = order_by_share(choices, fixed_sources, rules.size, cap).order if rules.cap else choices
+    picked, novel = _pick(order, choices, rules, draw, rated, drawn)
+    at = {rank: item.item_id for rank, item in rated.items()}
+    at |= {rank: place.item_id for rank, place in novel.items()}
+    best = [choice for choice in choices if choice.item_id in picked]
+    merged = merge_at_ranks(_alternated(best, at, choices, rated, rules), at, rules.size)
+    slots = {place.item_id: place for place in novel.values()}
+    slots |= {i.item_id: Place(i.item_id, RATED, i.propensity) for i in rated.values()}
+    places = tuple(slots.get(item, Place(item, RANKED)) for item in merged)
+    slot_of = {place.item_id: place.slot for place in places}
+    stories = {story: item for story, item in shown_of.items() if rules.stories and item in slot_of}
+    return Composed(places, exclusion_reasons(ranked, slot_of, stories, fixed=fixed_sources, cap=rules.cap))
+
+
+def _alternated(
+    best: Sequence[Choice],
+    at: Mapping[int, int],
+    choices: Sequence[Choice],
+    rated: Mapping[int, PlacedItem],
+    rules: Rules,
+) -> list[int]:
+    """Return the items placed by score in the order of their places round those `at` theirs."""
+    ids = [choice.item_id for choice in best if choice.item_id not in at.values()]
+    if not rules.alternate:
+        return ids
+    sources = {choice.item_id: choice.source for choice in choices}
+    sources |= {item.item_id: item.source for item in rated.values()}
+    unwanted = {choice.item_id for choice in best if choice.unwanted}
+    return alternate(ids[: max(0, rules.size - len(at))], at, sources, unwanted)
+
+
+def merge_at_ranks(ranked: Sequence[T], fixed: Mapping[int, T], size: int) -> list[T]:
+    """Return the first `size` of `ranked`, with each item of `fixed` (rank from 1 -> item) at its rank.
+
+    A fixed item is never lost: where the list ends before its rank, it moves up to the end.
+    """
+    items = set(fixed.values())
+    rest = iter([item for item in ranked if item not in items][: max(0, size - len(items))])
+    placed: list[T] = []
+    for rank in sorted(fixed):
+        while len(placed) < rank - 1 and (item := next(rest, None)) is not None:
+            placed.append(item)
+        placed.append(fixed[rank])
+    return [*placed, *rest]
+
+
+def _pick(
+    order: Sequence[Choice],
+    choices: Sequence[Choice],
+    rules: Rules,
+    draw: NoveltyDraw,
+    rated: Mapping[int, PlacedItem],
+    drawn: Mapping[int, PlacedItem],
+) -> tuple[set[int], dict[int, Place]]:
+    """Return the items that get a place by score, and those drawn, by rank."""
+    places = max(0, rules.size - len(rated))
+    ranks = [rank for rank in range(NOVELTY_EVERY, rules.size + 1, NOVELTY_EVERY) if rank not in rated]
+    spent = sum(item.propensity < 1 for item in rated.values())
+    most = min(len(ranks), rules.size // NOVELTY_EVERY - spent, places)
+    if not rules.novelty or len(order) <= places:
+        most = 0
+    # Fewer slots where fewer sources may be drawn: what they leave goes to the score.
+    for count in range(most, 0, -1):
+        best = order[: places - count]
+        closed = {c.source for c in best} | {item.source for item in rated.values()} | {*draw.closed}
+        open_ = [c for c in choices if not (c.source in closed or c.muted or c.item_id in draw.old)]
+        if len({choice.source for choice in open_}) >= count:
+            return {choice.item_id for choice in best}, _draw(open_, ranks, count, draw.seed, drawn)
+    return {choice.item_id for choice in order[:places]}, {}
+
+
+def _draw(
+    choices: Sequence[Choice], ranks: Sequence[int], count: int, seed: str, drawn: Mapping[int, PlacedItem]
+) -> dict[int, Place]:
+    """Draw `count` of the sources of `choices`, each as likely as any other, and take the best item of each.
+
+    So a quiet source has the chance of a loud one: count / sources. Sources go by a hash of the seed and
+    their name, so that one more of them moves none of the others. What was drawn earlier that day stays at
+    its rank, with the probability it was drawn with.
+    """
+    best: dict[str, Choice] = {}
+    for choice in choices:
+        best.setdefault(choice.source, choice)
+    source_of = {choice.item_id: choice.source for choice in choices}
+    again = [(rank, i) for rank, i in sorted(drawn.items()) if rank in ranks and i.item_id in source_of]
+    novel = {rank: Place(i.item_id, NOVELTY, i.propensity) for rank, i in again[:count]}
+    taken = {source_of[place.item_id] for place in novel.values()}
+    lots = sorted(
+        best.keys() - taken, key=lambda source: hashlib.sha256(f"{seed}|{source}".encode()).digest()
+    )
+    free = [rank for rank in ranks if rank not in novel]
+    for rank, source in zip(free, lots[: count - len(novel)], strict=False):
+        novel[rank] = Place(best[source].item_id, NOVELTY, count / len(best))
+    return novel

@@ -1,0 +1,276 @@
+"""Items as pages, mails and feeds show them: texts, explanations, and the reader's ratings and readings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from digest.articles.pictures import pictures_prepare
+from digest.daily.candidates import signals_for
+from digest.daily.explain import (
+    FOUND,
+    Explanation,
+    changed_by_learning,
+    item_age_words,
+    lede_cut,
+    score_chips,
+    score_explain,
+    settings_changes,
+    summary_origin,
+)
+from digest.entities import RatedItem
+from digest.feedback.reasons import SuggestedReason
+from digest.feedback.selectors import feedback_by_items, reason_tags
+from digest.feeds.identity import web_url
+from digest.items.reading import NOT_READ, readings_of
+from digest.items.selectors import item_candidate, sources_reporting
+from digest.items.stories import RelatedItem, items_related
+from digest.models import Impression, Item, Reader, ReasonTag
+from digest.summaries.selectors import ShownSummary, reasons_suggested_for, summaries_for
+from ranking.common.categories import category_keys, label_keys, topics_among
+from ranking.common.text import fold, known_topic, term_named, topic_key
+from ranking.language import stored_text
+from ranking.scoring import Signals, rank
+from ranking.selectors import config_effective
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredItem:
+    """An item with its score, the parts of it (`Parts.as_dict()`), and the slot that brought it here.
+
+    `FOUND` is the slot of what is in no digest here: search results, saved items.
+    """
+
+    item: Item
+    parts: Mapping[str, Any]
+    score: float
+    slot: str = Impression.Slot.RANKED
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedReason:
+    """A reason on offer after a rating: its tag, and the label it is offered with."""
+
+    slug: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedItems:
+    """The same story elsewhere: how many other sources report it, and each of their items with its link."""
+
+    sources: int
+    items: tuple[tuple[RelatedItem, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OtherScore:
+    """Another score of an item beside the one its page shows, made with other settings of its reader.
+
+    `chips` say what changed between the two, in the order of time. `learned`: only learned weights did.
+    """
+
+    why: Explanation
+    chips: tuple[str, ...]
+    learned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The reader's rating of one item, its reading and saving, and the reasons to offer for it."""
+
+    item: Item
+    rating: RatedItem | None
+    tags: tuple[OfferedReason, ...]
+    read_at: datetime | None
+    saved_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownItem:
+    """One item as a page shows it. `since` is another score to show with it, `mark` how far it just moved."""
+
+    item: Item
+    href: str
+    age: str
+    lede: str
+    why: Explanation
+    response: Response
+    also: RelatedItems | None
+    summary: ShownSummary | None
+    summary_words: str
+    since: OtherScore | None = None
+    mark: str = ""
+
+    @property
+    def summary_is_text(self) -> bool:
+        """Return whether the summary is all of the text: a short one need not be shown twice."""
+        return self.summary is not None and self.summary.text.split() == self.item.text.split()
+
+
+def items_score(
+    *, reader: Reader, items: Sequence[Item], now: datetime, signals: Signals | None = None
+) -> list[ScoredItem]:
+    """Score the items, in their given order, with the settings of `now`; a constant number of queries.
+
+    Pass `signals` where they are known already, or where nothing that depends on them is shown.
+    """
+    effective = config_effective(reader_id=reader.pk)
+    candidates = [item_candidate(item) for item in items]
+    if signals is None:
+        ids = [item.pk for item in items]
+        found = signals_for(reader_ids=[reader.pk], item_ids=ids, now=now)[reader.pk]
+        reports = sources_reporting(reader_id=reader.pk, items=items, now=now)
+        signals = replace(found, reported_by=reports)
+    scores = {score.candidate.item_id: score for score in rank(candidates, effective, now, signals)}
+    return [
+        ScoredItem(item, scores[item.pk].parts.as_dict(), scores[item.pk].total, slot=FOUND) for item in items
+    ]
+
+
+def items_shown(
+    *,
+    reader: Reader,
+    scored: Sequence[ScoredItem],
+    now: datetime,
+    ratings: Mapping[int, RatedItem | None] | None = None,
+    since: Mapping[int, OtherScore] | None = None,
+    breakdown: bool = True,
+) -> list[ShownItem]:
+    """Return the items for a page, in their given order.
+
+    `ratings` are given where they are known already, `since` the other scores to show, by item. Without the
+    `breakdown` of its score an item has its reasons in a few words alone.
+    """
+    items = [entry.item for entry in scored]
+    pictures_prepare(items=items)
+    responses = responses_of(reader=reader, items=items, ratings=ratings)
+    mates = items_related(reader_id=reader.pk, item_ids=[item.pk for item in items], now=now)
+    summaries = summaries_for(reader_id=reader.pk, items=items)
+    return [
+        _shown(
+            entry,
+            why=score_why(entry) if breakdown else _chips_alone(entry),
+            age=item_age_words(entry.item.dated_at, now, reader.zone),
+            response=responses[entry.item.pk],
+            mates=mates.get(entry.item.pk, ()),
+            summary=summaries.get(entry.item.pk),
+            since=(since or {}).get(entry.item.pk),
+        )
+        for entry in scored
+    ]
+
+
+def _shown(
+    entry: ScoredItem,
+    *,
+    why: Explanation,
+    age: str,
+    response: Response,
+    mates: Sequence[RelatedItem],
+    summary: ShownSummary | None,
+    since: OtherScore | None,
+) -> ShownItem:
+    item = entry.item
+    if summary and not summary.text:
+        summary = None
+    return ShownItem(
+        item=item,
+        href=web_url(item.url),
+        age=age,
+        lede=lede_cut(summary.text if summary else item.text),
+        why=why,
+        response=response,
+        also=_story_mates(mates),
+        summary=summary,
+        summary_words=summary_origin(summary.model, summary.repaired, summary.by_model) if summary else "",
+        since=since,
+    )
+
+
+def _chips_alone(entry: ScoredItem) -> Explanation:
+    return Explanation(score_chips(entry.parts, str(entry.item.source), entry.slot), (), "")
+
+
+def _story_mates(mates: Sequence[RelatedItem]) -> RelatedItems | None:
+    if not mates:
+        return None
+    sources = {mate.source_key or mate.source for mate in mates}
+    return RelatedItems(len(sources), tuple((mate, web_url(mate.url)) for mate in mates))
+
+
+def scores_changed(*, reader: Reader, scored: Sequence[ScoredItem], now: datetime) -> dict[int, OtherScore]:
+    """Return by item today's score of those whose own was made with settings that treated them differently.
+
+    A constant number of queries, none for nothing.
+    """
+    if not scored:
+        return {}
+    # The settings' part of a score depends on no signal, and mostly it is what it was then.
+    plain = items_score(reader=reader, items=[entry.item for entry in scored], now=now, signals=Signals())
+    earlier = {
+        entry.item.pk: entry
+        for entry, later in zip(scored, plain, strict=True)
+        if settings_changes(entry.parts, later.parts, str(entry.item.source))
+    }
+    changed = [entry.item for entry in earlier.values()]
+    today = items_score(reader=reader, items=changed, now=now) if changed else []
+    found = {later.item.pk: score_changed(earlier[later.item.pk], later, shown=later) for later in today}
+    return {pk: other for pk, other in found.items() if other}
+
+
+def score_changed(earlier: ScoredItem, later: ScoredItem, *, shown: ScoredItem) -> OtherScore | None:
+    """Return the score `shown`, one of the two, if the reader's settings treat the item differently now."""
+    chips = settings_changes(earlier.parts, later.parts, str(shown.item.source))
+    if not chips:
+        return None
+    return OtherScore(score_why(shown), chips, changed_by_learning(earlier.parts, later.parts))
+
+
+def score_why(entry: ScoredItem) -> Explanation:
+    """Explain an item's score, with the name, category or author its topics were found by."""
+    topics = [topic for topic in entry.parts["topics"] if known_topic(topic, topic_key)]
+    text = fold(f"{entry.item.title}\n{entry.item.text}") if topics else ""
+    found = {
+        topic: _("as “{name}”").format(name=name) for topic in topics if (name := term_named(topic, text))
+    }
+    terms = (*entry.parts["topics"], *entry.parts["boosts"])
+    found |= dict.fromkeys(topics_among(terms, label_keys((), entry.item.author)), _("by author"))
+    found |= dict.fromkeys(topics_among(terms, category_keys(entry.item.categories)), _("by category"))
+    return score_explain(entry.parts, entry.score, str(entry.item.source), entry.slot, found)
+
+
+def responses_of(
+    *, reader: Reader, items: Sequence[Item], ratings: Mapping[int, RatedItem | None] | None = None
+) -> dict[int, Response]:
+    """Return the reader's response to each of the items, by id; a constant number of queries."""
+    if ratings is None:
+        ratings = feedback_by_items(reader_id=reader.pk, items=items)
+    states = readings_of(reader_id=reader.pk, items=items)
+    rated = [item for item in items if ratings.get(item.pk) is not None]
+    tags = reason_tags() if rated else []
+    suggested = reasons_suggested_for(reader_id=reader.pk, items=rated) if rated else {}
+    found = {}
+    for item in items:
+        rating, state = ratings.get(item.pk), states.get(item.pk, NOT_READ)
+        offers = reasons_offered(rating, tags, suggested.get(item.pk, ()))
+        found[item.pk] = Response(item, rating, offers, read_at=state.read_at, saved_at=state.saved_at)
+    return found
+
+
+def reasons_offered(
+    rating: RatedItem | None, tags: Sequence[ReasonTag], suggested: Sequence[SuggestedReason]
+) -> tuple[OfferedReason, ...]:
+    """Return the reasons to offer after a rating: what is valued after useful, what is disliked after not.
+
+    Those suggested for the very item come first, with their own labels; then the rest of the taxonomy.
+    """
+    if rating is None:
+        return ()
+    kind = ReasonTag.Kind.VALUED if rating.useful else ReasonTag.Kind.DISLIKED
+    fitting = {tag.slug: _(tag.label) for tag in tags if tag.kind == kind}
+    labels = {reason.tag: stored_text(reason.text) for reason in reversed(suggested) if reason.tag in fitting}
+    first = dict.fromkeys(reason.tag for reason in suggested if reason.tag in fitting)
+    return tuple(OfferedReason(slug, labels.get(slug, fitting[slug])) for slug in first | fitting)

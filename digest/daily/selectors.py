@@ -1,0 +1,375 @@
+"""Stored digests, and what they left out and why."""
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import Exists, Max, OuterRef, QuerySet
+
+from digest.daily.candidates import DayCandidates, digest_candidates
+from digest.daily.shares import RANKED, RATED, ExclusionReason, exclusion_reasons, places_lost, places_moved
+from digest.days import day_begin
+from digest.entities import DIGEST_FROZEN, ITEM_WINDOW_DAYS
+from digest.feedback.selectors import feedback_by_items
+from digest.feeds.filling import LOT, NEVER_FETCHED
+from digest.items.selectors import CANDIDATES_MAX, NEW_FOR, item_is_hidden, items_window_count, mutes_in_force
+from digest.models import Digest, Feed, Impression, Item, Reader, Subscription
+from ranking.entities import EffectiveConfig, Mute, Score
+from ranking.scoring import Ranking
+from ranking.selectors import config_effective, learning_steps
+
+PAGE_SIZE = 50
+# How long a digest stays as it is while feeds that its reader has just added are fetched.
+FILLING_FROZEN = dt.timedelta(seconds=5)
+# A day's first page tells of what was learned so long before the day began.
+LEARNED_SHOWN = dt.timedelta(days=1)
+
+
+def digest_for(*, reader_id: UUID, date: dt.date) -> Digest | None:
+    """Return the reader's digest of that day, if one was built."""
+    return Digest.objects.filter(reader_id=reader_id, date=date).first()
+
+
+def digest_dates_between(*, reader_id: UUID, first: dt.date, last: dt.date) -> set[dt.date]:
+    """Return the days from `first` to `last`, both included, that have a digest; one query."""
+    rows = Digest.objects.filter(reader_id=reader_id, date__range=(first, last))
+    return set(rows.values_list("date", flat=True))
+
+
+def digest_impressions(*, digest: Digest, now: dt.datetime) -> list[Impression]:
+    """Return what the digest shows, by rank, without what its reader has muted since; four queries.
+
+    Each impression has its item and source at hand, and as `thumb` the reader's `RatedItem` (or `None`).
+    """
+    shown = _impressions_unmuted(digest, now)
+    ratings = feedback_by_items(reader_id=digest.reader_id, items=[row.item for row in shown])
+    for row in shown:
+        row.thumb = ratings.get(row.item_id)
+    return shown
+
+
+def _impressions_unmuted(digest: Digest, now: dt.datetime) -> list[Impression]:
+    mutes = mutes_in_force(reader_id=digest.reader_id, now=now)
+    rows = digest.impressions.select_related("item__source").order_by("rank")
+    return [row for row in rows if not item_is_hidden(mutes, row.item)]
+
+
+def digests_current(
+    *, days: Mapping[UUID, dt.date], configs: Mapping[UUID, EffectiveConfig], now: dt.datetime
+) -> dict[UUID, Digest]:
+    """Return by reader the digests of `days` (reader -> their today) that are up to date; two queries.
+
+    The others are due to be built: where there is none, it is empty, an hour old (five seconds while feeds
+    that the reader has just added are fetched), of other settings than `configs` (by reader), from before
+    weights were last learned, or from before the reader last began to read a feed or stopped, or
+    before the first fetch of their new feeds ended.
+    """
+    shown = Exists(Impression.objects.filter(digest=OuterRef("pk")))
+    fresh = Digest.objects.filter(shown, reader__in=list(days), date__in={*days.values()})
+    built = {
+        digest.reader_id: digest
+        for digest in fresh.filter(built_at__gt=now - DIGEST_FROZEN)
+        if digest.date == days[digest.reader_id] and _is_made_with(digest, configs[digest.reader_id])
+    }
+    fields = ("pk", "filling", "joined_at", "sources_left_at", "sources_filled_at")
+    return {
+        pk: built[pk]
+        for pk, filling, *moments in _reading_changes(built, now).values_list(*fields)
+        if all(at is None or at <= built[pk].built_at for at in moments)
+        and not (filling and built[pk].built_at <= now - FILLING_FROZEN)
+    }
+
+
+def _is_made_with(digest: Digest, effective: EffectiveConfig) -> bool:
+    learned_at = effective.learned_at
+    return digest.config_version == effective.config.version and (
+        learned_at is None or learned_at <= digest.built_at
+    )
+
+
+def _reading_changes(reader_ids: Collection[UUID], now: dt.datetime) -> QuerySet[Reader]:
+    """Return the readers with `joined_at`, when they last began to read a feed, and `filling`.
+
+    That is whether feeds of theirs wait for their first fetch, and the last of them was added just now.
+    """
+    waiting = Feed.objects.filter(NEVER_FETCHED)
+    mine = Subscription.objects.filter(reader=OuterRef("pk"), feed__in=waiting, created_at__gt=now - LOT)
+    return Reader.objects.filter(pk__in=list(reader_ids)).annotate(
+        joined_at=Max("subscriptions__created_at"), filling=Exists(mine)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedSteps:
+    """A learning cycle, of a UTC day: when it ran, and each source's effective weight (before, after)."""
+
+    cycle: dt.date
+    at: dt.datetime
+    moved: Mapping[str, tuple[float, float]]
+
+
+def learned_unseen(
+    *,
+    readers: Collection[Reader],
+    days: Mapping[UUID, dt.date],
+    configs: Mapping[UUID, EffectiveConfig],
+) -> dict[UUID, LearnedSteps]:
+    """Return by reader what was learned on their day of `days` or the day before and no page has shown yet.
+
+    Left out are steps that a person has changed since. No query where nothing was learned, else two.
+    """
+    begins = {reader.pk: day_begin(days[reader.pk], reader.zone) for reader in readers}
+    learned_at = {pk: at for pk in begins if (at := configs[pk].learned_at)}
+    lately = {pk: at for pk, at in learned_at.items() if at >= begins[pk] - LEARNED_SHOWN}
+    if not lately:
+        return {}
+    # Who saw a page of the day before with it knows it.
+    seen = Digest.objects.filter(reader__in=list(lately)).order_by().values_list("reader_id")
+    last_seen = dict(seen.annotate(Max("exposed_at")))
+    unseen = {
+        pk: at
+        for pk, at in lately.items()
+        if at >= begins[pk] or (seen_at := last_seen.get(pk)) is None or seen_at < at
+    }
+    found = learning_steps(reader_ids=list(unseen), since=min(lately.values()).astimezone(dt.UTC).date())
+    return {
+        pk: LearnedSteps(cycle, unseen[pk], steps)
+        for pk, (cycle, steps) in found.items()
+        if configs[pk].without_steps(steps) != configs[pk]
+    }
+
+
+def items_newer(*, digest: Digest, now: dt.datetime) -> int:
+    """Return how many items of the last seven days, none of them muted, came after today's digest was built.
+
+    Four queries at most: feeds that brought nothing since are passed over.
+    """
+    brought = Feed.objects.filter(subscriptions__reader_id=digest.reader_id, last_new_at__gt=digest.built_at)
+    feeds = list(brought.values_list("pk", flat=True))
+    if not feeds:
+        return 0
+    since = now - dt.timedelta(days=ITEM_WINDOW_DAYS)
+    newer = Item.objects.filter(
+        feed_id__in=feeds, dated_at__gt=since, dated_at__lte=now, first_seen_at__gt=digest.built_at
+    )
+    if not (mutes := mutes_in_force(reader_id=digest.reader_id, now=now)):
+        return newer.values("article").distinct().count()
+    return len({item.article for item in newer.iterator() if not item_is_hidden(mutes, item)})
+
+
+@dataclass(frozen=True, slots=True)
+class ExcludedItem:
+    """One item that is not in a digest.
+
+    `position` is its own by score, `story_item` the item of the same story that is shown there.
+    """
+
+    item: Item
+    reason: ExclusionReason
+    position: int
+    score: Score
+    story_item: Item | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredItem:
+    """One item of a digest that would be `places` higher with its source, of `weight`, at weight 1."""
+
+    item: Item
+    rank: int
+    weight: float
+    places: int
+
+
+@dataclass(frozen=True, slots=True)
+class MovedItem:
+    """One item of a digest that stands `places` lower than by its score, so that sources alternate."""
+
+    item: Item
+    rank: int
+    places: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusions:
+    """A page of what a digest left out, best first. `counts` is over all pages and reasons.
+
+    `settings_changed`: the settings are others by now, and the reasons are based on those. `unseen`: items of
+    the window beyond the newest 5,000, which were never candidates and are not listed. `lowered`: what the
+    digest shows, by rank, but lower than it would with its source at weight 1; `moved`: lower than by score.
+    `muted` counts what is hidden and not listed, by mute.
+    """
+
+    digest: Digest
+    counts: Mapping[ExclusionReason, int]
+    reason: ExclusionReason | None
+    total: int
+    page: int
+    pages: int
+    items: Sequence[ExcludedItem]
+    settings_changed: bool
+    unseen: int
+    lowered: Sequence[LoweredItem] = ()
+    moved: Sequence[MovedItem] = ()
+    muted: Sequence[tuple[Mute, int]] = ()
+
+    @property
+    def muted_count(self) -> int:
+        """Return how many items all mutes together hide."""
+        return sum(count for _, count in self.muted)
+
+
+def digest_exclusions(
+    *,
+    reader: Reader,
+    date: dt.date,
+    now: dt.datetime,
+    reason: ExclusionReason | None = None,
+    page: int = 1,
+    only: Collection[int] | None = None,
+) -> Exclusions | None:
+    """Return what the reader's digest of `date` left out, fifty to a page; `None` where none was built.
+
+    Candidates are those of the moment it was built, scored with the settings and the ratings of other
+    readers of `now`. The number of queries is constant.
+    """
+    digest = digest_for(reader_id=reader.pk, date=date)
+    if digest is None:
+        return None
+    effective, candidates = config_effective(reader_id=reader.pk), candidates_then(reader, digest, now)
+    choices = candidates.choices(ranking := candidates.ranking(effective), effective)
+    shown = _impressions_unmuted(digest, now)
+    slots = {row.item_id: row.slot for row in shown}
+    stories = {candidates.story_of(row.item.article): row.item for row in shown}
+    fixed = [row.item.source_id for row in shown if row.slot == RATED]
+    found = exclusion_reasons(choices, slots, {story: i.pk for story, i in stories.items()}, fixed=fixed)
+    wanted = [i for i, why in found.items() if reason in (None, why) and (only is None or i in only)]
+    listed, page, pages = _page_of(wanted, page)
+    return Exclusions(
+        digest=digest,
+        counts=Counter(found.values()),
+        reason=reason,
+        total=len(found),
+        page=page,
+        pages=pages,
+        items=_excluded_items(listed, found, ranking, candidates, stories),
+        settings_changed=effective.config.version != digest.config_version,
+        unseen=_count_unseen(digest, candidates),
+        lowered=_lowered_items(shown, places_lost(choices, slots), effective),
+        moved=_moved_items(shown),
+        muted=sorted(candidates.muted.items(), key=lambda pair: -pair[1]),
+    )
+
+
+def candidates_then(reader: Reader, digest: Digest, now: dt.datetime) -> DayCandidates:
+    """Return what the digest was made from; a reader who moved west since had its day before their clock."""
+    as_of = max(min(now, digest.built_at), day_begin(digest.date, reader.zone))
+    return digest_candidates(reader=reader, date=digest.date, now=as_of, seen_by=digest.built_at)
+
+
+def _page_of(wanted: Sequence[int], page: int) -> tuple[Sequence[int], int, int]:
+    """Return one page of `wanted`, its number, and that of pages; a page beyond the last is the last."""
+    pages = max(1, -(-len(wanted) // PAGE_SIZE))
+    page = max(1, min(page, pages))
+    return wanted[(page - 1) * PAGE_SIZE : page * PAGE_SIZE], page, pages
+
+
+def _count_unseen(digest: Digest, candidates: DayCandidates) -> int:
+    """Count the items that the limit on candidates cut off; no query where it cut nothing."""
+    if len(candidates.origins) + sum(candidates.muted.values()) < CANDIDATES_MAX:
+        return 0
+    window = items_window_count(reader_id=digest.reader_id, now=candidates.as_of, seen_by=digest.built_at)
+    return max(0, window - len(candidates.origins) - sum(candidates.muted.values()))
+
+
+def _lowered_items(
+    shown: Sequence[Impression], places: Mapping[int, int], effective: EffectiveConfig
+) -> list[LoweredItem]:
+    return [
+        LoweredItem(row.item, row.rank, effective.weight(row.item.source_id), places[row.item_id])
+        for row in shown
+        if row.item_id in places
+    ]
+
+
+def _moved_items(shown: Sequence[Impression]) -> list[MovedItem]:
+    places = places_moved([(row.item_id, row.score) for row in shown if row.slot == RANKED])
+    return [
+        MovedItem(row.item, row.rank, places[row.item_id]) for row in shown if places.get(row.item_id, 0) > 0
+    ]
+
+
+def _excluded_items(
+    listed: Sequence[int],
+    reasons: Mapping[int, ExclusionReason],
+    ranking: Ranking,
+    candidates: DayCandidates,
+    stories: Mapping[int, Item],
+) -> list[ExcludedItem]:
+    """Return the items of one page in order, in one query."""
+    positions = {item_id: n for n, item_id in enumerate(ranking.ids.tolist())}
+    items = Item.objects.filter(pk__in=listed).select_related("source").in_bulk()
+    found = []
+    for item_id in listed:
+        if (item := items.get(item_id)) is None:
+            continue
+        reason, at = reasons[item_id], positions[item_id]
+        story = candidates.story_of(item.article)
+        story_item = stories.get(story) if reason is ExclusionReason.SAME_STORY else None
+        found.append(ExcludedItem(item, reason, at + 1, ranking[at], story_item))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPlace:
+    """One item's place in one digest: `shown` there, or `excluded`, with the reason by today's settings.
+
+    `settings_changed`: those are others than the digest was made with. `moved`: how many places lower than by
+    score it is shown (below 0: higher), as sources alternate.
+    """
+
+    digest: Digest
+    shown: Impression | None = None
+    excluded: ExcludedItem | None = None
+    settings_changed: bool = False
+    moved: int = 0
+
+
+def _candidate_between(reader: Reader, item: Item) -> tuple[dt.datetime, dt.datetime]:
+    """Return from when until when the item may have been a candidate for the reader."""
+    since = max(item.dated_at, item.first_seen_at)
+    until = item.dated_at + dt.timedelta(days=ITEM_WINDOW_DAYS)
+    joined = Subscription.objects.filter(reader=reader, feed=item.feed_id).first()
+    if joined and joined.created_at > until:
+        return max(since, joined.created_at), joined.created_at + NEW_FOR
+    return since, until
+
+
+def item_place(*, reader: Reader, item: Item, now: dt.datetime) -> ItemPlace | None:
+    """Return the item's place in the latest digest that shows it; else why the first built after it does not.
+
+    One query where it is shown, or two, else a constant number. `None` where it was a candidate for no
+    digest. One older than a week when the reader began to read its feed may have been a candidate in the days
+    after that.
+    """
+    impressions = Impression.objects.filter(item=item, digest__reader_id=reader.pk).select_related("digest")
+    if shown := impressions.order_by("-digest__date").first():
+        return ItemPlace(shown.digest, shown=shown, moved=_places_moved(shown))
+    since, until = _candidate_between(reader, item)
+    built = Digest.objects.filter(reader_id=reader.pk, built_at__gte=since, built_at__lt=until)
+    digest = built.order_by("date").first()
+    if digest is None:
+        return None
+    found = digest_exclusions(reader=reader, date=digest.date, now=now, only=[item.pk])
+    if found is None or not found.items:
+        return None
+    return ItemPlace(digest, excluded=found.items[0], settings_changed=found.settings_changed)
+
+
+def _places_moved(shown: Impression) -> int:
+    if shown.slot != RANKED:
+        return 0
+    ranked = shown.digest.impressions.filter(slot=RANKED).order_by("rank").values_list("item_id", "score")
+    return places_moved(list(ranked)).get(shown.item_id, 0)

@@ -1,0 +1,235 @@
+"""Building digests: of one day on demand, and in rounds of all active readers."""
+
+import datetime as dt
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from uuid import UUID
+
+import structlog
+
+from digest.daily.candidates import (
+    DayCandidates,
+    Window,
+    digest_candidates,
+    digest_candidates_many,
+    window_load,
+)
+from digest.daily.compose import Rules
+from digest.daily.selectors import LearnedSteps, digest_for, digests_current, learned_unseen
+from digest.daily.store import Learned, RankedDay, digests_store
+from digest.days import day_of
+from digest.entities import DIGEST_SIZE
+from digest.models import Digest, Reader
+from ranking.entities import EffectiveConfig, Score
+from ranking.selectors import config_effective, config_effective_many
+
+log = structlog.get_logger(__name__)
+
+# Readers whose digests are stored in one transaction.
+TOGETHER = 100
+
+
+def digest_current(*, reader: Reader, date: dt.date, now: dt.datetime) -> Digest | None:
+    """Return the reader's digest of `date` as every page, mail, feed and API answer shows it.
+
+    Today's is built where it is not up to date (`digests_current`). A past day shows what was made that day,
+    `None` where nothing was: today's settings would say little of what the reader saw then.
+    """
+    if date != day_of(now, reader.zone):
+        return digest_for(reader_id=reader.pk, date=date)
+    configs = config_effective_many(reader_ids=[reader.pk])
+    current = digests_current(days={reader.pk: date}, configs=configs, now=now)
+    return current.get(reader.pk) or digest_build(reader=reader, date=date, now=now)
+
+
+def digest_refresh(*, reader: Reader, now: dt.datetime) -> Digest:
+    """Build today's digest although it is up to date, since the reader asked for what came after it."""
+    return digest_build(reader=reader, date=day_of(now, reader.zone), now=now)
+
+
+def digest_build(
+    *, reader: Reader, date: dt.date, now: dt.datetime, limit: int = DIGEST_SIZE, rules: Rules | None = None
+) -> Digest:
+    """Build, or build again, the reader's digest of `date` (a day in the reader's zone).
+
+    1. Rank the items of the seven days up to `now`, or up to the end of a day that is over.
+    2. Compose a digest of `limit` items from them (`digest.daily.compose`), under the digest's row lock: what
+       the reader has rated keeps its rank and score.
+    3. Store each item with its rank, slot, score and parts; nothing is written if nothing changed.
+
+    `rules` in place of `limit` composes in another way. A build that started under an older config never
+    replaces a newer one's digest. Raises `FutureDate`.
+    """
+    effective = config_effective(reader_id=reader.pk)
+    candidates = digest_candidates(reader=reader, date=date, now=now)
+    steps = learned_unseen(readers=[reader], days={reader.pk: date}, configs={reader.pk: effective})
+    day = ranked_day(
+        reader=reader, date=date, candidates=candidates, effective=effective, steps=steps.get(reader.pk)
+    )
+    return digests_store(ranked_days=[day], rules=rules or Rules(limit), now=now)[0]
+
+
+def ranked_day(
+    *,
+    reader: Reader,
+    date: dt.date,
+    candidates: DayCandidates,
+    effective: EffectiveConfig,
+    steps: LearnedSteps | None = None,
+) -> RankedDay:
+    """Rank the reader's day, ready to be composed and stored; `steps` are those of `learned_unseen`."""
+
+    def earlier(steps: LearnedSteps) -> RankedDay:
+        before = effective.without_steps(steps.moved)
+        return ranked_day(reader=reader, date=date, candidates=candidates, effective=before)
+
+    ranking = candidates.ranking(effective)
+    return RankedDay(
+        reader=reader,
+        date=date,
+        version=effective.config.version,
+        choices=candidates.choices(ranking, effective),
+        draw=candidates.novelty_draw(effective),
+        scores_of=ranking.scores_of,
+        story_of=candidates.story_of,
+        learned=Learned(steps.cycle, steps.at, partial(earlier, steps)) if steps else None,
+        muted=sum(candidates.muted.values()),
+    )
+
+
+def digest_rank(
+    *, reader: Reader, date: dt.date, now: dt.datetime, effective: EffectiveConfig
+) -> Sequence[Score]:
+    """Return all candidates of the reader's `date` by score alone, best first. Raises `FutureDate`."""
+    return digest_candidates(reader=reader, date=date, now=now).ranking(effective)
+
+
+def digests_build(*, now: dt.datetime, last_first: bool = False) -> int:
+    """Build every active reader's digest of today, in the reader's zone; return how many were built.
+
+    The items of the week are loaded and matched once for all; readers go a hundred at a time, with as many
+    queries for each hundred. A digest that is up to date (`digests_current`) when its hundred begins is left
+    alone: so a round that broke off goes on where it was, nobody's order changes while they read, and a
+    second process that begins with the last readers shares the work. What goes wrong for one reader is
+    logged and costs the others nothing.
+    """
+    readers = list(Reader.objects.filter(is_active=True).order_by("-pk" if last_first else "pk"))
+    configs = _configs_of(readers)
+    current = partial(digests_current, configs=configs, now=now)
+    return _build_days(readers, _days_of(readers, now), configs, now, current=current)
+
+
+def digests_build_missing(*, now: dt.datetime, stopping: Callable[[], bool] = lambda: False) -> int:
+    """Build today's digest for every active reader who has none yet, in the reader's zone; return how many.
+
+    Two queries where nobody's day has begun. Else it works as `digests_build`; `stopping` is asked before
+    each hundred, and what is left then waits for the next round.
+    """
+    around = [(now + dt.timedelta(days=n)).date() for n in (-1, 0, 1)]
+    there = set(Digest.objects.filter(date__in=around).values_list("reader_id", "date"))
+    everybody = list(Reader.objects.filter(is_active=True).order_by("pk"))
+    days = {pk: day for pk, day in _days_of(everybody, now).items() if (pk, day) not in there}
+    readers = [reader for reader in everybody if reader.pk in days]
+    return _build_days(readers, days, _configs_of(readers), now, stopping=stopping)
+
+
+def _days_of(readers: Sequence[Reader], now: dt.datetime) -> dict[UUID, dt.date]:
+    """Return the today of each reader; one whose time zone is unknown here is logged and missing."""
+    days = {}
+    for reader in readers:
+        try:
+            days[reader.pk] = day_of(now, reader.zone)
+        except Exception:
+            log.exception("digest_build_failed", reader_id=str(reader.pk))
+    return days
+
+
+def _configs_of(readers: Sequence[Reader]) -> dict[UUID, EffectiveConfig]:
+    configs: dict[UUID, EffectiveConfig] = {}
+    for some in _batches(readers):
+        configs |= config_effective_many(reader_ids=[reader.pk for reader in some])
+    return configs
+
+
+def _batches(readers: Sequence[Reader]) -> Iterator[Sequence[Reader]]:
+    return (readers[start : start + TOGETHER] for start in range(0, len(readers), TOGETHER))
+
+
+def _build_days(
+    readers: Sequence[Reader],
+    days: Mapping[UUID, dt.date],
+    configs: Mapping[UUID, EffectiveConfig],
+    now: dt.datetime,
+    *,
+    current: Callable[..., Collection[UUID]] = lambda days: (),
+    stopping: Callable[[], bool] = lambda: False,
+) -> int:
+    """Build the digests of those readers who are in `days`, unless `current` says they are up to date.
+
+    The week is loaded when the first one is due.
+    """
+    built, window = 0, None
+    for some in _batches([reader for reader in readers if reader.pk in days]):
+        if stopping():
+            break
+        ready = current(days={reader.pk: days[reader.pk] for reader in some})
+        if due := [reader for reader in some if reader.pk not in ready]:
+            window = window or _window_of(configs, now)
+            built += _build_together(due, days, configs, window)
+    return built
+
+
+def _window_of(configs: Mapping[UUID, EffectiveConfig], now: dt.datetime) -> Window:
+    """Load the week, and match its items with the terms of all these settings."""
+    window, settings = window_load(now=now), [effective.config for effective in configs.values()]
+    window.pool.search_all({term for config in settings for term in (*config.topics, *config.keyword_boosts)})
+    return window
+
+
+def _build_together(
+    readers: Sequence[Reader],
+    days: Mapping[UUID, dt.date],
+    configs: Mapping[UUID, EffectiveConfig],
+    window: Window,
+) -> int:
+    """Build these readers' digests together; one by one if that fails, so that the fault stays with one."""
+    try:
+        candidates_of = digest_candidates_many(
+            window=window, days={reader.pk: days[reader.pk] for reader in readers}
+        )
+        steps = learned_unseen(readers=readers, days=days, configs=configs)
+        ranked_days = list(_ranked_days(readers, days, candidates_of, configs, steps))
+        digests_store(ranked_days=ranked_days, rules=Rules(), now=window.now)
+        return len(ranked_days)
+    except Exception:
+        log.exception("digests_build_failed", readers=len(readers))
+    built = 0
+    for reader in readers:
+        try:
+            digest_build(reader=reader, date=days[reader.pk], now=window.now)
+            built += 1
+        except Exception:
+            log.exception("digest_build_failed", reader_id=str(reader.pk))
+    return built
+
+
+def _ranked_days(
+    readers: Collection[Reader],
+    days: Mapping[UUID, dt.date],
+    candidates_of: Mapping[UUID, DayCandidates],
+    configs: Mapping[UUID, EffectiveConfig],
+    steps: Mapping[UUID, LearnedSteps],
+) -> Iterator[RankedDay]:
+    for reader in readers:
+        try:
+            day = ranked_day(
+                reader=reader,
+                date=days[reader.pk],
+                candidates=candidates_of[reader.pk],
+                effective=configs[reader.pk],
+                steps=steps.get(reader.pk),
+            )
+        except Exception:
+            log.exception("digest_build_failed", reader_id=str(reader.pk))
+        else:
+            yield day

@@ -1,0 +1,284 @@
+"""Storing digests: many readers' at once, under row locks, nothing written where nothing changed."""
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef
+
+from digest.daily.changes import OrderChange, change_read, order_seen
+from digest.daily.compose import Composed, NoveltyDraw, PlacedItem, Rules, compose
+from digest.daily.shares import Choice
+from digest.items.selectors import items_hidden, mutes_in_force
+from digest.models import Digest, Exposure, Feedback, Impression, Item, Reader
+from ranking.entities import Score
+from ranking.selectors import versions_of_order
+
+# Rows of one INSERT: ten columns each, far from what any database takes.
+ROWS = 500
+# What a build may change of a digest's own row.
+WRITTEN = ("config_version", "built_at", "left_out", "exposed_at", "seen", "change")
+# What counts as left out because the reader has muted it, beside the reasons of `ExclusionReason`.
+MUTED = "muted"
+# Whose digest of which day.
+Key = tuple[UUID, dt.date]
+
+
+@dataclass(frozen=True, slots=True)
+class RankedDay:
+    """One reader's ranked day, ready to be composed.
+
+    `scores_of` gives the scores of items of `choices`, `story_of` the story of an article;
+    `muted` counts what its mutes keep from being chosen.
+    """
+
+    reader: Reader
+    date: dt.date
+    version: int
+    choices: Sequence[Choice]
+    draw: NoveltyDraw
+    scores_of: Callable[[Sequence[int]], Sequence[Score]]
+    story_of: Callable[[int], int]
+    learned: "Learned | None" = None
+    muted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A learning cycle, of the UTC day `cycle`, that the reader has not seen on a page when the day is built.
+
+    `earlier` gives the same day ranked with the weights before it.
+    """
+
+    cycle: dt.date
+    at: dt.datetime
+    earlier: Callable[[], RankedDay]
+
+
+@transaction.atomic
+def digests_store(*, ranked_days: Sequence[RankedDay], rules: Rules, now: dt.datetime) -> list[Digest]:
+    """Compose and store the digests of some readers (a hundred or so), in the order given.
+
+    1. Under the digests' row locks, what the readers have rated keeps its rank, score and parts; what was
+       drawn for novelty that day stays too.
+    2. The rest is composed round it. Rows are written only where something changed; then the digest counts as
+       not shown yet if its items did. The log of exposures is never changed.
+    3. Where settings changed, the order last seen is stored beside the new one (`digest.daily.changes`).
+
+    A digest of a newer config is never replaced by an older one's. Eleven queries at most, plus one for each
+    500 impressions.
+    """
+    digests = _digests_lock(ranked_days, now)
+    impressions = _impressions_by_digest(digests.values())
+    versions = _versions_new(ranked_days, digests)
+    changed: list[Digest] = []
+    gone: list[int] = []
+    fresh: list[Impression] = []
+    orders: list[tuple[Digest, dt.datetime]] = []
+    for ranked in ranked_days:
+        digest = digests[ranked.reader.pk, ranked.date]
+        if digest.config_version > ranked.version:
+            continue
+        before = impressions[digest.pk]
+        composed = _compose(ranked, rules, before)
+        left_out = composed.counts() | ({MUTED: ranked.muted} if ranked.muted else {})
+        after = _impressions_make(digest, ranked, composed, before)
+        if _values(before) != _values(after):
+            gone.append(digest.pk)
+            fresh += after
+        elif _is_up_to_date(ranked, digest, left_out):
+            continue
+        if _order_keep(ranked, digest, versions.get(ranked.reader.pk), before, after) and before:
+            orders.append((digest, digest.built_at))
+        digest.config_version, digest.built_at, digest.left_out = ranked.version, now, left_out
+        changed.append(digest)
+    _arrivals_note(orders)
+    _store(gone, fresh, changed)
+    return [digests[ranked.reader.pk, ranked.date] for ranked in ranked_days]
+
+
+def _store(gone: Sequence[int], fresh: Sequence[Impression], changed: Sequence[Digest]) -> None:
+    """Replace the impressions of the digests `gone` by `fresh`, and write the digests that changed."""
+    if gone:
+        Impression.objects.filter(digest__in=gone).delete()
+        Impression.objects.bulk_create(fresh, batch_size=ROWS)
+    if changed:
+        # An upsert of rows that are all there: one statement without a condition for each row and column.
+        Digest.objects.bulk_create(
+            changed, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN
+        )
+
+
+def _versions_new(ranked_days: Sequence[RankedDay], digests: Mapping[Key, Digest]) -> dict[UUID, int]:
+    """Return by reader the version to tell of, for digests of an older one; one query, or none."""
+    of_days = [(ranked, digests[ranked.reader.pk, ranked.date]) for ranked in ranked_days]
+    older = {r.reader.pk: digest.config_version for r, digest in of_days if digest.config_version < r.version}
+    return versions_of_order(since=older)
+
+
+def _is_up_to_date(ranked: RankedDay, digest: Digest, left_out: Mapping[str, int]) -> bool:
+    """Return whether a digest that shows the same needs no new row either."""
+    same = digest.config_version == ranked.version and digest.left_out == left_out
+    return same and not _is_learned_since(ranked, digest)
+
+
+def _is_learned_since(ranked: RankedDay, digest: Digest) -> bool:
+    return ranked.learned is not None and digest.built_at < ranked.learned.at
+
+
+def _order_keep(
+    ranked: RankedDay,
+    digest: Digest,
+    version: int | None,
+    before: Sequence[Impression],
+    after: Sequence[Impression],
+) -> bool:
+    """Note on `digest`, unsaved, the order the reader last saw, and what a change of settings made of it.
+
+    Returns whether there was such a change.
+    """
+    shown, becomes = [row.item_id for row in before], [row.item_id for row in after]
+    seen = order_seen(shown, digest.seen, is_seen=digest.exposed_at is not None)
+    if ranked.learned and not shown:  # the day's first build: nothing was seen, so what would have been
+        made = _compose(ranked.learned.earlier(), Rules(), ())
+        seen = tuple(place.item_id for place in made.places)
+    cycle = ranked.learned.cycle.isoformat() if ranked.learned else ""
+    change = None
+    if version and shown:
+        change = OrderChange(seen, tuple(becomes), version=version)
+    elif cycle and (not shown or _is_learned_since(ranked, digest)):
+        change = OrderChange(seen, tuple(becomes), cycle=cycle)
+    if change:
+        digest.change = change.as_dict()
+    if shown != becomes:
+        digest.seen, digest.exposed_at = list(seen) if shown else None, None
+    return change is not None
+
+
+def _arrivals_note(orders: Sequence[tuple[Digest, dt.datetime]]) -> None:
+    """Note on digests, unsaved, which items came in after the build before, whose moment is beside each.
+
+    These are no work of the change. One query, or none.
+    """
+    changes = [(digest, since, change) for digest, since in orders if (change := change_read(digest.change))]
+    new = {item for *_, change in changes for item in change.added}
+    came = dict(Item.objects.filter(pk__in=new).values_list("pk", "first_seen_at")) if new else {}
+    for digest, since, change in changes:
+        arrived = tuple(item for item in change.added if item in came and came[item] > since)
+        digest.change = replace(change, arrived=arrived).as_dict()
+
+
+def _digests_lock(ranked_days: Sequence[RankedDay], now: dt.datetime) -> dict[Key, Digest]:
+    """Return the rows of the digests, created where they are missing, locked."""
+    Digest.objects.bulk_create(
+        [Digest(reader=o.reader, date=o.date, config_version=o.version, built_at=now) for o in ranked_days],
+        ignore_conflicts=True,
+    )
+    rows = Digest.objects.select_for_update().filter(
+        reader__in=[ranked.reader for ranked in ranked_days], date__in={ranked.date for ranked in ranked_days}
+    )
+    return {(digest.reader_id, digest.date): digest for digest in rows.order_by("pk")}
+
+
+def _impressions_by_digest(digests: Collection[Digest]) -> Mapping[int, list[Impression]]:
+    """Return what each digest shows, by rank, with article and source; `rated`: its reader has rated it."""
+    rating = Feedback.objects.filter(article=OuterRef("item__article"), reader=OuterRef("digest__reader"))
+    of_item = {"source": F("item__source_id"), "article": F("item__article")}
+    found = Impression.objects.filter(digest__in=digests).annotate(rated=Exists(rating), **of_item)
+    rows: defaultdict[int, list[Impression]] = defaultdict(list)
+    for row in found.order_by("rank"):
+        rows[row.digest_id].append(row)
+    return rows
+
+
+def _compose(ranked: RankedDay, rules: Rules, before: Sequence[Impression]) -> Composed:
+    at = {
+        row.rank: PlacedItem(row.item_id, row.source, ranked.story_of(row.article), row.propensity)
+        for row in before
+    }
+    return compose(
+        ranked.choices,
+        rules,
+        ranked.draw,
+        rated={row.rank: at[row.rank] for row in before if _is_rated(row)},
+        drawn={row.rank: at[row.rank] for row in before if row.slot == Impression.Slot.NOVELTY},
+    )
+
+
+def _is_rated(row: Impression) -> bool:
+    return bool(getattr(row, "rated", False))
+
+
+def _impressions_make(
+    digest: Digest, ranked: RankedDay, composed: Composed, before: Sequence[Impression]
+) -> list[Impression]:
+    """Return the digest's impressions by rank, unsaved; rated items keep score, parts, probability."""
+    rated = {row.item_id: row for row in before if _is_rated(row)}
+    new = [place.item_id for place in composed.places if place.item_id not in rated]
+    scores = dict(zip(new, ranked.scores_of(new), strict=True))
+    rows = []
+    for rank, place in enumerate(composed.places, start=1):
+        row = Impression(digest=digest, item_id=place.item_id, rank=rank, slot=place.slot)
+        if known := rated.get(place.item_id):
+            row.score, row.parts, row.propensity = known.score, known.parts, known.propensity
+        else:
+            score = scores[place.item_id]
+            row.score, row.parts, row.propensity = score.total, score.parts.as_dict(), place.propensity
+        rows.append(row)
+    return rows
+
+
+def _values(impressions: Sequence[Impression]) -> list[tuple[object, ...]]:
+    return [(i.rank, i.item_id, i.score, i.parts, i.propensity, i.slot) for i in impressions]
+
+
+def exposure_make(
+    shown: Impression, *, digest: Digest, date: dt.date, door: str, rank: int, now: dt.datetime
+) -> Exposure:
+    """Return the row, not stored yet, that logs one impression of `digest` as shown at `rank`."""
+    return Exposure(
+        reader_id=digest.reader_id,
+        item_id=shown.item_id,
+        date=date,
+        door=door,
+        rank=rank,
+        slot=shown.slot,
+        propensity=shown.propensity,
+        score=shown.score,
+        config_version=digest.config_version,
+        shown_at=now,
+    )
+
+
+def exposures_log(*, digest: Digest, door: str, now: dt.datetime) -> int:
+    """Log the items of `digest` as shown through `door` (`Exposure.Door`); return how many rows were written.
+
+    Only what this door has not shown at its rank that day is written, so that a second view costs one query
+    and writes nothing; what the reader has muted is not shown. The log is append-only: building the digest
+    again takes nothing back.
+    """
+    logged = Exposure.objects.filter(
+        reader_id=digest.reader_id, date=digest.date, door=door, item=OuterRef("item"), rank=OuterRef("rank")
+    )
+    fresh = list(digest.impressions.filter(~Exists(logged)).defer("parts").order_by("rank"))
+    hidden = _hidden(digest, fresh, now) if fresh else set()
+    rows = [
+        exposure_make(shown, digest=digest, date=digest.date, door=door, rank=shown.rank, now=now)
+        for shown in fresh
+        if shown.item_id not in hidden
+    ]
+    if rows:
+        Exposure.objects.bulk_create(rows, ignore_conflicts=True)
+    if digest.exposed_at is None:
+        unseen = Digest.objects.filter(pk=digest.pk, exposed_at=None, built_at=digest.built_at)
+        if unseen.update(exposed_at=now):
+            digest.exposed_at = now
+    return len(rows)
+
+
+def _hidden(digest: Digest, shown: Collection[Impression], now: dt.datetime) -> set[int]:
+    mutes = mutes_in_force(reader_id=digest.reader_id, now=now)
+    return items_hidden(mutes=mutes, item_ids=[row.item_id for row in shown])

@@ -1,0 +1,155 @@
+"""What stands beside an item: reasons on offer, other tellings, a summary and whose words it is."""
+
+import pytest
+from django.test import Client
+
+from digest.daily.explain import summary_origin
+from digest.daily.presentation import reasons_offered
+from digest.feedback.reasons import SuggestedReason
+from digest.feedback.selectors import feedback_by_items, reason_tags
+from digest.models import (
+    Impression,
+    Item,
+    Reader,
+    ReasonTag,
+    Story,
+    Subscription,
+    SuggestedReasons,
+    Summary,
+)
+from tests.support.browser import fresh_item
+from tests.support.factories import FeedbackFactory
+
+
+@pytest.fixture
+def page(client: Client, ada: Reader) -> Client:
+    client.force_login(ada)
+    return client
+
+
+def offered(reader: Reader, item: Item, *suggested: SuggestedReason) -> list[tuple[str, str]]:
+    thumb = feedback_by_items(reader_id=reader.pk, items=[item]).get(item.pk)
+    return [(offer.slug, offer.label) for offer in reasons_offered(thumb, reason_tags(), suggested)]
+
+
+def test_before_a_thumb_there_is_nothing_to_give_reasons_for(ada: Reader):
+    assert offered(ada, fresh_item(ada), SuggestedReason("depth", "goes deep")) == []
+
+
+def test_suggested_reasons_come_first_in_their_own_words_and_the_rest_follows(ada: Reader):
+    item = fresh_item(ada)
+    FeedbackFactory(reader=ada, item=item, useful=True)
+    found = offered(
+        ada, item, SuggestedReason("original", "first to report"), SuggestedReason("depth", "goes deep")
+    )
+    assert found[:2] == [("original", "first to report"), ("depth", "goes deep")]
+    assert {slug for slug, _ in found} == {
+        tag.slug for tag in reason_tags() if tag.kind == ReasonTag.Kind.VALUED
+    }
+
+
+def test_a_reason_for_the_other_thumb_or_outside_the_taxonomy_is_not_offered(ada: Reader):
+    item = fresh_item(ada)
+    FeedbackFactory(reader=ada, item=item, useful=False)
+    plain = offered(ada, item)
+    assert offered(ada, item, SuggestedReason("depth", "goes deep"), SuggestedReason("made-up", "x")) == plain
+
+
+def test_a_suggested_reason_is_one_tap_on_the_page(page: Client, ada: Reader, now):
+    item = fresh_item(ada)
+    SuggestedReasons.objects.create(
+        fingerprint=item.fingerprint,
+        model="offline",
+        reasons=[{"tag": "depth", "text": "a long read"}],
+        created_at=now,
+    )
+    FeedbackFactory(reader=ada, item=item)
+    body = page.get("/").content.decode()
+    offer = '<button name="tag" value="depth" data-key="tag-depth" aria-pressed="false">A long read</button>'
+    assert offer in body
+    response = page.get(f"/api/items/{item.pk}/reasons").json()
+    assert response["suggested"] == [{"tag": "depth", "text": "a long read"}]
+
+
+def test_other_tellings_are_linked_only_where_the_reader_may_see_them(
+    page: Client, ada: Reader, ben: Reader, now
+):
+    story = Story.objects.create(created_at=now, last_item_at=now)
+    shown_item = fresh_item(ada, title="Old harbour bridge falls", story=story)
+    fresh_item(ada, key="herald.example", title="The old harbour bridge is down", story=story)
+    fresh_item(ben, key="bens.example", title="A secret old harbour bridge", story=story)
+    body = page.get(f"/ui/item/{shown_item.pk}").content.decode()
+    assert "also reported by Herald" in body
+    assert "The old harbour bridge is down" in body
+    assert "A secret old harbour bridge" not in body
+
+
+def summarised(item: Item, now, **fields: object) -> Summary:
+    given = {"model": "offline", "text": "The pier is open.", "citations": ["The pier is open."]}
+    return Summary.objects.create(fingerprint=item.fingerprint, created_at=now, **{**given, **fields})
+
+
+def test_a_summary_says_whose_words_it_is(page: Client, ada: Reader, now):
+    item = fresh_item(ada, text="The pier is open. More follows.")
+    summarised(item, now)
+    summarised(item, now, model="openai:small", text="Open again.")
+    body = page.get(f"/ui/item/{item.pk}").content.decode()
+    assert "Open again." in body
+    assert "Written by small, from the sentences quoted." in body
+    assert "<q>The pier is open.</q>" in body
+    Subscription.objects.filter(reader=ada).update(ai_enabled=False)
+    body = page.get(f"/ui/item/{item.pk}").content.decode()
+    assert "Open again." not in body
+    assert "Sentences taken from the text." in body
+
+
+def test_a_refused_summary_leaves_the_text_to_speak(page: Client, ada: Reader, now):
+    item = fresh_item(ada, text="The pier is open.")
+    summarised(item, now, text="", citations=[], refusal="NO_EVIDENCE")
+    body = page.get(f"/ui/item/{item.pk}").content.decode()
+    assert "In short" not in body
+    assert "The pier is open." in body
+
+
+@pytest.mark.parametrize(
+    ("model", "repaired", "by_model", "words"),
+    [
+        ("offline", False, False, "Sentences taken from the text."),
+        ("openai:x", True, False, "The publisher’s first sentence."),
+        ("openai:x", False, True, "Written by x, from the sentences quoted. Check it against the text."),
+    ],
+)
+def test_whose_words(model, repaired, by_model, words):
+    assert summary_origin(model, repaired, by_model) == words
+
+
+def test_an_item_of_the_novelty_slot_says_so_first(page: Client, ada: Reader):
+    fresh_item(ada)
+    page.get("/")
+    Impression.objects.update(slot="novelty")
+    assert page.get("/").context["shown"][0].why.chips[0] == "from a source you rarely see"
+
+
+def test_a_summary_by_an_attacker_stays_text(page: Client, ada: Reader, now):
+    item = fresh_item(ada, text="<img src=x onerror=alert(1)>")
+    summarised(item, now, text="<script>alert(1)</script>", citations=["<img src=x onerror=alert(1)>"])
+    for address in ("/", f"/ui/item/{item.pk}", "/ui/search?q=img"):
+        body = page.get(address).content.decode()
+        assert "<script>alert" not in body and "<img" not in body
+
+
+def test_a_page_of_stories_costs_the_same_however_many(
+    page: Client, ada: Reader, now, django_assert_num_queries
+):
+    story = Story.objects.create(created_at=now, last_item_at=now)
+    headline = "Ferry strike ends at harbour"
+    shown_item = fresh_item(ada, title=headline, story=story)
+    fresh_item(ada, key="h0.example", title=headline, story=story)
+    page.get(f"/ui/item/{shown_item.pk}")
+    with django_assert_num_queries(30, exact=False) as caught:
+        page.get(f"/ui/item/{shown_item.pk}")
+        cost = len(caught)
+    for n in range(1, 6):
+        fresh_item(ada, key=f"h{n}.example", title=headline, story=story)
+    with django_assert_num_queries(cost):
+        page.get(f"/ui/item/{shown_item.pk}")
