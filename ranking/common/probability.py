@@ -26,16 +26,28 @@ def normal_above(t: float) -> float:
 
 
 def beta_below(a: float, b: float, rate: float) -> float:
-    """Return P(x < `rate`) of x ~ Beta(a, b): the regularised incomplete beta function.
+    """Return P(x < `rate`) of x ~ Beta(a, b), the regularised incomplete beta function.
 
-    Its continued fraction (DLMF 8.17.22), on the side where it converges fast.
+    Computed by its continued fraction (DLMF 8.17.22), which converges fast on one side of the mean. On the
+    other side the complement is computed. Raises `ValueError` unless `a` and `b` are above 0.
     """
+    if not (a > 0 and b > 0):
+        raise ValueError(f"The counts of a Beta distribution are above 0, not {a} and {b}.")
     if rate <= 0 or rate >= 1:
         return float(rate >= 1)
+    # The side is chosen once. It was asked again of the complement, and near the mean rounding sent each
+    # side to the other without end: so for most readers of a single source.
     if rate > (a + 1) / (a + b + 2):
-        return 1 - beta_below(b, a, 1 - rate)
-    front = lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(rate) + b * log1p(-rate)
-    return exp(front) / a * _beta_fraction(a, b, rate)
+        return 1 - _beta_lower(b, a, 1 - rate, rate)
+    return _beta_lower(a, b, rate, 1 - rate)
+
+
+def _beta_lower(a: float, b: float, x: float, rest: float) -> float:
+    """Return P(value < `x`) for Beta(a, b), `x` being left of the mean; `rest` is 1 - x."""
+    log_x = log(x) if x < 0.5 else log1p(-rest)
+    log_rest = log(rest) if rest < 0.5 else log1p(-x)
+    front = lgamma(a + b) - lgamma(a) - lgamma(b) + a * log_x + b * log_rest
+    return exp(front) / a * _beta_fraction(a, b, x)
 
 
 def _beta_fraction(a: float, b: float, x: float) -> float:

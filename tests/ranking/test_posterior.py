@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from scipy.special import betainc, logit
 from scipy.stats import binomtest
 
 from ranking.learning import KAPPA, base_rate, posterior, wilson
@@ -69,6 +70,33 @@ def test_those_who_know_better_can_move_the_prior_within_bounds():
 
 def test_a_rounding_error_in_decayed_sums_is_no_dislike():
     assert posterior(3.0000000001, 3.0, 0.5).p_better <= 1.0
+
+
+@given(likes=st.integers(0, 2000), dislikes=st.integers(0, 2000))
+@example(likes=34, dislikes=2)
+@example(likes=28, dislikes=31)
+def test_a_reader_of_one_source_has_a_belief_about_it(likes, dislikes):
+    """Its like-rate is then the reader's own, where the two ways to compute the probability meet."""
+    n = likes + dislikes
+    base = base_rate(likes, n)
+    expected = betainc(KAPPA * (1 - base) + dislikes, KAPPA * base + likes, 1 - base)
+    assert posterior(likes, n, base).p_better == pytest.approx(expected, abs=1e-9)
+
+
+@given(rates=st.tuples(RATE, RATE), likes=st.floats(0, 5000), dislikes=st.floats(0, 5000))
+def test_every_belief_is_scipys_and_has_log_odds(rates, likes, dislikes):
+    base, prior = rates
+    belief = posterior(likes, likes + dislikes, base, prior)
+    expected = betainc(KAPPA * (1 - prior) + dislikes, KAPPA * prior + likes, 1 - base)
+    assert belief.p_better == pytest.approx(expected, abs=1e-9)
+    assert belief.log_odds == pytest.approx(logit(belief.mean) - logit(base), abs=1e-9)
+
+
+@given(total=st.integers(1, 5000), part=st.floats(0, 1))
+def test_every_interval_of_wilsons_is_scipys(total, part):
+    hits = round(part * total)
+    expected = binomtest(hits, total).proportion_ci(confidence_level=0.95, method="wilson")
+    assert wilson(hits, total) == pytest.approx((expected.low, expected.high), abs=1e-6)
 
 
 @pytest.mark.parametrize(("hits", "total"), [(5, 5), (8, 10), (0, 7), (1, 400), (250, 400)])

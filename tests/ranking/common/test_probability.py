@@ -1,17 +1,24 @@
-"""Probabilities of our own are those of SciPy, which installations need not have."""
+"""Probabilities of our own are those of SciPy, which installations need not have, at their edges too."""
+
+from math import inf, nextafter
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy.special import betainc
+from scipy.special import betainc, expit, logit
 from scipy.stats import norm
 
-from ranking.common.probability import beta_below, normal_above
+from ranking.common.probability import beta_below, log_odds, logistic, normal_above
 
 COUNT = st.floats(min_value=0.01, max_value=50_000)
+PROBABILITY = st.floats(min_value=0, max_value=1, exclude_min=True, exclude_max=True)
 
 
 @given(a=COUNT, b=COUNT, rate=st.floats(min_value=0, max_value=1))
+@example(a=0.01, b=50_000, rate=5e-324)
+@example(a=0.01, b=50_000, rate=1 - 2**-53)
+@example(a=50_000, b=0.01, rate=5e-324)
+@example(a=50_000, b=50_000, rate=0.5)
 def test_the_incomplete_beta_function_is_scipys(a, b, rate):
     assert beta_below(a, b, rate) == pytest.approx(betainc(a, b, rate), abs=1e-9)
 
@@ -23,6 +30,35 @@ def test_it_is_scipys_around_the_mean_too(a, b, off):
     assert beta_below(a, b, rate) == pytest.approx(betainc(a, b, rate), abs=1e-9)
 
 
-@given(t=st.floats(min_value=-8, max_value=8))
+@given(a=COUNT, b=COUNT, steps=st.integers(min_value=-4, max_value=4))
+def test_it_is_scipys_where_its_two_sides_meet(a, b, steps):
+    """There each side is "the other one" by a rounding error, and a call must not send back and forth."""
+    rate = (a + 1) / (a + b + 2)
+    for _ in range(abs(steps)):
+        rate = nextafter(rate, inf if steps > 0 else -inf)
+    assert beta_below(a, b, rate) == pytest.approx(betainc(a, b, rate), abs=1e-9)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.0, 1.0), (1.0, 0.0), (-1.0, 2.0), (float("nan"), 1.0)])
+def test_no_belief_without_a_positive_count(a, b):
+    with pytest.raises(ValueError, match="above 0"):
+        beta_below(a, b, 0.5)
+
+
+@given(p=PROBABILITY)
+@example(p=5e-324)
+@example(p=1 - 2**-53)
+def test_log_odds_are_scipys(p):
+    assert log_odds(p) == pytest.approx(logit(p), rel=1e-9, abs=1e-9)
+
+
+@given(x=st.floats(allow_nan=False))
+@example(x=1e6)
+@example(x=-1e6)
+def test_the_way_back_is_scipys(x):
+    assert logistic(x) == pytest.approx(expit(x), abs=1e-12)
+
+
+@given(t=st.floats(allow_nan=False))
 def test_the_normal_tail_is_scipys(t):
     assert normal_above(t) == pytest.approx(norm.sf(t), abs=1e-12)

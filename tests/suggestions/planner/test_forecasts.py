@@ -2,13 +2,21 @@
 
 from math import log2
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ranking.entities import Config, EffectiveConfig
 from suggestions.explain import forecast_words, impact_sentence, reason_clean, reason_sentence
-from suggestions.planner.forecasts import HOLDOUT_RATINGS_MIN, forecast_of, ndcg_change, split_by_time
+from suggestions.planner.forecasts import (
+    BOOTSTRAP_DRAWS,
+    HOLDOUT_RATINGS_MIN,
+    SHUFFLES,
+    forecast_of,
+    ndcg_change,
+    split_by_time,
+)
 from suggestions.planner.hypotheses import (
     GAIN_MIN,
     SILENCE_SENTENCES,
@@ -156,6 +164,22 @@ def test_a_measured_gain_is_the_difference_and_repeats_with_its_seed(case):
     assert first == ndcg_change(liked, before, after, seed=7)
     assert first.gain == pytest.approx(plain_ndcg(liked, after) - plain_ndcg(liked, before))
     assert first.low <= first.high and first.n == len(case)
+
+
+@given(st.lists(ROW, min_size=20, max_size=44))
+def test_the_interval_is_numpys_over_resampled_thumbs(case):
+    """Up to 44 thumbs are one pool, so each draw is one textbook top 10; ties may fall either way."""
+    liked, before, after = (list(column) for column in zip(*case, strict=True))
+    found = ndcg_change(liked, before, after, seed=3)
+    rng = np.random.default_rng(3)
+    rng.permuted(np.tile(np.arange(len(case)), (SHUFFLES, 1)), axis=1)
+    changes = [
+        plain_ndcg([liked[n] for n in draw], [after[n] for n in draw])
+        - plain_ndcg([liked[n] for n in draw], [before[n] for n in draw])
+        for draw in rng.integers(0, len(case), (BOOTSTRAP_DRAWS, len(case))).tolist()
+    ]
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(changes, (0.05, 0.95))))
+    assert -1 <= found.low <= found.high <= 1
 
 
 def test_the_gain_is_that_of_ndcg_at_10():

@@ -10,13 +10,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import expit
+from scipy.stats import norm
 
 from ranking.community import EPSILON_SPREAD, SPREAD_ESTIMATES, SPREAD_STEPS, spread_with_noise
 from suggestions.planner.phrases import attributes_of
 from suggestions.planner.tastes import (
+    GAIN_SLOPE,
     LEAN_MIN,
     NOT_NAMED,
     SPREAD_PRIOR,
+    SURENESS_SLOPE,
     Batch,
     Tallies,
     Taste,
@@ -137,6 +141,34 @@ def test_knowing_is_worth_most_where_it_could_change_the_decision():
     draws = rng.normal(unsure.lean, unsure.sd, 400_000)
     gained = np.maximum(draws, 0).mean() - unsure.lean
     assert unsure.information / unsure.expected_gain * unsure.lean == pytest.approx(gained, rel=0.02)
+
+
+@given(lean=st.floats(-4, 4), sd=st.floats(1e-6, 3), reach=st.floats(0, 0.25))
+def test_what_knowing_is_worth_is_scipys_expectation(lean, sd, reach):
+    """The gain of acting on the true lean rather than on its mean: E|x|'s half of N(lean, sd^2)."""
+    taste = Taste(lean, sd, reach, 20, 40)
+    better = float(norm.pdf(lean / sd) * sd + lean * norm.cdf(lean / sd)) - max(0.0, lean)
+    assert taste.information == pytest.approx(GAIN_SLOPE * reach * better, abs=1e-9)
+    assert taste.p_helps == pytest.approx(float(expit(SURENESS_SLOPE * lean / sd)), abs=1e-12)
+
+
+COLUMN = st.tuples(st.floats(0, 300), st.floats(0, 1), st.floats(0.05, 1))
+
+
+@given(st.lists(COLUMN, min_size=1, max_size=6), st.floats(0, 1), st.floats(0, 5), st.floats(-2, 2))
+def test_whatever_the_thumbs_every_taste_is_a_number(columns, rest, spread, others):
+    """One source, no thumbs, only likes, thumbs of a millionth: nothing divides by nothing."""
+    thumbs = np.array([n for n, _, _ in columns])
+    likes = np.array([n * part for n, part, _ in columns])
+    squares = np.array([n * weight for n, _, weight in columns])
+    whole, liked = float(thumbs.sum()), float(likes.sum() * rest)
+    among, likes_among = (np.full(len(columns), value) for value in (whole, liked))
+    tallies = Tallies(thumbs, likes, squares, len(columns), whole, liked, among, likes_among)
+    for taste in tastes_of(tallies, spread, others):
+        assert np.isfinite([taste.lean, taste.sd, taste.reach, taste.information]).all()
+        assert 0 <= taste.p_helps <= 1 and taste.information >= -1e-12
+    low, high = SPREAD_ESTIMATES
+    assert SPREAD_STEPS * low <= contribution_of(tallies).estimates <= SPREAD_STEPS * high
 
 
 def test_new_thumbs_outweigh_old_ones_of_the_same_source():
