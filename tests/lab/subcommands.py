@@ -39,6 +39,9 @@ SUBCOMMANDS = {
     "image": Subcommand("tests.lab.image.__main__", "the image, built and run without a Docker daemon"),
     "mutants": Subcommand("tests.lab.mutants.__main__", "do the tests notice when the code is wrong?"),
     "mutations": Subcommand("tests.lab.bench.mutations", "feed documents and mutations, read within limits"),
+    "upgrade": Subcommand(
+        "tests.lab.upgrade.command", "a database of an earlier version, migrated and used by this one"
+    ),
     "size": Subcommand(
         "tests.lab.size.command", "files, lines, names, docs; files that one deed passes through"
     ),
