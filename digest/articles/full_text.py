@@ -31,7 +31,7 @@ from digest.errors import FullTextMissing
 from digest.feeds.bodies import LEVEL
 from digest.feeds.discovery import LOOKUPS
 from digest.feeds.entities import FeedProblem
-from digest.feeds.fetch import FetchResponse, fetch, host_of
+from digest.feeds.fetch import FetchResponse, fetch, host_of, origin_of
 from digest.feeds.identity import web_url
 from digest.feeds.prechecks import REFUSED_CODECS, decode, decompress
 from digest.feeds.rate_limit import LookupLock, hold_seconds, host_limiter
@@ -124,8 +124,7 @@ class _Visit:
 
     def _robots(self, address: str) -> str:
         """Return the robots.txt of an address's site, "" where it has none; it is remembered for an hour."""
-        parts = urlsplit(address)
-        robots = f"{parts.scheme}://{parts.netloc}/robots.txt"
+        robots = f"{origin_of(address)}/robots.txt"
         key = f"digest:robots:{sha256(robots.encode('utf-8', 'replace')).hexdigest()}"
         if (found := cache.get(key)) is not None:
             return str(found)

@@ -13,7 +13,6 @@ from hashlib import sha256
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Final
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.cache import cache
@@ -23,6 +22,8 @@ from django.urls import reverse
 
 from digest.articles.picture_cache import PictureCache
 from digest.errors import PictureMissing, PicturesBusy
+from digest.feeds.addresses import NotAnAddress, address_read
+from digest.feeds.connect import is_allowed
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import fetch, host_of
 from digest.models import Item
@@ -86,10 +87,10 @@ def pictures_prepare(*, items: Sequence[Item]) -> None:
 def feed_is_inside(url: str) -> bool:
     """Return whether a feed's address is on a host in FETCH_ALLOW_HOSTS."""
     try:
-        parts = urlsplit(url)
-        return not {parts.hostname, parts.netloc}.isdisjoint(settings.FETCH_ALLOW_HOSTS)
-    except ValueError:
+        address = address_read(url)
+    except NotAnAddress:
         return False
+    return is_allowed(address.host, address.port, settings.FETCH_ALLOW_HOSTS)
 
 
 def picture_get(*, signed: str, now: datetime) -> Picture:

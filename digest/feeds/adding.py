@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils.translation import gettext
 
 from digest.errors import FeedNotFound, InvalidFeedUrl
+from digest.feeds.addresses import feed_address
 from digest.feeds.discovery import FoundFeed
 from digest.feeds.fetch import host_of
 from digest.feeds.selectors import subscription_of
@@ -92,9 +93,16 @@ def found_store(
 
 @transaction.atomic
 def _document_store(feed: Feed, found: FoundFeed, now: datetime, draw: float) -> int | None:
-    """Store the document and return how many items are new; None where nothing is to be stored."""
+    """Store the document and return how many items are new; None if nothing is to be stored.
+
+    A document is stored if its request went to the feed's own address, and not to another spelling of it, or
+    to an address that has moved here: whoever answers there would write into what others read.
+    """
     is_due = feed.next_check_at is None or feed.next_check_at <= now
     if found.response is None or found.document is None or not is_due:
+        return None
+    if found.response.asked != feed_address(feed.address):
+        log.warning("feed_asked_elsewhere", feed_id=feed.pk, host=host_of(feed.address))
         return None
     if not feed_claim(feed=feed, until=now + CLAIM):
         return None

@@ -4,11 +4,13 @@ import socket
 import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from queue import Empty, SimpleQueue
 from threading import BoundedSemaphore, Thread
 from typing import Any, Final
 
+from digest.feeds.addresses import NotAnAddress, host_encode
 from digest.feeds.entities import FeedProblem
 from ranking.language import gettext_noop
 
@@ -76,7 +78,7 @@ def resolve_addresses(
     name's addresses is not public: a name that answers both ways is an attack or a mistake, and which names
     an inner network has is nobody's business.
     """
-    trusted = _is_allowed(host, port, allow)
+    trusted = is_allowed(host, port, allow)
     if not trusted:
         check_host(host, port, ports=ports)
     try:
@@ -128,7 +130,7 @@ def check_host(host: str, port: int, *, allow: Sequence[str] = (), ports: Collec
 
     Raises `FeedProblem`: `bad_port`, `forbidden_address`.
     """
-    if _is_allowed(host, port, allow):
+    if is_allowed(host, port, allow):
         return
     _check_port(port, ports)
     name = host.rstrip(".").lower()
@@ -142,8 +144,24 @@ def check_host(host: str, port: int, *, allow: Sequence[str] = (), ports: Collec
         raise _forbidden(host)
 
 
-def _is_allowed(host: str, port: int, allow: Collection[str]) -> bool:
-    return host in allow or f"{host}:{port}" in allow
+def is_allowed(host: str, port: int, allow: Collection[str]) -> bool:
+    """Return whether an operator's list names the host, or the host with this port.
+
+    `host` is encoded as in a `WebAddress`; the list is as an operator types it.
+    """
+    return any(_allowed(entry) in ((host, None), (host, port)) for entry in allow)
+
+
+@lru_cache(maxsize=256)
+def _allowed(entry: str) -> tuple[str, int | None]:
+    """Return the encoded host and the port that an operator's entry names; None for any port."""
+    name, _, port = entry.strip().rpartition(":")
+    if not (name and port.isascii() and port.isdigit()) or (":" in name and not name.endswith("]")):
+        name, port = entry.strip(), ""
+    try:
+        return host_encode(name.removeprefix("[").removesuffix("]")), int(port) if port else None
+    except NotAnAddress:
+        return "", None
 
 
 def _check_port(port: int, ports: Collection[int]) -> None:

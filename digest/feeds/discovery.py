@@ -22,9 +22,9 @@ from digest.errors import (
     SiteUnreachable,
 )
 from digest.feeds.access import REFUSED, REFUSED_MESSAGE, REFUSED_STATUSES, refusal_read
+from digest.feeds.addresses import feed_address
 from digest.feeds.entities import FETCH_PROBLEMS, FeedProblem, ParsedFeed
 from digest.feeds.fetch import Access, FetchResponse, fetch, host_of
-from digest.feeds.identity import canonical_url
 from digest.feeds.page_tags import page_tags
 from digest.feeds.parse import parse_document
 from digest.feeds.prechecks import decode, decompress
@@ -298,7 +298,7 @@ def _parse(response: FetchResponse) -> ParsedFeed | None:
 
 
 def _found(url: str, response: FetchResponse, feed: ParsedFeed, *, title: str = "") -> FoundFeed:
-    return FoundFeed(canonical_url(url) or url, feed.title or title, len(feed.entries), response, feed)
+    return FoundFeed(url, feed.title or title, len(feed.entries), response, feed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +350,7 @@ def page_feeds(markup: str, *, url: str) -> list[LinkedFeed]:
     base = _join(url, named_base) or url
     found: dict[str, LinkedFeed] = {}
     for href, title in links:
-        address = canonical_url(_join(base, href))
+        address = feed_address(_join(base, href))
         if address and address not in found:
             found[address] = LinkedFeed(address, one_line(title_to_text(title), limit=TITLE_MAX_CHARS))
     return sorted(found.values(), key=_is_about_comments)[:LINKS_MAX]

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import lru_cache
 from typing import Final
-from urllib.parse import SplitResult, quote
 
 import httpcore2
 
+from digest.feeds.addresses import WebAddress
 from digest.feeds.entities import FeedProblem, Headers
 from ranking.language import gettext_noop
 
@@ -97,7 +97,7 @@ class CheckedBackend(httpcore2.NetworkBackend):
 @contextmanager
 def exchange(
     method: str,
-    address: tuple[SplitResult, int],
+    address: WebAddress,
     headers: Headers,
     body: bytes | None,
     checked: Sequence[str],
@@ -105,14 +105,13 @@ def exchange(
     deadline: float,
     read_s: float,
 ) -> Iterator[httpcore2.Response]:
-    """Send one request for `address`, its parts and port, to a `checked` one; yield the answer until read.
+    """Send one request for `address` to a `checked` address of its host; yield the answer until it is read.
 
-    Raises `FeedProblem`: `bad_url`, `timeout`, `connect_failed`, `tls_failed`, `broken_response`.
+    Raises `FeedProblem`: `timeout`, `connect_failed`, `tls_failed`, `broken_response`.
     """
-    host = address[0].hostname or ""
     backend = CheckedBackend(checked, deadline)
     timeouts = {"connect": CONNECT_TIMEOUT_S, "read": read_s, "write": read_s, "pool": CONNECT_TIMEOUT_S}
-    target = _target(*address)
+    target = httpcore2.URL(scheme=address.scheme, host=address.host, port=address.port, target=address.target)
     # One connection for one request: a pool would have nothing to reuse.
     connection = httpcore2.HTTPConnection(target.origin, tls_context(), network_backend=backend)
     try:
@@ -126,7 +125,7 @@ def exchange(
     except httpcore2.TimeoutException as error:
         raise FeedProblem("timeout", gettext_noop("The server took too long to answer.")) from error
     except httpcore2.ConnectError as error:
-        raise _connect_problem(host[:100], error.__cause__) from error
+        raise _connect_problem(address.host[:100], error.__cause__) from error
     except (httpcore2.NetworkError, httpcore2.ProtocolError, ValueError) as error:
         message = gettext_noop("The server broke off in the middle of its answer, or does not speak HTTP.")
         raise FeedProblem("broken_response", message) from error
@@ -142,16 +141,3 @@ def _connect_problem(host: str, cause: BaseException | None) -> FeedProblem:
     if isinstance(cause, ConnectionRefusedError):
         return FeedProblem("connect_failed", f"“{host}” does not accept connections right now.")
     return FeedProblem("connect_failed", f"“{host}” cannot be reached right now.")
-
-
-def _target(parts: SplitResult, port: int) -> httpcore2.URL:
-    host = parts.hostname or ""
-    path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
-    ascii_path = quote(path, safe="!\"#$%&'()*+,/:;<=>?@[\\]^_`{|}~", errors="replace")
-    try:
-        ascii_host = host if host.isascii() else host.encode("idna").decode("ascii")
-    except UnicodeError as error:
-        raise FeedProblem(
-            "bad_url", gettext_noop("This is not a web address: no host can have that name.")
-        ) from error
-    return httpcore2.URL(scheme=parts.scheme, host=ascii_host, port=port, target=ascii_path)

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
-from urllib.parse import SplitResult, urldefrag, urljoin, urlsplit
+from urllib.parse import urljoin
 
+from digest.feeds.addresses import NotAnAddress, WebAddress, address_read
 from digest.feeds.connect import PORTS, resolve_addresses
 from digest.feeds.entities import FeedProblem, Headers
 from digest.feeds.polling import fresh_seconds, retry_after_seconds
@@ -60,8 +61,9 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class FetchResponse:
-    """A good answer from `url`, after redirects. `body` is None where nothing changed (304); it may be gzip.
+    """A good answer from `url`, after redirects. `body` is None if nothing changed (304); it may be gzip.
 
+    `asked` is the address of the request, before redirects: an answer may be stored as that feed's alone.
     `fresh_s` is how long the answer counts as fresh by its headers, in seconds. `moved_url` is where the
     permanent redirects at the head of the chain led, "" where there were none; `content_type` is the header.
     """
@@ -74,11 +76,12 @@ class FetchResponse:
     fresh_s: float | None = None
     moved_url: str = ""
     content_type: str = ""
+    asked: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Redirect:
-    url: str
+    address: WebAddress
     permanent: bool
 
 
@@ -121,33 +124,33 @@ def fetch(
     limits = _limits(allow, ports, total_s, read_s, body_max)
     agent, encoding = (access and access.user_agent) or USER_AGENT, "identity" if body_max else "gzip"
     headers = _headers(etag, last_modified) | {"User-Agent": agent, "Accept": accept, ENCODING: encoding}
-    moved, permanent = "", True
+    moved, permanent, address = "", True, web_address(url)
+    asked = str(address)
     for _ in range(REDIRECTS_MAX + 1):
-        access = access if access and origin_of(url) == access.origin else None
-        answer = _get(url, headers | (access.headers if access else {}), limits)
+        access = access if access and address.origin == access.origin else None
+        answer = _get(address, headers | (access.headers if access else {}), limits)
         if isinstance(answer, FetchResponse):
-            return replace(answer, moved_url=moved)
-        url, permanent = answer.url, permanent and answer.permanent
-        moved = url if permanent else moved
+            return replace(answer, moved_url=moved, asked=asked)
+        address, permanent = answer.address, permanent and answer.permanent
+        moved = str(address) if permanent else moved
         if check:
-            check(url)
+            check(str(address))
         if host_lock:
-            host_lock.move_to(host_of(url), until=limits.deadline)
+            host_lock.move_to(address.host, until=limits.deadline)
     raise FeedProblem("too_many_redirects", f"The address redirects more than {REDIRECTS_MAX} times.")
 
 
 def host_of(url: str) -> str:
-    """Return the host an address names, in lower case; "" where it names none."""
+    """Return the host that a request to an address goes to; "" if it names none."""
     try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
+        return address_read(url).host
+    except NotAnAddress:
         return ""
 
 
 def origin_of(url: str) -> str:
     """Return the scheme, host and port of a web address. Raises `FeedProblem("bad_url")`."""
-    parts, port = split_address(url)
-    return f"{parts.scheme}://{(parts.hostname or '').rstrip('.')}:{port}"
+    return web_address(url).origin
 
 
 def post(
@@ -167,7 +170,7 @@ def post(
     limits = _Limits(allow, ports, time.monotonic() + total_s, total_s, POST_ANSWER_BYTES, POST_ANSWER_BYTES)
     sent: Headers = {"User-Agent": USER_AGENT, ENCODING: "identity"}
     sent |= dict[str | bytes, str | bytes](headers.items())
-    with _exchange("POST", url, sent, limits, body) as response:
+    with _exchange("POST", web_address(url), sent, limits, body) as response:
         if response.status in REDIRECT_STATUSES:
             raise FeedProblem("redirected", "The server sends us to another address.")
         if not 200 <= response.status < 300:
@@ -180,47 +183,40 @@ def post(
         return answer[:POST_ANSWER_BYTES]
 
 
-def _get(url: str, headers: Headers, limits: _Limits) -> FetchResponse | _Redirect:
+def _get(address: WebAddress, headers: Headers, limits: _Limits) -> FetchResponse | _Redirect:
     """Send one request; return the answer, or the address it redirects to."""
-    with _exchange("GET", url, headers, limits) as response:
-        return _answer(url, response, limits)
+    with _exchange("GET", address, headers, limits) as response:
+        return _answer(address, response, limits)
 
 
 def _exchange(
-    method: str, url: str, headers: Headers, limits: _Limits, body: bytes | None = None
+    method: str, address: WebAddress, headers: Headers, limits: _Limits, body: bytes | None = None
 ) -> "AbstractContextManager[Response]":
     """Send one request to a checked address; the context is the answer, until it is read."""
-    parts, port = split_address(url)
     left = limits.deadline - time.monotonic()
-    addresses = resolve_addresses(
-        parts.hostname or "", port, allow=limits.allow, ports=limits.ports, within_s=left
+    checked = resolve_addresses(
+        address.host, address.port, allow=limits.allow, ports=limits.ports, within_s=left
     )
     from digest.feeds.exchange import exchange  # noqa: PLC0415 - httpcore2, for who asks other sites
 
-    return exchange(
-        method, (parts, port), headers, body, addresses, deadline=limits.deadline, read_s=limits.read_s
-    )
+    return exchange(method, address, headers, body, checked, deadline=limits.deadline, read_s=limits.read_s)
 
 
-def split_address(url: str) -> tuple[SplitResult, int]:
-    """Split a web address into its parts and the port it means. Raises `FeedProblem("bad_url")`."""
+def web_address(url: str) -> WebAddress:
+    """Return the address that a request for `url` goes to. Raises `FeedProblem("bad_url")`."""
     try:
-        parts = urlsplit(url)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-    except ValueError as error:
+        return address_read(url)
+    except NotAnAddress as error:
         raise FeedProblem("bad_url", gettext_noop("This is not a web address.")) from error
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise FeedProblem("bad_url", gettext_noop("Feeds are fetched from http and https addresses only."))
-    return parts, port
 
 
-def _answer(url: str, response: "Response", limits: _Limits) -> FetchResponse | _Redirect:
-    headers = {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
+def _answer(address: WebAddress, response: "Response", limits: _Limits) -> FetchResponse | _Redirect:
+    headers = {name.decode("ascii").lower(): _header_text(value) for name, value in response.headers}
     now = datetime.now(UTC)
     wait = retry_after_seconds(headers.get("retry-after", ""), now=now)
     if response.status in REDIRECT_STATUSES and headers.get("location"):
         try:
-            target = urldefrag(urljoin(url, headers["location"])).url
+            target = address_read(urljoin(str(address), headers["location"]))
         except ValueError as error:
             raise FeedProblem(
                 "bad_url", gettext_noop("The server redirects to something that is no web address.")
@@ -234,7 +230,7 @@ def _answer(url: str, response: "Response", limits: _Limits) -> FetchResponse | 
         message = STATUS_MESSAGES.get(response.status, f"The server answered with status {response.status}.")
         raise FeedProblem(f"http_{response.status}", message, retry_after_s=wait)
     return FetchResponse(
-        url,
+        str(address),
         _body(response, headers, limits) if response.status == 200 else None,
         headers.get("etag", "")[:500],
         headers.get("last-modified", "")[:100],
@@ -242,6 +238,14 @@ def _answer(url: str, response: "Response", limits: _Limits) -> FetchResponse | 
         fresh_seconds(headers, now=now),
         content_type=headers.get("content-type", "")[:200],
     )
+
+
+def _header_text(value: bytes) -> str:
+    """Return a header as text: UTF-8, which servers write although nothing allows it, else Latin 1."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
 
 
 def _body(response: "Response", headers: dict[str, str], limits: _Limits) -> bytes:

@@ -19,6 +19,7 @@ from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
 from publicsuffixlist import PSLFILE, PublicSuffixList
 from url_normalize import url_normalize
 
+from digest.feeds.addresses import URL_MAX_CHARS, NotAnAddress, address_read, host_encode
 from ranking.common.text import FUNCTION_WORDS, fold
 
 # Below these every name is a publisher of its own, as below a public suffix.
@@ -110,7 +111,6 @@ PUBLISHER_RULES: Final = {
     }.items()
 }
 
-URL_MAX_CHARS: Final = 2000
 GUID_MAX_CHARS: Final = 500
 SOURCE_KEY_MAX_CHARS: Final = 120
 URN_PREFIX: Final = "urn:tidings:"
@@ -129,8 +129,8 @@ _TRACKING: Final = """
 """
 TRACKING_NAMES: Final = frozenset(_TRACKING.split())
 
-_PLAIN_URL: Final = re.compile(r"https?://[a-z0-9][a-z0-9.-]*[a-z0-9]/[A-Za-z0-9_~./-]*\Z")
-_HOST: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?\Z|[0-9a-f:.]+\Z")
+_NAME: Final = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_PLAIN_URL: Final = re.compile(rf"https?://(?=[a-z0-9.-]{{1,253}}/){_NAME}(?:\.{_NAME})*/[A-Za-z0-9_~./-]*\Z")
 _UNWANTED: Final = re.compile(
     "[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 )
@@ -138,10 +138,11 @@ _UNWANTED: Final = re.compile(
 
 
 def canonical_url(url: str) -> str:
-    """Return the canonical URL of a web address, or "" where `url` is none (http and https only).
+    """Return the name that all spellings of a post's address share, or "" if `url` is no web address.
 
-    Host in lower case and ASCII, no fragment, password, default port or tracking parameters; percent
-    signs and dots normalised. A `urn:tidings:` name stays as it is. Applying it twice changes nothing.
+    It is `address_read` without tracking parameters, and with what follows a hashbang as a parameter. A
+    `urn:tidings:` name stays as it is. Applying it twice changes nothing. Posts are compared by it; a feed is
+    fetched and stored by `feed_address`, which drops no parameter.
     """
     url = url.strip()
     if url.startswith(URN_PREFIX):
@@ -149,8 +150,8 @@ def canonical_url(url: str) -> str:
     for _ in range(4):
         try:
             shorter = _url_step(url)
-        except (ValueError, AttributeError):
-            return ""  # not an address at all: bad port, bad brackets, a host no name could have
+        except NotAnAddress:
+            return ""
         if shorter == url:
             return url if len(url) <= URL_MAX_CHARS else ""
         url = shorter
@@ -160,15 +161,12 @@ def canonical_url(url: str) -> str:
 def _url_step(url: str) -> str:
     if _PLAIN_URL.match(url) and ".." not in url and "/." not in url and url.rfind("//") < 8:
         return url
-    parts = urlsplit(_UNWANTED.sub("", url) if " " not in url else url.replace(" ", "%20"))
-    if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
-        raise ValueError(url)
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname.rstrip(".")
-    port = f":{parts.port}" if parts.port else ""
-    bare = urlunsplit((parts.scheme.lower(), f"{host}{port}", parts.path, parts.query, ""))
-    parts = urlsplit(url_normalize(bare) or "")
-    if not _HOST.match(parts.hostname or ""):
-        raise ValueError(url)
+    scheme, _, rest = url.partition("://")
+    host, slash, place = rest.partition("/")  # in a host, a joiner between letters may stand for another name
+    place = _UNWANTED.sub("", place) if " " not in place else place.replace(" ", "%20")
+    address = address_read(f"{scheme}://{host}{slash}{place}")
+    _, bang, page = place.partition("#!")
+    parts = urlsplit(url_normalize(f"{address}{f'#!{page}' if bang else ''}") or "")
     query = "&".join(pair for pair in parts.query.split("&") if pair and not _is_tracking(pair))
     return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
 
@@ -230,7 +228,7 @@ def source_key(url: str) -> str:
         return PurePosixPath(url.removeprefix("file:")).name.split(".")[0].casefold()[:SOURCE_KEY_MAX_CHARS]
     try:
         parts = urlsplit(url.strip())
-        host = (parts.hostname or "").rstrip(".").casefold()
+        host = host_encode(parts.hostname or "")
     except ValueError:
         return ""
     domain = _registrable(host)

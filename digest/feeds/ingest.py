@@ -8,13 +8,13 @@ from typing import Final
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
+from digest.feeds.addresses import feed_address
 from digest.feeds.bodies import bodies_store, body_columns
 from digest.feeds.dedupe import IdentifiedEntry, IngestPlan, KnownItem, identify_entries, plan_ingest
 from digest.feeds.entities import IngestResult, ParsedFeed
 from digest.feeds.identity import (
     age_date,
     article_hash,
-    canonical_url,
     clamp_published,
     has_usable_date,
     source_key,
@@ -63,7 +63,7 @@ def feed_get_or_create(*, url: str, now: datetime, title: str = "", state: str =
     The source follows from the address, not from what the document claims, so that no feed can pass
     itself off as another publisher's.
     """
-    address = url if url.startswith(("file:", "urn:")) else canonical_url(url) or url.strip()
+    address = url if url.startswith(("file:", "urn:")) else feed_address(url) or url.strip()
     source = source_get_or_create(key=source_key(address) or "unknown", title=title)
     feed, _ = Feed.objects.get_or_create(
         url=address, defaults={"source": source, "title": title[:200], "state": state, "next_check_at": now}
@@ -139,7 +139,7 @@ def _titles_store(documents: Documents) -> None:
     rows: list[tuple[object, ...]] = []
     before: defaultdict[str, set[str]] = defaultdict(set)
     for feed, parsed in documents:
-        values = (parsed.title or feed.title, canonical_url(parsed.site_url) or feed.site_url)
+        values = (parsed.title or feed.title, feed_address(parsed.site_url) or feed.site_url)
         if feed.title != values[0] or not feed.title:
             before[feed.source_id].add(feed.title)
         if (feed.title, feed.site_url) != values:

@@ -13,7 +13,7 @@ from digest.feeds.access import AccessGiven, Kind, access_check, access_of, acce
 from digest.feeds.adding import AddedFeed, found_store
 from digest.feeds.discovery import feed_open, site_address
 from digest.feeds.entities import FeedProblem
-from digest.feeds.identity import canonical_url, source_key, web_url
+from digest.feeds.identity import source_key, web_url
 from digest.feeds.ingest import PRIVATE_KEY, source_get_or_create
 from digest.feeds.selectors import subscription_of
 from digest.feeds.subscriptions import check_address, check_room, private_at
@@ -32,8 +32,7 @@ def private_feed_add(*, reader: Reader, url: str, given: AccessGiven, now: datet
     `AccessInvalid`, `AccessRefused`, `InvalidFeedUrl`, `TooManySubscriptions`, and what `feed_open` raises.
     """
     access_check(given)
-    typed = check_address(url=site_address(url))
-    address = canonical_url(typed) or typed
+    address = check_address(url=site_address(url))
     found = feed_open(address=address, access=access_of(given, address=address))
     with transaction.atomic():
         subscription = _subscription(reader, address, found.title, now)

@@ -14,10 +14,11 @@ from django.utils.translation import gettext_noop
 
 from digest.errors import InvalidSourceKey, UnknownSource
 from digest.feeds.access import REFUSED, UNREADABLE
+from digest.feeds.addresses import feed_address
 from digest.feeds.connect import resolve_addresses
 from digest.feeds.entities import FeedProblem, IngestResult, ParsedFeed
-from digest.feeds.fetch import FetchResponse, host_of, split_address
-from digest.feeds.identity import SOURCE_KEY_MAX_CHARS, canonical_url, source_key
+from digest.feeds.fetch import FetchResponse, host_of, web_address
+from digest.feeds.identity import SOURCE_KEY_MAX_CHARS, source_key
 from digest.feeds.ingest import documents_ingest, feed_get_or_create, source_get_or_create
 from digest.feeds.polling import (
     MISSING_MAX,
@@ -181,7 +182,7 @@ def _move(answer: FeedAnswer, now: datetime) -> Move:
     A private feed never moves: what opens it was given for its address.
     """
     feed, moved_url = answer.feed, answer.response.moved_url
-    url = canonical_url(moved_url) if moved_url else ""
+    url = feed_address(moved_url)
     if feed.owner_id or url == feed.url or (feed.url.startswith("https:") and url.startswith("http:")):
         url = ""
     previous = Move(feed.moved_url, feed.moved_sightings, feed.moved_since)
@@ -286,16 +287,16 @@ def feeds_pause(*, feed_ids: Collection[int]) -> int:
 
 
 def feed_move(*, feed: Feed, url: str, now: datetime) -> Feed:
-    """Move the readers of `feed` to `url` (a canonical address); return the feed they read then.
+    """Move the readers of `feed` to `url` (an encoded address); return the feed they read then.
 
     The old feed and its items stay with those who read them, and nobody who reads `url` ever sees them: an
     address that redirects says nothing about who may speak there. Where only the scheme or a leading `www.`
     changes, the feed itself gets the new address. Raises `FeedProblem` for an address that feeds may not be
     fetched from; nothing changes then.
     """
-    parts, port = split_address(url)
+    address = web_address(url)
     resolve_addresses(
-        parts.hostname or "", port, allow=settings.FETCH_ALLOW_HOSTS, ports=settings.FETCH_PORTS
+        address.host, address.port, allow=settings.FETCH_ALLOW_HOSTS, ports=settings.FETCH_PORTS
     )
     with transaction.atomic():
         rows = {row.url: row for row in Feed.objects.select_for_update().filter(url__in=[feed.url, url])}

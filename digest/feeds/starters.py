@@ -10,7 +10,8 @@ from typing import Final
 
 from django.db import transaction
 
-from digest.feeds.identity import canonical_url, source_key
+from digest.feeds.addresses import feed_address
+from digest.feeds.identity import source_key
 from digest.feeds.selectors import subscriptions_left
 from digest.models import Feed, Reader, Source, Subscription
 
@@ -75,7 +76,7 @@ def welcome_answer(*, reader: Reader, feeds: Sequence[StarterFeed], now: datetim
     constant number of statements, apart from SQLite's limit of parameters. Doing it again changes nothing
     but the time of the answer.
     """
-    wanted = {canonical_url(feed.url) or feed.url: feed for feed in feeds}
+    wanted = {feed_address(feed.url): feed for feed in feeds}
     keys = {url: source_key(url) or "unknown" for url in wanted}
     sources = [Source(key=keys[url], title=feed.publisher) for url, feed in wanted.items()]
     rows = [Feed(url=url, source_id=keys[url], title=wanted[url].title, next_check_at=now) for url in wanted]

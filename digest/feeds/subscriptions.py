@@ -17,10 +17,11 @@ from django.db.models import Q
 from django.utils.translation import gettext, gettext_noop
 
 from digest.errors import FeedIsGone, InvalidFeedUrl, TooManySubscriptions
+from digest.feeds.addresses import URL_MAX_CHARS, feed_address
 from digest.feeds.connect import check_host
 from digest.feeds.entities import FeedProblem
-from digest.feeds.fetch import split_address
-from digest.feeds.identity import URL_MAX_CHARS, canonical_url, source_key, web_url
+from digest.feeds.fetch import web_address
+from digest.feeds.identity import source_key, web_url
 from digest.feeds.ingest import feed_get_or_create, feeds_get_or_create
 from digest.feeds.opml import ListedFeed, Reject, opml_read, opml_write
 from digest.feeds.selectors import subscriptions_left, subscriptions_of
@@ -39,13 +40,20 @@ _validate = URLValidator(schemes=["http", "https"])
 
 
 def check_address(*, url: str) -> str:
-    """Return `url` without white space around it; refuse what is no plain web address.
+    """Return the address of a feed as it is fetched and stored (see `feed_address`).
 
-    A feed is shared, so an address with a password is refused. Raises `InvalidFeedUrl`.
+    A feed is shared, so an address with a password is refused. Raises `InvalidFeedUrl` for it, and for what
+    is no plain web address.
     """
-    url = url.strip()
+    _check_typed(url)
+    if address := feed_address(url):
+        return address
+    raise InvalidFeedUrl(gettext("That is not a web address, or one too long once it is written out."))
+
+
+def _check_typed(url: str) -> None:
     try:
-        _validate(url)
+        _validate(url.strip())
     except ValidationError:
         raise InvalidFeedUrl(
             gettext("That is not a web address. It should start with https:// or http://.")
@@ -56,13 +64,12 @@ def check_address(*, url: str) -> str:
                 "An address cannot have a name or password in it. Add it without, as a feed with a password."
             )
         )
-    return url
 
 
 def check_fetchable(url: str) -> None:
     """Refuse an address that feeds may not be fetched from, without a lookup. Raises `FeedProblem`."""
-    parts, port = split_address(url)
-    check_host(parts.hostname or "", port, allow=settings.FETCH_ALLOW_HOSTS, ports=settings.FETCH_PORTS)
+    address = web_address(url)
+    check_host(address.host, address.port, allow=settings.FETCH_ALLOW_HOSTS, ports=settings.FETCH_PORTS)
 
 
 def check_room(*, reader: Reader, more: int = 1) -> None:
@@ -99,9 +106,9 @@ def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = F
     is no plain web address, `FeedIsGone` for a feed given up, `TooManySubscriptions` beyond the limit.
     """
     url = check_address(url=url)
-    if own := private_at(reader=reader, addresses=[canonical_url(url) or url]):
+    if own := private_at(reader=reader, addresses=[url]):
         return own[0]
-    if not Subscription.objects.filter(reader=reader, feed__url=canonical_url(url) or url).exists():
+    if not Subscription.objects.filter(reader=reader, feed__url=url).exists():
         check_room(reader=reader)
     feed = feed_get_or_create(url=url, now=now)
     if feed.state == Feed.State.GONE:
@@ -173,7 +180,7 @@ def opml_import(*, reader: Reader, document: bytes, now: datetime) -> OpmlReport
 
 
 def _by_address(feeds: Iterable[ListedFeed], report: OpmlReport) -> dict[str, ListedFeed]:
-    """Return the feeds by canonical URL; refuse what may not be fetched, count what comes twice."""
+    """Return the feeds by their addresses; refuse what may not be fetched, count what comes twice."""
     wanted: dict[str, ListedFeed] = {}
     for feed in feeds:
         try:
@@ -189,19 +196,16 @@ def _by_address(feeds: Iterable[ListedFeed], report: OpmlReport) -> dict[str, Li
 
 
 def _listed_url(address: str) -> str:
-    """Return the canonical URL of a listed address. Raises `InvalidFeedUrl` or `FeedProblem`."""
+    """Return the address of a listed feed as it is stored. Raises `InvalidFeedUrl` or `FeedProblem`."""
     if len(address) > URL_MAX_CHARS:
         raise InvalidFeedUrl(
             gettext("The address is too long: {url_max_chars} characters at most.").format(
                 url_max_chars=f"{URL_MAX_CHARS:,}"
             )
         )
-    checked = check_address(url=address)
-    check_fetchable(checked)
-    url = canonical_url(checked)
-    if not url:
-        raise InvalidFeedUrl(gettext("That is not a web address, or one too long once it is written out."))
-    return url
+    _check_typed(address)
+    check_fetchable(address)
+    return check_address(url=address)
 
 
 def _subscribe(reader: Reader, batch: dict[str, ListedFeed], report: OpmlReport, now: datetime) -> None:

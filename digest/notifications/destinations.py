@@ -4,6 +4,7 @@ import base64
 import secrets
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -11,15 +12,15 @@ from django.db import transaction
 from django.utils.translation import gettext
 
 from digest.errors import DeliveryFailed, DestinationInvalid, DestinationMissing
-from digest.feeds.connect import check_host
+from digest.feeds.connect import check_host, is_allowed
 from digest.feeds.discovery import LOOKUPS
 from digest.feeds.entities import FeedProblem
-from digest.feeds.fetch import split_address
+from digest.feeds.fetch import web_address
 from digest.feeds.identity import web_url
 from digest.mail.render import site_link
 from digest.models import Destination, Item, Notification, NotificationSettings, Reader
 from digest.notifications.news import NOTIFIED, Event
-from digest.notifications.send import failure_words, host_is_allowed, link_post, message_post
+from digest.notifications.send import failure_words, link_post, message_post
 from digest.notifications.wire import SECRET_PREFIX, Line, Message, push_keys_read
 from ranking.common.encryption import secret_encrypt
 
@@ -124,13 +125,13 @@ def destination_add(
 def _check_address(kind: str, address: str) -> None:
     """Refuse what shows without a look-up; what a name resolves to is checked with every request."""
     try:
-        parts, port = split_address(address)
-        host = parts.hostname or ""
-        check_host(host, port, allow=settings.NOTIFY_ALLOW_HOSTS, ports=settings.FETCH_PORTS)
+        read = web_address(address)
+        check_host(read.host, read.port, allow=settings.NOTIFY_ALLOW_HOSTS, ports=settings.FETCH_PORTS)
     except FeedProblem as problem:
         raise DestinationInvalid(failure_words(problem.code)) from problem
-    if parts.scheme != "https" and not host_is_allowed(host, port):
+    if read.scheme != "https" and not is_allowed(read.host, read.port, settings.NOTIFY_ALLOW_HOSTS):
         raise DestinationInvalid(failure_words("not_https"))
+    parts = urlsplit(address)
     if parts.username is not None or len(address) > ADDRESS_CHARS_MAX:
         raise DestinationInvalid(
             gettext("An address has 2,000 characters at most, and no name or password in it.")

@@ -18,8 +18,9 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from digest.feeds.connect import is_allowed
 from digest.feeds.entities import FeedProblem
-from digest.feeds.fetch import post, split_address
+from digest.feeds.fetch import post, web_address
 from digest.mail.render import site_link
 from digest.models import Destination, Notification
 from digest.notifications.news import quiet_end
@@ -100,11 +101,6 @@ def failure_words(code: str) -> str:
     return _("It answered with status {code}.").format(code=code.removeprefix("http_"))
 
 
-def host_is_allowed(host: str, port: int) -> bool:
-    """Return whether an operator lets requests go to this host although it is inside, or without TLS."""
-    return not {host, f"{host}:{port}"}.isdisjoint(settings.NOTIFY_ALLOW_HOSTS)
-
-
 def vapid() -> Vapid:
     """Return the installation's key for Web Push, which follows from the oldest of its keys for secrets."""
     secure = settings.SITE_URL.startswith("https://")
@@ -153,8 +149,8 @@ def _secret(destination: Destination) -> str:
 
 
 def _post(request: Outgoing) -> bytes:
-    parts, port = split_address(request.url)
-    if parts.scheme != "https" and not host_is_allowed(parts.hostname or "", port):
+    address = web_address(request.url)
+    if address.scheme != "https" and not is_allowed(address.host, address.port, settings.NOTIFY_ALLOW_HOSTS):
         raise FeedProblem("not_https", FAILURES["not_https"])
     allow, ports = settings.NOTIFY_ALLOW_HOSTS, settings.FETCH_PORTS
     return post(request.url, headers=request.headers, body=request.body, allow=allow, ports=ports)

@@ -7,10 +7,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from digest.feeds.addresses import address_read
 
 NAME = "Tidings"
 SECRET_PREFIX = "whsec_"
@@ -111,8 +113,7 @@ def push_request(
         dh=b64url_decode(keys["p256dh"]),
         auth_secret=b64url_decode(keys["auth"]),
     )
-    parts = urlsplit(address)
-    claims = {"aud": f"{parts.scheme}://{parts.netloc}", "exp": now + PUSH_TTL, "sub": vapid.contact}
+    claims = {"aud": address_read(address).origin, "exp": now + PUSH_TTL, "sub": vapid.contact}
     token = jwt.encode(claims, vapid.private, algorithm="ES256")
     headers = {
         "Authorization": f"vapid t={token}, k={vapid.public}",

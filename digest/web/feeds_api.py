@@ -10,8 +10,8 @@ from pydantic import Field, SecretStr
 from digest.daily.first_round import first_round_wake
 from digest.feeds.access import NAME_CHARS_MAX, SECRET_CHARS_MAX, USER_AGENT_CHARS_MAX, AccessGiven
 from digest.feeds.adding import AddedFeed, feed_add
+from digest.feeds.addresses import URL_MAX_CHARS
 from digest.feeds.discovery import feeds_discover, site_address
-from digest.feeds.identity import URL_MAX_CHARS
 from digest.feeds.private_feeds import private_feed_add, private_feed_change
 from digest.feeds.subscriptions import check_address
 from digest.requests import reader_of

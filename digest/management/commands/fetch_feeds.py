@@ -11,8 +11,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
+from digest.feeds.addresses import feed_address
 from digest.feeds.entities import FetchReport
-from digest.feeds.identity import canonical_url
 from digest.feeds.ingest import feed_get_or_create
 from digest.feeds.newsletters import NewslettersReport, newsletters_are_on, newsletters_fetch
 from digest.feeds.rounds import feeds_fetch, folder_ingest
@@ -74,7 +74,7 @@ def _no_progress(feed: str) -> None:
 def _checked(urls: list[str]) -> list[str]:
     """Return the addresses without repeats. Raises `CommandError` for what is no web address."""
     for url in urls:
-        if not canonical_url(url).startswith("http"):
+        if not feed_address(url):
             raise CommandError(f"“{url}” is not a web address; it should start with https://.", returncode=2)
     return list(dict.fromkeys(urls))
 

@@ -16,9 +16,10 @@ from digest.days import day_of
 from digest.entities import UNREAD_DAYS
 from digest.errors import CursorInvalid
 from digest.feedback.selectors import feedback_by_items
+from digest.feeds.addresses import feed_address
 from digest.feeds.bodies import contents_each
 from digest.feeds.entities import ItemContent
-from digest.feeds.identity import canonical_url, web_url
+from digest.feeds.identity import web_url
 from digest.items.listing import (
     ListFilter,
     ListKey,
@@ -111,7 +112,7 @@ def feed_named(*, feeds: Sequence[ReadFeed], stream: Stream) -> ReadFeed | None:
     if stream.name.isascii() and stream.name.isdecimal():
         feed_id = int(stream.name[:20])
         return next((one for one in feeds if feed_id in one.ids), None)
-    url = canonical_url(stream.name) or stream.name
+    url = feed_address(stream.name) or stream.name
     return next((one for one in feeds if one.url == url), None)
 
 

@@ -1,0 +1,151 @@
+"""Addresses: the one encoder of web addresses. Its results are fetched, stored, and compared as they are.
+
+Two encoders in one program are a hole: what one asked for would be stored under the name the other made of
+it, so that the owner of `strasse.example` could write into the feed of `straße.example`. So no other module
+encodes a host, and only `address_read` makes a `WebAddress`. Pure."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv6Address
+from typing import Final
+from urllib.parse import quote, urlsplit
+
+import idna
+
+DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+URL_MAX_CHARS: Final = 2000
+HOST_MAX_CHARS, LABEL_MAX_CHARS = 253, 63
+_LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\Z")
+# Stands before or after addresses that people copy; within one it is encoded.
+_AROUND: Final = "".join(map(chr, range(0x21))) + "\x7f\xa0\u200b\u200e\u200f\u2028\u2029\u2060\ufeff"
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+_ESCAPE: Final = re.compile(r"%([0-9A-Fa-f]{2})")
+_UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+# Sent as they are, beside letters and digits; of percent signs, only those of escapes are left by then.
+_PATH_SAFE: Final = "%~:/[]@!$&'()*+,;="
+_QUERY_SAFE: Final = _PATH_SAFE + "?"
+
+
+class NotAnAddress(ValueError):
+    """A text that is no address of the web, or names a host that cannot exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebAddress:
+    """An address as it is sent: a host in ASCII and lower case, and a `target` of path and query.
+
+    Only `address_read` makes one; a test looks for others.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    target: str
+
+    @property
+    def netloc(self) -> str:
+        """Return the host, with the port unless it is the scheme's own."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def origin(self) -> str:
+        """Return scheme, host and port: what a secret may be sent to."""
+        return f"{self.scheme}://{self.netloc}"
+
+    def __str__(self) -> str:
+        return f"{self.origin}{self.target}"
+
+
+@lru_cache(maxsize=8192)
+def address_read(text: str) -> WebAddress:
+    """Return the http(s) address that `text` is, as browsers send it; reading it again changes nothing.
+
+    The host becomes ASCII (see `host_encode`); name, password and fragment are left out; dots in the path
+    are resolved, in whatever spelling, and parameters stay. Raises `NotAnAddress`.
+    """
+    try:
+        parts = urlsplit(_SURROGATES.sub("\ufffd", text).strip(_AROUND))
+        port = parts.port
+    except ValueError as error:
+        raise NotAnAddress("bad brackets, or a port that is no number") from error
+    scheme = parts.scheme.lower()
+    if scheme not in DEFAULT_PORTS or not parts.hostname or "\\" in parts.netloc:
+        raise NotAnAddress("no http or https address")
+    if port == 0:
+        raise NotAnAddress("no server has port 0")
+    path = _without_dots(_encoded(parts.path, _PATH_SAFE))
+    query = _encoded(parts.query, _QUERY_SAFE)
+    target = f"{path}?{query}" if query else path
+    return WebAddress(scheme, host_encode(parts.hostname), port or DEFAULT_PORTS[scheme], target)
+
+
+def feed_address(text: str) -> str:
+    """Return the address of a feed as it is fetched and stored, or "" if `text` is none or too long.
+
+    Parameters stay, those that count visitors, too: the server sees them, and may answer another document.
+    """
+    try:
+        address = str(address_read(text))
+    except NotAnAddress:
+        return ""
+    return address if len(address) <= URL_MAX_CHARS else ""
+
+
+@lru_cache(maxsize=8192)
+def host_encode(host: str) -> str:
+    """Return a host as its server is asked for: an IPv6 address in short form, else a name in ASCII.
+
+    Names are mapped by UTS 46 (non-transitional, as browsers do: ß and final ς stay letters of their own) and
+    encoded by IDNA 2008. Dots at the end go. Raises `NotAnAddress` for what no host is called.
+    """
+    if ":" in host:
+        try:
+            address = IPv6Address(host)
+        except ValueError as error:
+            raise NotAnAddress("brackets without an IPv6 address") from error
+        if address.scope_id:
+            raise NotAnAddress("a zone means nothing to another machine")
+        return address.compressed
+    try:
+        mapped = host.lower() if host.isascii() else idna.uts46_remap(host, std3_rules=False)
+        labels = [
+            label if label.isascii() else idna.alabel(label).decode("ascii")
+            for label in mapped.rstrip(".").split(".")
+        ]
+    except (idna.IDNAError, UnicodeError) as error:
+        raise NotAnAddress("no host can have that name") from error
+    name = ".".join(labels)
+    if len(name) > HOST_MAX_CHARS or not all(
+        len(label) <= LABEL_MAX_CHARS and _LABEL.match(label) for label in labels
+    ):
+        raise NotAnAddress("no host can have that name")
+    return name
+
+
+def _encoded(part: str, safe: str) -> str:
+    """Return a path or query in ASCII; escapes in upper case, none for what needs none."""
+    if "%" in part:
+        part = re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", part)
+        part = _ESCAPE.sub(_escape, part)
+    return quote(part, safe=safe)
+
+
+def _escape(found: re.Match[str]) -> str:
+    letter = chr(int(found[1], 16))
+    return letter if letter in _UNRESERVED else found[0].upper()
+
+
+def _without_dots(path: str) -> str:
+    """Return a path without dot segments (RFC 3986, 5.2.4); empty segments stay, servers tell them apart."""
+    output: list[str] = []
+    segments = path.split("/")[1:] or [""]
+    for segment in segments:
+        if segment == "..":
+            output = output[:-1]
+        elif segment != ".":
+            output.append(segment)
+    if segments[-1] in (".", ".."):
+        output.append("")
+    return "/" + "/".join(output)
