@@ -12,6 +12,7 @@ from advisor.run import execute  # noqa: F401  # what the first run would load, 
 from advisor.run.request import RUN_EXECUTE, runs_reconcile
 from advisor.run.scheduling import retries_request
 from digest.feeds.selectors import fetching_trouble
+from ranking.common.apart import Apart
 
 run_execute_task = RUN_EXECUTE.celery
 
@@ -20,8 +21,10 @@ run_execute_task = RUN_EXECUTE.celery
 def runs_reconcile_task() -> None:
     """Every 15 seconds: announce queued runs again, reclaim runs of dead workers, request due retries."""
     now = timezone.now()
-    runs_reconcile(now=now)
-    retries_request(now=now)
+    apart = Apart("advisor.runs_reconcile")
+    apart.run("runs", lambda: runs_reconcile(now=now))
+    apart.run("retries", lambda: retries_request(now=now))
+    apart.end()
 
 
 @shared_task(name="advisor.memories_sync")
@@ -34,9 +37,11 @@ def memories_sync_task() -> None:
 def guidance_learn_task() -> None:
     """Credit memories with readers' answers, refresh active readers' memories, prune events."""
     now = timezone.now()
-    guidance_credit(now=now)
-    memories_refresh_active(now=now)
-    guidance_prune(now=now)
+    apart = Apart("advisor.guidance_learn")
+    apart.run("credit", lambda: guidance_credit(now=now))
+    apart.run("memories", lambda: memories_refresh_active(now=now))
+    apart.run("events", lambda: guidance_prune(now=now))
+    apart.end()
 
 
 @shared_task(name="advisor.guidance_notes")

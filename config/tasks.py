@@ -36,6 +36,7 @@ from digest.mail.send import digests_deliver
 from digest.notifications.news import digests_news, notifications_due, notifications_make, words_news
 from digest.notifications.send import notifications_send
 from digest.tasks import feeds_fetch_task, first_round_task
+from ranking.common.apart import Apart
 from suggestions.selectors import effects_news, suggestions_news
 from suggestions.tasks import outcomes_compact_task, suggestions_sweep_task
 
@@ -52,26 +53,33 @@ def nightly_task(stopping: Callable[[], bool] = worker_is_stopping) -> None:
 def daily_builds_task(stopping: Callable[[], bool] = worker_is_stopping) -> None:
     """Build the digests of days that have begun, send the mail that is due, and notify who wants it.
 
-    Asked to stop, leave mail, notifications, and digests that are not built yet, to the next round.
+    Asked to stop, leave mail, notifications, and digests that are not built yet, to the next round. A part
+    that fails ends none of the others; the first failure is raised at the end.
     """
     now = timezone.now()
-    digests_build_missing(now=now, stopping=stopping)
-    if stopping():
-        return
+    apart = Apart("config.daily_builds")
+    apart.run("digests", lambda: digests_build_missing(now=now, stopping=stopping))
+    if not stopping():
+        apart.run("mail", lambda: _deliver(now))
+        apart.run("news", lambda: _news_make(now))
+        apart.run("notifications", lambda: notifications_send(now=now, stopping=stopping))
+    apart.end()
+
+
+def _deliver(now: datetime) -> None:
+    """Send the mail that is due; raise an alert if no server takes it."""
     report = digests_deliver(now=now)
     if report.down:
         reason = f"Mails waiting for the next round: {report.left}. {report.down}"
         alert_raise(kind="mail_down", where="The mail server", reason=reason, now=now)
-    _notify(now, stopping)
 
 
-def _notify(now: datetime, stopping: Callable[[], bool]) -> None:
-    """Tell readers what there is to tell, and send what waits."""
+def _news_make(now: datetime) -> None:
+    """Store what there is to tell readers."""
     if due := notifications_due(now=now):
         news = [*digests_news(due=due, now=now), *words_news(due=due, now=now)]
         news += [*suggestions_news(due=due, now=now), *effects_news(due=due, now=now)]
         notifications_make(due=due, news=news, now=now)
-    notifications_send(now=now, stopping=stopping)
 
 
 @shared_task(name="config.idempotency_keys_prune")

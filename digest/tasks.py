@@ -12,6 +12,7 @@ from digest.feeds.newsletters import newsletters_fetch
 from digest.feeds.rounds import feeds_fetch
 from digest.items.vectors import item_vectors_update
 from digest.summaries.services import extracts_make
+from ranking.common.apart import Apart
 
 first_round_task = FIRST_ROUND.celery
 
@@ -21,12 +22,16 @@ def feeds_fetch_task() -> None:
     """Fetch the feeds that are due and the newsletters that came, then make stories, vectors, extracts and
     full texts of the new items; favicons last.
 
-    Stories come before extracts, whose reasons ask whether other sources report the same.
+    Stories come before extracts, whose reasons ask whether other sources report the same. A step that fails
+    ends none of the others; the first failure is raised at the end.
     """
-    feeds_fetch(now=timezone.now(), clock=timezone.now)
-    newsletters_fetch(now=timezone.now())
-    stories_refresh(now=timezone.now(), clock=timezone.now)
-    item_vectors_update(now=timezone.now())
-    extracts_make(now=timezone.now())
-    full_texts_update(now=timezone.now())
-    favicons_update(now=timezone.now())
+    clock = timezone.now
+    apart = Apart("digest.feeds_fetch")
+    apart.run("feeds", lambda: feeds_fetch(now=clock(), clock=clock))
+    apart.run("newsletters", lambda: newsletters_fetch(now=clock()))
+    apart.run("stories", lambda: stories_refresh(now=clock(), clock=clock))
+    apart.run("vectors", lambda: item_vectors_update(now=clock()))
+    apart.run("extracts", lambda: extracts_make(now=clock()))
+    apart.run("full_texts", lambda: full_texts_update(now=clock()))
+    apart.run("favicons", lambda: favicons_update(now=clock()))
+    apart.end()

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 import structlog
@@ -38,6 +39,7 @@ from digest.mail.send import digests_deliver
 from digest.models import Feedback, Reader
 from digest.retention import items_prune, rows_prune
 from digest.summaries.services import summaries_make
+from ranking.common.apart import Apart
 from ranking.selectors import readers_learned
 from ranking.services import snapshots_prune
 from suggestions.models import Evidence
@@ -75,22 +77,27 @@ def fetch(now: datetime) -> Counts:
 
 def cluster(now: datetime) -> Counts:
     """Group items into stories, update their vectors, and delete rows past their retention."""
-    stories = stories_refresh(now=now).as_dict()
-    vectors = item_vectors_update(now=now)
-    pruned = item_vectors_prune(now=now)
-    rows = rows_prune(now=now) + snapshots_prune(now=now) + traces_prune(now=now)
-    rows += assistants_prune(now=now)
+    apart = Apart("nightly cluster")
+    stories = apart.run("stories", lambda: stories_refresh(now=now).as_dict())
     # The evidence of a suggestion outlives the retention of items.
-    items = items_prune(now=now, referenced_by=[Evidence.objects.filter(item=OuterRef("pk"))])
-    pictures = pictures_prune(now=now)
-    return {
-        **stories,
-        "vectors": vectors,
-        "pruned": pruned,
-        "rows_pruned": rows,
-        "items_pruned": items,
-        "pictures_pruned": pictures,
+    evidence = [Evidence.objects.filter(item=OuterRef("pk"))]
+    counts = {
+        "vectors": apart.run("vectors", lambda: item_vectors_update(now=now)),
+        "pruned": apart.run("old vectors", lambda: item_vectors_prune(now=now)),
+        "rows_pruned": sum(
+            apart.run(name, partial(prune, now=now)) or 0
+            for name, prune in (
+                ("rows", rows_prune),
+                ("snapshots", snapshots_prune),
+                ("traces", traces_prune),
+                ("assistants", assistants_prune),
+            )
+        ),
+        "items_pruned": apart.run("items", lambda: items_prune(now=now, referenced_by=evidence)),
+        "pictures_pruned": apart.run("pictures", lambda: pictures_prune(now=now)),
     }
+    apart.end()
+    return {**(stories or {}), **counts}
 
 
 def summarise(now: datetime) -> Counts:
@@ -102,18 +109,18 @@ def summarise(now: datetime) -> Counts:
 
 def learn(now: datetime) -> Counts:
     """Publish the community's figures, run the weekly learning cycles that are due, and learn from opens."""
-    figures = community_publish(now=now)
+    apart = Apart("nightly learn")
+    figures = apart.run("figures", lambda: community_publish(now=now))
     _share("learn", now)
-    report = cycles_run(reader_ids=_learning_due(now), now=now)
-    counted = taste_spread_publish(now=now)
-    return {
-        "readers": report.done,
-        "moved": report.moved,
-        "failed": report.failed,
-        "figures": sum(figures.values()),
-        "tastes": counted,
-        "reading": implicit_update_all(now=now),
+    report = apart.run("cycles", lambda: cycles_run(reader_ids=_learning_due(now), now=now))
+    counts = {
+        "figures": sum((figures or {}).values()),
+        "tastes": apart.run("tastes", lambda: taste_spread_publish(now=now)),
+        "reading": apart.run("reading", lambda: implicit_update_all(now=now)),
     }
+    apart.end()
+    done = {"readers": report.done, "moved": report.moved, "failed": report.failed} if report else {}
+    return {**done, **counts}
 
 
 def _learning_due(now: datetime) -> list[UUID]:
@@ -140,11 +147,10 @@ def deliver(now: datetime) -> Counts:
 
 def advise(now: datetime) -> Counts:
     """Measure the effects of accepted changes, then request a run for each reader who is due."""
-    checked: object = 0
-    try:
-        checked = effects_check(now=now)["checked"]
-    finally:
-        requested = len(readers_advise(now=now))
+    apart = Apart("nightly advise")
+    checked = apart.run("effects", lambda: effects_check(now=now)["checked"])
+    requested = apart.run("requests", lambda: len(readers_advise(now=now)))
+    apart.end()
     return {"effects": checked, "requested": requested}
 
 

@@ -92,7 +92,12 @@ def favicons_update(*, now: datetime, seconds: float = ROUND_S) -> int:
     for key, feed_url, site_url in _wanted(now):
         if time.monotonic() > end:
             break
-        found += _store(key, _fetched(key, feed_url, site_url), now)
+        try:
+            body = _fetched(key, feed_url, site_url)
+        except Exception:  # one site's trouble: the next ones are asked
+            log.exception("favicon.failed", source=key)
+            body = b""
+        found += _store(key, body, now)
     return found
 
 

@@ -30,7 +30,7 @@ from digest.articles.pictures import inside_allowed
 from digest.errors import FullTextMissing
 from digest.feeds.bodies import LEVEL
 from digest.feeds.discovery import LOOKUPS
-from digest.feeds.entities import FeedProblem
+from digest.feeds.entities import FeedProblem, internal_problem
 from digest.feeds.fetch import FetchResponse, fetch, host_of, origin_of
 from digest.feeds.identity import web_url
 from digest.feeds.prechecks import REFUSED_CODECS, decode, decompress
@@ -274,7 +274,10 @@ def _fetch(item: Item, now: datetime) -> FeedProblem | None:
     allow = settings.FETCH_ALLOW_HOSTS if inside_allowed(item=item) else ()
     try:
         page = page_get(item.url, allow=allow)
-    except FeedProblem as problem:
+    except Exception as error:
+        problem = error if isinstance(error, FeedProblem) else internal_problem("read this page", error)
+        if problem is not error:  # one page's trouble: the next ones are fetched
+            log.exception("full_text.failed", item_id=item.pk, host=host_of(item.url))
         log.info("full_text.refused", item_id=item.pk, host=host_of(item.url), code=problem.code)
         if problem.code != "host_busy":
             _store(item, Page(item.url, ""), now, problem.code)

@@ -22,6 +22,7 @@ from digest.items.stories import StoriesReport, stories_update
 from digest.items.vectors import item_vectors_update
 from digest.models import Reader
 from digest.summaries.services import extracts_make
+from ranking.common.apart import Apart
 from ranking.common.broker import WorkerTask
 
 # One part of a first round begins requests for so long; then other work has its turn before the next.
@@ -63,9 +64,11 @@ def first_round(*, now: datetime, clock: Callable[[], datetime], seconds: float 
     report = feeds_fetch(now=now, feeds=feeds, seconds=seconds, clock=clock)
     tried, left = _count(report), report.left > 0
     if tried and not left:
-        stories_refresh(now=clock(), clock=clock)
-        item_vectors_update(now=clock())
-        extracts_make(now=clock())
+        apart = Apart("first round")
+        apart.run("stories", lambda: stories_refresh(now=clock(), clock=clock))
+        apart.run("vectors", lambda: item_vectors_update(now=clock()))
+        apart.run("extracts", lambda: extracts_make(now=clock()))
+        apart.end()
     log.info("first_round_done", fetched=tried, left=report.left)
     return left and tried > 0
 

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
+from digest.feeds.storable import Storable
 from ranking.language import gettext_noop
 
 # What the messages of problems are made of where a value is in them. They are stored in English, and put into
@@ -65,7 +66,7 @@ class FeedProblem(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Enclosure:
+class Enclosure(Storable):
     """A sound, film or picture that an entry brings; its length and duration where the feed gives them."""
 
     url: str
@@ -85,12 +86,14 @@ class ItemContent:
 
 
 @dataclass(frozen=True, slots=True)
-class ParsedEntry:
+class ParsedEntry(Storable):
     """An entry of a feed document as plain text. `guid` and `link` are "" where the feed gives none.
 
     `html` is its body as cleaned HTML (see `digest.feeds.body_html`), "" where that shows no more than
     `text`. `categories` are its publisher's; `image` is the address of its picture, or "".
     """
+
+    LIMITS: ClassVar = {"title": 500, "author": 200, "language": 20, "image": 2000}
 
     guid: str
     link: str
@@ -106,11 +109,13 @@ class ParsedEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class ParsedFeed:
+class ParsedFeed(Storable):
     """A feed document. `dropped` counts entries beyond the limit, `blank` those without text and link.
 
     `ttl_minutes` is how long the document asks to be left alone, or None.
     """
+
+    LIMITS: ClassVar = {"title": 200}
 
     title: str
     site_url: str

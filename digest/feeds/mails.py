@@ -11,11 +11,12 @@ from email import message_from_bytes, policy
 from email.message import EmailMessage
 from email.utils import getaddresses, parseaddr
 from html import escape
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from digest.feeds.body_html import html_clean
 from digest.feeds.entities import ParsedEntry, ParsedFeed, feed_as_json, feed_from_json
 from digest.feeds.sanitise import clean_text, html_to_text, one_line
+from digest.feeds.storable import Storable
 from ranking.language import gettext_noop
 
 # A longer mail is cut off here, within its parts.
@@ -37,8 +38,10 @@ ADDRESS_MAX_CHARS: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class Letter(Storable):
     """One mail: the addresses it is for, its list (or sender), and it as the one entry of a feed."""
+
+    LIMITS: ClassVar = {"list_key": SENDER_MAX_CHARS}
 
     recipients: tuple[str, ...]
     list_key: str
@@ -86,7 +89,7 @@ def mail_parse(mail: bytes) -> Letter:
         html=html,
         image=image,
     )
-    key = (listed[1] if listed else address).casefold()[:SENDER_MAX_CHARS]
+    key = one_line(clean_text((listed[1] if listed else address).casefold()), limit=SENDER_MAX_CHARS)
     return Letter(_recipients(message), key, ParsedFeed(sender or key, "", (entry,)))
 
 

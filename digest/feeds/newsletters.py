@@ -17,7 +17,7 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext
 
@@ -102,7 +102,8 @@ def newsletters_fetch(*, now: datetime) -> NewslettersReport:
     """Read the unread mails of the mailbox, 200 at most, and store each for the reader whose address it has.
 
     A mail is marked as seen once it is stored or thrown away; after a crash it is read again, and stored
-    once, by its Message-ID. A mailbox that fails is an error in the log, and shown to operators
+    once, by its Message-ID. A mail that breaks something is refused and in the log, and the others come in. A
+    mailbox that fails is an error in the log, and shown to operators
     (`mailbox_state`); nothing is lost.
     """
     report = NewslettersReport()
@@ -111,8 +112,8 @@ def newsletters_fetch(*, now: datetime) -> NewslettersReport:
     try:
         with mailbox_open(settings.NEWSLETTERS_URL) as mailbox:
             for uid, mail in mailbox.mails():
-                _mail_store(mail, report, now)
-                mailbox.seen(uid)
+                if _mail_handle(mail, report, now):
+                    mailbox.seen(uid)
     except MailboxFailed as error:
         report.problem = str(error)
         log.error("newsletters_failed", problem=report.problem)
@@ -134,6 +135,23 @@ def mailbox_problem() -> str:
     except MailboxFailed as error:
         return str(error)
     return ""
+
+
+def _mail_handle(mail: bytes, report: NewslettersReport, now: datetime) -> bool:
+    """Store one mail, whatever is in it; return whether it is done with.
+
+    An exception is that mail's: it is counted as refused, and seen. Only if the database does not answer is
+    the mail left for the next round.
+    """
+    try:
+        _mail_store(mail, report, now)
+    except (OperationalError, InterfaceError):
+        log.exception("newsletter_left")
+        return False
+    except Exception:
+        report.refused += 1
+        log.exception("newsletter_failed", bytes=len(mail))
+    return True
 
 
 def _mail_store(mail: bytes, report: NewslettersReport, now: datetime) -> None:

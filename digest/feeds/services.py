@@ -28,6 +28,7 @@ from digest.feeds.polling import (
     next_interval_minutes,
     success_next_at,
 )
+from digest.feeds.storable import text_storable
 from digest.models import Feed, Item, Source, SourceFigure, Subscription
 from ranking.common.rows import rows_set
 from ranking.services import source_key_rename
@@ -265,8 +266,8 @@ def problem_fields(*, problem: FeedProblem, now: datetime) -> dict[str, object]:
     """Return the columns that say what went wrong, and when."""
     return {
         "last_fetched_at": now,
-        "error_code": problem.code[:40],
-        "error_message": problem.message[:300],
+        "error_code": text_storable(problem.code, 40),
+        "error_message": text_storable(problem.message, 300),
     }
 
 

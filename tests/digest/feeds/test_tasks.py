@@ -1,6 +1,6 @@
 """The scheduled doors of the digest room: known by name, and they do what the name says."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import pytest
@@ -8,7 +8,9 @@ from django.test import Client
 from django.utils import timezone
 from pytest_httpserver import HTTPServer
 
+from advisor.tasks import guidance_learn_task
 from config.jobs.schedule import JOBS
+from config.tasks import daily_builds_task
 from digest.feeds.rate_limit import _limiter
 from digest.models import Feed, Item, SuggestedReasons, Summary
 from digest.tasks import feeds_fetch_task
@@ -65,3 +67,42 @@ def test_what_was_fetched_has_extracts_at_once_that_name_the_other_feeds(story_o
     assert set(Summary.objects.values_list("fingerprint", flat=True)) == fingerprints
     offered = SuggestedReasons.objects.filter(fingerprint__in=fingerprints).values_list("reasons", flat=True)
     assert {"tag": "known", "text": "already reported elsewhere"} in [r for row in offered for r in row]
+
+
+STEPS = {
+    "digest.tasks": (
+        "feeds_fetch",
+        "newsletters_fetch",
+        "stories_refresh",
+        "item_vectors_update",
+        "extracts_make",
+        "full_texts_update",
+        "favicons_update",
+    ),
+    "config.tasks": ("digests_build_missing", "_deliver", "_news_make", "notifications_send"),
+    "advisor.tasks": ("guidance_credit", "memories_refresh_active", "guidance_prune"),
+}
+TASKS = {
+    "digest.tasks": feeds_fetch_task,
+    "config.tasks": daily_builds_task,
+    "advisor.tasks": guidance_learn_task,
+}
+
+
+@pytest.mark.parametrize(("module", "broken"), [(m, step) for m, steps in STEPS.items() for step in steps])
+def test_no_step_of_a_task_ends_the_others(db, monkeypatch, module: str, broken: str):
+    done: list[str] = []
+
+    def step(name: str) -> Callable[..., None]:
+        def work(*args: object, **more: object) -> None:
+            done.append(name)
+            if name == broken:
+                raise RuntimeError(f"{name} is broken")
+
+        return work
+
+    for name in STEPS[module]:
+        monkeypatch.setattr(f"{module}.{name}", step(name))
+    with pytest.raises(RuntimeError, match=broken):
+        TASKS[module]()
+    assert done == list(STEPS[module])
