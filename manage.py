@@ -14,17 +14,17 @@ from config.logs import SecretRedactor
 
 
 def main() -> None:
-    """Run the command of the command line.
+    """Run the command named on the command line.
 
-    A setting or a database that cannot be used gets a sentence instead of a traceback; a wrong setting has
-    exit code 2, as wrong usage has.
+    If a setting or the database cannot be used, print one sentence instead of a traceback. Exit codes: 2 for
+    a wrong setting (as for wrong usage), 1 for the database.
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    if sys.argv[1:] in (["--version"], ["version"]):  # Django would tell its own
+    if sys.argv[1:] in (["--version"], ["version"]):  # Django would print its own version
         print(f"Tidings {__version__}")
         return
     try:
-        # Read the settings now: Django would go on without them until a command needs one.
+        # Read the settings now: Django would ignore an error in them until a command needs one.
         _ = settings.LOG_LEVEL
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:

@@ -1,6 +1,6 @@
-"""The image's health check: exit code 0 while the site in this container answers `/healthz`.
+"""Check the health of the container: exit code 0 if its site answers `/healthz`.
 
-It asks by a name the site answers to, whether or not 127.0.0.1 is among ALLOWED_HOSTS.
+The request carries the first name of ALLOWED_HOSTS, because 127.0.0.1 need not be among them.
 """
 
 import os
