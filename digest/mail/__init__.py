@@ -1,1 +1,1 @@
-"""Mail and feeds of digests: content, rendering, who is due, sending, signed links, syndication."""
+"""Mails of digests: content, rendering, due times, sending and signed links."""

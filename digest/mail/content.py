@@ -1,4 +1,4 @@
-"""Mail content: the day's digest or the week's best as words and links, ready to be rendered."""
+"""Collect the content of a mail: texts and links of a day's digest, or of the best items of a week."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,22 +27,22 @@ from digest.mail.links import thumb_sign, unsubscribe_sign
 from digest.mail.render import MailContent, MailItem, site_link
 from digest.models import Digest, Impression, Reader
 
-# Other sources of a story that are named; the rest is counted.
+# This many other sources of a story are named. The rest are counted.
 NAMED = 2
 
 
 @dataclass(frozen=True, slots=True)
 class MailDraft:
-    """The content of a mail, and the impressions it shows, in its order."""
+    """The content of a mail, and its items' impressions in the same order."""
 
     content: MailContent
     shown: tuple[Impression, ...]
 
 
 def draft_daily(*, reader: Reader, digest: Digest, now: datetime) -> MailDraft | None:
-    """Return the mail of one day: the digest's best 15 that were in no earlier mail and are not rated yet.
+    """Return the mail of one day: the digest's best 15 items that are unrated and in no earlier mail.
 
-    `None` when that leaves nothing. A constant number of queries.
+    Return `None` if no item is left. A constant number of queries.
     """
     impressions = digest_impressions(digest=digest, now=now)
     known = items_mailed(
@@ -53,9 +53,9 @@ def draft_daily(*, reader: Reader, digest: Digest, now: datetime) -> MailDraft |
 
 
 def draft_weekly(*, reader: Reader, day: Date, now: datetime) -> MailDraft | None:
-    """Return the mail of the week up to `day`: the best of its seven digests, whatever their day.
+    """Return the mail of the week that ends on `day`: the best items of its seven digests.
 
-    What the reader has read, rated or muted meanwhile is left out; `None` when that leaves nothing. A
+    Leave out the items that the reader has read, rated or muted since. Return `None` if no item is left. A
     constant number of queries.
     """
     mutes = mutes_in_force(reader_id=reader.pk, now=now)
@@ -71,7 +71,7 @@ def draft_weekly(*, reader: Reader, day: Date, now: datetime) -> MailDraft | Non
 
 
 def _week_item(row: Impression, stories: Mapping[int, int]) -> WeekItem:
-    """Value the item apart from its age: effective weight times interest."""
+    """Return the item with a value that ignores its age: effective weight times interest."""
     item, value = row.item, row.parts["source_weight"] * row.parts["interest"]
     return WeekItem(item.pk, item.source_id, stories.get(item.article, item.article), value, item.dated_at)
 
@@ -112,7 +112,7 @@ def _mail_item(reader: Reader, shown: ShownItem, now: datetime) -> MailItem:
         title=item.title,
         href=shown.href or f"{page}?from=mail",
         source=str(item.source),
-        # A mail may be read days later: a moment, not an age.
+        # A date and not "3 hours ago", because a mail may be read days later.
         age=date_format(item.dated_at.astimezone(reader.zone), _("j F, H:i")),
         lede=shown.lede,
         by=origin_words(shown),
@@ -126,13 +126,13 @@ def _mail_item(reader: Reader, shown: ShownItem, now: datetime) -> MailItem:
 
 
 def impressions_shown(*, reader: Reader, impressions: Sequence[Impression], now: datetime) -> list[ShownItem]:
-    """Return the impressions as pages show them, but for breakdowns; a constant number of queries."""
+    """Return the impressions as pages show them, without score breakdowns. A constant number of queries."""
     scored = [ScoredItem(row.item, row.parts, row.score, row.slot) for row in impressions]
     return items_shown(reader=reader, scored=scored, now=now, ratings={}, breakdown=False)
 
 
 def also_words(shown: ShownItem) -> str:
-    """Return who else reports the story, two by name: "also reported by Courier, Post and 2 others"."""
+    """Return the line on other sources of the story: "also reported by Courier, Post and 2 others"."""
     if shown.also is None:
         return ""
     names = list(dict.fromkeys(mate.source for mate, _link in shown.also.items))
@@ -147,5 +147,5 @@ def also_words(shown: ShownItem) -> str:
 
 
 def origin_words(shown: ShownItem) -> str:
-    """Return who wrote the opening, where a model did; nothing for the publisher's own."""
+    """Return a note if a model wrote the opening, or "" if the publisher wrote it."""
     return shown.summary_words if shown.summary and shown.summary.by_model else ""

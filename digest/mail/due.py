@@ -1,7 +1,7 @@
-"""Mail that is due: for whom, of which day, and what the mail of a week shows.
+"""Decide which mails are due, and choose the items of a weekly mail.
 
-A reader's day and hour are the reader's own: the moment is made from the calendar day, the wall clock and
-the zone, so that a night with a clock change has one such moment like any other.
+Days and hours are those of the reader's time zone. A due time is built from the calendar day and the hour on
+the wall clock, so it comes exactly once a day, also on the days when clocks change.
 """
 
 from collections import Counter
@@ -21,26 +21,26 @@ from ranking.language import stored_text
 
 DAILY, WEEKLY = "daily", "weekly"
 MAILED = (Reader.MailRhythm.DAILY, Reader.MailRhythm.WEEKLY)
-# What a mail shows: half a digest, so that it is read to its end and stays below the 102 KB at which
-# Gmail cuts a message off (measured in `tests/digest/mail/test_render.py`).
+# Items in a mail. Half a digest stays below the 102 KB at which Gmail cuts a message off (measured in
+# `tests/digest/mail/test_render.py`), and people read it to the end.
 MAIL_ITEMS = 15
 WEEK = timedelta(days=7)
-# A worker that was down catches up within this time after midnight; later, yesterday's digest is history.
+# A worker that was down sends yesterday's mail up to six hours after midnight. Later it is old news.
 LATE_DAILY = timedelta(hours=6)
 LATE_WEEKLY = timedelta(days=2)
-# Of a week's mail no source fills more than a fifth.
+# The most items of one source in a weekly mail: a fifth of it.
 WEEK_PER_SOURCE = 3
-# A delivery older than this can be neither retried nor due again.
+# No delivery older than this is retried or due again.
 DELIVERIES_RECENT = timedelta(days=10)
 
 
 def mail_day(*, rhythm: str, hour: int, weekday: int, zone: tzinfo, now: datetime) -> date | None:
-    """Return the day in `zone` whose mail is due at `now`, or `None`.
+    """Return the day in `zone` whose mail is due at `now`, or `None` if no mail is due.
 
-    From `hour` on until the day is over; where that hour was missed, up to 6 hours into the next day, or
-    two days after the weekday (0 is Monday) of a weekly mail. The same day comes back at every call, so
-    the sender stores one row per day. An hour that the clock skips is the one after it; of an hour that
-    comes twice the first counts.
+    A daily mail is due from `hour` until six hours into the next day. A weekly mail is due for two days from
+    `hour` on its `weekday` (0 is Monday). Every call in that time returns the same day, so the sender can
+    store one row per day. If the clock skips `hour`, the next hour counts. If `hour` comes twice, the first
+    counts.
     """
     today = day_of(now, zone)
     if rhythm == DAILY:
@@ -63,9 +63,10 @@ def _moment(day: date, hour: int, zone: tzinfo) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class WeekItem:
-    """One item as one of a week's digests showed it, of a `story` or an article of its own.
+    """An item in one of a week's digests.
 
-    `value` is its score without its age.
+    `value` is its score without the effect of its age. Items of one story share `story`; without a story it
+    is the item's own article.
     """
 
     item_id: int
@@ -78,8 +79,8 @@ class WeekItem:
 def week_best(shown: Iterable[WeekItem], *, size: int = MAIL_ITEMS) -> list[int]:
     """Return the ids of the best `size` items of a week's digests, best first.
 
-    Age does not count: in a week's mail Monday's news is as good as Sunday's. Of each story the best item
-    stays; no source fills more than three places. Ties: newest, then id.
+    Ignore the age, because Monday's news is as good as Sunday's in a weekly mail. Keep only the best item of
+    a story and at most three items of a source. On equal values the newest comes first, then the lowest id.
     """
     best: dict[int, WeekItem] = {}
     for item in shown:
@@ -101,14 +102,15 @@ def week_best(shown: Iterable[WeekItem], *, size: int = MAIL_ITEMS) -> list[int]
 
 
 def mail_readers() -> list[Reader]:
-    """Return the active readers who want mail, with an address or without, in order of id; one query."""
+    """Return the active readers who want mail, by id; some may have no address. One query."""
     return list(Reader.objects.filter(is_active=True, mail_rhythm__in=MAILED).order_by("pk"))
 
 
 def addresses_confirmed(*, readers: Sequence[Reader]) -> set[UUID]:
-    """Return the readers who have confirmed the address their mail goes to; one query.
+    """Return the ids of those `readers` who confirmed the address that their mail goes to. One query.
 
-    Whatever ACCOUNT_EMAIL_VERIFICATION says: titles are strangers' words, and would go to anybody's address.
+    Mail needs a confirmed address whatever ACCOUNT_EMAIL_VERIFICATION says. Otherwise anybody could have
+    texts of strangers sent to somebody else's address.
     """
     rows = EmailAddress.objects.filter(verified=True, user__mail_rhythm__in=MAILED)
     known = {(user_id, email.casefold()) for user_id, email in rows.values_list("user_id", "email")}
@@ -116,25 +118,25 @@ def addresses_confirmed(*, readers: Sequence[Reader]) -> set[UUID]:
 
 
 def address_is_confirmed(*, reader: Reader) -> bool:
-    """Return whether the reader has confirmed the address their mail goes to; one query."""
+    """Return whether the reader confirmed the address that their mail goes to. One query."""
     rows = EmailAddress.objects.filter(user=reader, verified=True).values_list("email", flat=True)
     return reader.email.casefold() in {email.casefold() for email in rows}
 
 
 def deliveries_recent(*, now: datetime) -> dict[tuple[UUID, date], Delivery]:
-    """Return the deliveries of the last ten days by reader and day; one query."""
+    """Return the deliveries of the last ten days, keyed by reader id and day. One query."""
     rows = Delivery.objects.filter(date__gte=(now - DELIVERIES_RECENT).date())
     return {(row.reader_id, row.date): row for row in rows}
 
 
 def deliveries_waiting(*, since: datetime, attempts_max: int) -> int:
-    """Count the mails that failed after `since` and have a try left of `attempts_max`; one query."""
+    """Count the mails that failed after `since` in fewer than `attempts_max` attempts. One query."""
     failed = Delivery.objects.filter(status=Delivery.Status.FAILED, attempts__lt=attempts_max)
     return failed.filter(claimed_at__gt=since).count()
 
 
 def delivery_trouble(*, reader_id: UUID) -> str:
-    """Return why the reader's newest mail failed, in a sentence for the reader; "" where it did not."""
+    """Return a sentence for the reader on why the newest mail failed, or "" if it did not fail."""
     row = Delivery.objects.filter(reader_id=reader_id).order_by("-date").first()
     if row is None or row.status != Delivery.Status.FAILED:
         return ""
@@ -144,7 +146,7 @@ def delivery_trouble(*, reader_id: UUID) -> str:
 
 
 def items_mailed(*, reader_id: UUID, item_ids: Collection[int], before: date) -> set[int]:
-    """Return those of the items that were in a mail of an earlier day to this reader; one query."""
+    """Return the ids of items that an earlier day's mail to this reader contained. One query."""
     rows = Exposure.objects.filter(
         reader_id=reader_id, door=Exposure.Door.MAIL, item_id__in=item_ids, date__lt=before
     )
@@ -152,7 +154,7 @@ def items_mailed(*, reader_id: UUID, item_ids: Collection[int], before: date) ->
 
 
 def items_rated_or_read(*, reader_id: UUID, item_ids: Collection[int]) -> set[int]:
-    """Return those of the items whose article the reader has rated, or read; one query."""
+    """Return the ids of items whose article the reader has rated or read. One query."""
     same = {"reader_id": reader_id, "article": OuterRef("article")}
     done = Exists(Feedback.objects.filter(**same)) | Exists(
         Reading.objects.filter(**same, read_at__isnull=False)
@@ -161,7 +163,7 @@ def items_rated_or_read(*, reader_id: UUID, item_ids: Collection[int]) -> set[in
 
 
 def week_impressions(*, reader_id: UUID, since: date, until: date) -> Sequence[Impression]:
-    """Return what the reader's digests of those days (both included) showed, oldest first; one query."""
+    """Return the impressions of the reader's digests, oldest first. Both days are included. One query."""
     rows = Impression.objects.filter(
         digest__reader_id=reader_id, digest__date__gte=since, digest__date__lte=until
     )

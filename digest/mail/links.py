@@ -1,4 +1,4 @@
-"""Signed links of mails, for a rating or to stop the mail, and the secret address of a reader's own feed."""
+"""Make and use the signed links of mails (rate, unsubscribe) and the secret address of a reader's feed."""
 
 import binascii
 import hashlib
@@ -18,7 +18,8 @@ from digest.feedback.services import feedback_give, feedback_take_back
 from digest.items.selectors import item_get
 from digest.models import Feedback, Item, Reader, UsedLink
 
-# How long a rating's link lasts: a mail is read within days, and a link should not outlive its use by much.
+# How long a rating's link lasts. A mail is read within days, and a link should not work much longer than
+# that.
 THUMB_LASTS = timedelta(days=14)
 INVALID = gettext_noop("This link is incomplete or was changed. Open it again from the mail itself.")
 EXPIRED = gettext_noop(
@@ -28,7 +29,7 @@ GONE = gettext_noop(
     "The account or the item behind this link no longer exists, so there is nothing left to do."
 )
 
-# Reader, item, useful or not, until when (seconds).
+# Reader id, item id, useful or not, expiry in seconds since 1970.
 _THUMB = struct.Struct(">16sQBI")
 _THUMB_SIGNER, _UNSUBSCRIBE_SIGNER = (
     Signer(salt=f"digest.mail.links.{kind}", sep=".") for kind in ("thumb", "unsubscribe")
@@ -36,12 +37,12 @@ _THUMB_SIGNER, _UNSUBSCRIBE_SIGNER = (
 
 
 class BadLink(Exception):
-    """A link that was cut short, changed, or not signed by this site."""
+    """The link was cut short or changed, or this site did not sign it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThumbLink:
-    """What a rating's link records: whose rating, of which item, which one, and until when it works."""
+    """The content of a rating's link: reader, item, rating, and expiry."""
 
     reader_id: UUID
     item_id: int
@@ -51,7 +52,11 @@ class ThumbLink:
 
 @dataclass(frozen=True, slots=True)
 class LinkState:
-    """A rating's link with its item: when it was used, and whether the rating it recorded is still stored."""
+    """The state of a rating's link.
+
+    `used_at` is `None` if it was never used. `holds` says whether the rating that it recorded is still
+    stored.
+    """
 
     item: Item
     useful: bool
@@ -60,13 +65,13 @@ class LinkState:
 
 
 def thumb_sign(*, reader_id: UUID, item_id: int, useful: bool, now: datetime) -> str:
-    """Return the signed text of a link for one rating of one reader, good for 14 days from `now`."""
+    """Return the signed text of a rating's link, valid for 14 days from `now`."""
     until = int((now + THUMB_LASTS).timestamp())
     return _sign(_THUMB_SIGNER, _THUMB.pack(reader_id.bytes, item_id, useful, until))
 
 
 def thumb_read(link: str) -> ThumbLink:
-    """Return what `link` records, expired or not. Raises `BadLink`."""
+    """Return the content of a rating's link, even if it has expired. Raises `BadLink`."""
     data = _unsign(_THUMB_SIGNER, link)
     if len(data) != _THUMB.size:
         raise BadLink
@@ -75,7 +80,7 @@ def thumb_read(link: str) -> ThumbLink:
 
 
 def unsubscribe_sign(*, reader_id: UUID) -> str:
-    """Return the text of the reader's unsubscribe link. It never expires, for old mails."""
+    """Return the signed text of the reader's unsubscribe link. It never expires, so it works in old mails."""
     return _sign(_UNSUBSCRIBE_SIGNER, reader_id.bytes)
 
 
@@ -100,16 +105,16 @@ def _unsign(signer: Signer, link: str) -> bytes:
 
 
 def thumb_link_state(*, link: str, now: datetime) -> LinkState:
-    """Return what a rating's link is about and whether it was used. Raises as `thumb_link_use`."""
+    """Return the item and the state of a rating's link, and record nothing. Raises as `thumb_link_use`."""
     rating, _, item = _link_check(link, now)
     return _state(link, rating, item)
 
 
 def thumb_link_use(*, link: str, now: datetime) -> tuple[LinkState, bool]:
-    """Record the rating of `link`, once; return its state and whether this call recorded it.
+    """Record the rating of `link` once. Return the link's state and whether this call recorded the rating.
 
-    Of two calls at once one records. Raises `LinkInvalid` for a link that is not ours or whose reader or
-    item is gone, `LinkExpired` 14 days after it was made (unless it was used: then its state says so).
+    If two calls come at once, one of them records. Raises `LinkInvalid` if the signature is wrong or the
+    reader or item no longer exists, and `LinkExpired` if the link is older than 14 days and was never used.
     """
     rating, reader, item = _link_check(link, now)
     with transaction.atomic():
@@ -122,9 +127,10 @@ def thumb_link_use(*, link: str, now: datetime) -> tuple[LinkState, bool]:
 
 
 def thumb_link_undo(*, link: str, now: datetime) -> tuple[LinkState, bool]:
-    """Delete the rating that `link` recorded, if it is still stored; return whether this call deleted it.
+    """Delete the rating that `link` recorded, if it is still stored.
 
-    A rating given anywhere else, before or since, is left alone. Raises as `thumb_link_use`.
+    Return the link's state and whether this call deleted the rating. Ratings that the reader gave elsewhere
+    stay. Raises as `thumb_link_use`.
     """
     rating, reader, item = _link_check(link, now)
     state = _state(link, rating, item)
@@ -135,9 +141,9 @@ def thumb_link_undo(*, link: str, now: datetime) -> tuple[LinkState, bool]:
 
 
 def reader_unsubscribe(*, link: str) -> Reader:
-    """Stop the mail of the reader whose link this is, at once and without signing in.
+    """Stop the mail of the link's reader at once, without signing in, and return the reader.
 
-    Raises `LinkInvalid`. A second time changes nothing.
+    A second call changes nothing. Raises `LinkInvalid`.
     """
     reader = unsubscribe_link_reader(link=link)
     if reader.mail_rhythm != Reader.MailRhythm.OFF:
@@ -147,7 +153,7 @@ def reader_unsubscribe(*, link: str) -> Reader:
 
 
 def unsubscribe_link_reader(*, link: str) -> Reader:
-    """Return the reader whose unsubscribe link this is. Raises `LinkInvalid`."""
+    """Return the reader of an unsubscribe link. Raises `LinkInvalid`."""
     try:
         return _reader(unsubscribe_read(link))
     except BadLink:
@@ -155,9 +161,9 @@ def unsubscribe_link_reader(*, link: str) -> Reader:
 
 
 def feed_token_issue(*, reader: Reader) -> str:
-    """Give the reader's own feed a new secret address; the one before it stops working at once.
+    """Give the reader's own feed a new secret address and return the secret (256 bits in 43 characters).
 
-    Returns the secret: 256 bits in 43 characters.
+    The old address stops working at once.
     """
     reader.feed_token = secrets.token_urlsafe(32)
     reader.save(update_fields=["feed_token"])
@@ -165,7 +171,7 @@ def feed_token_issue(*, reader: Reader) -> str:
 
 
 def feed_token_revoke(*, reader: Reader) -> None:
-    """Switch the reader's own feed off; its address is not found from now on."""
+    """Switch the reader's own feed off. Its address answers 404 from now on."""
     reader.feed_token = None
     reader.save(update_fields=["feed_token"])
 
@@ -202,5 +208,5 @@ def _state(link: str, rating: ThumbLink, item: Item) -> LinkState:
 
 
 def _link_hash(link: str) -> str:
-    """Return the SHA-256 of a link, in hex, which is stored of one that was used."""
+    """Return the SHA-256 of a link in hex. Used links are stored as this hash only."""
     return hashlib.sha256(link.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Rendering a mail: from its content to one message in HTML and plain text, with no image and no tracking."""
+"""Render the content of a mail as one message in HTML and plain text, without images or tracking."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from digest.feeds.sanitise import one_line
 
-# Backends of Django that deliver nothing: for trying things out.
+# Django's mail backends for trying things out. They deliver nothing.
 LOCAL_BACKENDS = ("console", "dummy", "filebased")
 SUBJECT_TITLE_CHARS = 70
 PREHEADER_CHARS = 120
@@ -27,7 +27,11 @@ PREHEADER_CHARS = 120
 
 @dataclass(frozen=True, slots=True)
 class MailItem:
-    """One item of a mail, in words. Addresses are absolute; `href` leads to the publisher where it can."""
+    """The texts and links of one item in a mail.
+
+    All addresses are absolute. `href` is the publisher's address, or this site's page of the item if the
+    publisher gave none. `by` and `also` may be empty.
+    """
 
     title: str
     href: str
@@ -45,7 +49,10 @@ class MailItem:
 
 @dataclass(frozen=True, slots=True)
 class MailContent:
-    """One mail to one reader about one day, or about the week up to it."""
+    """One mail to one reader about one day, or about the week that ends on `date`.
+
+    `more` counts the items of the day that the mail has no room for (0 in a weekly mail).
+    """
 
     reader_id: str
     to: str
@@ -60,20 +67,20 @@ class MailContent:
 
 
 def mail_goes_out() -> bool:
-    """Return whether EMAIL_URL names a server that delivers mail, rather than a log or a folder."""
+    """Return whether EMAIL_URL names a mail server and not a log or a folder."""
     return not any(f".backends.{name}." in settings.EMAIL_BACKEND for name in LOCAL_BACKENDS)
 
 
 def site_link(path: str) -> str:
-    """Return `path` under the address by which readers reach this site (SITE_URL)."""
+    """Return the absolute address of `path` on this site (below SITE_URL)."""
     return f"{settings.SITE_URL.rstrip('/')}/{path.lstrip('/')}"
 
 
 def mail_message(content: MailContent, *, now: datetime) -> EmailMultiAlternatives:
-    """Return the message with the headers of RFC 8058 (one-click unsubscribe) and RFC 3834 (automatic).
+    """Return the message, with headers for one-click unsubscribe (RFC 8058) and automatic mail (RFC 3834).
 
-    Its Message-ID follows from reader and day alone, so that a mail sent twice after a lost connection is
-    the same message for every program that sorts mail by it.
+    The Message-ID depends only on reader, day and rhythm. If a lost connection makes us send a mail twice,
+    mail programs can recognise the second copy.
     """
     host = urlsplit(settings.SITE_URL).hostname or "localhost"
     seed = f"{content.reader_id} {content.date} {'week' if content.weekly else 'day'}"
@@ -100,14 +107,14 @@ def mail_message(content: MailContent, *, now: datetime) -> EmailMultiAlternativ
 
 
 def _subject(content: MailContent) -> str:
-    """Return the day and the first title, since that is what one opens a mail for."""
+    """Return the day and the first title, because people open a mail for its first title."""
     day = date_format(content.date, _("l, j F"))
     when = _("Your week to {day}").format(day=day) if content.weekly else day
     return f"{when}: {one_line(content.items[0].title, limit=SUBJECT_TITLE_CHARS)}"
 
 
 def _preheader(content: MailContent) -> str:
-    """Return what a mailbox shows beside the subject: the next titles, since the first is in the subject."""
+    """Return the text that a mailbox shows beside the subject: the second to fourth title."""
     first = content.items[0]
     words = [item.title for item in content.items[1:4]] or [first.lede or f"{first.source}, {first.age}"]
     return one_line(" · ".join(words), limit=PREHEADER_CHARS)
@@ -115,6 +122,6 @@ def _preheader(content: MailContent) -> str:
 
 @cache
 def _inliner() -> css_inline.CSSInliner:
-    """Return what writes styles into attributes: many mail programs cut style sheets out."""
+    """Return the tool that copies styles into attributes, because many mail programs remove style sheets."""
     css = Path(finders.find("mail.css") or "").read_text(encoding="utf-8")
     return css_inline.CSSInliner(extra_css=css, keep_at_rules=True, load_remote_stylesheets=False)

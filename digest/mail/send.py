@@ -1,16 +1,17 @@
-"""Sending mail: claimed before it is made, marked before it is handed over, sent at most once.
+"""Send the mails that are due, each at most once.
 
-A row of `Delivery` while its mail is sent:
+A run claims the row of `Delivery` before it builds the mail, and sets `sent_at` before it hands the mail to
+the server. The next run reads such a row like this:
 
 | status | sent_at | meaning for the next run |
 |---|---|---|
-| claimed | empty | the process ended before the mail was handed over: taken up after 15 minutes |
-| claimed | set | it ended while the mail server had it: the result is unknown, so it is not sent again |
-| failed | empty | tried again after 20 minutes, three times in all |
+| claimed | empty | the process ended before it handed the mail over: take it up after 15 minutes |
+| claimed | set | the process ended during the hand-over: the result is unknown, so do not send again |
+| failed | empty | try again after 20 minutes, three attempts in all |
 
-So in a crash a reader may miss a mail, and has the digest on the site all the same; nobody gets one twice.
-Only a mail server that takes a message and loses the connection before it answers leads to a second copy,
-which carries the same Message-ID.
+After a crash a reader may miss a mail (the digest is still on the site), but gets none twice. There is one
+exception: if a mail server accepts a message and the connection breaks before it says so, a second copy with
+the same Message-ID goes out.
 """
 
 import time
@@ -39,11 +40,11 @@ from digest.models import Delivery, Exposure, Reader
 log = structlog.get_logger(__name__)
 
 ATTEMPTS_MAX = 3
-# Greylisting servers ask for a second call within minutes to half an hour (RFC 6647, section 5).
+# Greylisting servers accept a second attempt after minutes to half an hour (RFC 6647, section 5).
 RETRY_AFTER = timedelta(minutes=20)
-# Nothing takes longer between claiming a mail and handing it over.
+# A claim older than this was left by a dead process, because no hand-over takes as long.
 CLAIM_LASTS = timedelta(minutes=15)
-# The limits of one run: the next one, minutes later, goes on where it ended.
+# Limits of one run. The next run, minutes later, sends the rest.
 MAILS_MAX = 2000
 SECONDS_MAX = 600.0
 ERROR_CHARS = 300
@@ -52,9 +53,11 @@ UNKNOWN_FATE = gettext_noop("The process ended while the mail server had this ma
 
 @dataclass(slots=True)
 class DeliveryReport:
-    """The result of a run. `skipped` have no (confirmed) address; `left` are due and wait for the next run.
+    """The counts of one run.
 
-    `down` says why no mail server could be reached, and is empty where one could.
+    `empty` mails had no item to show. `skipped` readers have no confirmed address. `left` mails are due and
+    wait for the next run. `down` says why the mail server cannot be used, or is empty. `errors` pairs reader
+    ids with error texts.
     """
 
     due: int = 0
@@ -67,7 +70,7 @@ class DeliveryReport:
     errors: list[tuple[str, str]] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, object]:
-        """Return the counts, for reports and scripts."""
+        """Return the counts by name, for reports and scripts."""
         names = ("due", "sent", "empty", "failed", "skipped", "left")
         return {name: getattr(self, name) for name in names}
 
@@ -75,16 +78,16 @@ class DeliveryReport:
 def digests_deliver(
     *, now: datetime, mails_max: int = MAILS_MAX, seconds_max: float = SECONDS_MAX
 ) -> DeliveryReport:
-    """Send every mail that is due at `now` and was not sent, over one connection.
+    """Send the mails that are due at `now` over one connection, and return the counts.
 
-    A mail server that cannot be reached costs nobody an attempt: the report says so and the next run tries
-    again. An address that fails costs the others nothing; what is wrong with it is stored in its row. Where
-    EMAIL_URL names no server at all, nothing is due.
+    If the mail server cannot be reached, no mail loses an attempt: the report says so and the next run tries
+    again. If one address fails, its row keeps the error and the other mails still go out. If EMAIL_URL names
+    no mail server, nothing is due.
     """
     report, until = DeliveryReport(), time.monotonic() + seconds_max
     if not mail_goes_out():
         return report
-    waiting = list(_due(now, report))
+    waiting = list(_due_mails(now, report))
     report.due = len(waiting)
     if not waiting:
         return report
@@ -105,13 +108,13 @@ def digests_deliver(
 
 @dataclass(slots=True)
 class _Connection:
-    """The one connection of a run, opened when it is first needed and again where it broke."""
+    """The connection of a run. It opens at the first mail, and again after it broke."""
 
     connection: BaseEmailBackend
     down: str = ""
 
     def ready(self) -> bool:
-        """Return whether the mail server answers; `down` says why it does not."""
+        """Open the connection if necessary. Return whether that worked; if not, `down` says why."""
         if not self.down:
             try:
                 self.connection.open()
@@ -120,26 +123,29 @@ class _Connection:
         return not self.down
 
     def send(self, message: EmailMessage) -> None:
-        """Hand one message over. Raises the error of the server or the network."""
+        """Hand one message to the server. Raises the error of the server or the network."""
         try:
             self.connection.send_messages([message])
         except SMTPRecipientsRefused:
-            raise  # about one address: the connection is as good as before
+            raise  # only this recipient was refused, so the connection can be used again
         except SMTPSenderRefused as error:
-            self.down = _error_words(error)  # about our own address, so it would be the same for everybody
+            self.down = _error_words(error)  # our own address was refused, so every mail would fail
             raise
         except Exception:
             self.close()
             raise
 
     def close(self) -> None:
-        """Close the connection, whatever state it is in."""
+        """Close the connection in any state, without raising an error."""
         with suppress(OSError):
             self.connection.close()
 
 
-def _due(now: datetime, report: DeliveryReport) -> Iterator[tuple[Reader, Date, Delivery | None]]:
-    """Yield who is to get a mail, of which day, and the row of an earlier attempt; three queries at most."""
+def _due_mails(now: datetime, report: DeliveryReport) -> Iterator[tuple[Reader, Date, Delivery | None]]:
+    """Yield each due mail: its reader, its day, and the row of an earlier attempt or `None`.
+
+    Count readers without a confirmed address in `report`. Three queries, and one for each closed row.
+    """
     rows, readers = deliveries_recent(now=now), mail_readers()
     reachable = addresses_confirmed(readers=readers)
     for reader in readers:
@@ -161,7 +167,7 @@ def _due(now: datetime, report: DeliveryReport) -> Iterator[tuple[Reader, Date, 
 
 
 def _is_due_again(row: Delivery, now: datetime, report: DeliveryReport) -> bool:
-    """Return whether to repeat an earlier attempt; one with an unknown result is closed instead."""
+    """Return whether to repeat an earlier attempt. If its result is unknown, close it as failed instead."""
     waited = now - row.claimed_at
     if row.status == Delivery.Status.FAILED:
         return row.attempts < ATTEMPTS_MAX and waited >= RETRY_AFTER
@@ -176,7 +182,7 @@ def _is_due_again(row: Delivery, now: datetime, report: DeliveryReport) -> bool:
 
 
 def _claim(reader: Reader, day: Date, row: Delivery | None, now: datetime) -> Delivery | None:
-    """Claim the mail: of two runs at once one gets the row."""
+    """Return the claimed row, or `None` if another run claimed it first."""
     if row is None:
         claimed, first = Delivery.objects.get_or_create(
             reader=reader, date=day, defaults={"attempts": 1, "claimed_at": now}
@@ -192,7 +198,7 @@ def _claim(reader: Reader, day: Date, row: Delivery | None, now: datetime) -> De
 
 
 def _write(row: Delivery, **fields: object) -> bool:
-    """Change `row` if nobody else did since it was read; return whether it was changed."""
+    """Update `row` unless another process changed it since we read it. Return whether it was updated."""
     same = Delivery.objects.filter(pk=row.pk, status=row.status, attempts=row.attempts)
     return bool(same.filter(claimed_at=row.claimed_at).update(**fields))
 
@@ -200,7 +206,7 @@ def _write(row: Delivery, **fields: object) -> bool:
 def _deliver(
     reader: Reader, row: Delivery, server: _Connection, report: DeliveryReport, now: datetime
 ) -> None:
-    """Make one mail, mark its row, send it, store the result; an error is stored in this row alone."""
+    """Build one mail, mark its row, send it and store the result. An error affects only this row."""
     try:
         with translation.override(reader.language_of_mails):
             draft = _draft(reader, row.date, now)
@@ -247,14 +253,14 @@ def _draft(reader: Reader, day: Date, now: datetime) -> MailDraft | None:
 
 
 def _is_permanent(error: Exception) -> bool:
-    """Return whether every address was refused with a 5xx code, so that another try is pointless."""
+    """Return whether a retry is pointless, because the server refused every address with a 5xx code."""
     if isinstance(error, SMTPRecipientsRefused):
         return all(code >= 500 for code, _ in error.recipients.values())
     return False
 
 
 def _error_words(error: Exception) -> str:
-    """Return what went wrong, for operators and for the reader's page; nothing of the message itself."""
+    """Return the error for operators and for the reader's page, without any part of the mail."""
     if isinstance(error, SMTPRecipientsRefused):
         words = "; ".join(f"{code} {_text(reason)}" for code, reason in error.recipients.values())
     elif isinstance(error, SMTPResponseException):
