@@ -1,1 +1,1 @@
-"""Notifications and saving elsewhere: what is told, when, where to, and the requests that do it."""
+"""Notifications, and saving links to other services: settings, news, requests and sending."""

@@ -1,4 +1,4 @@
-"""Where a reader is notified and saves to: destinations added, tested and removed, and what they are told."""
+"""Manage a reader's destinations for notifications and saved links, and the settings of notifications."""
 
 import base64
 import secrets
@@ -39,12 +39,12 @@ def destinations_of(*, reader_id: UUID) -> list[Destination]:
 
 
 def saving_destination(*, reader_id: UUID) -> Destination | None:
-    """Return the service that the reader saves articles to; `None` where there is none. One query."""
+    """Return the service that the reader saves articles to, or `None`. One query."""
     return Destination.objects.filter(reader_id=reader_id, kind__in=SAVING).first()
 
 
 def notification_settings_of(*, reader: Reader, now: datetime) -> NotificationSettings:
-    """Return what the reader is told and when; not stored yet where they never said. One query."""
+    """Return the reader's notification settings, or unsaved defaults if none are stored. One query."""
     row = NotificationSettings.objects.filter(reader=reader).first()
     return row or NotificationSettings(reader=reader, events=list(Event.values), since=now)
 
@@ -65,9 +65,9 @@ def notification_settings_update(
     quiet_until: int,
     now: datetime,
 ) -> None:
-    """Store what the reader is told, how often a day at most, and between which hours nothing is.
+    """Store the reader's events and words, the daily limit (1 to 10), and the quiet hours (0 to 23).
 
-    What is newly asked for counts from `now` on. Raises `ValueError` for anything that is not on offer.
+    If events or words were added, only news after `now` counts. Raises `ValueError` for values out of range.
     """
     chosen = [Event(event).value for event in events]
     if not (1 <= per_day <= PER_DAY_MAX and 0 <= quiet_from <= 23 and 0 <= quiet_until <= 23):
@@ -80,24 +80,24 @@ def notification_settings_update(
     row.events, row.words, row.per_day = chosen, list(words), per_day
     row.quiet_from, row.quiet_until = quiet_from, quiet_until
     asked = {name: getattr(row, name) for name in ("events", "words", "per_day", "quiet_from", "quiet_until")}
-    # What was told is a worker's to write.
+    # Leave out the fields that the worker writes when it notifies.
     NotificationSettings.objects.update_or_create(reader=reader, defaults=asked | {"since": row.since})
 
 
 def destination_add(
     *, reader: Reader, kind: str, address: str, secret: str, now: datetime
 ) -> tuple[Destination, str]:
-    """Add a destination; return it with the secret that was made for it ("" for all but webhooks).
+    """Add a destination. Return it with the secret that we made for it ("" except for webhooks).
 
-    `secret`: a token of ntfy (or ""), a browser's subscription in JSON, the token of a service that saves, or
-    Wallabag's four lines. One service saves: a new one takes the place of another. A browser notifies one
-    reader: whoever asked last. Raises `DestinationInvalid`.
+    `secret` is the token of ntfy (or ""), a browser's push subscription in JSON, the token of a saving
+    service, or Wallabag's four lines. A reader has one saving service, so a new one replaces the old one. A
+    browser notifies only the reader who added it last. Raises `DestinationInvalid`.
     """
     _check_address(kind, address)
     made = ""
     if kind == Kind.WEBHOOK:
         secret = made = SECRET_PREFIX + base64.b64encode(secrets.token_bytes(WEBHOOK_KEY_BYTES)).decode()
-    secret = _checked_secret(kind, secret)
+    secret = _check_secret(kind, secret)
     with transaction.atomic():
         Reader.objects.select_for_update().get(pk=reader.pk)
         if kind in SAVING:
@@ -123,7 +123,10 @@ def destination_add(
 
 
 def _check_address(kind: str, address: str) -> None:
-    """Refuse what shows without a look-up; what a name resolves to is checked with every request."""
+    """Raise `DestinationInvalid` for a bad address, without a DNS look-up.
+
+    Each request checks the IP address that the host name resolves to.
+    """
     try:
         read = web_address(address)
         check_host(read.host, read.port, allow=settings.NOTIFY_ALLOW_HOSTS, ports=settings.FETCH_PORTS)
@@ -142,7 +145,8 @@ def _check_address(kind: str, address: str) -> None:
         )
 
 
-def _checked_secret(kind: str, secret: str) -> str:
+def _check_secret(kind: str, secret: str) -> str:
+    """Return the secret without blank lines. Raises `DestinationInvalid` if it cannot be one of `kind`."""
     lines = [line.strip() for line in secret.split("\n") if line.strip()]
     secret = secret if kind == Kind.PUSH else "\n".join(lines)
     if len(secret) > SECRET_CHARS_MAX:
@@ -165,15 +169,15 @@ def _checked_secret(kind: str, secret: str) -> str:
 
 
 def destination_remove(*, reader: Reader, destination_id: int) -> bool:
-    """Remove one of the reader's destinations with its secret; return whether there was one."""
+    """Delete one of the reader's destinations with its secret. Return whether it existed."""
     deleted, _ = Destination.objects.filter(reader=reader, pk=destination_id).delete()
     return deleted > 0
 
 
 def destination_test(*, reader: Reader, destination_id: int, now: datetime) -> Destination:
-    """Send a test at once, whatever the hour; one that arrives switches the destination on again.
+    """Send a test notification now, even in quiet hours. If it arrives, switch the destination on again.
 
-    Raises `DestinationMissing`, and `DeliveryFailed` for one that does not arrive.
+    Raises `DestinationMissing`, or `DeliveryFailed` if it does not arrive.
     """
     row = Destination.objects.filter(reader=reader, pk=destination_id, kind__in=NOTIFIED).first()
     if row is None:
@@ -185,9 +189,9 @@ def destination_test(*, reader: Reader, destination_id: int, now: datetime) -> D
 
 
 def item_send_on(*, reader: Reader, item: Item) -> Destination:
-    """Have the reader's service store the address of the item, and nothing else of it.
+    """Save the item's address (and nothing else of it) in the reader's saving service.
 
-    Raises `DestinationMissing` without a service or an address, `DeliveryFailed` where it does not take it.
+    Raises `DestinationMissing` if there is no service or no address, `DeliveryFailed` if the service refuses.
     """
     row, link = saving_destination(reader_id=reader.pk), web_url(item.url)
     if row is None or not link:
@@ -197,7 +201,10 @@ def item_send_on(*, reader: Reader, item: Item) -> Destination:
 
 
 def _deliver(row: Destination, send: Callable[[], None]) -> None:
-    """Send something a reader waits for, and store with its destination how it went."""
+    """Send something while the reader waits, and store the result in the destination's row.
+
+    Raises `DeliveryFailed` if it does not arrive, or if too many requests are waiting for other servers.
+    """
     if not LOOKUPS.acquire(blocking=False):
         raise DeliveryFailed(
             gettext("Too much is being sent just now. Try again in a moment."), reason="busy"

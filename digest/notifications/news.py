@@ -1,4 +1,4 @@
-"""What there is to tell readers, and when: at most so many notifications a day, none in quiet hours."""
+"""Find news for readers and store notifications, within each reader's daily limit and outside quiet hours."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -21,13 +21,13 @@ from ranking.selectors import config_mutes_many
 
 Event, Kind = NotificationSettings.Event, Destination.Kind
 NOTIFIED = (Kind.WEBHOOK, Kind.NTFY, Kind.PUSH)
-# What a worker that was away, or a full day, left untold for longer is history.
+# News older than this is dropped, for example if no worker ran or the daily limit was reached.
 LOOKBACK = timedelta(days=2)
-# A round of fetching stores items some time after the moment that they are dated by.
+# A fetch stores items up to this long after their `first_seen_at`, so look back over the last look again.
 OVERLAP = timedelta(hours=1)
-# An item dated earlier is none of the new ones, whenever it was seen; dates are looked up by index.
+# An item dated earlier is never new. The bound on the date lets the query use an index.
 NEW_WITHIN = LOOKBACK + timedelta(days=1)
-# One look reads so many new items, and a reader's row remembers so many keys of what was told lately.
+# Items read in one look, and keys of told news that a reader's row remembers.
 ITEMS_MAX, KEYS_MAX = 20_000, 500
 TITLE_CHARS = 150
 
@@ -36,7 +36,10 @@ Due = Mapping[UUID, NotificationSettings]
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """One thing to tell a reader; `path` leads to it here. Once all its `keys` were told, it is no news."""
+    """One piece of news for a reader. `path` is its page on this site.
+
+    It is dropped if the reader was told all its `keys` before.
+    """
 
     reader_id: UUID
     event: str
@@ -46,9 +49,9 @@ class News:
 
 
 def quiet_end(row: NotificationSettings, at: datetime) -> datetime | None:
-    """Return when the quiet hours of `at` end, by the clock of the reader's zone; `None` outside of them.
+    """Return when the quiet hours that include `at` end, or `None` if `at` is outside quiet hours.
 
-    They go by the wall clock: a night in which it changes has them as any other night.
+    Quiet hours follow the wall clock of the reader's zone, also in nights when the clock changes.
     """
     zone, start, end = row.reader.zone, row.quiet_from, row.quiet_until
     hour = at.astimezone(zone).hour
@@ -60,28 +63,28 @@ def quiet_end(row: NotificationSettings, at: datetime) -> datetime | None:
 
 
 def news_since(row: NotificationSettings, now: datetime) -> datetime:
-    """Return from when on what happened may be told to this reader."""
+    """Return the earliest time of events that this reader may still be told."""
     return max(row.since, now - LOOKBACK, (row.notified_at or row.since) - OVERLAP)
 
 
 def notifications_due(*, now: datetime) -> dict[UUID, NotificationSettings]:
-    """Return the settings of the readers who may be told something at `now`, by reader; one query."""
+    """Return the notification settings of readers who may be notified at `now`, by reader id. One query."""
     on = Destination.objects.filter(reader=OuterRef("reader"), off_at=None, kind__in=NOTIFIED)
     rows = NotificationSettings.objects.filter(Exists(on), reader__is_active=True).select_related("reader")
     return {
         row.pk: row
         for row in rows
-        if row.events and quiet_end(row, now) is None and _today(row, now) < row.per_day
+        if row.events and quiet_end(row, now) is None and _count_today(row, now) < row.per_day
     }
 
 
-def _today(row: NotificationSettings, now: datetime) -> int:
-    """Return how many notifications the reader had on their today."""
+def _count_today(row: NotificationSettings, now: datetime) -> int:
+    """Return the number of notifications that the reader had today, by the reader's calendar day."""
     return row.notified_count if row.notified_on == day_of(now, row.reader.zone) else 0
 
 
 def digests_news(*, due: Due, now: datetime) -> list[News]:
-    """Return the digests of readers' today that were built and not looked at; one query."""
+    """Return news about today's digests that were built and not opened yet. One query."""
     days = {pk: day_of(now, row.reader.zone) for pk, row in due.items() if Event.DIGEST in row.events}
     tops = Impression.objects.filter(
         rank=1, digest__reader_id__in=days, digest__date__in=set(days.values()), digest__exposed_at=None
@@ -91,7 +94,9 @@ def digests_news(*, due: Due, now: datetime) -> list[News]:
             pk,
             Event.DIGEST,
             (f"digest:{day}",),
-            news_words(due[pk], gettext_noop("Your digest is ready. First: {title}"), title=_title(title)),
+            news_words(
+                due[pk], gettext_noop("Your digest is ready. First: {title}"), title=_shorten_title(title)
+            ),
             "/",
         )
         for pk, day, built_at, title in tops
@@ -100,9 +105,9 @@ def digests_news(*, due: Due, now: datetime) -> list[News]:
 
 
 def words_news(*, due: Due, now: datetime) -> list[News]:
-    """Return the words watched for that new items of the readers' own feeds have; three queries at most.
+    """Return news about watched words that occur in new items of the reader's own feeds.
 
-    What a reader muted is not told. One piece of news a word, about its newest item.
+    Each word gives one piece of news about its newest item. Muted items are left out. At most three queries.
     """
     watching = {
         pk: [MuteFilter([Mute(PHRASE if " " in word else WORD, word)]) for word in row.words]
@@ -133,31 +138,32 @@ def words_news(*, due: Due, now: datetime) -> list[News]:
         for word in watching[pk]:
             if hit := word.finds(item):
                 found[pk, hit.value].setdefault(key, item)
-    return [_of_word(due[pk], word, items) for (pk, word), items in found.items()]
+    return [_word_news(due[pk], word, items) for (pk, word), items in found.items()]
 
 
-def _of_word(row: NotificationSettings, word: str, items: Mapping[str, Candidate]) -> News:
+def _word_news(row: NotificationSettings, word: str, items: Mapping[str, Candidate]) -> News:
     newest = next(iter(items.values()))
-    words = f"“{word}”: {_title(newest.title)}"
+    words = f"“{word}”: {_shorten_title(newest.title)}"
     if len(items) > 1:
         words = f"{words} ({news_words(row, gettext_noop('and {n} more'), n=len(items) - 1)})"
     return News(row.pk, Event.WORD, tuple(items), words, reverse("digest:item", args=[newest.item_id]))
 
 
 def news_words(row: NotificationSettings, text: str, **values: object) -> str:
-    """Return a marked text with its values in the language of the reader it is for."""
+    """Return a marked text in the reader's language, with its values filled in."""
     with translation.override(row.reader.language_of_mails):
         return translation.gettext(text).format(**values)
 
 
-def _title(title: str) -> str:
+def _shorten_title(title: str) -> str:
     return title if len(title) <= TITLE_CHARS else f"{title[: TITLE_CHARS - 1]}…"
 
 
 def notifications_make(*, due: Due, news: Iterable[News], now: datetime) -> int:
-    """Store one notification for each destination of the readers with news; return for how many readers.
+    """Store one notification for each destination of each reader with news. Return the number of readers.
 
-    All of a reader's news go together. The settings' row is claimed with it, so that of two workers one does.
+    A notification contains all news of its reader. Storing claims the reader's settings row by a conditional
+    update, so two workers cannot both notify.
     """
     by_reader: defaultdict[UUID, list[News]] = defaultdict(list)
     for one in news:
@@ -167,16 +173,18 @@ def notifications_make(*, due: Due, news: Iterable[News], now: datetime) -> int:
     places: defaultdict[UUID, list[Destination]] = defaultdict(list)
     for place in Destination.objects.filter(reader_id__in=by_reader, off_at=None, kind__in=NOTIFIED):
         places[place.reader_id].append(place)
-    return sum(_make(due[pk], found, places[pk], now) for pk, found in by_reader.items())
+    return sum(_store_for_reader(due[pk], found, places[pk], now) for pk, found in by_reader.items())
 
 
 @transaction.atomic
-def _make(row: NotificationSettings, news: list[News], places: list[Destination], now: datetime) -> bool:
+def _store_for_reader(
+    row: NotificationSettings, news: list[News], places: list[Destination], now: datetime
+) -> bool:
     keys = [*row.notified_keys, *(key for one in news for key in one.keys)][-KEYS_MAX:]
     fields = {
         "notified_at": now,
         "notified_on": day_of(now, row.reader.zone),
-        "notified_count": _today(row, now) + 1,
+        "notified_count": _count_today(row, now) + 1,
     }
     same = NotificationSettings.objects.filter(pk=row.pk, notified_at=row.notified_at)
     if not same.update(**fields, notified_keys=keys):

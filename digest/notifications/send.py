@@ -1,8 +1,9 @@
-"""Sending notifications and saving links: through the guard of feeds; marked first, so sent once at most.
+"""Send notifications and save links through the address guard of feeds, each notification at most once.
 
-A notification is claimed by a conditional update before its request begins. A process that ends in between
-leaves it `sending`; it is closed as failed after 15 minutes and not sent again. A known failure is retried,
-with the same id; one that may have arrived all the same (a timeout) only to webhooks, which know that id.
+A conditional update claims a notification (status `sending`) before its request begins. If the process ends
+during the request, the next run closes the row as failed after 15 minutes and does not send it again. A
+failed request is retried with the same id. After a timeout the notification may have arrived, so only
+webhooks get a retry: they can recognise the id.
 """
 
 import time
@@ -44,19 +45,20 @@ from ranking.common.encryption import SecretUnreadable, key_derive, secret_decry
 log = structlog.get_logger(__name__)
 Kind, Status = Destination.Kind, Notification.Status
 
-# After the first, second, … attempt.
+# The waits after the first, second, … attempt.
 BACKOFF = (timedelta(minutes=5), timedelta(minutes=30), timedelta(hours=2), timedelta(hours=6))
-# Older news is none.
+# A notification older than this is not sent any more.
 LATE = timedelta(days=1)
-# No request takes longer between its claim and its result.
+# A claim older than this was left by a dead process, because no request takes as long.
 CLAIM_LASTS = timedelta(minutes=15)
+# A destination that has failed for this long is switched off.
 OFF_AFTER = timedelta(days=5)
 AT_ONCE = 8
 SECONDS_MAX = 240.0
-# Codes after which a request may have arrived, and those that may pass by themselves.
+# Failures after which the request may have arrived, and failures that a retry may get past.
 UNKNOWN = frozenset({"timeout", "broken_response"})
 PASSING = UNKNOWN | {"connect_failed", "tls_failed", "not_found", "http_408", "http_425", "http_429"}
-# By which a destination says that it is gone for good (RFC 8030, section 7.3; Standard Webhooks).
+# Statuses by which a destination says that it is gone for good (RFC 8030, section 7.3; Standard Webhooks).
 GONE: Mapping[str, frozenset[str]] = {
     Kind.PUSH: frozenset({"http_404", "http_410"}),
     Kind.WEBHOOK: frozenset({"http_410"}),
@@ -95,21 +97,21 @@ FAILURES = {
 
 
 def failure_words(code: str) -> str:
-    """Return a failure's code in a sentence that says what to do."""
+    """Return a sentence for the reader about a failure code."""
     if code in FAILURES:
         return _(FAILURES[code])
     return _("It answered with status {code}.").format(code=code.removeprefix("http_"))
 
 
 def vapid() -> Vapid:
-    """Return the installation's key for Web Push, which follows from the oldest of its keys for secrets."""
+    """Return the installation's Web Push key, derived from the oldest (last) key in SECRETS_KEY."""
     secure = settings.SITE_URL.startswith("https://")
     contact = settings.SITE_URL if secure else f"mailto:{settings.DEFAULT_FROM_EMAIL}"
     return vapid_of(key_derive(purpose="web push"), contact)
 
 
 def message_post(*, destination: Destination, message: Message, now: datetime) -> None:
-    """Send one notification; no query. Raises `FeedProblem` with one of `FAILURES` or `http_<status>`."""
+    """Send one notification. No query. Raises `FeedProblem`; its code is in `FAILURES` or `http_<status>`."""
     secret, address = _secret(destination), destination.address
     try:
         match destination.kind:
@@ -126,7 +128,7 @@ def message_post(*, destination: Destination, message: Message, now: datetime) -
 
 
 def link_post(*, destination: Destination, link: str) -> None:
-    """Have a service store `link`, by one request or, for Wallabag, two; no query. Raises `FeedProblem`."""
+    """Save `link` in a service, by one request (Wallabag: two). No query. Raises `FeedProblem`."""
     secret, address = _secret(destination), destination.address
     if destination.kind == Kind.READECK:
         _post(readeck_request(link, address=address, token=secret))
@@ -158,7 +160,7 @@ def _post(request: Outgoing) -> bytes:
 
 @dataclass(slots=True)
 class SendReport:
-    """The result of a run: sent, failed for good, and to be tried again."""
+    """The counts of a run: `sent`, `failed` for good, and to be tried `again`."""
 
     sent: int = 0
     failed: int = 0
@@ -168,27 +170,33 @@ class SendReport:
 def notifications_send(
     *, now: datetime, stopping: Callable[[], bool] = lambda: False, seconds_max: float = SECONDS_MAX
 ) -> SendReport:
-    """Send what waits at `now`, eight at a time, each once at most however many workers do so."""
+    """Send the notifications that wait at `now`, eight at a time, and return the counts.
+
+    Stop when `stopping()` returns true or `seconds_max` are over. Several workers may run this at once.
+    """
     report, until = SendReport(), time.monotonic() + seconds_max
     lost = Notification.objects.filter(status=Status.SENDING, next_at__lte=now - CLAIM_LASTS)
     report.failed += lost.update(status=Status.FAILED, code="unknown_fate")
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="notify") as pool:
-        while time.monotonic() < until and not stopping() and (rows := _waiting(now)):
+        while time.monotonic() < until and not stopping() and (rows := _next_batch(now)):
             claimed = [row for row in rows if _claim(row, now, report)]
-            for row, code in zip(claimed, pool.map(partial(_attempt, now=now), claimed), strict=True):
-                _store(row, code, now, report)
+            for row, code in zip(claimed, pool.map(partial(_send_row, now=now), claimed), strict=True):
+                _store_result(row, code, now, report)
     if report != SendReport():
         log.info("notifications_sent", sent=report.sent, failed=report.failed, again=report.again)
     return report
 
 
-def _waiting(now: datetime) -> list[Notification]:
+def _next_batch(now: datetime) -> list[Notification]:
     rows = Notification.objects.filter(status=Status.WAITING, next_at__lte=now).order_by("next_at", "pk")
     return list(rows.select_related("destination", "reader__notification_settings")[:AT_ONCE])
 
 
 def _claim(row: Notification, now: datetime, report: SendReport) -> bool:
-    """Claim a row for sending; put it off in quiet hours, and end it where it is too late."""
+    """Claim a row for sending and return whether that worked.
+
+    Postpone it in quiet hours. Close it as failed if it is too old or its destination is off.
+    """
     where, quiet = row.destination, quiet_end(row.reader.notification_settings, now)
     off = where is None or where.off_at is not None or not row.reader.is_active
     if off or row.created_at <= now - LATE:
@@ -205,13 +213,13 @@ def _claim(row: Notification, now: datetime, report: SendReport) -> bool:
 
 
 def _write(row: Notification, **fields: object) -> bool:
-    """Change `row` if nobody else did since it was read; return whether it was changed."""
+    """Update `row` unless another process changed it since we read it. Return whether it was updated."""
     same = Notification.objects.filter(pk=row.pk, status=row.status, attempts=row.attempts)
     return bool(same.update(**fields))
 
 
-def _attempt(row: Notification, *, now: datetime) -> str:
-    """Send one claimed row in a thread, without a query; return the code of its failure, "" for none."""
+def _send_row(row: Notification, *, now: datetime) -> str:
+    """Send one claimed row in a thread, without a query. Return the failure's code, or "" if it was sent."""
     lines = [Line(one["event"], one["words"], site_link(one["path"])) for one in row.news]
     try:
         if row.destination:
@@ -226,8 +234,11 @@ def _attempt(row: Notification, *, now: datetime) -> str:
         return "internal_error"
 
 
-def _store(row: Notification, code: str, now: datetime, report: SendReport) -> None:
-    """Store the result with the row, and with its destination."""
+def _store_result(row: Notification, code: str, now: datetime, report: SendReport) -> None:
+    """Store the result of an attempt in the notification and in its destination.
+
+    A destination is switched off if it is gone for good or has failed for five days.
+    """
     places = Destination.objects.filter(notifications=row)
     if not code:
         report.sent += _write(row, status=Status.SENT, sent_at=now, code="")

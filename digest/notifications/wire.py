@@ -1,4 +1,4 @@
-"""The requests of each kind of destination: what is sent where, signed or encrypted. Pure."""
+"""Build the HTTP request for each kind of destination, signed or encrypted where necessary. Pure."""
 
 import base64
 import hashlib
@@ -16,18 +16,18 @@ from digest.feeds.addresses import address_read
 
 NAME = "Tidings"
 SECRET_PREFIX = "whsec_"
-# How long a push service holds a notification for a browser that is off, and how long a token of ours lasts
+# How long a push service keeps a notification for a browser that is off, and how long our token is valid
 # (24 hours at most: RFC 8292, section 2).
 PUSH_TTL = timedelta(hours=12)
-# A push service need not take more (RFC 8291, section 4), and what is encrypted grows.
+# Keeps the encrypted message below the size that every push service accepts (RFC 8291, section 4).
 PUSH_TEXT_CHARS = 800
-# The order of P-256 (FIPS 186-5), for a private key that is derived.
+# The order of P-256 (FIPS 186-5), for deriving a private key from a seed.
 P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """One POST: where to, with which headers and body."""
+    """One POST request."""
 
     url: str
     headers: Mapping[str, str]
@@ -36,7 +36,7 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thing to tell: its event, its words, and where the reader finds more, as a whole address."""
+    """One piece of news in a notification: its event, its text, and the absolute address of its page."""
 
     event: str
     words: str
@@ -45,7 +45,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What one notification says; `uid` is the same at every attempt."""
+    """The content of one notification. `uid` is the same at every attempt."""
 
     uid: str
     lines: Sequence[Line]
@@ -53,31 +53,31 @@ class Message:
 
     @property
     def text(self) -> str:
-        """Return everything it tells, one thing a line."""
+        """Return the text of all lines, joined by line breaks."""
         return "\n".join(one.words for one in self.lines)
 
 
 @dataclass(frozen=True, slots=True)
 class Vapid:
-    """Who we are to push services: a key of the installation, and how to reach its operator (RFC 8292)."""
+    """Our identity at push services: the installation's key and its operator's contact (RFC 8292)."""
 
     private: ec.EllipticCurvePrivateKey
     contact: str
 
     @property
     def public(self) -> str:
-        """Return the public key as browsers and push services take it."""
+        """Return the public key in base64url, as browsers and push services expect it."""
         return b64url(public_bytes(self.private))
 
 
 def vapid_of(seed: bytes, contact: str) -> Vapid:
-    """Return the key that follows from 32 secret bytes."""
+    """Return the identity whose private key is derived from 32 secret bytes."""
     scalar = int.from_bytes(seed) % (P256_ORDER - 1) + 1
     return Vapid(ec.derive_private_key(scalar, ec.SECP256R1()), contact)
 
 
 def webhook_request(message: Message, *, address: str, secret: str, now: datetime) -> Outgoing:
-    """Return a request signed by the Standard Webhooks specification 1.0 (symmetric, HMAC-SHA256)."""
+    """Return a request signed as in the Standard Webhooks specification 1.0 (symmetric, HMAC-SHA256)."""
     news = [{"type": one.event, "text": one.words, "url": one.url} for one in message.lines]
     event = message.lines[0].event if len(message.lines) == 1 else "several"
     body = _json({"type": event, "timestamp": message.at.astimezone(UTC).isoformat(), "data": {"news": news}})
@@ -90,10 +90,10 @@ def webhook_request(message: Message, *, address: str, secret: str, now: datetim
 
 
 def ntfy_request(message: Message, *, address: str, token: str) -> Outgoing:
-    """Return a request to an ntfy server whose topic is the last part of `address` (publishing as JSON)."""
+    """Return a JSON request to an ntfy server. The topic is the last part of `address`."""
     server, _, topic = address.rstrip("/").rpartition("/")
     body = {"topic": topic, "title": NAME, "message": message.text, "click": message.lines[0].url}
-    return Outgoing(f"{server}/", _authorised(token), _json(body))
+    return Outgoing(f"{server}/", _auth_headers(token), _json(body))
 
 
 def push_request(
@@ -101,9 +101,9 @@ def push_request(
 ) -> Outgoing:
     """Return a Web Push request (RFC 8030), encrypted for one browser (RFC 8291), signed by us (RFC 8292).
 
-    `keys` are the subscription's `p256dh` and `auth`. Raises `ValueError` for keys that are none.
+    `keys` are the subscription's `p256dh` and `auth`. Raises `ValueError` for invalid keys.
     """
-    import http_ece  # noqa: PLC0415 - for browsers that asked to be told
+    import http_ece  # noqa: PLC0415 - only needed if a browser subscribed
     import jwt  # noqa: PLC0415
 
     shown = _json({"title": NAME, "body": message.text[:PUSH_TEXT_CHARS], "url": message.lines[0].url})
@@ -125,7 +125,7 @@ def push_request(
 
 
 def push_keys_read(text: str) -> dict[str, str]:
-    """Return `p256dh` and `auth` of a browser's subscription in JSON. Raises `ValueError`."""
+    """Return the keys `p256dh` and `auth` from a browser's push subscription in JSON. Raises `ValueError`."""
     try:
         keys = {name: str(json.loads(text)["keys"][name]) for name in ("p256dh", "auth")}
         ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), b64url_decode(keys["p256dh"]))
@@ -137,20 +137,21 @@ def push_keys_read(text: str) -> dict[str, str]:
 
 
 def readeck_request(link: str, *, address: str, token: str) -> Outgoing:
-    """Return the request that has Readeck fetch and store `link`."""
-    return Outgoing(f"{address.rstrip('/')}/api/bookmarks", _authorised(token), _json({"url": link}))
+    """Return the request that makes Readeck fetch and store `link`."""
+    return Outgoing(f"{address.rstrip('/')}/api/bookmarks", _auth_headers(token), _json({"url": link}))
 
 
 def karakeep_request(link: str, *, address: str, token: str) -> Outgoing:
-    """Return the request that has Karakeep fetch and store `link`."""
+    """Return the request that makes Karakeep fetch and store `link`."""
     body = _json({"type": "link", "url": link})
-    return Outgoing(f"{address.rstrip('/')}/api/v1/bookmarks", _authorised(token), body)
+    return Outgoing(f"{address.rstrip('/')}/api/v1/bookmarks", _auth_headers(token), body)
 
 
 def wallabag_login(*, address: str, secret: str) -> Outgoing:
-    """Return the request for a token of Wallabag: `secret` has client id, client secret, name and password.
+    """Return the request for a Wallabag token.
 
-    One in each line. Raises `ValueError` for another number of lines.
+    `secret` has four lines: client id, client secret, user name, password. Raises `ValueError` for another
+    number of lines.
     """
     names = ("client_id", "client_secret", "username", "password")
     login = {"grant_type": "password", **dict(zip(names, secret.split("\n"), strict=True))}
@@ -159,15 +160,15 @@ def wallabag_login(*, address: str, secret: str) -> Outgoing:
 
 
 def wallabag_request(link: str, *, address: str, answer: bytes) -> Outgoing:
-    """Return the request that has Wallabag store `link`, given its answer to `wallabag_login`.
+    """Return the request that makes Wallabag store `link`. `answer` is its reply to `wallabag_login`.
 
-    Raises `ValueError` for an answer without a token.
+    Raises `ValueError` if the reply contains no token.
     """
     try:
         token = str(json.loads(answer)["access_token"])
     except (TypeError, KeyError, RecursionError) as error:
         raise ValueError("no token") from error
-    return Outgoing(f"{address.rstrip('/')}/api/entries.json", _authorised(token), _json({"url": link}))
+    return Outgoing(f"{address.rstrip('/')}/api/entries.json", _auth_headers(token), _json({"url": link}))
 
 
 def public_bytes(private: ec.EllipticCurvePrivateKey) -> bytes:
@@ -181,11 +182,11 @@ def b64url(data: bytes) -> str:
 
 
 def b64url_decode(text: str) -> bytes:
-    """Return what `b64url` was given. Raises `ValueError`."""
+    """Decode base64url without padding. Raises `ValueError`."""
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
-def _authorised(token: str) -> dict[str, str]:
+def _auth_headers(token: str) -> dict[str, str]:
     return {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
 
 

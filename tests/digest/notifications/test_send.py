@@ -185,7 +185,7 @@ def test_what_may_have_arrived_is_tried_again_with_webhooks_only(ada: Reader, se
     assert statuses == {"webhook": "waiting", "ntfy": "failed"}
 
 
-@pytest.mark.parametrize(("step", "sent"), [("_attempt", 0), ("_store", 1)])
+@pytest.mark.parametrize(("step", "sent"), [("_send_row", 0), ("_store_result", 1)])
 def test_a_process_that_ends_between_claim_and_result_doubles_nothing(
     ada: Reader, httpserver: HTTPServer, step: str, sent: int
 ):
