@@ -1,1 +1,1 @@
-"""The door to language models: the only importer of `openai`."""
+"""Calls of language models: providers, prices, the spend ledger. Only this folder imports `openai`."""

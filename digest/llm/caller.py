@@ -1,11 +1,10 @@
-"""Calls of models: money is reserved before a call and settled after it, and the next model of the chain is
-asked where one fails; and questions that must be answered in a typed form, with the prompts they begin with.
+"""Call models and read their answers. Reserve money before a call, and try the next model if one fails.
 
-Only the wire runs in threads: the ledger's rows are written in the calling thread, on its own connection, and
-no transaction is open during a call.
+Only the HTTP calls run in threads. The calling thread writes the ledger's rows on its own connection, and no
+transaction is open during a call.
 
-A typed answer is JSON in text, which every provider can give; no provider's own schema mode is relied on. A
-prompt is a Markdown file below a YAML front matter that is for people only.
+A typed answer is JSON in the reply's text. Every provider can give that, so we use no provider's schema mode.
+A prompt is a Markdown file below a YAML front matter, which only people read.
 """
 
 import json
@@ -43,13 +42,14 @@ T = TypeVar("T", bound=BaseModel)
 
 NO_MODEL = "no_model"
 TIME_IS_UP = "The time for this run is up."
-# Seconds that must be left for the call itself after a wait that a provider asks for.
+# After a wait that a provider asked for, at least this many seconds must remain for the call.
 CALL_MIN_S = 3.0
-# What every provider understands of a message and of a tool call in it.
+# The fields of a message, and of a tool call in it, that every provider understands.
 MESSAGE_KEYS = ("role", "content", "tool_calls", "tool_call_id")
 CALL_KEYS = ("id", "type", "function")
 MARKER = "---"
-# The client allows 1,500 tokens of output, about 6,000 characters; a longer answer ignores the limit.
+# The client allows 1,500 tokens of output, about 6,000 characters. A server that sends more ignores the
+# limit.
 ANSWER_CHARS_MAX = 12_000
 MODEL_CHARS_MAX = 80
 EMPTY, INVALID = "empty_answer", "invalid_answer"
@@ -58,11 +58,11 @@ UNREACHABLE = frozenset({NO_MODEL, ModelUnavailable.code, PriceUnknown.code})
 
 
 def messages_portable(messages: Sequence[Message]) -> list[Message]:
-    """Return the conversation without what only the provider that wrote it understands."""
-    return [_plain(message) for message in messages]
+    """Return the conversation without the fields that only its own provider understands."""
+    return [_message_portable(message) for message in messages]
 
 
-def _plain(message: Message) -> Message:
+def _message_portable(message: Message) -> Message:
     copy = {key: message[key] for key in MESSAGE_KEYS if key in message}
     if "tool_calls" in copy:
         copy["tool_calls"] = [
@@ -73,7 +73,10 @@ def _plain(message: Message) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One call that was made or could not be priced: its turn or its error, milliseconds and USD."""
+    """One attempt to call a model, with its turn or its error.
+
+    `ms` is its duration in milliseconds, `cost` its cost in USD. If the model has no price, no call was made.
+    """
 
     model: str
     turn: Turn | None = None
@@ -83,22 +86,22 @@ class Attempt:
 
     @property
     def usage(self) -> Usage:
-        """Return the tokens of the turn; none without one."""
+        """Return the tokens of the turn, or zeros without a turn."""
         return self.turn.usage if self.turn else Usage()
 
     @property
     def error_code(self) -> str:
-        """Return the stable code of the error; empty for a turn."""
+        """Return the stable code of the error, or "" for a turn."""
         return self.error.code if self.error else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The end of a request: `turn`, or `None` with a stable `error_code` and a message.
+    """The result of a request: a `turn`, or `None` with a stable `error_code` and a message.
 
-    Codes: `no_model`, those of a `ModelError` and of a `BudgetRefusal`. `model` gave the reply, or was next.
-    `ms` and `cost` (USD) add up over every attempt. `retry_after_s` is the wait that the last model of an
-    exhausted chain asked for.
+    Codes are `no_model` and those of `ModelError` and `BudgetRefusal`. `model` gave the reply or was next.
+    `ms` and `cost` (USD) are sums over all attempts. If every model failed, `retry_after_s` is the wait in
+    seconds that the last one asked for.
     """
 
     turn: Turn | None
@@ -112,7 +115,7 @@ class Reply:
 
 @dataclass(slots=True)
 class _Request:
-    """A request and the models that are left for it, the first of which is asked; `reply` ends it."""
+    """A request and the models left to try; the first of them is next. It is over when `reply` is set."""
 
     models: list[Model]
     messages: Sequence[Message]
@@ -132,11 +135,11 @@ class _Request:
 
 @dataclass(slots=True)
 class ModelCaller:
-    """Calls models for one account until one gives a turn, within one deadline.
+    """Call models for one account, within one deadline, until one gives a turn.
 
-    `share` is the part of the time left that a call may take while another model could take over; a call that
-    had all of it and was cut off ends its request. `on_attempt` gets each attempt once its money is booked;
-    what it raises goes up. Nothing that a model or a provider does is raised.
+    `share` is the part of the remaining time that a call may take if another model could still take over. A
+    timeout ends the request only if the call had all the remaining time. `on_attempt` receives each attempt
+    after its money is booked; its exceptions propagate. Failures of models and providers raise nothing.
     """
 
     ledger: SpendAccount
@@ -148,15 +151,15 @@ class ModelCaller:
     def ask(
         self, models: list[Model], messages: Sequence[Message], tools: Sequence[ToolSchema] = ()
     ) -> Reply:
-        """Return the reply of the first of `models` that works; those that fail are removed from the list."""
+        """Return the reply of the first of `models` that works. Remove models that fail from the list."""
         return self._run([_Request(models, messages, tools)])[0]
 
     def ask_all(self, models: Sequence[Model], conversations: Sequence[Sequence[Message]]) -> list[Reply]:
-        """Return the replies to all `conversations` in their order; they are asked at the same time."""
+        """Ask all `conversations` at the same time, and return the replies in their order."""
         return self._run([_Request(list(models), messages, ()) for messages in conversations])
 
     def _run(self, requests: list[_Request]) -> list[Reply]:
-        """Ask in rounds: reserve for each open request, call them at once, book each, then sit out a wait."""
+        """Ask in rounds: reserve money for each open request, call in parallel, book each, then wait."""
         with ThreadPoolExecutor(max_workers=max(1, len(requests)), thread_name_prefix="model") as pool:
             while waiting := [request for request in requests if request.reply is None]:
                 ready = [request for request in waiting if self._reserve(request)]
@@ -167,7 +170,7 @@ class ModelCaller:
         return [request.reply for request in requests if request.reply is not None]
 
     def _reserve(self, request: _Request) -> bool:
-        """Reserve money for the next call; `False` when there is none to make, and the reply says why."""
+        """Reserve money for the next call. Return `False` if no call is possible; the reply then says why."""
         while request.models:
             if self.deadline.left_s <= 0:
                 request.end(DeadlineExceeded.code, TIME_IS_UP)
@@ -178,7 +181,7 @@ class ModelCaller:
             except ModelError as error:
                 self._book(request, Attempt(model.name, error=error))
                 continue
-            # A call that can cost nothing needs no row.
+            # A free call needs no row in the ledger.
             if request.worst_case:
                 spend = self.ledger.reserve(model=model.name, worst_case=request.worst_case)
                 if isinstance(spend, BudgetRefusal):
@@ -194,7 +197,7 @@ class ModelCaller:
         return self.share == 1.0 or len(request.models) == 1
 
     def _call(self, request: _Request) -> Attempt:
-        """Make the call and nothing else: this may run in a thread."""
+        """Make the call and nothing else, because this may run in a thread."""
         started, model = time.monotonic(), request.models[0]
         left_s = self.deadline.left_s * (1.0 if self._has_all_time(request) else self.share)
         turn, failure, cost = None, None, Decimal(0)
@@ -206,7 +209,7 @@ class ModelCaller:
         return Attempt(model.name, turn, failure, round((time.monotonic() - started) * 1000), cost)
 
     def _book(self, request: _Request, attempt: Attempt) -> float:
-        """Book an attempt and decide what follows; returns the seconds to wait before the next one."""
+        """Book an attempt and decide on the next step. Return the seconds to wait before it."""
         if attempt.turn and request.spend_id is not None:
             usage = attempt.turn.usage
             spend_settle(spend_id=request.spend_id, usage=usage, cost=attempt.cost, model=attempt.model)
@@ -218,12 +221,15 @@ class ModelCaller:
         _log(self.ledger.purpose, attempt)
         self.on_attempt(attempt)
         if attempt.error:
-            return self._go_on(request, attempt.error)
+            return self._next_step(request, attempt.error)
         request.end("", "", turn=attempt.turn)
         return 0.0
 
-    def _go_on(self, request: _Request, error: ModelError) -> float:
-        """End at a refused request or a late call, wait once as asked, else go on to the next model."""
+    def _next_step(self, request: _Request, error: ModelError) -> float:
+        """Decide after an error: end the request, wait once, or try the next model. Return seconds to wait.
+
+        A refused request ends, and so does a call that used up all its time.
+        """
         late = isinstance(error, DeadlineExceeded) and self._has_all_time(request)
         if late or isinstance(error, ModelRefused):
             request.end(error.code, str(error))
@@ -255,13 +261,13 @@ def _log(purpose: str, attempt: Attempt) -> None:
 
 
 class PromptUnusable(Exception):
-    """The prompt file is missing or malformed; what needs it cannot start."""
+    """The prompt file is missing or malformed, so its feature cannot start."""
 
 
 def prompt_read(path: Path) -> str:
-    """Return the body of the prompt at `path`. Raises `PromptUnusable`.
+    """Return the prompt in the file at `path`, without its front matter. Raises `PromptUnusable`.
 
-    The file starts with a `---` line, a second one ends the front matter, and there is no third.
+    The front matter begins with a `---` line at the top and ends with another. A third one is an error.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -281,7 +287,7 @@ def prompt_read(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The trusted instructions, and the material they are about (untrusted parts fenced)."""
+    """The trusted instructions (`system`) and their material (`user`), with untrusted parts fenced."""
 
     system: str
     user: str
@@ -289,10 +295,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class TypedAnswer(Generic[T]):
-    """The answer to a question: `value`, or `None` with a stable `error_code` and a message.
+    """The answer to a question: a `value`, or `None` with a stable `error_code` and a message.
 
-    Codes: `no_model`, `empty_answer`, `invalid_answer`, those of a `ModelError` and of a `BudgetRefusal`.
-    `ms` and `cost` (USD) add up over every model that was tried, `usage` is that of the one that answered.
+    Codes are `no_model`, `empty_answer`, `invalid_answer` and those of `ModelError` and `BudgetRefusal`. `ms`
+    and `cost` (USD) are sums over all models tried. `usage` counts the tokens of the model that answered.
     """
 
     value: T | None
@@ -305,12 +311,12 @@ class TypedAnswer(Generic[T]):
 
     @property
     def interrupted(self) -> bool:
-        """Return whether time or money ran out, which says nothing about the question."""
+        """Return whether time or money ran out. The question itself may be fine."""
         return self.error_code in INTERRUPTED
 
     @property
     def unreachable(self) -> bool:
-        """Return whether no model could be asked or none answered, which says nothing about it either."""
+        """Return whether no model could be asked, or none answered. The question itself may be fine."""
         return self.error_code in UNREACHABLE
 
 
@@ -324,7 +330,7 @@ def typed_ask(
     deadline: Deadline,
     sleep: Callable[[float], None] = time.sleep,
 ) -> TypedAnswer[T]:
-    """Ask one question as `typed_ask_all` does."""
+    """Ask one question. Like `typed_ask_all`, it never raises for failures of models."""
     questions = [Question(system, user)]
     return typed_ask_all(
         models=models, questions=questions, shape=shape, ledger=ledger, deadline=deadline, sleep=sleep
@@ -340,10 +346,10 @@ def typed_ask_all(
     deadline: Deadline,
     sleep: Callable[[float], None] = time.sleep,
 ) -> list[TypedAnswer[T]]:
-    """Ask every question at once, each of the first of `models` that works; return answers in their order.
+    """Ask all questions in parallel and return their answers in the same order.
 
-    Never raises for what a model or a provider does. An unreadable answer is final: it was paid for, and
-    another model's would be another opinion.
+    Each question goes to the first of `models` that works. Failures of models and providers raise nothing. An
+    unreadable answer is final and not repeated: it is paid for, and another model may judge differently.
     """
     conversations: list[list[Message]] = [
         [{"role": "system", "content": question.system}, {"role": "user", "content": question.user}]
@@ -354,7 +360,7 @@ def typed_ask_all(
 
 
 def data_fence(data: object) -> str:
-    """Return `data` as JSON that is marked as data: nothing inside it can close the mark."""
+    """Return `data` as JSON between `<data>` tags. Escaping prevents the content from closing the tag."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return f"<data>\n{text}\n</data>"
 
@@ -370,7 +376,10 @@ def _answer(reply: Reply, shape: type[T]) -> TypedAnswer[T]:
 
 
 def _read(text: str, shape: type[T]) -> tuple[str, str, T | None]:
-    """Return (error code, message, value); of a wrong form the first problem, without the values."""
+    """Parse an answer. Return (error code, message, value).
+
+    For a wrong form the message names the first problem, without quoting the answer's values.
+    """
     if not text.strip():
         return EMPTY, "The answer was empty.", None
     if len(text) > ANSWER_CHARS_MAX:

@@ -1,8 +1,8 @@
-"""The models of the configured chain: chat completions, the Responses API, the JSON envelope.
+"""Build the models of the configured chain: chat completions, the Responses API, the JSON envelope.
 
-Replies are read into a `Turn` or a clear error, whatever a server made of the format. The envelope is for
-servers that cannot call tools: one JSON object a turn, a call or the end. The tools are described in the
-system message, `response_format` enforces the form, results go back as user messages.
+Each reply becomes a `Turn` or a `ModelError`, even if a server deviates from the format. The envelope is for
+servers that cannot call tools: each answer is one JSON object, either a tool call or the end. The system
+message describes the tools, `response_format` enforces the form, and results go back as user messages.
 """
 
 import json
@@ -41,23 +41,23 @@ from digest.llm.providers import (
 )
 
 NAME_CHARS_MAX = 64
-# Far more than any run may make; a reply with thousands would only fill the audit.
+# The most tool calls read from one reply. No run may make as many, and thousands would fill the audit.
 CALLS_MAX = 64
-# What reading a reply of any shape may run into.
+# The errors that reading a malformed reply may raise.
 UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
 
 OUTPUT_TOKENS_MAX = 1500
-# Reasoning counts as output: there is room for it beside the answer.
+# Reasoning counts as output, so the limit leaves room for it beside the answer.
 REASONING_TOKENS_MAX = OUTPUT_TOKENS_MAX + 6000
-# Silence while a model reasons is no failure: its time limits are three times those of chat completions.
+# A reasoning model is silent for long, so its time limits are three times those of chat completions.
 REASONING_PATIENCE = 3.0
-# No provider's key is shorter, and a placeholder for none would be found within ordinary words.
+# Shorter keys are placeholders (such as "none") and may occur within ordinary words. No real key is shorter.
 KEY_CHARS_MIN = 8
-# Items that a response contains without our asking for more; a call of another kind could not be answered.
+# The items of a response that we read. We could not answer calls of other kinds.
 ITEM_TYPES = ("reasoning", "message", "function_call")
-# The field of an assistant message with the items it came as. No other provider gets to see it.
+# The field of an assistant message that keeps the response's items. Other providers never receive it.
 ITEMS = "response_items"
-# A request and one repair.
+# One request and one repair.
 ENVELOPE_TRIES = 2
 ENVELOPE_MANUAL = """# How to call tools here
 
@@ -75,11 +75,11 @@ ENVELOPE_REPAIR = (
 
 
 def turn_read(body: bytes, *, model: str, request_chars: int) -> Turn:
-    """Return the turn in `body`. Raises `ModelUnavailable` when there is none in it.
+    """Read a turn from the body of a chat completion. Raises `ModelUnavailable` if it contains none.
 
-    `Turn.message` has the fields we do not know (Gemini's thought signatures must be sent back), always has
-    a text `content` (some servers fail without) and only function calls, each with an id of its own, so
-    that each can be answered. Missing usage is estimated at four characters a token.
+    `Turn.message` keeps unknown fields, because Gemini's thought signatures must be sent back. It always has
+    a text `content`, because some servers fail without. It keeps only function calls, each with a unique id,
+    so that each can be answered. Missing usage is estimated at four characters a token.
     """
     try:
         data = json.loads(body)
@@ -102,7 +102,7 @@ def turn_read(body: bytes, *, model: str, request_chars: int) -> Turn:
 
 
 def unreadable_error(body: bytes, wanted: str, error: Exception) -> ModelUnavailable:
-    """Return the error for a body that is no `wanted`, with its beginning."""
+    """Return the error for a body that is no `wanted` ("response"). Its text quotes the body's beginning."""
     preview = body[:120].decode("utf-8", "replace")
     return ModelUnavailable(
         f"The reply is no {wanted} ({type(error).__name__}): {preview}", may_be_billed=True
@@ -110,7 +110,7 @@ def unreadable_error(body: bytes, wanted: str, error: Exception) -> ModelUnavail
 
 
 def truncated_error() -> ModelUnavailable:
-    """Return the error for a model that used up its output before it wrote or called anything."""
+    """Return the error for a model that spent all its output tokens on reasoning."""
     return ModelUnavailable(
         "The reply is empty: all the output went into reasoning. Choose a model that reasons less, "
         "or lower LLM_REASONING_EFFORT.",
@@ -119,7 +119,7 @@ def truncated_error() -> ModelUnavailable:
 
 
 def without_surrogates(value: Any) -> Any:
-    """Return a copy of JSON data without lone surrogates, which could be neither sent back nor stored.
+    """Return a copy of JSON data without lone surrogates, which cannot be sent or stored.
 
     Raises `ValueError` for NaN and infinities.
     """
@@ -127,7 +127,10 @@ def without_surrogates(value: Any) -> Any:
 
 
 def call_read(*, call_id: Any, name: Any, arguments: Any, ids: set[str]) -> ToolCall:
-    """Return a call with an id unique in `ids`, to which it is added, and a name in the wire's alphabet."""
+    """Return a tool call with a valid name and a unique id, and add the id to `ids`.
+
+    Characters that the wire does not allow in a name become underscores.
+    """
     if not isinstance(call_id, str) or not call_id or call_id in ids:
         call_id = f"call-{uuid4().hex}"
     ids.add(call_id)
@@ -137,12 +140,12 @@ def call_read(*, call_id: Any, name: Any, arguments: Any, ids: set[str]) -> Tool
 
 
 def text_of(value: Any) -> str:
-    """Return `value` if it is text, else the empty text."""
+    """Return `value` if it is a string, else ""."""
     return value if isinstance(value, str) else ""
 
 
 def _chat_calls_read(message: Message) -> tuple[ToolCall, ...]:
-    """Return the function calls of `message`, which is changed to list only these."""
+    """Return the function calls of `message`, and remove all other calls from it."""
     listed = [c for c in message.pop("tool_calls", []) if c.get("type", "function") == "function"][:CALLS_MAX]
     calls: list[ToolCall] = []
     ids: set[str] = set()
@@ -160,16 +163,16 @@ def _chat_calls_read(message: Message) -> tuple[ToolCall, ...]:
 
 
 class TurnReader(Protocol):
-    """Return the turn in the body of a reply. Raises `ModelUnavailable` when there is none in it."""
+    """Read a turn from the body of a reply. Raises `ModelUnavailable` if it contains none."""
 
     def __call__(self, body: bytes, *, model: str, request_chars: int) -> Turn: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """One way of asking: the SDK's interface, the builder of its requests, the reader of its answers.
+    """One interface to models: how to build a request and read its reply.
 
-    `patience` multiplies the provider's time limits, for a model that reasons before its first byte.
+    `patience` multiplies the provider's time limits, for models that reason before their first byte.
     """
 
     api: str
@@ -180,11 +183,11 @@ class Wire:
 
 
 def chat_request(ref: ModelRef, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> dict[str, Any]:
-    """Return a request to chat completions, the interface that every provider has."""
+    """Return a request to chat completions, the interface that every provider offers."""
     provider = ref.provider
     request: dict[str, Any] = {
         "model": ref.model,
-        "messages": [_signed(message, provider) for message in messages],
+        "messages": [_mark_foreign_call(message, provider) for message in messages],
         provider.max_tokens_param: OUTPUT_TOKENS_MAX,
         **provider.extra_body,
         **provider.fields_for(ref.model),
@@ -198,11 +201,11 @@ CHAT_WIRE = Wire(CHAT, chat_request, turn_read, OUTPUT_TOKENS_MAX)
 
 
 class RemoteModel:
-    """One model of a configured provider, on one wire."""
+    """One model of a configured provider, called over one wire."""
 
     def __init__(self, ref: ModelRef, endpoint: Endpoint, wire: Wire = CHAT_WIRE) -> None:
         self._ref, self._endpoint, self._wire = ref, endpoint, wire
-        # The SDK takes over half a second and 40 MB to import: only for those who have configured a provider.
+        # Importing the SDK takes over half a second and 40 MB, so import it only if a provider is configured.
         self._fetch: Callable[..., bytes] = import_module("digest.llm.wire").fetch
 
     @property
@@ -213,8 +216,8 @@ class RemoteModel:
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, timeout_s: float) -> Turn:
         """Return one turn within `timeout_s` of wall clock. Raises a `ModelError`.
 
-        A call that takes longer than its provider's limit, though not `timeout_s`, is the provider's
-        failure: `ModelUnavailable`.
+        If the provider's own limit is shorter than `timeout_s` and is passed, the error is
+        `ModelUnavailable`, so that the next model is asked.
         """
         provider, patience = self._ref.provider, self._wire.patience
         limit_s = provider.call_timeout_s * patience
@@ -232,16 +235,16 @@ class RemoteModel:
             raise ModelUnavailable(
                 f"{self.name} took longer than {limit_s:g} s for one answer.", may_be_billed=True
             ) from error
-        # A gateway may answer with what it was sent, and operators see what is stored of an answer.
+        # A gateway may echo the request's headers, and operators see the stored reply: remove the key.
         if len(key := self._endpoint.api_key.encode()) >= KEY_CHARS_MIN:
             body = body.replace(key, b"***")
         request_chars = len(json.dumps([list(messages), list(tools)]))
         return self._wire.read(body, model=self.name, request_chars=request_chars)
 
     def worst_case_usd(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Decimal:
-        """Return the price of a cautious count of the input, written to a cache, and of all allowed output.
+        """Return the most that a call can cost, in USD. Raises `PriceUnknown`.
 
-        Raises `PriceUnknown`.
+        Assume a cautious count of input tokens, all written to a cache, and all allowed output tokens.
         """
         tokens = input_tokens_worst(messages, tools)
         output = self._wire.output_tokens_max
@@ -252,8 +255,8 @@ class RemoteModel:
         return cost_usd(self._ref, usage)
 
 
-def _signed(message: Message, provider: Provider) -> Message:
-    """Return a message with the provider's mark on its first call, where another provider's model made it."""
+def _mark_foreign_call(message: Message, provider: Provider) -> Message:
+    """Return the message, with the provider's mark on its first tool call if another provider made it."""
     if not provider.foreign_call or not message.get("tool_calls"):
         return message
     first, *rest = message["tool_calls"]
@@ -265,7 +268,7 @@ def _signed(message: Message, provider: Provider) -> Message:
 def responses_request(
     ref: ModelRef, messages: Sequence[Message], tools: Sequence[ToolSchema]
 ) -> dict[str, Any]:
-    """Return a request to the Responses API. Raises `ValueError` for an unknown reasoning effort."""
+    """Return a request to the Responses API. Raises `ValueError` for an unknown LLM_REASONING_EFFORT."""
     request: dict[str, Any] = {
         "model": ref.model,
         "input": [item for message in messages for item in _items_of(message)],
@@ -276,13 +279,16 @@ def responses_request(
         request["reasoning"] = {"effort": reasoning_effort()}
         request["include"] = ["reasoning.encrypted_content"]
     if tools:
-        # Without `strict` it would be true, and our schemas have defaults.
+        # The default of `strict` is true, which forbids the defaults in our schemas.
         request["tools"] = [{"type": "function", **tool["function"], "strict": False} for tool in tools]
     return request
 
 
 def responses_turn_read(body: bytes, *, model: str, request_chars: int) -> Turn:
-    """Return the turn in `body`. Raises `ModelUnavailable` when there is none in it, or the model failed."""
+    """Read a turn from the body of a response.
+
+    Raises `ModelUnavailable` if it contains none or the model failed.
+    """
     try:
         data = json.loads(body)
         failure, status = data.get("error"), data.get("status")
@@ -313,7 +319,7 @@ RESPONSES_WIRE = Wire(
 
 
 def _items_of(message: Message) -> list[dict[str, Any]]:
-    """Return a message as input items; one that came as items goes back as those, unabridged."""
+    """Return a message as input items. If the model sent it as items, return these unchanged."""
     if ITEMS in message:
         return list(message[ITEMS])
     if message["role"] == "tool":
@@ -328,13 +334,13 @@ def _items_of(message: Message) -> list[dict[str, Any]]:
 
 
 def _text(item: dict[str, Any]) -> str:
-    """Return the text of a message item, a refusal included."""
+    """Return the text of a message item, including a refusal."""
     parts = item.get("content") or []
     return "".join(text_of(part.get("text")) or text_of(part.get("refusal")) for part in parts)
 
 
 def _responses_calls_read(items: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], tuple[ToolCall, ...]]:
-    """Return the items to send back, without nulls, and the calls among them, each with a unique id."""
+    """Return the items to send back (without nulls) and the tool calls among them (with unique ids)."""
     calls: list[ToolCall] = []
     ids: set[str] = set()
     sent = []
@@ -353,7 +359,10 @@ def _responses_calls_read(items: list[dict[str, Any]]) -> tuple[list[dict[str, A
 
 
 class EnvelopeModel:
-    """A local model behind the envelope. Its calls are free, so a repair needs no reservation of its own."""
+    """A local model that answers in the JSON envelope.
+
+    Its calls are free, so a repair needs no reservation of its own.
+    """
 
     def __init__(self, ref: ModelRef, endpoint: Endpoint) -> None:
         self._remote = RemoteModel(ref, endpoint, ENVELOPE_WIRE)
@@ -364,7 +373,7 @@ class EnvelopeModel:
         return self._remote.name
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, timeout_s: float) -> Turn:
-        """Return one turn within `timeout_s` of wall clock, in two tries at most. Raises a `ModelError`."""
+        """Return one turn within `timeout_s` seconds, in at most two tries. Raises a `ModelError`."""
         ends, sent = time.monotonic() + timeout_s, list(messages)
         usage, problem = Usage(), ""
         for _ in range(ENVELOPE_TRIES):
@@ -373,7 +382,7 @@ class EnvelopeModel:
             if not tools:
                 return turn
             try:
-                return _opened(turn, usage)
+                return _envelope_read(turn, usage)
             except ValueError as error:
                 problem = str(error)
             repair = {"role": "user", "content": ENVELOPE_REPAIR.format(problem=problem)}
@@ -392,8 +401,8 @@ class EnvelopeModel:
 def envelope_request(
     ref: ModelRef, messages: Sequence[Message], tools: Sequence[ToolSchema]
 ) -> dict[str, Any]:
-    """Return a chat request whose answer must be an envelope; a plain one where no tools are given."""
-    request = chat_request(ref, _in_plain_roles(messages, tools), [])
+    """Return a chat request whose answer must be an envelope, or a plain request if there are no tools."""
+    request = chat_request(ref, _merge_roles(messages, tools), [])
     if tools:
         schema = {"name": "envelope", "strict": True, "schema": envelope_schema(tools)}
         request["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -404,7 +413,7 @@ ENVELOPE_WIRE = Wire(CHAT, envelope_request, turn_read, OUTPUT_TOKENS_MAX)
 
 
 def envelope_schema(tools: Sequence[ToolSchema]) -> dict[str, Any]:
-    """Return the JSON schema of an answer: a call of one of `tools` with its own arguments, or the end."""
+    """Return the JSON schema of an envelope: a call of one of `tools` with its arguments, or the end."""
     calls = [
         _object(tool={"const": function["name"]}, arguments=function["parameters"])
         for function in (tool["function"] for tool in tools)
@@ -421,10 +430,10 @@ def _object(**properties: Any) -> dict[str, Any]:
     }
 
 
-def _in_plain_roles(messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[Message]:
-    """Return the conversation as one system message, then user and assistant taking turns.
+def _merge_roles(messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[Message]:
+    """Merge the conversation into one system message, then alternate user and assistant messages.
 
-    Chat templates of small models know no other roles, and some insist on the turns.
+    The chat templates of small models know no other roles, and some insist that roles alternate.
     """
     system = [m["content"] for m in messages if m["role"] == "system"]
     result = [{"role": "system", "content": "\n\n".join([*system, *_manual(tools)])}]
@@ -441,7 +450,7 @@ def _in_plain_roles(messages: Sequence[Message], tools: Sequence[ToolSchema]) ->
 
 
 def _manual(tools: Sequence[ToolSchema]) -> list[str]:
-    """Return the part of the system message on the use of the tools; nothing where there are none."""
+    """Return the part of the system message that explains the tools, as a list; empty without tools."""
     listed = [
         f"- {function['name']}: {function['description']} {json.dumps(function['parameters'])}"
         for function in (tool["function"] for tool in tools)
@@ -450,7 +459,7 @@ def _manual(tools: Sequence[ToolSchema]) -> list[str]:
 
 
 def _content(message: Message) -> str:
-    """Return the text of a message; calls as the envelopes they came in, results marked as such."""
+    """Return the text of a message, with tool calls as envelopes and results below a heading."""
     if message["role"] == "tool":
         return f"{ENVELOPE_RESULT}\n{message['content']}"
     calls = [
@@ -460,8 +469,8 @@ def _content(message: Message) -> str:
     return "\n".join([message["content"], *calls] if message["content"] else calls)
 
 
-def _opened(turn: Turn, usage: Usage) -> Turn:
-    """Return the turn in an envelope. Raises `ValueError`, saying what is wrong with it."""
+def _envelope_read(turn: Turn, usage: Usage) -> Turn:
+    """Read a turn from an envelope. Raises `ValueError` with the problem for the model."""
     text = turn.text
     try:
         value = json.loads(text[text.find("{") : text.rfind("}") + 1])
@@ -479,10 +488,10 @@ def _opened(turn: Turn, usage: Usage) -> Turn:
 
 
 def chain_configured(purpose: str = "advisor") -> list[Model]:
-    """Return the models of the chain for `purpose` whose providers are configured; none without any key.
+    """Return the configured models for `purpose`, in the order of the chain; may be empty.
 
-    `LLM_CHAIN_<PURPOSE>` goes before `LLM_CHAIN`. Raises `ValueError` for an entry that names no provider
-    and for a wire or tool mode that does not exist (`manage.py check` reports both).
+    The chain is `LLM_CHAIN_<PURPOSE>` if it is set, else `LLM_CHAIN`. Models without a key or address are
+    left out. Raises `ValueError` for an unknown provider, wire or tool mode (`manage.py check` reports them).
     """
     refs = chain_refs(purpose)
     return [_model(ref, endpoint) for ref in refs if (endpoint := provider_endpoint(ref.provider))]

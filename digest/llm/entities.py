@@ -1,4 +1,4 @@
-"""What goes to a model and what comes back, the same for every provider and for the planner. Pure."""
+"""Values of model calls (messages, turns, usage, errors), shared by all providers and the planner. Pure."""
 
 import json
 import re
@@ -12,16 +12,16 @@ Message = dict[str, Any]
 ToolSchema = dict[str, Any]
 
 PREVIEW_CHARS = 2000
-# Ten times what a model is allowed to write; what is longer comes from a server that ignores the limit.
+# Ten times the text that a model may write. A longer one comes from a server that ignores the limit.
 OBJECT_CHARS_MAX = 60_000
 FENCED = re.compile(r"```(?:json)?+\s*+(.*?)```", re.DOTALL)
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """Return the JSON object that `text` is.
+    """Parse `text` as one JSON object.
 
-    Raises `ValueError`, saying what is wrong, for anything else; also for what JSON columns refuse: NaN,
-    infinities, NUL characters and lone surrogates; and for more than 60,000 characters.
+    Raises `ValueError` with the problem if it is anything else or longer than 60,000 characters, and for
+    values that JSON columns refuse: NaN, infinities, NUL characters and lone surrogates.
     """
     if len(text) > OBJECT_CHARS_MAX:
         raise ValueError(f"it is longer than {OBJECT_CHARS_MAX} characters")
@@ -41,7 +41,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def json_object_find(text: str) -> dict[str, Any] | None:
-    """Return the JSON object in a message, fenced or between other words; `None` if there is none."""
+    """Return the JSON object in a message, also if it is fenced or between other words, or `None`."""
     fenced = FENCED.search(text)
     braced = text[text.find("{") : text.rfind("}") + 1]
     for candidate in (text, fenced.group(1) if fenced else "", braced):
@@ -53,17 +53,17 @@ def json_object_find(text: str) -> dict[str, Any] | None:
 
 
 def preview(text: str) -> str:
-    """Return `text` fit for an audit row: at most 2,000 characters, none that a database refuses."""
+    """Return the first 2,000 characters of `text`, without characters that a database refuses."""
     return text[:PREVIEW_CHARS].replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call. Part of `input_tokens` are `cached_tokens`, read from a provider's cache, and
-    `written_tokens`, which it put there; some charge more for those.
+    """The tokens of one call.
 
-    `billed_usd` is the price the provider itself reported (OpenRouter does), else `None`.
-    `reasoning_tokens` are part of `output_tokens`.
+    `input_tokens` include `cached_tokens`, read from the provider's cache, and `written_tokens`, stored in
+    it; some providers charge more for these. `output_tokens` include `reasoning_tokens`. `billed_usd` is the
+    price that the provider reported (OpenRouter does), or `None`.
     """
 
     input_tokens: int = 0
@@ -74,7 +74,7 @@ class Usage:
     written_tokens: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
-        """Return the tokens of both calls, without a reported price."""
+        """Return the sum of both, without a reported price."""
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
@@ -86,7 +86,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """The most that may be spent, in USD: by a surface per UTC day, by one run, for one reader per day."""
+    """Spending limits in USD: of a surface per UTC day, of one run, and of one reader per UTC day."""
 
     day: Decimal
     run: Decimal
@@ -95,20 +95,23 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment on a monotonic clock."""
+    """A moment on a monotonic clock by which work must end."""
 
     at: float
     clock: Callable[[], float] = time.monotonic
 
     @property
     def left_s(self) -> float:
-        """Return the seconds left, negative when past."""
+        """Return the seconds left; negative if the deadline is over."""
         return self.at - self.clock()
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetRefusal:
-    """A call the budget does not cover. `code` is `budget_day`, `budget_run` or `budget_reader`."""
+    """The refusal of a call that the budget does not cover.
+
+    `code` is `budget_day`, `budget_run` or `budget_reader`.
+    """
 
     code: str
     message: str
@@ -116,9 +119,10 @@ class BudgetRefusal:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call a model asks for, parsed once. `text` is the arguments as the model wrote them, maybe broken.
+    """A tool call that a model asks for.
 
-    `arguments` is the object in `text`, `{}` for an empty text; where it is none, `error` says why.
+    `text` has the arguments as the model wrote them, and may be broken. `arguments` is the JSON object in it
+    (`{}` if it is empty). If it is not a JSON object, `error` says why.
     """
 
     id: str
@@ -136,7 +140,7 @@ class ToolCall:
     def as_message(self) -> dict[str, Any]:
         """Return the call as an assistant message lists it.
 
-        Arguments that are no JSON object would be refused when sent back, so they are left out here.
+        Broken arguments become `{}`, because providers refuse a message with them.
         """
         arguments = "{}" if self.error else self.text
         return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": arguments}}
@@ -144,7 +148,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One answer of a model. `message` is the assistant message to send back, unabridged."""
+    """One answer of a model. `message` is the complete assistant message to send back in the next request."""
 
     message: Message
     text: str = ""
@@ -154,7 +158,7 @@ class Turn:
 
 
 class Model(Protocol):
-    """Anything that can take a turn: a provider's model, or the statistical planner."""
+    """Anything that can answer with a turn: a provider's model, or the statistical planner."""
 
     @property
     def name(self) -> str:
@@ -171,9 +175,9 @@ class Model(Protocol):
 
 
 class ModelError(Exception):
-    """A call that gave no turn. `code` is stable.
+    """The call gave no turn. `code` is stable.
 
-    `may_be_billed`: a provider may have worked on the call (cut off, unreadable) and not turned it away.
+    `may_be_billed` says whether the provider may charge for the call, for example after a timeout.
     """
 
     code = "model_error"
@@ -181,9 +185,10 @@ class ModelError(Exception):
 
 
 class ModelUnavailable(ModelError):
-    """Connection, timeout, 429, 5xx, 401, 403, 404 or an unreadable reply: the next provider may do better.
+    """The model cannot be used now, but the next one may work.
 
-    `retry_after_s` is the wait the provider asked for, `None` when it asked for none.
+    Reasons: no connection, a timeout, status 401, 403, 404, 429 or 5xx, or an unreadable reply.
+    `retry_after_s` is the wait in seconds that the provider asked for, or `None`.
     """
 
     code = "model_unavailable"
@@ -197,19 +202,22 @@ class ModelUnavailable(ModelError):
 
 
 class ModelRefused(ModelError):
-    """400 or 422: the request itself is at fault, so no other provider is asked."""
+    """The provider refused the request (status 400 or 422).
+
+    The request itself is wrong, so no other provider is asked.
+    """
 
     code = "model_refused"
 
 
 class DeadlineExceeded(ModelError):
-    """The call was cut off at its deadline."""
+    """The call did not end before its deadline."""
 
     code = "deadline_exceeded"
     may_be_billed = True
 
 
 class PriceUnknown(ModelError):
-    """No price is known or configured for the model, so its cost could not be capped."""
+    """The model has no known or configured price, so its cost cannot be limited."""
 
     code = "price_unknown"

@@ -1,8 +1,8 @@
-"""The spend ledger: the worst case of a call is reserved before it and settled after it.
+"""Keep the spend ledger: reserve the worst case of a model call before it, and settle its cost afterwards.
 
-Reservations of a surface are taken one at a time, so that no number of concurrent runs can pass a cap.
-An open row counts as reserved, a settled one as settled. A row whose worker died stays open and counts in
-full: the call may have been billed.
+A lock lets only one reservation of a surface run at a time, so concurrent runs together cannot pass a cap. An
+open row counts with its reserved amount, a settled row with its settled amount. If a worker dies, its row
+stays open and counts in full, because the provider may have billed the call.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from digest.llm.prices import cache_saved_usd
 from digest.models import Spend, SpendRefusal
 
 MICRO_USD = Decimal("0.000001")
-# Any constant will do, as long as no other advisory lock of the database uses it.
+# The number of our advisory locks. Any number works that no other advisory lock of the database uses.
 LOCK_SPACE = 7_411
 MODEL_CHARS_MAX = 80
 ADVISOR, REVIEW, SUMMARY = "advisor", "review", "summary"
@@ -46,9 +46,9 @@ def spend_reserve(
     now: datetime,
     purpose: str = ADVISOR,
 ) -> Spend | BudgetRefusal:
-    """Reserve `worst_case` USD for one call, or return the cap it would pass; a refusal leaves a row.
+    """Reserve `worst_case` USD for one call. If that would pass one of `caps`, store and return a refusal.
 
-    One short transaction of its own: must not be called inside another.
+    Runs in a short transaction of its own. Raises `RuntimeError` if called inside another transaction.
     """
     day, reserved = now.astimezone(UTC).date(), worst_case.quantize(MICRO_USD, ROUND_UP)
     call: dict[str, Any] = {
@@ -69,9 +69,9 @@ def spend_reserve(
 
 
 def spend_settle(*, spend_id: int, usage: Usage, cost: Decimal, model: str = "") -> bool:
-    """Book what a call really cost; `False` when it was settled before (the first booking counts).
+    """Book the real cost of a call in USD. Return `False` if it was settled before; the first booking counts.
 
-    What the provider's cache saved on the input of `model`, at the price list's rates, is stored with it.
+    Also store the USD that the provider's cache saved on the input of `model`, by the price list.
     """
     saved = cache_saved_usd(model, usage) if usage.cached_tokens else Decimal(0)
     return bool(
@@ -86,17 +86,17 @@ def spend_settle(*, spend_id: int, usage: Usage, cost: Decimal, model: str = "")
 
 
 def spend_settle_worst(*, spend_id: int) -> bool:
-    """Book a call that was cut off at its worst case, since it may be billed; `False` when settled before."""
+    """Book an interrupted call at its worst case, because it may be billed. `False` if settled before."""
     return bool(Spend.objects.filter(id=spend_id, settled_usd=None).update(settled_usd=F("reserved_usd")))
 
 
 def spend_release(*, spend_id: int) -> bool:
-    """Book a call that was turned away as free; the row stays. `False` when settled before."""
+    """Book a call that the provider turned away as free, and keep the row. `False` if settled before."""
     return spend_settle(spend_id=spend_id, usage=Usage(), cost=Decimal(0))
 
 
 def spend_settle_failed(spend_id: int | None, worst_case: Decimal, error: ModelError) -> Decimal:
-    """Book a call without a turn: at its worst case if it may be billed, else as free. Returns the cost."""
+    """Book a failed call at its worst case if it may be billed, else as free. Return the cost in USD."""
     if spend_id is None:
         return Decimal(0)
     if error.may_be_billed:
@@ -108,7 +108,7 @@ def spend_settle_failed(spend_id: int | None, worst_case: Decimal, error: ModelE
 
 @dataclass(frozen=True, slots=True)
 class SpendAccount:
-    """The ledger as one run sees it: who spends, on which surface, under which caps."""
+    """An account of one run in the ledger: surface, reader, run and caps of its calls."""
 
     surface: Spend.Surface
     reader_id: UUID | None
@@ -118,7 +118,7 @@ class SpendAccount:
     purpose: str = ADVISOR
 
     def reserve(self, *, model: str, worst_case: Decimal) -> int | BudgetRefusal:
-        """Reserve `worst_case` USD for this account; return the row's id or the refusal."""
+        """Reserve `worst_case` USD for this account. Return the id of the ledger's row, or the refusal."""
         spend = spend_reserve(
             surface=self.surface,
             reader_id=self.reader_id,
@@ -133,7 +133,7 @@ class SpendAccount:
 
 
 def advisor_account(*, reader_id: UUID, run_id: UUID, now: datetime, purpose: str = ADVISOR) -> SpendAccount:
-    """Return the account of an advisor run, with the caps of the settings. The day is that of `now`."""
+    """Return the account of an advisor run, with the caps of the settings. Its UTC day is that of `now`."""
     caps = Caps(
         day=Decimal(str(settings.ADVISOR_DAILY_CAP_USD)),
         run=Decimal(str(settings.ADVISOR_RUN_CAP_USD)),
@@ -143,7 +143,7 @@ def advisor_account(*, reader_id: UUID, run_id: UUID, now: datetime, purpose: st
 
 
 def ingest_account(*, run_id: UUID, now: datetime, purpose: str = SUMMARY) -> SpendAccount:
-    """Return the account of feed work: no reader's, under one cap for each UTC day."""
+    """Return the account of feed work (such as summaries). It has no reader and one cap for each UTC day."""
     day = Decimal(str(settings.LLM_DAILY_CAP_USD))
     return SpendAccount(
         Spend.Surface.INGEST, None, run_id, Caps(day=day, run=day, reader_day=day), now, purpose
@@ -153,7 +153,7 @@ def ingest_account(*, run_id: UUID, now: datetime, purpose: str = SUMMARY) -> Sp
 def _surface_lock(surface: Spend.Surface) -> None:
     """Make other reservations of `surface` wait until this transaction ends.
 
-    SQLite needs nothing: our transactions hold the write lock from their first statement (IMMEDIATE).
+    SQLite needs no lock here, because our transactions hold its write lock from their start (IMMEDIATE).
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -179,7 +179,7 @@ def _refusal(
         sum_reader_day=Sum(booked, filter=today & this_reader),
     )
     for name, (code, message) in REFUSALS.items():
-        # SQLite sums decimals as floats: rounding takes the last digits' noise away.
+        # SQLite sums decimals as floats. Rounding removes the noise in the last digits.
         if (spent[f"sum_{name}"] or Decimal(0)).quantize(MICRO_USD) + reserved > getattr(caps, name):
             return BudgetRefusal(code, message)
     return None

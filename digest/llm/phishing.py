@@ -1,20 +1,20 @@
-"""Whether a model's words to a reader could lead them somewhere or ask them for something.
+"""Detect phishing in a model's words to a reader: addresses, numbers to call, requests, unknown names.
 
-A model reads strangers' text and may be talked into anything, so its words are taken by what they are made of
-and not by what they seem to mean:
+A model reads strangers' text, which may talk it into anything. So the check looks at the form of the words
+and does not judge their meaning. These kinds of content are refused:
 
-| kind | refused |
+| kind | refused content |
 |---|---|
-| `characters` | invisible, bidirectional and control characters; signs that plain sentences do without; \
-a word of two scripts |
-| `address` | anything with a dot, colon, slash or @ inside, also with spaces or as words |
-| `number` | a number of more than four digits in a row or in groups, as digits or as words |
-| `request` | talk of signing in, passwords, accounts, payment, calling, writing, visiting |
-| `name` | a word that is neither plain English (`WORDS`) nor in what the words are about |
+| `characters` | invisible, bidirectional and control characters; signs that plain sentences do not need; \
+a word in two scripts |
+| `address` | anything with a dot, colon, slash or @ inside, also with spaces around it or as words |
+| `number` | more than four digits in a row, more than five in groups, or more than two numerals as words |
+| `request` | words about signing in, passwords, accounts, payment, calling, writing, visiting |
+| `name` | a word that is neither plain English (`WORDS`) nor in the `Grounds` (texts that the page shows) |
 
-The last one is what makes other spellings useless: confusable letters, digits for letters, spaces between
-letters and words run together are no plain words. Texts are compared after NFKC. Names of what the words are
-about are let through whole, since the page shows them anyway. Time is linear in the text and the names. Pure.
+The kind `name` also stops other spellings: look-alike letters, digits as letters, spaces between letters and
+joined words are not plain English words. Texts are compared after NFKC. The names in `Grounds` may appear
+whole, because the page shows them anyway. The time is linear in the text and the names. Pure.
 """
 
 import re
@@ -24,15 +24,15 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 
 CHARACTERS, ADDRESS, NUMBER, REQUEST, NAME = "characters", "address", "number", "request", "name"
-# A number of more digits, or several beside each other, could be called.
+# A longer number, or longer groups of digits, could be a telephone number.
 DIGITS_MAX, GROUPED_DIGITS_MAX, NUMBERS_MAX = 4, 5, 10
 NUMERALS_MAX = 2
 _NUMERALS = frozenset(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])
 _SIGNS = frozenset(" .,;:!?'\"()%&+±-/")
 _ABBREVIATIONS = frozenset({"e.g", "i.e", "a.m", "p.m"})
-# A dot after them ends no sentence.
+# A dot after one of these does not end a sentence.
 _SHORTENED = _ABBREVIATIONS | {"vs", "etc", "approx", "no", "dr", "mr", "mrs", "st"}
-# The last part of names that look like addresses and are none.
+# The endings of names such as "node.js" that look like addresses but are not.
 _NO_DOMAIN = frozenset({"js", "jl"})
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _PLAIN_SIGNS = str.maketrans(
@@ -48,7 +48,7 @@ _LISTED = re.compile(r"(?<!\d)\d++(?:, ?\d++){2,}+")
 _ORDINAL = re.compile(r"\d{1,4}(?:st|nd|rd|th|s|x)")
 _LETTERS = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .-]{1,2}+[^\W\d_](?![^\W_])){2}")
 _SPACED_DOT = re.compile(r"\s\.(?!\.)")
-# Whoever is asked for one of these, or asked to do one of them, is not being told why.
+# Words of requests. An explanation of a suggestion needs none of them.
 _ASKED = """
 account accounts login logins logon signin signon signup signed password passwords passphrase passcode
 passkey pin pincode otp credential credentials username authenticate authentication verify verifies verified
@@ -74,14 +74,14 @@ _ASKS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What a text may name: `names` as they are, whole; of `texts` each word."""
+    """The words that a text may use: each of `names` as a whole, and every single word of `texts`."""
 
     names: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     words: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Collect the words of all of them."""
+        """Collect the single words of names and texts."""
         words = {word for text in (*self.names, *self.texts) for word in _words_of(text)}
         object.__setattr__(self, "words", frozenset(words))
 
@@ -91,31 +91,31 @@ NO_GROUNDS = Grounds()
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a text may not be shown: a stable `kind`, and the piece of the text."""
+    """The reason to hide a text: a stable `kind`, and the offending piece of the text."""
 
     kind: str
     piece: str
 
 
 def phishing_problem(text: str, grounds: Grounds = NO_GROUNDS) -> Problem | None:
-    """Return the first thing in `text` that may not be shown to a reader, or `None`."""
-    if problem := _characters(text):
+    """Return the first problem in `text` that forbids showing it to a reader, or `None`."""
+    if problem := _character_problem(text):
         return problem
     rest = _without_names(_normal(text), grounds.names)
     return _shape_problem(rest, grounds.words) or _name_problem(rest, grounds.words)
 
 
 def lure_problem(text: str) -> Problem | None:
-    """Return what in `text` leads or asks a reader somewhere, or `None`; its words may be any."""
-    return _characters(text) or _shape_problem(_normal(text), frozenset())
+    """Return the first address, number or request in `text`, or `None`. Unknown words are allowed."""
+    return _character_problem(text) or _shape_problem(_normal(text), frozenset())
 
 
 def _normal(text: str) -> str:
-    """Return `text` in NFKC with plain quotes and dashes and single spaces."""
+    """Return `text` in NFKC, with plain quotes and dashes and single spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).translate(_PLAIN_SIGNS).split())
 
 
-def _characters(text: str) -> Problem | None:
+def _character_problem(text: str) -> Problem | None:
     normal = unicodedata.normalize("NFKC", text)
     for char in (*text, *normal):
         if unicodedata.category(char) in _INVISIBLE and char not in "\n\t\r":
@@ -127,26 +127,26 @@ def _characters(text: str) -> Problem | None:
 
 
 def _without_names(text: str, names: Iterable[str]) -> str:
-    """Return `text` with a plain word for each of `names` that alone would not pass; the others may stay."""
+    """Replace each of `names` that would not pass on its own by a plain word. Names that pass stay."""
     for name in sorted({_normal(name) for name in names}, key=len, reverse=True):
-        if name and (_characters(name) or _shape_problem(name, frozenset(_words_of(name)))):
+        if name and (_character_problem(name) or _shape_problem(name, frozenset(_words_of(name)))):
             whole = rf"(?<![\w.@:/%-])(?<!your )(?<!Your ){re.escape(name)}(?!\w|[@/%-]|[.:]\w| \.)"
             text = re.sub(whole, _STAND_IN, text, flags=re.IGNORECASE)
     return text
 
 
 def _shape_problem(text: str, grounded: frozenset[str]) -> Problem | None:
-    """Return an address, a number or a request in a normal `text`."""
-    return _address(text, grounded) or _number(text) or _request(text)
+    """Return an address, number or request in a normalised `text`, or `None`."""
+    return _address_problem(text, grounded) or _number_problem(text) or _request_problem(text)
 
 
-def _address(text: str, grounded: frozenset[str]) -> Problem | None:
+def _address_problem(text: str, grounded: frozenset[str]) -> Problem | None:
     if found := _SPACED_DOT.search(text):
         return Problem(ADDRESS, text[max(0, found.start() - 20) : found.end() + 20])
     tokens = text.split()
     for token, after in zip_longest(tokens, tokens[1:], fillvalue=""):
         core = token.strip(_EDGES).casefold()
-        if _leads(core, grounded):
+        if _is_address(core, grounded):
             return Problem(ADDRESS, token)
         ends = token.endswith(".") and not token.endswith("..") and core not in _SHORTENED
         if ends and after[:1].islower() and not (len(core) == 1 or "." in core):
@@ -154,8 +154,8 @@ def _address(text: str, grounded: frozenset[str]) -> Problem | None:
     return None
 
 
-def _leads(core: str, grounded: frozenset[str]) -> bool:
-    """Return True for a token with a sign of addresses inside that is no number, name or abbreviation."""
+def _is_address(core: str, grounded: frozenset[str]) -> bool:
+    """Return whether a token looks like an address and is no number, grounded name or abbreviation."""
     if not set(core) & set(".:/%&+±"):
         return False
     if _NUMBER.fullmatch(core) or _PAIR.fullmatch(core) or core in _ABBREVIATIONS:
@@ -167,7 +167,7 @@ def _leads(core: str, grounded: frozenset[str]) -> bool:
     return not (core in grounded and (short or parts[-1] in _NO_DOMAIN))
 
 
-def _number(text: str) -> Problem | None:
+def _number_problem(text: str) -> Problem | None:
     numbers = _DIGITS.findall(text)
     for digits in numbers:
         if len(digits) > DIGITS_MAX:
@@ -187,7 +187,7 @@ def _number(text: str) -> Problem | None:
     return Problem(NUMBER, f"{len(numbers)} numbers") if len(numbers) > NUMBERS_MAX else None
 
 
-def _request(text: str) -> Problem | None:
+def _request_problem(text: str) -> Problem | None:
     folded = _plain_letters(text.casefold())
     if found := _ASKS.search(folded):
         return Problem(REQUEST, found[0])
@@ -212,7 +212,7 @@ def _name_problem(text: str, grounded: frozenset[str]) -> Problem | None:
 
 
 def _word_passes(word: str, grounded: frozenset[str], *, capital: bool) -> bool:
-    """Return True for a number, a word of the grounds in one script, or a plain word without a capital."""
+    """Return whether a word is a number, a grounded word in one script, or a plain word without a capital."""
     folded = word.casefold()
     if _NUMBER.fullmatch(folded) or _PAIR.fullmatch(folded) or _ORDINAL.fullmatch(folded):
         return True
@@ -230,7 +230,7 @@ def _plain_letters(text: str) -> str:
 
 
 def _words_of(text: str) -> Iterator[str]:
-    """Yield the words of a text as they are compared, and those that a hyphen joins."""
+    """Yield the words of a text in the form to compare, and also the parts of hyphenated words."""
     for token in _normal(text).casefold().split():
         core = token.strip(_EDGES)
         yield core
@@ -448,9 +448,9 @@ september october november december english
 """
 
 WORDS = frozenset(f"{_GRAMMAR} {_READING} {_EVERYDAY} {_SUBJECTS}".split())
-# May be written with a capital anywhere.
+# Words that may have a capital anywhere in a sentence.
 CAPITALISED = frozenset(_CALENDAR.split()) | {"i"}
-# What is left of a word without an ending, and what to put there.
+# Endings of words, and the letters to put in their place to get the plain word.
 _ENDINGS = (
     ("s", ""),
     ("es", ""),
@@ -474,7 +474,7 @@ _ENDINGS = (
 
 
 def word_known(word: str) -> bool:
-    """Return True for one of the plain words, or one of them with a usual ending; `word` is in lower case."""
+    """Return whether `word` (in lower case) is a plain word, or one with a usual ending."""
     if word in WORDS or word in CAPITALISED:
         return True
     for ending, put in _ENDINGS:

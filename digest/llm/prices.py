@@ -1,4 +1,4 @@
-"""Tokens and prices of calls, offline: prices of the settings first, then those that genai-prices ships."""
+"""Count tokens and price calls, offline: by LLM_PRICES first, then by the price list of genai-prices."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,33 +10,33 @@ from digest.llm.entities import Message, PriceUnknown, ToolSchema, Usage
 from digest.llm.providers import ModelRef, model_ref_parse, prices_configured
 
 MILLION = Decimal(1_000_000)
-# English runs at 4.2 characters a token. Addresses, digits and hashes are up to twice as dense, and a
-# reservation must not be less than the bill.
+# English has 4.2 characters a token. Addresses, digits and hashes need up to twice as many tokens, and a
+# reservation must not be lower than the bill, hence the factor 2.
 CHARS_PER_TOKEN = 4
 INPUT_SAFETY = 2
-# More than any call has; a larger count is nonsense.
+# No call has as many tokens. A larger count in a reply is ignored.
 TOKENS_MAX = 100_000_000
 
 
 def tokens_estimated(chars: int) -> int:
-    """Return about how many tokens `chars` characters of JSON are; at least 1."""
+    """Estimate the tokens in `chars` characters of JSON; at least 1."""
     return max(1, round(chars / CHARS_PER_TOKEN))
 
 
 def input_tokens_worst(messages: Sequence[Message], tools: Sequence[ToolSchema]) -> int:
-    """Return a cautious count of the tokens in a request.
+    """Return a cautious (high) estimate of the tokens in a request.
 
-    The JSON is counted with everything but ASCII escaped (six characters for a Chinese one), so that
-    scripts with more than a token a character are not undercounted.
+    The estimate counts JSON with non-ASCII characters escaped, so a Chinese character counts as six. Scripts
+    with more than one token a character are therefore not underestimated.
     """
     chars = len(json.dumps([list(messages), list(tools)]))
     return round(tokens_estimated(chars) * INPUT_SAFETY)
 
 
 def cost_usd(ref: ModelRef, usage: Usage) -> Decimal:
-    """Return what `usage` costs on the model, in USD. Raises `PriceUnknown`.
+    """Return the cost of `usage` on a model, in USD. Raises `PriceUnknown`.
 
-    A price of the operator's own counts cached tokens like others; a provider without `price_id` is free.
+    A provider without `price_id` is free. Prices in LLM_PRICES charge cached tokens like all others.
     """
     if not ref.provider.price_id:
         return Decimal(0)
@@ -46,7 +46,7 @@ def cost_usd(ref: ModelRef, usage: Usage) -> Decimal:
     price = configured.get(f"{ref.provider.name}:{ref.model}") or configured.get(ref.model)
     if price:
         return (price[0] * usage.input_tokens + price[1] * usage.output_tokens) / MILLION
-    # 60 ms and 6 MB, which a process that asks no model does without.
+    # The import takes 60 ms and 6 MB, so processes that call no model skip it.
     import genai_prices  # noqa: PLC0415
 
     tokens = genai_prices.Usage(
@@ -65,9 +65,9 @@ def cost_usd(ref: ModelRef, usage: Usage) -> Decimal:
 
 
 def cache_saved_usd(model: str, usage: Usage) -> Decimal:
-    """Return the USD that the provider's cache saved, by the price list; 0 for a model without a price.
+    """Return the USD that the provider's cache saved, by the price list; 0 if the model has no price.
 
-    `model` is `provider:model`. Writing to a cache may cost more than it saves: the result may be negative.
+    `model` is `provider:model`. The result is negative if writing to the cache cost more than it saved.
     """
     plain = replace(usage, cached_tokens=0, written_tokens=0, billed_usd=None)
     try:
@@ -78,9 +78,9 @@ def cache_saved_usd(model: str, usage: Usage) -> Decimal:
 
 
 def usage_read(usage: Any, *, names: Sequence[str], request_chars: int, reply_chars: int) -> Usage:
-    """Return the tokens of a call; `names` are the fields of input and output, each with its own details.
+    """Read the tokens of a call from a reply's usage. `names` are its fields for input and output tokens.
 
-    What is missing or nonsense is estimated from the characters sent and received.
+    Missing or impossible counts are estimated from the characters sent and received.
     """
     counts: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
     name_in, name_out = names
@@ -91,9 +91,9 @@ def usage_read(usage: Any, *, names: Sequence[str], request_chars: int, reply_ch
         input_tokens=spent_in,
         cached_tokens=cached,
         output_tokens=spent_out,
-        billed_usd=_billed(counts.get("cost")),
+        billed_usd=_reported_usd(counts.get("cost")),
         reasoning_tokens=min(_detail(counts, name_out, "reasoning_tokens"), spent_out),
-        # GPT-5.6 and later charge a quarter more for what they write to their cache.
+        # GPT-5.6 and later charge a quarter more for tokens that they write to their cache.
         written_tokens=min(_detail(counts, name_in, "cache_write_tokens"), spent_in - cached),
     )
 
@@ -108,8 +108,8 @@ def _count(value: Any, fallback: int) -> int:
     return value if whole and 0 <= value <= TOKENS_MAX else fallback
 
 
-def _billed(value: Any) -> Decimal | None:
-    """Return USD as OpenRouter reports them; anything but a plain amount counts as not reported."""
+def _reported_usd(value: Any) -> Decimal | None:
+    """Return the price in USD that OpenRouter reports, or `None` if it is not a number from 0 to 1,000."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return Decimal(str(value)) if 0 <= value < 1000 else None

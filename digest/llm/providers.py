@@ -1,6 +1,6 @@
-"""The providers of language models as data, and the settings that configure them. Imports no SDK.
+"""Describe the providers of language models as data, and read their settings. Imports no SDK.
 
-What a provider can and cannot do is in `docs/models.md`, with sources.
+`docs/models.md` lists the abilities of each provider, with sources.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,26 +14,28 @@ from django.conf import settings
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 CHAT, RESPONSES = "chat", "responses"
 NATIVE, ENVELOPE = "native", "envelope"
-# What OpenAI's SDK knows as `ReasoningEffort`; a model may take fewer.
+# The values of `ReasoningEffort` in OpenAI's SDK. A model may accept fewer.
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Where a provider answers and what sets it apart from the others.
+    """The address of a provider and its differences from other providers.
 
-    Where: `base_url`, or the address in `base_url_setting`; the key in `key_setting`; the model's name in
-    `model_setting` for a chain entry without one. `price_id` is its name in genai-prices, empty where calls
-    are free. `reports_cost`: its replies carry the price, and may be believed.
+    Address: `base_url`, unless the setting named by `base_url_setting` has another. `key_setting` names the
+    setting with the key. `model_setting` names the setting with the model, for a chain entry without one.
 
-    How long: `read_timeout_s` is the longest silence, `call_timeout_s` the longest call, before the next
-    model is tried.
+    Price: `price_id` is the provider's name in genai-prices, or empty if its calls are free. `reports_cost`
+    says that its replies contain a price that we use.
 
-    On the wire: `max_tokens_param` caps the output; `model_fields` are request fields for models whose name
-    starts with the key; `extra_body` goes with every request. `foreign_call` must be part of a tool call
-    that another provider's model made. `responses` and `envelope`: the settings may choose the Responses
-    API, or the JSON envelope instead of tool calls. `reasoning` lists the beginnings of model names that
-    take a reasoning effort there; others refuse one.
+    Time: the next model is tried after `read_timeout_s` seconds of silence, or `call_timeout_s` seconds in
+    all.
+
+    Requests: `max_tokens_param` is the name of the output limit. `model_fields` maps the beginning of a
+    model's name to extra request fields. `extra_body` is part of every request. `foreign_call` must be added
+    to a tool call that another provider's model made. `responses` and `envelope` say whether the settings may
+    choose the Responses API, or the JSON envelope instead of tool calls. `reasoning` lists the beginnings of
+    model names that accept a reasoning effort in the Responses API. Other models refuse it.
     """
 
     name: str
@@ -54,14 +56,14 @@ class Provider:
     envelope: bool = False
 
     def fields_for(self, model: str) -> dict[str, Any]:
-        """Return the request fields that `model` needs."""
+        """Return the extra request fields for `model`."""
         found = (fields for prefix, fields in self.model_fields.items() if model.startswith(prefix))
         return dict(next(found, NOTHING))
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A configured provider: the address and the key to use."""
+    """The address and the key of a configured provider."""
 
     base_url: str
     api_key: str
@@ -75,12 +77,12 @@ class ModelRef:
     model: str
 
 
-# GPT-5.6 and 6 take tools on chat completions only without reasoning (HTTP 400 otherwise).
+# GPT-5.6 and 6 accept tools on chat completions only without reasoning (HTTP 400 otherwise).
 NO_REASONING = {"reasoning_effort": "none"}
-# Thinking counts as output, which is capped: these models think unless told not to, or little.
+# These models think by default, and thinking uses up the output limit.
 NO_THINKING = {"thinking": {"type": "disabled"}}
 LITTLE_THINKING = {"reasoning_effort": "low"}
-# Gemini 3 refuses tool calls without its signature; Google names this one for calls it did not make.
+# Gemini 3 refuses tool calls without its signature. Google documents this value for calls of other models.
 UNSIGNED = {"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}}
 
 PROVIDERS = {
@@ -121,7 +123,7 @@ PROVIDERS = {
             model_fields={"openai/gpt-6": NO_REASONING, "openai/gpt-5.6": NO_REASONING},
             extra_body={"provider": {"require_parameters": True}, "usage": {"include": True}},
         ),
-        # Any OpenAI-compatible server of one's own; it is free, and on a processor it is slow.
+        # Any OpenAI-compatible server of the operator. It is free, and slow without a graphics card.
         Provider(
             "local",
             "",
@@ -136,9 +138,9 @@ PROVIDERS = {
 
 
 def provider_endpoint(provider: Provider) -> Endpoint | None:
-    """Return the address and key of `provider`; `None` while it is not configured.
+    """Return the address and key of `provider`, or `None` if it is not configured.
 
-    A provider with a key is configured by its key, a keyless one by its address.
+    A provider is configured if its key is set or, for one that needs no key, its address.
     """
     base_url = getattr(settings, provider.base_url_setting, "") if provider.base_url_setting else ""
     if not provider.key_setting:
@@ -148,21 +150,21 @@ def provider_endpoint(provider: Provider) -> Endpoint | None:
 
 
 def wire_of(provider: Provider) -> str:
-    """Return `chat` or `responses`, the interface `provider` is called by. Raises `ValueError`."""
-    return _chosen("OPENAI_WIRE", (CHAT, RESPONSES)) if provider.responses else CHAT
+    """Return the interface to call `provider` by: `chat` or `responses`. Raises `ValueError`."""
+    return _setting_choice("OPENAI_WIRE", (CHAT, RESPONSES)) if provider.responses else CHAT
 
 
 def tool_mode_of(provider: Provider) -> str:
-    """Return `native`, or `envelope` for a server without tool calls. Raises `ValueError`."""
-    return _chosen("LOCAL_LLM_TOOL_MODE", (NATIVE, ENVELOPE)) if provider.envelope else NATIVE
+    """Return `native`, or `envelope` if the server cannot call tools. Raises `ValueError`."""
+    return _setting_choice("LOCAL_LLM_TOOL_MODE", (NATIVE, ENVELOPE)) if provider.envelope else NATIVE
 
 
 def reasoning_effort() -> str:
-    """Return how much a model may reason on the Responses wire. Raises `ValueError`."""
-    return _chosen("LLM_REASONING_EFFORT", EFFORTS)
+    """Return the reasoning effort for the Responses API. Raises `ValueError`."""
+    return _setting_choice("LLM_REASONING_EFFORT", EFFORTS)
 
 
-def _chosen(name: str, known: Sequence[str]) -> str:
+def _setting_choice(name: str, known: Sequence[str]) -> str:
     value = str(getattr(settings, name)).strip().lower()
     if value not in known:
         raise ValueError(f"{name}={value} is none of {', '.join(known)}.")
@@ -172,7 +174,7 @@ def _chosen(name: str, known: Sequence[str]) -> str:
 def model_ref_parse(entry: str) -> ModelRef:
     """Parse `provider:model` (the model's name may contain colons). Raises `ValueError`.
 
-    The name of a provider with a `model_setting` is enough: the setting names its model.
+    If the provider has a `model_setting`, the entry may be its name alone, and the setting names the model.
     """
     name, _, model = entry.strip().partition(":")
     provider = PROVIDERS.get(name)
@@ -185,15 +187,15 @@ def model_ref_parse(entry: str) -> ModelRef:
 
 
 def chain_refs(purpose: str) -> list[ModelRef]:
-    """Return the models of `LLM_CHAIN_<PURPOSE>`, or else of `LLM_CHAIN`, in order. Raises `ValueError`."""
+    """Return the models of `LLM_CHAIN_<PURPOSE>` (if unset `LLM_CHAIN`), in order. Raises `ValueError`."""
     entries = getattr(settings, f"LLM_CHAIN_{purpose.upper()}", None) or settings.LLM_CHAIN
     return [model_ref_parse(entry) for entry in entries]
 
 
 def prices_configured() -> dict[str, tuple[Decimal, Decimal]]:
-    """Return `LLM_PRICES` as USD per million input and output tokens, by model or by `provider:model`.
+    """Return the prices of LLM_PRICES: USD per million input and output tokens, by model or `provider:model`.
 
-    An entry reads `model=in/out`, as in `my-model=0.10/0.50`. Raises `ValueError` for anything else.
+    An entry looks like `my-model=0.10/0.50` (input/output). Raises `ValueError` for anything else.
     """
     prices = {}
     for model, text in settings.LLM_PRICES.items():

@@ -1,7 +1,8 @@
-"""Calls over the wire: the only module that imports `openai`.
+"""Send requests to providers over HTTP. Only this module imports `openai`.
 
-The SDK's own timeout counts silence, not time (a dripping answer took 2.5 s under a timeout of 0.5), so
-every call runs on one background event loop per process, under a deadline of ours.
+The SDK's timeout limits the silence between two chunks and not the whole call: an answer that arrived in
+drips took 2.5 s under a timeout of 0.5 s. So every call runs on a background event loop (one per process)
+under our own deadline.
 """
 
 import asyncio
@@ -20,11 +21,11 @@ from digest.llm.providers import CHAT, RESPONSES, Endpoint
 PATHS = {CHAT: "/chat/completions", RESPONSES: "/responses"}
 REPLY_BYTES_MAX = 2_000_000
 CONNECT_TIMEOUT_S = 5.0
-# How long after its deadline a call may take to be torn down before it is left behind.
+# How long we wait after the deadline for a call to be cancelled.
 TEARDOWN_S = 1.0
 ERROR_CHARS_MAX = 300
 REFUSED = (400, 422)
-# What an operator can do about it.
+# Advice for operators.
 REFUSED_HELP = (
     "No other model was asked, since the request itself is at fault. If it names a model or a parameter that "
     "is unknown or retired, change LLM_CHAIN, OPENAI_WIRE or LLM_REASONING_EFFORT; if it is too long for a "
@@ -38,7 +39,7 @@ UNAVAILABLE_HELP = {
 
 
 class _Background:
-    """An event loop on a daemon thread, with one client per endpoint; both built when first needed."""
+    """An event loop on a daemon thread, and one client per endpoint. Both are created on first use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -46,7 +47,7 @@ class _Background:
         self._clients: dict[Endpoint, openai.AsyncOpenAI] = {}
 
     def run(self, work: Coroutine[Any, Any, bytes], *, timeout_s: float) -> bytes:
-        """Return what `work` comes to on the loop within `timeout_s`. Raises `TimeoutError`."""
+        """Run `work` on the loop and return its result. Raises `TimeoutError` after `timeout_s` seconds."""
         future = asyncio.run_coroutine_threadsafe(work, self._running_loop())
         try:
             return future.result(timeout_s)
@@ -54,7 +55,7 @@ class _Background:
             future.cancel()
 
     def client(self, endpoint: Endpoint) -> openai.AsyncOpenAI:
-        """Return the client of `endpoint`, a cached one: building it costs over 100 ms."""
+        """Return the client of `endpoint` from the cache, because building one takes over 100 ms."""
         with self._lock:
             if endpoint not in self._clients:
                 self._clients[endpoint] = openai.AsyncOpenAI(
@@ -74,7 +75,7 @@ _background = _Background()
 
 
 def _forget_parent() -> None:
-    """Let a forked worker, which has no copy of the thread, start a loop and clients of its own."""
+    """Let a forked process start its own loop and clients, because a fork does not copy the thread."""
     global _background
     _background = _Background()
 
@@ -90,17 +91,17 @@ def fetch(
     timeout_s: float,
     read_timeout_s: float,
 ) -> bytes:
-    """Return the body of the answer to one request within `timeout_s` seconds of wall clock.
+    """Send one request and return the body of the answer within `timeout_s` seconds of wall clock.
 
-    `api` is the interface, `chat` or `responses`. Raises `DeadlineExceeded` past the time,
-    `ModelRefused` for 400 and 422, `ModelUnavailable` for the rest.
+    `api` is the interface, `chat` or `responses`. Raises `DeadlineExceeded` if the time is over,
+    `ModelRefused` for status 400 and 422, and `ModelUnavailable` for all other failures.
     """
     client = _background.client(endpoint)
     work = _fetch(client, PATHS[api], request, timeout_s, read_timeout_s)
     try:
         return _background.run(work, timeout_s=timeout_s + TEARDOWN_S)
     except openai.APIError as error:
-        raise _mapped(error, endpoint) from error
+        raise _model_error(error, endpoint) from error
     except TimeoutError as error:
         raise DeadlineExceeded("The model had not answered when the time was up.") from error
 
@@ -109,7 +110,7 @@ async def _fetch(
     client: openai.AsyncOpenAI, path: str, request: dict[str, Any], timeout_s: float, read_timeout_s: float
 ) -> bytes:
     timeout = httpx2.Timeout(read_timeout_s, connect=CONNECT_TIMEOUT_S)
-    # Not by the SDK's typed methods, whose walk along the types of a request takes two thirds of a call.
+    # The SDK's typed methods would walk the request's types, which takes two thirds of the time of a call.
     asked = client.post(
         path,
         cast_to=object,
@@ -134,8 +135,8 @@ async def _fetch(
     return bytes(answer)
 
 
-def _mapped(error: openai.APIError, endpoint: Endpoint) -> ModelError:
-    """Map an error of the SDK to ours; the key never shows, even where a server echoes it."""
+def _model_error(error: openai.APIError, endpoint: Endpoint) -> ModelError:
+    """Translate an error of the SDK into ours. Remove the key, because a server may echo it."""
     text = str(error).replace(endpoint.api_key, "***")[:ERROR_CHARS_MAX]
     if not isinstance(error, openai.APIStatusError):
         unsent = isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
@@ -150,7 +151,10 @@ def _mapped(error: openai.APIError, endpoint: Endpoint) -> ModelError:
 
 
 def _retry_after(response: httpx2.Response) -> float | None:
-    """Return the wait asked for, in seconds; a date is read against the answer's own `Date`."""
+    """Return the wait that the server asked for, in seconds, or `None`.
+
+    A date counts from the answer's own `Date` header, because the clocks may differ.
+    """
     text = response.headers.get("retry-after", "")
     try:
         return max(0.0, float(text))
