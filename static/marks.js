@@ -32,7 +32,7 @@ export function show(article, read) {
   const button = article.querySelector("button[data-key=m][aria-pressed]");
   if (!button) return;
   button.setAttribute("aria-pressed", String(read));
-  button.name = read ? "unread" : "read";
+  button.name = read ? "unread_item" : "read_item";
   button.title = said(read ? "is_read" : "mark_read");
 }
 

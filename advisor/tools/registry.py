@@ -196,10 +196,14 @@ def schema_simplified(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(node: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `node` with its reference resolved and without the choice between null and one type."""
-    if reference := node.get("$ref"):
-        node = definitions[reference.rpartition("/")[2]] | {k: v for k, v in node.items() if k != "$ref"}
+    """Return `node` without a choice between null and one type, then with its reference resolved.
+
+    In this order: the one type may be a reference, as that of an optional enum is.
+    """
     choices = [one for one in node.get("anyOf", ()) if one != {"type": "null"}]
-    if len(choices) != 1:
-        return node
-    return {**choices[0], **{key: value for key, value in node.items() if key != "anyOf"}}
+    if len(choices) == 1:
+        node = {**choices[0], **{key: value for key, value in node.items() if key != "anyOf"}}
+    if reference := node.get("$ref"):
+        found = definitions[reference.rpartition("/")[2]]
+        return _plain(found | {key: value for key, value in node.items() if key != "$ref"}, definitions)
+    return node

@@ -17,7 +17,7 @@ from digest.items.listing import EPOCH, MICROSECOND
 from digest.items.reading import item_read, item_unread, readings_undo
 from digest.models import Reader
 from digest.requests import reader_of
-from digest.web.lists import ListAsked, list_asked, list_mark_read, list_page
+from digest.web.lists import ACTIONS, ListAsked, list_asked, list_mark_read, list_page
 
 ITEM_ID_CHARS = 18
 
@@ -35,23 +35,44 @@ def all_items(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def all_read(request: HttpRequest) -> HttpResponse:
-    """Mark one item as read or unread, all above one, or all of a list; or undo what `undo` names."""
-    reader, now = reader_of(request), timezone.now()
-    asked, typed = list_asked(request.POST), request.POST
-    if "read" in typed or "unread" in typed:
-        return _mark_one(reader, asked, typed.get("read", ""), typed.get("unread", ""), now)
-    if "undo" in typed:
-        at = _moment(typed["undo"])
-        count = readings_undo(reader=reader, at=at) if at else 0
-        messages.success(
-            request,
-            ngettext("{count} item unread again.", "{count} items unread again.", count).format(count=count),
-        )
-        return redirect(asked.address())
-    above = typed.get("above", "")
-    seen_by = _seen(typed.get("seen", ""), now)
-    if "above" in typed and not above:
-        raise Http404(_("That row is not on the list."))
+    """Do the action that a button of a list names, one of `ACTIONS`; the other fields name the list."""
+    reader, now, typed = reader_of(request), timezone.now(), request.POST
+    asked = list_asked(typed)
+    match next((action for action in ACTIONS if action in typed), None):
+        case "read_item":
+            return _mark_one(reader, asked, typed["read_item"], read_at=now)
+        case "unread_item":
+            return _mark_one(reader, asked, typed["unread_item"], read_at=None)
+        case "undo":
+            return _undo(request, reader, asked)
+        case "above":
+            if not typed["above"]:
+                raise Http404(_("That row is not on the list."))
+            return _mark_many(request, reader, asked, typed["above"], now)
+        case "all":
+            return _mark_many(request, reader, asked, "", now)
+    raise Http404(_("There is no such change."))
+
+
+def _mark_one(reader: Reader, asked: ListAsked, typed: str, read_at: datetime | None) -> HttpResponse:
+    """Mark the item with this id as read at `read_at`, or as unread for `None`."""
+    if not typed.isdecimal() or len(typed) > ITEM_ID_CHARS:
+        raise Http404(_("No such item among your sources."))
+    try:
+        if read_at:
+            item_read(reader=reader, item_id=int(typed), now=read_at)
+        else:
+            item_unread(reader=reader, item_id=int(typed))
+    except ItemNotFound as error:
+        raise Http404(error.message) from None
+    return redirect(f"{asked.address()}#item-{typed}")
+
+
+def _mark_many(
+    request: HttpRequest, reader: Reader, asked: ListAsked, above: str, now: datetime
+) -> HttpResponse:
+    """Mark all of a list as read, or the rows above the key `above`."""
+    seen_by = _seen(request.POST.get("seen", ""), now)
     newly = list_mark_read(reader, asked, above=above, seen_by=seen_by, now=now)
     if newly is None:
         messages.error(request, _("That list has changed. Choose the item again."))
@@ -62,18 +83,15 @@ def all_read(request: HttpRequest) -> HttpResponse:
     return redirect(asked.address(marked=now.isoformat()))
 
 
-def _mark_one(reader: Reader, asked: ListAsked, read: str, unread: str, now: datetime) -> HttpResponse:
-    typed = read or unread
-    if not typed.isdecimal() or len(typed) > ITEM_ID_CHARS:
-        raise Http404(_("No such item among your sources."))
-    try:
-        if read:
-            item_read(reader=reader, item_id=int(typed), now=now)
-        else:
-            item_unread(reader=reader, item_id=int(typed))
-    except ItemNotFound as error:
-        raise Http404(error.message) from None
-    return redirect(f"{asked.address()}#item-{typed}")
+def _undo(request: HttpRequest, reader: Reader, asked: ListAsked) -> HttpResponse:
+    """Make the items unread again that were marked at the moment in the field `undo`."""
+    at = _moment(request.POST["undo"])
+    count = readings_undo(reader=reader, at=at) if at else 0
+    messages.success(
+        request,
+        ngettext("{count} item unread again.", "{count} items unread again.", count).format(count=count),
+    )
+    return redirect(asked.address())
 
 
 def _moment(typed: str) -> datetime | None:

@@ -37,6 +37,8 @@ from digest.models import Item, Reader
 
 Order = Literal["newest", "best"]
 NAME_CHARS = 200
+# The buttons' fields in a list's form. No filter may have one of these names: the form sends both.
+ACTIONS = ("read_item", "unread_item", "above", "all", "undo")
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,19 +210,23 @@ def quick_add(request: HttpRequest) -> HttpResponse:
 
 @authorised("POST", scope=FULL)
 def rename_tag(request: HttpRequest) -> HttpResponse:
-    """Give the folder `s` the name of the folder `dest`."""
+    """Rename the folder `s` to `dest`. Answer 404 if no feed is in it, since nothing is renamed then."""
     sent = Sent(request)
     old, new = folder_read(sent.one("s")), folder_read(sent.one("dest"))
-    return _renamed(folder_rename(reader=reader_of(request), folder=old, name=new))
+    if not folder_rename(reader=reader_of(request), folder=old, name=new):
+        return plain("You have no such folder. Load your folders again.", 404)
+    return plain(OK)
 
 
 @authorised("POST", scope=FULL)
 def disable_tag(request: HttpRequest) -> HttpResponse:
-    """Empty the folders `s`; their feeds are in none."""
+    """Delete the folders `s`; their feeds are in no folder then.
+
+    Apps unsubscribe a folder's feeds first. The last one ends the folder, so a folder without feeds is OK.
+    """
     names = {folder_read(text) for text in Sent(request).all("s")}
+    if not names:
+        raise ValueError("Name a folder by s.")
     feeds = [one.feed_id for one in feeds_read(reader_id=reader_of(request).pk) if one.folder in names]
-    return _renamed(subscriptions_move(reader=reader_of(request), feed_ids=feeds, folder=""))
-
-
-def _renamed(before: dict[int, str]) -> HttpResponse:
-    return plain(OK) if before else plain("You have no such folder. Load your folders again.", 404)
+    subscriptions_move(reader=reader_of(request), feed_ids=feeds, folder="")
+    return plain(OK)

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db.models import OuterRef, QuerySet, Subquery
+from django.urls import reverse
 from django.utils.html import linebreaks
 
 from digest.articles.render import addresses_render
@@ -253,7 +255,8 @@ def _states(reader: Reader, items: Sequence[Item], now: datetime) -> _States:
 def _entry(item: Item, content: ItemContent, states: _States) -> Shape:
     feed = states.feeds.get(item.feed_id or 0)
     seen = microseconds(item.first_seen_at)
-    links = [{"href": item.url}] if web_url(item.url) else []
+    # Apps take the first link without asking whether there is one. An item without a link has its page here.
+    link = web_url(item.url) or f"{settings.SITE_URL}{reverse('digest:item', args=[item.pk])}"
     shape: Shape = {
         "id": item_write(item.pk),
         "crawlTimeMsec": str(seen // 1000),
@@ -261,8 +264,8 @@ def _entry(item: Item, content: ItemContent, states: _States) -> Shape:
         "published": int(item.dated_at.timestamp()),
         "updated": int(item.dated_at.timestamp()),
         "title": item.title,
-        "canonical": links,
-        "alternate": [{**link, "type": "text/html"} for link in links],
+        "canonical": [{"href": link}],
+        "alternate": [{"href": link, "type": "text/html"}],
         "categories": _categories(item, feed, states),
         "origin": {
             "streamId": f"{FEED}{feed.feed_id if feed else item.feed_id or 0}",

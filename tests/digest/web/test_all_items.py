@@ -56,7 +56,7 @@ def test_filters_leave_what_they_name(page: Client, ada: Reader):
     assert titles(page, "?folder=News") == ["No 0", "No 2"]
     assert titles(page, "?folder=") == titles(page, f"?feed={feed.pk}") == ["No 1"]
     assert titles(page, "?order=best") == ["No 0", "No 1", "No 2"]
-    page.post(READ, {"read": rows[0].pk})
+    page.post(READ, {"read_item": rows[0].pk})
     page.post(f"/ui/item/{rows[2].pk}/save", {"saved": "1"})
     assert titles(page, "?unread=1") == ["No 1", "No 2"]
     assert titles(page, "?saved=1") == ["No 2"]
@@ -101,7 +101,7 @@ def test_each_row_says_why_and_has_thumbs_and_saving(page: Client, ada: Reader):
 
 def test_the_side_list_counts_unread_items_by_source_and_folder(page: Client, ada: Reader):
     rows = shelf(ada)
-    page.post(READ, {"read": rows[2].pk})
+    page.post(READ, {"read_item": rows[2].pk})
     answer = page.get(ALL)
     assert answer.context["total"].unread == answer.context["unread"] == 2
     named = {
@@ -134,10 +134,10 @@ def marked(page: Client, **typed: object):
 
 def test_one_item_is_read_and_unread_again_without_a_script(page: Client, ada: Reader):
     item = shelf(ada)[1]
-    answer = page.post(READ, {"read": item.pk, "source": "lamps.example"})
+    answer = page.post(READ, {"read_item": item.pk, "source": "lamps.example"})
     assert answer.url == f"{ALL}?source=lamps.example#item-{item.pk}"
     assert read_titles(ada) == {"No 1"}
-    page.post(READ, {"unread": item.pk})
+    page.post(READ, {"unread_item": item.pk})
     assert read_titles(ada) == set()
 
 
@@ -146,7 +146,7 @@ def test_everything_above_a_row_is_read_and_undo_takes_exactly_that_back(
     page: Client, ada: Reader, order: str
 ):
     shelf(ada)
-    page.post(READ, {"read": Item.objects.get(title="No 1").pk})
+    page.post(READ, {"read_item": Item.objects.get(title="No 1").pk})
     shown = page.get(f"{ALL}?order={order}")
     after = marked(page, above=shown.context["rows"][2].key, order=order, seen=shown.context["seen"])
     assert read_titles(ada) == {"No 0", "No 1"}
@@ -177,8 +177,8 @@ def test_a_row_that_is_no_longer_there_marks_nothing(page: Client, ada: Reader):
     for order in ("newest", "best"):
         assert "has changed" in messages_in(marked(page, above="1.x", order=order).content.decode())
     assert page.post(READ, {"above": ""}).status_code == 404
-    assert page.post(READ, {"read": "x"}).status_code == 404
-    assert page.post(READ, {"read": 10**30}).status_code == 404
+    assert page.post(READ, {"read_item": "x"}).status_code == 404
+    assert page.post(READ, {"read_item": 10**30}).status_code == 404
     assert read_titles(ada) == set()
 
 
@@ -192,7 +192,7 @@ def test_no_other_readers_items_are_listed_marked_or_undone(page: Client, ada: R
     at = Reading.objects.get(reader=ben).read_at
     page.post(READ, {"undo": at.isoformat()})
     page.post(READ, {"all": 1, "source": "bens.example"})
-    assert page.post(READ, {"read": theirs.pk}).status_code == 404
+    assert page.post(READ, {"read_item": theirs.pk}).status_code == 404
     assert read_titles(ben) == {"Ben's own"}
     assert not Reading.objects.filter(reader=ada).exists()
 
@@ -229,7 +229,7 @@ def test_every_empty_list_says_what_to_do(page: Client, ada: Reader):
     assert "You do not read this" in words("?source=nowhere.example")
     assert "Nothing saved" in words("?saved=1")
     assert "Nothing older" in words("?before=1.1")
-    page.post(READ, {"read": item.pk})
+    page.post(READ, {"read_item": item.pk})
     assert "All read" in words("?unread=1") and f'href="{ALL}"' in words("?unread=1")
     Item.objects.update(dated_at=timezone.now() - timedelta(days=20))
     assert "last seven days" in words("?order=best")
@@ -347,3 +347,33 @@ def test_the_link_to_a_source_survives_any_key(page: Client, ada: Reader):
     link = re.search(r'href="(/ui/all\?source=[^"]*)"', body)[1].replace("&amp;", "&")
     assert parse_qs(urlsplit(link).query) == {"source": ["a&b=c.example"]}
     assert titles(page, link.removeprefix(ALL)) == ["Odd"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {},
+        {"unread": "1"},
+        {"saved": "1"},
+        {"unread": "1", "order": "best"},
+        {"folder": "News", "unread": "1"},
+    ],
+)
+def test_each_button_does_the_same_in_every_list(page: Client, ada: Reader, query: dict[str, str]):
+    rows = [fresh_item(ada, hours=n + 1, key="gazette.example", title=f"No {n}") for n in range(3)]
+    Subscription.objects.filter(reader=ada).update(folder="News")
+    for item in rows:
+        page.post(f"/ui/item/{item.pk}/save", {"saved": "1"})
+    shown = page.get(ALL, query)
+    sent = {**shown.context["fields"], "seen": shown.context["seen"]}
+    marked(page, **sent, read_item=rows[1].pk)
+    assert read_titles(ada) == {"No 1"}
+    marked(page, **sent, unread_item=rows[1].pk)
+    assert read_titles(ada) == set()
+    above = next(row.key for row in shown.context["rows"] if row.shown.item == rows[2])
+    for action, titles in (({"above": above}, {"No 0", "No 1"}), ({"all": "1"}, {"No 0", "No 1", "No 2"})):
+        after = marked(page, **sent, **action)
+        assert read_titles(ada) == titles
+        marked(page, **sent, undo=after.context["marked"][0].isoformat())
+        assert read_titles(ada) == set()
+    assert page.post(READ, sent).status_code == 404, "no button, no change"

@@ -152,7 +152,7 @@ def test_feeds_are_moved_and_left(app: App, ada: Reader, item: Item):
     assert app.post("rename-tag", s="user/-/label/News", dest="user/-/label/X").status_code == 404
     assert app.post("rename-tag", s=USEFUL, dest="user/-/label/X").status_code == 400
     assert app.post("disable-tag", s="user/-/label/Papers").content == b"OK"
-    assert folder.get() == "" and app.post("disable-tag", s="user/-/label/Papers").status_code == 404
+    assert folder.get() == ""
     app.post("subscription/edit", s=feed, ac="edit", a="user/-/label/News")
     app.post("subscription/edit", s=feed, ac="edit", r="user/-/label/News")
     assert folder.get() == ""
@@ -160,6 +160,29 @@ def test_feeds_are_moved_and_left(app: App, ada: Reader, item: Item):
     assert app.post("subscription/edit", s=feed, ac="sing").status_code == 400
     assert app.post("subscription/edit", s=feed, ac="unsubscribe").content == b"OK"
     assert not Subscription.objects.exists()
+
+
+def test_a_folder_is_deleted_as_apps_do_it_after_its_feeds(app: App, ada: Reader, item: Item):
+    """Read You and NetNewsWire unsubscribe the feeds, one by one, then delete the folder."""
+    feed, folder = f"feed/{item.feed_id}", "user/-/label/News"
+    app.post("subscription/edit", s=feed, ac="edit", a=folder)
+    assert app.post("subscription/edit", s=feed, ac="unsubscribe").content == b"OK"
+    assert app.post("disable-tag", s=folder).content == b"OK"
+    assert app.post("disable-tag", s=folder).content == b"OK", "another device was first"
+    assert folder not in [one["id"] for one in app.get("tag/list").json()["tags"]]
+
+
+def test_an_emptied_folder_is_no_error_wherever_an_app_still_names_it(app: App, ada: Reader, item: Item):
+    feed, folder = f"feed/{item.feed_id}", "user/-/label/News"
+    app.post("subscription/edit", s=feed, ac="edit", a=folder)
+    app.post("subscription/edit", s=feed, ac="edit", r=folder)
+    assert app.ids(folder) == [] and app.items(folder) == []
+    assert app.client.get(f"/reader/atom/{folder}").status_code == 200
+    assert app.post("mark-all-as-read", s=folder).content == b"OK" and state(item)[0] is False
+    assert app.post("subscription/edit", s=feed, ac="edit", r=folder).content == b"OK"
+    assert app.post("disable-tag", s=[folder, "user/-/label/Never there"]).content == b"OK"
+    assert app.post("disable-tag").status_code == 400
+    assert app.post("disable-tag", s=USEFUL).status_code == 400, "a label is no folder"
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ By its mode for FeedHQ, which any Newsboat since 2.9 has, in a terminal of tmux.
 """
 
 import os
+import re
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from django.utils import timezone
+from pytest_httpserver import HTTPServer
 
 from digest.models import Reader, Reading
 from tests.digest.web.greader.support import App
@@ -20,24 +22,22 @@ from tests.support.processes import wait_until
 
 pytestmark = [pytest.mark.newsboat, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
 ITEMS = 30
+DOCS = Path(__file__).resolve().parents[4] / "docs" / "api.md"
+ADVICE = re.search(r'^urls-source "feedhq"\n.*?(?=^```)', DOCS.read_text(), re.DOTALL | re.MULTILINE)[0]
 
 
 class Newsboat:
-    """Newsboat with a configuration of its own in `folder`, against the server at `origin`."""
+    """Newsboat in `folder` against the server at `origin`, with the configuration that the docs name."""
 
-    def __init__(self, folder: Path, origin: str, reader: Reader) -> None:
+    def __init__(self, folder: Path, origin: str, reader: Reader, secret: str = "") -> None:
         self.folder, self.socket = folder, f"tidings-{os.getpid()}"
-        config = {
-            "urls-source": "feedhq",
-            "feedhq-url": f"{origin}/api/greader.php",
-            "feedhq-login": reader.username,
-            "feedhq-password": App(reader).secret,
-            "feedhq-min-items": "200",
-            "feedhq-flag-star": "s",
-            "feedhq-show-special-feeds": "no",
-        }
-        lines = [f'{name} "{value}"' for name, value in config.items()]
-        (folder / "config").write_text("\n".join(lines))
+        given = {"https://your-site.example": origin, "your name": reader.username}
+        given["your token"] = secret or App(reader).secret
+        config = ADVICE
+        for placeholder, value in given.items():
+            config = config.replace(placeholder, value)
+        more = ["feedhq-min-items 200", 'feedhq-flag-star "s"']
+        (folder / "config").write_text("\n".join([config, *more]))
         self.command = ["newsboat", "-C", "config", "-u", "urls", "-c", "cache.db"]
         self.env = os.environ | {"XDG_CONFIG_HOME": str(folder), "XDG_DATA_HOME": str(folder)}
 
@@ -104,6 +104,23 @@ def test_what_was_read_elsewhere_is_read_in_newsboat(newsboat: Newsboat, ada: Re
     Reading.objects.create(reader=ada, item=there, article=there.article, read_at=timezone.now())
     newsboat.reload()
     assert newsboat.stored("SELECT title FROM rss_item WHERE unread") == [(here.title,)]
+
+
+@pytest.mark.parametrize("as_advised", [True, False])
+def test_the_configuration_of_the_docs_sends_a_token_to_nobody_else(
+    newsboat: Newsboat, ada: Reader, httpserver: HTTPServer, as_advised: bool
+):
+    """A proxy notes what goes to other hosts. Without the advised line, feedhq.org is asked."""
+    fresh_item(ada, title="Rain")
+    config = newsboat.folder / "config"
+    if not as_advised:
+        config.write_text(config.read_text().replace("feedhq-show-special-feeds no", ""))
+    newsboat.env |= {"http_proxy": httpserver.url_for(""), "https_proxy": httpserver.url_for("")}
+    newsboat.env |= {"no_proxy": "127.0.0.1,localhost"}
+    newsboat.reload()
+    assert newsboat.stored("SELECT title FROM rss_item") == [("Rain",)]
+    asked = {request.headers.get("Host", "") for request, _ in httpserver.log}
+    assert asked == (set() if as_advised else {"feedhq.org"})
 
 
 def read(reader: Reader) -> set[int]:

@@ -176,6 +176,35 @@ def test_an_item_is_shown_as_published(app: App, ada: Reader):
     assert contents_of(items=[item])[item.pk].enclosures[0].duration_s == 9 and body.pk == item.pk
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"url": ""},
+        {"url": "urn:uuid:1225c695-cfb8-4ebb-aaaa-80da344efa6a"},
+        {"url": "javascript:alert(1)"},
+        {"url": "", "title": "", "text": "", "author": "", "categories": []},
+        {"url": "mailto:ada@example.org"},
+    ],
+)
+def test_whatever_an_item_lacks_apps_find_the_fields_they_take_unasked(
+    app: App, ada: Reader, shape: dict[str, object], settings
+):
+    """Fluent Reader takes `canonical[0].href`: an empty list stopped its whole sync."""
+    settings.SITE_URL = "https://tidings.example"
+    item = fresh_item(ada)
+    Item.objects.filter(pk=item.pk).update(**shape)
+    page = f"https://tidings.example/ui/item/{item.pk}"
+    named = app.post("stream/items/contents", i=item.pk).json()["items"]
+    for shown in (*app.items(), *named):
+        assert [one["href"] for one in shown["canonical"]] == [page]
+        assert [one["href"] for one in shown["alternate"]] == [page]
+        assert isinstance(shown["title"], str) and isinstance(shown["summary"]["content"], str)
+        assert shown["origin"]["streamId"] == f"feed/{item.feed_id}" and shown["categories"]
+        assert int(shown["crawlTimeMsec"]) and int(shown["timestampUsec"]) and shown["published"]
+    atom = app.client.get(f"/reader/atom/{ALL}").content.decode()
+    assert f'href="{page}"' in atom
+
+
 def test_states_and_labels_are_categories_that_no_publisher_can_forge(app: App, ada: Reader):
     item = fresh_item(ada, categories=[READ, HIDDEN, "Sea"])
     Subscription.objects.update(folder="News")

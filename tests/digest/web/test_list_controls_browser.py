@@ -1,0 +1,309 @@
+"""Every filter of the lists × every button × every key, in a real browser: one page per filter.
+
+`FILTERS` and `CONTROLS` are the registry. A filter, a button or a key that the product gains fails here until
+the registry has it.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Page, expect
+
+from digest.items.listing import ListFilter
+from digest.items.reading import item_save
+from digest.models import Feedback, Item, Reader, Reading, Subscription
+from digest.web.lists import Order, list_asked
+from tests.support.browser import ago, fresh_item
+from tests.test_pages_browser import browser, page, tab
+
+__all__ = ["browser", "page", "tab"]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.alike]
+# Queries that list all rows of `shelf`, whatever they filter by.
+FILTERS = {
+    "all": "",
+    "unread": "unread=1",
+    "saved": "saved=1",
+    "unread and saved": "unread=1&saved=1",
+    "category": "category=Light",
+    "folder": "folder=News",
+    "unread in a folder": "folder=News&unread=1",
+    "source": "source=gazette.example",
+    "feed": "feed={feed}",
+    "best": "order=best",
+    "best unread": "order=best&unread=1",
+    "older page": "before={first}&unread=1",
+}
+TITLES = [f"Lamp {n}" for n in range(4)]
+
+
+def shelf(ada: Reader) -> list[Item]:
+    """Four unread, saved items with a category in a folder, below one that begins the list."""
+    for n in range(5):
+        title = f"Lamp {n - 1}" if n else "First"
+        item = fresh_item(ada, hours=n + 1, title=title, categories=["Light"])
+        item_save(reader=ada, item_id=item.pk, saved=True, now=ago(0))
+    Subscription.objects.update(folder="News")
+    return list(Item.objects.order_by("-dated_at"))
+
+
+def read(reader: Reader) -> set[str]:
+    rows = Reading.objects.filter(reader=reader, read_at__isnull=False)
+    return {*rows.values_list("item__title", flat=True)}
+
+
+def soon(page: Page, found: Callable[[], object], wanted: object) -> None:
+    """Wait until the database says `wanted`."""
+    for _ in range(60):
+        if found() == wanted:
+            return
+        page.wait_for_timeout(50)
+    assert found() == wanted
+
+
+class Desk:
+    """A list open in Ada's browser, and one of its rows."""
+
+    def __init__(self, page: Page, ada: Reader, address: str, title: str) -> None:
+        self.page, self.ada, self.address, self.title = page, ada, address, title
+        self.row = page.locator("article.item", has=page.get_by_role("link", name=title, exact=True))
+
+    def open(self) -> None:
+        """Show the list as it was before anything was done."""
+        Reading.objects.filter(reader=self.ada).update(read_at=None)
+        self.page.goto(self.address)
+
+    def walk(self) -> None:
+        """Walk to the row by j."""
+        self.row.locator("a[data-open]").focus()
+        for key in "kj":
+            self.page.keyboard.press(key)
+        expect(self.row.locator("a[data-open]")).to_be_focused()
+
+    def press(self, key: str) -> None:
+        self.page.keyboard.press(key)
+
+    def click(self, button: str) -> None:
+        self.row.locator(f"button:is([data-key={button}], [name={button}])").click()
+
+    def until_read(self, titles: set[str]) -> None:
+        soon(self.page, lambda: read(self.ada), titles)
+
+    def until_rated(self, useful: bool | None) -> None:
+        wanted = [] if useful is None else [useful]
+        soon(self.page, lambda: [*Feedback.objects.values_list("useful", flat=True)], wanted)
+
+    def until_saved(self, saved: bool) -> None:
+        rows = Reading.objects.filter(item__title=self.title, saved_at__isnull=False)
+        soon(self.page, rows.exists, saved)
+
+    def until_reasons(self, count: int) -> None:
+        soon(self.page, Feedback.objects.filter(tags__isnull=False).count, count)
+
+    def undo(self) -> None:
+        """Press the button of the notice, which takes back exactly the last marking."""
+        expect(self.page.locator(".notice.undo")).to_contain_text("marked as read")
+        self.page.get_by_role("button", name="Undo", exact=True).click()
+        expect(self.page.locator(".messages")).to_contain_text("unread again")
+        self.until_read(set())
+
+
+def walk(desk: Desk) -> None:
+    desk.walk()
+    desk.press("k")
+    expect(desk.row.locator("a[data-open]")).not_to_be_focused()
+    desk.press("j")
+    expect(desk.row.locator("a[data-open]")).to_be_focused()
+
+
+def open_here(desk: Desk, key: str) -> None:
+    desk.walk()
+    desk.press(key)
+    desk.page.wait_for_url("**/ui/item/*")
+    desk.until_read({desk.title})
+    desk.open()
+
+
+def open_original(desk: Desk) -> None:
+    desk.page.context.route("https://gazette.example/**", lambda route: route.fulfill(body="There"))
+    desk.walk()
+    with desk.page.context.expect_page() as opened:
+        desk.press("v")
+    opened.value.get_by_text("There").wait_for()
+    opened.value.close()
+    desk.until_read({desk.title})
+    desk.open()
+
+
+def mark_one_by_key(desk: Desk) -> None:
+    desk.walk()
+    desk.press("m")
+    desk.until_read({desk.title})
+    desk.press("m")
+    desk.until_read(set())
+
+
+def mark_one_by_button(desk: Desk) -> None:
+    button = desk.row.locator("button[data-key=m]")
+    for pressed, titles in (("true", {desk.title}), ("false", set())):
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", pressed)
+        desk.until_read(titles)
+
+
+def mark_above(desk: Desk) -> None:
+    desk.click("above")
+    expect(desk.page.locator(".notice.undo")).to_be_visible()
+    desk.until_read({"First", "Lamp 0"})  # pages before this one are above it, too
+    desk.undo()
+
+
+def mark_all_by_key(desk: Desk) -> None:
+    # A row that a script has marked and unmarked is in the form that marks all.
+    mark_one_by_button(desk)
+    titles = {*desk.page.locator("article.item h2").all_inner_texts()}
+    desk.press("A")
+    expect(desk.page.locator(".notice.undo")).to_be_visible()
+    assert titles <= read(desk.ada)
+    desk.undo()
+
+
+def mark_all_by_button(desk: Desk) -> None:
+    desk.page.locator("button[data-key=A]").click()
+    expect(desk.page.locator(".notice.undo")).to_be_visible()
+    assert {*TITLES} <= read(desk.ada)
+    desk.undo()
+
+
+def save(desk: Desk, act: Callable[[str], None]) -> None:
+    desk.walk()
+    for saved in (False, True):
+        act("s")
+        desk.until_saved(saved)
+        expect(desk.row.locator("[data-key=s]")).to_have_attribute("aria-pressed", str(saved).lower())
+        desk.page.wait_for_timeout(500)  # sooner, it would be a double click
+
+
+def rate(desk: Desk, act: Callable[[str], None]) -> None:
+    desk.walk()
+    for key, useful in (("u", True), ("d", False)):
+        act(key)
+        desk.until_rated(useful)
+        expect(desk.row.locator(f"[data-key={key}]")).to_have_attribute("aria-pressed", "true")
+    desk.click("undo")
+    desk.until_rated(None)
+    desk.until_read(set())
+
+
+def give_a_reason(desk: Desk, act: Callable[[], None]) -> None:
+    desk.walk()
+    desk.press("u")
+    expect(desk.row.locator(".tags button").first).to_be_attached()
+    for count in (1, 0):
+        act()
+        desk.until_reasons(count)
+        desk.page.wait_for_timeout(500)
+    desk.press("u")
+    desk.until_rated(None)
+
+
+def search(desk: Desk) -> None:
+    desk.press("/")
+    desk.page.wait_for_url("**/ui/search")
+    desk.open()
+
+
+def show_the_keys(desk: Desk) -> None:
+    desk.press("?")
+    expect(desk.page.get_by_role("dialog", name="Keys")).to_be_visible()
+    desk.press("Escape")
+
+
+def save_by_key(desk: Desk) -> None:
+    save(desk, desk.press)
+
+
+def save_by_button(desk: Desk) -> None:
+    save(desk, desk.click)
+
+
+def rate_by_key(desk: Desk) -> None:
+    rate(desk, desk.press)
+
+
+def rate_by_button(desk: Desk) -> None:
+    rate(desk, desk.click)
+
+
+def reason_by_key(desk: Desk) -> None:
+    give_a_reason(desk, lambda: desk.press("1"))
+
+
+def reason_by_button(desk: Desk) -> None:
+    give_a_reason(desk, lambda: desk.row.locator(".tags button").first.click())
+
+
+# Keys by their names in the list of keys, buttons by their names in `NAMES`.
+KEYS: dict[str, Callable[[Desk], None]] = {
+    "j": walk,
+    "k": walk,
+    "m": mark_one_by_key,
+    "s": save_by_key,
+    "u": rate_by_key,
+    "d": rate_by_key,
+    "1": reason_by_key,
+    "9": reason_by_key,
+    "?": show_the_keys,
+    "A": mark_all_by_key,
+    "o": partial(open_here, key="o"),
+    "Enter": partial(open_here, key="Enter"),
+    "v": open_original,
+    "/": search,
+}
+BUTTONS: dict[str, Callable[[Desk], None]] = {
+    "m": mark_one_by_button,
+    "s": save_by_button,
+    "u": rate_by_button,
+    "d": rate_by_button,
+    "undo": rate_by_button,
+    "tag": reason_by_button,
+    "above": mark_above,
+    "A": mark_all_by_button,
+    "undo_marking": mark_all_by_button,
+}
+NAMES = """() => [...document.querySelectorAll("main button")].map(
+    one => one.name === "undo" ? "undo_marking" : (one.dataset.key ?? one.name).replace(/^tag-.*/, "tag")
+)"""
+
+
+def test_the_registry_has_every_filter_and_every_key(ada: Reader):
+    named = {one.name for one in fields(ListFilter)} | {"order", "before"}
+    asked = {name.split("=")[0] for query in FILTERS.values() for name in query.split("&") if name}
+    assert asked == named
+    orders = {
+        list_asked(dict(part.split("=") for part in query.split("&") if part)).order
+        for query in FILTERS.values()
+    }
+    assert orders == {*get_args(Order)}
+    shown = (Path(settings.SITE_FILES) / "templates" / "_keys.html").read_text()
+    assert {*re.findall(r"<kbd>(.+?)</kbd>", shown)} == {*KEYS}
+
+
+@pytest.mark.parametrize("query", FILTERS.values(), ids=FILTERS)
+def test_every_button_and_every_key_does_what_it_says(page: Page, ada: Reader, query: str):
+    shelf(ada)
+    feed = Subscription.objects.get().feed_id
+    page.goto("/ui/all")
+    key = page.locator("button[name=above]").first.get_attribute("value")
+    page.set_viewport_size({"width": 1000, "height": 720})
+    desk = Desk(page, ada, f"/ui/all?{query.format(feed=feed, first=key)}", "Lamp 1")
+    desk.open()
+    # Each leaves the list as it was.
+    for act in dict.fromkeys([*KEYS.values(), *BUTTONS.values()]):
+        act(desk)
+        assert {*page.evaluate(NAMES)} <= {*BUTTONS}, "a button is not in the registry"
