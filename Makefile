@@ -16,7 +16,7 @@ export PORT ?= 8000
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup migrate run demo test check lint types contracts format test-services test-hostile test-mutations mutation day faults bench load evaluate report size fuzz-api audit screenshots clean
+.PHONY: help setup migrate run demo test check lint types contracts format test-services nightly test-hostile test-mutations mutation day faults bench load evaluate report size fuzz-api audit screenshots clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -59,6 +59,9 @@ format: setup ## Rewrite the code in the house style
 test-services: setup ## The same tests on PostgreSQL and Redis, but those that ask neither
 	TIDINGS_SERVICES=1 DATABASE_URL=$(TEST_DATABASE_URL) REDIS_URL=$(TEST_REDIS_URL) $(BIN)/python -m pytest -n auto --dist worksteal
 
+nightly: setup ## The tests that are too long for every change
+	$(BIN)/python -m pytest -m nightly -n auto --dist worksteal
+
 test-hostile: setup ## 300 injections and 10,000 random tool calls against the invariants
 	TIDINGS_HOSTILE_ALL=1 TIDINGS_TRACES=10000 $(BIN)/python -m pytest -n auto tests/advisor/hostile
 
@@ -96,7 +99,7 @@ evaluate: setup ## Every evaluation, recorded in tests/lab/records; needs TIDING
 report: setup ## Draw the plots of docs/benchmarks.md, list the targets that the records miss
 	$(BIN)/python -m tests.lab report
 
-size: setup ## Files, lines, names, docs, and the files that one deed passes through, beside their targets
+size: setup ## Files, lines, names, docs, and the files that one deed passes through
 	$(BIN)/python -m tests.lab size
 
 screenshots: setup ## Render docs/screenshots from the demo in a real browser

@@ -67,12 +67,21 @@ socket.getaddrinfo = resolve_here
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip what this machine cannot run; put first what takes long (after pytest-django put it last)."""
+    if "nightly" not in config.option.markexpr:
+        _leave_out(config, items, [item for item in items if item.get_closest_marker("nightly")])
     if os.environ.get("TIDINGS_SERVICES"):
         # Left out, not skipped: telling of five thousand skipped tests takes as long as running some.
-        config.hook.pytest_deselected(items=[item for item in items if _asks_no_service(item)])
-        items[:] = [item for item in items if not _asks_no_service(item)]
+        _leave_out(config, items, [item for item in items if _asks_no_service(item)])
     _skip_what_is_missing(items)
     items[:] = slow_first(items, workers=int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item], unwanted: list[pytest.Item]) -> None:
+    """Take `unwanted` out of `items`, and have pytest count them as deselected."""
+    if unwanted:
+        config.hook.pytest_deselected(items=unwanted)
+        gone = set(unwanted)
+        items[:] = [item for item in items if item not in gone]
 
 
 def slow_first(items: list[pytest.Item], *, workers: int) -> list[pytest.Item]:

@@ -5,45 +5,110 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Subcommand:
-    """`main()` of `module` reads the command line. `django`: it needs Django set up."""
+    """`main()` of `module` reads the command line. `django`: it needs Django set up.
+
+    `quick` are options that make it take seconds; `None` if it cannot be run just so, and `needs` says why.
+    `data`: it reads TIDINGS_DATA. `long`: even its quick form takes more than ten seconds of processor time.
+    """
 
     module: str
     work: str
+    quick: tuple[str, ...] | None = ()
     django: bool = False
+    data: bool = False
+    long: bool = False
+    needs: str = ""
 
 
-def _evaluation(name: str, work: str) -> Subcommand:
-    return Subcommand(f"tests.lab.{name}.command", work, django=True)
+def _evaluation(
+    name: str, work: str, *quick: str, module: str = "command", data: bool = False, long: bool = False
+) -> Subcommand:
+    return Subcommand(f"tests.lab.{name}.{module}", work, quick, django=True, data=data, long=long)
 
 
 SUBCOMMANDS = {
-    "advisor": _evaluation("advisor", "does the advisor help? a simulated world, then open histories"),
-    "ranking": _evaluation("ranking", "the order of items against what readers chose later"),
-    "steer": _evaluation("steer", "does a change move what it names, and nothing else?"),
-    "guidance": Subcommand(
-        "tests.lab.guidance.evaluate", "what guidance says, withholds and blocks", django=True
+    "advisor": _evaluation(
+        "advisor",
+        "does the advisor help? a simulated world, then open histories",
+        *("--data", "planner", "--readers", "2", "--weeks", "1"),
+        long=True,
     ),
-    "reflector": _evaluation("reflector", "whether the second look earns its place"),
-    "memory": _evaluation("memory", "what remembering costs, what the outcome check finds"),
-    "summaries": _evaluation("summaries", "extracts and the grounding check on captured feeds"),
+    "ranking": _evaluation(
+        "ranking",
+        "the order of items against what readers chose later",
+        *("--readers", "20", "--data", "topics"),
+        data=True,
+    ),
+    "steer": _evaluation(
+        "steer", "does a change move what it names, and nothing else?", "--pools", "1", data=True
+    ),
+    "guidance": _evaluation("guidance", "what guidance says, withholds and blocks", module="evaluate"),
+    "reflector": _evaluation(
+        "reflector", "whether the second look earns its place", "--data", "nemig-en", data=True, long=True
+    ),
+    "memory": _evaluation("memory", "what remembering costs, what the outcome check finds", "--readers", "2"),
+    "summaries": _evaluation(
+        "summaries", "extracts and the grounding check on captured feeds", data=True, long=True
+    ),
     "cost": _evaluation("cost", "what a typical run of the advisor costs"),
-    "bench": Subcommand("tests.lab.bench.__main__", "speed, size and cost beside peers; every evaluation"),
-    "report": Subcommand("tests.lab.bench.report", "plots from the records, and every target they miss"),
-    "load": Subcommand("tests.lab.load.__main__", "a large installation under load"),
+    "bench": Subcommand(
+        "tests.lab.bench.__main__", "speed, size and cost beside peers; every evaluation", ("rank", "--quick")
+    ),
+    "report": Subcommand(
+        "tests.lab.bench.report", "plots from the records, and every target they miss", ("--no-plots",)
+    ),
+    "load": Subcommand(
+        "tests.lab.load.__main__",
+        "a large installation under load",
+        None,
+        needs="a PostgreSQL that `load.seed` has filled for minutes",
+    ),
     "load day": Subcommand(
-        "tests.lab.load.day.__main__", "a distributed installation: kills, Redis gone, a deploy"
+        "tests.lab.load.day.__main__",
+        "a distributed installation: kills, Redis gone, a deploy",
+        None,
+        needs="PostgreSQL, Redis and some minutes",
     ),
     "faults": Subcommand(
-        "tests.lab.faults.__main__", "crashes, kills, floods and lost servers, done on purpose"
+        "tests.lab.faults.__main__",
+        "crashes, kills, floods and lost servers, done on purpose",
+        ("shutdown", "--stage", "sqlite"),
+        long=True,
     ),
-    "image": Subcommand("tests.lab.image.__main__", "the image, built and run without a Docker daemon"),
-    "mutants": Subcommand("tests.lab.mutants.__main__", "do the tests notice when the code is wrong?"),
-    "mutations": Subcommand("tests.lab.bench.mutations", "feed documents and mutations, read within limits"),
+    "image": Subcommand(
+        "tests.lab.image.__main__",
+        "the image, built and run without a Docker daemon",
+        None,
+        needs="root, buildah and debootstrap",
+    ),
+    "mutants": Subcommand(
+        "tests.lab.mutants.__main__",
+        "do the tests notice when the code is wrong?",
+        None,
+        needs="mutmut, which it installs, and an hour",
+    ),
+    "mutations": Subcommand(
+        "tests.lab.bench.mutations",
+        "feed documents and mutations, read within limits",
+        ("--n", "20"),
+        data=True,
+    ),
     "upgrade": Subcommand(
-        "tests.lab.upgrade.command", "a database of an earlier version, migrated and used by this one"
+        "tests.lab.upgrade.command",
+        "a database of an earlier version, migrated and used by this one",
+        ("HEAD", "--feeds", "3"),
+        data=True,
+        long=True,
     ),
     "size": Subcommand(
-        "tests.lab.size.command", "files, lines, names, docs; files that one deed passes through"
+        "tests.lab.size.command",
+        "files, lines, names, docs; files that one deed passes through",
+        long=True,
     ),
-    "fuzz": Subcommand("tests.lab.fuzz.__main__", "every operation of the API by schemathesis"),
+    "fuzz": Subcommand(
+        "tests.lab.fuzz.__main__",
+        "every operation of the API by schemathesis",
+        None,
+        needs="schemathesis, which it installs, and minutes",
+    ),
 }

@@ -65,8 +65,6 @@ COMMON = {
     "margin_bottom": 64,
     "pretty_print": True,
 }
-# How `python -m tests.lab guidance` names the rows of its funnel.
-STAGE = "stage "
 # The rules beside the planner that a plot of weeks can still show apart.
 DRAWN = (
     "planner and learning loop",
@@ -178,17 +176,6 @@ def asked(report: Json) -> Any:
     return bars("From runs to suggestions that helped", {"planner and learning loop": steps})
 
 
-def funnel(report: Json) -> Any:
-    """Useful memories and garbage left after each stage."""
-    rows = [r for r in report["rows"] if str(r["name"]).startswith(STAGE) and r["useful"]]
-    if not rows:
-        return None
-    return bars(
-        "What is left after each stage",
-        {sort: {r["name"].removeprefix(STAGE): r[sort] for r in rows} for sort in ("useful", "garbage")},
-    )
-
-
 def bars(title: str, sorts: Mapping[str, Mapping[str, float | None]]) -> Any:
     """Horizontal bars, the first step on top, each with its number."""
     options = {**COMMON, "print_values": True, "show_x_guides": True, "truncate_label": -1}
@@ -265,7 +252,7 @@ def peers(report: Json) -> Any:
 
 DRAW: dict[str, Callable[[Json], Any]] = {
     draw.__name__: draw
-    for draw in (uplift, precision, calibration, asked, funnel, latency, growth, growth_memory, peers)
+    for draw in (uplift, precision, calibration, asked, latency, growth, growth_memory, peers)
 }
 
 

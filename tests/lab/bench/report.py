@@ -24,7 +24,6 @@ PLOTTED = {
     "precision": ("Precision against coverage, as surer suggestions only are counted", "advisor"),
     "calibration": ("Stated probability against what came true", "advisor"),
     "asked": ("From runs to suggestions that truly helped", "advisor"),
-    "funnel": ("What is left of useful memories and of garbage after each stage of guidance", "guidance"),
     "latency": ("Milliseconds of each tool by thumbs", "tools"),
     "growth": ("Milliseconds as items, readers, thumbs or calls grow, with fitted exponents", "growth"),
     "growth_memory": ("Megabytes as items, readers or thumbs grow", "growth"),

@@ -70,10 +70,12 @@ def test_docs_are_counted(tree):
     assert source.page_words(tree)["docs/glossary.md"] > 5
 
 
-def test_a_missed_target_is_marked():
-    good, bad = Figure("a", 3, 3), Figure("b", 0.2, 0.1, percent=True)
-    assert good.met and not bad.met
-    assert [("MISSED" in line) for line in table([good, bad]).splitlines()] == [False, False, True]
+def test_figures_are_printed_as_numbers_and_as_shares():
+    figures = [Figure("a", 3000), Figure("b", 0.2, percent=True, note="of ten")]
+    assert [line.split() for line in table(figures).splitlines()] == [
+        ["a", "3,000"],
+        ["b", "20.0%", "of", "ten"],
+    ]
 
 
 def test_a_trace_holds_the_files_whose_functions_ran_in_any_thread():
