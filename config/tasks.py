@@ -4,11 +4,12 @@ Each task reads the clock and calls a service.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import structlog
 from celery import shared_task
@@ -33,10 +34,18 @@ from config.jobs.nightly import nightly_run
 from config.jobs.schedule import jobs_due, night_has_begun
 from digest.daily.services import digests_build_missing
 from digest.mail.send import digests_deliver
-from digest.notifications.news import digests_news, notifications_due, notifications_make, words_news
+from digest.notifications.news import (
+    NOTIFY_FAILED,
+    News,
+    digests_news,
+    notifications_due,
+    notifications_make,
+    words_news,
+)
 from digest.notifications.send import notifications_send
 from digest.tasks import feeds_fetch_task, first_round_task
 from ranking.common.apart import Apart
+from ranking.common.failures import batches_apart
 from suggestions.selectors import effects_news, suggestions_news
 from suggestions.tasks import outcomes_compact_task, suggestions_sweep_task
 
@@ -77,8 +86,14 @@ def _deliver(now: datetime) -> None:
 def _news_make(now: datetime) -> None:
     """Store what there is to tell readers."""
     if due := notifications_due(now=now):
-        news = [*digests_news(due=due, now=now), *words_news(due=due, now=now)]
-        news += [*suggestions_news(due=due, now=now), *effects_news(due=due, now=now)]
+        news: list[News] = []
+        for find in (digests_news, words_news, suggestions_news, effects_news):
+
+            def some_news(keys: Sequence[UUID], find: Callable[..., list[News]] = find) -> list[News]:
+                return find(due={key: due[key] for key in keys}, now=now)
+
+            for found in batches_apart(list(due), some_news, event=NOTIFY_FAILED, size=len(due)):
+                news += found
         notifications_make(due=due, news=news, now=now)
 
 

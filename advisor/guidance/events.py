@@ -39,6 +39,7 @@ from django.db.models.functions import Cast, Left
 from advisor.guidance.entities import LOUDNESS, Level, Why
 from advisor.models import GuidanceEvent, Memory, Run
 from digest.days import day_begin
+from ranking.common.failures import batches_apart
 from ranking.common.rows import retention_start, rows_delete
 from ranking.learning import wilson
 from suggestions.models import Outcome, Suggestion
@@ -81,9 +82,16 @@ def guidance_credit(*, now: datetime) -> dict[str, int]:
     """
     totals = Counter(events=0, helpful=0, unhelpful=0)
     runs = list(_open(now).order_by("run_id").values_list("run_id", flat=True).distinct())
-    for start in range(0, len(runs), RUNS_AT_ONCE):
-        with transaction.atomic():
-            totals.update(_credit(runs[start : start + RUNS_AT_ONCE], now))
+    readers = dict(Run.objects.filter(pk__in=runs).values_list("pk", "reader_id"))
+
+    @transaction.atomic
+    def credit(some: Sequence[UUID]) -> dict[str, int]:
+        return _credit(some, now)
+
+    for counts in batches_apart(
+        runs, credit, event="guidance_credit_failed", size=RUNS_AT_ONCE, reader_of=readers.get
+    ):
+        totals.update(counts)
     log.info("guidance_credited", **totals)
     return dict(totals)
 

@@ -29,6 +29,7 @@ from advisor.models.memory import CONDITION
 from digest.days import day_begin, utc_day, utc_day_begin
 from digest.feedback.peers import community_deviation
 from digest.models import Feedback, FeedbackTag, Reader
+from ranking.common.failures import reader_apart
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.reasons import reason_code
 
@@ -294,11 +295,10 @@ def memories_refresh_active(*, now: datetime) -> dict[str, int]:
     readers = Reader.objects.filter(lately, is_active=True).order_by("pk")
     totals = Counter[str](readers=0, failed=0)
     for reader_id in readers.values_list("pk", flat=True):
-        try:
-            totals.update({"readers": 1} | memories_refresh(reader_id=reader_id, now=now))
-        except Exception:
-            log.exception("memories_refresh_failed", user_id=str(reader_id))
-            totals["failed"] += 1
+        done: dict[str, int] = {"failed": 1}
+        with reader_apart(reader_id, "memories_refresh_failed"):
+            done = {"readers": 1} | memories_refresh(reader_id=reader_id, now=now)
+        totals.update(done)
     log.info("memories_refreshed", **totals)
     return totals
 

@@ -41,6 +41,7 @@ from digest.feeds.selectors import readers_without_models
 from digest.llm.client import chain_configured
 from digest.llm.entities import Model, PriceUnknown
 from digest.models import Feedback, Reader, Spend
+from ranking.common.failures import reader_apart, reader_failed
 from suggestions.models import Outcome, Suggestion
 
 # Our own weights: fresh ratings and waiting count the same; acceptance counts half, so that a reader who
@@ -299,10 +300,11 @@ def retries_request(*, now: datetime) -> list[GenerateResult]:
     """
     results = []
     for run in retries_due(now=now):
-        result = _request(run.reader, now)
-        retry_record(run=run, status=result.status if result else "broke", now=now)
-        if result is not None:
-            results.append(result)
+        with reader_apart(run.reader_id, "advisor_retry_failed"):
+            result = _request(run.reader, now)
+            retry_record(run=run, status=result.status if result else "broke", now=now)
+            if result is not None:
+                results.append(result)
     return results
 
 
@@ -322,19 +324,28 @@ def reader_advise(*, reader: Reader, now: datetime, force: bool, missing_feedbac
     """Run the advisor for one reader in this process and return the report of `run_advisor --json`.
 
     A reader with a message in `missing_feedback` (of `readers_lacking_feedback`) is skipped without a query
-    or an audit row.
+    or an audit row. A request that fails is reported as `agent_error`, so that the other readers get theirs.
     """
     began = time.monotonic()
-    if missing_feedback:
-        result = GenerateResult("skipped", missing_feedback)
-    else:
-        result = run_request(reader=reader, trigger=Run.Trigger.COMMAND, now=now, force=force, inline=True)
-    if result.status == "in_progress" and result.run_id:
-        timeout_s = settings.ADVISOR_SCHEDULED_TIMEOUT_S + LEASE_MARGIN_S
-        waited = run_wait(run_id=result.run_id, now=now, timeout_s=timeout_s)
-        result = replace(waited, began=result.began)
+    try:
+        result = _advise(reader, now, force, missing_feedback)
+    except Exception as error:
+        reader_failed(reader.pk, "advisor_request_failed", error)
+        error_handle(error=error, where="request", now=now)
+        result = GenerateResult(Run.Status.AGENT_ERROR, f"{type(error).__name__}: {error}")
     run = Run.objects.filter(pk=result.run_id).first() if result.run_id else None
     return _report(reader.pk, result, run, time.monotonic() - began)
+
+
+def _advise(reader: Reader, now: datetime, force: bool, missing_feedback: str) -> GenerateResult:
+    """Request a run and wait until it is over, in whichever process it runs."""
+    if missing_feedback:
+        return GenerateResult("skipped", missing_feedback)
+    result = run_request(reader=reader, trigger=Run.Trigger.COMMAND, now=now, force=force, inline=True)
+    if result.status != "in_progress" or not result.run_id:
+        return result
+    timeout_s = settings.ADVISOR_SCHEDULED_TIMEOUT_S + LEASE_MARGIN_S
+    return replace(run_wait(run_id=result.run_id, now=now, timeout_s=timeout_s), began=result.began)
 
 
 def _claimed(readers: Sequence[Reader], now: datetime) -> dict[UUID, Run]:
@@ -353,7 +364,7 @@ def _request(reader: Reader, now: datetime, claimed: Run | None = None) -> Gener
             return run_begin(run=claimed, now=now)
         result = run_request(reader=reader, trigger=Run.Trigger.SCHEDULED, now=now)
     except Exception as error:
-        log.exception("advisor_request_failed", user_id=str(reader.pk))
+        reader_failed(reader.pk, "advisor_request_failed", error)
         error_handle(error=error, where="request", now=now)
         return None
     if result.status == "skipped" and result.reason.startswith(MISSING_PREFIX):

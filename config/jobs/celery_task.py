@@ -7,9 +7,10 @@ import structlog
 from celery import Task
 from django.utils import timezone
 
-from advisor.agent.error_policy import error_handle
+from advisor.agent.error_policy import alert_raise, error_handle
 from advisor.run.workers import job_claim_if_due
 from config.jobs.schedule import JOBS, VISIBILITY_S
+from ranking.common.failures import failures_collected
 
 log = structlog.get_logger(__name__)
 INTERVALS = {job.name: job.interval for job in JOBS}
@@ -23,12 +24,20 @@ class BaseTask(Task):  # type: ignore[type-arg]
     """The base of every task."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the task; a scheduled one only if its turn is due, so that of two beats only one counts."""
+        """Run the task; a scheduled one only if its turn is due, so that of two beats only one counts.
+
+        An alert tells for which readers it failed.
+        """
         job = self.request.get("scheduled")
         if job and not self._turn(job):
             log.info("job_doubled", job=job)
             return None
-        return super().__call__(*args, **kwargs)
+        with failures_collected() as failed:
+            result = super().__call__(*args, **kwargs)
+        if failed.count:
+            kind, where = f"readers_failed_{self.name}", f"The task “{self.name}”"
+            alert_raise(kind=kind, where=where, reason=failed.words(), now=timezone.now())
+        return result
 
     def _turn(self, job: str) -> bool:
         """Claim the job's turn, or after a lost worker one more within the same period.

@@ -40,6 +40,7 @@ from digest.models import Feedback, Reader
 from digest.retention import items_prune, rows_prune
 from digest.summaries.services import summaries_make
 from ranking.common.apart import Apart
+from ranking.common.failures import Failures, failures_collected
 from ranking.selectors import readers_learned
 from ranking.services import snapshots_prune
 from suggestions.models import Evidence
@@ -234,13 +235,25 @@ def _step(row: NightlyReport, name: str, work: Work, clock: Clock) -> bool:
     if not _note(row, name, step, started):
         return False
     try:
-        with night_lease_renewal(row, clock):
+        with night_lease_renewal(row, clock), failures_collected() as failed:
             counts = work(started)
-        ended = _ended(mark, counts=counts)
+        ended = _ended(mark, counts={**counts, **_told(name, failed, started)})
     except Exception as error:
         _failed(name, error, started)
         ended = _ended(mark, error=f"{type(error).__name__}: {error}"[:ERROR_CHARS])
     return _note(row, name, {**step, **ended}, clock())
+
+
+def _told(name: str, failed: Failures, now: datetime) -> Counts:
+    """Raise an alert for the readers for whom a step failed; return their number, if any, for the report.
+
+    The step is done for the others, so it is not tried again tonight.
+    """
+    if not failed.count:
+        return {}
+    kind = f"readers_failed_{name}"
+    alert_raise(kind=kind, where=f"The night's step “{name}”", reason=failed.words(), now=now)
+    return {"readers_failed": failed.count}
 
 
 def _ended(mark: float, *, counts: Counts | None = None, error: str = "") -> Step:

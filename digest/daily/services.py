@@ -20,6 +20,7 @@ from digest.daily.store import Learned, RankedDay, digests_store
 from digest.days import day_of
 from digest.entities import DIGEST_SIZE
 from digest.models import Digest, Reader
+from ranking.common.failures import batches_apart, reader_apart
 from ranking.entities import EffectiveConfig, Score
 from ranking.selectors import config_effective, config_effective_many
 
@@ -27,6 +28,7 @@ log = structlog.get_logger(__name__)
 
 # Readers whose digests are stored in one transaction.
 TOGETHER = 100
+BUILD_FAILED = "digest_build_failed"
 
 
 def digest_current(*, reader: Reader, date: dt.date, now: dt.datetime) -> Digest | None:
@@ -111,7 +113,7 @@ def digests_build(*, now: dt.datetime, last_first: bool = False) -> int:
     queries for each hundred. A digest that is up to date (`digests_current`) when its hundred begins is left
     alone: so a round that broke off goes on where it was, nobody's order changes while they read, and a
     second process that begins with the last readers shares the work. What goes wrong for one reader is
-    logged and costs the others nothing.
+    recorded and costs the others nothing.
     """
     readers = list(Reader.objects.filter(is_active=True).order_by("-pk" if last_first else "pk"))
     configs = _configs_of(readers)
@@ -134,20 +136,19 @@ def digests_build_missing(*, now: dt.datetime, stopping: Callable[[], bool] = la
 
 
 def _days_of(readers: Sequence[Reader], now: dt.datetime) -> dict[UUID, dt.date]:
-    """Return the today of each reader; one whose time zone is unknown here is logged and missing."""
+    """Return the today of each reader; one whose time zone is unknown here is missing, and recorded."""
     days = {}
     for reader in readers:
-        try:
+        with reader_apart(reader.pk, BUILD_FAILED):
             days[reader.pk] = day_of(now, reader.zone)
-        except Exception:
-            log.exception("digest_build_failed", reader_id=str(reader.pk))
     return days
 
 
 def _configs_of(readers: Sequence[Reader]) -> dict[UUID, EffectiveConfig]:
     configs: dict[UUID, EffectiveConfig] = {}
-    for some in _batches(readers):
-        configs |= config_effective_many(reader_ids=[reader.pk for reader in some])
+    ids = [reader.pk for reader in readers]
+    for some in batches_apart(ids, lambda keys: config_effective_many(reader_ids=keys), event=BUILD_FAILED):
+        configs |= some
     return configs
 
 
@@ -164,12 +165,12 @@ def _build_days(
     current: Callable[..., Collection[UUID]] = lambda days: (),
     stopping: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Build the digests of those readers who are in `days`, unless `current` says they are up to date.
+    """Build the digests of readers who are in `days` and `configs`, unless `current` says they are fresh.
 
     The week is loaded when the first one is due.
     """
     built, window = 0, None
-    for some in _batches([reader for reader in readers if reader.pk in days]):
+    for some in _batches([reader for reader in readers if reader.pk in days and reader.pk in configs]):
         if stopping():
             break
         ready = current(days={reader.pk: days[reader.pk] for reader in some})
@@ -192,7 +193,7 @@ def _build_together(
     configs: Mapping[UUID, EffectiveConfig],
     window: Window,
 ) -> int:
-    """Build these readers' digests together; one by one if that fails, so that the fault stays with one."""
+    """Build these readers' digests together; if that fails, each alone, so that the fault stays with one."""
     try:
         candidates_of = digest_candidates_many(
             window=window, days={reader.pk: days[reader.pk] for reader in readers}
@@ -205,11 +206,9 @@ def _build_together(
         log.exception("digests_build_failed", readers=len(readers))
     built = 0
     for reader in readers:
-        try:
+        with reader_apart(reader.pk, BUILD_FAILED):
             digest_build(reader=reader, date=days[reader.pk], now=window.now)
             built += 1
-        except Exception:
-            log.exception("digest_build_failed", reader_id=str(reader.pk))
     return built
 
 
@@ -221,7 +220,8 @@ def _ranked_days(
     steps: Mapping[UUID, LearnedSteps],
 ) -> Iterator[RankedDay]:
     for reader in readers:
-        try:
+        day = None
+        with reader_apart(reader.pk, BUILD_FAILED):
             day = ranked_day(
                 reader=reader,
                 date=days[reader.pk],
@@ -229,7 +229,5 @@ def _ranked_days(
                 effective=configs[reader.pk],
                 steps=steps.get(reader.pk),
             )
-        except Exception:
-            log.exception("digest_build_failed", reader_id=str(reader.pk))
-        else:
+        if day is not None:
             yield day

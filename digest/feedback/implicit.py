@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-import structlog
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, Window
 from django.db.models.functions import RowNumber
@@ -17,12 +16,11 @@ from django.db.models.functions import RowNumber
 from digest.days import utc_day
 from digest.models import Exposure, Feedback, Reader, Reading
 from ranking.common.categories import category_keys
+from ranking.common.failures import batches_apart
 from ranking.implicit import ImplicitLeans, ReadingEvent, Thumb, implicit_leans, passed_over
 from ranking.implicit_store import implicit_delete, implicit_store
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
 from ranking.selectors import implicit_leans_many
-
-log = structlog.get_logger(__name__)
 
 # One half-life of thumbs: what came before says less and less of today's taste.
 WINDOW = dt.timedelta(days=FEEDBACK_HALF_LIFE_DAYS)
@@ -70,24 +68,18 @@ class Response:
 
 
 def implicit_update_all(*, now: dt.datetime) -> int:
-    """Work out anew what the opens of every active reader say; return for how many something is stored.
+    """Recompute implicit feedback for active readers; return for how many something is stored.
 
-    A hundred readers at a time, one by one where that fails, so that a fault stays with one.
+    A hundred readers at a time. If that fails, each is tried alone, so that a fault stays with one reader.
     """
     marks = Reading.objects.filter(reader=OuterRef("pk")).exclude(opened_at=None, saved_at=None)
     readers = Reader.objects.filter(Exists(marks), is_active=True, learn_from_reading=True)
     ids = list(readers.order_by("pk").values_list("pk", flat=True))
-    return sum(_update_together(ids[n : n + TOGETHER], now) for n in range(0, len(ids), TOGETHER))
 
+    def update(some: Sequence[UUID]) -> int:
+        return len(implicit_update_many(reader_ids=some, now=now))
 
-def _update_together(reader_ids: Sequence[UUID], now: dt.datetime) -> int:
-    try:
-        return len(implicit_update_many(reader_ids=reader_ids, now=now))
-    except Exception:
-        log.exception("implicit_update_failed", reader_ids=[str(pk) for pk in reader_ids])
-        if len(reader_ids) == 1:
-            return 0
-    return sum(_update_together([pk], now) for pk in reader_ids)
+    return sum(batches_apart(ids, update, event="implicit_update_failed", size=TOGETHER))
 
 
 def implicit_update(*, reader_id: UUID, now: dt.datetime) -> bool:

@@ -1,11 +1,10 @@
 """Store and delete ratings with their reasons, and learn source weights from them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-import structlog
 from django.db import transaction
 from django.utils.translation import gettext
 
@@ -18,11 +17,11 @@ from digest.items.reading import item_read, items_unread
 from digest.items.selectors import item_get
 from digest.items.vectors import profile_prune, profile_refresh, profiles_rebuild
 from digest.models import Feedback, FeedbackTag, Reader
+from ranking.common.failures import batches_apart
 from ranking.learning import learn
 from ranking.selectors import config_effective_many, readers_learned, weights_on_hold_many
 from ranking.services import weights_learn_many
 
-log = structlog.get_logger(__name__)
 # Readers who learn in one transaction.
 TOGETHER = 100
 
@@ -195,22 +194,15 @@ class CyclesReport:
 def cycles_run(*, reader_ids: Sequence[UUID], now: datetime) -> CyclesReport:
     """Run one learning cycle for each reader, a hundred at a time; count those who had none this UTC day.
 
-    Where a hundred fail together, they are tried one by one, so that a fault stays with one reader.
+    If a hundred fail together, each is tried alone, so that a fault stays with one reader.
     """
-    report = CyclesReport()
-    for start in range(0, len(reader_ids), TOGETHER):
-        some = reader_ids[start : start + TOGETHER]
+
+    def learn_together(some: Sequence[UUID]) -> tuple[int, CyclesReport]:
         learned = readers_learned(since=now.astimezone(UTC).date(), among=some)
-        if due := [pk for pk in some if pk not in learned]:
-            report += _cycles_together(due, now)
-    return report
+        due = [pk for pk in some if pk not in learned]
+        moved = weights_update_many(reader_ids=due, now=now) if due else 0
+        return len(some), CyclesReport(done=len(due), moved=moved)
 
-
-def _cycles_together(reader_ids: Sequence[UUID], now: datetime) -> CyclesReport:
-    try:
-        return CyclesReport(done=len(reader_ids), moved=weights_update_many(reader_ids=reader_ids, now=now))
-    except Exception:
-        log.exception("weights_update_failed", reader_ids=[str(pk) for pk in reader_ids])
-        if len(reader_ids) == 1:
-            return CyclesReport(failed=1)
-    return sum((_cycles_together([pk], now) for pk in reader_ids), CyclesReport())
+    rounds = list(batches_apart(reader_ids, learn_together, event="weights_update_failed", size=TOGETHER))
+    report = sum((report for _, report in rounds), CyclesReport())
+    return replace(report, failed=len(reader_ids) - sum(tried for tried, _ in rounds))

@@ -16,7 +16,7 @@ the same Message-ID goes out.
 
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date as Date
 from datetime import datetime, timedelta
@@ -36,6 +36,7 @@ from digest.mail.content import MailDraft, draft_daily, draft_weekly
 from digest.mail.due import WEEKLY, addresses_confirmed, deliveries_recent, mail_day, mail_readers
 from digest.mail.render import mail_goes_out, mail_message
 from digest.models import Delivery, Exposure, Reader
+from ranking.common.failures import reader_failed
 
 log = structlog.get_logger(__name__)
 
@@ -97,8 +98,9 @@ def digests_deliver(
             if done >= mails_max or time.monotonic() > until or not server.ready():
                 report.left = len(waiting) - done
                 break
-            if claimed := _claim(reader, day, row, now):
-                _deliver(reader, claimed, server, report, now)
+            with _apart(reader, report):
+                if claimed := _claim(reader, day, row, now):
+                    _deliver(reader, claimed, server, report, now)
     finally:
         server.close()
     report.down = server.down
@@ -149,13 +151,15 @@ def _due_mails(now: datetime, report: DeliveryReport) -> Iterator[tuple[Reader, 
     rows, readers = deliveries_recent(now=now), mail_readers()
     reachable = addresses_confirmed(readers=readers)
     for reader in readers:
-        day = mail_day(
-            rhythm=reader.mail_rhythm,
-            hour=reader.mail_hour,
-            weekday=reader.mail_weekday,
-            zone=reader.zone,
-            now=now,
-        )
+        day = None
+        with _apart(reader, report):
+            day = mail_day(
+                rhythm=reader.mail_rhythm,
+                hour=reader.mail_hour,
+                weekday=reader.mail_weekday,
+                zone=reader.zone,
+                now=now,
+            )
         if day is None:
             continue
         if reader.pk not in reachable:
@@ -164,6 +168,17 @@ def _due_mails(now: datetime, report: DeliveryReport) -> Iterator[tuple[Reader, 
         row = rows.get((reader.pk, day))
         if row is None or _is_due_again(row, now, report):
             yield reader, day, row
+
+
+@contextmanager
+def _apart(reader: Reader, report: DeliveryReport) -> Iterator[None]:
+    """Count an error of the block as this reader's failure, also if no row of a mail can store it."""
+    try:
+        yield
+    except Exception as error:
+        reader_failed(reader.pk, "delivery_broke", error)
+        report.failed += 1
+        report.errors.append((str(reader.pk), _error_words(error)))
 
 
 def _is_due_again(row: Delivery, now: datetime, report: DeliveryReport) -> bool:

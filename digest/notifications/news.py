@@ -15,6 +15,7 @@ from django.utils.translation import gettext_noop
 from digest.days import day_of
 from digest.items.selectors import CANDIDATE_FIELDS
 from digest.models import Destination, Impression, Item, Notification, NotificationSettings
+from ranking.common.failures import reader_apart
 from ranking.entities import Candidate, Mute
 from ranking.mutes import PHRASE, WORD, MuteFilter
 from ranking.selectors import config_mutes_many
@@ -30,6 +31,7 @@ NEW_WITHIN = LOOKBACK + timedelta(days=1)
 # Items read in one look, and keys of told news that a reader's row remembers.
 ITEMS_MAX, KEYS_MAX = 20_000, 500
 TITLE_CHARS = 150
+NOTIFY_FAILED = "notify_failed"
 
 Due = Mapping[UUID, NotificationSettings]
 
@@ -71,11 +73,12 @@ def notifications_due(*, now: datetime) -> dict[UUID, NotificationSettings]:
     """Return the notification settings of readers who may be notified at `now`, by reader id. One query."""
     on = Destination.objects.filter(reader=OuterRef("reader"), off_at=None, kind__in=NOTIFIED)
     rows = NotificationSettings.objects.filter(Exists(on), reader__is_active=True).select_related("reader")
-    return {
-        row.pk: row
-        for row in rows
-        if row.events and quiet_end(row, now) is None and _count_today(row, now) < row.per_day
-    }
+    due = {}
+    for row in rows:
+        with reader_apart(row.pk, NOTIFY_FAILED):
+            if row.events and quiet_end(row, now) is None and _count_today(row, now) < row.per_day:
+                due[row.pk] = row
+    return due
 
 
 def _count_today(row: NotificationSettings, now: datetime) -> int:
@@ -173,7 +176,11 @@ def notifications_make(*, due: Due, news: Iterable[News], now: datetime) -> int:
     places: defaultdict[UUID, list[Destination]] = defaultdict(list)
     for place in Destination.objects.filter(reader_id__in=by_reader, off_at=None, kind__in=NOTIFIED):
         places[place.reader_id].append(place)
-    return sum(_store_for_reader(due[pk], found, places[pk], now) for pk, found in by_reader.items())
+    made = 0
+    for pk, found in by_reader.items():
+        with reader_apart(pk, NOTIFY_FAILED):
+            made += _store_for_reader(due[pk], found, places[pk], now)
+    return made
 
 
 @transaction.atomic

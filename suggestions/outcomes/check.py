@@ -17,6 +17,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet, Value
 
 from digest.models import Feedback, Impression
 from ranking.common.categories import label_keys, topic_matches
+from ranking.common.failures import batches_apart
 from ranking.common.text import fold
 from ranking.config_body import Body, body_effective
 from ranking.entities import EffectiveConfig
@@ -274,19 +275,25 @@ def effects_check(*, now: datetime, progress: Progress | None = None) -> dict[st
 
     Returns `{"due", "checked", "helped", "harmed", "unclear", "effects": [{"suggestion_id", "reader_id",
     "suggestion_type", "outcome", "reason", "p_helped"}]}`. Each batch of 50 costs a fixed number of queries
-    and is a transaction of its own; a second run, or one beside it, finds only what is left. `progress` gets
-    (done, due).
+    and is a transaction of its own; if it fails, each change is checked alone. A second run, or one beside
+    it, finds only what is left. `progress` gets (done, due).
     """
     due = decisions_due(now=now)
     rows: list[dict[str, Any]] = []
-    for start in range(0, len(due), BATCH):
-        cases = cases_of(decision_ids=due[start : start + BATCH])
+    readers = dict(Outcome.objects.filter(pk__in=due).values_list("pk", "reader_id"))
+
+    def check(some: Sequence[int]) -> list[dict[str, Any]]:
+        cases = cases_of(decision_ids=some)
         judged = [(row, effect_measure(case, seed=row.suggestion_id)) for row, case in cases]
-        rows += [_row(decision, effect) for decision, effect in _store(judged, now)]
+        found = [_row(decision, effect) for decision, effect in _store(judged, now)]
         if progress:
-            progress(min(start + BATCH, len(due)), len(due))
-    found = Counter(row["outcome"] for row in rows)
-    counts = {verdict: found[verdict] for verdict in (HELPED, HARMED, UNCLEAR)}
+            progress(due.index(some[-1]) + 1, len(due))
+        return found
+
+    for found in batches_apart(due, check, event="effect_check_failed", size=BATCH, reader_of=readers.get):
+        rows += found
+    verdicts = Counter(row["outcome"] for row in rows)
+    counts = {verdict: verdicts[verdict] for verdict in (HELPED, HARMED, UNCLEAR)}
     log.info("effects_checked", due=len(due), checked=len(rows), **counts)
     return {"due": len(due), "checked": len(rows), **counts, "effects": rows}
 

@@ -1,7 +1,7 @@
 """Writes of outcomes: appending them, keeping the profiles up to date, and compaction."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,6 +11,7 @@ import structlog
 from django.db import transaction
 from django.db.models import Count, Exists, Max, OuterRef, Subquery
 
+from ranking.common.failures import batches_apart, reader_apart
 from ranking.config_body import Body
 from suggestions.entities import NEVER
 from suggestions.explain import reason_clean
@@ -167,7 +168,8 @@ def outcomes_compact(*, now: datetime, progress: Progress | None = None) -> dict
     readers = list(long.order_by("reader_id").values_list("reader_id", flat=True))
     archived = 0
     for done, reader_id in enumerate(readers, start=1):
-        archived += reader_compact(reader_id=reader_id, now=now)
+        with reader_apart(reader_id, "outcomes_compact_failed"):
+            archived += reader_compact(reader_id=reader_id, now=now)
         if progress:
             progress(done, len(readers))
     log.info("outcomes_compacted", readers=len(readers), archived=archived)
@@ -185,14 +187,15 @@ def reader_compact(*, reader_id: UUID, now: datetime) -> int:
 def profiles_refresh(*, now: datetime) -> int:
     """Recompute the profiles that are older than a week, in batches, and return how many."""
     stale = PreferenceProfile.objects.filter(computed_at__lte=now - STALE_AFTER, total_outcomes__gt=0)
-    refreshed = 0
-    while True:
-        with transaction.atomic():
-            rows = list(stale.select_for_update().order_by("pk")[:BATCH])
-            profiles_update(reader_ids=[row.reader_id for row in rows], now=now)
-        refreshed += len(rows)
-        if len(rows) < BATCH:
-            return refreshed
+    readers = list(stale.order_by("pk").values_list("reader_id", flat=True))
+
+    @transaction.atomic
+    def refresh(some: Sequence[UUID]) -> int:
+        rows = list(stale.filter(reader_id__in=some).select_for_update().order_by("pk"))
+        profiles_update(reader_ids=[row.reader_id for row in rows], now=now)
+        return len(rows)
+
+    return sum(batches_apart(readers, refresh, event="profile_refresh_failed", size=BATCH))
 
 
 def _batch(reader_id: UUID, now: datetime) -> int:

@@ -19,6 +19,7 @@ from digest.feedback.publication import community_members, uniforms_secret
 from digest.feedback.selectors import feedback_recent
 from digest.items.selectors import source_titles
 from digest.models import Item, Reader
+from ranking.common.failures import reader_apart
 from ranking.community import spread_with_noise
 from suggestions.models import TasteContribution, TasteSpread
 from suggestions.planner.phrases import attributes_of
@@ -44,9 +45,10 @@ def taste_spread_publish(*, now: datetime) -> int:
     waiting = _waiting(day)
     if len(waiting) < BATCH_MIN or len(waiting) < BATCH_SHARE * TasteContribution.objects.count():
         return 0
-    total = batch_sum(_contributions(waiting, day, now))
+    counted = list(_contributions(waiting, day, now))
+    total = batch_sum(batch for _, _, batch in counted)
     estimates, weights = spread_with_noise(total.estimates, total.weights, uniforms_secret((2, 2)))
-    marks = [TasteContribution(reader_id=r, number=n, day=day) for r, n, _ in waiting]
+    marks = [TasteContribution(reader_id=r, number=n, day=day) for r, n, _ in counted]
     try:
         with transaction.atomic():
             together = {"source_estimates": estimates, "source_weights": weights}
@@ -56,7 +58,7 @@ def taste_spread_publish(*, now: datetime) -> int:
         if not TasteSpread.objects.filter(day=day).exists():
             raise
         return 0
-    return len(waiting)
+    return len(counted)
 
 
 def taste_spread_for(*, reader_id: UUID) -> float:
@@ -86,16 +88,25 @@ def _waiting(day: int) -> list[tuple[UUID, int, int]]:
     return [*found, *((reader, SECOND, first) for reader, first in rest)]
 
 
-def _contributions(waiting: list[tuple[UUID, int, int]], day: int, now: datetime) -> Iterator[Batch]:
-    """Yield what each adds; four queries each at most."""
+def _contributions(
+    waiting: list[tuple[UUID, int, int]], day: int, now: datetime
+) -> Iterator[tuple[UUID, int, Batch]]:
+    """Yield (reader, number of the contribution, contribution); four queries each at most.
+
+    A reader whose contribution cannot be computed is left out, and tried again with the next batch.
+    """
     until = utc_day_begin(day)
-    for reader_id, _, first in waiting:
-        rated = feedback_recent(reader_id=reader_id, until=until, public=True)
-        if first:
-            rated = _come_since(rated, utc_day_begin(first))
-        titles = source_titles(keys={item.source for item in rated})
-        attributes = attributes_of(rated, sources=(), topics=(), titles=titles)
-        yield contribution_of(tallies_of(rated, attributes, now))
+    for reader_id, number, first in waiting:
+        batch = None
+        with reader_apart(reader_id, "taste_contribution_failed"):
+            rated = feedback_recent(reader_id=reader_id, until=until, public=True)
+            if first:
+                rated = _come_since(rated, utc_day_begin(first))
+            titles = source_titles(keys={item.source for item in rated})
+            attributes = attributes_of(rated, sources=(), topics=(), titles=titles)
+            batch = contribution_of(tallies_of(rated, attributes, now))
+        if batch is not None:
+            yield reader_id, number, batch
 
 
 def _come_since(rated: list[RatedItem], since: datetime) -> list[RatedItem]:

@@ -4,6 +4,7 @@ Proposing is the advisor's only write: a draft becomes a pending suggestion, wai
 refused. The sweep expires, wakes and supersedes. Neither applies anything.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -14,8 +15,10 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from digest.models import Reader, Source
+from ranking.common.failures import batches_apart, reader_apart
 from ranking.common.text import fold, topic_key
 from ranking.config_body import effective_body
+from ranking.entities import EffectiveConfig
 from ranking.selectors import config_changed_since, config_effective, config_effective_many
 from suggestions.entities import (
     DRAFT,
@@ -58,6 +61,7 @@ from suggestions.selectors import WAITING, facts_for, fields_written, suggestion
 
 log = structlog.get_logger(__name__)
 EVIDENCE_URLS_MAX = 50
+SWEEP_FAILED = "suggestions_sweep_failed"
 REVIEW_IMPROVE, REVIEW_REFUSED = "review_improve", "review_refused"
 Status = Suggestion.Status
 _HAND_CAUSES = ("edit", "revert")
@@ -310,19 +314,28 @@ def _wake(rows: QuerySet[Suggestion], now: datetime) -> int:
 
 def _changed_by_hand(rows: QuerySet[Suggestion]) -> list[int]:
     """Return the ids of those whose target the reader changed by hand, or pinned, after they were made."""
-    open_ = list(rows.only("reader_id", "field", "target_key", "config_version"))
-    current = config_effective_many(reader_ids=list({row.reader_id for row in open_}))
-    stale = [row for row in open_ if row.config_version < current[row.reader_id].config.version]
-    # One query per reader and version: suggestions of a run share it, so these are few.
-    touched = {
-        (reader_id, version): _targets(reader_id, version)
-        for reader_id, version in {(row.reader_id, row.config_version) for row in stale}
-    }
+    waiting: defaultdict[UUID, list[Suggestion]] = defaultdict(list)
+    for row in rows.only("reader_id", "field", "target_key", "config_version"):
+        waiting[row.reader_id].append(row)
+    found: list[int] = []
+    ids = list(waiting)
+    for some in batches_apart(ids, lambda keys: config_effective_many(reader_ids=keys), event=SWEEP_FAILED):
+        for reader_id, current in some.items():
+            with reader_apart(reader_id, SWEEP_FAILED):
+                found += _changed_of(waiting[reader_id], current)
+    return found
+
+
+def _changed_of(rows: Sequence[Suggestion], current: EffectiveConfig) -> list[int]:
+    """Return the ids of one reader's suggestions whose target the reader changed, or pinned, since."""
+    stale = [row for row in rows if row.config_version < current.config.version]
+    # One query per version: suggestions of a run share it, so these are few.
+    touched = {version: _targets(rows[0].reader_id, version) for version in {r.config_version for r in stale}}
     return [
         row.pk
         for row in stale
-        if (row.field, row.target_key) in touched[row.reader_id, row.config_version]
-        or target_pinned((row.field, row.target_key), current[row.reader_id])
+        if (row.field, row.target_key) in touched[row.config_version]
+        or target_pinned((row.field, row.target_key), current)
     ]
 
 
@@ -333,8 +346,11 @@ def _targets(reader_id: UUID, version: int) -> set[tuple[str, str]]:
 
 def _settle(rows: QuerySet[Suggestion], status: str, now: datetime) -> int:
     """Close these suggestions with an outcome each, in one transaction per reader."""
-    readers = list(rows.order_by().values_list("reader_id", flat=True).distinct())
-    return sum(_settle_reader(rows.filter(reader_id=reader), reader, status, now) for reader in readers)
+    settled = 0
+    for reader in list(rows.order_by().values_list("reader_id", flat=True).distinct()):
+        with reader_apart(reader, SWEEP_FAILED):
+            settled += _settle_reader(rows.filter(reader_id=reader), reader, status, now)
+    return settled
 
 
 def _settle_reader(rows: QuerySet[Suggestion], reader_id: UUID, status: str, now: datetime) -> int:

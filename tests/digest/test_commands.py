@@ -149,7 +149,7 @@ def test_update_weights_reports_how_many_sources_moved(ada, ben, capsys):
     rate(ada, "good.example", useful=True)
     rate(ada, "bad.example", useful=False)
     result = run(capsys, "update_weights", "--all-users")
-    assert result.keys() == {"readers", "seconds"}
+    assert result.keys() == {"readers", "failed", "errors", "seconds"}
     assert result["readers"] == [
         {"reader_id": str(ada.id), "sources": 2, "moved": 2},
         {"reader_id": str(ben.id), "sources": 0, "moved": 0},

@@ -4,7 +4,10 @@ import json
 import sys
 import time
 from argparse import ArgumentParser
+from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
+from uuid import UUID
 
 from django.utils import timezone
 
@@ -12,11 +15,12 @@ from advisor.models import Run
 from advisor.run.scheduling import Report, reader_advise, readers_lacking_feedback
 from digest.models import Reader
 from digest.requests import reader_arguments_add, readers_named
+from ranking.common.failures import Failures, batches_apart, failures_collected
 from ranking.common.start import SettingsCommand
 
 
 class Command(SettingsCommand):
-    """Exit codes: 0 done (skipped readers too), 1 a run failed, 2 wrong usage."""
+    """Exit codes: 0 done (skipped readers too), 1 a run or its request failed, 2 wrong usage."""
 
     help = "Run the advisor for one reader or for all, each at most once a day and once a week."
 
@@ -33,28 +37,47 @@ class Command(SettingsCommand):
         """Run and report; exit with 1 when a run failed or timed out."""
         began = time.monotonic()
         readers = readers_named(options["user_id"])
-        lacking = (
-            readers_lacking_feedback(readers=readers, now=timezone.now()) if options["all_users"] else {}
-        )
         reports: list[Report] = []
-        for n, reader in enumerate(readers, start=1):
-            self._progress(n, len(readers), reader, options["quiet"])
-            now, missing = timezone.now(), lacking.get(reader.pk, "")
-            reports.append(
-                reader_advise(reader=reader, now=now, force=options["force"], missing_feedback=missing)
-            )
-        self._print(reports, round(time.monotonic() - began, 3), options)
-        if any(report["status"] in (Run.Status.AGENT_ERROR, Run.Status.AGENT_TIMEOUT) for report in reports):
+        with failures_collected() as failed:
+            lacking = _lacking(readers) if options["all_users"] else {}
+            for n, reader in enumerate(readers, start=1):
+                self._progress(n, len(readers), reader, options["quiet"])
+                now, missing = timezone.now(), lacking.get(reader.pk, "")
+                reports.append(
+                    reader_advise(reader=reader, now=now, force=options["force"], missing_feedback=missing)
+                )
+        self._print(reports, failed, round(time.monotonic() - began, 3), options)
+        broken = (Run.Status.AGENT_ERROR, Run.Status.AGENT_TIMEOUT)
+        if failed.count or any(report["status"] in broken for report in reports):
             sys.exit(1)
 
     def _progress(self, n: int, total: int, reader: Reader, quiet: bool) -> None:
         if not quiet and self.stderr.isatty():
             self.stderr.write(f"\r{n}/{total} {reader.username:.40}\033[K", ending="" if n < total else "\n")
 
-    def _print(self, reports: list[Report], seconds: float, options: dict[str, Any]) -> None:
+    def _print(
+        self, reports: list[Report], failed: Failures, seconds: float, options: dict[str, Any]
+    ) -> None:
         if options["json"]:
-            self.stdout.write(json.dumps({"runs": reports, "seconds": seconds}, ensure_ascii=False))
+            whole = {"runs": reports, **failed.as_dict(), "seconds": seconds}
+            self.stdout.write(json.dumps(whole, ensure_ascii=False))
         elif not options["quiet"]:
             for report in reports:
                 made = f"{report['suggestions_created']} suggestions"
                 self.stdout.write(f"{report['reader_id']}  {report['status']}  {made}  {report['reason']}")
+
+
+def _lacking(readers: Sequence[Reader]) -> dict[UUID, str]:
+    """Return what feedback is missing by reader, of all together or, if that fails, of each alone."""
+
+    def missing(some: Sequence[Reader]) -> dict[UUID, str]:
+        return readers_lacking_feedback(readers=some, now=timezone.now())
+
+    batches = batches_apart(
+        readers,
+        missing,
+        event="advisor_request_failed",
+        size=max(1, len(readers)),
+        reader_of=attrgetter("pk"),
+    )
+    return {reader: message for batch in batches for reader, message in batch.items()}

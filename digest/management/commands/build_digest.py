@@ -11,10 +11,10 @@ from digest.daily.selectors import digest_impressions
 from digest.daily.services import digest_build, digest_rank
 from digest.days import day_of
 from digest.entities import DIGEST_SIZE
-from digest.errors import DigestError
 from digest.items.selectors import item_urls
 from digest.models import Impression, Reader
 from digest.requests import date_argument, reader_arguments_add, readers_named
+from ranking.common.failures import failures_collected, reader_apart
 from ranking.common.start import SettingsCommand
 from ranking.selectors import config_effective
 
@@ -22,7 +22,10 @@ Json = dict[str, Any]
 
 
 class Command(SettingsCommand):
-    """Build the digests of a day (today in each reader's zone, unless a date is given) and list them."""
+    """Build the digests of a day (today in each reader's zone, unless a date is given) and list them.
+
+    Exit code 1 if it failed for a reader; the others are built.
+    """
 
     help = "Build the digests of a day and list them. --plain lists the bare order by score, storing nothing."
 
@@ -45,14 +48,15 @@ class Command(SettingsCommand):
             raise CommandError("--limit must be at least 1.", returncode=2)
         now = timezone.now()
         entries_of = _ranked if options["plain"] else _stored
-        try:
-            digests = [
-                entries_of(reader, options["date"] or day_of(now, reader.zone), now, options["limit"])
-                for reader in readers_named(options["user_id"])
-            ]
-        except DigestError as error:
-            raise CommandError(error.message) from error
-        self.stdout.write(json.dumps({"digests": digests}) if options["json"] else _table(digests))
+        digests: list[Json] = []
+        with failures_collected() as failed:
+            for reader in readers_named(options["user_id"]):
+                with reader_apart(reader.pk, "digest_build_failed"):
+                    date = options["date"] or day_of(now, reader.zone)
+                    digests.append(entries_of(reader, date, now, options["limit"]))
+        result = {"digests": digests, **failed.as_dict()}
+        self.stdout.write(json.dumps(result) if options["json"] else _table(digests))
+        failed.exit_if_any()
 
 
 def _stored(reader: Reader, day: date, now: datetime, limit: int | None) -> Json:

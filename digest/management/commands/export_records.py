@@ -6,13 +6,15 @@ from django.core.management.base import CommandError, CommandParser
 
 from digest.feedback.transfer import HISTORY_ROWS, QUESTIONS_MAX, records_export
 from digest.requests import reader_arguments_add, readers_named
+from ranking.common.failures import failures_collected, reader_apart
 from ranking.common.start import SettingsCommand
 
 
 class Command(SettingsCommand):
     """Write records to stdout: the newest ratings of each reader as questions, each with those before it.
 
-    A record names its reader by a hash of the history; titles and sources are in it as they are.
+    A record names its reader by a hash of the history; titles and sources are in it as they are. Exit code 1
+    if it failed for a reader; the others' records are there.
     """
 
     help = "Export readers' histories as JSON Lines of Yes/No questions (instruction, output, …)."
@@ -29,9 +31,12 @@ class Command(SettingsCommand):
         """Write every record."""
         if options["history"] < 1 or options["questions"] < 1:
             raise CommandError("--history and --questions must be at least 1.", returncode=2)
-        for reader in readers_named(options["user_id"]):
-            records = records_export(
-                reader_id=reader.pk, history=options["history"], questions=options["questions"]
-            )
-            for record in records:
-                self.stdout.write(record)
+        with failures_collected() as failed:
+            for reader in readers_named(options["user_id"]):
+                with reader_apart(reader.pk, "records_export_failed"):
+                    records = records_export(
+                        reader_id=reader.pk, history=options["history"], questions=options["questions"]
+                    )
+                    for record in records:
+                        self.stdout.write(record)
+        failed.exit_if_any()

@@ -12,13 +12,17 @@ from digest.feedback.selectors import feedback_source_counts
 from digest.feedback.services import weights_update
 from digest.models import Reader
 from digest.requests import reader_arguments_add, readers_named
+from ranking.common.failures import failures_collected, reader_apart
 from ranking.common.start import SettingsCommand
 
 Json = dict[str, Any]
 
 
 class Command(SettingsCommand):
-    """Learn source weights from the readers' ratings, at most once per reader and UTC day."""
+    """Learn source weights from the readers' ratings, at most once per reader and UTC day.
+
+    Exit code 1 if it failed for a reader; the others are done.
+    """
 
     help = "Learn source weights from thumbs: small, bounded steps, at most once per reader and day."
 
@@ -30,9 +34,14 @@ class Command(SettingsCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the cycle for each reader, then print."""
         started, now = time.monotonic(), timezone.now()
-        readers = [_learn(reader, now) for reader in readers_named(options["user_id"])]
-        result = {"readers": readers, "seconds": round(time.monotonic() - started, 3)}
+        readers: list[Json] = []
+        with failures_collected() as failed:
+            for reader in readers_named(options["user_id"]):
+                with reader_apart(reader.pk, "weights_update_failed"):
+                    readers.append(_learn(reader, now))
+        result = {"readers": readers, **failed.as_dict(), "seconds": round(time.monotonic() - started, 3)}
         self.stdout.write(json.dumps(result) if options["json"] else _table(readers))
+        failed.exit_if_any()
 
 
 def _learn(reader: Reader, now: datetime) -> Json:

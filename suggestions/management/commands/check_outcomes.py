@@ -7,12 +7,13 @@ from typing import Any
 
 from django.utils import timezone
 
+from ranking.common.failures import failures_collected
 from ranking.common.start import SettingsCommand
 from suggestions.outcomes.check import effects_check
 
 
 class Command(SettingsCommand):
-    """Exit code 0, also where nothing was due. It may run at any time and any number of times."""
+    """It may run at any time and any number of times. Exit code 1 if it failed for a reader, else 0."""
 
     help = "Judge each accepted change of two weeks ago or more: helped, harmed or unclear."
 
@@ -23,13 +24,15 @@ class Command(SettingsCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Check the due changes, with progress on a terminal, and report."""
         began = time.monotonic()
-        found = effects_check(now=timezone.now(), progress=self._progress)
+        with failures_collected() as failed:
+            found = effects_check(now=timezone.now(), progress=self._progress) | failed.as_dict()
         found["seconds"] = round(time.monotonic() - began, 3)
         if options["json"]:
             self.stdout.write(json.dumps(found))
-            return
+            return failed.exit_if_any()
         verdicts = ", ".join(f"{found[name]} {name}" for name in ("helped", "harmed", "unclear"))
         self.stdout.write(f"{found['checked']} of {found['due']} due changes checked: {verdicts}.")
+        failed.exit_if_any()
 
     def _progress(self, done: int, due: int) -> None:
         if self.stderr.isatty():

@@ -7,12 +7,13 @@ from typing import Any
 
 from django.utils import timezone
 
+from ranking.common.failures import failures_collected
 from ranking.common.start import SettingsCommand
 from suggestions.outcomes.services import outcomes_compact
 
 
 class Command(SettingsCommand):
-    """Exit code 0, also where nothing was left to do. It may run at any time and any number of times."""
+    """It may run at any time and any number of times. Exit code 1 if it failed for a reader, else 0."""
 
     help = "Archive the heavy fields of outcomes older than 30 days, for readers with over 100 decisions."
 
@@ -23,15 +24,17 @@ class Command(SettingsCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Compact, with progress on a terminal, and report."""
         began = time.monotonic()
-        done = outcomes_compact(now=timezone.now(), progress=self._progress)
+        with failures_collected() as failed:
+            done = outcomes_compact(now=timezone.now(), progress=self._progress) | failed.as_dict()
         done["seconds"] = round(time.monotonic() - began, 3)
         if options["json"]:
             self.stdout.write(json.dumps(done))
-            return
+            return failed.exit_if_any()
         self.stdout.write(
             f"{done['archived']} outcomes of {done['readers']} long histories archived, "
             f"{done['profiles']} profiles brought up to date."
         )
+        failed.exit_if_any()
 
     def _progress(self, done: int, readers: int) -> None:
         if self.stderr.isatty():

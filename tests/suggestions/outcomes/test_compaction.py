@@ -180,6 +180,6 @@ def test_the_command_reports_one_json_object(ada):
     out = io.StringIO()
     call_command("compact_outcomes", "--json", stdout=out)
     report = json.loads(out.getvalue())
-    assert set(report) == {"readers", "archived", "profiles", "seconds"}
+    assert set(report) == {"readers", "archived", "profiles", "failed", "errors", "seconds"}
     call_command("compact_outcomes", stdout=out)
     assert "0 outcomes of 1 long histories archived" in out.getvalue()

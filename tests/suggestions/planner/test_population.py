@@ -7,10 +7,12 @@ import pytest
 
 from digest.days import utc_day, utc_day_begin
 from ranking import community
+from ranking.common.failures import failures_collected
 from suggestions.models import TasteContribution, TasteSpread
 from suggestions.planner.population import BATCH_MIN, taste_spread_for, taste_spread_publish
 from suggestions.planner.tastes import SPREAD_PRIOR
 from tests.support.community import items_seen, members, rate
+from tests.support.poison import poison
 
 pytestmark = pytest.mark.django_db
 
@@ -112,3 +114,12 @@ def test_with_noise_no_two_publications_are_alike(now):
         TasteSpread.objects.all().delete()
         TasteContribution.objects.all().delete()
     assert len(seen) == 3
+
+
+def test_one_reader_who_cannot_be_counted_waits_and_the_others_are_counted(exact, now, monkeypatch):
+    readers, day = members(now, BATCH_MIN + 1), utc_day(now)
+    with monkeypatch.context() as patched, failures_collected() as failed:
+        poison(patched, "suggestions.planner.population.feedback_recent", readers[0])
+        assert taste_spread_publish(now=morning(day)) == BATCH_MIN
+    assert list(failed.errors) == [str(readers[0].pk)]
+    assert not TasteContribution.objects.filter(reader=readers[0]).exists()
