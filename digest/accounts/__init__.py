@@ -1,1 +1,1 @@
-"""Accounts: sign-up, tokens, deletion, export."""
+"""Accounts: sign-up, sign-in, tokens, export and deletion."""

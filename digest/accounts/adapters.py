@@ -1,4 +1,4 @@
-"""Adapters of django-allauth: usernames, links, mails about an account, and the second factor."""
+"""Adapters for django-allauth: usernames, redirects, account mails, sign-in limits and second factors."""
 
 import re
 import time
@@ -43,7 +43,7 @@ from digest.models import Reader
 
 log = structlog.get_logger(__name__)
 
-# As allauth records a sign-in at a provider.
+# The method name under which allauth records a sign-in at the provider.
 PROVIDER_METHOD = "socialaccount"
 NAME_CHARS: int = Reader._meta.get_field("username").max_length or 0
 NOT_SENT = gettext_lazy(
@@ -53,16 +53,17 @@ NOT_SENT = gettext_lazy(
 
 
 def signed_in_again(request: HttpRequest) -> bool:
-    """Return whether the reader signed in again at the provider a short while ago."""
+    """Return whether the reader signed in again at the provider within `REAUTHENTICATION_TIMEOUT`."""
     records = get_authentication_records(request, cast(AbstractBaseUser, request.user))
     again = [row["at"] for row in records if row["method"] == PROVIDER_METHOD and row.get("reauthenticated")]
     return bool(again) and time.time() - again[-1] < app_settings.REAUTHENTICATION_TIMEOUT
 
 
 def signed_in_lately(request: HttpRequest) -> bool:
-    """Return whether the reader signed in by password, code or passkey a short while ago.
+    """Return whether the reader proved their identity within `REAUTHENTICATION_TIMEOUT`.
 
-    A sign-in at the provider is none unless it was asked for again: there it may have taken nothing.
+    A password, a code or a passkey counts. A sign-in at the provider counts only if we asked for it again,
+    because the provider may have let the reader through without asking for anything.
     """
     records = get_authentication_records(request, cast(AbstractBaseUser, request.user))
     shown = [row["at"] for row in records if row["method"] in ("password", "mfa")]
@@ -71,7 +72,10 @@ def signed_in_lately(request: HttpRequest) -> bool:
 
 
 def has_app(user: Any) -> bool:
-    """Return whether the reader's second factor is an authenticator app, maybe among others."""
+    """Return whether the reader has an authenticator app as a second factor.
+
+    They may have other factors, too.
+    """
     return bool(is_mfa_enabled(user, [Authenticator.Type.TOTP]))
 
 
@@ -89,14 +93,18 @@ def _is_known_at_provider(user: Any) -> bool:
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
-    """Accounts by name and e-mail: links lead to this site's own address (`SITE_URL`), failed sign-ins count
-    against an account however it is named, and a mail server that fails breaks no page."""
+    """Sign-in by username or e-mail address.
+
+    Links lead to this site's own address (`SITE_URL`). Failed sign-ins count against an account under every
+    login it has. If the mail server fails, the page still works.
+    """
 
     def clean_username(self, username: str, shallow: bool = False) -> str:
-        """Return a new username in compatibility form (NFKC), so that no two differ in width alone.
+        """Return a new username in compatibility form (NFKC): two names never differ in width alone.
 
-        Raises `ValidationError` for one that is taken or too long in that form, and for an address: signing
-        in takes either, and mails say the name to a mailbox whose owner may not know of it.
+        Raises `ValidationError` if that form is taken or too long, or if it is an e-mail or web address.
+        E-mail addresses are refused because people sign in with either. Web addresses are refused because
+        mails quote the name to a mailbox whose owner may not know the sender.
         """
         if "@" in username:
             raise ValidationError(gettext("A username is no e-mail address. Leave out the “@”."))
@@ -110,17 +118,17 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return str(super().clean_username(name, shallow))
 
     def is_safe_url(self, url: str) -> bool:
-        """Return whether to redirect there after signing in; what is no address is not safe."""
+        """Return whether a redirect to `url` after signing in is safe. A malformed address is not."""
         try:
             return bool(super().is_safe_url(url))
         except ValueError:
             return False
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Reader | None:
-        """Return the reader with this login and password, active or not; `None` for any other.
+        """Return the reader with this login and password, even an inactive one; `None` if there is none.
 
-        Counts and time tell nothing of who has an account: as many passwords are hashed, and as many
-        failures counted, for a login that nobody has. Raises `ValidationError` beyond a limit.
+        Neither the failure counts nor the time taken show who has an account: an unknown login costs as many
+        password hashes and as many counted failures as a known one. Raises `ValidationError` beyond a limit.
         """
         username, email = (str(credentials.get(name) or "").strip() for name in ("username", "email"))
         login, password = email or username, str(credentials.get("password") or "")
@@ -143,7 +151,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return reader
 
     def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
-        """Return how a reader can show that it is them; at the provider where there is no other way."""
+        """Return the ways in which a reader can confirm that it is them.
+
+        The provider is offered only if there is no other way.
+        """
         methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
         for method in methods:
             if method["id"] == "mfa_reauthenticate:webauthn":
@@ -156,9 +167,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return [{"id": "oidc_again", "description": words, "url": reverse("oidc_again")}]
 
     def is_reauthentication_required(self, *, app: str, **more: Any) -> bool:
-        """Return whether `app` asks again at all.
+        """Return whether the reader must confirm their identity before a sensitive change.
 
-        Raises `ReauthenticationRequired` for a reader whom only the provider knows: allauth asks nothing.
+        Raises `ReauthenticationRequired` if the reader can confirm it only at the provider and has not done
+        so lately. allauth itself would ask such a reader for nothing.
         """
         if not super().is_reauthentication_required(app=app, **more):
             return False
@@ -169,7 +181,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return True
 
     def _delete_login_attempts_cached_email(self, request: HttpRequest, **credentials: Any) -> None:
-        """Leave the counts to `failures_forget`: an address that is only claimed keeps its own."""
+        """Do nothing: `failures_forget` clears the counts. An unconfirmed address keeps its own."""
 
     def send_notification_mail(
         self,
@@ -178,7 +190,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         context: dict[str, Any] | None = None,
         email: str | None = None,
     ) -> None:
-        """Notify a reader of a change of the account in their zone and language, whoever made it."""
+        """Mail a reader about a change of their account, in their own time zone and language."""
         language = user.language or translation.get_language() or settings.LANGUAGE_CODE
         with timezone.override(user.zone), translation.override(language):
             super().send_notification_mail(template_prefix, user, context, email)
@@ -186,17 +198,20 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def send_confirmation_mail(
         self, request: HttpRequest, emailconfirmation: EmailConfirmationHMAC, signup: bool
     ) -> None:
-        """Send the link that confirms an address; at a sign-up with one that another account has confirmed,
-        which no link can change, say that instead."""
+        """Send the link that confirms an address.
+
+        At a sign-up with an address that another account has confirmed, send the mail "you already have an
+        account" instead, because no link can move the address.
+        """
         address = emailconfirmation.email_address
-        _ = address.user  # which the link's mail names: either takes as many queries
+        _ = address.user  # Loads the user, whom the link's mail names; so both mails take as many queries.
         if address.can_set_verified() or not signup:
             super().send_confirmation_mail(request, emailconfirmation, signup)
         else:
             self.send_account_already_exists_mail(address.email)
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send a mail about an account, with links to SITE_URL; a failure is a message on the page."""
+        """Send a mail about an account, with links to `SITE_URL`. If it fails, show a message on the page."""
         here = self.request.build_absolute_uri("/") if self.request else site_link("")
         links = {
             name: site_link(value.removeprefix(here))
@@ -213,7 +228,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
 
 class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
-    """Shows the QR code of an authenticator app on pages that allow no `data:` images; names passkeys."""
+    """Names for passkeys, and a QR code that also works on pages that allow no `data:` images."""
 
     def generate_authenticator_name(self, user: AbstractBaseUser, type: Authenticator.Type) -> str:
         """Return a name for a reader's next passkey, which they may change."""
@@ -221,6 +236,6 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
         return gettext("Passkey {number}").format(number=number) if number > 1 else gettext("Passkey")
 
     def build_totp_svg(self, url: str) -> str:
-        """Return the QR code of `url` as an `<svg>` element, without XML declaration and fixed size."""
+        """Return the QR code of `url` as an `<svg>` element without XML declaration and fixed size."""
         svg = str(super().build_totp_svg(url))
         return re.sub(r' (width|height)="[^"]*"', "", svg[svg.index("<svg") :], count=2)

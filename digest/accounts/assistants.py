@@ -1,6 +1,6 @@
-"""Assistants that readers connected over MCP: their tokens, what they may do, and how they are disconnected.
+"""Assistants that readers connected over MCP: their tokens and scopes, and how to disconnect them.
 
-Clients and tokens are those of `allauth.idp.oidc`, which stores no token but its hash.
+Clients and tokens are those of `allauth.idp.oidc`, which stores only the hash of a token.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from digest.models import Reader
 log = structlog.get_logger(__name__)
 
 READ, RATE, PROPOSE = "read", "rate", "propose"
-# What each scope lets an assistant do, as the reader is told before they allow it.
+# The permission behind each scope, in the words that a reader sees before they allow it.
 SCOPES: Mapping[str, str] = MappingProxyType(
     {
         READ: gettext_noop(
@@ -40,19 +40,20 @@ SCOPES: Mapping[str, str] = MappingProxyType(
 MCP_PATH = "/mcp"
 # Room for every assistant of a large installation; a flood of registrations ends here.
 CLIENTS_MAX = 500
-# A client that nobody allowed anything is forgotten after a day, and in a full table after a quarter hour.
+# A client without any token is deleted after a day, or after 15 minutes if the table is full.
 UNUSED_LIFETIME = timedelta(days=1)
 UNUSED_LEAST = timedelta(minutes=15)
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-# A code is redeemed within a minute.
+# allauth ends a code after a minute. We remember its use a little longer.
 CODE_CLAIM_S = 300
-# A client that lost our answer, or asks twice at once, is no thief; later somebody else has its token.
+# A client that lost our answer, or sent the token twice at once, may repeat it within a minute. After that
+# the second use counts as theft.
 REFRESH_GRACE_S = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a token allows: its reader, the client it was given to, and its scopes."""
+    """The rights of an access token: its reader, the client that holds it, and its scopes."""
 
     reader: Reader
     client: str
@@ -61,7 +62,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """One assistant that a reader allowed something; `host` is where it is reached."""
+    """One assistant to which a reader gave access. `host` is the host that receives its codes."""
 
     client_id: str
     name: str
@@ -72,14 +73,14 @@ class Connection:
 
 
 def mcp_resource() -> str:
-    """Return the address of the MCP endpoint, for which alone tokens are valid (RFC 8707)."""
+    """Return the address of the MCP endpoint. Tokens are valid for this address only (RFC 8707)."""
     return f"{settings.SITE_URL.rstrip('/')}{MCP_PATH}"
 
 
 def access_of(*, secret: str) -> Access:
-    """Return what the access token `secret` allows at our MCP endpoint.
+    """Return the rights of the access token `secret` at our MCP endpoint.
 
-    Raises `InvalidToken` for one that is unknown, expired, revoked, for another resource, or of a reader who
+    Raises `InvalidToken` if it is unknown, expired, revoked or meant for another resource, or if its reader
     is switched off.
     """
     token = Token.objects.select_related("user").filter(client__isnull=False)
@@ -98,28 +99,32 @@ def access_of(*, secret: str) -> Access:
 
 
 def client_redirects(*, client_id: str) -> list[str]:
-    """Return the places that a client registered for its codes; none where there is no such client."""
+    """Return the redirect URIs that a client registered; an empty list if there is no such client."""
     client = Client.objects.filter(pk=client_id).first()
     return client.get_redirect_uris() if client else []
 
 
 def code_claim(*, code: str) -> bool:
-    """Return whether an authorization code is redeemed for the first time; of many at once, one is."""
+    """Return whether this authorization code is redeemed for the first time.
+
+    Of several requests at once, one wins.
+    """
     return bool(cache.add(f"digest:oauth:code:{sha256(code.encode()).hexdigest()}", 1, timeout=CODE_CLAIM_S))
 
 
 def refresh_claim(*, secret: str, now: datetime) -> bool:
-    """Return whether a refresh token is used for the first time; of many at once, one is.
+    """Return whether this refresh token is used for the first time. Of several requests at once, one wins.
 
-    One that comes again after a minute is in two hands, so all that its client was allowed ends (RFC 9700,
-    section 4.14.2). Remembered in the cache for as long as the token would have lived.
+    If a token comes again after more than a minute, two parties hold it. Then all tokens of this client and
+    reader are deleted (RFC 9700, section 4.14.2). The cache remembers the use for as long as the token would
+    have lived.
     """
     key = _refresh_key(secret)
     used = cache.get(key)
     if used is None:
         row = Token.objects.filter(client__isnull=False).lookup(Token.Type.REFRESH_TOKEN, secret)
         if row is None:
-            return True  # the protocol refuses it
+            return True  # An unknown token: allauth refuses it.
         claim = (now.timestamp(), row.user_id, row.client_id)
         return bool(cache.add(key, claim, timeout=settings.IDP_OIDC_REFRESH_TOKEN_EXPIRES_IN))
     at, reader_id, client_id = used
@@ -130,7 +135,7 @@ def refresh_claim(*, secret: str, now: datetime) -> bool:
 
 
 def refresh_release(*, secret: str) -> None:
-    """Let a refresh token be used again whose use was refused."""
+    """Allow a refresh token to be used again after its use was refused."""
     cache.delete(_refresh_key(secret))
 
 
@@ -139,19 +144,22 @@ def _refresh_key(secret: str) -> str:
 
 
 def hosts_words(uris: Sequence[str]) -> str:
-    """Return the hosts that codes are sent to, each once; a program of the reader's own is named as one."""
+    """Return the hosts that receive codes, separated by commas and each once.
+
+    A program on the reader's own device is described as such instead of by its host.
+    """
     hosts = dict.fromkeys(urlsplit(uri).hostname or "" for uri in uris)
     words = (gettext("a program on your own device") if host in LOOPBACK else host for host in hosts)
     return ", ".join(dict.fromkeys(words))
 
 
 def client_name(client: Client, host: str) -> str:
-    """Return the name that a client gave itself, in quotes where it is shown; else that of its host."""
+    """Return the name that the client gave itself, or `host` if it gave none. Pages show it in quotes."""
     return client.name or host
 
 
 def assistant_connections(*, reader_id: UUID) -> list[Connection]:
-    """Return the assistants that may still use something of the reader's, by name; two queries."""
+    """Return the assistants that still hold a valid token of the reader, sorted by name; two queries."""
     tokens: dict[str, list[Any]] = {}
     for token in Token.objects.valid().filter(user_id=reader_id).select_related("client"):
         tokens.setdefault(token.client_id, []).append(token)
@@ -169,27 +177,27 @@ def assistant_connections(*, reader_id: UUID) -> list[Connection]:
 
 
 def assistant_disconnect(*, reader: Reader, client_id: str) -> bool:
-    """Revoke at once all that the reader allowed a client; return whether there was anything."""
+    """Revoke at once all tokens that the reader gave a client; return whether there were any."""
     deleted, _ = Token.objects.filter(user=reader, client_id=client_id).delete()
     return int(deleted) > 0
 
 
 def client_room_make(*, now: datetime) -> bool:
-    """Return whether one more client may register, after forgetting those that nobody uses."""
-    _unused(now - UNUSED_LIFETIME).delete()
+    """Return whether one more client may register, after deleting clients that nobody uses."""
+    _unused_clients(now - UNUSED_LIFETIME).delete()
     if Client.objects.count() < CLIENTS_MAX:
         return True
-    oldest = list(_unused(now - UNUSED_LEAST).order_by("created_at").values_list("pk", flat=True)[:1])
+    oldest = list(_unused_clients(now - UNUSED_LEAST).order_by("created_at").values_list("pk", flat=True)[:1])
     deleted, _ = Client.objects.filter(pk__in=oldest).delete()
     return int(deleted) > 0
 
 
 def assistants_prune(*, now: datetime) -> int:
-    """Delete expired tokens, and clients that nobody allows anything any more; return how many rows."""
+    """Delete expired tokens, and clients that hold no token any more; return the number of rows."""
     deleted, _ = Token.objects.filter(expires_at__lte=now).delete()
-    return int(deleted) + int(_unused(now - UNUSED_LIFETIME).delete()[0])
+    return int(deleted) + int(_unused_clients(now - UNUSED_LIFETIME).delete()[0])
 
 
-def _unused(before: datetime) -> QuerySet[Any]:
+def _unused_clients(before: datetime) -> QuerySet[Any]:
     used = Exists(Token.objects.filter(client=OuterRef("pk")))
     return Client.objects.filter(~used, created_at__lt=before)  # type: ignore[no-any-return]

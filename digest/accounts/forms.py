@@ -1,4 +1,4 @@
-"""Forms of django-allauth with this site's labels and rules."""
+"""Forms of django-allauth with this site's labels, limits and rules."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ from digest.models import Reader
 
 
 class BoundedFields:
-    """A form whose texts have a greatest length: passwords 4,096 characters, all else that of an address."""
+    """Limit the length of text fields: 4,096 characters for passwords, 254 (an e-mail address) for others."""
 
     fields: dict[str, forms.Field]
 
@@ -62,19 +62,22 @@ class BoundedFields:
 
 
 class NewAccountForm(BoundedFields, SignupForm):  # type: ignore[misc]
-    """Signs up."""
+    """The form to sign up."""
 
     def validate_unique_email(self, value: str) -> str:
-        """Return the address: signing up does the same whether or not another account has it.
+        """Return the address unchanged: signing up looks the same if another account already has it.
 
-        Were no account made, a second try with the same username would show it. Whose the address is, its
-        mailbox is told (`AccountAdapter.send_confirmation_mail`).
+        If no account were created, a second try with the same username would show that the address is taken.
+        The owner learns of it by mail (`AccountAdapter.send_confirmation_mail`).
         """
         return value
 
 
 class EndsAccess(forms.Form):
-    """A form with a new password, which ends what else opens the account, unless the reader objects."""
+    """A form for a new password.
+
+    It also ends all other access to the account, unless the reader unticks that.
+    """
 
     user: Reader
     end_access = forms.BooleanField(
@@ -88,39 +91,40 @@ class EndsAccess(forms.Form):
     )
 
     def save(self) -> None:
-        """Store the password, and end the rest where that is asked for."""
+        """Store the password, and end all other access if the reader left that ticked."""
         super().save()  # type: ignore[misc]
         if self.cleaned_data["end_access"]:
             reader_access_end(reader=self.user)
 
 
 class NewPasswordForm(BoundedFields, EndsAccess, ChangePasswordForm):  # type: ignore[misc]
-    """A new password in place of the old one."""
+    """A new password in place of the old one, for a reader who is signed in."""
 
 
 class PasswordByLinkForm(BoundedFields, EndsAccess, ResetPasswordKeyForm):  # type: ignore[misc]
-    """A new password, chosen by a link that came by mail."""
+    """A new password for a reader who followed a link from a mail."""
 
     def save(self) -> None:
-        """Store it, and forget the reader's failures."""
+        """Store the password, and forget the reader's failed sign-ins."""
         super().save()
         failures_forget(context.request, self.user)
 
 
 class PasswordAgainForm(BoundedFields, ReauthenticateForm):  # type: ignore[misc]
-    """The password asked for before a sensitive change."""
+    """The password, asked for again before a sensitive change."""
 
 
 class ForgottenPasswordForm(BoundedFields, ResetPasswordForm):  # type: ignore[misc]
-    """Asks for a link to a new password.
+    """The form that asks for a link to a new password.
 
-    It takes as much work whether the address has no account or one: as many queries and links, and one mail.
+    It does the same work for any address: as many queries and links, and one mail. So its timing does not
+    show whether the address has an account.
     """
 
     users: list[Reader]
 
     def clean_email(self) -> str:
-        """Return the address, and find who has it: the active readers who confirmed it, or else all."""
+        """Return the address, and find its active readers: those who confirmed it, or all if nobody did."""
         email = str(account_adapter().clean_email(self.cleaned_data["email"].lower()))
         found = [row for row in readers_by_address(email) if row[0].is_active]
         confirmed = [reader for reader, is_confirmed in found if is_confirmed]
@@ -147,7 +151,7 @@ def _reset_link(reader: Reader) -> str:
 
 
 class SignInForm(BoundedFields, LoginForm):  # type: ignore[misc]
-    """Signs in by username or address."""
+    """The form to sign in by username or e-mail address."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -157,14 +161,14 @@ class SignInForm(BoundedFields, LoginForm):  # type: ignore[misc]
             gettext_lazy("Keep me signed in on this device"),
         )
         login.widget.attrs.pop("placeholder", None)
-        # Browsers keep both under one name; a password manager fills in whichever it knows.
+        # Browsers store a name and an address under one key. A password manager fills in the one it knows.
         login.widget.attrs["autocomplete"] = "username"
 
 
 class AddressForm(BoundedFields, AddEmailForm):  # type: ignore[misc]
-    """A reader's new address, valid once a link sent to it was followed.
+    """A reader's new e-mail address, which counts once they follow a link sent to it.
 
-    Where addresses are not confirmed (`ACCOUNT_EMAIL_VERIFICATION=none`), it is valid at once.
+    If addresses are not confirmed here (`ACCOUNT_EMAIL_VERIFICATION=none`), it counts at once.
     """
 
     def save(self, request: HttpRequest) -> EmailAddress:
@@ -181,20 +185,20 @@ class AddressForm(BoundedFields, AddEmailForm):  # type: ignore[misc]
 
 
 class SingleUseCode(BoundedFields):
-    """Accepts a code from an app once for as long as it is valid, whatever it was used for.
+    """Accept a code from an authenticator app only once while it is valid, for whatever purpose.
 
     RFC 6238, section 5.2: a second attempt with the same code must not be accepted. allauth remembers a code
-    for one period, which is shorter than `MFA_TOTP_TOLERANCE` lets it live, and not the one that switched
-    the app on.
+    for one period, but `MFA_TOTP_TOLERANCE` keeps it valid longer. It also does not remember the code that
+    switched the app on.
     """
 
     user: Reader
     cleaned_data: dict[str, Any]
 
     def clean_code(self) -> str:
-        """Return the code and mark it as used. Raises `ValidationError` for a wrong or used one.
+        """Return the code and mark it as used. Raises `ValidationError` if it is wrong or was used before.
 
-        Failures count against the account (by allauth) and against the network address.
+        Failures count against the account (in allauth) and against the network address (here).
         """
         request = context.request
         if not (address_is_open(request) and (counted := failure_count(request, action=ADDRESS))):
@@ -216,4 +220,4 @@ class SecondFactorAgainForm(SingleUseCode, CodeAgainForm):  # type: ignore[misc]
 
 
 class AppForm(SingleUseCode, ActivateTOTPForm):  # type: ignore[misc]
-    """The first code of an app that is being switched on."""
+    """The first code of an app that the reader is switching on."""

@@ -1,9 +1,9 @@
-"""Limits of failed sign-ins: by the login that was typed, by account, and by network address.
+"""Limits for failed sign-ins: per typed login, per account, and per network address.
 
-Answers depend on what was typed alone, so that they tell nobody which accounts there are: a typed login is
-refused with 429 after five failures, whether it is anybody's or not; an account that was tried under several
-logins silently accepts no password after ten. allauth clears `login_failed` after a second factor, so the
-limit per network address is an action of its own.
+An attacker must not learn which accounts exist. So the answer depends only on the typed login: after five
+failures it gets 429, whether or not an account has it. An account that was tried under several logins
+silently accepts no password after ten failures. The limit per network address is an action of its own,
+because allauth clears `login_failed` after a second factor.
 """
 
 from collections.abc import Sequence
@@ -18,41 +18,46 @@ from digest.models import Reader
 
 APP = "allauth.account"
 TYPED, ACCOUNT, ADDRESS = "login_failed", "login_failed_account", "login_failed_address"
-# The longest address (RFC 5321, section 4.5.3.1); names have 150 characters. SQLite matches no more than
-# 50,000 bytes.
+# The longest e-mail address (RFC 5321, section 4.5.3.1). Usernames have at most 150 characters, and SQLite
+# matches no pattern beyond 50,000 bytes.
 LOGIN_CHARS = 254
 PASSWORD_CHARS = 4096
-# Of one address: as many accounts are tried, as each costs a hash.
+# How many accounts with one address are tried at most. Each costs a password hash.
 ACCOUNTS_MAX = 5
-# For an address, work is done for two at least: a second account may be the visitor's own.
+# The least number of accounts that a sign-in by address does work for. Two, because a visitor may have a
+# second account with it themselves.
 ADDRESS_SLOTS = 2
 
 
 def login_key(login: str) -> str:
-    """Return the key that failures of a typed name or address count against, in whatever spelling."""
+    """Return the key under which failures of a typed name or address are counted, however it is spelled."""
     return f"typed:{login.strip().lower()}"
 
 
 def account_keys(login: str, readers: Sequence[Reader], *, slots: int) -> list[str]:
-    """Return the keys of the readers that a login may mean, filled up to `slots` with keys of nobody."""
+    """Return one key per reader that a login may mean, padded to `slots` with keys of no account."""
     fill = [f"nobody:{n}:{login.lower()}" for n in range(len(readers), slots)]
     return [*(str(reader.pk) for reader in readers), *fill]
 
 
 def address_is_open(request: HttpRequest) -> bool:
-    """Return whether the network address may fail once more; nothing is counted or stored."""
+    """Return whether the network address may fail once more. Counts nothing."""
     return bool(ratelimit.consume(request, app=APP, action=ADDRESS, dry_run=True))
 
 
 def failure_count(request: HttpRequest, *, action: str, key: str | None = None) -> RateLimitUsage | None:
-    """Count a failure; `None` beyond the limit. What turns out to be none is rolled back."""
+    """Count a failure; return `None` beyond the limit.
+
+    If it was no failure after all, roll the result back.
+    """
     return ratelimit.consume(request, app=APP, action=action, key=key)
 
 
 def failures_forget(request: HttpRequest, user: Reader) -> None:
-    """Forget the failures of a reader who has a new password from a link.
+    """Forget the failed sign-ins of a reader who set a new password through a link.
 
-    Those of an address only where it is the reader's: confirmed, or the only one, to which the link came.
+    Failures of an e-mail address are forgotten only if the address is the reader's: if it is confirmed, or if
+    it is their only one (the link went there).
     """
     rows = list(EmailAddress.objects.filter(user=user))
     own = [row.email for row in rows if row.verified or len(rows) == 1]
@@ -62,9 +67,9 @@ def failures_forget(request: HttpRequest, user: Reader) -> None:
 
 
 def readers_by_login(*, username: str, email: str) -> list[Reader]:
-    """Return whom a login may mean: the reader of that name, then those of that address, at most five.
+    """Return the readers that a login may mean, at most five: by name first, then by e-mail address.
 
-    Confirmed addresses come first, then the oldest accounts.
+    Among those with the address, confirmed addresses come first, then the oldest accounts.
     """
     found: dict[object, Reader] = {}
     if username and len(username) <= LOGIN_CHARS and (named := get_user_by_username(username)):
@@ -75,9 +80,9 @@ def readers_by_login(*, username: str, email: str) -> list[Reader]:
 
 
 def readers_by_address(email: str) -> list[tuple[Reader, bool]]:
-    """Return the readers who have an address, each with whether they confirmed it; always three queries.
+    """Return (reader, whether they confirmed it) for all readers with this address; always three queries.
 
-    Those who did come first, then the oldest accounts.
+    Readers who confirmed it come first, then the oldest accounts.
     """
     rows = EmailAddress.objects.filter(email=email.lower(), verified=True)
     confirmed = set(rows.values_list("user_id", flat=True))

@@ -1,4 +1,4 @@
-"""How `allauth.idp.oidc` authorises assistants here: who may register, where codes go, and for what."""
+"""OAuth rules for assistants: which clients may register, where codes may go, and for which scopes."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,23 +13,23 @@ from django.utils import timezone
 
 from digest.accounts.assistants import LOOPBACK, READ, SCOPES, client_room_make
 
-# Of a request to register, for tokens or to revoke one: the longest known registration has 1,100 bytes. The
-# protocol's library takes a form apart several times, in seconds where it has some megabytes.
+# The largest request to register, or to fetch or revoke a token. The longest known registration has 1,100
+# bytes. The protocol's library parses a form several times, which takes seconds at some megabytes.
 BYTES_MAX: Final = 8192
 URIS_MAX: Final = 10
 URI_CHARS_MAX: Final = 500
 NAME_CHARS_MAX: Final = 60
-# Browsers read a backslash as a slash, so that what we take for a host may be another's path.
+# Browsers read a backslash as a slash, so a text that looks like our host may be a path on another one.
 _NO_URI_CHARACTERS: Final = frozenset("\\*<>\"'`{}|^ ")
 # A SHA-256 in base64url (RFC 7636, section 4.2).
 _CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 def redirect_problem(uri: object) -> str:
-    """Return why codes are not sent to `uri`, in words; "" where they may be.
+    """Return why codes may not be sent to `uri`, as a sentence; "" if they may.
 
-    https anywhere, or plain http on the reader's own device (RFC 8252, section 7.3), without credentials and
-    fragments.
+    https is allowed anywhere, and plain http on the reader's own device (RFC 8252, section 7.3). Credentials
+    and fragments are not allowed.
     """
     if not isinstance(uri, str) or not 0 < len(uri) <= URI_CHARS_MAX:
         return f"A redirect URI is a text of {URI_CHARS_MAX} characters at most."
@@ -48,9 +48,9 @@ def redirect_problem(uri: object) -> str:
 
 
 def redirect_is_registered(uri: str, registered: Sequence[str]) -> bool:
-    """Return whether a client registered `uri`, to the letter (RFC 9700, section 4.1.3).
+    """Return whether a client registered exactly this `uri` (RFC 9700, section 4.1.3).
 
-    Only the port of a program on the reader's own device may be another (RFC 8252, section 7.3).
+    Only the port of a program on the reader's own device may differ (RFC 8252, section 7.3).
     """
     return _without_port(uri) in map(_without_port, registered)
 
@@ -63,14 +63,14 @@ def _without_port(uri: str) -> str:
 
 
 def is_protected(*, challenge: str, method: str) -> bool:
-    """Return whether a code is bound to who asked for it, by PKCE with S256."""
+    """Return whether PKCE with S256 binds a code to the client that asked for it."""
     return method == "S256" and bool(_CHALLENGE.fullmatch(challenge))
 
 
 def registration_clean(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a registration (RFC 7591) we keep, with what we decide ourselves in its place.
+    """Return the parts of a registration (RFC 7591) that we keep, with our own choices for the rest.
 
-    Each client is public, redeems codes and refreshes tokens, and asks for scopes of ours alone.
+    Each client is public, redeems codes, refreshes tokens, and may ask only for our scopes.
     """
     asked = metadata.get("scope")
     asked_for = asked.split() if isinstance(asked, str) else []
@@ -87,16 +87,16 @@ def registration_clean(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class AssistantAdapter(DefaultOIDCAdapter):  # type: ignore[misc]
-    """Bounds registration, and names the scopes in plain words."""
+    """Limits for registration, and the scopes in plain words."""
 
     scope_display = dict(SCOPES)
 
     def get_issuer(self) -> str:
-        """Return the address of this installation, by which clients know who issued a token."""
+        """Return the address of this installation. Clients know by it who issued a token."""
         return str(settings.SITE_URL).rstrip("/")
 
     def validate_client_registration(self, *, client: Any, client_metadata: Any, **more: Any) -> None:
-        """Refuse a client whose codes would leave by another way, and any where there are too many."""
+        """Refuse a client with a forbidden redirect URI (400), and any client if the table is full (503)."""
         uris = client.get_redirect_uris()
         problems = [words for uri in uris if (words := redirect_problem(uri))]
         if len(uris) > URIS_MAX:

@@ -1,4 +1,4 @@
-"""Sign-in by OpenID Connect: whom a provider's answer signs in, and what happens where it gives none."""
+"""Sign-in by OpenID Connect: which reader an answer signs in, and the error page if it signs in nobody."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -21,12 +21,12 @@ from digest.models import Reader
 
 log = structlog.get_logger(__name__)
 
-# RFC 5321, section 4.5.3.1: what a mail server must take, and our column of addresses.
+# RFC 5321, section 4.5.3.1: the longest address that a mail server must accept, and our column's length.
 ADDRESS_CHARS_MAX = 254
 NAME_CHARS_MAX = 1000
-# The one provider's id in addresses, and the mark of a sign-in that confirms who is here already.
+# The id of the only provider in URLs, and the mark of a sign-in that confirms a reader who is here already.
 PROVIDER, SIGN_IN_AGAIN = "oidc", "again"
-# The way there and back, and clocks that differ.
+# How old a sign-in may be: allows for the redirects and for clocks that differ.
 FRESH_S = 300
 _CLAIMS = {
     "sub": UID_MAX_LENGTH,
@@ -35,10 +35,10 @@ _CLAIMS = {
 }
 
 
-def claims_checked(claims: Any) -> dict[str, Any]:
-    """Return a provider's claims about who signs in, once those that are used are text of a bounded length.
+def claims_check(claims: Any) -> dict[str, Any]:
+    """Return a provider's claims after checking that those we use are text of a bounded length.
 
-    Raises `OAuth2Error`, which becomes the page of a sign-in that failed.
+    Raises `OAuth2Error`, which becomes the page of a failed sign-in.
     """
     if not isinstance(claims, dict) or not claims.get("sub"):
         raise OAuth2Error("the provider named nobody")
@@ -50,10 +50,10 @@ def claims_checked(claims: Any) -> dict[str, Any]:
 
 
 def is_fresh(claims: Mapping[str, Any], *, now: datetime) -> bool:
-    """Return whether a provider says that somebody signed in there just now, or does not say when.
+    """Return whether the provider's `auth_time` is at most five minutes away from `now`, or missing.
 
-    Its `auth_time` is required where `max_age` was sent (OpenID Connect Core 1.0, section 2). Some leave it
-    out: they can only be taken at their word that they asked.
+    A provider must send `auth_time` if we sent `max_age` (OpenID Connect Core 1.0, section 2). Some leave it
+    out. Then we can only trust that they asked.
     """
     at = claims.get("auth_time")
     if at is None:
@@ -62,29 +62,30 @@ def is_fresh(claims: Mapping[str, Any], *, now: datetime) -> bool:
 
 
 def provider_of(request: HttpRequest, provider_id: str) -> Any:
-    """Return the provider, of whose answers those that no account can be made of are refused.
+    """Return the provider, which refuses answers that no account can be made of.
 
-    Its module needs the library's tables, which are there with OIDC_ISSUER alone.
+    The import is here because the library's tables exist only with `OIDC_ISSUER`.
     """
     from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter  # noqa: PLC0415
 
     class Provider(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
         def _fetch_user_info(self, access_token: str) -> dict[str, Any]:
-            return claims_checked(super()._fetch_user_info(access_token))
+            return claims_check(super()._fetch_user_info(access_token))
 
         def _decode_id_token(self, app: Any, id_token: str) -> dict[str, Any]:
-            return claims_checked(super()._decode_id_token(app, id_token))
+            return claims_check(super()._decode_id_token(app, id_token))
 
     return Provider(request, provider_id)
 
 
 class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
-    """Links a provider's account to a reader by an address that both sides have confirmed, no other."""
+    """Link a provider's account to a reader only by an address that both sides have confirmed."""
 
     def populate_user(self, request: HttpRequest, sociallogin: Any, data: dict[str, Any]) -> Reader:
-        """Return the reader to be, once what the provider says of addresses is true or false.
+        """Return the new reader, after turning the provider's `email_verified` into a real boolean.
 
-        Some say "false" in text (Amazon Cognito), which Python takes for true: anybody's account would open.
+        Some providers send the text "false" (Amazon Cognito). Python takes it for true, and anybody's account
+        would open.
         """
         for address in sociallogin.email_addresses:
             address.verified = address.verified is True or address.verified == "true"
@@ -92,7 +93,10 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         return reader
 
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
-        """Record that a reader signed in again where that was asked for, and nobody else in their place."""
+        """Record that the reader signed in again, if that was asked for.
+
+        Refuse any other person in their place (403).
+        """
         if sociallogin.state.get("data") != SIGN_IN_AGAIN:
             return
         claims = (sociallogin.account.extra_data or {}).get("id_token") or {}
@@ -104,9 +108,10 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         record_authentication(request, request.user, method=PROVIDER_METHOD, reauthenticated=True)
 
     def can_authenticate_by_email(self, login: Any, email: str) -> bool:
-        """Return whether an account of ours has confirmed the address, which the provider has, too.
+        """Return whether both the provider and an account of ours have confirmed the address.
 
-        Whoever signed up with somebody's address, unconfirmed, must not get their sign-in.
+        Somebody who signed up with a stranger's address, unconfirmed, must not receive that stranger's
+        sign-in.
         """
         confirmed = EmailAddress.objects.filter(email__iexact=email, verified=True).exists()
         return confirmed and bool(super().can_authenticate_by_email(login, email))
@@ -114,7 +119,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
     def on_authentication_error(
         self, request: HttpRequest, provider: Any, error: Any = None, exception: Any = None, **more: Any
     ) -> None:
-        """Answer a sign-in that failed with a page that says so, and log why."""
+        """Answer a failed sign-in with an error page (401), and log the cause."""
         log.warning("oidc_failed", error=str(error or ""), exception=type(exception).__name__)
         page = {"name": provider.name, "cancelled": str(error) == "cancelled"}
         answer = render(request, "socialaccount/authentication_error.html", page, status=401)

@@ -1,4 +1,8 @@
-"""Forms of passkeys: they sign in, and refuse what no browser sends, on which allauth and fido2 raise."""
+"""Forms for passkeys: sign-in, second factor, and adding one.
+
+They refuse malformed answers that no browser sends. allauth and fido2 would raise on them and the page would
+fail.
+"""
 
 from typing import Any
 
@@ -12,20 +16,23 @@ from django.core.exceptions import ValidationError
 from django.forms.utils import ErrorDict
 from django.utils.translation import gettext as _
 
-# As allauth calls too many failures.
+# allauth's error code for too many failures.
 TOO_MANY = "too_many_login_attempts"
-# What reading JSON of any shape, and bytes within it, may come to.
+# The errors that reading JSON of any shape, and the bytes in it, can raise.
 MALFORMED = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 
 
 class PasskeyAnswer:
-    """A form with a device's answer, refused in plain words where it is malformed or opens nothing."""
+    """A form with a device's answer.
 
-    # Where the page of the form shows errors: with the field, or above.
+    If the answer is malformed or opens nothing, it says so in plain words.
+    """
+
+    # The field at which the page shows errors, or `None` for the top of the form.
     shown_at: str | None = None
 
     def full_clean(self) -> None:
-        """Clean the form."""
+        """Clean the form; turn malformed input and every other error into one sentence."""
         form: Any = self
         try:
             super().full_clean()  # type: ignore[misc]
@@ -33,14 +40,14 @@ class PasskeyAnswer:
             form._errors, form.cleaned_data = ErrorDict(), {}
             form.add_error(None, self.refusal())
         if form._errors:
-            form.data = {}  # a page that is shown again cannot write all of it either
+            form.data = {}  # Rendering malformed data again could fail, too.
             found = [one for errors in form._errors.as_data().values() for one in errors]
             limits = [one for one in found if one.code == TOO_MANY]
             form._errors = ErrorDict()
             form.add_error(self.shown_at, limits or self.refusal())
 
     def refusal(self) -> ValidationError:
-        """Return what the reader is told."""
+        """Return the error that the reader sees."""
         return ValidationError(
             _("This passkey does not fit this account, or no longer. Use another, or another way."),
             code="incorrect_code",
@@ -48,12 +55,12 @@ class PasskeyAnswer:
 
 
 class PasskeySignInForm(PasskeyAnswer, LoginWebAuthnForm):  # type: ignore[misc]
-    """Signs in by a passkey alone; a stranger's to send."""
+    """Sign in with a passkey alone. Anybody may send this form."""
 
     shown_at = "credential"
 
     def refusal(self) -> ValidationError:
-        """Return what somebody is told whom the passkey does not sign in."""
+        """Return the error for a passkey that signs nobody in."""
         return ValidationError(
             _("You are not signed in: this passkey opens no account here. Sign in another way."),
             code="incorrect_code",
@@ -61,26 +68,26 @@ class PasskeySignInForm(PasskeyAnswer, LoginWebAuthnForm):  # type: ignore[misc]
 
 
 class PasskeyCodeForm(PasskeyAnswer, AuthenticateWebAuthnForm):  # type: ignore[misc]
-    """Takes a passkey as the second factor."""
+    """A passkey as the second factor."""
 
 
 class PasskeyAgainForm(PasskeyAnswer, ReauthenticateWebAuthnForm):  # type: ignore[misc]
-    """Takes a passkey before a sensitive change."""
+    """A passkey, asked for again before a sensitive change."""
 
     shown_at = "credential"
 
 
 class NewPasskeyForm(PasskeyAnswer, AddWebAuthnForm):  # type: ignore[misc]
-    """Adds a passkey, and none that could stand for the code alone."""
+    """Add a passkey that can sign in by itself. A passkey that is only a second factor is not offered."""
 
     passwordless = None
 
     def clean(self) -> dict[str, Any]:
-        """Return the answer of a device that knew its owner. Raises `ValidationError` for another."""
+        """Return the device's answer. Raises `ValidationError` if the device did not verify its owner."""
         self.cleaned_data["passwordless"] = True
         cleaned: dict[str, Any] = super().clean()
         return cleaned
 
     def refusal(self) -> ValidationError:
-        """Return what somebody is told whose passkey was not added."""
+        """Return the error for a passkey that was not added."""
         return ValidationError(_("No passkey was added. Try it again."), code="incorrect_code")

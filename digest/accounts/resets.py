@@ -1,4 +1,7 @@
-"""Tokens of links to a new password, made with the same reads, and no write, for whomever they are."""
+"""Tokens in links to a new password.
+
+Making one takes the same reads and no write for every account, so its timing shows nothing.
+"""
 
 from allauth.account.models import EmailAddress
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
@@ -7,10 +10,10 @@ from digest.models import Reader
 
 
 class ResetTokens(PasswordResetTokenGenerator):
-    """Tokens that end with a new password, a sign-in or a changed address of the reader."""
+    """Tokens that become invalid with a new password, a sign-in or a changed address of the reader."""
 
     def _make_hash_value(self, user: Reader, timestamp: int) -> str:
-        """Return what a token is good for, with one query."""
+        """Return the state that a token is bound to; one query."""
         addresses = set(EmailAddress.objects.filter(user=user.pk).values_list("email", flat=True))
         known = sorted(addresses | {user.email} - {""})
         return super()._make_hash_value(user, timestamp) + "|".join(known)

@@ -1,4 +1,4 @@
-"""Update, export and delete an account, for its reader."""
+"""Update, export and delete an account."""
 
 import json
 from collections import Counter, defaultdict
@@ -48,7 +48,7 @@ from ranking.implicit_store import implicit_delete
 
 # How long "Not now" hides the note about suggestions.
 NUDGE_QUIET = timedelta(days=7)
-# Tables by the names that readers know; what is not listed counts among "other records".
+# Tables by the names that readers know. All other tables count as "other records".
 TABLE_NAMES = (
     (gettext_noop("feeds you read"), ("digest.Subscription",)),
     (gettext_noop("thumbs"), ("digest.Feedback",)),
@@ -61,17 +61,20 @@ TABLE_NAMES = (
 )
 ACCOUNT_TABLES = ("digest.Reader", "account.EmailAddress", "mfa.Authenticator")
 
-# Never in an export: with one of these, anybody could act as the reader.
+# Never in an export: anybody who has one of these could act as the reader.
 _SECRET = ("password", "feed_token", "newsletter_token")
-# An address of a webhook, a topic or a browser lets anybody send to it.
+# Not in an export: with the address of a webhook, a topic or a browser anybody can send to it.
 _OPENING = ("address", "secret")
-# Sums over hashed words, and the ratings in them, which are exported as feedback.
+# Not in an export: sums over hashed words. The ratings in them are exported as feedback.
 _HASHED = ("terms", "thumbs")
 _ITEM = {"url": "item__url", "title": "item__title", "source": "item__source_id"}
 
 
 def deleted_words(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Return (name, count) for each kind of row in `counts` (by model label), without the account itself."""
+    """Return (translated name, count) for each kind of row in `counts`, without the account's own tables.
+
+    `counts` maps model labels ("digest.Feedback") to numbers of rows. Kinds with no rows are left out.
+    """
     listed = [(name, sum(counts.get(label, 0) for label in labels)) for name, labels in TABLE_NAMES]
     named = {*ACCOUNT_TABLES, *(label for _, labels in TABLE_NAMES for label in labels)}
     other = sum(count for label, count in counts.items() if label not in named)
@@ -91,12 +94,13 @@ def reader_update(
     suggestions_enabled: bool,
     language: str = "",
 ) -> None:
-    """Store the reader's time zone (an IANA name), language (one of `LANGUAGES`, "" for the browser's) and
-    switches, which take effect from the next use on.
+    """Store the reader's time zone, language and switches. They take effect with the next use.
 
-    The switches: models may use their feedback, sums over readers include it, suggestions are made.
+    `time_zone` is an IANA name. `language` is one of `LANGUAGES`, or "" for the browser's. `ai_enabled` lets
+    models use their feedback, `peers_enabled` lets sums over readers include it, and `suggestions_enabled`
+    lets suggestions be made.
 
-    Raises `ValidationError` for a zone that does not exist.
+    Raises `ValidationError` if the zone does not exist.
     """
     reader.time_zone, reader.ai_enabled, reader.peers_enabled = time_zone, ai_enabled, peers_enabled
     reader.suggestions_enabled, reader.language = suggestions_enabled, language
@@ -107,10 +111,10 @@ def reader_update(
 def reader_reading_update(
     *, reader: Reader, pictures: str, learn_from_reading: bool, offline_today: bool
 ) -> None:
-    """Store what becomes of pictures, whether opens count in the ranking, and whether devices store Today.
+    """Store how pictures are shown, whether opens count, and whether devices store Today's page.
 
-    `pictures` is one of `Reader.Pictures`. Without `learn_from_reading` what was learned from opens is
-    deleted at once. Raises `ValueError`.
+    `pictures` is one of `Reader.Pictures`. Without `learn_from_reading`, all implicit feedback is deleted at
+    once. Raises `ValueError` for unknown `pictures`.
     """
     reader.pictures, reader.learn_from_reading = Reader.Pictures(pictures), learn_from_reading
     reader.offline_today = offline_today
@@ -121,7 +125,7 @@ def reader_reading_update(
 
 
 def reader_hide_read_update(*, reader: Reader, hide_read: bool) -> None:
-    """Store whether items that were read leave today's page."""
+    """Store whether today's page hides items that were read."""
     reader.hide_read = hide_read
     reader.save(update_fields=["hide_read"])
 
@@ -133,17 +137,17 @@ def reader_nudge_quiet(*, reader: Reader, now: datetime) -> None:
 
 
 def reader_early_claim(*, reader: Reader, now: datetime) -> bool:
-    """Take the reader's day (in their zone) for its one early change; return whether nobody had before."""
+    """Claim the reader's one early change of the day (in their zone); return whether it was still free."""
     day = day_of(now, reader.zone)
     free = Q(early_answered_on=None) | Q(early_answered_on__lt=day)
     return Reader.objects.filter(free, pk=reader.pk).update(early_answered_on=day) > 0
 
 
 def reader_mail_update(*, reader: Reader, rhythm: str, hour: int, weekday: int) -> None:
-    """Store how often the digest comes by mail: off, daily or weekly, from an hour of the reader's day on.
+    """Store how often the digest comes by mail (off, daily, weekly) and the earliest hour.
 
-    Hours are 0 to 23; the weekday is for weekly mail, 0 is Monday.
-    Raises `ValueError` for anything else.
+    `hour` is 0 to 23 in the reader's zone. `weekday` counts for weekly mail; 0 is Monday. Raises `ValueError`
+    for anything else.
     """
     if not (0 <= hour <= 23 and 0 <= weekday <= 6):
         raise ValueError(f"no time of the week: day {weekday}, hour {hour}")
@@ -154,7 +158,7 @@ def reader_mail_update(*, reader: Reader, rhythm: str, hour: int, weekday: int) 
 def reader_display_update(
     *, reader: Reader, theme: str, list_size: int, list_density: str, read_on_scroll: bool
 ) -> None:
-    """Store the theme, how many items a page of a list has, how dense it is, and if scrolling marks as read.
+    """Store the theme, items per page, list density, and whether scrolling marks items as read.
 
     Raises `ValueError` for a theme, a size or a density that is not on offer.
     """
@@ -165,10 +169,10 @@ def reader_display_update(
 
 
 def reader_access_end(*, reader: Reader) -> None:
-    """End what opens the reader's account, or tells of it, without a password and a session.
+    """End every other way into the reader's account, or to data about it, that needs no password or session.
 
-    Tokens for scripts and reader apps, what assistants were allowed, destinations of notifications and
-    services, and the address of the reader's own feed.
+    This deletes tokens for scripts and reader apps, the access of assistants, destinations of notifications
+    and services, and the address of the reader's own feed.
     """
     with transaction.atomic():
         for rows in (ApiToken.objects.filter(reader=reader), Destination.objects.filter(reader=reader)):
@@ -180,12 +184,12 @@ def reader_access_end(*, reader: Reader) -> None:
 def reader_delete(*, reader: Reader) -> Counter[str]:
     """Delete the account with all rows about the reader in every room; return row counts by model label.
 
-    Rows of model spend stay without the reader, since sums of spend have to stay right; feeds and items are
-    shared and stay, but for private ones, which go with all that was made of their texts. Raises
-    `LastOperator` for the only active operator who may do everything.
+    Rows of model spend stay without the reader, because the sums of spend must stay right. Feeds and items
+    are shared and stay, except private ones. Those go with all summaries and reasons made from their texts.
+    Raises `LastOperator` for the only active superuser.
     """
     with transaction.atomic():
-        # Locked together, so that the last two cannot go at the same time.
+        # Locked together. Otherwise the last two superusers could delete themselves at the same time.
         list(Reader.objects.select_for_update().filter(is_superuser=True, is_active=True))
         if reader.is_superuser and reader.is_active and not operators_remain(readers=[reader]):
             raise LastOperator(
@@ -200,7 +204,7 @@ def reader_delete(*, reader: Reader) -> Counter[str]:
         own = Source.objects.filter(feeds__owner=reader, key__contains=PRIVATE_KEY)
         sources = list(own.values_list("pk", flat=True))
         _, by_label = Reader.objects.filter(pk=reader.pk).delete()
-        # An operator may have joined one with others.
+        # Only if unused: an operator may have merged one with other sources.
         Source.objects.filter(pk__in=sources, feeds=None, items=None).delete()
     return Counter(by_label)
 
@@ -208,8 +212,8 @@ def reader_delete(*, reader: Reader) -> Counter[str]:
 def reader_export_digest(*, reader: Reader) -> Iterator[tuple[str, object]]:
     """Yield (name, value or rows) of all tables with rows about the reader, the account first.
 
-    Hashes, passwords and the secret in the reader's own feed address are left out. A constant number of
-    queries; rows are read as they are consumed.
+    Hashes, passwords and the secret in the reader's own feed address are left out. The number of queries is
+    constant. Rows are read as they are consumed.
     """
     yield "account", _account(reader)
     yield (

@@ -1,4 +1,4 @@
-"""Personal tokens for scripts: issued once, stored as a hash, revoked by their reader."""
+"""Personal access tokens for scripts. A token is shown once, stored as a hash, and can be revoked."""
 
 import hashlib
 import re
@@ -23,25 +23,28 @@ from digest.throttling import MINUTE, Limit, limit_count
 READ, RATE, FULL = "read", "rate", "full"
 SCOPES = (READ, RATE, FULL)
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-# A reader's response to one item, or many read, and nothing below or beside it.
+# Responses to one item, or marking many as read. Nothing below or beside these addresses.
 _RESPONSES = re.compile(r"^/api/items/(\d+/(feedback|read|save|saved)|read|unread)/?$")
 # Only operators may read these.
 _OPERATORS = re.compile(r"^/api/(admin|costs|debug|metrics)(/|$)")
 
 PREFIX = "tidings_"
-# 256 bits, which cannot be guessed, so a plain SHA-256 of it needs no salt (NIST SP 800-63B, 5.1.2.2).
+# 256 bits cannot be guessed, so a plain SHA-256 needs no salt (NIST SP 800-63B, 5.1.2.2).
 SECRET_BYTES = 32
 HINT_CHARS = 6
 TOKENS_MAX = 20
-# A row that changes with every request would make every read a write; an hour is exact enough.
+# The last use is stored at most once an hour. Otherwise every read would be a write.
 USED_EVERY = timedelta(hours=1)
-# Five a second over a minute: far above what a script needs, far below what would slow the site down.
+# Five a second: far above a script's need, and far below a load that would slow the site down.
 REQUESTS_PER_MINUTE = 300
 TOO_OFTEN = "More than 300 requests in a minute with one token. Wait for the next one."
 
 
 def scope_needed(method: str, path: str) -> str:
-    """Return the least scope for a request with this method to this path (from the root, without a query)."""
+    """Return the lowest scope that allows a request with this method to this path.
+
+    `path` begins at the root and has no query.
+    """
     if _OPERATORS.match(path):
         return FULL
     if method.upper() in SAFE_METHODS:
@@ -50,7 +53,10 @@ def scope_needed(method: str, path: str) -> str:
 
 
 def scope_allows(scope: str, needed: str) -> bool:
-    """Return whether a token of `scope` may do what needs `needed`; each scope includes those before it."""
+    """Return whether a token of `scope` may do something that needs `needed`.
+
+    A scope includes those before it.
+    """
     return SCOPES.index(scope) >= SCOPES.index(needed)
 
 
@@ -65,10 +71,11 @@ class IssuedToken:
 def token_issue(
     *, reader: Reader, name: str, scope: str, expires_at: datetime | None, now: datetime
 ) -> IssuedToken:
-    """Create a token for `reader` under a name of at most 60 characters; `scope` is read, rate or full.
+    """Create a token for `reader`; return it with its secret.
 
-    `expires_at` is `None` for one that is valid until it is revoked. Raises `TooManyTokens` where the reader
-    has twenty already, `ValueError` for an unknown scope.
+    `name` is cut to 60 characters. `scope` is read, rate or full. With `expires_at=None` the token is valid
+    until it is revoked. Raises `TooManyTokens` if the reader has twenty already, and `ValueError` for an
+    unknown scope.
     """
     scope = ApiToken.Scope(scope)
     secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
@@ -93,20 +100,21 @@ def token_issue(
 
 
 def token_revoke(*, reader: Reader, token_id: int) -> bool:
-    """Revoke a token of the reader's at once; return whether there was one."""
+    """Revoke a token of the reader at once; return whether it existed."""
     deleted, _ = ApiToken.objects.filter(reader=reader, pk=token_id).delete()
     return deleted > 0
 
 
 def token_use(*, secret: str, now: datetime) -> ApiToken:
-    """Return the token of `secret`, with its reader at hand; its last use is stored once an hour.
+    """Return the token of `secret` with its reader loaded, and store its last use (once an hour).
 
-    Raises `InvalidToken` for one that is unknown or whose reader is switched off, `TokenExpired` for one
-    whose time is over.
+    Raises `InvalidToken` if it is unknown or its reader is switched off, and `TokenExpired` if it has
+    expired.
     """
     digest = _digest(secret)
     token = ApiToken.objects.select_related("reader").filter(digest=digest).first()
-    # The index compared a hash, which no attacker can choose; a comparison in constant time costs nothing.
+    # The index already compared a hash, which no attacker can choose. Comparing in constant time costs
+    # nothing.
     if token is None or not compare_digest(token.digest, digest) or not token.reader.is_active:
         raise InvalidToken(gettext("This token is not valid here. Make a new one on your account page."))
     if token.expires_at is not None and token.expires_at <= now:
@@ -142,15 +150,15 @@ def token_authorise(*, secret: str, needed: str, now: datetime) -> ApiToken:
 
 
 class TokenAuth(HttpBearer):
-    """Authenticates a request by a personal token, within the token's scope.
+    """Authenticate a request by a personal token, within the token's scope.
 
-    It needs no CSRF token, since a browser never sends this header by itself.
+    It needs no CSRF token, because a browser never sends this header by itself.
     """
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken:
-        """Return the token that was sent; its reader is the request's user from here on.
+        """Return the token that was sent, and set `request.user` to its reader.
 
-        Raises `InvalidToken`, `TokenExpired`, `ScopeMissing` or `TooManyRequests`; a bad token never falls
+        Raises `InvalidToken`, `TokenExpired`, `ScopeMissing` or `TooManyRequests`. A bad token never falls
         back to a session.
         """
         needed = scope_needed(request.method or "GET", request.path_info)
@@ -160,5 +168,5 @@ class TokenAuth(HttpBearer):
 
 
 def tokens_of(*, reader_id: UUID) -> list[ApiToken]:
-    """Return the reader's tokens, the newest first, without their hashes; one query."""
+    """Return the reader's tokens without their hashes, newest first; one query."""
     return list(ApiToken.objects.filter(reader_id=reader_id).defer("digest"))
