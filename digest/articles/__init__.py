@@ -1,1 +1,1 @@
-"""Articles: bodies of items made ready to be read here, and the pictures in them."""
+"""Articles: item bodies and full texts prepared for reading here, and their pictures."""

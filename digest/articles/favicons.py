@@ -1,7 +1,8 @@
-"""Favicons: the little pictures of sources' sites, fetched by the worker, handed out by us.
+"""Favicons of sources: the worker fetches them, and our own site serves them.
 
-A page shows one where it is stored, else a letter: no reader waits for it, and no publisher learns who reads.
-A site is asked as any address of a stranger is: through the guard, one connection to a host.
+A page shows a stored favicon, or a letter if there is none. So no reader waits for one, and no publisher
+learns who reads. A site is fetched like any stranger's address: through the network guard, with one
+connection to a host.
 """
 
 import time
@@ -30,21 +31,21 @@ from digest.feeds.prechecks import decode, decompress
 from digest.feeds.rate_limit import LookupLock, hold_seconds, host_limiter
 from digest.models import Favicon, Feed, Source, Subscription
 
-# An ICO file holds the same picture in several sizes.
+# Larger than one picture, because an ICO file holds the same picture in several sizes.
 ICON_MAX_BYTES: Final = 128 * 1024
 PAGE_MAX_BYTES: Final = 2 * 1024 * 1024
-# Links to icons are in the head of a page.
+# Only this part of a page is searched: links to icons are in its head.
 HEAD_MAX_CHARS: Final = 256 * 1024
 LINKS_MAX: Final = 2
 LINK: Final = frozenset({"link"})
-# For one site; for a worker's round, and how many sites it may ask.
+# Time limits in seconds: for one site, one read, one worker round. Then the number of sites in a round.
 SITE_S: Final = 10.0
 READ_S: Final = 5.0
 ROUND_S: Final = 30.0
 ROUND_SITES: Final = 30
-# How long a site is not asked again, whether it had one or not.
+# How long a site is left alone after a check, whether it had an icon or not.
 CHECKED_FOR: Final = timedelta(days=30)
-# Between two requests to one host, in seconds, as for a reader's lookup.
+# The pause between two requests to one host, in seconds, as in a reader's lookup.
 PAUSE_S: Final = 0.5
 ICO: Final = b"\x00\x00\x01\x00"
 ICON_CHARS: Final = 16
@@ -55,7 +56,7 @@ log = structlog.get_logger(__name__)
 
 
 def favicon_href(source: Source) -> str:
-    """Return our own address of a source's favicon, which changes with it; "" where there is none."""
+    """Return the URL on our site of a source's favicon; "" if it has none. A new icon gets a new URL."""
     if not source.icon:
         return ""
     signed = _signer().sign_object([source.pk, source.icon])
@@ -63,7 +64,7 @@ def favicon_href(source: Source) -> str:
 
 
 def favicon_box(source: Source) -> SafeString:
-    """Return the favicon of a source in a box of fixed size, or the first letter of its name."""
+    """Return a source's favicon in a box of fixed size, or the first letter of its name."""
     if href := favicon_href(source):
         return format_html(BOX, format_html(IMAGE, href))
     name = str(source).removeprefix("www.")
@@ -71,10 +72,10 @@ def favicon_box(source: Source) -> SafeString:
 
 
 def favicon_get(*, signed: str) -> Picture:
-    """Return the favicon that `favicon_href` named; one query. Raises `PictureMissing`."""
+    """Return the favicon for a URL from `favicon_href`; one query. Raises `PictureMissing`."""
     try:
         key, icon = _signer().unsign_object(signed)
-    except (BadSignature, ValueError, TypeError) as error:  # what was cut off decodes to anything
+    except (BadSignature, ValueError, TypeError) as error:  # A truncated signature can decode to anything.
         raise PictureMissing("No page of this site has such a picture.") from error
     row = Favicon.objects.filter(source_id=key, source__icon=icon).exclude(body=b"").first()
     if row is None:
@@ -84,17 +85,17 @@ def favicon_get(*, signed: str) -> Picture:
 
 
 def favicons_update(*, now: datetime, seconds: float = ROUND_S) -> int:
-    """Ask the sites of sources that are read for their favicons, 30 at most; return how many have one.
+    """Fetch the favicons of up to 30 sources with readers; return how many have one.
 
-    Each is asked once in 30 days. It begins with none after `seconds`.
+    Each source is checked once in 30 days. No fetch begins after `seconds`.
     """
     end, found = time.monotonic() + seconds, 0
-    for key, feed_url, site_url in _wanted(now):
+    for key, feed_url, site_url in _sites_due(now):
         if time.monotonic() > end:
             break
         try:
-            body = _fetched(key, feed_url, site_url)
-        except Exception:  # one site's trouble: the next ones are asked
+            body = _fetch_icon(key, feed_url, site_url)
+        except Exception:  # One site failed: go on with the next ones.
             log.exception("favicon.failed", source=key)
             body = b""
         found += _store(key, body, now)
@@ -102,15 +103,15 @@ def favicons_update(*, now: datetime, seconds: float = ROUND_S) -> int:
 
 
 def icon_type(body: bytes) -> str:
-    """Return the media type of an icon; "" for what is neither a picture that we pass on nor an ICO file."""
+    """Return the media type of an icon; "" if it is neither an ICO file nor a picture type that we serve."""
     return "image/x-icon" if body.startswith(ICO) else picture_type(body)
 
 
 def page_icons(markup: str, *, url: str) -> list[str]:
-    """Return the addresses of the icons that the page at `url` names, those for phones last; two at most.
+    """Return up to two icon addresses that the page at `url` names, icons for phones last.
 
-    No SVG, which may run scripts. None of another host: no page has us send requests elsewhere, or borrow a
-    face from there.
+    SVG is left out, because it may run scripts. So are icons on other hosts: a page must not make us send
+    requests elsewhere or show another site's icon.
     """
     icons: list[str] = []
     touch: list[str] = []
@@ -127,7 +128,7 @@ def page_icons(markup: str, *, url: str) -> list[str]:
         try:
             address = urljoin(url, href.strip())
             path = urlsplit(address).path.lower()
-        except ValueError:  # brackets that are no IPv6 address
+        except ValueError:  # Brackets that hold no IPv6 address.
             continue
         if host_of(address) == host_of(url) and not path.endswith(".svg"):
             found[address] = None
@@ -138,8 +139,11 @@ def _signer() -> Signer:
     return Signer(salt="digest.favicon")
 
 
-def _wanted(now: datetime) -> list[tuple[str, str, str]]:
-    """Return (source, feed's address, site's) of sources of public feeds to ask, newest first; one query."""
+def _sites_due(now: datetime) -> list[tuple[str, str, str]]:
+    """Return (source key, feed URL, site URL) of the sources to check, newest feed first; one query.
+
+    Only public feeds that are active, have readers, and were fetched without failure count.
+    """
     due = Q(source__favicon=None) | Q(source__favicon__checked_at__lt=now - CHECKED_FOR)
     read = Exists(Subscription.objects.filter(feed=OuterRef("pk")))
     feeds = Feed.objects.filter(
@@ -152,10 +156,10 @@ def _wanted(now: datetime) -> list[tuple[str, str, str]]:
     return list(by_source.values())[:ROUND_SITES]
 
 
-def _fetched(key: str, feed_url: str, site_url: str) -> bytes:
-    """Return the favicon of a source's site, b"" where it cannot be had.
+def _fetch_icon(key: str, feed_url: str, site_url: str) -> bytes:
+    """Return the favicon of a source's site, or b"" if there is none to be had.
 
-    A feed may name any site as its own: only one of the same publisher counts.
+    A feed may name any site as its own, so its site counts only if it has the same publisher.
     """
     site = site_url if site_url and source_key(site_url) == key else urljoin(feed_url, "/")
     allow = settings.FETCH_ALLOW_HOSTS if feed_is_inside(feed_url) else ()
@@ -194,7 +198,7 @@ def _fetched(key: str, feed_url: str, site_url: str) -> bytes:
 
 
 def _store(key: str, body: bytes, now: datetime) -> bool:
-    """Store what was found; what was there stays where nothing was. Return whether something was found."""
+    """Store the result of a check. If nothing was found, keep the old icon. Return whether one was found."""
     values = {"checked_at": now} | ({"body": body} if body else {})
     try:
         with transaction.atomic():

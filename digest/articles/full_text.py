@@ -1,10 +1,10 @@
-"""Full text: the article from its own page, where its feed brings less; asked for by a reader, or per feed.
+"""Full text: the article from its own page, for feeds that carry only a part of it.
 
-It belongs to the item of one feed, as the feed's own words do: readers of that feed see it and nobody else.
-It is shown and not ranked by.
+A reader asks for one item, or for every new item of a feed. The text belongs to the item of one feed, as the
+feed's own words do: only readers of that feed see it. It does not count in the ranking.
 
-A page is fetched as feeds are: the same guard, one connection to a host, the same pauses. Its robots.txt
-is asked first, and again for each site that a redirect leads to (RFC 9309).
+A page is fetched like a feed: the same network guard, one connection to a host, the same pauses. The site's
+robots.txt is read first, and again for each site that a redirect leads to (RFC 9309).
 """
 
 import codecs
@@ -38,17 +38,17 @@ from digest.feeds.rate_limit import LookupLock, hold_seconds, host_limiter
 from digest.models import Feed, FullText, Item, Subscription
 
 PAGE_MAX_BYTES: Final = 3 * 1024 * 1024
-# What RFC 9309, section 2.5, wants to be read of a robots.txt at least.
+# RFC 9309, section 2.5, asks for at least this many bytes.
 ROBOTS_MAX_BYTES: Final = 500 * 1024
-# RFC 9309, section 2.4, allows a day.
+# One hour. RFC 9309, section 2.4, allows a day.
 ROBOTS_CACHE_S: Final = 3600
-# A site may ask for a longer pause than ours; beyond this it is one that nobody can wait for.
+# The longest pause that we honour when a site asks for more than ours. Nobody can wait for more.
 DELAY_MAX_S: Final = 60.0
 TOTAL_S: Final = 20.0
 READ_S: Final = 8.0
 ACCEPT: Final = "text/html, application/xhtml+xml"
 PAGE_TYPES: Final = frozenset({"text/html", "application/xhtml+xml", ""})
-# Answers by which a site has no robots.txt; any other that is no 200 means that it cannot be asked.
+# Answers that mean "this site has no robots.txt". With any other failure we do not know its rules.
 _NO_ROBOTS: Final = re.compile(r"gone|http_4(?!29)\d\d")
 _FORBIDDEN: Final = frozenset({"forbidden_address", "bad_url", "bad_port", "not_found"})
 _CHARSET: Final = re.compile(
@@ -59,31 +59,31 @@ _HEADER_CHARSET: Final = re.compile(r"charset\s{0,9}+=\s{0,9}+\"?([A-Za-z0-9._:-
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """An article as its page has it: cleaned HTML, and the address that answered after redirects."""
+    """An article from its page: cleaned HTML, and the address that answered after redirects."""
 
     url: str
     html: str
 
 
 def page_get(address: str, *, allow: Sequence[str] = (), total_s: float = TOTAL_S) -> Page:
-    """Return the article at `address`, within `total_s` seconds of fetching.
+    """Return the article at `address`, spending at most `total_s` seconds on fetching.
 
-    `allow` is as for `fetch`. Raises `FeedProblem`: what `fetch` and `page_article` raise, `robots_refused`,
-    `robots_unknown` and `not_a_page`.
+    `allow` is as for `fetch`. Raises `FeedProblem` with the codes of `fetch` and `page_article`, or
+    `robots_refused`, `robots_unknown` or `not_a_page`.
     """
     visit = _Visit(allow, time.monotonic() + total_s)
     return visit.page(address)
 
 
 class _Visit:
-    """The requests of one page: for robots.txt and the page, on one host or, with redirects, on several."""
+    """All requests for one page: robots.txt and the page itself, also on the hosts that redirects lead to."""
 
     def __init__(self, allow: Sequence[str], until: float) -> None:
         self._allow, self._until, self._delay_s = allow, until, 0.0
         self._lock = LookupLock(host_limiter(), pause_s=settings.FETCH_HOST_GAP_S)
 
     def page(self, address: str) -> Page:
-        """Fetch the page at `address` where its robots.txt allows it. Raises as `page_get` does."""
+        """Fetch the page at `address` if robots.txt allows it. Raises as `page_get` does."""
         hold_s = 0.0
         try:
             self._check(address)
@@ -113,7 +113,7 @@ class _Visit:
         )
 
     def _check(self, address: str) -> None:
-        """Raise `FeedProblem` where the site of `address` lets no program read it, or cannot be asked."""
+        """Raise `FeedProblem` if the site's robots.txt forbids `address` or cannot be read."""
         text = self._robots(address)
         allowed, delay_s = robots_answer(text, url=address) if text else (True, 0.0)
         self._delay_s = min(max(self._delay_s, delay_s), DELAY_MAX_S)
@@ -123,7 +123,7 @@ class _Visit:
             )
 
     def _robots(self, address: str) -> str:
-        """Return the robots.txt of an address's site, "" where it has none; it is remembered for an hour."""
+        """Return the robots.txt of the address's site, "" if it has none. Cached for an hour."""
         robots = f"{origin_of(address)}/robots.txt"
         key = f"digest:robots:{sha256(robots.encode('utf-8', 'replace')).hexdigest()}"
         if (found := cache.get(key)) is not None:
@@ -146,7 +146,7 @@ class _Visit:
 
 
 def _markup(answer: FetchResponse) -> str:
-    """Return the page as text, by the header's encoding, its own, or as a feed's would be found."""
+    """Return the page as text. Its encoding is that of the header, its own, or a guess as for feeds."""
     kind = answer.content_type.partition(";")[0].strip().lower()
     if kind not in PAGE_TYPES:
         raise FeedProblem("not_a_page", gettext_noop("That address leads to a file, not to a page."))
@@ -161,12 +161,12 @@ def _markup(answer: FetchResponse) -> str:
             # The web calls Windows-1252 by the name of Latin 1 (WHATWG Encoding, section 4.2).
             if codec not in REFUSED_CODECS:
                 return body.decode("cp1252" if codec == "iso8859-1" else codec, "replace")
-        except (LookupError, ValueError):  # no encoding of text
+        except (LookupError, ValueError):  # Not a text encoding.
             continue
     return decode(body)
 
 
-# A worker's round of the feeds that always want it: its end, how many items, and how old they may be.
+# Limits of a worker's round over feeds that always want full texts: seconds, items, and their age.
 ROUND_S: Final = 60.0
 ROUND_ITEMS: Final = 100
 NEW: Final = timedelta(days=2)
@@ -195,7 +195,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ShownText:
-    """A full text: its stored HTML, the host it came from, and when."""
+    """A full text: its stored HTML, its host, and when it was fetched."""
 
     html: str
     host: str
@@ -203,7 +203,7 @@ class ShownText:
 
 
 def full_text_of(*, item: Item) -> ShownText | None:
-    """Return the full text of an item, None where there is none or the setting is off; one query at most."""
+    """Return the full text of an item; `None` if there is none or the setting is off; at most one query."""
     if not settings.FULL_TEXT:
         return None
     row = FullText.objects.filter(pk=item.pk).exclude(html=b"").first()
@@ -211,7 +211,7 @@ def full_text_of(*, item: Item) -> ShownText | None:
 
 
 def full_texts_of(*, items: Sequence[Item]) -> dict[int, str]:
-    """Return the HTML of the full texts of `items`, by id; one query, none where the setting is off."""
+    """Return the HTML of the full texts of `items`, by item id; one query, none if the setting is off."""
     if not settings.FULL_TEXT:
         return {}
     rows = FullText.objects.filter(pk__in=[item.pk for item in items]).exclude(html=b"")
@@ -219,12 +219,12 @@ def full_texts_of(*, items: Sequence[Item]) -> dict[int, str]:
 
 
 def full_text_can(*, item: Item) -> bool:
-    """Return whether the page of an item can be asked for: it has an address, and the setting is on."""
+    """Return whether the full text of an item can be fetched: the setting is on and it has a web address."""
     return bool(settings.FULL_TEXT and web_url(item.url))
 
 
 def full_text_get(*, item: Item, now: datetime) -> None:
-    """Fetch the full text of an item while its reader waits, unless it is there.
+    """Fetch the full text of an item while its reader waits, unless it is stored already.
 
     Raises `FullTextMissing`, whose message says why there is none.
     """
@@ -243,9 +243,9 @@ def full_text_get(*, item: Item, now: datetime) -> None:
 
 
 def full_texts_update(*, now: datetime, seconds: float = ROUND_S) -> int:
-    """Fetch the full texts of new items of the feeds that a reader always wants them of; return how many.
+    """Fetch full texts of new items, for feeds that a reader always wants them for; return how many.
 
-    Each is tried once. It begins no page after `seconds`.
+    Each item is tried once. No fetch begins after `seconds`.
     """
     if not settings.FULL_TEXT:
         return 0
@@ -258,7 +258,7 @@ def full_texts_update(*, now: datetime, seconds: float = ROUND_S) -> int:
 
 
 def full_texts_wanted(*, now: datetime) -> QuerySet[Item]:
-    """Return the items of the last two days, the newest first, whose full text nobody has tried to fetch."""
+    """Return items of the last two days whose full text a reader wants and nobody tried yet, newest first."""
     wanted = Subscription.objects.filter(feed=OuterRef("feed"), full_text=True)
     tried = FullText.objects.filter(item=OuterRef("pk"))
     return (
@@ -287,9 +287,12 @@ def _fetch(item: Item, now: datetime) -> FeedProblem | None:
 
 
 def _store(item: Item, page: Page, now: datetime, problem: str) -> None:
-    """Store a full text; a failure takes none away, and an item that was deleted meanwhile gets none."""
+    """Store a full text, or the code of the problem.
+
+    A failure never replaces a stored text. Nothing happens if the item was deleted meanwhile.
+    """
     html = zlib.compress(page.html.encode(), LEVEL) if page.html else b""
-    # Neither a password nor a query belongs to where a text came from.
+    # Stored without user, password and query: they do not belong to the place that a text came from.
     parts = urlsplit(page.url)
     values = {"html": html, "url": f"{parts.scheme}://{parts.hostname}{parts.path}"[:2000], "fetched_at": now}
     try:

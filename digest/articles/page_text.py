@@ -1,7 +1,8 @@
-"""The text of an article's page, and what a robots.txt allows: read by a process of its own, under limits.
+"""Extract an article from its page and apply robots.txt, in a separate process with limits.
 
-`python -m digest.articles.page_text` is that process: the sandbox server of feeds with another reader, which
-imports trafilatura once, some 40 MB, and ends when it is idle. Only its children read what strangers wrote.
+`python -m digest.articles.page_text` is that process: the sandbox server of feeds with another reader
+function. It imports trafilatura once (about 40 MB) and ends when it is idle. Only its children read text from
+strangers.
 """
 
 import atexit
@@ -18,14 +19,14 @@ from digest.feeds.sandbox import SandboxServer, sandbox_answer
 from ranking.language import gettext_noop
 
 COMMAND: Final = (sys.executable, "-s", "-P", "-m", "digest.articles.page_text")
-# Of the extra `full-text`.
+# They come with the extra `full-text`.
 LIBRARIES: Final = ("trafilatura", "protego")
-# Of processor time for one page.
+# Limits in seconds for one page: processor time, then elapsed time.
 CPU_S: Final = 3.0
 WALL_S: Final = 15.0
-# Fewer words are a notice about cookies or a heading, and no article.
+# A shorter text is a cookie notice or a heading, not an article.
 TEXT_MIN_CHARS: Final = 200
-# Robots.txt names programs by this; RFC 9309, section 2.2.1.
+# The name by which a robots.txt may address us (RFC 9309, section 2.2.1).
 ROBOTS_NAME: Final = "Tidings"
 
 PAGES: Final = SandboxServer(COMMAND)
@@ -36,7 +37,7 @@ os.register_at_fork(after_in_child=PAGES.reset_after_fork)
 def page_article(markup: str, *, url: str, server: SandboxServer = PAGES) -> str:
     """Return the article in the page `markup`, fetched from `url`, as cleaned HTML.
 
-    Raises `FeedProblem`: `no_article`, `page_timeout`, `page_crashed`, `parse_unavailable`.
+    Raises `FeedProblem` with `no_article`, `page_timeout`, `page_crashed` or `parse_unavailable`.
     """
     found = str(_answer("page", markup, url, server).get("html", ""))
     if not found:
@@ -45,7 +46,7 @@ def page_article(markup: str, *, url: str, server: SandboxServer = PAGES) -> str
 
 
 def robots_answer(text: str, *, url: str, server: SandboxServer = PAGES) -> tuple[bool, float]:
-    """Return whether the robots.txt `text` lets us read `url`, and the seconds it wants between two visits.
+    """Return whether the robots.txt `text` allows us to read `url`, and the pause it asks for in seconds.
 
     Raises `FeedProblem` as `page_article` does.
     """
@@ -67,7 +68,7 @@ def _answer(kind: str, text: str, url: str, server: SandboxServer) -> dict[str, 
 
 
 def read(document: str, *, url: str) -> dict[str, object]:
-    """Read one `document`, whose first line says what it is; the work of a child."""
+    """Read one `document` in the child process. Its first line is its kind: `page` or `robots`."""
     kind, _, text = document.partition("\n")
     return _read_robots(text, url) if kind == "robots" else {"html": _read_page(text, url)}
 
@@ -101,7 +102,7 @@ def _read_robots(text: str, url: str) -> dict[str, object]:
 
 
 def main() -> int:
-    """Serve until the parent ends or has had nothing to read for a while."""
+    """Serve until the parent ends or has sent nothing for a while."""
     import protego  # noqa: F401, PLC0415  # before the first fork, so that children share them
     import trafilatura  # noqa: F401, PLC0415
 

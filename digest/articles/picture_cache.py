@@ -1,4 +1,4 @@
-"""The pictures that were fetched lately, as files of one folder within a bound."""
+"""A cache of fetched pictures: files in one folder, up to a size limit."""
 
 import os
 import tempfile
@@ -11,9 +11,9 @@ from typing import Final
 
 import structlog
 
-# A picture that its publisher exchanged is fetched again after so long.
+# After so long a picture is fetched again, because its publisher may have replaced it.
 FRESH: Final = timedelta(days=30)
-# The folder is looked through whenever this share of the bound was written, and cleared down to the other.
+# A sweep runs after this share of the limit was written. It deletes files down to the second share.
 SWEEP_SHARE, LEFT_SHARE = 0.05, 0.9
 
 log = structlog.get_logger(__name__)
@@ -21,9 +21,10 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class PictureCache:
-    """Files of `folder`, `max_bytes` at most but for what processes wrote since each looked; 0: none.
+    """Files in `folder` of at most `max_bytes` together; with 0 nothing is stored.
 
-    A file is named by the hash of its picture's name and dated when that was fetched.
+    The limit may be exceeded by the bytes that processes wrote since their last sweep. A file is named after
+    the hash of its picture's name, and its date is when the picture was fetched.
     """
 
     folder: Path
@@ -31,7 +32,7 @@ class PictureCache:
     _unswept: float = field(default=float("inf"), init=False)
 
     def get(self, name: str, *, now: datetime) -> bytes | None:
-        """Return the picture, None where it is not here or was fetched too long ago."""
+        """Return the picture; `None` if it is not stored or older than 30 days."""
         path = self._path(name)
         try:
             is_fresh = path.stat().st_mtime > (now - FRESH).timestamp()
@@ -40,12 +41,12 @@ class PictureCache:
             return None
 
     def put(self, name: str, body: bytes, *, now: datetime) -> None:
-        """Store the picture; those fetched longest ago make room. Failures are logged."""
+        """Store the picture. The pictures fetched longest ago make room. Failures are logged."""
         if not self.max_bytes:
             return
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
-            # Renamed into place, so that nobody reads a half.
+            # Renamed into place, so a reader never sees half a file.
             with tempfile.NamedTemporaryFile(dir=self.folder, prefix="new-", delete=False) as file:
                 file.write(body)
             os.utime(file.name, (now.timestamp(), now.timestamp()))
@@ -58,7 +59,7 @@ class PictureCache:
             log.warning("picture_cache_write_failed", error=str(error)[:200])
 
     def prune(self, *, now: datetime) -> int:
-        """Delete what is no longer fresh, or beyond the bound; return how many files. Failures are logged."""
+        """Delete old files and those beyond the limit; return how many. Failures are logged."""
         try:
             return self._sweep(now) if self.folder.exists() else 0
         except OSError as error:
@@ -69,7 +70,7 @@ class PictureCache:
         return self.folder / sha256(name.encode("utf-8", "replace")).hexdigest()
 
     def _sweep(self, now: datetime) -> int:
-        """Delete what is no longer fresh and, beyond the bound, what was fetched longest ago."""
+        """Delete files older than 30 days and, beyond the limit, the oldest ones; return how many."""
         files = sorted(self._files(), reverse=True)
         there = len(files)
         oldest = (now - FRESH).timestamp()
@@ -87,5 +88,5 @@ class PictureCache:
                 try:
                     found = entry.stat()
                 except FileNotFoundError:
-                    continue  # another process swept it
+                    continue  # Another process deleted it.
                 yield found.st_mtime, found.st_size, entry.path

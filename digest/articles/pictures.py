@@ -1,8 +1,8 @@
-"""Pictures of publishers, fetched by us and passed on, so that no reader's browser asks another site.
+"""Pictures of publishers, fetched by us and served from our site, so no browser contacts another site.
 
-A page names a picture by its address, signed: we fetch what our own pages show and nothing else. It goes
-through the guard of feeds (`digest.feeds.connect`), within 5 MiB and ten seconds, and is passed on where its
-first bytes are those of a picture.
+A page names a picture by its address in a signed URL, so we fetch only pictures on our own pages. The fetch
+passes the network guard of feeds (`digest.feeds.connect`), takes at most ten seconds and 5 MiB, and is served
+only if its first bytes are those of a picture.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import fetch, host_of
 from digest.models import Item
 
-# Types by first bytes: what a server calls them counts for nothing.
+# Types are told by the first bytes. The type that a server declares is ignored.
 _STARTS: Final = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -36,15 +36,15 @@ _STARTS: Final = (
     (b"GIF89a", "image/gif"),
 )
 _AVIF_BRANDS: Final = frozenset({b"avif", b"avis"})
-# The brands of an AVIF file are in its first box, of which files in use fill some 40 bytes.
+# The brands of an AVIF file are in its first box, which is about 40 bytes long in practice.
 _BRANDS_END: Final = 256
 PICTURE_MAX_BYTES: Final = 5 * 1024 * 1024
 TOTAL_S: Final = 10.0
 READ_S: Final = 5.0
 ACCEPT: Final = "image/avif,image/webp,image/png,image/jpeg,image/gif"
-# Of the eight threads of a web process; see `digest.feeds.discovery`.
+# Out of the eight threads of a web process; see `digest.feeds.discovery`.
 FETCHES_AT_ONCE: Final = 3
-# How long a picture that failed is not asked for again, and a host that did not answer in time.
+# How long a failed picture, or a host that did not answer in time, is not asked again.
 FAILED_S: Final = 600
 HOST_FAILED_S: Final = 60
 HOST_CODES: Final = frozenset({"timeout", "connect_failed", "http_429", "http_503"})
@@ -62,24 +62,24 @@ class Picture:
 
 
 def picture_href(address: str, *, inside: bool = False) -> str:
-    """Return our own address of the picture at `address`.
+    """Return the URL on our site for the picture at `address`.
 
-    `inside`: it may be fetched from a host in FETCH_ALLOW_HOSTS, see `inside_allowed`.
+    `inside` allows hosts in FETCH_ALLOW_HOSTS; see `inside_allowed`.
     """
     signed = _signer().sign_object([address, int(inside)], compress=True)
     return reverse("digest:picture", kwargs={"signed": signed})
 
 
 def inside_allowed(*, item: Item) -> bool:
-    """Return whether pictures of an item may come from hosts in FETCH_ALLOW_HOSTS: where its feed does.
+    """Return whether an item's pictures may come from FETCH_ALLOW_HOSTS: only if its feed does, too.
 
-    Any other feed could have us send requests to the operator's own network. At most one query.
+    Otherwise any feed could make us send requests into the operator's own network. At most one query.
     """
     return bool(settings.FETCH_ALLOW_HOSTS) and item.feed is not None and feed_is_inside(item.feed.address)
 
 
 def pictures_prepare(*, items: Sequence[Item]) -> None:
-    """Read the feeds of `items` for `inside_allowed`: one query, none where it needs none."""
+    """Load the feeds of `items` for `inside_allowed`; one query, or none if nothing needs it."""
     if settings.FETCH_ALLOW_HOSTS and any(item.image for item in items):
         prefetch_related_objects(items, "feed")
 
@@ -94,26 +94,27 @@ def feed_is_inside(url: str) -> bool:
 
 
 def picture_get(*, signed: str, now: datetime) -> Picture:
-    """Return the picture that `picture_href` named, from the cache or its publisher.
+    """Return the picture for a URL from `picture_href`, from the cache or from its publisher.
 
-    Raises `PictureMissing` where there is none or it cannot be had, and `PicturesBusy` where too many are
-    being fetched.
+    Raises `PictureMissing` if it does not exist or cannot be fetched, and `PicturesBusy` if too many fetches
+    are under way.
     """
     try:
         address, inside = _signer().unsign_object(signed)
-    except (BadSignature, ValueError, TypeError) as error:  # what was cut off decodes to anything
+    except (BadSignature, ValueError, TypeError) as error:  # A truncated signature can decode to anything.
         raise PictureMissing("No page of this site has such a picture.") from error
-    # What was fetched inside, or refused to others there, is another picture: anybody may name its address.
+    # Fetched from inside, it gets another name. Otherwise anybody who names its address could read it from
+    # the cache.
     name = f"inside {address}" if inside else address
     pictures = _picture_cache()
     if (body := pictures.get(name, now=now)) is None:
-        body = _fetched(address, name, allow=settings.FETCH_ALLOW_HOSTS if inside else ())
+        body = _fetch_picture(address, name, allow=settings.FETCH_ALLOW_HOSTS if inside else ())
         pictures.put(name, body, now=now)
     return Picture(body, picture_type(body))
 
 
 def pictures_prune(*, now: datetime) -> int:
-    """Delete the stored pictures that are no longer handed out; return how many."""
+    """Delete stored pictures that are too old or beyond the limit; return how many."""
     return _picture_cache().prune(now=now)
 
 
@@ -131,8 +132,8 @@ def picture_cache(folder: Path, megabytes: int) -> PictureCache:
     return PictureCache(folder, megabytes * 1024 * 1024)
 
 
-def _fetched(address: str, name: str, *, allow: Sequence[str]) -> bytes:
-    """Return a picture from its publisher; one that failed lately under this name fails at once."""
+def _fetch_picture(address: str, name: str, *, allow: Sequence[str]) -> bytes:
+    """Return a picture from its publisher. If it or its host failed lately, fail at once."""
     failed = _key("failed", name)
     host_failed = _key("host", host_of(address))
     if cache.get_many([failed, host_failed]):

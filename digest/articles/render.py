@@ -1,7 +1,7 @@
-"""Render: stored HTML as a page shows it, with pictures of our own and tables that scroll.
+"""Render stored HTML for a page: our own picture URLs, and tables that scroll.
 
-What is stored is cleaned once more by the policy it was stored under, so that whatever wrote to the database
-nothing runs, and so that it is spelt in the one way this module reads. Pure.
+The stored HTML is cleaned once more by the policy it was stored under. So nothing runs, whoever wrote to the
+database, and it has exactly the spelling that this module parses. Pure.
 """
 
 import html
@@ -16,7 +16,7 @@ from ranking.language import gettext as _
 Mode = Literal["shown", "tap", "never"]
 Href = Callable[[str], str]
 
-# Every tag of what nh3 writes; in its texts and values an angle bracket is an entity.
+# Matches every tag that nh3 writes. In texts and attribute values it writes an angle bracket as an entity.
 _TAG: Final = re.compile(r'<(/?)([a-z][a-z0-9]*)((?: [a-z-]+="[^"]*")*)>')
 _ATTRIBUTE: Final = re.compile(r' ([a-z-]+)="([^"]*)"')
 _SCROLLS: Final = '<div class="scrolls" role="group" aria-label="{}" tabindex="0">'
@@ -24,9 +24,10 @@ _COPIED: Final = ("title", "width", "height")
 
 
 def article_render(stored: str, *, pictures: Mode, href: Href) -> str:
-    """Return stored HTML for a page. `href` gives our own address of a picture, `pictures` the reader's wish.
+    """Return stored HTML for a page.
 
-    Links open a new tab: going back to a page here would find it at its top.
+    `href` turns a picture's address into a URL on our site. `pictures` is the reader's choice: "shown", "tap"
+    or "never". Links open a new tab, because going back would show our page from its top.
     """
 
     def rewritten(tag: re.Match[str]) -> str:
@@ -42,11 +43,11 @@ def article_render(stored: str, *, pictures: Mode, href: Href) -> str:
         return tag[0]
 
     cleaned = html_recheck(stored).replace(f">{UNSUBSCRIBE}</a>", f">{_(UNSUBSCRIBE)}</a>")
-    return _TAG.sub(rewritten, _pictures_unlinked(cleaned) if pictures == "tap" else cleaned)
+    return _TAG.sub(rewritten, _unlink_pictures(cleaned) if pictures == "tap" else cleaned)
 
 
-def _pictures_unlinked(cleaned: str) -> str:
-    """Return `cleaned` with pictures behind the links that they were in: one tap cannot do two things."""
+def _unlink_pictures(cleaned: str) -> str:
+    """Move pictures out of links, behind them: one tap cannot both open a link and show a picture."""
     parts: list[str] = []
     link, pictures, at = 0, list[str](), 0
     for tag in _TAG.finditer(cleaned):
@@ -54,7 +55,7 @@ def _pictures_unlinked(cleaned: str) -> str:
         at, name = tag.end(), tag[2]
         if name == "a" and tag[1]:
             if pictures and not "".join(parts[link + 1 :]).strip():
-                del parts[link:]  # a link without words would be none
+                del parts[link:]  # Drop a link that has no words left.
             else:
                 parts.append(tag[0])
             parts += pictures
@@ -71,7 +72,7 @@ def _pictures_unlinked(cleaned: str) -> str:
 
 
 def addresses_render(stored: str) -> str:
-    """Return stored HTML for a program: pictures with their publisher's addresses in `src`."""
+    """Return stored HTML for a program: pictures have their publisher's address in `src`."""
 
     def named(tag: re.Match[str]) -> str:
         return tag[0].replace(" data-src=", " src=", 1) if tag[2] == "img" else tag[0]
@@ -80,7 +81,7 @@ def addresses_render(stored: str) -> str:
 
 
 def pictures_render(addresses: Sequence[str], *, pictures: Mode, href: Href) -> str:
-    """Return the pictures at `addresses`, which no text shows, as HTML."""
+    """Return the pictures at `addresses` as HTML, for pictures that the text does not contain."""
     return "".join(_picture({"data-src": html.escape(one)}, pictures, href) for one in addresses)
 
 
@@ -96,7 +97,7 @@ def pictures_in(stored: str) -> set[str]:
 
 
 def _picture(found: dict[str, str], mode: Mode, href: Href) -> str:
-    """Return a picture with the attributes `found`, whose values are escaped, as the reader wants it."""
+    """Return one picture as the reader's mode `mode` wants it. The values in `found` are escaped already."""
     alt = found.get("alt", "")
     address = html.unescape(found.get("data-src", ""))
     if mode == "never" or not address:
@@ -109,6 +110,6 @@ def _picture(found: dict[str, str], mode: Mode, href: Href) -> str:
     )
     if mode == "shown":
         return picture
-    # A lazy picture of a closed disclosure is not asked for.
+    # Browsers do not fetch a lazy picture in a closed disclosure.
     words = _("Show picture: {alt}").format(alt=alt) if alt else _("Show picture")
     return f'<details class="picture"><summary>{words}</summary>{picture}</details>'

@@ -1,4 +1,4 @@
-"""All tables of the digest room."""
+"""All database tables of the digest room."""
 
 from digest.models.community import CommunityRound, ItemFigure, SourceFigure
 from digest.models.digests import Digest, Exposure, Feedback, FeedbackTag, Impression, ReasonTag

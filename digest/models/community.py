@@ -1,4 +1,4 @@
-"""What was published of the thumbs of many: rounds, and figures of items and sources with noise."""
+"""Published sums over many readers' thumbs: rounds, and noisy figures of items and sources."""
 
 from django.db import models
 
@@ -6,7 +6,10 @@ from digest.models.feeds import Item, Source
 
 
 class CommunityRound(models.Model):
-    """One publication, the only look at the items first seen on the UTC days `after` + 1 to `until`."""
+    """One publication. It covers the items first seen on the UTC days `after` + 1 to `until`.
+
+    No other round looks at these items.
+    """
 
     day = models.IntegerField(primary_key=True, help_text="The UTC day it was made, counted from 1970.")
     after = models.IntegerField(unique=True, help_text="The `until` of the round before.")
@@ -17,7 +20,7 @@ class CommunityRound(models.Model):
 
 
 class ItemFigure(models.Model):
-    """How many readers rated an item, and how many found it useful, with noise; published once."""
+    """How many readers rated an item, and how many found it useful, both with noise. Published once."""
 
     item = models.OneToOneField(Item, models.CASCADE, primary_key=True, related_name="figure")
     day = models.IntegerField(db_index=True, help_text="The UTC day it was published.")
@@ -29,7 +32,7 @@ class ItemFigure(models.Model):
 
 
 class SourceFigure(models.Model):
-    """The same of a source's items of one period of 28 days; published once."""
+    """The same two figures for all items of a source in one period of 28 days. Published once."""
 
     source = models.ForeignKey(
         Source,

@@ -1,4 +1,4 @@
-"""Digests, what readers were shown of them, and how they rated it."""
+"""Digests, the items that readers saw in them, and their ratings."""
 
 from django.conf import settings
 from django.db import models
@@ -8,7 +8,7 @@ from digest.models.feeds import Item
 
 
 class Digest(models.Model):
-    """One reader's items of one day in the reader's time zone."""
+    """The items for one reader on one day in the reader's time zone."""
 
     reader = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="digests", db_index=False
@@ -43,7 +43,7 @@ class Digest(models.Model):
 
 
 class Impression(models.Model):
-    """An item of a digest at its rank, with its score breakdown of that time."""
+    """An item of a digest at its rank, with the score breakdown of that build."""
 
     class Slot(models.TextChoices):
         RANKED = "ranked", "ranked by score"
@@ -58,9 +58,9 @@ class Impression(models.Model):
     propensity = models.FloatField(default=1.0, help_text="The probability with which it was shown here.")
     slot = models.CharField(max_length=8, choices=Slot.choices, default=Slot.RANKED)
 
-    # Not a column: the reader's rating, attached by `digest_impressions`.
+    # Not a column: `digest_impressions` attaches the reader's rating.
     thumb: RatedItem | None
-    # Nor these: the item's, which `digest.daily.store` reads with a row.
+    # Not columns either: `digest.daily.store` reads them from the item.
     source: str
     article: int
 
@@ -76,7 +76,7 @@ class Impression(models.Model):
 
 
 class Exposure(models.Model):
-    """An item as a reader really saw it: append-only, so unchanged when a digest is built again."""
+    """An item that a reader really saw. Append-only: rows stay unchanged when the digest is rebuilt."""
 
     class Door(models.TextChoices):
         PAGE = "page"
@@ -110,7 +110,7 @@ class Exposure(models.Model):
 
 
 class ReasonTag(models.Model):
-    """One reason of the taxonomy; its other spellings are synonyms, never tags of their own."""
+    """One reason of the taxonomy. Its other spellings are synonyms, never tags of their own."""
 
     class Kind(models.TextChoices):
         VALUED = "valued"
@@ -130,7 +130,7 @@ class ReasonTag(models.Model):
 
 
 class Feedback(models.Model):
-    """One reader's rating of one article, by the item they saw. A second rating replaces the first."""
+    """A reader's rating of one article, through the item they saw. A second rating replaces the first."""
 
     class Origin(models.TextChoices):
         READING = "reading", "given while reading, or imported"
@@ -166,7 +166,7 @@ class Feedback(models.Model):
 
 
 class FeedbackTag(models.Model):
-    """A reason of a rating."""
+    """A reason tag on a rating."""
 
     feedback = models.ForeignKey(Feedback, models.CASCADE, db_index=False)
     tag = models.ForeignKey(ReasonTag, models.PROTECT)

@@ -26,7 +26,10 @@ class Source(models.Model):
 
 
 class Favicon(models.Model):
-    """The favicon of a source's site, or that it was asked for in vain; apart from what lists read."""
+    """The favicon of a source's site, or the record that there was none.
+
+    Its own table, so that lists of sources do not read the pictures.
+    """
 
     source = models.OneToOneField(Source, models.CASCADE, primary_key=True, related_name="favicon")
     body = models.BinaryField(default=bytes, help_text="As its site serves it; empty: there is none.")
@@ -37,10 +40,10 @@ class Favicon(models.Model):
 
 
 class Feed(models.Model):
-    """One URL that is polled for items, shared by all subscribers, or private to its `owner`.
+    """A URL that is polled for items. All its subscribers share it, or it is private to its `owner`.
 
-    The `url` of a private feed is a name of its own, `private:` and a random id, and where it is fetched is
-    in `own_address`: no search for an address finds one, so nobody else can come to read it.
+    The `url` of a private feed is `private:` and a random id; the address to fetch is in `own_address`. So no
+    search for an address finds a private feed, and nobody else can subscribe to it.
     """
 
     class State(models.TextChoices):
@@ -104,20 +107,20 @@ class Feed(models.Model):
 
     @property
     def address(self) -> str:
-        """Return where the feed is fetched: for a private one its own address, else its `url`."""
+        """Return the address to fetch: `own_address` for a private feed, else `url`."""
         return self.own_address or self.url
 
     @property
     def name(self) -> str:
-        """Return what the feed calls itself, else its source's key.
+        """Return the feed's own title, else its source's key.
 
-        Not the source's title, which may be that of feeds the reader does not read.
+        The source's title is not used: it may be that of a feed which the reader does not read.
         """
         return self.title or self.source_id
 
 
 class FeedAccess(models.Model):
-    """What the owner of a private feed gave to fetch it with; `digest.feeds.access` encrypts the secret."""
+    """The credentials for a private feed, from its owner. `digest.feeds.access` encrypts the secret."""
 
     class Kind(models.TextChoices):
         BASIC = "basic", gettext_lazy("User name and password")
@@ -138,7 +141,7 @@ class FeedAccess(models.Model):
 
 
 class MailboxState(models.Model):
-    """One row: how the last reading of the newsletters' mailbox went."""
+    """The result of the last reading of the newsletters' mailbox. One row."""
 
     read_at = models.DateTimeField(help_text="When it was last tried.")
     problem = models.CharField(max_length=300, blank=True, help_text="Why it failed; empty: it was read.")
@@ -180,12 +183,12 @@ class Subscription(models.Model):
 
     @property
     def name(self) -> str:
-        """Return what the reader calls the feed, else what it calls itself."""
+        """Return the reader's own name for the feed, else the feed's name."""
         return self.own_name or self.feed.name
 
 
 class Story(models.Model):
-    """The same story from several sources."""
+    """One story, reported by several sources."""
 
     created_at = models.DateTimeField()
     last_item_at = models.DateTimeField(db_index=True, help_text="`dated_at` of its newest item.")
@@ -197,20 +200,20 @@ class Story(models.Model):
 def private_deleted(
     collector: Collector, field: "models.ForeignKey[Any, Any]", rows: "models.QuerySet[Any]", using: str
 ) -> None:
-    """Delete the items of private feeds with them; items of other feeds stay without a feed."""
+    """When feeds are deleted, delete the items of private ones, and keep the others' items without a feed."""
     private = models.Q(**{f"{field.name}__owner__isnull": False})
     models.CASCADE(collector, field, rows.filter(private), using)
     models.SET_NULL(collector, field, rows.exclude(private), using)
 
 
-# `db_index=False` in this room means that another index begins with that column: one less to write.
+# `db_index=False` in this room means that another index begins with this column. It saves a write.
 
 
 class Item(models.Model):
-    """One post as one feed carries it: the words, the date and the author are that feed's own.
+    """One post as one feed carries it: words, date and author are that feed's own.
 
-    `url` is its canonical URL, or a `urn:tidings:` hash where the feed gives none. Items of several feeds
-    with one URL are one article: a reader sees one of them, reads it once and rates it once.
+    `url` is its canonical URL, or a `urn:tidings:` hash if the feed gives none. Items of several feeds with
+    the same URL are one article: a reader sees one of them, reads it once and rates it once.
     """
 
     feed = models.ForeignKey(
@@ -256,12 +259,12 @@ class Item(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["feed", "guid"], name="one_item_per_guid")]
         indexes = [
-            # With what lists need of an item, so that they are merged and counted without reading items.
+            # It holds all columns that lists need, so they are merged and counted without reading items.
             models.Index(fields=["feed", "-dated_at", "-id", "article"], name="items_of_a_feed_listed"),
             models.Index(fields=["article"], name="items_by_article"),
             models.Index(fields=["source", "-dated_at"], name="items_of_a_source_by_date"),
             models.Index(fields=["fingerprint"], name="items_by_fingerprint"),
-            # With the id, so that PostgreSQL finds the items of a week without reading them.
+            # With the id, PostgreSQL finds the items of a week without reading them.
             models.Index(fields=["dated_at", "id"], name="items_by_date_and_id"),
         ]
 
@@ -270,9 +273,9 @@ class Item(models.Model):
 
 
 class ItemBody(models.Model):
-    """The body of an item as its publisher wrote it, and the sounds and films it brings; few items have none.
+    """The publisher's HTML of an item, and its audio and video. Few items have no body.
 
-    Apart from the item, whose rows are read by the thousand.
+    Its own table, because items are read by the thousand.
     """
 
     item = models.OneToOneField(Item, models.CASCADE, primary_key=True, related_name="body")
@@ -289,7 +292,10 @@ class ItemBody(models.Model):
 
 
 class FullText(models.Model):
-    """The article of an item from its page, or why there is none; for readers of the item's feed alone."""
+    """The article from an item's page, or the reason why there is none.
+
+    Only readers of the item's feed see it.
+    """
 
     item = models.OneToOneField(Item, models.CASCADE, primary_key=True, related_name="full_text")
     html = models.BinaryField(default=bytes, help_text="Cleaned, compressed by zlib; empty: there is none.")
@@ -302,7 +308,10 @@ class FullText(models.Model):
 
 
 class PrunedEntry(models.Model):
-    """The identity of an item that `items_prune` deleted, so that a feed that still carries it adds none."""
+    """The identity of an item that `items_prune` deleted.
+
+    A feed that still carries it must not add it again.
+    """
 
     feed = models.ForeignKey(Feed, models.CASCADE, related_name="pruned_entries", db_index=False)
     guid = models.CharField(max_length=500)
@@ -316,7 +325,7 @@ class PrunedEntry(models.Model):
 
 
 class ItemVector(models.Model):
-    """The hashed and weighed terms of one item, as `ranking.similarity` packs them."""
+    """The hashed and weighted terms of one item, in the packing of `ranking.similarity`."""
 
     item = models.OneToOneField(Item, models.CASCADE, primary_key=True, related_name="vector")
     fingerprint = models.CharField(max_length=64, help_text="Of the words it was made from.")
@@ -327,7 +336,7 @@ class ItemVector(models.Model):
 
 
 class TermCounts(models.Model):
-    """One row: in how many of the installation's items each term occurs."""
+    """In how many of the installation's items each term occurs. One row."""
 
     documents = models.PositiveBigIntegerField(default=0)
     counts = models.BinaryField(default=bytes, help_text="One number for each place, compressed.")
@@ -340,7 +349,7 @@ class TermCounts(models.Model):
 
 
 class TasteProfile(models.Model):
-    """Decayed sums of what a reader liked and disliked, and the ratings that are in them."""
+    """Decayed sums of a reader's likes and dislikes, and the list of ratings in them."""
 
     reader = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="taste"

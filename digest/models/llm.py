@@ -1,11 +1,11 @@
-"""The ledger of model spend, and what models and extracts made of texts."""
+"""The ledger of model spend, and the summaries and reasons made from texts."""
 
 from django.conf import settings
 from django.db import models
 
 
 class Spend(models.Model):
-    """The cost of one model call: its worst case is reserved before the call and settled after it.
+    """The cost of one model call. The worst case is reserved before the call, and settled after it.
 
     An open row counts as `reserved_usd`, a settled one as `settled_usd`.
     """
@@ -87,7 +87,7 @@ class Summary(models.Model):
 
 
 class SuggestedReasons(models.Model):
-    """Three to five short reasons that a reader might give for rating one text, with tags of the taxonomy."""
+    """Three to five short reasons that a reader might give for rating one text, with taxonomy tags."""
 
     fingerprint = models.CharField(max_length=64, help_text="Of the item's title and text.")
     model = models.CharField(max_length=80, help_text="`offline`, or provider:model.")

@@ -1,4 +1,4 @@
-"""Where readers are notified and save articles to, about what, and each notification that was sent."""
+"""Notifications: each reader's settings and destinations, and every notification sent."""
 
 import uuid
 
@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy
 
 
 class NotificationSettings(models.Model):
-    """What a reader is notified about and when, and what they were told last."""
+    """The events a reader is notified about, the hours for it, and the last notifications."""
 
     class Event(models.TextChoices):
         DIGEST = "digest", gettext_lazy("my digest is ready")
@@ -38,7 +38,7 @@ class NotificationSettings(models.Model):
 
 
 class Destination(models.Model):
-    """Where a reader is notified, or saves articles to. It is switched off when it fails for days."""
+    """A place where a reader is notified, or saves articles to. Switched off after failing for days."""
 
     class Kind(models.TextChoices):
         WEBHOOK = "webhook", "Webhook"
@@ -65,7 +65,7 @@ class Destination(models.Model):
 
 
 class Notification(models.Model):
-    """One notification to one destination; a row is claimed before it is sent, and never sent again then."""
+    """One notification to one destination. A row is claimed before it is sent, and then never sent again."""
 
     class Status(models.TextChoices):
         WAITING = "waiting", gettext_lazy("Waiting")

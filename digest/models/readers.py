@@ -1,4 +1,4 @@
-"""Readers, their mails, used links and tokens, and what they read and saved."""
+"""Readers, their mails, used links and tokens, and the articles they read and saved."""
 
 import uuid
 from functools import cache
@@ -16,7 +16,7 @@ from digest.models.feeds import Item
 
 @cache
 def time_zone_names() -> frozenset[str]:
-    """Return the IANA time zones of this machine, which Python finds by opening a thousand files."""
+    """Return the IANA time zones of this machine. Cached: Python opens a thousand files to find them."""
     return frozenset(available_timezones())
 
 
@@ -29,7 +29,7 @@ def time_zone_validate(name: str) -> None:
 
 
 def language_offered(code: str) -> str:
-    """Return the language `code` where it is offered, the installation's own otherwise."""
+    """Return the language `code` if it is on offer, else the installation's default."""
     return code if code in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
 
 
@@ -167,17 +167,17 @@ class Reader(AbstractUser):
 
     @property
     def zone(self) -> ZoneInfo:
-        """Return the reader's time zone as an object."""
+        """Return the reader's time zone as a `ZoneInfo`."""
         return ZoneInfo(self.time_zone)
 
     @property
     def language_of_mails(self) -> str:
-        """Return the language of what reaches the reader without their browser."""
+        """Return the language for mails and notifications, which know no browser."""
         return language_offered(self.language)
 
 
 class Delivery(models.Model):
-    """One mail to one reader about one day; a row is claimed before the mail is sent."""
+    """One mail to one reader about one day. A row is claimed before the mail is sent."""
 
     class Status(models.TextChoices):
         CLAIMED = "claimed"
@@ -204,7 +204,7 @@ class Delivery(models.Model):
 
 
 class UsedLink(models.Model):
-    """A single-use link that was used."""
+    """A single-use link that has been used."""
 
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the link's token.")
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="used_links")
@@ -239,9 +239,9 @@ class ApiToken(models.Model):
 
 
 class Reading(models.Model):
-    """When one reader read and saved one article, by the item they saw. Neither counts as a rating.
+    """When a reader read and saved one article, through the item they saw. Neither counts as a rating.
 
-    An article may be marked as read without being opened; only opening it says something of the reader.
+    An article may be marked as read without being opened. Only opening it counts as implicit feedback.
     """
 
     class Door(models.TextChoices):
