@@ -1,4 +1,4 @@
-"""The admin of the digest room's tables: feeds and their health, sources that move, readers, ledgers."""
+"""The admin pages of the digest room: feeds and their health, sources and their moves, readers, ledgers."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -65,14 +65,14 @@ class ItemAdmin(OperatorAdmin):
     list_display = ["title", "source", "dated_at", "first_seen_at", "language"]
     list_select_related = ["source"]
     raw_id_fields = ["source"]
-    # Shows the search field; `get_search_results` decides what it finds.
+    # This only shows the search field. `get_search_results` does the search.
     search_fields = ["url"]
     search_help_text = "Words in title or text, or the beginning of an address."
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Item], search_term: str
     ) -> tuple[QuerySet[Item], bool]:
-        """Search the readers' full-text index: reading every title takes seconds at a million items."""
+        """Search the readers' full-text index. Scanning all titles takes seconds at a million items."""
         if not search_term or "://" in search_term:
             return super().get_search_results(request, queryset, search_term)
         return queryset & items_about(query=search_term), False
@@ -118,7 +118,7 @@ class FeedbackAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 @admin.register(ReasonTag)
 class ReasonTagAdmin(OperatorAdmin):
-    """The taxonomy of reasons; a tag's synonyms are the other spellings that mean it."""
+    """The taxonomy of reasons. A tag's synonyms are its other spellings."""
 
     list_display = ["slug", "label", "kind", "position"]
     ordering = ["kind", "position"]
@@ -155,7 +155,7 @@ class SuggestedReasonsAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 @admin.register(SpendRefusal)
 class SpendRefusalAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """Calls that a cap prevented."""
+    """Model calls that a spending cap prevented."""
 
     list_display = ["created_at", "surface", "purpose", "code", "model", "asked_usd", "reader", "run_id"]
     list_filter = ["surface", recent_values("purpose"), recent_values("code")]
@@ -164,7 +164,7 @@ class SpendRefusalAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 @admin.register(Delivery)
 class DeliveryAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """Mails with their status; a failed one with the mail server's message."""
+    """Mails with their status, and the mail server's message for failed ones."""
 
     list_display = ["date", "reader", "status", "attempts", "items", "error", "sent_at"]
     list_filter = ["status"]
@@ -174,7 +174,7 @@ class DeliveryAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 @admin.register(Notification)
 class NotificationAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """Notifications with their status and the code of a failure; what they tell is the reader's own."""
+    """Notifications with their status and failure code. Their content is hidden: it belongs to the reader."""
 
     list_display = ["created_at", "reader", "destination", "status", "attempts", "code", "sent_at"]
     list_filter = ["status", "destination__kind"]
@@ -184,7 +184,7 @@ class NotificationAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 
 _HEALTHY = Q(state=Feed.State.ACTIVE, failures=0, last_fetched_at__isnull=False)
-# The conditions of `feed_condition`, as filters of a query.
+# The conditions of `feed_condition`, as database filters.
 CONDITIONS: dict[FeedCondition, Callable[[datetime], Q]] = {
     FeedCondition.FAILING: lambda now: Q(state=Feed.State.ACTIVE, failures__gt=0),
     FeedCondition.GONE: lambda now: Q(state=Feed.State.GONE),
@@ -239,7 +239,7 @@ class FeedAdmin(OperatorAdmin):
     list_filter = [ConditionFilter, ErrorFilter, ("owner", admin.EmptyFieldListFilter)]
     list_select_related = ["source", "owner"]
     raw_id_fields = ["source", "owner"]
-    # Where a private feed is fetched is its owner's own affair; what opens it is in no page of the admin.
+    # The address of a private feed is its owner's own affair. No admin page shows its credentials.
     exclude = ["own_address"]
     readonly_fields = ["owner"]
     search_fields = ["url", "source", "title"]
@@ -253,7 +253,7 @@ class FeedAdmin(OperatorAdmin):
 
     @admin.display(description="next check", ordering="next_check_at")
     def next_check(self, feed: Feed) -> datetime | None:
-        """Return when an active feed is fetched next."""
+        """Return when an active feed is fetched next; `None` for all others."""
         return feed.next_check_at if feed.state == Feed.State.ACTIVE else None
 
     @admin.action(description="Fetch the chosen feeds at the next round, given-up ones too, paused ones not")
@@ -278,7 +278,7 @@ class FeedAdmin(OperatorAdmin):
 
     @admin.action(description="Resume the chosen feeds")
     def resume(self, request: HttpRequest, queryset: QuerySet[Feed]) -> None:
-        """Fetch paused ones of the chosen feeds again, from the next round on."""
+        """Make the paused ones of the chosen feeds due at the next round."""
         paused = queryset.filter(state=Feed.State.PAUSED).values_list("pk", flat=True)
         resumed = feeds_check(feed_ids=list(paused), now=timezone.now())
         self.message_user(request, f"{_feeds(resumed)} taken up at the next round.", messages.SUCCESS)
@@ -329,7 +329,7 @@ class ReaderAdmin(OperatorAdmin, _UserAdmin):
     )
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, Any, Any]:
-        """Allow deleting a reader with all records, but never the last operators."""
+        """Allow deleting readers with all their records, but never the last operator."""
         listed, counts, _, protected = super().get_deleted_objects(objs, request)
         readers = list(objs)
         if any(reader.is_superuser for reader in readers) and not operators_remain(readers=readers):
@@ -337,18 +337,18 @@ class ReaderAdmin(OperatorAdmin, _UserAdmin):
         return listed, counts, set(), protected
 
     def delete_model(self, request: HttpRequest, obj: Reader) -> None:
-        """Delete a reader as the reader could, with what was made of their private feeds' texts."""
+        """Delete a reader exactly as the reader could, including summaries of their private feeds."""
         reader_delete(reader=obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Reader]) -> None:
-        """Delete the chosen readers, each as `delete_model` does."""
+        """Delete each chosen reader as `delete_model` does."""
         for reader in queryset:
             reader_delete(reader=reader)
 
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """Personal tokens. An operator can revoke a token, and cannot use one."""
+    """Personal tokens. An operator can revoke a token but cannot use it."""
 
     list_display = ["reader", "name", "hint", "scope", "created_at", "expires_at", "last_used_at"]
     list_filter = ["scope"]
@@ -357,17 +357,17 @@ class ApiTokenAdmin(ReadOnlyAdmin, OperatorAdmin):
     search_fields = ["reader", "name", "hint"]
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Allow revoking a token."""
+        """Allow operators with the permission to revoke a token."""
         return request.user.has_perm("digest.delete_apitoken")
 
 
-# The library's own page shows the key itself, with which codes can be made.
+# The library's own page shows the key, and with it anybody could make codes.
 admin.site.unregister(Authenticator)
 
 
 @admin.register(Authenticator)
 class AuthenticatorAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """Second factors and recovery codes without keys, to be deleted for a reader who lost the phone."""
+    """Second factors and recovery codes, without their keys. Delete one for a reader who lost the phone."""
 
     list_display = ["user", "type", "created_at", "last_used_at"]
     list_filter = ["type"]
@@ -376,12 +376,12 @@ class AuthenticatorAdmin(ReadOnlyAdmin, OperatorAdmin):
     search_fields = ["user__username", "user__email"]
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Allow deleting one."""
+        """Allow operators with the permission to delete a second factor."""
         return request.user.has_perm("mfa.delete_authenticator")
 
 
 class MoveForm(forms.Form):
-    """The new key of a source."""
+    """The form for the new key of a source."""
 
     into = forms.CharField(
         label="New key",
@@ -392,18 +392,21 @@ class MoveForm(forms.Form):
 
 @admin.register(Source)
 class SourceAdmin(OperatorAdmin):
-    """Publishers. A title is edited in place; a key moves, with everything that uses it, once confirmed."""
+    """Publishers.
+
+    A title is edited in place. Changing a key moves everything that uses it, after confirmation.
+    """
 
     list_display = ["key", "title"]
     ordering = ["key"]
     search_fields = ["key", "title"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Source | None = None) -> list[str]:
-        """Forbid editing a key in the form, which would make a second source beside the first."""
+        """Forbid editing a key in the form: saving it would create a second source."""
         return ["key"] if obj else []
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the page on which a source moves, before the admin's own pages, which match any path."""
+        """Add the page that moves a source. It comes before the admin's own pages, which match any path."""
         move = self.admin_site.admin_view(self.move_view)
         return [path("<path:object_id>/move/", move, name="digest_source_move"), *super().get_urls()]
 
@@ -414,13 +417,13 @@ class SourceAdmin(OperatorAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Show one source; redirect from a key that it had before a move."""
+        """Show one source. Redirect to its new key if it was moved."""
         if (key := key_current(key=unquote(object_id))) != unquote(object_id):
             return redirect("admin:digest_source_change", quote(key))
         return super().change_view(request, object_id, form_url, extra_context)
 
     def move_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Ask for the new key, show what a move changes, and move the source once confirmed."""
+        """Ask for the new key, show the effect of the move, and move the source after confirmation."""
         source = self.get_object(request, key_current(key=unquote(object_id)))
         if source is None:
             raise Http404("There is no such source.")

@@ -1,6 +1,6 @@
 """The digest room as an installed app, and the system checks of its settings.
 
-A wrong setting fails at the start, not in the middle of a run.
+With these checks a wrong setting fails at the start, not in the middle of a run.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -27,18 +27,23 @@ from digest.llm.providers import (
 from ranking.common.start import SETTINGS, reader_sources_register
 
 OPENAI_HOST = "api.openai.com"
-# Each may hold a document of 10 MiB.
+# The highest number of fetch workers. Each may hold a document of 10 MiB.
 FETCH_WORKERS_MAX = 256
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def check_models(**kwargs: Any) -> list[CheckMessage]:
-    """Check the settings of models.
+    """Check the settings for language models.
 
-    Errors: `tidings.E001` a chain names no known provider, `E002` `LLM_PRICES` holds no price, `E003`
-    `OPENAI_WIRE`, `E004` `LOCAL_LLM_TOOL_MODE` or `E005` `LLM_REASONING_EFFORT` names nothing known.
-    Warnings: `tidings.W001` a configured provider's model has no price and would be passed over, `W002` the
-    Responses API is chosen for a server that is not OpenAI's or for no model at all.
+    Errors:
+    - `tidings.E001`: a chain names an unknown provider.
+    - `tidings.E002`: `LLM_PRICES` holds something that is not a price.
+    - `tidings.E003`, `E004`, `E005`: `OPENAI_WIRE`, `LOCAL_LLM_TOOL_MODE` or `LLM_REASONING_EFFORT` has an
+      unknown value.
+
+    Warnings:
+    - `tidings.W001`: a configured provider's model has no price, so it would be skipped.
+    - `tidings.W002`: the Responses API is chosen for a server that is not OpenAI's, or no model uses it.
     """
     chains = (
         settings.LLM_CHAIN,
@@ -59,9 +64,10 @@ def check_models(**kwargs: Any) -> list[CheckMessage]:
 
 
 def check_fetching(**kwargs: Any) -> list[CheckMessage]:
-    """Check the settings of fetching feeds.
+    """Check the settings for fetching feeds.
 
-    Errors: `tidings.E008` an impossible port, `E009` a negative pause, no worker or more than 256.
+    Errors: `tidings.E008` for an impossible port; `tidings.E009` for a pause outside 0 to 3600 seconds, no
+    worker, or more than 256.
     """
     found: list[CheckMessage] = []
     wrong = [port for port in settings.FETCH_PORTS if not 1 <= port <= 65535]
@@ -78,10 +84,10 @@ def check_fetching(**kwargs: Any) -> list[CheckMessage]:
 
 
 def check_accounts(**kwargs: Any) -> list[CheckMessage]:
-    """Check the settings of accounts.
+    """Check the settings for accounts.
 
-    Error: `tidings.E010` `TRUSTED_PROXY_COUNT` is below zero. Warning: `tidings.W010` addresses must be
-    confirmed, and no mail leaves this machine.
+    Error: `tidings.E010`, `TRUSTED_PROXY_COUNT` is below zero. Warning: `tidings.W010`, readers must confirm
+    their address but no mail leaves this machine.
     """
     found: list[CheckMessage] = []
     if settings.ALLAUTH_TRUSTED_PROXY_COUNT < 0:
@@ -96,9 +102,9 @@ def check_accounts(**kwargs: Any) -> list[CheckMessage]:
 
 
 def check_relay(**kwargs: Any) -> list[CheckMessage]:
-    """Report `tidings.W020`: mail leaves this machine, and nobody has to confirm an address.
+    """Warn with `tidings.W020` if mail leaves this machine and nobody has to confirm an address.
 
-    Digests go to confirmed addresses all the same; account mails to any that somebody types.
+    Digests still go to confirmed addresses only. But account mails go to any address that somebody types.
     """
     if settings.ACCOUNT_EMAIL_VERIFICATION != "none" or not _mail_goes_out():
         return []
@@ -108,10 +114,10 @@ def check_relay(**kwargs: Any) -> list[CheckMessage]:
 
 
 def check_sign_in(**kwargs: Any) -> list[CheckMessage]:
-    """Check the other ways to sign in.
+    """Check the settings for other ways to sign in.
 
-    Errors: `tidings.E022` OpenID Connect is half set, or its issuer would be asked in clear; `E023` browsers
-    make no passkeys for the address of this site.
+    Errors: `tidings.E022` if OpenID Connect is half configured or its issuer is not https; `tidings.E023` if
+    browsers make no passkeys for the address of this site.
     """
     return [*_check_oidc(), *_check_passkeys()]
 
@@ -144,7 +150,7 @@ def _check_oidc() -> list[CheckMessage]:
 
 
 def check_newsletters(**kwargs: Any) -> list[CheckMessage]:
-    """Report `tidings.E025`: the mailbox of newsletters is half set, or cannot be asked."""
+    """Report `tidings.E025` if the newsletters' mailbox is half configured or its address is malformed."""
     url, address = settings.NEWSLETTERS_URL, settings.NEWSLETTERS_ADDRESS
     if not url and not address:
         return []
@@ -162,11 +168,11 @@ def check_newsletters(**kwargs: Any) -> list[CheckMessage]:
 
 
 def check_mailbox(**kwargs: Any) -> list[CheckMessage]:
-    """Report `tidings.W025`, in `check --deploy` alone: the mailbox of newsletters does not open.
+    """Warn with `tidings.W025`, only in `check --deploy`, if the newsletters' mailbox does not open.
 
-    Another server is asked: it may only be away for a moment.
+    Only a warning, because this asks another server, which may be away for a moment.
     """
-    # Models cannot be loaded before the apps are ready.
+    # Models cannot be imported before the apps are ready.
     from digest.feeds.newsletters import mailbox_problem  # noqa: PLC0415
 
     if check_newsletters() or not (problem := mailbox_problem()):
@@ -182,7 +188,7 @@ def _mail_goes_out() -> bool:
 
 
 def _warnings(refs: Sequence[ModelRef]) -> list[CheckMessage]:
-    found: list[CheckMessage] = [warning for ref in refs if (warning := _unpriced(ref))]
+    found: list[CheckMessage] = [warning for ref in refs if (warning := _price_warning(ref))]
     if settings.OPENAI_WIRE.strip().lower() != RESPONSES:
         return found
     host = urlsplit(settings.OPENAI_BASE_URL).hostname if settings.OPENAI_BASE_URL else OPENAI_HOST
@@ -195,7 +201,7 @@ def _warnings(refs: Sequence[ModelRef]) -> list[CheckMessage]:
     return found
 
 
-def _unpriced(ref: ModelRef) -> CheckMessage | None:
+def _price_warning(ref: ModelRef) -> CheckMessage | None:
     if provider_endpoint(ref.provider) is None:  # saves the quarter second that the price list takes
         return None
     from digest.llm.entities import PriceUnknown, Usage  # noqa: PLC0415 - where a model is configured
@@ -217,20 +223,20 @@ def _problem(read: Callable[[], object], check_id: str) -> CheckMessage | None:
 
 
 def _reader_sources(*, reader_id: UUID) -> Collection[str]:
-    # Models, and what imports them, cannot be loaded before the apps are ready.
+    # Models, and modules that import them, cannot be imported before the apps are ready.
     from digest.items.selectors import reader_sources  # noqa: PLC0415
 
     return reader_sources(reader_id=reader_id)
 
 
 class DigestConfig(AppConfig):
-    """Room: digest."""
+    """The digest room as a Django app."""
 
     name = "digest"
     label = "digest"
 
     def ready(self) -> None:
-        """Register the checks of this room's settings, and tell ranking how to find a reader's sources."""
+        """Register this room's system checks, and tell ranking how to find a reader's sources."""
         reader_sources_register(_reader_sources)
         for check in (check_accounts, check_models, check_fetching, check_sign_in, check_newsletters):
             register(check, SETTINGS)

@@ -1,4 +1,4 @@
-"""Days in UTC and in a reader's time zone, and months of a calendar. Pure."""
+"""Days in UTC and in a reader's time zone, and calendar months. Pure."""
 
 from calendar import Calendar
 from collections.abc import Collection
@@ -14,7 +14,7 @@ def utc_day(at: datetime) -> int:
 
 
 def utc_day_begin(day: int) -> datetime:
-    """Return the first moment of a day that `utc_day` returned."""
+    """Return the first moment of a UTC day, given as `utc_day` returns it."""
     return _EPOCH + timedelta(days=day)
 
 
@@ -29,13 +29,16 @@ def day_begin(day: date, zone: tzinfo) -> datetime:
 
 
 def day_end(day: date, zone: tzinfo) -> datetime:
-    """Return the first moment after `day` in `zone`, in UTC; clock changes make days of 23 or 25 hours."""
+    """Return the first moment after `day` in `zone`, in UTC.
+
+    Clock changes make days of 23 or 25 hours.
+    """
     return day_begin(day + timedelta(days=1), zone)
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """One day of a calendar. `open`: it has a page; `outside`: it belongs to another month."""
+    """One day in a calendar. `open`: it has a page. `outside`: it belongs to a neighbouring month."""
 
     date: date
     open: bool
@@ -45,7 +48,10 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """One month: its first day, its weeks from Monday, and the first days of the months linked from it."""
+    """One calendar month: its first day, its weeks from Monday on, and the first days of its neighbours.
+
+    `previous` and `next` are `None` at the ends of the calendar.
+    """
 
     first: date
     weeks: tuple[tuple[Day, ...], ...]
@@ -54,7 +60,10 @@ class Month:
 
 
 def month_first(typed: str, today: date) -> date:
-    """Return the first day of the month `typed` as "2026-03"; of this month if it is invalid or later."""
+    """Return the first day of the month in `typed` ("2026-03").
+
+    If it is invalid or later than today, use today's month.
+    """
     try:
         first = date.fromisoformat(f"{typed}-01")
     except ValueError:
@@ -63,7 +72,10 @@ def month_first(typed: str, today: date) -> date:
 
 
 def month_of(first: date, today: date, made: Collection[date], oldest: date) -> Month:
-    """Return the month that begins on `first`. `made` are days with a digest, none before `oldest`."""
+    """Return the calendar month that begins on `first`.
+
+    `made` are the days with a digest. No month before that of `oldest` is linked.
+    """
     weeks = tuple(
         tuple(Day(day, day in made or day == today, day == today, day.month != first.month) for day in week)
         for week in Calendar().monthdatescalendar(first.year, first.month)

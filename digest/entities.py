@@ -1,19 +1,19 @@
-"""Frozen data classes and constants of the digest room that other rooms use. Pure."""
+"""Frozen data classes and constants that the digest room shares with other rooms. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 ITEM_WINDOW_DAYS = 7
 DIGEST_SIZE = 30
-# How far back an item counts as unread: that something was read is stored for 30 days at least (KEEP_DAYS).
+# How far back an item counts as unread. Reading marks are kept for at least 30 days (KEEP_DAYS).
 UNREAD_DAYS = 30
-# How long a digest of today stays as it is; new settings show at once.
+# How long today's digest stays unchanged. New settings show at once.
 DIGEST_FROZEN = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
 class RatedItem:
-    """One rating of one reader, with its item. `tags` are slugs of the taxonomy."""
+    """One reader's rating of one item. `tags` are slugs of the taxonomy."""
 
     item_id: int
     url: str
@@ -32,7 +32,7 @@ class RatedItem:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackCounts:
-    """Counts of a reader's ratings. `days` spans the first to the last one, both included."""
+    """Counts of a reader's ratings. `days` is the span from the first to the last one, both included."""
 
     total: int
     tagged: int

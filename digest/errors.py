@@ -1,6 +1,7 @@
-"""Errors of the digest room, each with a stable code, a message that says what to do, and an HTTP status.
+"""Errors of the digest room. Each has a stable code, an HTTP status, and a message that says what to do.
 
-Pure."""
+Pure.
+"""
 
 
 class DigestError(Exception):
@@ -22,7 +23,7 @@ class SignInNeeded(DigestError):
 
 
 class ItemNotFound(DigestError):
-    """An item that does not exist or that this reader may not see, on purpose the same error."""
+    """An item that does not exist or that this reader may not see. Both give the same error on purpose."""
 
     code = "item_not_found"
     status = 404
@@ -36,21 +37,21 @@ class PictureMissing(DigestError):
 
 
 class FullTextMissing(DigestError):
-    """An article whose full text cannot be had from its page."""
+    """An article whose page gives no full text."""
 
     code = "full_text_missing"
     status = 404
 
 
 class PicturesBusy(DigestError):
-    """More pictures than are fetched at once."""
+    """Too many pictures are being fetched at the same time."""
 
     code = "pictures_busy"
     status = 503
 
 
 class CursorInvalid(DigestError):
-    """A cursor that no page of a list answered, or one whose order is over."""
+    """A cursor that no list page returned, or whose order is no longer valid."""
 
     code = "cursor_invalid"
     status = 422
@@ -64,7 +65,7 @@ class FeedbackMissing(DigestError):
 
 
 class InvalidRating(DigestError):
-    """A tap of a form that is neither a rating, its undo nor a reason."""
+    """A form value that is neither a rating, its undo, nor a reason."""
 
     code = "invalid_rating"
     status = 400
@@ -78,7 +79,7 @@ class UnknownReasonTag(DigestError):
 
 
 class InvalidFeedUrl(DigestError):
-    """A text that cannot be the URL of a feed."""
+    """A text that cannot be a feed's URL."""
 
     code = "invalid_feed_url"
     status = 422
@@ -92,21 +93,21 @@ class AccessInvalid(DigestError):
 
 
 class FutureDate(DigestError):
-    """A digest of a day that has not begun for its reader."""
+    """A digest for a day that has not begun in the reader's zone."""
 
     code = "future_date"
     status = 422
 
 
 class LinkInvalid(DigestError):
-    """A link of a mail with a wrong signature, or whose reader or item is deleted."""
+    """A mail link with a wrong signature, or whose reader or item is deleted."""
 
     code = "link_invalid"
     status = 404
 
 
 class LinkExpired(DigestError):
-    """An expired link of a mail."""
+    """An expired mail link."""
 
     code = "link_expired"
     status = 410
@@ -141,7 +142,7 @@ class TooManyTokens(DigestError):
 
 
 class TooManyRequests(DigestError):
-    """More requests than a limit allows. `retry_after_s`: seconds after which to try again."""
+    """More requests than a limit allows. `retry_after_s` is the number of seconds to wait."""
 
     code = "too_many_requests"
     status = 429
@@ -173,16 +174,17 @@ class OpmlTooLarge(DigestError):
 
 
 class FeedNotFound(DigestError):
-    """A feed that does not exist or that this reader never had, on purpose the same error."""
+    """A feed that does not exist or that this reader never had. Both give the same error on purpose."""
 
     code = "feed_not_found"
     status = 404
 
 
 class SiteUnreachable(DigestError):
-    """A site that did not answer. `may_answer`: it may later, so its URL may be added as a feed.
+    """A site that did not answer.
 
-    `is_locked`: it answers whom it knows (401, 403), so a password may help.
+    `may_answer`: it may answer later, so its URL may still be added as a feed. `is_locked`: it answered 401
+    or 403, so a password may help.
     """
 
     code = "site_unreachable"
@@ -194,14 +196,14 @@ class SiteUnreachable(DigestError):
 
 
 class AccessRefused(DigestError):
-    """A server that does not take the password, header or cookie that was typed."""
+    """A server that refuses the password, header or cookie."""
 
     code = "access_refused"
     status = 422
 
 
 class LookupsBusy(DigestError):
-    """More sites than are looked up at once."""
+    """Too many sites are being looked up at the same time."""
 
     code = "lookups_busy"
     status = 503
@@ -236,7 +238,7 @@ class OperatorsOnly(DigestError):
 
 
 class UnknownSource(DigestError):
-    """A source that does not exist, or would be moved into itself."""
+    """A source that does not exist, or that would be moved into itself."""
 
     code = "unknown_source"
     status = 404
@@ -250,7 +252,7 @@ class InvalidSourceKey(DigestError):
 
 
 class DestinationInvalid(DigestError):
-    """An address or a secret that nothing can be sent to or with."""
+    """An address or a secret that cannot be used to send anything."""
 
     code = "destination_invalid"
     status = 422
@@ -264,7 +266,7 @@ class DestinationMissing(DigestError):
 
 
 class DeliveryFailed(DigestError):
-    """Something that a destination did not take. `reason` is the stable code of why."""
+    """A delivery that the destination did not accept. `reason` is a stable code for the cause."""
 
     code = "delivery_failed"
     status = 502

@@ -1,4 +1,4 @@
-"""Middleware of readers' pages: language, time zone, caching, sign-in, the first visit."""
+"""Middleware for readers' pages: language, time zone, caching, sign-in and the first visit."""
 
 from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
@@ -16,9 +16,10 @@ from digest.feeds.selectors import subscriptions_exist
 from digest.models import Reader
 from ranking.selectors import reading_once
 
-# Programs read these, in one language; so do the pages' own scripts, which have words of their own.
+# Programs read these paths, always in the installation's language. The pages' own scripts read some of them,
+# too, but they bring their own texts.
 PROGRAMS = ("/api/", "/mcp", "/oauth/", "/.well-known/", "/metrics", "/healthz", "/readyz")
-# Readers read these among them.
+# Exceptions under those paths: people read these.
 PAGES = ("/api/docs", "/oauth/authorize")
 SIGNED_OUT = gettext_noop("You were signed out, so nothing was done. Sign in and repeat it.")
 
@@ -26,7 +27,7 @@ Handler = Callable[[HttpRequest], HttpResponse]
 
 
 def settings_read_once(get_response: Handler) -> Handler:
-    """Read a reader's mutes once a request, however many selectors ask for them."""
+    """Load a reader's mutes once per request, however many selectors ask for them."""
 
     def handle(request: HttpRequest) -> HttpResponse:
         with reading_once():
@@ -36,7 +37,7 @@ def settings_read_once(get_response: Handler) -> Handler:
 
 
 def reader_language(get_response: Handler) -> Handler:
-    """Write pages in the language that their reader chose, else in one the browser asks for."""
+    """Render pages in the language that the reader chose, else in one that the browser asks for."""
 
     def handle(request: HttpRequest) -> HttpResponse:
         user = request.user
@@ -57,7 +58,7 @@ def reader_language(get_response: Handler) -> Handler:
 
 
 def reader_time_zone(get_response: Handler) -> Handler:
-    """Render every time of a request in its reader's zone; UTC for visitors."""
+    """Render all times of a request in the reader's zone; in UTC for visitors."""
 
     def handle(request: HttpRequest) -> HttpResponse:
         zone = request.user.zone if isinstance(request.user, Reader) else None
@@ -70,7 +71,7 @@ def reader_time_zone(get_response: Handler) -> Handler:
 def no_store_pages(get_response: Handler) -> Handler:
     """Forbid browsers to store a reader's pages.
 
-    Going back to one then shows changes made since, and nothing to the next person at that machine.
+    Then going back to a page shows later changes, and the next person at that machine sees nothing.
     """
 
     def handle(request: HttpRequest) -> HttpResponse:
@@ -84,9 +85,9 @@ def no_store_pages(get_response: Handler) -> Handler:
 
 
 def device_clear(get_response: Handler) -> Handler:
-    """Have the browser of a reader who signs out delete what it stored of this site, if it may hold a digest.
+    """At sign-out, make the browser delete its stored data of this site, if it may hold a digest.
 
-    Browsers obey over TLS alone (W3C Clear Site Data, section 3.1); elsewhere scripts do it.
+    Browsers obey only over TLS (W3C Clear Site Data, section 3.1). Elsewhere a script does it.
     """
 
     def handle(request: HttpRequest) -> HttpResponse:
@@ -101,7 +102,7 @@ def device_clear(get_response: Handler) -> Handler:
 
 
 def sign_in_and_return(get_response: Handler) -> Handler:
-    """Return to the form's page after a sign-in that a form needed, since the form's URL answers no GET."""
+    """After a sign-in that a form needed, return to the form's page: the form's own URL answers no GET."""
 
     def handle(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -119,7 +120,7 @@ def sign_in_and_return(get_response: Handler) -> Handler:
 def welcome_first(get_response: Handler) -> Handler:
     """Redirect a new reader from the front page to the first visit's questions.
 
-    A reader is new until these are answered or skipped, or there is a subscription.
+    A reader is new until they answer or skip the questions, or have a subscription.
     """
 
     def handle(request: HttpRequest) -> HttpResponse:
@@ -135,7 +136,7 @@ def welcome_first(get_response: Handler) -> Handler:
 
 
 def _form_page(request: HttpRequest) -> str:
-    """Return the page of this site that a form was sent from; the front page if the browser does not say."""
+    """Return the page of this site that sent a form; the front page if the browser does not say."""
     referer = request.headers.get("Referer", "")
     if not url_has_allowed_host_and_scheme(referer, {request.get_host()}):
         return "/"

@@ -1,4 +1,4 @@
-"""Readers and values in requests and command arguments, and the pages a request came from and returns to."""
+"""Helpers for requests and command arguments: readers, dates, page numbers, and paths to return to."""
 
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Collection, Sequence
@@ -23,11 +23,11 @@ def reader_of(request: HttpRequest) -> Reader:
 
 
 def is_seen(request: HttpRequest) -> bool:
-    """Return whether the reader gets to see the page: a GET that is no prefetch, nor another site's doing.
+    """Return whether the reader really sees the page: not a prefetch, and not caused by another site.
 
-    Another site may lead here by a link that somebody follows, not by a picture or by itself
-    (https://www.w3.org/TR/fetch-metadata/), and an article's sound or film, which is played on our own page,
-    may not lead here at all. What a browser is made to load is no sign of interest.
+    A link on another site counts only if somebody followed it; a picture or a script does not
+    (https://www.w3.org/TR/fetch-metadata/). Audio and video of an article are played on our own page, so
+    another site may not start them at all. A page that a browser was made to load shows no interest.
     """
     headers = request.headers
     purposes = (headers.get(name, "") for name in ("Sec-Purpose", "Purpose", "X-Moz"))
@@ -40,13 +40,13 @@ def is_seen(request: HttpRequest) -> bool:
 
 
 def page_of(request: HttpRequest) -> int:
-    """Return the page number of a request's `?page=`, from 1 to 10,000; 1 if it is invalid."""
+    """Return the page number in `?page=`, from 1 to 10,000; 1 if it is missing or invalid."""
     typed = request.GET.get("page", "")
     return min(max(int(typed), 1), 10_000) if typed.isdecimal() and len(typed) < 6 else 1
 
 
 def reader_argument_add(parser: ArgumentParser) -> None:
-    """Add the required `--user-id` to a command: the id or the username of one reader."""
+    """Add the required `--user-id` to a command: the id or username of one reader."""
     parser.add_argument("--user-id", metavar="UUID|NAME", required=True, help="the reader, by id or username")
 
 
@@ -58,11 +58,10 @@ def reader_arguments_add(parser: ArgumentParser) -> None:
 
 
 def readers_named(user_id: UUID | str | None) -> Sequence[Reader]:
-    """Return the reader with this id, else with this username; without either all active ones by name.
+    """Return the reader with this id, else with this username; for `None`, all active readers by name.
 
-    A username in other capitals will do where it is nobody else's.
-
-    Raises `CommandError` where there is none.
+    A username in other capitals is accepted if only one reader has it. Raises `CommandError` if no reader
+    matches.
     """
     if user_id is None:
         return list(Reader.objects.filter(is_active=True).order_by("username"))
@@ -84,7 +83,7 @@ def readers_named(user_id: UUID | str | None) -> Sequence[Reader]:
 
 
 def date_argument(text: str) -> date:
-    """Return the day written as YYYY-MM-DD; an argparse type."""
+    """Return the date written as YYYY-MM-DD; for use as an argparse type."""
     try:
         return date.fromisoformat(text)
     except ValueError:
@@ -100,7 +99,7 @@ def operators_remain(*, readers: Collection[Reader]) -> bool:
 
 
 def referrer_path(request: HttpRequest) -> str:
-    """Return the path and query of the page of this site that linked here (`Referer`); else ""."""
+    """Return path and query of the page of this site that linked here (`Referer`), else ""."""
     try:
         referer = urlsplit(request.headers.get("Referer", ""))
     except ValueError:
@@ -110,11 +109,11 @@ def referrer_path(request: HttpRequest) -> str:
 
 
 def return_path(request: HttpRequest) -> str:
-    """Return the page that a form names in `next`, if it is a path of this site; else the front page."""
+    """Return the path in the form field `next`, if it belongs to this site; else the front page."""
     return own_path(request.POST.get("next", "")) or "/"
 
 
 def own_path(path: str) -> str:
-    """Return a path that somebody gave, if it is one of this site; else ""."""
+    """Return `path` if it is a path of this site, else ""."""
     own = path.startswith("/") and url_has_allowed_host_and_scheme(path, allowed_hosts=None)
     return path if own else ""

@@ -1,7 +1,7 @@
-"""Retention: delete used links, old mails, exposures and digests, expired sessions, and unused old items.
+"""Retention: delete old used links, mails, exposures, digests, sessions, and items that nothing uses.
 
-`KEEP_DAYS` sets the days for each kind. Ratings, saved items and items that evidence refers to are never
-deleted here: of items only those that nothing refers to.
+`KEEP_DAYS` sets the number of days for each kind. Ratings, saved items and items that evidence refers to are
+never deleted here.
 """
 
 from collections.abc import Sequence
@@ -33,9 +33,9 @@ from digest.models import (
 )
 from ranking.common.rows import BATCH, NIGHT_MAX, retention_start, rows_add, rows_delete
 
-# A smaller batch, since thirty impressions are deleted with each.
+# A smaller batch, because thirty impressions are deleted with each digest.
 DIGESTS_BATCH = 200
-# By kind of `KEEP_DAYS`: rows, the column that dates them, rows of one DELETE.
+# (kind in `KEEP_DAYS`, rows, the column with their date, rows per DELETE).
 PRUNED: tuple[tuple[str, QuerySet[Any], str, int], ...] = (
     ("mail", UsedLink.objects.all(), "used_at", BATCH),
     ("mail", Delivery.objects.all(), "claimed_at", BATCH),
@@ -48,9 +48,9 @@ PRUNED: tuple[tuple[str, QuerySet[Any], str, int], ...] = (
 
 
 def rows_prune(*, now: datetime) -> int:
-    """Delete rows, other than items, older than `KEEP_DAYS`, and expired sessions; return how many rows.
+    """Delete rows older than `KEEP_DAYS`, except items, and expired sessions; return the number of rows.
 
-    Sessions are not counted. What one run leaves, interrupted or at its limit, is deleted by the next.
+    Sessions are not counted. If a run is interrupted or reaches its limit, the next run deletes the rest.
     """
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
     deleted = accesses_prune(now=now)
@@ -63,9 +63,9 @@ def rows_prune(*, now: datetime) -> int:
 
 
 def accesses_prune(*, now: datetime) -> int:
-    """Delete what opens private feeds that their owners have not read for a day; return how many.
+    """Delete credentials of private feeds without a subscriber that were last fetched over a day ago.
 
-    A removal can be undone for an hour; no feed is asked after it.
+    Return how many. A reader can undo a removal for an hour, and after it nobody fetches the feed.
     """
     read = Subscription.objects.filter(feed=OuterRef("feed"))
     ended = FeedAccess.objects.filter(~Exists(read), feed__last_fetched_at__lt=now - timedelta(days=1))
@@ -73,10 +73,10 @@ def accesses_prune(*, now: datetime) -> int:
 
 
 def items_prune(*, now: datetime, referenced_by: Sequence[QuerySet[Any]] = ()) -> int:
-    """Delete old items that nothing refers to, and their extracts and stories; return how many items.
+    """Delete old items that nothing refers to, with their extracts and stories; return how many items.
 
-    References are digests, exposures, ratings, saved items, and rows of `referenced_by` (subqueries over
-    `OuterRef("pk")`, for rooms that this one does not know). Its identity in the feed stays, so that a
+    References are digests, exposures, ratings, saved items, and the rows of `referenced_by`: subqueries over
+    `OuterRef("pk")`, for rooms that this one does not know. The item's identity in its feed is kept, so a
     feed that still carries it does not bring it back as new.
     """
     since = retention_start("items", now)
@@ -93,18 +93,18 @@ def items_prune(*, now: datetime, referenced_by: Sequence[QuerySet[Any]] = ()) -
 
 def _items_prune(since: datetime, referenced_by: Sequence[QuerySet[Any]]) -> int:
     old = Item.objects.filter(dated_at__lt=since, first_seen_at__lt=since).order_by("dated_at", "pk")
-    unused, deleted = _unused(old, referenced_by), 0
+    unused, deleted = _unreferenced(old, referenced_by), 0
     rest = unused
     while deleted < NIGHT_MAX and (batch := list(rest.values_list("pk", "dated_at")[:BATCH])):
         count = _items_delete([pk for pk, _ in batch], referenced_by)
-        if not count:  # all of them were rated or saved meanwhile
+        if not count:  # All of them were rated or saved meanwhile.
             break
         deleted += count
         rest = unused.filter(dated_at__gte=batch[-1][1])
     return deleted
 
 
-def _unused(items: QuerySet[Item], referenced_by: Sequence[QuerySet[Any]]) -> QuerySet[Item]:
+def _unreferenced(items: QuerySet[Item], referenced_by: Sequence[QuerySet[Any]]) -> QuerySet[Item]:
     models: list[type[Model]] = [Impression, Exposure, Feedback]
     references = [model._default_manager.filter(item=OuterRef("pk")) for model in models]
     references += [Reading.objects.filter(item=OuterRef("pk"), saved_at__isnull=False), *referenced_by]
@@ -115,10 +115,13 @@ def _unused(items: QuerySet[Item], referenced_by: Sequence[QuerySet[Any]]) -> Qu
 
 @transaction.atomic
 def _items_delete(ids: Sequence[int], referenced_by: Sequence[QuerySet[Any]]) -> int:
-    """Lock the rows and test them again, since somebody may have rated or saved one meanwhile."""
+    """Delete those of `ids` that are still unused; return how many.
+
+    The rows are locked and tested again, because somebody may have rated or saved one meanwhile.
+    """
     rows = Item.objects.select_for_update().filter(pk__in=ids).order_by("pk")
     locked = Item.objects.filter(pk__in=[item.pk for item in rows.only("pk")])
-    unused = dict(_unused(locked, referenced_by).values_list("pk", "fingerprint"))
+    unused = dict(_unreferenced(locked, referenced_by).values_list("pk", "fingerprint"))
     gone = Item.objects.filter(pk__in=list(unused))
     entries = gone.exclude(feed=None).exclude(guid="").values_list("feed_id", "guid")
     rows_add(model=PrunedEntry, columns=("feed", "guid"), rows=list(entries))

@@ -1,6 +1,6 @@
-"""The tasks of the digest room: the scheduled one reads the clock and calls the services."""
+"""Celery tasks of the digest room. They read the clock and call the services."""
 
-import fastfeedparser  # noqa: F401  # what the first fetch would load, before a worker forks
+import fastfeedparser  # noqa: F401  # Loaded before a worker forks, so its children share it.
 from celery import shared_task
 from django.utils import timezone
 
@@ -19,11 +19,11 @@ first_round_task = FIRST_ROUND.celery
 
 @shared_task(name="digest.feeds_fetch")
 def feeds_fetch_task() -> None:
-    """Fetch the feeds that are due and the newsletters that came, then make stories, vectors, extracts and
-    full texts of the new items; favicons last.
+    """Fetch due feeds and new newsletters, then process the new items.
 
-    Stories come before extracts, whose reasons ask whether other sources report the same. A step that fails
-    ends none of the others; the first failure is raised at the end.
+    In this order: stories, vectors, extracts, full texts, favicons. Stories come before extracts, because an
+    extract's reasons depend on whether other sources report the same. If a step fails, the others still run,
+    and the first failure is raised at the end.
     """
     clock = timezone.now
     apart = Apart("digest.feeds_fetch")

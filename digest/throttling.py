@@ -1,7 +1,7 @@
-"""Rate limits per reader for costly requests, by page or by API.
+"""Rate limits per reader for costly requests, on pages and in the API.
 
-Counted in the cache by fixed windows of the clock: in Redis for all processes, or in each process for itself.
-A cache that is down counts nothing, so that its loss locks nobody out.
+Uses are counted in the cache in fixed time windows: in Redis for all processes together, or else in each
+process separately. If the cache is down, nothing is counted, so nobody is locked out.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ MINUTE, HOUR = 60, 3600
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """`times` within each window of `seconds`; `message` is what the reader is shown."""
+    """At most `times` uses per window of `seconds`. `message` is the text for the reader."""
 
     name: str
     times: int
@@ -35,8 +35,8 @@ class Limit:
     message: str
 
 
-# Far above what a person does and a fair script needs, far below what would slow the site down for others.
-# Lists and exports read or write thousands of rows each; a lookup may send eight requests to other sites.
+# Far above the needs of a person or a fair script, far below a load that slows the site for others. Lists and
+# exports read or write thousands of rows each. A lookup may send eight requests to other sites.
 API = Limit("api", 600, MINUTE, gettext_noop("More than 600 requests in a minute. Wait for the next one."))
 SEARCH = Limit("search", 60, MINUTE, gettext_noop("You can search 60 times a minute. Wait for the next one."))
 GENERATE = Limit(
@@ -56,7 +56,7 @@ LOOKUP = Limit(
     MINUTE,
     gettext_noop("You can look up 10 sites a minute. Wait for the next one, or import a list."),
 )
-# The same count, where a list is no way out.
+# The same counter, with a message that suggests no list: lists hold no private feeds.
 LOOKUP_PRIVATE = replace(
     LOOKUP, message=gettext_noop("You can look up 10 sites a minute. Wait for the next one.")
 )
@@ -76,16 +76,16 @@ LIMITS = (API, SEARCH, GENERATE, DECIDE, LOOKUP, IMPORT, EXPORT, TEACH, PICTURES
 
 
 def limit_count(*, limit: Limit, who: object, now: datetime) -> None:
-    """Count one use of `limit` by `who`, the id of a reader or of a token.
+    """Count one use of `limit` by `who`, the id of a reader or a token.
 
-    Raises `TooManyRequests`, with the seconds until the window ends.
+    Raises `TooManyRequests` with the seconds until the window ends.
     """
     window, elapsed = divmod(now.timestamp(), limit.seconds)
     key = f"{KEYS}:{limit.name}:{who}:{int(window)}"
     cache.add(key, 0, timeout=2 * limit.seconds)
     try:
         count = cache.incr(key)
-    except ValueError:  # the cache dropped it in between, or is down
+    except ValueError:  # The cache dropped the key in between, or is down.
         return
     if count > limit.times:
         raise TooManyRequests(gettext(limit.message), retry_after_s=ceil(limit.seconds - elapsed))
@@ -101,7 +101,10 @@ def rate_limited(
     [Callable[Concatenate[HttpRequest, P], Response]],
     Callable[Concatenate[HttpRequest, P], Response | HttpResponse],
 ]:
-    """Make a view answer 429 to a signed-in reader beyond `limit`; only requests with true `when` count."""
+    """Decorate a view: it answers a signed-in reader with 429 beyond `limit`.
+
+    Only requests for which `when` is true count.
+    """
 
     def decorate(
         view: Callable[Concatenate[HttpRequest, P], Response],
@@ -121,7 +124,7 @@ def rate_limited(
 
 
 def too_many_requests_page(request: HttpRequest, refused: TooManyRequests | None = None) -> HttpResponse:
-    """Return the page of status 429 with `Retry-After`; without `refused` its text is about accounts."""
+    """Return the 429 page with `Retry-After`. Without `refused` its text is about sign-in."""
     response = render(request, "429.html", {"words": refused.message if refused else ""}, status=429)
     response["Retry-After"] = str(refused.retry_after_s if refused else MINUTE)
     return response

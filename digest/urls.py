@@ -27,16 +27,16 @@ from digest.web import (
 
 
 class DateConverter:
-    """A calendar day in a URL, `2026-03-18`; anything else does not match."""
+    """A calendar day in a URL, such as `2026-03-18`. Other texts do not match."""
 
     regex = r"\d{4}-\d{2}-\d{2}"
 
     def to_python(self, value: str) -> date:
-        """Return the day; raise `ValueError` (no match) for the 30th of February."""
+        """Return the day. Raises `ValueError` (no match) for a day like 30 February."""
         return date.fromisoformat(value)
 
     def to_url(self, value: date) -> str:
-        """Return the day as in a URL."""
+        """Return the day as it appears in a URL."""
         return value.isoformat()
 
 

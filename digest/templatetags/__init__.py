@@ -1,1 +1,1 @@
-"""Template tags of the digest room; templates of any room may load them."""
+"""Template tags of the digest room. Templates of any room may load them."""

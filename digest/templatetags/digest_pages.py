@@ -1,4 +1,4 @@
-"""Template tags of pages: navigation, mail and feed status, moments, figures, score breakdowns, sources."""
+"""Template tags for pages: navigation, mail and feed status, dates, figures, score breakdowns, sources."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,27 +34,27 @@ from ranking.explain import weight_words
 
 register = template.Library()
 register.filter(local_time)
-# One row of `ranking.views`' weights: source, effective weight, its words, whether learning moved it.
+# One row of weights from `ranking.views`: source, effective weight, its words, whether learning moved it.
 Weight = tuple[str, str, str, bool]
 ID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-([0-9a-f]{12})\b")
 
 
 @register.filter
 def without_placeholder(field: BoundField) -> BoundField:
-    """Return `field` without a placeholder, which would repeat the label and vanish when typed over."""
+    """Return `field` without its placeholder, which would repeat the label and vanish on typing."""
     field.field.widget.attrs.pop("placeholder", None)
     return field
 
 
 @register.simple_tag
 def script_words() -> SafeString:
-    """Return what the scripts of every page say, as data for them."""
+    """Return the texts that the pages' scripts use, as a JSON script element."""
     return _script_words(get_language() or "")
 
 
 @cache
 def _script_words(language: str) -> SafeString:
-    """Return the words of a language, which is in force, once."""
+    """Return the script texts in the current language. Cached per language."""
     words = {
         "again": _("Try again"),
         "all_read": _("All {size} read"),
@@ -87,24 +87,24 @@ def _script_words(language: str) -> SafeString:
 
 
 def script_words_forget() -> None:
-    """Forget what was looked up, for tests that exchange catalogues."""
+    """Clear the cache of script texts, for tests that exchange catalogues."""
     _script_words.cache_clear()
 
 
 @register.simple_tag
 def mail_works() -> bool:
-    """Return whether mail is really sent."""
+    """Return whether this installation really sends mail."""
     return mail_goes_out()
 
 
 @register.simple_tag(takes_context=True)
 def display_form(context: Mapping[str, Any]) -> DisplayForm:
-    """Return the form of the signed-in reader's theme and lists, as they are now."""
+    """Return the form for theme and lists, filled with the signed-in reader's settings."""
     reader = reader_of(context["request"])
     return DisplayForm(initial={name: getattr(reader, name) for name in DisplayForm.base_fields})
 
 
-# The page of each entry first, then the pages inside it.
+# The first view is the entry's own page. The others are pages inside it.
 SECTIONS: Final = {
     "today": ("digest:today", "digest:day", "digest:left_out", "digest:calendar"),
     "all": ("digest:all",),
@@ -131,19 +131,22 @@ IN_MENU: Final = frozenset({"settings", "mutes", "teach", "history", "account", 
 
 @dataclass(frozen=True, slots=True)
 class NavEntry:
-    """The current entry of the navigation, and its `aria-current`."""
+    """The current entry of the navigation, and its `aria-current` value."""
 
     section: str
     current: str
 
     @property
     def in_menu(self) -> bool:
-        """Return whether the entry is in the account's menu, which is closed at first."""
+        """Return whether the entry is inside the account menu, which is closed at first."""
         return self.section in IN_MENU
 
 
 def section_of(view: str) -> NavEntry:
-    """Return the entry of the view `view`: "page" on the entry's own page, "true" inside; "" for none."""
+    """Return the navigation entry of a view name.
+
+    `current` is "page" on the entry's own page, "true" inside it, and "" if no entry matches.
+    """
     if view.startswith(ACCOUNT_VIEWS):
         return NavEntry("account", "true")
     for section, views in SECTIONS.items():
@@ -154,20 +157,20 @@ def section_of(view: str) -> NavEntry:
 
 @register.simple_tag(takes_context=True)
 def nav_here(context: Mapping[str, Any]) -> NavEntry:
-    """Return the entry of the page that is shown; none on error pages."""
+    """Return the navigation entry of the current page; an empty one on error pages."""
     match = getattr(context.get("request"), "resolver_match", None)
     return section_of(match.view_name if match else "")
 
 
 @register.simple_tag(takes_context=True)
 def device_tag(context: Mapping[str, Any]) -> str:
-    """Return the reader's name for their own devices, by which the service worker knows whose page it is."""
+    """Return the reader's tag for their own devices. The service worker tells by it whose page it is."""
     return offline.device_tag(reader=context["user"])
 
 
 @register.simple_tag(takes_context=True)
 def feed_counts(context: Mapping[str, Any]) -> FeedCounts:
-    """Return the reader's feeds counted by health; one query."""
+    """Return the number of the reader's feeds per state of health; one query."""
     feeds = [row.feed for row in subscriptions_of(reader_id=context["request"].user.pk)]
     facts = [FeedFacts(feed.state, feed.failures, feed.last_fetched_at, feed.last_new_at) for feed in feeds]
     return counts_of(facts, now=timezone.now())
@@ -181,7 +184,7 @@ def host(url: str) -> str:
 
 @register.filter
 def usd(amount: Decimal) -> str:
-    """Return an amount of USD with as many decimals as it takes to see it."""
+    """Return an amount of USD with enough decimals to show it."""
     return f"${usd_words(amount)}"
 
 
@@ -193,13 +196,13 @@ def thousands(count: int) -> str:
 
 @register.filter
 def short_ids(text: str) -> str:
-    """Return `text` with the UUIDs in it cut to their two ends."""
+    """Return `text` with every UUID shortened to its first and last part."""
     return ID.sub(r"\1…\2", text)
 
 
 @dataclass(frozen=True, slots=True)
 class WeightRow:
-    """One source in the settings form. `shown` is empty where the source has no weight of its own."""
+    """One source in the settings form. `shown` is empty if the source has no weight of its own."""
 
     key: str
     title: str
@@ -212,14 +215,14 @@ class WeightRow:
 
 @register.simple_tag(takes_context=True)
 def topic_counts(context: Mapping[str, Any], topics: Sequence[str]) -> TopicCounts:
-    """Return how many of the reader's items have each topic, and categories to add; two queries."""
+    """Return how many of the reader's items each topic matches, and categories to add; two queries."""
     reader_id = context["request"].user.pk
     return counts_of_topics(reader_id=reader_id, topics=topics, now=timezone.now())
 
 
 @register.simple_tag(takes_context=True)
 def source_names(context: Mapping[str, Any], weights: Iterable[Weight] = ()) -> dict[str, str]:
-    """Return the titles of the reader's sources and of those in `weights`, by key."""
+    """Return {key: title} for the reader's sources and those in `weights`."""
     reader_id = context["request"].user.pk
     keys = {*reader_sources(reader_id=reader_id), *(row[0] for row in weights)}
     return {key: key for key in keys} | reader_source_titles(reader_id=reader_id, keys=keys)
@@ -229,7 +232,7 @@ def source_names(context: Mapping[str, Any], weights: Iterable[Weight] = ()) -> 
 def names_with_pins(
     context: Mapping[str, Any], names: Mapping[str, str], locked: Iterable[str], avoided: Iterable[str]
 ) -> dict[str, str]:
-    """Return `names` with the titles of pinned sources that the reader no longer reads."""
+    """Return `names` plus the titles of pinned sources that the reader no longer reads."""
     pinned = {*locked, *avoided} - names.keys()
     titles = reader_source_titles(reader_id=context["request"].user.pk, keys=pinned)
     return {key: key for key in source_titles(keys=pinned)} | dict(names) | titles
@@ -242,7 +245,7 @@ def weight_rows(
     typed: Mapping[str, str],
     errors: Mapping[str, str] | None = None,
 ) -> list[WeightRow]:
-    """Return a row for each source with a weight of its own or `typed`, by title, with its error."""
+    """Return one row for each source that has a weight of its own or a `typed` one, sorted by title."""
     own = {key: (shown, words, learned) for key, shown, words, learned in weights}
     rows = []
     titles = {key: names.get(key, key) for key in {*own, *typed}}
@@ -255,11 +258,11 @@ def weight_rows(
 
 @register.filter
 def source_title(key: str, names: Mapping[str, str]) -> str:
-    """Return the title of the source `key`; any other target stays as it is."""
+    """Return the title of the source `key`. Any other text stays as it is."""
     return names.get(key, key)
 
 
 @register.simple_tag
 def oidc_name() -> str:
-    """Return the name of the provider that signs readers in, "" where none is configured."""
+    """Return the name of the sign-in provider, "" if none is configured."""
     return str(settings.OIDC_NAME) if settings.OIDC_ISSUER else ""

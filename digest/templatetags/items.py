@@ -1,4 +1,4 @@
-"""Parts of pages that come once an item, and the favicon of a source."""
+"""Template tags for the parts of a page that repeat per item, and for favicons."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,11 +14,11 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def item_part(context: Mapping[str, Any], name: str, *values: Any) -> SafeString:
-    """Return what the macro `name` of `templates/jinja2/items.html` makes of `values`."""
+    """Return the output of the macro `name` in `templates/jinja2/items.html` for `values`."""
     return item_parts.item_part(context["request"], name, *values)
 
 
 @register.simple_tag(takes_context=True)
 def favicon(context: Mapping[str, Any], source: Source) -> SafeString:
-    """Return the favicon of a source in a box of its own, a letter where there is none or none is wanted."""
+    """Return a source's favicon in a box; a letter if it has none or the reader wants no pictures."""
     return item_parts.favicon(context["user"], source)

@@ -1,7 +1,7 @@
-"""Django's tags for translation, quicker where a text is constant, as nearly all are.
+"""Django's translation tags, made faster for constant texts, which nearly all are.
 
-A list of items has some seven hundred: through lazy texts, filters and contexts of their own they took
-a fifth of the page's processor time.
+A page of items has about seven hundred of them. Lazy texts, filters and template contexts took a fifth of the
+page's processor time.
 """
 
 from collections.abc import Mapping
@@ -18,17 +18,17 @@ register = Library()
 register.tags.update(i18n.register.tags)
 
 
-# By language, what each marked text of a template is in it; as many as templates mark.
+# {language: {(text, context): translation}}. It grows to the number of texts marked in templates.
 _memos: dict[str, dict[tuple[str, str], SafeString]] = {}
 
 
 def words_forget() -> None:
-    """Forget what was looked up, for tests that exchange catalogues."""
+    """Clear the cache of translations, for tests that exchange catalogues."""
     _memos.clear()
 
 
-def _looked_up(context: Context, text: str, about: str = "") -> SafeString:
-    """Return `text`, as it is used in `about`, in the language in which this context is rendered."""
+def _lookup(context: Context, text: str, about: str = "") -> SafeString:
+    """Return `text` in the language of this rendering. `about` is its message context."""
     memo: dict[tuple[str, str], SafeString] | None = getattr(context, "words_in_force", None)
     if memo is None:
         memo = _memos.setdefault(get_language() or "", {})
@@ -41,33 +41,33 @@ def _looked_up(context: Context, text: str, about: str = "") -> SafeString:
 
 @dataclass(slots=True)
 class _Constant(Node):
-    """A marked text."""
+    """A constant text marked for translation."""
 
     text: str
     about: str
 
     def render(self, context: Context) -> SafeString:
-        """Return the text in the language in force."""
-        return _looked_up(context, self.text, self.about)
+        """Return the text in the active language."""
+        return _lookup(context, self.text, self.about)
 
 
 class _WithValues(Node):
-    """A marked text with values in it, none of them a number that asks for a plural."""
+    """A text marked for translation, with values but without plural."""
 
     def __init__(self, text: str, values: Mapping[str, FilterExpression]) -> None:
         self.text, self.values = text, values
 
     def render(self, context: Context) -> SafeString:
-        """Return the text in the language in force with its values, escaped as those of a template are."""
+        """Return the text in the active language with its values, escaped as a template would."""
         found = {
             name: render_value_in_context(value.resolve(context), context)
             for name, value in self.values.items()
         }
-        return SafeString(str(_looked_up(context, self.text)) % found)
+        return SafeString(str(_lookup(context, self.text)) % found)
 
 
 def translate(parser: Parser, token: Token) -> Node:
-    """Mark a text; see Django's tag of the same name."""
+    """Parse the tag `translate`. Constant texts get a faster node; all others get Django's."""
     node = i18n.do_translate(parser, token)
     assert isinstance(node, TranslateNode)
     expression = node.filter_expression
@@ -81,7 +81,10 @@ def translate(parser: Parser, token: Token) -> Node:
 
 
 def blocktranslate(parser: Parser, token: Token) -> Node:
-    """Mark a text with values; see Django's tag of the same name."""
+    """Parse the tag `blocktranslate`.
+
+    Texts without plural and options get a faster node; others get Django's.
+    """
     node = i18n.do_block_translate(parser, token)
     assert isinstance(node, BlockTranslateNode)
     special = node.countervar or node.plural or node.message_context or node.trimmed or node.asvar

@@ -1,4 +1,4 @@
-"""`manage.py build_digest`: build, show or explain the digests of a day."""
+"""`manage.py build_digest`: build and list the digests of a day."""
 
 import json
 from datetime import date, datetime
@@ -22,7 +22,7 @@ Json = dict[str, Any]
 
 
 class Command(SettingsCommand):
-    """Build the digests of a day (today in each reader's zone, unless a date is given) and list them.
+    """Build the digests of a day and list them. The default day is today in each reader's zone.
 
     Exit code 1 if it failed for a reader; the others are built.
     """
@@ -47,7 +47,7 @@ class Command(SettingsCommand):
         if options["limit"] is not None and options["limit"] < 1:
             raise CommandError("--limit must be at least 1.", returncode=2)
         now = timezone.now()
-        entries_of = _ranked if options["plain"] else _stored
+        entries_of = _rank_entries if options["plain"] else _build_entries
         digests: list[Json] = []
         with failures_collected() as failed:
             for reader in readers_named(options["user_id"]):
@@ -59,8 +59,8 @@ class Command(SettingsCommand):
         failed.exit_if_any()
 
 
-def _stored(reader: Reader, day: date, now: datetime, limit: int | None) -> Json:
-    """Build the digest and read its first `limit` entries back as they were stored."""
+def _build_entries(reader: Reader, day: date, now: datetime, limit: int | None) -> Json:
+    """Build and store the digest; return its first `limit` entries as stored."""
     digest = digest_build(reader=reader, date=day, now=now)
     entries = [
         {
@@ -79,8 +79,8 @@ def _stored(reader: Reader, day: date, now: datetime, limit: int | None) -> Json
     return {**_digest(reader, day, digest.config_version, entries), "left_out": digest.left_out}
 
 
-def _ranked(reader: Reader, day: date, now: datetime, limit: int | None) -> Json:
-    """Rank by score alone: no share for a source, no stories, no novelty, nothing stored."""
+def _rank_entries(reader: Reader, day: date, now: datetime, limit: int | None) -> Json:
+    """Return the order by score alone: no source shares, no stories, no novelty. Stores nothing."""
     effective = config_effective(reader_id=reader.pk)
     scores = digest_rank(reader=reader, date=day, now=now, effective=effective)[: limit or DIGEST_SIZE]
     urls = item_urls(item_ids=[score.candidate.item_id for score in scores])

@@ -11,7 +11,10 @@ from ranking.common.start import SettingsCommand
 
 
 class Command(SettingsCommand):
-    """Delete a reader as the reader could on the account page; asks for the username unless it is given."""
+    """Delete a reader as the reader could on the account page.
+
+    Asks for the username unless `--yes` gives it.
+    """
 
     help = "Delete one reader with everything of theirs in every room. Spend stays, without the reader."
 
@@ -21,7 +24,7 @@ class Command(SettingsCommand):
         parser.add_argument("--yes", metavar="USERNAME", help="the username, to be asked nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Ask, delete, and list what is gone."""
+        """Ask for confirmation, delete, and list the deleted rows."""
         (reader,) = readers_named(options["user_id"])
         name = reader.username
         question = f"Type the username of {options['user_id']} ({reader.pk}) to delete the account: "
@@ -37,7 +40,7 @@ class Command(SettingsCommand):
             self.stdout.write(f"  {name_of_kind}: {count}")
 
     def _ask(self, question: str) -> str:
-        """Return what is typed. Raises `CommandError` without a terminal."""
+        """Return the typed answer. Raises `CommandError` if there is no terminal."""
         self.stderr.write(question, style_func=str, ending="")
         try:
             return input()

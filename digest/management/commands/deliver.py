@@ -14,8 +14,10 @@ from ranking.common.start import SettingsCommand
 
 
 class Command(SettingsCommand):
-    """Send each digest whose hour has come and which was not sent yet; exit code 1 without a mail server, or
-    where every mail failed."""
+    """Send every digest that is due and not yet sent.
+
+    Exit code 1 without a mail server, or if every mail failed.
+    """
 
     help = "Send the digests whose hour has come and which were not sent yet."
 
@@ -24,7 +26,10 @@ class Command(SettingsCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Send, then print the counts; an address that fails among others is reported and is no failure."""
+        """Send, then print the counts.
+
+        If only some mails fail, they are reported and the command succeeds.
+        """
         if not mail_goes_out():
             raise CommandError("EMAIL_URL names no mail server, so mail cannot be sent. Set it.")
         began, now = time.monotonic(), timezone.now()

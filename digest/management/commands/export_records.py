@@ -11,7 +11,7 @@ from ranking.common.start import SettingsCommand
 
 
 class Command(SettingsCommand):
-    """Write records to stdout: the newest ratings of each reader as questions, each with those before it.
+    """Write preference records to stdout: each reader's newest ratings as questions, with the ratings before.
 
     A record names its reader by a hash of the history; titles and sources are in it as they are. Exit code 1
     if it failed for a reader; the others' records are there.

@@ -1,4 +1,4 @@
-"""`manage.py fetch_feeds`: read feeds over HTTP and newsletters, or a folder of documents."""
+"""`manage.py fetch_feeds`: fetch feeds and newsletters, or read a folder of documents."""
 
 import json
 import sys
@@ -21,12 +21,12 @@ from ranking.common.start import SettingsCommand
 
 
 class Command(SettingsCommand):
-    """Fetch what is due (or the feeds named) and store its items. What refused is reported."""
+    """Fetch the feeds that are due, or the named ones, and store their items. Failures are reported."""
 
     help = "Fetch the feeds that are due and the newsletters, the feeds named, or a folder of feed documents."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the options: what to read, and form of output."""
+        """Add the options: the feeds or folder to read, and the form of output."""
         where = parser.add_mutually_exclusive_group()
         where.add_argument("--from-dir", type=Path, metavar="PATH", help="read every document in this folder")
         where.add_argument("--feed", nargs="+", metavar="URL", help="fetch these feeds, due or not")
@@ -45,7 +45,7 @@ class Command(SettingsCommand):
             report = folder_ingest(folder=options["from_dir"], now=now, progress=progress)
         else:
             feeds = options["feed"] and [
-                feed_get_or_create(url=url, now=now) for url in _checked(options["feed"])
+                feed_get_or_create(url=url, now=now) for url in _check_urls(options["feed"])
             ]
             waiting = self._waiting if watched else _no_waiting
             report = feeds_fetch(now=now, feeds=feeds or None, progress=progress, waiting=waiting)
@@ -64,15 +64,15 @@ class Command(SettingsCommand):
 
 
 def _no_waiting(host: str, seconds: float) -> None:
-    """Report no wait without a terminal."""
+    """Do nothing: without a terminal no waiting is shown."""
 
 
 def _no_progress(feed: str) -> None:
-    """Report no progress without a terminal."""
+    """Do nothing: without a terminal no progress is shown."""
 
 
-def _checked(urls: list[str]) -> list[str]:
-    """Return the addresses without repeats. Raises `CommandError` for what is no web address."""
+def _check_urls(urls: list[str]) -> list[str]:
+    """Return the URLs without repeats. Raises `CommandError` if one is not a web address."""
     for url in urls:
         if not feed_address(url):
             raise CommandError(f"“{url}” is not a web address; it should start with https://.", returncode=2)

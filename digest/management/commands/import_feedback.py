@@ -14,12 +14,12 @@ from ranking.common.start import SettingsCommand
 
 
 class Command(SettingsCommand):
-    """Import ratings with their items, sources and readers. Bad lines are listed; the rest is imported."""
+    """Import ratings with their items, sources and readers. Bad lines are listed, all others imported."""
 
     help = "Import readers' histories: one JSON object a line, from FILE or - for standard input."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the options: the file, accounts it may rate for, where rejected lines go, form of output."""
+        """Add the options: file, accounts to import for, file for rejected lines, form of output."""
         line_arguments(parser)
         parser.add_argument(
             "--reader",
@@ -51,7 +51,7 @@ class Command(SettingsCommand):
 
 
 def _no_progress(lines: int) -> None:
-    """Report no progress without a terminal."""
+    """Do nothing: without a terminal no progress is shown."""
 
 
 def _words(report: ImportReport, rejects_file: str | None, seconds: float) -> str:

@@ -17,7 +17,7 @@ from ranking.common.start import SettingsCommand
 
 
 class Command(SettingsCommand):
-    """Subscribe one reader to the feeds of a list. Bad lines are listed; the rest is imported."""
+    """Subscribe one reader to the feeds of an OPML list. Bad lines are listed, all others imported."""
 
     help = "Import an OPML list for one reader. Nothing is fetched: new feeds are due at once."
 

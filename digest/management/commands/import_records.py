@@ -13,7 +13,7 @@ from ranking.common.start import SettingsCommand
 
 
 class Command(SettingsCommand):
-    """Import histories from Yes/No questions. Bad lines are listed and stored; the rest is imported."""
+    """Import histories from preference records. Bad lines are listed and stored, all others imported."""
 
     help = "Import readers' histories from preference records (JSON Lines), from FILE or -."
 

@@ -1,4 +1,4 @@
-"""`manage.py summarise`: extracts of every new text, a model's summaries of the most valuable."""
+"""`manage.py summarise`: an extract for every new text, and a model's summary for the most valuable."""
 
 import json
 import time
@@ -14,11 +14,9 @@ from ranking.common.start import SettingsCommand
 
 
 class Command(SettingsCommand):
-    """Summarise the items of the last week within the day's cap; summaries that exist are not made again."""
+    """Summarise the items of the last week within the day's cap. Existing summaries are kept."""
 
-    help = (
-        "Summarise recent items: extracts for all, a model (where one is configured) for the most valuable."
-    )
+    help = "Summarise recent items: extracts for all, a model (if one is configured) for the most valuable."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the options: number of texts, and form of output."""

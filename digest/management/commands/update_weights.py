@@ -1,4 +1,4 @@
-"""`manage.py update_weights`: one cycle of the learning loop."""
+"""`manage.py update_weights`: learn source weights once."""
 
 import json
 import time
