@@ -1,1 +1,1 @@
-"""Building a digest: candidates, composition, exclusion, explanation, storage."""
+"""Building a reader's digest of a day: candidates, composition, exclusion, explanation, storage."""

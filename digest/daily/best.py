@@ -1,4 +1,4 @@
-"""A list of a reader's items by score, the best first, over the newest of the last week."""
+"""A reader's items sorted by score, best first, from the newest of the last week."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from ranking.entities import Candidate
 from ranking.scoring import Ranking, ranked
 from ranking.selectors import config_effective
 
-# So many of the newest are ranked: a list of more days or items would make its first page wait.
+# How many of the newest items are ranked. With more, the first page of the list would be slow.
 BEST_MAX = 1_000
-# How long the pages of one order belong together: after that the order begins anew.
+# How long the pages of one order belong together. After that the order begins anew.
 ORDER_DURATION = timedelta(hours=12)
 
 
 @dataclass(frozen=True, slots=True)
 class BestKey:
-    """The place of an item in the order of the moment `as_of`: its score to nine digits, then its id."""
+    """An item's place in the order made at `as_of`: its score to nine digits, then its id."""
 
     as_of: datetime
     score: float
@@ -34,12 +34,12 @@ class BestKey:
 
     @property
     def place(self) -> tuple[float, int]:
-        """Return what orders the items, the best first."""
+        """Return the sort key of the item; the best item has the smallest."""
         return -self.score, self.item_id
 
 
 def best_key(typed: str, now: datetime) -> BestKey | None:
-    """Return the key that `str` made `typed` of; `None` for anything else, and for one that is too old."""
+    """Return the key that `str` wrote as `typed`; `None` if it is malformed or older than 12 hours."""
     at, _, rest = typed.partition("_")
     score, _, item_id = rest.partition("_")
     if not (at.isdecimal() and len(at) < 18 and item_id.isdecimal() and len(item_id) < 19):
@@ -53,7 +53,10 @@ def best_key(typed: str, now: datetime) -> BestKey | None:
 
 @dataclass(frozen=True, slots=True)
 class BestPage:
-    """One page of items with their keys; `older` is the key that the next page begins after, if any."""
+    """One page of items with their keys.
+
+    The next page begins after the key `older`; `None` on the last page.
+    """
 
     items: tuple[ScoredItem, ...]
     keys: tuple[BestKey, ...]
@@ -69,9 +72,9 @@ def best_page(
     size: int,
     after: BestKey | None = None,
 ) -> BestPage:
-    """Return up to `size` items of a list, the best first, scored with the settings of now.
+    """Return up to `size` items of a list, best first, scored with the current settings.
 
-    Ranked are the newest 1,000 of the seven days up to the moment of the first page. A constant number of
+    It ranks the newest 1,000 items of the seven days before the first page was shown. A constant number of
     queries.
     """
     as_of = after.as_of if after else now
@@ -96,9 +99,9 @@ def best_ids(
     now: datetime,
     above: BestKey | None = None,
 ) -> list[int]:
-    """Return the ids that all pages of an order have together; with `above` those before that key.
+    """Return the ids on all pages of an order together; with `above`, only those before that key.
 
-    A constant number of queries, one without `above`.
+    A constant number of queries, or one without `above`.
     """
     if above is None:
         return _ids(reader, feeds, chosen, as_of)
@@ -121,14 +124,15 @@ def _ids(reader: Reader, feeds: Collection[int] | None, chosen: ListFilter, as_o
 def _order(
     reader: Reader, feeds: Collection[int] | None, chosen: ListFilter, as_of: datetime, now: datetime
 ) -> tuple[Ranking, list[tuple[float, int, int]]]:
-    """Return the ranking of a list, and its items as (minus score, id, place in the ranking), in order.
+    """Return the ranking of a list, and its items in order as (minus score, id, place in the ranking).
 
-    Scores count to nine digits: what a sum of floats loses may differ from page to page.
+    Scores are rounded to nine digits, because the rounding errors of a float sum may differ from page to
+    page.
     """
     ids = _ids(reader, feeds, chosen, as_of)
     rows = Item.objects.filter(pk__in=ids).values_list(*CANDIDATE_FIELDS)
     candidates = [Candidate(*row) for row in rows]
-    # Other readers' thumbs are those of now: each process has one day's at hand.
+    # Other readers' thumbs are those of `now`, because each process has only one day's loaded.
     signals = signals_for(reader_ids=[reader.pk], item_ids=ids, now=now)[reader.pk]
     ranking = ranked(candidates, config_effective(reader_id=reader.pk), as_of, signals)
     rounded = (float(f"{score:.8e}") for score in ranking.totals.tolist())

@@ -1,4 +1,4 @@
-"""Candidates: what the digests of a day are chosen from, for one reader or for a round of many."""
+"""Candidates for the digests of a day, for one reader or for a round over many."""
 
 import datetime as dt
 from collections import Counter, defaultdict
@@ -45,12 +45,12 @@ from ranking.scoring import Ids, ItemValues, Pool, Ranking, Signals, count_sourc
 from ranking.selectors import config_mutes_many
 from ranking.similarity import profile_of, similarities, vectors_stack
 
-# Ids in one statement; SQLite takes 32,766.
+# Ids per statement. SQLite takes at most 32,766.
 BATCH = 10_000
 # Rows fetched from the database at a time.
 ROWS = 2_000
-# A source is known from as many ratings on as the learning loop wants before it moves (ranking.learning), or
-# after so many exposures in the last 30 days: who passes something by ten times has seen it.
+# A source counts as known after as many ratings as the learning loop needs to move it (ranking.learning), or
+# after ten exposures in 30 days: a reader who passed it by ten times has seen it.
 KNOWN_RATINGS = 5
 KNOWN_EXPOSURES = 10
 EXPOSURES_DAYS = 30
@@ -59,10 +59,11 @@ NO_ROWS: Ids = np.empty(0, dtype=np.int64)
 Origins = Mapping[int, tuple[str, int]]
 
 
-class Carried(NamedTuple):
-    """A reader's rows of the pool (`None`: all), stories by article, how many sources report each item.
+class ReaderRows(NamedTuple):
+    """One reader's candidates: their rows in the pool (`None`: all), stories by article, sources per item.
 
-    `muted` counts the articles that are not among the rows, by mute.
+    `reported_by` maps an item to how many of the reader's sources report it. `muted` counts, per mute, the
+    articles it hides.
     """
 
     rows: Ids | None
@@ -73,11 +74,11 @@ class Carried(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DayCandidates:
-    """The candidates of one reader's day as of a moment, with what composing them needs.
+    """The candidates of one reader's day at the moment `as_of`, with the data to compose a digest from them.
 
-    They are the `rows` of `pool` (all of them if `None`); `origins` has the source and the article of each,
-    `stories` the articles that are one for this reader, `known` the sources with enough ratings or exposures,
-    `seed` fixes the novelty draw. What the reader has muted is no candidate; `muted` counts it by mute.
+    They are the `rows` of `pool` (all if `None`). `origins` holds the source and article of each item.
+    `stories` maps an article to its story for this reader. `known` are the sources with enough ratings or
+    exposures. `seed` fixes the novelty draw. Muted items are no candidates; `muted` counts them per mute.
     """
 
     as_of: dt.datetime
@@ -91,11 +92,11 @@ class DayCandidates:
     muted: Mapping[Mute, int] = field(default_factory=dict)
 
     def ranking(self, effective: EffectiveConfig) -> Ranking:
-        """Return the candidates by score under these settings, explained on demand."""
+        """Return the candidates sorted by score under these settings. Explanations are made on demand."""
         return ranked(self.pool, effective, self.as_of, self.signals, self.rows)
 
     def choices(self, ranking: Ranking, effective: EffectiveConfig) -> list[Choice]:
-        """Return what `digest.daily.compose` chooses from, in the order of `ranking`."""
+        """Return the choices for `digest.daily.compose`, in the order of `ranking`."""
         return choices_make(
             ranking.ids.tolist(),
             self.origins,
@@ -107,11 +108,11 @@ class DayCandidates:
         )
 
     def story_of(self, article: int) -> int:
-        """Return what a digest shows once: the article's story among the reader's items, else the article."""
+        """Return the id under which a digest shows an article only once: its story, or the article itself."""
         return self.stories.get(article, article)
 
     def novelty_draw(self, effective: EffectiveConfig) -> NoveltyDraw:
-        """Return what the novelty draw of this reader and day needs."""
+        """Return the parameters of the novelty draw for this reader and day."""
         since = (self.as_of - dt.timedelta(days=NOVELTY_DAYS_MAX)).timestamp()
         old = self.pool.ids[self.pool.timestamps < since].tolist()
         return novelty_draw(self.seed, self.known, effective, old)
@@ -124,24 +125,23 @@ def digest_candidates(
     now: dt.datetime,
     seen_by: dt.datetime | None = None,
 ) -> DayCandidates:
-    """Return the items of the seven days up to `now`, or up to the end of a day that is over.
+    """Return a day's candidates: items of the seven days before `now`, or before the end of a past day.
 
-    The latest posts of quiet feeds that are new to the reader are among them (`items_latest`).
-
-    `seen_by` leaves out what was first seen after that moment, whatever date it carries. The community's
-    figures are those published by then. The number of queries is constant. Raises `FutureDate`.
+    They include the latest posts of quiet feeds that are new to the reader (`items_latest`). Items first seen
+    after `seen_by` are left out, whatever their date. Community figures are those published by then. The
+    number of queries is constant. Raises `FutureDate`.
     """
     as_of = as_of_day(reader, date, now)
     found = items_window(reader_id=reader.pk, now=as_of, seen_by=seen_by, latest=True)
     pool = Pool(found.candidates)
     origins = {c.item_id: (c.source, found.articles[c.item_id]) for c in found.candidates}
-    carried = {reader.pk: Carried(None, found.stories, found.reported_by, found.muted)}
+    carried = {reader.pk: ReaderRows(None, found.stories, found.reported_by, found.muted)}
     made = _candidates_of_readers(pool, origins, carried, {reader.pk: date}, as_of, {})
     return made[reader.pk]
 
 
 def as_of_day(reader: Reader, date: dt.date, now: dt.datetime) -> dt.datetime:
-    """Return the moment a digest of the reader's `date` looks back from. Raises `FutureDate`."""
+    """Return the moment from which a digest of the reader's `date` looks back. Raises `FutureDate`."""
     if date > day_of(now, reader.zone):
         raise FutureDate(
             gettext("{date} has not begun yet in {time_zone}. Ask for a day up to today.").format(
@@ -155,10 +155,13 @@ def as_of_day(reader: Reader, date: dt.date, now: dt.datetime) -> dt.datetime:
 class Window:
     """The items of the seven days up to `now`, newest first, as columns that all readers share.
 
-    `by_feed` holds the rows (places in `pool`) of each feed, `articles` and `own` what tells whose words a
-    reader gets (`digest.items.selectors.article_rank`), `titles` what tells a reader's stories, by row of
-    those in a story with others. `latest` holds the latest posts of feeds without an item in these days that
-    are new to some reader: the last rows of `pool`. `vectors` fills with the packed ones that were compared.
+    - `by_feed`: the rows (places in `pool`) of each feed.
+    - `articles`, `own`: per row, to choose the item whose words a reader gets
+      (`digest.items.selectors.article_rank`).
+    - `titles`: per row that shares a story with others, to find each reader's stories.
+    - `latest`: the latest posts of feeds that had no item in these days and are new to some reader. They are
+      the last rows of `pool`.
+    - `vectors`: packed vectors; filled as they are needed.
     """
 
     now: dt.datetime
@@ -171,12 +174,12 @@ class Window:
     latest: Mapping[int, Ids] = field(default_factory=dict)
     vectors: dict[int, bytes] = field(default_factory=dict)
 
-    def carried(self, feeds: Sequence[int], new: Collection[int], mutes: MuteFilter) -> Carried:
-        """Return of the newest 5,000 rows of these feeds those to be shown, newest first, and their stories.
+    def reader_rows(self, feeds: Sequence[int], new: Collection[int], mutes: MuteFilter) -> ReaderRows:
+        """Return up to 5,000 of these feeds' newest rows that may be shown, newest first, with stories.
 
-        `feeds` are in the order in which the reader subscribed to them; of those that are `new` to the reader
-        the latest posts count too. Of each article one row is shown; stories are by article, among all of the
-        rows (`digest.items.clustering.stories_split`), and so is how many sources report an item.
+        `feeds` are in the order of the reader's subscriptions. For feeds in `new` the latest posts count,
+        too. One row is shown per article. Stories, and the number of sources that report an item, are
+        computed over all rows (`digest.items.clustering.stories_split`).
         """
         older = {feed: self.latest[feed] for feed in new if feed in self.latest}
         parts = [older.get(feed, self.by_feed.get(feed, NO_ROWS)) for feed in feeds]
@@ -193,10 +196,12 @@ class Window:
             [stories.get(article, article) for article in self.articles[rows].tolist()], np.int64
         )
         counts = count_sources(joined, self.pool.source_codes[rows])[shown]
-        return Carried(np.sort(rows[shown]), stories, ItemValues(self.pool.ids[rows[shown]], counts), muted)
+        return ReaderRows(
+            np.sort(rows[shown]), stories, ItemValues(self.pool.ids[rows[shown]], counts), muted
+        )
 
     def _mutes_split(self, rows: Ids, mutes: MuteFilter) -> tuple[NDArray[np.bool_], dict[Mute, int]]:
-        """Return which of `rows` the mutes do not hide, and how many articles each mute leaves none of."""
+        """Return which `rows` stay visible, and how many articles each mute hides completely."""
         if not mutes:
             return np.ones(len(rows), dtype=np.bool_), {}
         hiding = [mutes.finds(self.pool.candidates[row]) for row in rows.tolist()]
@@ -207,9 +212,9 @@ class Window:
 
 
 def window_load(*, now: dt.datetime) -> Window:
-    """Load the items of a week once for all readers, in one query read in steps of 2,000 rows.
+    """Load the items of a week once for all readers: one query, fetched in steps of 2,000 rows.
 
-    A second query gets the latest posts of feeds that are new to somebody.
+    A second query loads the latest posts of feeds that are new to some reader.
     """
     since = now - dt.timedelta(days=ITEM_WINDOW_DAYS)
     items = Item.objects.filter(dated_at__gt=since, dated_at__lte=now).order_by("-dated_at", "id")
@@ -243,7 +248,7 @@ def window_load(*, now: dt.datetime) -> Window:
 def _titles(
     candidates: Sequence[Candidate], articles: Sequence[int], clustered: Mapping[int, int]
 ) -> dict[int, StoryTitle]:
-    """Return by row the titles of the rows that share their stored story, of `clustered`, with another."""
+    """Return {row: title} for rows that share their stored story (in `clustered`) with another row."""
     counts = Counter(clustered.values())
     return {
         row: story_title(
@@ -262,9 +267,9 @@ def _arrays(rows: Mapping[int, Sequence[int]]) -> dict[int, Ids]:
 
 
 def digest_candidates_many(*, window: Window, days: Mapping[UUID, dt.date]) -> dict[UUID, DayCandidates]:
-    """Return what `digest_candidates` gives for each of some readers (a hundred or so).
+    """Return the candidates of about a hundred readers, each as `digest_candidates` would.
 
-    `days` is reader -> their today. The number of queries depends neither on readers nor on items.
+    `days` maps a reader to their today. The number of queries depends neither on readers nor on items.
     """
     feeds: defaultdict[UUID, list[int]] = defaultdict(list)
     subscribed = Subscription.objects.filter(reader_id__in=list(days)).order_by("pk")
@@ -277,7 +282,7 @@ def digest_candidates_many(*, window: Window, days: Mapping[UUID, dt.date]) -> d
         new[reader].append(feed)
     mutes = config_mutes_many(reader_ids=list(days))
     carried = {
-        reader: window.carried(feeds[reader], new[reader], MuteFilter(mutes.get(reader, ()), today))
+        reader: window.reader_rows(feeds[reader], new[reader], MuteFilter(mutes.get(reader, ()), today))
         for reader, today in days.items()
     }
     return _candidates_of_readers(window.pool, window.origins, carried, days, window.now, window.vectors)
@@ -286,7 +291,7 @@ def digest_candidates_many(*, window: Window, days: Mapping[UUID, dt.date]) -> d
 def _candidates_of_readers(
     pool: Pool,
     origins: Origins,
-    carried: Mapping[UUID, Carried],
+    carried: Mapping[UUID, ReaderRows],
     days: Mapping[UUID, dt.date],
     as_of: dt.datetime,
     vectors: dict[int, bytes],
@@ -314,12 +319,12 @@ def _candidates_of_readers(
 def _sources_known(
     reader_ids: Collection[UUID], sources: Collection[str], now: dt.datetime
 ) -> dict[UUID, frozenset[str]]:
-    """Return which of `sources` each reader knows: by five ratings, or ten exposures in 30 days."""
+    """Return which of `sources` each reader knows: by five ratings, or by ten exposures in 30 days."""
     known: dict[UUID, set[str]] = {}
     rated = Feedback.objects.filter(reader_id__in=reader_ids)
     since = now - dt.timedelta(days=EXPOSURES_DAYS)
     exposed = Exposure.objects.filter(reader_id__in=reader_ids, shown_at__gt=since, shown_at__lte=now)
-    # An item is rated once, and shown many times.
+    # An item is rated once but may be shown many times, so exposures count distinct items.
     counts = ((rated, Count("pk"), KNOWN_RATINGS), (exposed, Count("item", distinct=True), KNOWN_EXPOSURES))
     for rows, count, least in counts:
         grouped = rows.filter(item__source__in=sources).order_by().values_list("reader_id", "item__source_id")
@@ -331,16 +336,17 @@ def _sources_known(
 def signals_for(
     *, reader_ids: Collection[UUID], item_ids: Collection[int], now: dt.datetime
 ) -> dict[UUID, Signals]:
-    """Return by reader the similarity and community figures of the items, and what the reader's opens say.
+    """Return the scoring signals of each reader: similarity, community figures and implicit feedback.
 
-    Empty where nothing is known. At most ten queries for up to 10,000 items, however many readers. An item
-    the reader has rated has a similarity of 0: what was read once is no reason to show more of the very same.
+    A reader without data gets empty signals. At most ten queries for up to 10,000 items, however many
+    readers. An item that the reader has rated gets similarity 0: having read it is no reason to show it
+    again.
     """
     return _signals(dict.fromkeys(reader_ids, np.array(sorted(set(item_ids)), dtype=np.int64)), now, {})
 
 
 def _signals(items: Mapping[UUID, Ids], now: dt.datetime, vectors: dict[int, bytes]) -> dict[UUID, Signals]:
-    """Return `signals_for` of each reader's own items; packed `vectors` are read where they are missing."""
+    """Return the signals of each reader for their own items. Missing entries of `vectors` are loaded."""
     ids = np.unique(np.concatenate([NO_ROWS, *items.values()])).tolist()
     similar = _similarities(items, vectors) if ids else {}
     community = community_rates_many(reader_ids=items.keys(), item_ids=ids, now=now) if ids else {}
@@ -374,7 +380,7 @@ def _similarities(items: Mapping[UUID, Ids], vectors: dict[int, bytes]) -> dict[
 
 
 def _vectors_read(ids: Sequence[int], vectors: dict[int, bytes]) -> None:
-    """Add those of `ids` that are not among the packed `vectors`; an empty one where an item has none."""
+    """Load the packed vectors of `ids` that `vectors` lacks; an item without a vector gets b""."""
     missing = [pk for pk in ids if pk not in vectors]
     for start in range(0, len(missing), BATCH):
         some = missing[start : start + BATCH]

@@ -1,4 +1,4 @@
-"""Coming back: the best of what a reader's sources published since their last visit."""
+"""The catch-up page: the best items since a reader's last visit."""
 
 import datetime as dt
 import math
@@ -19,17 +19,17 @@ from ranking.entities import EffectiveConfig
 from ranking.scoring import Pool
 from ranking.selectors import config_effective
 
-# Who was away for so long is offered what they missed, of the last thirty days at most.
+# Readers who were away for three days are offered a catch-up over at most thirty.
 AWAY_MIN: Final = dt.timedelta(days=3)
 LOOK_BACK_MAX: Final = dt.timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """What a reader missed since `since`: the best, what most of their sources report first, and the rest.
+    """The items that a reader missed since `since`.
 
-    `rest` are the ids of the unread items that are not among the best; nothing is read in `best` either.
-    `came` says whether anything came at all, read or not.
+    `best` begins with the items that most of their sources report. `rest` are the ids of all other unread
+    items. `came` is true if any item came at all, read or not.
     """
 
     since: dt.datetime
@@ -39,14 +39,14 @@ class CatchUp:
 
     @property
     def unread(self) -> list[int]:
-        """Return the ids of all that is unread, the best first."""
+        """Return the ids of all unread items, the best first."""
         return [*(entry.item.pk for entry in self.best), *self.rest]
 
 
 def away_since(*, reader: Reader, now: dt.datetime) -> dt.datetime | None:
-    """Return when the reader last saw a digest's page before today, if that is three days ago or more.
+    """Return when the reader last saw a digest page before today, if that was at least three days ago.
 
-    So it stays true all day, whatever they look at today. One query.
+    Visits of today do not count, so the answer stays the same all day. One query.
     """
     today = day_begin(day_of(now, reader.zone), reader.zone)
     visits = Exposure.objects.filter(reader=reader, door=Exposure.Door.PAGE, shown_at__lt=today)
@@ -55,11 +55,11 @@ def away_since(*, reader: Reader, now: dt.datetime) -> dt.datetime | None:
 
 
 def catch_up(*, reader: Reader, now: dt.datetime) -> CatchUp | None:
-    """Return at most thirty unread items since the reader's last visit; `None` for who was not away.
+    """Return at most thirty unread items since the reader's last visit; `None` if they were not away.
 
-    Scored as in a digest, but that freshness halves only once over the whole absence; each story once, with
-    shares of sources. What several of the reader's sources report comes first, the most reported before the
-    less. A constant number of queries.
+    Scores are as in a digest, except that freshness halves only once over the whole absence. Each story
+    appears once, and sources have shares. Items that several of the reader's sources report come first, the
+    most reported at the top. A constant number of queries.
     """
     visit = away_since(reader=reader, now=now)
     if visit is None:
@@ -89,7 +89,7 @@ def items_since(*, reader: Reader, since: dt.datetime, now: dt.datetime) -> list
 
 
 def _unread_since(reader: Reader, since: dt.datetime, now: dt.datetime) -> tuple[DayCandidates, bool]:
-    """Return the unread items since then as candidates, and whether any item came, read or not."""
+    """Return the unread items since `since` as candidates, and whether any item came at all."""
     days = math.ceil((now - since) / dt.timedelta(days=1))
     window = items_window(reader_id=reader.pk, now=now, days=days)
     ids = [candidate.item_id for candidate in window.candidates if candidate.dated_at > since]
@@ -109,6 +109,6 @@ def _unread_since(reader: Reader, since: dt.datetime, now: dt.datetime) -> tuple
 
 
 def _slow(effective: EffectiveConfig, absence: dt.timedelta) -> EffectiveConfig:
-    """Return the settings with a half-life of the whole absence."""
+    """Return the settings with the whole absence as half-life."""
     config = replace(effective.config, recency_half_life_hours=absence / dt.timedelta(hours=1))
     return replace(effective, config=config)

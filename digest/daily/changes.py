@@ -1,4 +1,4 @@
-"""What a change of settings did to the digest of a day: its order before, its order after. Pure."""
+"""The effect of a settings change on a day's digest: its order before and after. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from ranking.language import ngettext
 
 @dataclass(frozen=True, slots=True)
 class OrderChange:
-    """A digest's items by rank as the reader last saw them (`before`), and right after a change (`after`).
+    """The order of a digest as the reader last saw it (`before`), and right after a change (`after`).
 
-    The change is that of settings to `version`, or else the learning cycle of the UTC day `cycle`, the
-    `answers` of an interview about these items, or the latter two together. `arrived` are those of `after`
-    that came in between: no work of the change.
+    The cause is one of three: the settings became `version`; the learning cycle of UTC day `cycle` ran; or
+    the reader gave `answers` to interview questions about these items. The last two may come together.
+    `arrived` are new items in `after` that came in between. They are not the change's effect.
     """
 
     before: tuple[int, ...]
@@ -25,7 +25,7 @@ class OrderChange:
     arrived: tuple[int, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON values, which `change_read` reads."""
+        """Return plain JSON values, which `change_read` reads back."""
         return {
             "before": list(self.before),
             "after": list(self.after),
@@ -37,14 +37,14 @@ class OrderChange:
 
     @property
     def added(self) -> tuple[int, ...]:
-        """Return by rank the items that were not there before, whatever brought them."""
+        """Return the items in `after` that are not in `before`, by rank, for whatever reason."""
         return tuple(item for item in self.after if item not in self.before)
 
     @property
     def places(self) -> dict[int, int | None]:
-        """Return by item how many places it moved up (below 0: down), `None` for one that it brought.
+        """Return {item: places moved up}; below 0 means down, `None` means that the change brought the item.
 
-        Items that stand where they stood, and those that merely arrived, are missing.
+        Items that did not move, and items in `arrived`, are missing.
         """
         was = {item: rank for rank, item in enumerate(self.before)}
         moved = {item: was[item] - rank if item in was else None for rank, item in enumerate(self.after)}
@@ -52,7 +52,7 @@ class OrderChange:
 
     @property
     def moved(self) -> int:
-        """Return how many items stand at another place."""
+        """Return how many items changed their place."""
         return sum(places is not None for places in self.places.values())
 
     @property
@@ -62,12 +62,12 @@ class OrderChange:
 
     @property
     def gone(self) -> int:
-        """Return how many items are there no more, beyond those that gave their places to what arrived."""
+        """Return how many items left, not counting those replaced by items in `arrived`."""
         return max(0, len({*self.before} - {*self.after}) - len(self.arrived))
 
 
 def change_read(stored: Mapping[str, Any] | None) -> OrderChange | None:
-    """Return the change that `OrderChange.as_dict` made `stored` of; `None` for none."""
+    """Return the change that `OrderChange.as_dict` stored; `None` if nothing is stored."""
     if not stored:
         return None
     before, after = tuple(stored["before"]), tuple(stored["after"])
@@ -77,12 +77,12 @@ def change_read(stored: Mapping[str, Any] | None) -> OrderChange | None:
 
 
 def order_seen(shown: Sequence[int], seen: Sequence[int] | None, *, is_seen: bool) -> tuple[int, ...]:
-    """Return the order the reader last saw: `shown` if `is_seen`, else the one before it, if any."""
+    """Return the order that the reader last saw: `shown` if `is_seen`, else `seen` (if there is one)."""
     return tuple(shown if is_seen or not seen else seen)
 
 
 def change_words(change: OrderChange) -> str:
-    """Return what a change did to the page in a few words."""
+    """Return the effect of a change on the page in a few words."""
     counts = (
         (change.moved, ngettext("{n} moved", "{n} moved", change.moved)),
         (change.new, ngettext("{n} new", "{n} new", change.new)),

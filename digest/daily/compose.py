@@ -1,7 +1,8 @@
-"""Composing a digest from a ranked list: each story once, a share per source, every tenth place novelty.
+"""Compose a digest from a ranked list: each story once, a share per source, every tenth place novelty.
 
-Only what is shown is chosen here. The order among what is shown by score stays that of the score, except that
-sources alternate in the first ten places. Pure."""
+This module chooses the items to show. Items placed by score keep the order of their scores, except that
+sources alternate in the first ten places. Pure.
+"""
 
 import hashlib
 from collections import Counter
@@ -28,18 +29,21 @@ from ranking.scoring import Ids, Pool
 T = TypeVar("T", bound=Hashable)
 
 NOVELTY: Final = "novelty"
-# Each tenth place is drawn from sources little is known about: exploration in one of ten slots.
+# Each tenth place is drawn from sources that the reader hardly knows: one in ten for exploration.
 NOVELTY_EVERY = 10
-# From a source below this effective weight nothing is drawn: who wants half of it wants no more of it to try.
-# It moves nothing that has a place by its score.
+# Nothing is drawn from a source below this effective weight: a reader who wants half of it wants no more of
+# it to try. Items placed by score are not affected.
 NOVELTY_WEIGHT_MIN = 0.5
-# Of a quiet source that is new to the reader older posts compete too, but luck shows none from long ago.
+# Older posts of a quiet new source may compete by score, but the draw shows none older than this.
 NOVELTY_DAYS_MAX = 30
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedItem:
-    """An item that this day's digest showed before: rated ones stay, drawn ones while they may be drawn."""
+    """An item that this day's digest showed before.
+
+    Rated items stay; drawn ones stay while they may be drawn.
+    """
 
     item_id: int
     source: str
@@ -49,7 +53,7 @@ class PlacedItem:
 
 @dataclass(frozen=True, slots=True)
 class NoveltyDraw:
-    """What the novelty draw needs: a seed for reader and day, the sources and items that are never drawn."""
+    """The parameters of the novelty draw: a seed, and the sources and items that are never drawn."""
 
     seed: str = ""
     closed: Collection[str] = ()
@@ -58,7 +62,7 @@ class NoveltyDraw:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How a digest is composed: size, each story once, a cap for each source, drawn places, alternation."""
+    """The rules of composition: size, stories once, a cap per source, novelty places, alternation."""
 
     size: int = DIGEST_SIZE
     stories: bool = True
@@ -68,7 +72,7 @@ class Rules:
 
     @classmethod
     def score_only(cls, size: int) -> "Rules":
-        """Return the rules for the best by score and nothing else."""
+        """Return the rules for the best items by score and nothing else."""
         return cls(size, stories=False, cap=False, novelty=False, alternate=False)
 
 
@@ -82,14 +86,14 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
-    """A digest's places, and why each other candidate is left out."""
+class Composition:
+    """A composed digest: its places, and the reason why each other candidate is left out."""
 
     places: tuple[Place, ...]
     left_out: Mapping[int, ExclusionReason] = field(default_factory=dict)
 
     def counts(self) -> dict[str, int]:
-        """Return how many were left out, by reason."""
+        """Return how many candidates were left out per reason."""
         return dict(sorted(Counter(reason.value for reason in self.left_out.values()).items()))
 
 
@@ -108,7 +112,7 @@ def muted_items(pool: Pool, effective: EffectiveConfig, rows: Ids | None = None)
 def novelty_draw(
     seed: str, known: Collection[str], effective: EffectiveConfig, old: Collection[int] = ()
 ) -> NoveltyDraw:
-    """Return the draw without `known` and avoided sources, weights below 0.5, and `old` items."""
+    """Return a draw that excludes `known` and avoided sources, weights below 0.5, and `old` items."""
     low = {source for source, weight in effective.weights().items() if weight < NOVELTY_WEIGHT_MIN}
     return NoveltyDraw(seed, frozenset({*known, *effective.config.avoided, *low}), frozenset(old))
 
@@ -120,19 +124,19 @@ def compose(
     *,
     rated: Mapping[int, PlacedItem] | None = None,
     drawn: Mapping[int, PlacedItem] | None = None,
-) -> Composed:
-    """Return the digest of `rules.size` places from `ranked`, best first.
+) -> Composition:
+    """Return a digest with `rules.size` places from `ranked`, which is sorted best first.
 
-    `rated` (rank from 1 -> item) stay at their rank whatever they score. `drawn` are novelty items of an
-    earlier build of the same day: they stay at theirs as long as they may be drawn at all. The same input
-    always gives the same digest.
+    Items in `rated` (rank from 1 -> item) keep their rank whatever they score. Items in `drawn` are novelty
+    items of an earlier build of the same day. They keep their rank as long as they may be drawn at all. The
+    same input always gives the same digest.
     """
     rated, drawn = rated or {}, drawn or {}
     fixed_ids = {item.item_id for item in rated.values()}
     fixed_sources = [item.source for item in rated.values()]
     choices = [choice for choice in ranked if choice.item_id not in fixed_ids]
     shown_of = {item.story: item.item_id for item in rated.values() if item.story is not None}
-    if rules.stories:  # the best of each story, unless the reader has rated one of it
+    if rules.stories:  # The best item of each story, unless the reader has rated another item of it.
         choices = [
             c for c in choices if c.story is None or shown_of.setdefault(c.story, c.item_id) == c.item_id
         ]
@@ -142,23 +146,25 @@ def compose(
     at = {rank: item.item_id for rank, item in rated.items()}
     at |= {rank: place.item_id for rank, place in novel.items()}
     best = [choice for choice in choices if choice.item_id in picked]
-    merged = merge_at_ranks(_alternated(best, at, choices, rated, rules), at, rules.size)
+    merged = merge_at_ranks(_alternate_order(best, at, choices, rated, rules), at, rules.size)
     slots = {place.item_id: place for place in novel.values()}
     slots |= {i.item_id: Place(i.item_id, RATED, i.propensity) for i in rated.values()}
     places = tuple(slots.get(item, Place(item, RANKED)) for item in merged)
     slot_of = {place.item_id: place.slot for place in places}
     stories = {story: item for story, item in shown_of.items() if rules.stories and item in slot_of}
-    return Composed(places, exclusion_reasons(ranked, slot_of, stories, fixed=fixed_sources, cap=rules.cap))
+    return Composition(
+        places, exclusion_reasons(ranked, slot_of, stories, fixed=fixed_sources, cap=rules.cap)
+    )
 
 
-def _alternated(
+def _alternate_order(
     best: Sequence[Choice],
     at: Mapping[int, int],
     choices: Sequence[Choice],
     rated: Mapping[int, PlacedItem],
     rules: Rules,
 ) -> list[int]:
-    """Return the items placed by score in the order of their places round those `at` theirs."""
+    """Return the items placed by score, in their order around the items fixed in `at`."""
     ids = [choice.item_id for choice in best if choice.item_id not in at.values()]
     if not rules.alternate:
         return ids
@@ -171,7 +177,7 @@ def _alternated(
 def merge_at_ranks(ranked: Sequence[T], fixed: Mapping[int, T], size: int) -> list[T]:
     """Return the first `size` of `ranked`, with each item of `fixed` (rank from 1 -> item) at its rank.
 
-    A fixed item is never lost: where the list ends before its rank, it moves up to the end.
+    A fixed item is never lost. If the list ends before its rank, it moves up to the end.
     """
     items = set(fixed.values())
     rest = iter([item for item in ranked if item not in items][: max(0, size - len(items))])
@@ -191,14 +197,14 @@ def _pick(
     rated: Mapping[int, PlacedItem],
     drawn: Mapping[int, PlacedItem],
 ) -> tuple[set[int], dict[int, Place]]:
-    """Return the items that get a place by score, and those drawn, by rank."""
+    """Return the items that get a place by score, and the drawn ones by rank."""
     places = max(0, rules.size - len(rated))
     ranks = [rank for rank in range(NOVELTY_EVERY, rules.size + 1, NOVELTY_EVERY) if rank not in rated]
     spent = sum(item.propensity < 1 for item in rated.values())
     most = min(len(ranks), rules.size // NOVELTY_EVERY - spent, places)
     if not rules.novelty or len(order) <= places:
         most = 0
-    # Fewer slots where fewer sources may be drawn: what they leave goes to the score.
+    # If fewer sources can be drawn, fewer slots are used, and the rest goes to items by score.
     for count in range(most, 0, -1):
         best = order[: places - count]
         closed = {c.source for c in best} | {item.source for item in rated.values()} | {*draw.closed}
@@ -211,11 +217,11 @@ def _pick(
 def _draw(
     choices: Sequence[Choice], ranks: Sequence[int], count: int, seed: str, drawn: Mapping[int, PlacedItem]
 ) -> dict[int, Place]:
-    """Draw `count` of the sources of `choices`, each as likely as any other, and take the best item of each.
+    """Draw `count` sources of `choices`, all equally likely, and return the best item of each, by rank.
 
-    So a quiet source has the chance of a loud one: count / sources. Sources go by a hash of the seed and
-    their name, so that one more of them moves none of the others. What was drawn earlier that day stays at
-    its rank, with the probability it was drawn with.
+    So a quiet source has the same chance as a loud one: count / sources. Sources are sorted by a hash of the
+    seed and their name, so an additional source does not change the order of the others. Items drawn earlier
+    that day keep their rank and the probability of their own draw.
     """
     best: dict[str, Choice] = {}
     for choice in choices:

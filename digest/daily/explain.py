@@ -17,15 +17,15 @@ from ranking.language import gettext as _
 from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, agreement
 
 LEDE_CHARS = 320
-# Counting days in one's head ends here.
-# The smallest figure that is shown as one.
+# The smallest figure that is shown as a figure.
 FIGURE_MIN = 0.0001
+# From this age on a date is shown: nobody counts more days in their head.
 DATED_AFTER = timedelta(days=7)
-# Signals weaker than this move nothing a reader would notice, so they get no chip.
+# Signals weaker than this move nothing that a reader would notice, so they get no chip.
 SIGNAL_MIN = 0.2
 HALF_RECENCY, HIGH_RECENCY = 0.5, 0.8
 CHIPS_MAX = 4
-# What two decimals would show as nothing gets no line.
+# A part that two decimals would show as 0.00 gets no line.
 SHOWN_MIN = 0.005
 MONTHS = (
     gettext_noop("January"),
@@ -49,7 +49,7 @@ LATEST = gettext_noop("latest of a source you added")
 
 @dataclass(frozen=True, slots=True)
 class BreakdownLine:
-    """One line of a score breakdown, in words and as a figure; `part` lines add up to the one above them."""
+    """One line of a score breakdown, in words and as a figure. Lines with `part` add up to the line above."""
 
     label: str
     words: str
@@ -59,7 +59,7 @@ class BreakdownLine:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why an item has its score: a few chips, and the whole score breakdown."""
+    """The explanation of an item's score: a few chips, and the whole breakdown."""
 
     chips: tuple[str, ...]
     lines: tuple[BreakdownLine, ...]
@@ -73,11 +73,11 @@ def score_explain(
     slot: str = "ranked",
     found: Mapping[str, str] | None = None,
 ) -> Explanation:
-    """Explain one score of an item of `source` (its title). `parts` are `Parts.as_dict()`.
+    """Explain the score of one item of `source` (its title). `parts` are `Parts.as_dict()`.
 
-    `found` holds, by topic or keyword, how it was found if not by its own words. `slot` is the impression's:
-    an item drawn for novelty says so first. The chips of one that is in no digest here (`FOUND`) compare it
-    to no other.
+    `found` tells for a topic or keyword how it was matched, if not by its own words. `slot` is the
+    impression's. An item drawn for novelty says so first. Chips of an item in no digest (`FOUND`) do not
+    compare it with others.
     """
     interest = _interest_lines(parts, found or {})
     every = _("1, as for every item, plus what follows") if interest else _("1, as for every item")
@@ -98,7 +98,7 @@ def score_explain(
 
 
 def _weight_words(parts: Mapping[str, Any]) -> str:
-    """Return where an effective weight comes from: the settings, and what was learned."""
+    """Return the origin of an effective weight: the settings, and the learned part."""
     base, learned = parts["config_weight"], parts["learned_delta"]
     weight = _("the usual weight")
     if base != WEIGHT_DEFAULT:
@@ -110,9 +110,10 @@ def _weight_words(parts: Mapping[str, Any]) -> str:
 
 
 def settings_changes(then: Mapping[str, Any], now: Mapping[str, Any], source: str) -> tuple[str, ...]:
-    """Return as chips what the reader's settings do to an item of `source` now and did not then, or reverse.
+    """Return chips for the effects of the reader's settings on an item that began or ended since `then`.
 
-    Both are `Parts.as_dict()`. Freshness and other readers' ratings change by themselves and are left out.
+    `then` and `now` are `Parts.as_dict()`. Freshness and other readers' ratings change by themselves and are
+    left out.
     """
     before, after = _preferences(then, source), _preferences(now, source)
     gone = [_("no longer {chip}").format(chip=chip) for chip in before if chip not in after]
@@ -120,13 +121,13 @@ def settings_changes(then: Mapping[str, Any], now: Mapping[str, Any], source: st
 
 
 def changed_by_learning(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether two scores of an item (`Parts.as_dict()`) differ in learned weights alone."""
+    """Return whether two scores of an item (`Parts.as_dict()`) differ only in learned weights."""
     own = ("config_weight", "topics", "boosts")
     return then["learned_delta"] != now["learned_delta"] and all(then[name] == now[name] for name in own)
 
 
 def _preferences(parts: Mapping[str, Any], source: str) -> list[str]:
-    """Return as chips what of a score comes from the reader's settings and ratings."""
+    """Return chips for the parts of a score that come from the reader's settings and ratings."""
     chips = [_("your topic: {topic}").format(topic=topic) for topic in parts["topics"]]
     for word, boost in parts["boosts"].items():
         chips.append((_("more of “{word}”") if boost > 0 else _("less of “{word}”")).format(word=word))
@@ -135,14 +136,20 @@ def _preferences(parts: Mapping[str, Any], source: str) -> list[str]:
 
 
 def _figure(value: float) -> str:
-    """Return two decimals, or two significant digits where those would show nothing; no powers of ten."""
+    """Return `value` with two decimals, or with two significant digits if it is below 0.1.
+
+    Never in powers of ten; below 0.0001 it is "almost 0".
+    """
     if 0 < value < FIGURE_MIN:
         return _("almost 0")
     return figure(value) if value >= 0.1 or value <= 0 else figure(value, ".2g")
 
 
 def _interest_lines(parts: Mapping[str, Any], found: Mapping[str, str]) -> list[BreakdownLine]:
-    """Return what is added to the 1 of every item; similarity is what the other lines leave of the whole."""
+    """Return the lines for all that is added to the base interest of 1.
+
+    Similarity has no part of its own: it is the rest that the other lines leave.
+    """
     community, sources = COMMUNITY_GAMMA * parts["community"], reported_by(parts)
     agreed = float(agreement(sources))
     reading = parts.get("reading", 0.0)
@@ -151,19 +158,19 @@ def _interest_lines(parts: Mapping[str, Any], found: Mapping[str, str]) -> list[
     lines = []
     for topic in parts["topics"]:
         words = _("“{topic}” is one of yours").format(topic=topic) + matched.get(topic, "")
-        lines.append(_added(_("Topic"), words, 1.0))
+        lines.append(_part_line(_("Topic"), words, 1.0))
     boosts = parts["boosts"].items()
-    lines += [_added(_("Keyword"), f"“{word}”{matched.get(word, '')}", boost) for word, boost in boosts]
+    lines += [_part_line(_("Keyword"), f"“{word}”{matched.get(word, '')}", boost) for word, boost in boosts]
     if parts["similarity"] and parts["interest"] > INTEREST_MIN:
         words = _("{share} like what you found useful").format(share=percent(parts["similarity"]))
-        lines.append(_added(_("Similarity"), words, parts["interest"] - 1 - named))
+        lines.append(_part_line(_("Similarity"), words, parts["interest"] - 1 - named))
     if community:
-        lines.append(_added(_("Readers here"), _("how they rated it"), community))
+        lines.append(_part_line(_("Readers here"), _("how they rated it"), community))
     if agreed:
         words = ngettext("{n} of your sources report it", "{n} of your sources report it", sources)
-        lines.append(_added(_("Agreement"), words.format(n=sources), agreed))
+        lines.append(_part_line(_("Agreement"), words.format(n=sources), agreed))
     if abs(reading) >= SHOWN_MIN:
-        lines.append(_added(_("Reading"), _reading_words(parts), reading))
+        lines.append(_part_line(_("Reading"), _reading_words(parts), reading))
     if parts["interest"] <= INTEREST_MIN:
         words = _("interest never falls below this")
         lines.append(BreakdownLine(_("Floor"), words, figure(INTEREST_MIN), part=True))
@@ -171,7 +178,7 @@ def _interest_lines(parts: Mapping[str, Any], found: Mapping[str, str]) -> list[
 
 
 def _reading_words(parts: Mapping[str, Any]) -> str:
-    """Return what the reader's opens say, with the counts of the source where it has any."""
+    """Return the words for implicit feedback, with the source's counts if it has any."""
     if not parts["shown"]:
         return _("from what you open: its category")
     words = _("from what you open: {opened} opened of {shown} you saw from here")
@@ -179,18 +186,18 @@ def _reading_words(parts: Mapping[str, Any]) -> str:
 
 
 def reported_by(parts: Mapping[str, Any]) -> int:
-    """Return how many of the reader's sources reported the item; one where its score was stored without."""
+    """Return how many of the reader's sources reported the item; 1 for a score stored without that number."""
     return int(parts.get("reported_by", 1))
 
 
-def _added(label: str, words: str, value: float) -> BreakdownLine:
+def _part_line(label: str, words: str, value: float) -> BreakdownLine:
     return BreakdownLine(label, words, f"{'+' if value >= 0 else '−'} {figure(abs(value))}", part=True)
 
 
 def score_chips(parts: Mapping[str, Any], source: str, slot: str = "ranked") -> tuple[str, ...]:
     """Return the strongest reasons in a few words each, the reader's own preferences first."""
     chips = [_(DRAWN)] if slot == NOVELTY else []
-    # What is older than a digest's window is in one by a single way (digest.items.selectors.items_latest).
+    # An item older than a digest's window can only come from `digest.items.selectors.items_latest`.
     if slot in (RANKED, NOVELTY) and parts["age_hours"] > ITEM_WINDOW_DAYS * 24:
         chips.append(_(LATEST))
     chips += _preferences(parts, source)
@@ -210,14 +217,15 @@ def score_chips(parts: Mapping[str, Any], source: str, slot: str = "ranked") -> 
 
 
 def was_drawn(slot: str, propensity: float) -> bool:
-    """Return whether an item was drawn for novelty; one that was rated since keeps its probability."""
+    """Return whether an item was drawn for novelty. One rated since then keeps its probability below 1."""
     return slot == NOVELTY or propensity < 1
 
 
 def place_explain(slot: str, propensity: float, moved: int = 0) -> str:
-    """Return why an item has its rank. `propensity` is the probability with which it was shown there.
+    """Return why an item has its rank, in a sentence or two.
 
-    `moved` is how many places lower it stands than by score (below 0: higher), as sources alternate.
+    `propensity` is the probability with which it was shown there. `moved` is how many places lower than by
+    score it stands (below 0: higher), because sources alternate.
     """
     if slot == RATED and was_drawn(slot, propensity):
         return _("It was drawn, from a source you rarely see, and keeps its place since you rated it.")
@@ -267,7 +275,7 @@ def age_words(then: datetime, now: datetime) -> str:
 
 
 def item_age_words(then: datetime, now: datetime, zone: tzinfo) -> str:
-    """Return how long ago an item is of; its date in `zone` from a week on: "18 March 2026"."""
+    """Return an item's age; from a week on its date in `zone`, such as "18 March 2026"."""
     if now - then < DATED_AFTER:
         return age_words(then, now)
     return date_words(then.astimezone(zone))
@@ -308,7 +316,7 @@ def _age(hours: float) -> tuple[str, int]:
 
 
 def lede_cut(text: str) -> str:
-    """Return the opening of an item's text, cut at a word."""
+    """Return the beginning of an item's text, cut at a word after at most 320 characters."""
     flat = " ".join(text.split())
     if len(flat) <= LEDE_CHARS:
         return flat
@@ -316,7 +324,7 @@ def lede_cut(text: str) -> str:
 
 
 def summary_origin(model: str, repaired: bool, by_model: bool) -> str:
-    """Return who wrote a summary, for its reader. `model` is `provider:model`."""
+    """Return who wrote a summary, in words for its reader. `model` is `provider:model`."""
     if by_model:
         words = _("Written by {model}, from the sentences quoted. Check it against the text.")
         return words.format(model=model.rpartition(":")[2])
@@ -334,9 +342,9 @@ def feed_health(
     next_check: datetime | None = None,
     every_minutes: int | None = None,
 ) -> str:
-    """Return how the last fetch of a feed went, when it last had something new, and when it is checked next.
+    """Return how a feed's last fetch went, when it last had something new, and when it is checked next.
 
-    For a healthy feed, how often it is checked stands in place of the next time.
+    For a healthy feed it names the interval of checks instead of the next time.
     """
     error = stored_text(error, FETCH_PROBLEMS)
     if state == FeedCondition.IMPORTED:

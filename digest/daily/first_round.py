@@ -1,7 +1,7 @@
-"""First rounds: feeds that somebody began to read a moment ago are fetched at once, by whoever is there.
+"""First fetch of feeds that a reader has just added, as soon as any process is free for it.
 
-What waits is in the database. A message wakes a Celery worker, the embedded worker looks every second, and
-where neither comes a page that waits fetches a little itself.
+The feeds that wait are in the database. A message wakes a Celery worker, and the embedded worker looks every
+second. If neither comes, the page that waits fetches a few feeds itself.
 """
 
 from collections.abc import Callable
@@ -25,16 +25,16 @@ from digest.summaries.services import extracts_make
 from ranking.common.apart import Apart
 from ranking.common.broker import WorkerTask
 
-# One part of a first round begins requests for so long; then other work has its turn before the next.
+# How long one part of a first round starts requests. Then other work has its turn before the next part.
 PART_S: Final = 30.0
-# What a page may fetch itself, in seconds: when the last request begins, and how long one takes.
+# Limits for a page that fetches itself: no request begins after 2 s, and each takes at most 8 s.
 INLINE_S: Final = 2.0
 INLINE_REQUEST_S: Final = 8.0
 INLINE_FEEDS: Final = 50
-# A worker that was woken is not woken again for this long.
+# How long a worker that was woken is not woken again.
 WAKE_AGAIN_S: Final = 15
 WAKE_KEY: Final = "digest:first_round:woken:{}"
-# A page that fetched goes on doing so: what was tried a moment ago was its own.
+# A page that has fetched goes on doing so: without this mark its own recent tries would look like a worker's.
 PAGE_KEY: Final = "digest:first_round:page:{}"
 PAGE_S: Final = 60
 
@@ -42,7 +42,7 @@ log = structlog.get_logger(__name__)
 
 
 def first_round_part() -> bool:
-    """Fetch new feeds for half a minute; wake a worker again, and return True, where some are left."""
+    """Fetch new feeds for half a minute. If some are left, wake a worker again and return True."""
     left = first_round(now=timezone.now(), clock=timezone.now)
     if left:
         first_round_wake()
@@ -53,10 +53,10 @@ FIRST_ROUND: Final = WorkerTask("digest.first_round", first_round_part)
 
 
 def first_round(*, now: datetime, clock: Callable[[], datetime], seconds: float = PART_S) -> bool:
-    """Fetch feeds that were never fetched; after the last, make stories, vectors and extracts of their items.
+    """Fetch feeds that were never fetched. After the last one, make stories, vectors and extracts.
 
-    Return whether some are left that can go on at once; one query where there are none. Claims and pauses are
-    those of every round (`feeds_fetch`).
+    Return whether some are left that can be fetched at once. One query if no feed waits. Claims and pauses
+    work as in every round (`feeds_fetch`).
     """
     feeds = list(feeds_new(now=now)[:ROUND_FEEDS])
     if not feeds:
@@ -74,9 +74,9 @@ def first_round(*, now: datetime, clock: Callable[[], datetime], seconds: float 
 
 
 def stories_refresh(*, now: datetime, clock: Callable[[], datetime] | None = None) -> StoriesReport:
-    """Group new items into stories (`stories_update`); digests made from first items without them are due.
+    """Group new items into stories (`stories_update`), and mark digests made without these stories as due.
 
-    Those are digests from before it ended, by `clock`, or from before `now` without one.
+    Those are the digests built before it ended (by `clock`), or before `now` if there is no clock.
     """
     report = stories_update(now=now)
     if report.clustered:
@@ -89,9 +89,9 @@ def _count(report: FetchReport) -> int:
 
 
 def first_round_wake() -> None:
-    """Announce new feeds to the Celery workers once this transaction is committed.
+    """Announce new feeds to the Celery workers after this transaction commits.
 
-    Without a broker nothing is announced: the embedded worker looks for itself.
+    Without a broker nothing is announced, because the embedded worker looks for itself.
     """
     if settings.REDIS_URL:
         transaction.on_commit(_announce)
@@ -103,11 +103,11 @@ def _announce() -> None:
 
 
 def first_round_advance(*, reader: Reader, now: datetime) -> int:
-    """Do for a waiting page what no worker did within five seconds; return how many feeds were tried.
+    """Help a waiting page if no worker has come for five seconds; return how many feeds were tried.
 
-    With a broker a worker is woken once more. Without one, up to fifty of the reader's feeds are fetched here
-    and now, in at most ten seconds: a server that takes longer has failed and is asked again in ten minutes.
-    None while as many threads wait for other sites as may (`LOOKUPS`).
+    With a broker, wake a worker once more. Without one, fetch up to fifty of the reader's feeds now, in at
+    most ten seconds. A slower server has failed and is asked again in ten minutes. Nothing is fetched while
+    too many threads wait for other sites (`LOOKUPS`).
     """
     own = cache.get(PAGE_KEY.format(reader.pk)) is not None
     if not filling_is_stuck(reader_id=reader.pk, now=now, at_work=timedelta() if own else AT_WORK):

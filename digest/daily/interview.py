@@ -1,4 +1,4 @@
-"""The interview of twenty headlines: what to ask about next, and what the answers did to today's digest."""
+"""The interview of twenty headlines: the next question, and the effect of the answers on today's digest."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ from digest.items.selectors import NEW_FOR, article_rank, items_hidden, mutes_in
 from digest.models import Digest, Feedback, Item, Reader, Subscription
 from ranking.learning import N_MIN
 
-# The newest of each feed, and how many headlines of all feeds together one question is chosen from.
+# How many of the newest items of each feed, and how many headlines of all feeds, a question is chosen from.
 FEED_NEWEST, HEADLINES_MAX = 10, 400
-# So many feeds added within the last days, or all, and so few thumbs since, make it worth offering.
+# An interview is offered after this many new feeds (or all of them), and below this many thumbs since.
 OFFER_FEEDS, OFFER_THUMBS = 3, 20
 
 
 class _Row(NamedTuple):
-    """One item of a feed's newest; `waiting` counts all of that feed's."""
+    """One of a feed's newest items. `waiting` counts all unrated items of that feed."""
 
     item_id: int
     source: str
@@ -41,23 +41,23 @@ class _Row(NamedTuple):
 
     @property
     def headline(self) -> Headline:
-        """Return it as the choice of questions reads it."""
+        """Return the row as a headline for `question_choose`."""
         return Headline(self.item_id, self.source, self.article, self.story or self.article)
 
 
 @dataclass(frozen=True, slots=True)
 class Askable:
-    """The headlines a reader may be asked about now, and how many items of each source wait."""
+    """The headlines that a reader may be asked about now, and how many items of each source wait."""
 
     headlines: Sequence[Headline]
     waiting: dict[str, int]
 
 
 def headlines_askable(*, reader: Reader, now: datetime) -> Askable:
-    """Return the newest headlines of each of the reader's feeds, of the last thirty days.
+    """Return the newest headlines of each of the reader's feeds, from the last thirty days.
 
-    What the reader has rated or muted is left out, and of one article the item stands whose words they get.
-    Two to four queries, whatever the number of items.
+    Rated and muted items are left out. For one article the item is used whose words the reader gets. Two to
+    four queries, whatever the number of items.
     """
     rows = _rows(reader, now)
     mutes = mutes_in_force(reader_id=reader.pk, now=now)
@@ -99,7 +99,7 @@ def _rows(reader: Reader, now: datetime) -> list[_Row]:
 def question_next(
     *, reader: Reader, asked: Sequence[Headline], current: Question | None, now: datetime
 ) -> Question | None:
-    """Return the question to ask now: the `current` one while it may be asked, else the next.
+    """Return the question to ask now: `current` as long as it may be asked, else the next one.
 
     `asked` are the headlines of this interview so far. A constant number of queries.
     """
@@ -116,7 +116,7 @@ def question_next(
 
 
 def interview_offered(*, reader: Reader, now: datetime) -> bool:
-    """Return whether the reader added several feeds lately, or all they have, and gave few thumbs since.
+    """Return whether the reader added several feeds (or all they have) lately and gave few thumbs since.
 
     One query, or two.
     """
@@ -124,18 +124,18 @@ def interview_offered(*, reader: Reader, now: datetime) -> bool:
     found = Subscription.objects.filter(reader=reader, created_at__lte=now).aggregate(
         feeds=Count("pk"), added=Count("pk", filter=lately), first=Min("created_at", filter=lately)
     )
-    # Who has just begun has all to tell, be it of one feed.
+    # A reader who has just begun may have only one feed, so "all of them" counts, too.
     if not found["added"] or found["added"] < min(OFFER_FEEDS, found["feeds"]):
         return False
     return Feedback.objects.filter(reader=reader, at__gte=found["first"]).count() < OFFER_THUMBS
 
 
 def interview_finish(*, reader: Reader, item_ids: Sequence[int], now: datetime) -> OrderChange | None:
-    """Learn from the answers to `item_ids`, build today's digest again, and return what that moved.
+    """Learn from the answers to `item_ids`, rebuild today's digest, and return the changes in its order.
 
-    Source weights are learned where enough thumbs speak for one; a cycle that could move none would only put
-    off the weekly one. The change is stored with the digest, where it can be undone. `None` where there was
-    no digest, or no answer.
+    Source weights are learned only if some source has enough thumbs. A cycle that could move none would only
+    postpone the weekly one. The change is stored with the digest, so it can be undone. Returns `None` if
+    there was no digest or no answer.
     """
     there = digest_for(reader_id=reader.pk, date=day_of(now, reader.zone))
     before = _order(there) if there else []

@@ -1,4 +1,4 @@
-"""Muting: what a mute would hide, and what somebody who saw an item may want to mute."""
+"""Muting: preview of the items a mute would hide, and mutes suggested for an item."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -19,16 +19,17 @@ from ranking.entities import InvalidMute, Mute
 from ranking.mutes import AUTHOR, CATEGORY, SOURCE, WORD, MuteFilter, mute_check, mute_key
 from ranking.selectors import config_mutes
 
-# Titles that a preview shows, and the categories and words that an item suggests.
+# How many titles a preview shows, and how many categories and words an item suggests.
 TITLES_MAX, CATEGORIES_MAX, WORDS_MAX = 10, 5, 8
 WORD_CHARS_MIN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class MutePreview:
-    """How many of the reader's `total` articles of the last seven days a mute would hide, the newest first.
+    """How many of the reader's `total` articles of the last seven days a mute would hide.
 
-    What is muted already is in neither number. `titles` are those of the ten newest that it would hide.
+    Articles that are muted already are in neither number. `titles` are those of the ten newest articles that
+    it would hide.
     """
 
     mute: Mute
@@ -38,9 +39,10 @@ class MutePreview:
 
 
 def mute_named(*, reader: Reader, kind: str, value: str, until: dt.date | None, now: dt.datetime) -> Mute:
-    """Return the mute that somebody asks for, a source by its key, its title or the reader's name for it.
+    """Return the mute for a typed value. A source may be given by key, title or the reader's own name.
 
-    Raises `InvalidMute`, also for a source the reader does not read, and for a last day before today.
+    Raises `InvalidMute` if the value is invalid, the reader does not read the source, or the last day is
+    before today.
     """
     if until is not None and until < day_of(now, reader.zone):
         raise InvalidMute(
@@ -65,7 +67,7 @@ def mute_named(*, reader: Reader, kind: str, value: str, until: dt.date | None, 
 
 
 def mute_preview(*, reader: Reader, mute: Mute, now: dt.datetime) -> MutePreview:
-    """Return what `mute` would hide of the last seven days; a constant number of queries."""
+    """Return the effect that `mute` would have on the last seven days; a constant number of queries."""
     candidates = items_window(reader_id=reader.pk, now=now).candidates
     hides = MuteFilter([mute])
     found = [candidate.title for candidate in candidates if hides.finds(candidate)]
@@ -73,7 +75,7 @@ def mute_preview(*, reader: Reader, mute: Mute, now: dt.datetime) -> MutePreview
 
 
 def mutes_suggested(*, item: Item) -> list[Mute]:
-    """Return what one might mute after seeing the item: source, author, categories, words of its title."""
+    """Return mutes that fit an item: its source, author, categories, and words of its title."""
     author = [Mute(AUTHOR, item.author)] if item.author else []
     words = (
         word
@@ -86,5 +88,5 @@ def mutes_suggested(*, item: Item) -> list[Mute]:
 
 
 def item_mute(*, reader: Reader, item: Item, now: dt.datetime) -> Mute | None:
-    """Return the mute that hides the item from the reader's lists; `None` where it is shown."""
+    """Return the mute that hides the item from the reader's lists; `None` if none does."""
     return mutes_in_force(reader_id=reader.pk, now=now).finds(item_candidate(item))

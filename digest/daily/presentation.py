@@ -1,4 +1,4 @@
-"""Items as pages, mails and feeds show them: texts, explanations, and the reader's ratings and readings."""
+"""Items prepared for pages, mails and feeds: texts, explanations, and the reader's ratings and readings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,9 +38,9 @@ from ranking.selectors import config_effective
 
 @dataclass(frozen=True, slots=True)
 class ScoredItem:
-    """An item with its score, the parts of it (`Parts.as_dict()`), and the slot that brought it here.
+    """An item with its score, the score's parts (`Parts.as_dict()`), and its slot.
 
-    `FOUND` is the slot of what is in no digest here: search results, saved items.
+    `FOUND` is the slot of items outside a digest: search results and saved items.
     """
 
     item: Item
@@ -51,7 +51,7 @@ class ScoredItem:
 
 @dataclass(frozen=True, slots=True)
 class OfferedReason:
-    """A reason on offer after a rating: its tag, and the label it is offered with."""
+    """A reason that the page offers after a rating: its tag and the label to show."""
 
     slug: str
     label: str
@@ -59,7 +59,7 @@ class OfferedReason:
 
 @dataclass(frozen=True, slots=True)
 class RelatedItems:
-    """The same story elsewhere: how many other sources report it, and each of their items with its link."""
+    """Other reports of the same story: the number of other sources, and their items with links."""
 
     sources: int
     items: tuple[tuple[RelatedItem, str], ...]
@@ -67,9 +67,9 @@ class RelatedItems:
 
 @dataclass(frozen=True, slots=True)
 class OtherScore:
-    """Another score of an item beside the one its page shows, made with other settings of its reader.
+    """A second score of an item, made with other settings of its reader than the one its page shows.
 
-    `chips` say what changed between the two, in the order of time. `learned`: only learned weights did.
+    `chips` name the changes between the two, in order of time. `learned`: only learned weights differ.
     """
 
     why: Explanation
@@ -79,7 +79,7 @@ class OtherScore:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The reader's rating of one item, its reading and saving, and the reasons to offer for it."""
+    """The reader's rating, reading and saving of one item, and the reasons to offer for the rating."""
 
     item: Item
     rating: RatedItem | None
@@ -90,7 +90,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class ShownItem:
-    """One item as a page shows it. `since` is another score to show with it, `mark` how far it just moved."""
+    """One item for a page. `since` is a second score to show; `mark` tells how far the item just moved."""
 
     item: Item
     href: str
@@ -106,16 +106,16 @@ class ShownItem:
 
     @property
     def summary_is_text(self) -> bool:
-        """Return whether the summary is all of the text: a short one need not be shown twice."""
+        """Return whether the summary is the whole text, so a page need not show it twice."""
         return self.summary is not None and self.summary.text.split() == self.item.text.split()
 
 
 def items_score(
     *, reader: Reader, items: Sequence[Item], now: datetime, signals: Signals | None = None
 ) -> list[ScoredItem]:
-    """Score the items, in their given order, with the settings of `now`; a constant number of queries.
+    """Score the items with the settings of `now`, in the given order; a constant number of queries.
 
-    Pass `signals` where they are known already, or where nothing that depends on them is shown.
+    Pass `signals` if they are known already, or if nothing that depends on them is shown.
     """
     effective = config_effective(reader_id=reader.pk)
     candidates = [item_candidate(item) for item in items]
@@ -139,10 +139,10 @@ def items_shown(
     since: Mapping[int, OtherScore] | None = None,
     breakdown: bool = True,
 ) -> list[ShownItem]:
-    """Return the items for a page, in their given order.
+    """Return the items prepared for a page, in the given order.
 
-    `ratings` are given where they are known already, `since` the other scores to show, by item. Without the
-    `breakdown` of its score an item has its reasons in a few words alone.
+    Pass `ratings` if they are known already. `since` are second scores to show, by item id. Without
+    `breakdown`, an item gets only its short reasons.
     """
     items = [entry.item for entry in scored]
     pictures_prepare(items=items)
@@ -150,7 +150,7 @@ def items_shown(
     mates = items_related(reader_id=reader.pk, item_ids=[item.pk for item in items], now=now)
     summaries = summaries_for(reader_id=reader.pk, items=items)
     return [
-        _shown(
+        _shown_item(
             entry,
             why=score_why(entry) if breakdown else _chips_alone(entry),
             age=item_age_words(entry.item.dated_at, now, reader.zone),
@@ -163,7 +163,7 @@ def items_shown(
     ]
 
 
-def _shown(
+def _shown_item(
     entry: ScoredItem,
     *,
     why: Explanation,
@@ -202,13 +202,13 @@ def _story_mates(mates: Sequence[RelatedItem]) -> RelatedItems | None:
 
 
 def scores_changed(*, reader: Reader, scored: Sequence[ScoredItem], now: datetime) -> dict[int, OtherScore]:
-    """Return by item today's score of those whose own was made with settings that treated them differently.
+    """Return {item id: today's score} for items that the reader's settings treat differently now.
 
-    A constant number of queries, none for nothing.
+    A constant number of queries; none if `scored` is empty.
     """
     if not scored:
         return {}
-    # The settings' part of a score depends on no signal, and mostly it is what it was then.
+    # The settings' part of a score needs no signals, and mostly it has not changed.
     plain = items_score(reader=reader, items=[entry.item for entry in scored], now=now, signals=Signals())
     earlier = {
         entry.item.pk: entry
@@ -222,7 +222,7 @@ def scores_changed(*, reader: Reader, scored: Sequence[ScoredItem], now: datetim
 
 
 def score_changed(earlier: ScoredItem, later: ScoredItem, *, shown: ScoredItem) -> OtherScore | None:
-    """Return the score `shown`, one of the two, if the reader's settings treat the item differently now."""
+    """Return `shown`, one of the two scores, if the settings treat the item differently now; else `None`."""
     chips = settings_changes(earlier.parts, later.parts, str(shown.item.source))
     if not chips:
         return None
@@ -230,7 +230,7 @@ def score_changed(earlier: ScoredItem, later: ScoredItem, *, shown: ScoredItem) 
 
 
 def score_why(entry: ScoredItem) -> Explanation:
-    """Explain an item's score, with the name, category or author its topics were found by."""
+    """Explain an item's score, and tell by which name, category or author its topics matched."""
     topics = [topic for topic in entry.parts["topics"] if known_topic(topic, topic_key)]
     text = fold(f"{entry.item.title}\n{entry.item.text}") if topics else ""
     found = {
@@ -245,7 +245,7 @@ def score_why(entry: ScoredItem) -> Explanation:
 def responses_of(
     *, reader: Reader, items: Sequence[Item], ratings: Mapping[int, RatedItem | None] | None = None
 ) -> dict[int, Response]:
-    """Return the reader's response to each of the items, by id; a constant number of queries."""
+    """Return {item id: the reader's response}; a constant number of queries."""
     if ratings is None:
         ratings = feedback_by_items(reader_id=reader.pk, items=items)
     states = readings_of(reader_id=reader.pk, items=items)
@@ -263,9 +263,9 @@ def responses_of(
 def reasons_offered(
     rating: RatedItem | None, tags: Sequence[ReasonTag], suggested: Sequence[SuggestedReason]
 ) -> tuple[OfferedReason, ...]:
-    """Return the reasons to offer after a rating: what is valued after useful, what is disliked after not.
+    """Return the reasons to offer after a rating: valued ones after useful, disliked ones after not useful.
 
-    Those suggested for the very item come first, with their own labels; then the rest of the taxonomy.
+    Reasons suggested for this very item come first, with their own labels. The rest of the taxonomy follows.
     """
     if rating is None:
         return ()

@@ -1,4 +1,4 @@
-"""Stored digests, and what they left out and why."""
+"""Read stored digests, and explain which items they left out and why."""
 
 import datetime as dt
 from collections import Counter
@@ -21,14 +21,14 @@ from ranking.scoring import Ranking
 from ranking.selectors import config_effective, learning_steps
 
 PAGE_SIZE = 50
-# How long a digest stays as it is while feeds that its reader has just added are fetched.
+# How long a digest stays unchanged while feeds that its reader has just added are fetched.
 FILLING_FROZEN = dt.timedelta(seconds=5)
-# A day's first page tells of what was learned so long before the day began.
+# The first page of a day mentions learning that happened up to this long before the day began.
 LEARNED_SHOWN = dt.timedelta(days=1)
 
 
 def digest_for(*, reader_id: UUID, date: dt.date) -> Digest | None:
-    """Return the reader's digest of that day, if one was built."""
+    """Return the reader's digest of that day; `None` if none was built."""
     return Digest.objects.filter(reader_id=reader_id, date=date).first()
 
 
@@ -39,9 +39,9 @@ def digest_dates_between(*, reader_id: UUID, first: dt.date, last: dt.date) -> s
 
 
 def digest_impressions(*, digest: Digest, now: dt.datetime) -> list[Impression]:
-    """Return what the digest shows, by rank, without what its reader has muted since; four queries.
+    """Return the digest's impressions by rank, without items that the reader has muted since; four queries.
 
-    Each impression has its item and source at hand, and as `thumb` the reader's `RatedItem` (or `None`).
+    Each impression has its item and source loaded, and the reader's `RatedItem` (or `None`) as `thumb`.
     """
     shown = _impressions_unmuted(digest, now)
     ratings = feedback_by_items(reader_id=digest.reader_id, items=[row.item for row in shown])
@@ -59,12 +59,16 @@ def _impressions_unmuted(digest: Digest, now: dt.datetime) -> list[Impression]:
 def digests_current(
     *, days: Mapping[UUID, dt.date], configs: Mapping[UUID, EffectiveConfig], now: dt.datetime
 ) -> dict[UUID, Digest]:
-    """Return by reader the digests of `days` (reader -> their today) that are up to date; two queries.
+    """Return {reader: digest} for those digests of `days` (reader -> their today) that are up to date.
 
-    The others are due to be built: where there is none, it is empty, an hour old (five seconds while feeds
-    that the reader has just added are fetched), of other settings than `configs` (by reader), from before
-    weights were last learned, or from before the reader last began to read a feed or stopped, or
-    before the first fetch of their new feeds ended.
+    A reader who is missing in the result needs a new build, because one of these is true:
+    - there is no digest, or it is empty;
+    - it is an hour old, or five seconds while feeds that the reader has just added are fetched;
+    - it was built with other settings than `configs` (by reader), or before weights were last learned;
+    - it was built before the reader last added or removed a feed, or before the first fetch of new feeds
+      ended.
+
+    Two queries.
     """
     shown = Exists(Impression.objects.filter(digest=OuterRef("pk")))
     fresh = Digest.objects.filter(shown, reader__in=list(days), date__in={*days.values()})
@@ -90,9 +94,10 @@ def _is_made_with(digest: Digest, effective: EffectiveConfig) -> bool:
 
 
 def _reading_changes(reader_ids: Collection[UUID], now: dt.datetime) -> QuerySet[Reader]:
-    """Return the readers with `joined_at`, when they last began to read a feed, and `filling`.
+    """Return the readers annotated with `joined_at` and `filling`.
 
-    That is whether feeds of theirs wait for their first fetch, and the last of them was added just now.
+    `joined_at` is when they last added a feed. `filling` is whether a feed that they added just now still
+    waits for its first fetch.
     """
     waiting = Feed.objects.filter(NEVER_FETCHED)
     mine = Subscription.objects.filter(reader=OuterRef("pk"), feed__in=waiting, created_at__gt=now - LOT)
@@ -103,7 +108,7 @@ def _reading_changes(reader_ids: Collection[UUID], now: dt.datetime) -> QuerySet
 
 @dataclass(frozen=True, slots=True)
 class LearnedSteps:
-    """A learning cycle, of a UTC day: when it ran, and each source's effective weight (before, after)."""
+    """The steps of one learning cycle (a UTC day): when it ran, and each source's weight (before, after)."""
 
     cycle: dt.date
     at: dt.datetime
@@ -116,16 +121,16 @@ def learned_unseen(
     days: Mapping[UUID, dt.date],
     configs: Mapping[UUID, EffectiveConfig],
 ) -> dict[UUID, LearnedSteps]:
-    """Return by reader what was learned on their day of `days` or the day before and no page has shown yet.
+    """Return {reader: steps} learned on their day in `days` or the day before, if no page has shown them yet.
 
-    Left out are steps that a person has changed since. No query where nothing was learned, else two.
+    Steps that a person has changed since are left out. Two queries, or none if nothing was learned.
     """
     begins = {reader.pk: day_begin(days[reader.pk], reader.zone) for reader in readers}
     learned_at = {pk: at for pk in begins if (at := configs[pk].learned_at)}
     lately = {pk: at for pk, at in learned_at.items() if at >= begins[pk] - LEARNED_SHOWN}
     if not lately:
         return {}
-    # Who saw a page of the day before with it knows it.
+    # A reader who saw a page after the learning, on the day before, knows of it already.
     seen = Digest.objects.filter(reader__in=list(lately)).order_by().values_list("reader_id")
     last_seen = dict(seen.annotate(Max("exposed_at")))
     unseen = {
@@ -142,9 +147,9 @@ def learned_unseen(
 
 
 def items_newer(*, digest: Digest, now: dt.datetime) -> int:
-    """Return how many items of the last seven days, none of them muted, came after today's digest was built.
+    """Return how many unmuted items of the last seven days came after today's digest was built.
 
-    Four queries at most: feeds that brought nothing since are passed over.
+    At most four queries. Feeds that brought nothing since are skipped.
     """
     brought = Feed.objects.filter(subscriptions__reader_id=digest.reader_id, last_new_at__gt=digest.built_at)
     feeds = list(brought.values_list("pk", flat=True))
@@ -163,7 +168,7 @@ def items_newer(*, digest: Digest, now: dt.datetime) -> int:
 class ExcludedItem:
     """One item that is not in a digest.
 
-    `position` is its own by score, `story_item` the item of the same story that is shown there.
+    `position` is its place by score. `story_item` is the item of the same story that the digest shows.
     """
 
     item: Item
@@ -175,7 +180,7 @@ class ExcludedItem:
 
 @dataclass(frozen=True, slots=True)
 class LoweredItem:
-    """One item of a digest that would be `places` higher with its source, of `weight`, at weight 1."""
+    """One item of a digest that would stand `places` higher with weight 1 for its source, not `weight`."""
 
     item: Item
     rank: int
@@ -185,7 +190,7 @@ class LoweredItem:
 
 @dataclass(frozen=True, slots=True)
 class MovedItem:
-    """One item of a digest that stands `places` lower than by its score, so that sources alternate."""
+    """One item of a digest that stands `places` lower than by score, because sources alternate."""
 
     item: Item
     rank: int
@@ -194,12 +199,13 @@ class MovedItem:
 
 @dataclass(frozen=True, slots=True)
 class Exclusions:
-    """A page of what a digest left out, best first. `counts` is over all pages and reasons.
+    """One page of the items that a digest left out, best first. `counts` is over all pages and reasons.
 
-    `settings_changed`: the settings are others by now, and the reasons are based on those. `unseen`: items of
-    the window beyond the newest 5,000, which were never candidates and are not listed. `lowered`: what the
-    digest shows, by rank, but lower than it would with its source at weight 1; `moved`: lower than by score.
-    `muted` counts what is hidden and not listed, by mute.
+    - `settings_changed`: the settings have changed since; the reasons are based on the current ones.
+    - `unseen`: number of items beyond the newest 5,000, which were never candidates and are not listed.
+    - `lowered`: shown items, by rank, that stand lower than with their source at weight 1.
+    - `moved`: shown items that stand lower than by score.
+    - `muted`: (mute, number of hidden items); these items are not listed.
     """
 
     digest: Digest
@@ -230,10 +236,10 @@ def digest_exclusions(
     page: int = 1,
     only: Collection[int] | None = None,
 ) -> Exclusions | None:
-    """Return what the reader's digest of `date` left out, fifty to a page; `None` where none was built.
+    """Return a page (fifty items) of what the digest of `date` left out; `None` if none was built.
 
-    Candidates are those of the moment it was built, scored with the settings and the ratings of other
-    readers of `now`. The number of queries is constant.
+    Candidates are those at the time of the build. Scores use the settings and the other readers' ratings of
+    `now`. The number of queries is constant.
     """
     digest = digest_for(reader_id=reader.pk, date=date)
     if digest is None:
@@ -264,20 +270,23 @@ def digest_exclusions(
 
 
 def candidates_then(reader: Reader, digest: Digest, now: dt.datetime) -> DayCandidates:
-    """Return what the digest was made from; a reader who moved west since had its day before their clock."""
+    """Return the candidates that the digest was made from.
+
+    If the reader has moved west since, the day began for them before their clock says so.
+    """
     as_of = max(min(now, digest.built_at), day_begin(digest.date, reader.zone))
     return digest_candidates(reader=reader, date=digest.date, now=as_of, seen_by=digest.built_at)
 
 
 def _page_of(wanted: Sequence[int], page: int) -> tuple[Sequence[int], int, int]:
-    """Return one page of `wanted`, its number, and that of pages; a page beyond the last is the last."""
+    """Return one page of `wanted`, its number, and the number of pages. Beyond the last, return the last."""
     pages = max(1, -(-len(wanted) // PAGE_SIZE))
     page = max(1, min(page, pages))
     return wanted[(page - 1) * PAGE_SIZE : page * PAGE_SIZE], page, pages
 
 
 def _count_unseen(digest: Digest, candidates: DayCandidates) -> int:
-    """Count the items that the limit on candidates cut off; no query where it cut nothing."""
+    """Count the items that the limit on candidates cut off; no query if it cut none."""
     if len(candidates.origins) + sum(candidates.muted.values()) < CANDIDATES_MAX:
         return 0
     window = items_window_count(reader_id=digest.reader_id, now=candidates.as_of, seen_by=digest.built_at)
@@ -308,7 +317,7 @@ def _excluded_items(
     candidates: DayCandidates,
     stories: Mapping[int, Item],
 ) -> list[ExcludedItem]:
-    """Return the items of one page in order, in one query."""
+    """Return the excluded items of one page in order; one query."""
     positions = {item_id: n for n, item_id in enumerate(ranking.ids.tolist())}
     items = Item.objects.filter(pk__in=listed).select_related("source").in_bulk()
     found = []
@@ -324,10 +333,10 @@ def _excluded_items(
 
 @dataclass(frozen=True, slots=True)
 class ItemPlace:
-    """One item's place in one digest: `shown` there, or `excluded`, with the reason by today's settings.
+    """One item's place in one digest: either `shown`, or `excluded` with the reason by today's settings.
 
-    `settings_changed`: those are others than the digest was made with. `moved`: how many places lower than by
-    score it is shown (below 0: higher), as sources alternate.
+    `settings_changed`: the digest was made with other settings. `moved`: how many places lower than by score
+    it stands (below 0: higher), because sources alternate.
     """
 
     digest: Digest
@@ -338,7 +347,7 @@ class ItemPlace:
 
 
 def _candidate_between(reader: Reader, item: Item) -> tuple[dt.datetime, dt.datetime]:
-    """Return from when until when the item may have been a candidate for the reader."""
+    """Return the period (from, until) in which the item may have been a candidate for the reader."""
     since = max(item.dated_at, item.first_seen_at)
     until = item.dated_at + dt.timedelta(days=ITEM_WINDOW_DAYS)
     joined = Subscription.objects.filter(reader=reader, feed=item.feed_id).first()
@@ -348,11 +357,10 @@ def _candidate_between(reader: Reader, item: Item) -> tuple[dt.datetime, dt.date
 
 
 def item_place(*, reader: Reader, item: Item, now: dt.datetime) -> ItemPlace | None:
-    """Return the item's place in the latest digest that shows it; else why the first built after it does not.
+    """Return the item's place in the latest digest that shows it, or why the first one after it does not.
 
-    One query where it is shown, or two, else a constant number. `None` where it was a candidate for no
-    digest. One older than a week when the reader began to read its feed may have been a candidate in the days
-    after that.
+    One or two queries if it is shown, else a constant number. Returns `None` if it was no digest's candidate.
+    An item older than a week when the reader subscribed may have been a candidate in the days after.
     """
     impressions = Impression.objects.filter(item=item, digest__reader_id=reader.pk).select_related("digest")
     if shown := impressions.order_by("-digest__date").first():

@@ -1,4 +1,4 @@
-"""Building digests: of one day on demand, and in rounds of all active readers."""
+"""Build digests: one on demand, or today's for all active readers in a round."""
 
 import datetime as dt
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from digest.daily.candidates import (
 )
 from digest.daily.compose import Rules
 from digest.daily.selectors import LearnedSteps, digest_for, digests_current, learned_unseen
-from digest.daily.store import Learned, RankedDay, digests_store
+from digest.daily.store import UnseenCycle, RankedDay, digests_store
 from digest.days import day_of
 from digest.entities import DIGEST_SIZE
 from digest.models import Digest, Reader
@@ -26,16 +26,16 @@ from ranking.selectors import config_effective, config_effective_many
 
 log = structlog.get_logger(__name__)
 
-# Readers whose digests are stored in one transaction.
+# How many readers' digests are stored in one transaction.
 TOGETHER = 100
 BUILD_FAILED = "digest_build_failed"
 
 
 def digest_current(*, reader: Reader, date: dt.date, now: dt.datetime) -> Digest | None:
-    """Return the reader's digest of `date` as every page, mail, feed and API answer shows it.
+    """Return the digest of `date` as every page, mail, feed and API answer shows it.
 
-    Today's is built where it is not up to date (`digests_current`). A past day shows what was made that day,
-    `None` where nothing was: today's settings would say little of what the reader saw then.
+    Today's is built first if it is not up to date (`digests_current`). A past day returns the digest made
+    then, or `None`: today's settings would say little about what the reader saw.
     """
     if date != day_of(now, reader.zone):
         return digest_for(reader_id=reader.pk, date=date)
@@ -45,22 +45,22 @@ def digest_current(*, reader: Reader, date: dt.date, now: dt.datetime) -> Digest
 
 
 def digest_refresh(*, reader: Reader, now: dt.datetime) -> Digest:
-    """Build today's digest although it is up to date, since the reader asked for what came after it."""
+    """Rebuild today's digest even if it is up to date, because the reader asked for newer items."""
     return digest_build(reader=reader, date=day_of(now, reader.zone), now=now)
 
 
 def digest_build(
     *, reader: Reader, date: dt.date, now: dt.datetime, limit: int = DIGEST_SIZE, rules: Rules | None = None
 ) -> Digest:
-    """Build, or build again, the reader's digest of `date` (a day in the reader's zone).
+    """Build or rebuild the reader's digest of `date` (a day in the reader's zone).
 
     1. Rank the items of the seven days up to `now`, or up to the end of a day that is over.
-    2. Compose a digest of `limit` items from them (`digest.daily.compose`), under the digest's row lock: what
-       the reader has rated keeps its rank and score.
-    3. Store each item with its rank, slot, score and parts; nothing is written if nothing changed.
+    2. Compose a digest of `limit` items (`digest.daily.compose`) under the digest's row lock. Items that the
+       reader has rated keep their rank and score.
+    3. Store each item with its rank, slot, score and parts. If nothing changed, write nothing.
 
-    `rules` in place of `limit` composes in another way. A build that started under an older config never
-    replaces a newer one's digest. Raises `FutureDate`.
+    `rules`, if given, replaces `limit`. A build that started under an older config never replaces the digest
+    of a newer one. Raises `FutureDate`.
     """
     effective = config_effective(reader_id=reader.pk)
     candidates = digest_candidates(reader=reader, date=date, now=now)
@@ -79,7 +79,7 @@ def ranked_day(
     effective: EffectiveConfig,
     steps: LearnedSteps | None = None,
 ) -> RankedDay:
-    """Rank the reader's day, ready to be composed and stored; `steps` are those of `learned_unseen`."""
+    """Rank the reader's day, ready to be composed and stored. `steps` come from `learned_unseen`."""
 
     def earlier(steps: LearnedSteps) -> RankedDay:
         before = effective.without_steps(steps.moved)
@@ -94,7 +94,7 @@ def ranked_day(
         draw=candidates.novelty_draw(effective),
         scores_of=ranking.scores_of,
         story_of=candidates.story_of,
-        learned=Learned(steps.cycle, steps.at, partial(earlier, steps)) if steps else None,
+        learned=UnseenCycle(steps.cycle, steps.at, partial(earlier, steps)) if steps else None,
         muted=sum(candidates.muted.values()),
     )
 
@@ -102,18 +102,18 @@ def ranked_day(
 def digest_rank(
     *, reader: Reader, date: dt.date, now: dt.datetime, effective: EffectiveConfig
 ) -> Sequence[Score]:
-    """Return all candidates of the reader's `date` by score alone, best first. Raises `FutureDate`."""
+    """Return all candidates of the reader's `date` sorted by score alone, best first. Raises `FutureDate`."""
     return digest_candidates(reader=reader, date=date, now=now).ranking(effective)
 
 
 def digests_build(*, now: dt.datetime, last_first: bool = False) -> int:
-    """Build every active reader's digest of today, in the reader's zone; return how many were built.
+    """Build today's digest of every active reader, in the reader's zone; return how many were built.
 
-    The items of the week are loaded and matched once for all; readers go a hundred at a time, with as many
-    queries for each hundred. A digest that is up to date (`digests_current`) when its hundred begins is left
-    alone: so a round that broke off goes on where it was, nobody's order changes while they read, and a
-    second process that begins with the last readers shares the work. What goes wrong for one reader is
-    recorded and costs the others nothing.
+    The items of the week are loaded and matched once for all. Readers follow in batches of a hundred, with
+    the same number of queries per batch. A digest that is up to date when its batch begins is left alone. So
+    an interrupted round continues, no order changes while somebody reads, and a second process that starts
+    from the last readers (`last_first`) shares the work. A failure for one reader is recorded and does not
+    affect the others.
     """
     readers = list(Reader.objects.filter(is_active=True).order_by("-pk" if last_first else "pk"))
     configs = _configs_of(readers)
@@ -122,10 +122,10 @@ def digests_build(*, now: dt.datetime, last_first: bool = False) -> int:
 
 
 def digests_build_missing(*, now: dt.datetime, stopping: Callable[[], bool] = lambda: False) -> int:
-    """Build today's digest for every active reader who has none yet, in the reader's zone; return how many.
+    """Build today's digest for every active reader who has none yet, in their zone; return how many.
 
-    Two queries where nobody's day has begun. Else it works as `digests_build`; `stopping` is asked before
-    each hundred, and what is left then waits for the next round.
+    Two queries if no reader's day has begun. Otherwise it works like `digests_build`. `stopping` is asked
+    before each batch of a hundred; if true, the rest waits for the next round.
     """
     around = [(now + dt.timedelta(days=n)).date() for n in (-1, 0, 1)]
     there = set(Digest.objects.filter(date__in=around).values_list("reader_id", "date"))
@@ -136,7 +136,7 @@ def digests_build_missing(*, now: dt.datetime, stopping: Callable[[], bool] = la
 
 
 def _days_of(readers: Sequence[Reader], now: dt.datetime) -> dict[UUID, dt.date]:
-    """Return the today of each reader; one whose time zone is unknown here is missing, and recorded."""
+    """Return each reader's today. A reader whose time zone is unknown here is recorded and left out."""
     days = {}
     for reader in readers:
         with reader_apart(reader.pk, BUILD_FAILED):
@@ -165,9 +165,9 @@ def _build_days(
     current: Callable[..., Collection[UUID]] = lambda days: (),
     stopping: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Build the digests of readers who are in `days` and `configs`, unless `current` says they are fresh.
+    """Build the digests of readers in `days` and `configs`, except those that `current` calls up to date.
 
-    The week is loaded when the first one is due.
+    The week's items are loaded when the first digest is due.
     """
     built, window = 0, None
     for some in _batches([reader for reader in readers if reader.pk in days and reader.pk in configs]):
@@ -181,7 +181,7 @@ def _build_days(
 
 
 def _window_of(configs: Mapping[UUID, EffectiveConfig], now: dt.datetime) -> Window:
-    """Load the week, and match its items with the terms of all these settings."""
+    """Load the week's items, and match them with the terms of all these settings."""
     window, settings = window_load(now=now), [effective.config for effective in configs.values()]
     window.pool.search_all({term for config in settings for term in (*config.topics, *config.keyword_boosts)})
     return window
@@ -193,7 +193,7 @@ def _build_together(
     configs: Mapping[UUID, EffectiveConfig],
     window: Window,
 ) -> int:
-    """Build these readers' digests together; if that fails, each alone, so that the fault stays with one."""
+    """Build these readers' digests together; if that fails, one by one, so that one fault hits one reader."""
     try:
         candidates_of = digest_candidates_many(
             window=window, days={reader.pk: days[reader.pk] for reader in readers}

@@ -1,5 +1,6 @@
-"""Shares of sources in a digest: the order in which candidates get a place, alternation, and why the others
-have none, by what would have to differ. Pure.
+"""Shares of sources in a digest, alternation, and the reason why each other candidate is left out.
+
+A reason names the difference that would bring the item in. Pure.
 """
 
 import math
@@ -18,24 +19,24 @@ from ranking.language import figure, gettext_noop
 from ranking.language import gettext as _
 from ranking.scoring import Ids
 
-# A source gets at most a third of the places, or an equal part where there are fewer than three sources.
+# A source gets at most a third of the places, or an equal part if there are fewer than three sources.
 SOURCE_PARTS = 3
-# Where there are many sources, it gets this many times an equal part, but at least so many places.
+# With many sources it gets twice an equal part, but at least two places.
 SOURCE_TIMES_EQUAL = 2
 SOURCE_PLACES_MIN = 2
-# A first page on a screen or in a mail: no source comes twice in a row there where others wait.
+# The first page on a screen or in a mail. Here no source comes twice in a row while others wait.
 ALTERNATE_FIRST = 10
-# Slots of places: by score, and rated, so fixed.
+# Slots: placed by score, and rated (so the place is fixed).
 RANKED: Final = "ranked"
 RATED: Final = "kept"
 
 
 class Choice(NamedTuple):
-    """One candidate as it is chosen from: its source and story (`None`: nobody else reports it).
+    """One candidate for composition, with its source and story (`None`: no other report).
 
     `low`: its source's effective weight is below 1. `muted`: its keyword boosts add up to less than 0.
-    `score` is what it has, `at_par` what it would have at weight 1 and `unmuted` without the boosts below 0;
-    both are `score` where nothing counts against it.
+    `score` is its real score. `at_par` is its score if its source had weight 1, and `unmuted` its score
+    without negative boosts. Both equal `score` if nothing counts against it.
     """
 
     item_id: int
@@ -54,9 +55,10 @@ class Choice(NamedTuple):
 
 
 class ShareOrder(NamedTuple):
-    """Candidates by share, each list best first; `order` is that in which they get a place.
+    """Candidates split by share. `order` is the order in which they get a place.
 
-    `within` their source's share; `beyond` it, with nothing else against them.
+    `within` fit into their source's share. `beyond` exceed it and have nothing else against them. Each list
+    is sorted best first.
     """
 
     order: list[Choice]
@@ -73,11 +75,11 @@ def choices_make(
     unmuted: Sequence[float],
     muted: Collection[int] = (),
 ) -> list[Choice]:
-    """Return the choices of `ids`, in their order, which is that of their scores `totals`.
+    """Return the choices for `ids`, which are sorted by their scores `totals`, best first.
 
-    `origins` has source and article of each item, `stories` the story of each article that has one, `weights`
-    the effective weight of each source that has one of its own; `unmuted` are the scores without boosts below
-    0, `muted` the items that keywords count against.
+    `origins` maps an item to (source, article), `stories` an article to its story, and `weights` a source to
+    its effective weight, if it has one of its own. `unmuted` are the scores without negative boosts; `muted`
+    are the items that keywords count against.
     """
     found = []
     for item_id, total, free in zip(ids, totals, unmuted, strict=True):
@@ -92,11 +94,11 @@ def choices_make(
 
 
 def source_cap(choices: Sequence[Choice], fixed: Collection[str], size: int) -> int:
-    """Return how many of `size` places one source may take while the others have anything.
+    """Return how many of `size` places one source may take while others have anything.
 
-    `choices` are all candidates, `fixed` the sources of the items that have a fixed place. With n sources it
-    is a third of the places for n up to 6 (an equal part for n below 3), then twice an equal part, at least
-    two places: of thirty places 10 for 3 to 6 sources, 6 for 10, 3 for 20, 2 from 30 on.
+    `choices` are all candidates; `fixed` are the sources of items with a fixed place. Up to 6 sources it is a
+    third of the places (an equal part below 3). With more, it is twice an equal part, but at least two
+    places. Of thirty places: 10 for 3 to 6 sources, 6 for 10, 3 for 20, 2 from 30 on.
     """
     sources = max(1, len({choice.source for choice in choices} | {*fixed}))
     most = math.ceil(size / min(SOURCE_PARTS, sources))
@@ -106,13 +108,14 @@ def source_cap(choices: Sequence[Choice], fixed: Collection[str], size: int) -> 
 def order_by_share(
     choices: Sequence[Choice], fixed: Collection[str], size: int, cap: int | None = None
 ) -> ShareOrder:
-    """Order `choices`, best first, by the shares of a digest of `size` places.
+    """Sort `choices` (best first) by the shares of sources in a digest of `size` places.
 
-    `fixed` are the sources of the items that have a place already, one for each; `cap` is a source's share
-    (`source_cap`), that among `choices` if `None`. Within the shares the score alone decides: a weight or a
-    boost is in it and does no more. Only for places that the shares leave over, with nothing wanted within
-    its share to take them, does what is beyond its share come before what the reader wants less of and the
-    score alone would not show. What then goes first scores higher as well.
+    `fixed` are the sources of items that have a place already, one entry per item. `cap` is a source's share
+    (`source_cap`); `None` computes it from `choices`.
+
+    Within the shares only the score decides; weights and boosts are part of it already. Places may be left
+    over when no wanted item within its share remains. Only then do items beyond their share come before
+    unwanted items, unless the score alone would show these. So every item that goes first also scores higher.
     """
     cap, taken = source_cap(choices, fixed, size) if cap is None else cap, Counter(fixed)
     within: list[Choice] = []
@@ -135,12 +138,12 @@ def alternate(
     sources: Mapping[int, str],
     unwanted: Collection[int] = (),
 ) -> list[int]:
-    """Return the items `ranked`, best first, so ordered that sources alternate in the first ten places.
+    """Return `ranked` (best first) reordered so that sources alternate in the first ten places.
 
-    `fixed` has the items with a place of their own, by rank from 1; `sources` the source of each item. Where
-    the best would follow an item of its own source, or come right before a fixed one of it, the best of
-    another source takes the place, and nothing else moves. What the reader wants less of (`unwanted`) is
-    lifted past nothing. Each source's items stay in their order, and so does all beyond the tenth place.
+    `fixed` maps a rank (from 1) to the item that keeps it; `sources` maps an item to its source. If the best
+    item would follow one of its own source, or come right before a fixed one of it, the best item of another
+    source takes the place. Nothing else moves. Items in `unwanted` are never lifted. Each source's items keep
+    their order, and so does everything beyond the tenth place.
     """
     waiting, order, before = list(ranked), list[int](), ""
     for rank in range(1, ALTERNATE_FIRST + 1):
@@ -159,7 +162,7 @@ def alternate(
 def _place_of_next(
     waiting: Sequence[int], sources: Mapping[int, str], unwanted: Collection[int], before: str, after: str
 ) -> int:
-    """Return the place in `waiting` of what comes next: the best that is of neither source around it."""
+    """Return the index in `waiting` of the next item: the best that has neither neighbour's source."""
     for around in ({before, after}, {before}):
         passed = {*around}
         for at, item in enumerate(waiting):
@@ -170,9 +173,9 @@ def _place_of_next(
 
 
 def places_moved(shown: Sequence[tuple[int, float]]) -> dict[int, int]:
-    """Return how many places lower (below 0: higher) than by score items stand, without those at it.
+    """Return {item: how many places lower than by score it stands} (below 0: higher), without unmoved items.
 
-    `shown` are the items placed by score, with their scores, in the order of their places.
+    `shown` are the (item, score) placed by score, in the order of their places.
     """
     by_score = sorted(shown, key=lambda row: -row[1])
     at = {item: place for place, (item, _) in enumerate(by_score)}
@@ -181,10 +184,10 @@ def places_moved(shown: Sequence[tuple[int, float]]) -> dict[int, int]:
 
 
 class ExclusionReason(StrEnum):
-    """Why a candidate is not in the digest; the first that applies.
+    """Why a candidate is not in the digest. The first reason that applies is given.
 
-    `low_weight`: with its source at weight 1 it would be shown. `keyword`: without the boosts below 0 it
-    would be. `source_cap`: the score alone would show it.
+    `low_weight`: it would be shown if its source had weight 1. `keyword`: it would be shown without negative
+    boosts. `source_cap`: the score alone would show it.
     """
 
     SAME_STORY = "same_story"
@@ -221,7 +224,7 @@ DESCRIPTIONS: Mapping[ExclusionReason, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ReasonCount:
-    """One reason for exclusion: its code, name and description, and how many items it left out."""
+    """One exclusion reason: its code, name, description, and the number of items it left out."""
 
     code: str
     name: str
@@ -230,7 +233,7 @@ class ReasonCount:
 
 
 def reasons_describe(counts: Mapping[ExclusionReason, int]) -> list[ReasonCount]:
-    """Return the reasons that apply, each with its count."""
+    """Return the reasons that left something out, each with its count."""
     return [
         ReasonCount(r.value, _(NAMES[r]), _(DESCRIPTIONS[r]), counts[r])
         for r in ExclusionReason
@@ -239,9 +242,9 @@ def reasons_describe(counts: Mapping[ExclusionReason, int]) -> list[ReasonCount]
 
 
 def exclusion_explain(reason: ExclusionReason, source: str, shown_source: str, weight: float) -> str:
-    """Return why one item of `source`, of effective `weight`, is not in the digest, in a sentence.
+    """Return in one sentence why an item of `source` (effective weight `weight`) is not in the digest.
 
-    `shown_source` is the source whose item of the same story is shown there, "" for none.
+    `shown_source` is the source whose item of the same story is shown; "" if there is none.
     """
     if reason is ExclusionReason.SAME_STORY:
         if not shown_source:
@@ -265,9 +268,9 @@ def exclusion_reasons(
     fixed: Collection[str] = (),
     cap: bool = True,
 ) -> dict[int, ExclusionReason]:
-    """Return the reason for each of `ranked` that is not `shown` (item -> slot), best first.
+    """Return the reason for each of `ranked` that is not in `shown` (item -> slot), best first.
 
-    `stories` has the item shown for each story, `fixed` the source of each item with a fixed place; `cap`:
+    `stories` maps a story to its shown item. `fixed` are the sources of items with a fixed place. `cap`:
     sources have shares.
     """
     again = {
@@ -289,9 +292,10 @@ def exclusion_reasons(
 
 
 def places_lost(ranked: Sequence[Choice], shown: Mapping[int, str]) -> dict[int, int]:
-    """Return how many places higher an item placed by score would be with its source at weight 1, if any.
+    """Return {item: how many places higher it would stand if its source had weight 1}.
 
-    A source's own items rise together, so only those of other sources count.
+    Only items placed by score that would rise are included. Items of the same source rise together, so only
+    those of other sources count.
     """
     rows = [choice for choice in ranked if shown.get(choice.item_id) == RANKED]
     low = [choice for choice in rows if choice.low]
@@ -304,7 +308,7 @@ def places_lost(ranked: Sequence[Choice], shown: Mapping[int, str]) -> dict[int,
 def _reasons_of_settings(
     field: Sequence[Choice], shown: Mapping[int, str], fixed: Collection[str], places: int, share: int | None
 ) -> dict[int, ExclusionReason]:
-    """Return the items that only settings leave out: by the source's weight, else by keywords."""
+    """Return the items that only settings keep out: by the source's weight, else by keywords."""
     out = [c for c in field if c.item_id not in shown and max(c.at_par, c.unmuted) > c.score]
     if not out:
         return {}
@@ -320,16 +324,16 @@ def _reasons_of_settings(
 
 
 class _Positions:
-    """Where items would be if their scores were others; positions count from 0, by columns.
+    """Computes the positions (from 0) that items would have with other scores, for many items at once.
 
-    `share` is how many places a source may have, `None` if there is no limit.
+    `share` is how many places a source may have; `None` means no limit.
     """
 
     def __init__(self, field: Sequence[Choice], fixed: Collection[str], size: int, share: int | None) -> None:
         self._field, cap = field, share is not None
         shares = order_by_share(field, fixed, size, share) if cap else ShareOrder([*field], [*field], [])
         self._every, self._within, self._beyond = map(_Scores, (field, shares.within, shares.beyond))
-        # Below this score nothing that is wanted waits within its share.
+        # Below this score no wanted item waits within its share.
         self._wanted = min((c.score for c in shares.within if not (cap and c.unwanted)), default=np.inf)
         self._size = size - len(fixed)
         taken = Counter(fixed)
@@ -337,7 +341,7 @@ class _Positions:
         self._free = {c.source: max(0, most - taken[c.source] * cap) for c in field}
 
     def at_par(self, out: Sequence[Choice]) -> Ids:
-        """Return the position of each of `out` with all of its source at weight 1."""
+        """Return the position of each of `out` if its whole source had weight 1."""
         seen: Counter[str] = Counter()
         rank_of: dict[int, int] = {}
         for choice in self._field:
@@ -348,7 +352,7 @@ class _Positions:
         return self._positions(out, scores, rank, np.array([c.muted for c in out]))
 
     def unmuted(self, out: Sequence[Choice]) -> Ids:
-        """Return the position of each of `out` without the boosts against it alone."""
+        """Return the position of each of `out` without the negative boosts on it alone."""
         scores = [choice.unmuted for choice in out]
         rank = self._every.above(out, scores, own=True)
         unwanted = np.array([c.low or c.unmuted <= c.score for c in out])
@@ -358,10 +362,10 @@ class _Positions:
     def _positions(
         self, out: Sequence[Choice], scores: Sequence[float], rank: Ids, unwanted: NDArray[np.bool_]
     ) -> Ids:
-        """Return the positions at `scores` with `rank` others of its source ahead; never too good ones.
+        """Return the positions at `scores`, with `rank` items of the same source ahead. Never too good.
 
-        What is still `unwanted` has a place within its share only where the score alone gives it one or
-        something wanted comes after it.
+        An item that stays `unwanted` gets a place within its share only if the score alone gives it one, or
+        if a wanted item comes after it.
         """
         free = np.array([self._free[choice.source] for choice in out], dtype=np.int64)
         inside = self._within.above(out, scores) + rank
@@ -373,7 +377,7 @@ class _Positions:
 
 
 class _Scores:
-    """The scores of some choices, sorted: of all of them, and of each source's."""
+    """The scores of some choices, sorted: all together, and per source."""
 
     def __init__(self, rows: Sequence[Choice]) -> None:
         by_source: dict[str, list[float]] = {}
@@ -386,7 +390,7 @@ class _Scores:
         return len(self._all)
 
     def above(self, out: Sequence[Choice], scores: Sequence[float], own: bool = False) -> Ids:
-        """Count those of other sources, or of its `own`, that score above each of `scores` of `out`."""
+        """Count the items that score above each of `out` at `scores`: of other sources, or of its `own`."""
         none: list[float] = []
         mine = np.array(
             [

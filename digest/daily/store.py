@@ -1,4 +1,4 @@
-"""Storing digests: many readers' at once, under row locks, nothing written where nothing changed."""
+"""Store the digests of many readers at once, under row locks. Unchanged digests are not written."""
 
 import datetime as dt
 from collections import defaultdict
@@ -10,20 +10,20 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef
 
 from digest.daily.changes import OrderChange, change_read, order_seen
-from digest.daily.compose import Composed, NoveltyDraw, PlacedItem, Rules, compose
+from digest.daily.compose import Composition, NoveltyDraw, PlacedItem, Rules, compose
 from digest.daily.shares import Choice
 from digest.items.selectors import items_hidden, mutes_in_force
 from digest.models import Digest, Exposure, Feedback, Impression, Item, Reader
 from ranking.entities import Score
 from ranking.selectors import versions_of_order
 
-# Rows of one INSERT: ten columns each, far from what any database takes.
+# Rows per INSERT. With ten columns each, this is far below the limit of any database.
 ROWS = 500
-# What a build may change of a digest's own row.
+# The columns of a digest's own row that a build may change.
 WRITTEN = ("config_version", "built_at", "left_out", "exposed_at", "seen", "change")
-# What counts as left out because the reader has muted it, beside the reasons of `ExclusionReason`.
+# The count of muted items in `left_out`, beside the reasons of `ExclusionReason`.
 MUTED = "muted"
-# Whose digest of which day.
+# (reader, day) of a digest.
 Key = tuple[UUID, dt.date]
 
 
@@ -31,8 +31,8 @@ Key = tuple[UUID, dt.date]
 class RankedDay:
     """One reader's ranked day, ready to be composed.
 
-    `scores_of` gives the scores of items of `choices`, `story_of` the story of an article;
-    `muted` counts what its mutes keep from being chosen.
+    `scores_of` returns the scores of items in `choices`. `story_of` returns the story of an article. `muted`
+    counts the items that mutes keep out.
     """
 
     reader: Reader
@@ -42,15 +42,15 @@ class RankedDay:
     draw: NoveltyDraw
     scores_of: Callable[[Sequence[int]], Sequence[Score]]
     story_of: Callable[[int], int]
-    learned: "Learned | None" = None
+    learned: "UnseenCycle | None" = None
     muted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
-    """A learning cycle, of the UTC day `cycle`, that the reader has not seen on a page when the day is built.
+class UnseenCycle:
+    """The learning cycle of UTC day `cycle`, if the reader has not seen it on a page before this build.
 
-    `earlier` gives the same day ranked with the weights before it.
+    `earlier` returns the same day ranked with the weights before the cycle.
     """
 
     cycle: dt.date
@@ -60,16 +60,16 @@ class Learned:
 
 @transaction.atomic
 def digests_store(*, ranked_days: Sequence[RankedDay], rules: Rules, now: dt.datetime) -> list[Digest]:
-    """Compose and store the digests of some readers (a hundred or so), in the order given.
+    """Compose and store the digests of about a hundred readers, in the given order.
 
-    1. Under the digests' row locks, what the readers have rated keeps its rank, score and parts; what was
-       drawn for novelty that day stays too.
-    2. The rest is composed round it. Rows are written only where something changed; then the digest counts as
-       not shown yet if its items did. The log of exposures is never changed.
-    3. Where settings changed, the order last seen is stored beside the new one (`digest.daily.changes`).
+    1. Under the digests' row locks, rated items keep their rank, score and parts. Items drawn for novelty
+       that day stay, too.
+    2. The other items are composed around them. Rows are written only if something changed. If the items
+       changed, the digest counts as not shown yet. The log of exposures is never changed.
+    3. If settings changed, the order last seen is stored beside the new one (`digest.daily.changes`).
 
-    A digest of a newer config is never replaced by an older one's. Eleven queries at most, plus one for each
-    500 impressions.
+    A digest of a newer config is never replaced by an older one's. At most eleven queries, plus one per 500
+    impressions.
     """
     digests = _digests_lock(ranked_days, now)
     impressions = _impressions_by_digest(digests.values())
@@ -101,26 +101,26 @@ def digests_store(*, ranked_days: Sequence[RankedDay], rules: Rules, now: dt.dat
 
 
 def _store(gone: Sequence[int], fresh: Sequence[Impression], changed: Sequence[Digest]) -> None:
-    """Replace the impressions of the digests `gone` by `fresh`, and write the digests that changed."""
+    """Replace the impressions of the digests `gone` with `fresh`, and write the `changed` digests."""
     if gone:
         Impression.objects.filter(digest__in=gone).delete()
         Impression.objects.bulk_create(fresh, batch_size=ROWS)
     if changed:
-        # An upsert of rows that are all there: one statement without a condition for each row and column.
+        # All rows exist already. An upsert needs one statement, without a condition per row and column.
         Digest.objects.bulk_create(
             changed, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN
         )
 
 
 def _versions_new(ranked_days: Sequence[RankedDay], digests: Mapping[Key, Digest]) -> dict[UUID, int]:
-    """Return by reader the version to tell of, for digests of an older one; one query, or none."""
+    """Return {reader: settings version to report} for digests of an older version; one query, or none."""
     of_days = [(ranked, digests[ranked.reader.pk, ranked.date]) for ranked in ranked_days]
     older = {r.reader.pk: digest.config_version for r, digest in of_days if digest.config_version < r.version}
     return versions_of_order(since=older)
 
 
 def _is_up_to_date(ranked: RankedDay, digest: Digest, left_out: Mapping[str, int]) -> bool:
-    """Return whether a digest that shows the same needs no new row either."""
+    """Return whether a digest with unchanged items needs no new row either."""
     same = digest.config_version == ranked.version and digest.left_out == left_out
     return same and not _is_learned_since(ranked, digest)
 
@@ -136,13 +136,14 @@ def _order_keep(
     before: Sequence[Impression],
     after: Sequence[Impression],
 ) -> bool:
-    """Note on `digest`, unsaved, the order the reader last saw, and what a change of settings made of it.
+    """Note on `digest` (unsaved) the order last seen, and the effect of a settings change on it.
 
-    Returns whether there was such a change.
+    Return whether there was such a change.
     """
     shown, becomes = [row.item_id for row in before], [row.item_id for row in after]
     seen = order_seen(shown, digest.seen, is_seen=digest.exposed_at is not None)
-    if ranked.learned and not shown:  # the day's first build: nothing was seen, so what would have been
+    # The day's first build: nothing was seen, so compare with the order that would have been.
+    if ranked.learned and not shown:
         made = _compose(ranked.learned.earlier(), Rules(), ())
         seen = tuple(place.item_id for place in made.places)
     cycle = ranked.learned.cycle.isoformat() if ranked.learned else ""
@@ -159,9 +160,9 @@ def _order_keep(
 
 
 def _arrivals_note(orders: Sequence[tuple[Digest, dt.datetime]]) -> None:
-    """Note on digests, unsaved, which items came in after the build before, whose moment is beside each.
+    """Note on digests (unsaved) which items came after the previous build, given beside each digest.
 
-    These are no work of the change. One query, or none.
+    These items are not an effect of the change. One query, or none.
     """
     changes = [(digest, since, change) for digest, since in orders if (change := change_read(digest.change))]
     new = {item for *_, change in changes for item in change.added}
@@ -172,7 +173,7 @@ def _arrivals_note(orders: Sequence[tuple[Digest, dt.datetime]]) -> None:
 
 
 def _digests_lock(ranked_days: Sequence[RankedDay], now: dt.datetime) -> dict[Key, Digest]:
-    """Return the rows of the digests, created where they are missing, locked."""
+    """Create missing digest rows, lock all of them, and return them by (reader, day)."""
     Digest.objects.bulk_create(
         [Digest(reader=o.reader, date=o.date, config_version=o.version, built_at=now) for o in ranked_days],
         ignore_conflicts=True,
@@ -184,7 +185,7 @@ def _digests_lock(ranked_days: Sequence[RankedDay], now: dt.datetime) -> dict[Ke
 
 
 def _impressions_by_digest(digests: Collection[Digest]) -> Mapping[int, list[Impression]]:
-    """Return what each digest shows, by rank, with article and source; `rated`: its reader has rated it."""
+    """Return each digest's impressions by rank, with article, source and whether the reader `rated` it."""
     rating = Feedback.objects.filter(article=OuterRef("item__article"), reader=OuterRef("digest__reader"))
     of_item = {"source": F("item__source_id"), "article": F("item__article")}
     found = Impression.objects.filter(digest__in=digests).annotate(rated=Exists(rating), **of_item)
@@ -194,7 +195,7 @@ def _impressions_by_digest(digests: Collection[Digest]) -> Mapping[int, list[Imp
     return rows
 
 
-def _compose(ranked: RankedDay, rules: Rules, before: Sequence[Impression]) -> Composed:
+def _compose(ranked: RankedDay, rules: Rules, before: Sequence[Impression]) -> Composition:
     at = {
         row.rank: PlacedItem(row.item_id, row.source, ranked.story_of(row.article), row.propensity)
         for row in before
@@ -213,9 +214,9 @@ def _is_rated(row: Impression) -> bool:
 
 
 def _impressions_make(
-    digest: Digest, ranked: RankedDay, composed: Composed, before: Sequence[Impression]
+    digest: Digest, ranked: RankedDay, composed: Composition, before: Sequence[Impression]
 ) -> list[Impression]:
-    """Return the digest's impressions by rank, unsaved; rated items keep score, parts, probability."""
+    """Return the digest's new impressions by rank, unsaved. Rated items keep score, parts and probability."""
     rated = {row.item_id: row for row in before if _is_rated(row)}
     new = [place.item_id for place in composed.places if place.item_id not in rated]
     scores = dict(zip(new, ranked.scores_of(new), strict=True))
@@ -238,7 +239,7 @@ def _values(impressions: Sequence[Impression]) -> list[tuple[object, ...]]:
 def exposure_make(
     shown: Impression, *, digest: Digest, date: dt.date, door: str, rank: int, now: dt.datetime
 ) -> Exposure:
-    """Return the row, not stored yet, that logs one impression of `digest` as shown at `rank`."""
+    """Return an unsaved log row: one impression of `digest` was shown at `rank`."""
     return Exposure(
         reader_id=digest.reader_id,
         item_id=shown.item_id,
@@ -256,15 +257,15 @@ def exposure_make(
 def exposures_log(*, digest: Digest, door: str, now: dt.datetime) -> int:
     """Log the items of `digest` as shown through `door` (`Exposure.Door`); return how many rows were written.
 
-    Only what this door has not shown at its rank that day is written, so that a second view costs one query
-    and writes nothing; what the reader has muted is not shown. The log is append-only: building the digest
-    again takes nothing back.
+    Only items that this door has not shown at this rank today are written, so a second view costs one query
+    and no write. Muted items are not shown, so they are not logged. The log is append-only: rebuilding the
+    digest removes nothing.
     """
     logged = Exposure.objects.filter(
         reader_id=digest.reader_id, date=digest.date, door=door, item=OuterRef("item"), rank=OuterRef("rank")
     )
     fresh = list(digest.impressions.filter(~Exists(logged)).defer("parts").order_by("rank"))
-    hidden = _hidden(digest, fresh, now) if fresh else set()
+    hidden = _muted_ids(digest, fresh, now) if fresh else set()
     rows = [
         exposure_make(shown, digest=digest, date=digest.date, door=door, rank=shown.rank, now=now)
         for shown in fresh
@@ -279,6 +280,6 @@ def exposures_log(*, digest: Digest, door: str, now: dt.datetime) -> int:
     return len(rows)
 
 
-def _hidden(digest: Digest, shown: Collection[Impression], now: dt.datetime) -> set[int]:
+def _muted_ids(digest: Digest, shown: Collection[Impression], now: dt.datetime) -> set[int]:
     mutes = mutes_in_force(reader_id=digest.reader_id, now=now)
     return items_hidden(mutes=mutes, item_ids=[row.item_id for row in shown])

@@ -13,8 +13,8 @@ from ranking.common.start import SettingsCommand
 class Command(SettingsCommand):
     """Write preference records to stdout: each reader's newest ratings as questions, with the ratings before.
 
-    A record names its reader by a hash of the history; titles and sources are in it as they are. Exit code 1
-    if it failed for a reader; the others' records are there.
+    A record names its reader only by a hash of the history. Titles and sources appear as they are. Exit code
+    1 if it failed for a reader; the records of the others are written.
     """
 
     help = "Export readers' histories as JSON Lines of Yes/No questions (instruction, output, …)."
