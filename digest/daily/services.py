@@ -16,7 +16,7 @@ from digest.daily.candidates import (
 )
 from digest.daily.compose import Rules
 from digest.daily.selectors import LearnedSteps, digest_for, digests_current, learned_unseen
-from digest.daily.store import UnseenCycle, RankedDay, digests_store
+from digest.daily.store import RankedDay, UnseenCycle, digests_store
 from digest.days import day_of
 from digest.entities import DIGEST_SIZE
 from digest.models import Digest, Reader

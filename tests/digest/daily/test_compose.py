@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.daily.compose import NOVELTY, Composed, NoveltyDraw, PlacedItem, Rules, compose, novelty_draw
+from digest.daily.compose import NOVELTY, Composition, NoveltyDraw, PlacedItem, Rules, compose, novelty_draw
 from digest.daily.shares import RANKED, RATED, Choice, ExclusionReason, source_cap
 from ranking.entities import Config, EffectiveConfig
 
@@ -36,11 +36,11 @@ def items(*sources: str, start: int = 0) -> list[Choice]:
     return [Choice(n, source) for n, source in enumerate(sources, start=start)]
 
 
-def ids(composed: Composed) -> list[int]:
+def ids(composed: Composition) -> list[int]:
     return [place.item_id for place in composed.places]
 
 
-def slots(composed: Composed) -> list[str]:
+def slots(composed: Composition) -> list[str]:
     return [place.slot for place in composed.places]
 
 
