@@ -1,1 +1,1 @@
-"""Feedback: ratings and their reasons, import and export, trends, ratings of other readers."""
+"""Feedback: ratings and their reasons, import and export, trends, and other readers' ratings."""

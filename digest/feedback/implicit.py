@@ -1,6 +1,6 @@
-"""What readers opened, saved and passed over, read for `ranking.implicit`, and what it says, stored.
+"""Compute and store implicit feedback: read opens, saves and passed-over items for `ranking.implicit`.
 
-Nothing here runs for a reader who has switched it off, and nothing of one reader says anything of another.
+Nothing here runs for a reader who has switched it off. A reader's data never affects another reader.
 """
 
 import datetime as dt
@@ -22,15 +22,15 @@ from ranking.implicit_store import implicit_delete, implicit_store
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
 from ranking.selectors import implicit_leans_many
 
-# One half-life of thumbs: what came before says less and less of today's taste.
+# One half-life of thumbs. Older events say less and less about today's taste.
 WINDOW = dt.timedelta(days=FEEDBACK_HALF_LIFE_DAYS)
-# The newest that count: a month of two pages a day, and as many thumbs as the planner looks at.
+# The newest rows that count: a month of two pages a day, and as many thumbs as the planner reads.
 EXPOSURES_MAX, THUMBS_MAX = 2_000, 500
-# Readers worked out together.
+# Readers computed together.
 TOGETHER = 100
-# An open so long after the page was shown is still that page's.
+# An open within this time of a page view counts as an open from that page.
 SAME_PAGE = dt.timedelta(days=1)
-# Where a rank says who looked: a feed's client or a script shows items as it likes.
+# Doors whose ranks mean something. A feed's client or a script may show items in any order.
 PLACED = (Exposure.Door.PAGE, Exposure.Door.MAIL)
 EXPOSED = (
     "reader_id",
@@ -45,8 +45,8 @@ EXPOSED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """One article as shown at a rank of one page (a door's of a day)."""
+class Showing:
+    """One article shown at a rank of one page (the page of one door on one day)."""
 
     article: int
     source: str
@@ -59,7 +59,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a reader did with one article; `None`: not."""
+    """A reader's response to one article; `None` means that it did not happen."""
 
     article: int
     opened_at: dt.datetime | None
@@ -68,9 +68,9 @@ class Response:
 
 
 def implicit_update_all(*, now: dt.datetime) -> int:
-    """Recompute implicit feedback for active readers; return for how many something is stored.
+    """Recompute implicit feedback for active readers; return for how many it is stored.
 
-    A hundred readers at a time. If that fails, each is tried alone, so that a fault stays with one reader.
+    A hundred readers at a time. If a hundred fail, they are tried one by one, so a fault hits one reader.
     """
     marks = Reading.objects.filter(reader=OuterRef("pk")).exclude(opened_at=None, saved_at=None)
     readers = Reader.objects.filter(Exists(marks), is_active=True, learn_from_reading=True)
@@ -83,14 +83,15 @@ def implicit_update_all(*, now: dt.datetime) -> int:
 
 
 def implicit_update(*, reader_id: UUID, now: dt.datetime) -> bool:
-    """Store what one reader's opens say, as `implicit_update_many` does; return whether it is stored."""
+    """Recompute one reader's implicit feedback (`implicit_update_many`); return whether it is stored."""
     return bool(implicit_update_many(reader_ids=[reader_id], now=now))
 
 
 def implicit_update_many(*, reader_ids: Collection[UUID], now: dt.datetime) -> set[UUID]:
-    """Store what some readers' opens say, or delete it where they say nothing; return for whom it is stored.
+    """Recompute and store some readers' implicit feedback; return the readers for whom it is stored.
 
-    Under the readers' row locks, so that switching it off meanwhile is not undone. Eight queries at most.
+    Delete it for readers without any opened or saved article. Runs under the readers' row locks, so a reader
+    who switches it off meanwhile keeps it off. At most eight queries.
     """
     thumbs, events = _thumbs(reader_ids, now), _Events(reader_ids, now)
     leans: dict[UUID, ImplicitLeans] = {}
@@ -107,7 +108,7 @@ def implicit_update_many(*, reader_ids: Collection[UUID], now: dt.datetime) -> s
 
 
 def implicit_leans_current(*, reader_ids: Collection[UUID]) -> dict[UUID, ImplicitLeans]:
-    """Return by reader what their opens say, as far as thumbs given since allow it; two queries at most."""
+    """Return {reader: implicit leans}, limited by the thumbs they gave since; at most two queries."""
     stored = implicit_leans_many(reader_ids=reader_ids)
     if not stored:
         return {}
@@ -122,7 +123,7 @@ def implicit_leans_current(*, reader_ids: Collection[UUID]) -> dict[UUID, Implic
 
 
 def _thumbs(reader_ids: Collection[UUID], now: dt.datetime) -> Mapping[UUID, list[tuple[int, Thumb]]]:
-    """Return the newest thumbs of each reader, with their articles; one query."""
+    """Return each reader's newest thumbs with their articles; one query."""
     rows = Feedback.objects.filter(reader_id__in=reader_ids).annotate(n=_newest("at"))
     columns = ("reader_id", "article", "item__source_id", "item__categories", "useful", "day")
     found: defaultdict[UUID, list[tuple[int, Thumb]]] = defaultdict(list)
@@ -135,12 +136,12 @@ def _thumbs(reader_ids: Collection[UUID], now: dt.datetime) -> Mapping[UUID, lis
 
 
 def _newest(moment: str) -> Window:
-    """Return the number of a reader's row, from 1 for that with the latest `moment`."""
+    """Return a window expression that numbers a reader's rows, 1 for the latest `moment`."""
     return Window(RowNumber(), partition_by=F("reader_id"), order_by=[F(moment).desc(), F("pk").desc()])
 
 
 class _Events:
-    """What some readers were shown in the last 60 days, and what they did with it; two queries."""
+    """The articles that some readers were shown in the last 60 days, and their responses; two queries."""
 
     def __init__(self, reader_ids: Collection[UUID], now: dt.datetime) -> None:
         self._now, since = now, now - WINDOW
@@ -148,9 +149,9 @@ class _Events:
         opened = Exists(marks.filter(article=OuterRef("item__article")))
         rows = Exposure.objects.filter(reader_id__in=reader_ids, shown_at__gt=since, shown_at__lte=now)
         rows = rows.filter(Q(door__in=PLACED) | Q(opened)).annotate(n=_newest("shown_at"))
-        self._shown: defaultdict[UUID, list[Shown]] = defaultdict(list)
+        self._shown: defaultdict[UUID, list[Showing]] = defaultdict(list)
         for reader_id, *row in rows.filter(n__lte=EXPOSURES_MAX).order_by("n").values_list(*EXPOSED):
-            self._shown[reader_id].append(Shown(*row))
+            self._shown[reader_id].append(Showing(*row))
         done = Reading.objects.filter(
             Q(opened_at__gt=since) | Q(saved_at__gt=since), reader_id__in=reader_ids
         )
@@ -160,13 +161,14 @@ class _Events:
             self._responses[reader_id][mark[0]] = Response(*mark)
 
     def of(self, reader_id: UUID, ratings: Mapping[int, bool]) -> list[ReadingEvent]:
-        """Return what became of each article shown to the reader that was wanted or passed over.
+        """Return one event for each article shown to the reader that they wanted or passed over.
 
-        What was opened without having been shown is no event: nobody knows among what it was chosen.
+        An article that was opened without having been shown is no event, because we do not know the
+        alternatives.
         """
         shown, responses = self._shown[reader_id], self._responses[reader_id]
-        skipped = _skipped(shown, responses)
-        first: dict[int, Shown] = {}
+        skipped = _passed_articles(shown, responses)
+        first: dict[int, Showing] = {}
         for one in sorted(shown, key=lambda row: (row.door not in PLACED, row.rank)):
             first.setdefault(one.article, one)
         return [
@@ -176,9 +178,9 @@ class _Events:
         ]
 
 
-def _skipped(shown: Iterable[Shown], responses: Mapping[int, Response]) -> set[int]:
+def _passed_articles(shown: Iterable[Showing], responses: Mapping[int, Response]) -> set[int]:
     """Return the articles that were passed over on some day's page and never opened or saved."""
-    pages: defaultdict[dt.date, dict[int, Shown]] = defaultdict(dict)
+    pages: defaultdict[dt.date, dict[int, Showing]] = defaultdict(dict)
     for one in shown:
         if one.door == Exposure.Door.PAGE:
             known = pages[one.date].setdefault(one.article, one)
@@ -191,11 +193,11 @@ def _skipped(shown: Iterable[Shown], responses: Mapping[int, Response]) -> set[i
     return found - responses.keys()
 
 
-def _opened_there(shown: Shown, response: Response | None) -> bool:
+def _opened_there(shown: Showing, response: Response | None) -> bool:
     return bool(response and response.opened_at and abs(response.opened_at - shown.at) <= SAME_PAGE)
 
 
-def _event(shown: Shown, response: Response | None, useful: bool | None, now: dt.datetime) -> ReadingEvent:
+def _event(shown: Showing, response: Response | None, useful: bool | None, now: dt.datetime) -> ReadingEvent:
     at = (response.opened_at or response.saved_at) if response else None
     return ReadingEvent(
         shown.source,

@@ -1,13 +1,13 @@
-"""Which headline an interview of twenty asks about next: the one whose answer tells most.
+"""Choose the next headline in an interview of twenty: the one whose answer is most informative.
 
-What a reader thinks of a source is a Beta posterior of its like-rate with mean m and n thumbs, and kappa
-thumbs' worth of prior (`ranking.learning`). One more answer lets its variance fall, in expectation, by
+The belief about a source is a Beta posterior of its like-rate with mean m, from n thumbs and a prior worth
+kappa thumbs (`ranking.learning`). One more answer reduces its variance, in expectation, by
 
     m (1 - m) / (n + kappa + 1)^2
 
-and the squared error of predictions over all that waits by as much, times the source's waiting items (optimal
-allocation: Neyman, 1934; expected reduction of variance: Cohn, Ghahramani, Jordan, 1996). The source with the
-largest fall is asked about, and one of its items drawn, each equally likely. Pure.
+The squared error of predictions over all waiting items falls by this, times the source's waiting items
+(optimal allocation: Neyman, 1934; expected reduction of variance: Cohn, Ghahramani, Jordan, 1996). The source
+with the largest reduction is asked about. One of its items is drawn, all equally likely. Pure.
 """
 
 from collections import Counter, defaultdict
@@ -20,13 +20,14 @@ from ranking.entities import SourceTally
 from ranking.learning import KAPPA, base_rate, posterior
 
 QUESTIONS = 20
-# A source gets a quarter of the questions at most, while others wait: as many as its weight needs to learn.
+# A source gets at most a quarter of the questions while others wait. That is as many as its weight needs to
+# learn.
 SHARE_MAX = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """An item that may be asked about. Items of one `article`, or of one `story`, are asked about once."""
+    """An item that may be asked about. Of one `article` or one `story`, only one item is asked about."""
 
     item_id: int
     source: str
@@ -36,7 +37,7 @@ class Headline:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The headline to ask about, and the probability with which it was chosen, given the answers before."""
+    """The headline to ask about, and the probability of this choice given the earlier answers."""
 
     headline: Headline
     propensity: float
@@ -50,11 +51,11 @@ def question_choose(
     asked: Sequence[Headline],
     seed: str,
 ) -> Question | None:
-    """Return the next question; `None` where nothing is left to ask.
+    """Return the next question; `None` if nothing is left to ask.
 
-    `waiting` counts each source's items, `tallies` are the reader's thumbs by source, `asked` what this
-    interview has asked, in its order. No source follows itself, nor has more than its share, while others
-    wait. The same `seed` draws the same.
+    `waiting` counts each source's items. `tallies` are the reader's thumbs by source. `asked` are the earlier
+    questions of this interview, in order. While other sources wait, no source comes twice in a row or exceeds
+    its share. The same `seed` draws the same question.
     """
     seen = {(one.article, one.story) for one in asked}
     articles, stories = {article for article, _ in seen}, {story for _, story in seen}
@@ -75,7 +76,7 @@ def question_choose(
 def information_gains(
     sources: Sequence[str], *, waiting: Mapping[str, int], tallies: Sequence[SourceTally]
 ) -> dict[str, float]:
-    """Return by source how far one answer lets the squared error over its waiting items fall, expected."""
+    """Return {source: expected fall of the squared error over its waiting items from one answer}."""
     thumbs = {tally.source: tally for tally in tallies}
     base = base_rate(sum(tally.likes for tally in tallies), sum(tally.n for tally in tallies))
     gains = {}
@@ -88,7 +89,7 @@ def information_gains(
 
 
 def _sources_allowed(sources: Sequence[str], asked: Sequence[Headline]) -> list[str]:
-    """Return the sources whose turn it may be; the last one, or those beyond their share, if no other is."""
+    """Return the sources that may be asked next; if none may, relax the share, then the ban on repeats."""
     times = Counter(one.source for one in asked)
     share = max(ceil(QUESTIONS * SHARE_MAX), ceil(QUESTIONS / len({*sources, *times})))
     others = [source for source in sources if not asked or source != asked[-1].source] or [*sources]

@@ -1,4 +1,4 @@
-"""Changing what a reader has muted, with what undoes it."""
+"""Change a reader's mutes, and return the data for an undo."""
 
 import datetime as dt
 
@@ -10,7 +10,7 @@ from ranking.services import mute_remove, mute_set
 
 
 def mutes_change(*, reader: Reader, mute: Mute, muted: bool, now: dt.datetime) -> Mute | None:
-    """Mute something, or end a mute; return the mute of the same that there was before, which undoes this.
+    """Add or remove a mute; return the earlier mute of the same thing, from which the change can be undone.
 
     Raises `InvalidMute` and `TooManyMutes`.
     """

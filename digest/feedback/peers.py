@@ -1,7 +1,7 @@
-"""What other readers think of sources, items and topics: from published figures alone, never from thumbs.
+"""Other readers' opinion of sources, items and topics, from published figures only, never from thumbs.
 
-`digest.feedback.publication` makes the figures, at most once a UTC day. Only readers who share are served,
-from the moment they say so until the moment they stop. The reader's own thumbs are in the figures.
+`digest.feedback.publication` makes the figures, at most once a UTC day. Only readers who share get them, from
+the moment they agree until they stop. The reader's own thumbs are part of the figures.
 """
 
 from collections import defaultdict
@@ -17,12 +17,12 @@ from ranking.common.text import fold, term_matches, topic_key
 from ranking.community import Figure, Opinion, figures_sum, item_rate, like_rate, opinion_of
 
 PERIOD_DAYS = 28
-# The closed periods whose figures of sources count; figures of items count as long.
+# How many closed periods of source figures count. Item figures count as long.
 PERIODS = 4
 
 
 def community_deviation(*, reader_id: UUID, now: datetime) -> Mapping[str, float]:
-    """Return how much more (+) or less (-) than usual the community likes each source.
+    """Return {source: how much more (+) or less (-) than usual the community likes it}.
 
     Only sources with a published figure, in steps of 0.05 up to +-0.2; zeros are left out. Empty for a reader
     who does not share. Two queries.
@@ -33,7 +33,7 @@ def community_deviation(*, reader_id: UUID, now: datetime) -> Mapping[str, float
 def community_deviation_many(
     *, reader_ids: Collection[UUID], now: datetime
 ) -> dict[UUID, Mapping[str, float]]:
-    """Return `community_deviation` of those of the readers who share; two queries."""
+    """Return {reader: `community_deviation`} for those of the readers who share; two queries."""
     sharing = _sharing(reader_ids)
     if not sharing:
         return {}
@@ -44,9 +44,9 @@ def community_deviation_many(
 
 
 def community_opinion(*, reader_id: UUID, source: str = "", topic: str = "", now: datetime) -> Opinion | None:
-    """Return the opinion of one source, or of published items with `topic` in their titles; 3 queries.
+    """Return the opinion of one source, or of published items with `topic` in their titles; three queries.
 
-    `None` where nothing was published, and for a reader who does not share.
+    `None` if nothing was published, or if the reader does not share.
     """
     if not _sharing([reader_id]):
         return None
@@ -58,10 +58,9 @@ def community_opinion(*, reader_id: UUID, source: str = "", topic: str = "", now
 def community_rates_many(
     *, reader_ids: Collection[UUID], item_ids: Collection[int], now: datetime
 ) -> dict[UUID, Mapping[int, float]]:
-    """Return by reader and item what its published figure adds to its score: + liked, - not.
+    """Return {reader: {item: what its published figure adds to its score}}; positive means liked.
 
-    In steps of 0.05; zeros are left out. No entry for a reader who does not share. Three queries for all
-    readers.
+    In steps of 0.05; zeros are left out. Readers who do not share are missing. Three queries for all readers.
     """
     sharing = _sharing(reader_ids)
     if not sharing or not item_ids:
@@ -80,7 +79,7 @@ def community_rates_many(
 
 
 def _sharing(reader_ids: Collection[UUID]) -> set[UUID]:
-    """Return which of the readers share now; nobody does where the feature is turned off."""
+    """Return which of the readers share now; none if the feature is turned off."""
     if not settings.PEERS_ENABLED:
         return set()
     readers = Reader.objects.filter(pk__in=list(reader_ids), peers_enabled=True, is_active=True)
@@ -92,7 +91,7 @@ def _oldest(now: datetime) -> int:
 
 
 def _source_figures(now: datetime) -> tuple[dict[str, Figure], float]:
-    """Return the figure of each source over the newest closed periods, and the like-rate of all together."""
+    """Return each source's figure over the newest closed periods, and the like-rate over all sources."""
     rows = SourceFigure.objects.filter(
         period__gte=utc_day(now) // PERIOD_DAYS - PERIODS, day__lte=utc_day(now)
     ).order_by("period", "source_id")
@@ -104,9 +103,9 @@ def _source_figures(now: datetime) -> tuple[dict[str, Figure], float]:
 
 
 def _topic_figures(topic: str, now: datetime) -> list[Figure]:
-    """Return the figures of items whose titles have the topic.
+    """Return the figures of items whose titles match the topic.
 
-    The database finds titles with the topic's longest word in them, Python the whole words among them.
+    The database finds titles that contain the topic's longest word. Python then matches whole words.
     """
     word = max(topic_key(topic).split(), key=len, default="")
     if not word:

@@ -1,12 +1,13 @@
-"""Publish what readers who share think of items and sources: each figure once, with noise, and never again.
+"""Publish sums over the thumbs of readers who share: each figure once, with noise, and never again.
 
-A round is made at most once a UTC day, of thumbs given before that day. It looks at the items first seen
-`AGE_DAYS` ago, and, when a period of 28 days is that old, at all items first seen in it, by source and
-together. Rounds follow one another without gap or overlap, so a thumb is in at most one figure of an item,
-one of a source and one of the whole, whatever its reader, or anybody else, does later: sharing or not,
-changing thumbs, leaving. An article is looked at when the first of its items came, whoever brought it, so
-that a thumb given again on another feed's item counts no second time. The guarantee of docs/peers.md rests
-on that.
+A round runs at most once a UTC day, over thumbs given before that day. It covers the items first seen
+`AGE_DAYS` ago. When a period of 28 days is that old, it also covers all items first seen in that period, by
+source and all together.
+
+Rounds follow one another without gap or overlap. So a thumb is in at most one item figure, one source figure
+and one figure of all, whatever anybody does later: sharing or not, changing thumbs, leaving. An article is
+covered when the first of its items came, whoever brought it, so a thumb given again on another feed's item is
+not counted twice. The guarantee in docs/peers.md rests on this.
 """
 
 import os
@@ -25,23 +26,24 @@ from digest.feedback.peers import PERIOD_DAYS, PERIODS
 from digest.models import CommunityRound, Feedback, Item, ItemFigure, SourceFigure
 from ranking.community import EPSILON_WHOLE, VOTES_MAX, VOTES_WHOLE_MAX, Floats, published, with_noise
 
-# Who counts: so many thumbs on so many days, the first so long ago. What the thumbs say plays no part.
+# Conditions to be counted: this many thumbs, on this many days, the first this long ago. The direction of the
+# thumbs plays no part.
 MEMBER_RATINGS_MIN = 20
 MEMBER_DAYS_MIN = 5
 MEMBER_AGE_DAYS = 14
-# The day an item comes and the next are its days of being rated.
+# An item can be rated on the day it comes and the next one. After that it is covered.
 AGE_DAYS = 2
-# How far the first round of an installation looks back.
+# How far back the first round of an installation looks.
 LOOKBACK_DAYS = PERIODS * PERIOD_DAYS
 ROWS_AT_ONCE = 1000
 WHOLE = ""
 
 
 def community_publish(*, now: datetime) -> dict[str, int]:
-    """Publish the round of `now`'s UTC day; return how many figures: `{"items": n, "sources": n}`.
+    """Publish the round of `now`'s UTC day; return the number of figures as `{"items": n, "sources": n}`.
 
-    Nothing where that day had its round, or where the feature is turned off. Rounds at once are one: the
-    others find its row.
+    Does nothing if that day has had its round or the feature is turned off. If two processes start at once,
+    one of them publishes; the other finds its row.
     """
     day = utc_day(now)
     if not settings.PEERS_ENABLED or CommunityRound.objects.filter(day__gte=day).exists():
@@ -63,11 +65,12 @@ def community_publish(*, now: datetime) -> dict[str, int]:
 
 
 def community_members(*, day: int) -> "QuerySet[Feedback, Any]":
-    """Return who counts on a UTC day, as rows with `reader_id`: by numbers and days of thumbs, never by what
-    they say.
+    """Return the readers who count on a UTC day, as rows with `reader_id`.
+
+    They are chosen by the number and days of their thumbs, never by the thumbs' direction.
     """
     return (
-        _shared(day)
+        _shared_thumbs(day)
         .values("reader_id")
         .annotate(ratings=Count("pk"), days=Count("day", distinct=True), first=Min("day"))
         .filter(ratings__gte=MEMBER_RATINGS_MIN, days__gte=MEMBER_DAYS_MIN, first__lte=day - MEMBER_AGE_DAYS)
@@ -76,7 +79,7 @@ def community_members(*, day: int) -> "QuerySet[Feedback, Any]":
 
 
 def uniforms_secret(shape: tuple[int, int]) -> Floats:
-    """Return numbers in (0, 1] that nobody can foresee: 53 bits each from the operating system."""
+    """Return unpredictable numbers in (0, 1], made of 53 random bits each from the operating system."""
     bits = np.frombuffer(os.urandom(8 * shape[0] * shape[1]), dtype=np.uint64) >> np.uint64(11)
     drawn: Floats = ((bits.astype(np.float64) + 1) * 2.0**-53).reshape(shape)
     return drawn
@@ -93,7 +96,7 @@ def _items_publish(day: int, after: int, until: int) -> int:
     counted = rows.annotate(likes=Count("pk", filter=Q(useful=True)), thumbs=Count("pk"))
     figures = [
         ItemFigure(item_id=item, day=day, likes=likes, thumbs=thumbs)
-        for item, likes, thumbs in _noised({item: (likes, thumbs) for item, likes, thumbs in counted})
+        for item, likes, thumbs in _add_noise({item: (likes, thumbs) for item, likes, thumbs in counted})
     ]
     return len(ItemFigure.objects.bulk_create(figures, batch_size=ROWS_AT_ONCE))
 
@@ -105,7 +108,7 @@ def _sources_publish(day: int, period: int) -> int:
     for reader, source, useful in ordered.iterator():
         by_source.add(reader, source, useful)
         together.add(reader, WHOLE, useful)
-    sources = _noised(by_source.counts())
+    sources = _add_noise(by_source.counts())
     whole = np.array(together.counts().get(WHOLE, (0, 0)), dtype=np.int64)
     likes, thumbs = with_noise(whole[:1], whole[1:], uniforms_secret((4, 1)), EPSILON_WHOLE)
     figures = [
@@ -116,9 +119,9 @@ def _sources_publish(day: int, period: int) -> int:
 
 
 class Votes:
-    """Likes and thumbs by source, of which the first `most` of a reader on a source count.
+    """Counter of likes and thumbs by source. Per reader and source only the first `most` thumbs count.
 
-    They are added in an order that knows nothing of what they say.
+    Add thumbs in an order that does not depend on their direction.
     """
 
     def __init__(self, most: int) -> None:
@@ -128,27 +131,27 @@ class Votes:
         self._thumbs: Counter[str] = Counter()
 
     def add(self, reader: Any, source: str, useful: bool) -> None:
-        """Count one thumb of a reader on a source, if it is one of the first."""
+        """Count one thumb of a reader on a source, if it is among the first `most`."""
         self._given[reader, source] += 1
         if self._given[reader, source] <= self._most:
             self._thumbs[source] += 1
             self._likes[source] += useful
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Return (likes, thumbs) by source."""
+        """Return {source: (likes, thumbs)}."""
         return {source: (self._likes[source], n) for source, n in self._thumbs.items()}
 
 
 def votes_counted(rows: Iterable[tuple[Any, str, bool]], most: int) -> dict[str, tuple[int, int]]:
-    """Return by source (likes, thumbs) of rows (reader, source, useful), counted as `Votes` does."""
+    """Return {source: (likes, thumbs)} of rows (reader, source, useful), counted as `Votes` does."""
     votes = Votes(most)
     for row in rows:
         votes.add(*row)
     return votes.counts()
 
 
-def _noised(counts: Mapping[Any, tuple[int, int]]) -> Sequence[tuple[Any, int, int]]:
-    """Return (key, likes, thumbs) with noise of those that are published."""
+def _add_noise(counts: Mapping[Any, tuple[int, int]]) -> Sequence[tuple[Any, int, int]]:
+    """Return (key, likes, thumbs) with noise for all that may be published."""
     likes, thumbs = np.array(list(counts.values()), dtype=np.int64).reshape(-1, 2).T
     likes, thumbs, shown = published(likes, thumbs, uniforms_secret((4, len(counts))))
     rows = zip(counts, likes.tolist(), thumbs.tolist(), shown, strict=True)
@@ -158,12 +161,12 @@ def _noised(counts: Mapping[Any, tuple[int, int]]) -> Sequence[tuple[Any, int, i
 def _thumbs(day: int, first: int, last: int) -> QuerySet[Feedback]:
     """Return the members' thumbs before `day` on items first seen on the UTC days `first` to `last`.
 
-    Not those on articles of which an item came earlier. What private feeds bring is no part of it.
+    Articles of which an item came earlier are left out, and so are items of private feeds.
     """
     begins = utc_day_begin(first)
     public = Q(feed__owner=None)
     earlier = Item.objects.filter(public, article=OuterRef("article"), first_seen_at__lt=begins)
-    return _shared(day).filter(
+    return _shared_thumbs(day).filter(
         ~Exists(earlier),
         reader__in=community_members(day=day).values("reader_id"),
         item__first_seen_at__gte=begins,
@@ -171,8 +174,8 @@ def _thumbs(day: int, first: int, last: int) -> QuerySet[Feedback]:
     )
 
 
-def _shared(day: int) -> QuerySet[Feedback]:
-    """Select the thumbs of readers who share on items of feeds that are everybody's, before `day`."""
+def _shared_thumbs(day: int) -> QuerySet[Feedback]:
+    """Return thumbs before `day` of readers who share, on items of public feeds."""
     return Feedback.objects.filter(
         reader__peers_enabled=True, reader__is_active=True, item__feed__owner=None, day__lt=day
     )

@@ -1,8 +1,9 @@
 """Reasons for a rating: mapped to the taxonomy, filtered from a model's answer, or found in the text.
 
-A tap on a reason stores its tag, so one without a tag of the taxonomy is dropped; its words are only more
-precise. What is found offline are shapes of a text (length, sentences, punctuation) in any language, and some
-typical phrases in English. Pure."""
+A tap on a reason stores its tag, so a reason without a taxonomy tag is dropped. Its words are only more
+precise. Offline reasons come from the shape of a text (length, sentences, punctuation) in any language, and
+from some typical phrases in English. Pure.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,23 +16,23 @@ from ranking.language import gettext_noop
 
 REASONS_MIN, REASONS_MAX = 3, 5
 WORDS_MAX, WORDS_CHARS_MAX = 4, 40
-# Reasons outside the taxonomy that are stored with a rating.
+# Limits for reasons outside the taxonomy that are stored with a rating.
 OTHER_REASONS_MAX = 8
 OTHER_REASON_MAX_CHARS = 64
 VALUED, DISLIKED = "valued", "disliked"
 KIND_OF = dict.fromkeys(("clarity", "depth", "original", "practical", "surprising", "on-topic"), VALUED) | (
     dict.fromkeys(("hype", "clickbait", "shallow", "known", "paywall", "off-topic"), DISLIKED)
 )
-# Words that fit any text.
+# Words that fit any text, so they say nothing.
 GENERIC = frozenset(
     {"good", "bad", "nice", "great", "interesting", "boring", "useful", "relevant", "irrelevant", "important"}
     | {"good article", "bad article", "great article", "good read", "nice read", "interesting article"}
     | {"interesting topic", "well written", "informative", "news", "not interesting", "not useful"}
     | {"i like it", "i liked it", "liked it", "disliked it", "other", "none", "n/a"}
 )
-# No stored text is longer, and of one that comes another way no more is read: all patterns see bounded input.
+# No stored text is longer. Of a text from elsewhere no more is read, so all patterns see bounded input.
 READ_CHARS_MAX = FIELD_MAX_CHARS
-# In a text, unlike in a title, one typical phrase proves nothing, except of a paywall.
+# In a title one typical phrase is enough. In a text it proves nothing, except for a paywall.
 HITS_MIN = {"paywall": 1}
 LONG_WORDS, SHORT_WORDS = 600, 60
 # Words per sentence.
@@ -84,13 +85,13 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class SuggestedReason:
-    """One suggested reason: the tag that a tap stores, and the words shown for it."""
+    """One suggested reason: the tag that a tap stores, and the words to show."""
 
     tag: str
     text: str
 
 
-# Only a reader can know these, so they fit any text.
+# Only a reader can judge these, so they fit any text.
 NEUTRAL = (
     SuggestedReason("on-topic", gettext_noop("my kind of topic")),
     SuggestedReason("off-topic", gettext_noop("not my topic")),
@@ -101,9 +102,9 @@ NEUTRAL = (
 def reason_tags_map(
     raw: Iterable[str], spellings: Mapping[str, str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Map reasons to slugs of the taxonomy; return the slugs, and the rest as plain text, without repeats.
+    """Return reasons mapped to taxonomy slugs, and those that match none as plain text, without repeats.
 
-    The rest has at most 8 reasons of 64 characters. `spellings`: see `reason_tag_spellings`.
+    At most 8 unmatched reasons of 64 characters are returned. `spellings` comes from `reason_tag_spellings`.
     """
     slugs: dict[str, None] = {}
     others: dict[str, str] = {}
@@ -128,16 +129,16 @@ def reasons_offline(title: str, text: str, *, clustered: bool = False) -> tuple[
     tags = dict.fromkeys([*_phrase_tags(title, text), *_shape_tags(text)])
     if clustered:
         tags["known"] = None
-    return _balanced([SuggestedReason(tag, _WORDS[tag]) for tag in tags])
+    return _balance([SuggestedReason(tag, _WORDS[tag]) for tag in tags])
 
 
 def reasons_filter(
     proposed: Iterable[tuple[str | None, str]], offline: Sequence[SuggestedReason]
 ) -> tuple[SuggestedReason, ...]:
-    """Return the usable reasons of a model's (tag of the taxonomy or `None`, words).
+    """Return the usable ones of a model's reasons, given as (taxonomy tag or `None`, words).
 
-    Dropped are those without a tag, generic or repeated ones, those of more than four words, and what leads
-    or asks a reader somewhere; offline reasons fill up to three.
+    Dropped are reasons without a tag, generic or repeated ones, those with more than four words, and those
+    that try to lead a reader somewhere. Offline reasons fill up to three.
     """
     accepted: dict[str, SuggestedReason] = {}
     seen: set[str] = set()
@@ -151,11 +152,11 @@ def reasons_filter(
             seen.add(key)
     own = list(accepted.values())[:REASONS_MAX]
     fill = [reason for reason in offline if reason.tag not in accepted]
-    return _balanced([*own, *fill[: max(0, REASONS_MIN - len(own))]])
+    return _balance([*own, *fill[: max(0, REASONS_MIN - len(own))]])
 
 
 def _phrase_tags(title: str, text: str) -> Iterable[str]:
-    """Yield the tags whose typical phrases occur; "clickbait" is judged by the title alone."""
+    """Yield the tags whose typical phrases occur. "clickbait" is judged by the title only."""
     for tag, pattern in _PATTERNS.items():
         hits = set() if tag == "clickbait" else set(pattern.findall(text.casefold()))
         if pattern.search(title) or len(hits) >= HITS_MIN.get(tag, 2):
@@ -167,7 +168,7 @@ def _phrase_tags(title: str, text: str) -> Iterable[str]:
 
 
 def _shape_tags(text: str) -> Iterable[str]:
-    """Yield what length and sentences show, in any script that separates words by spaces."""
+    """Yield the tags that length and sentences suggest, in any script that separates words by spaces."""
     words = text.split()
     if len(words) >= LONG_WORDS:
         yield "depth"
@@ -178,8 +179,8 @@ def _shape_tags(text: str) -> Iterable[str]:
         yield "clarity"
 
 
-def _balanced(found: Sequence[SuggestedReason]) -> tuple[SuggestedReason, ...]:
-    """Return three to five reasons, `found` and neutral ones, at least one for each answer."""
+def _balance(found: Sequence[SuggestedReason]) -> tuple[SuggestedReason, ...]:
+    """Return three to five reasons from `found` and the neutral ones, at least one for each answer."""
     sides: dict[str, list[SuggestedReason]] = {VALUED: [], DISLIKED: []}
     for reason in found:
         sides[KIND_OF.get(reason.tag, VALUED)].append(reason)

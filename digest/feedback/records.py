@@ -1,14 +1,16 @@
-"""The two file formats of ratings: history lines and preference records, both JSON Lines.
+"""The two file formats for ratings, both JSON Lines: history lines and preference records.
 
-A history line is one rating of one reader. A preference record is a reader's history and one candidate as a
-Yes/No question, in the form of instruction data for recommenders: `instruction` (a Markdown table of ratings,
-oldest first, and a candidate), `input` (empty), `output` ("Yes" or "No"), `system`, `history` (empty):
+A history line is one rating of one reader. A preference record is a reader's history and one candidate, as a
+Yes/No question in the form of instruction data for recommenders. Its fields are `instruction` (a Markdown
+table of ratings, oldest first, and a candidate), `input` (empty), `output` ("Yes" or "No"), `system`, and
+`history` (empty):
 
     | idx | day | hour | source | title | thumb | date |
     | 1 | Mon | 17 | Reuters | Rail strike ends | up | 2026-03-16 |
 
-Records of other makers are read too: `cuisine` stands for the source, a missing thumb for a like, a price is
-text, and rows without a date get the latest dates that fit their days and hours. Pure."""
+Records of other makers can be read, too. `cuisine` is taken as the source, a missing thumb as a like, and a
+price as text. Rows without a date get the latest dates that fit their days and hours. Pure.
+"""
 
 import json
 import re
@@ -34,7 +36,7 @@ CANDIDATE = "Candidate item:"
 YES, NO, UP, DOWN = "Yes", "No", "up", "down"
 ROWS_MAX = 2000
 SOURCE_COLUMNS = ("source", "cuisine")
-# Bytes that were not UTF-8 arrive as these code points ("surrogateescape").
+# Python's "surrogateescape" turns bytes that are not UTF-8 into these code points.
 _UNDECODED = re.compile(r"[\udc80-\udcff]")
 _UNESCAPED_PIPE = re.compile(r"(?<!\\)(?:\\\\)*\|")
 _CANDIDATE = re.compile(
@@ -53,7 +55,7 @@ class BadLine(Exception):
 
 @dataclass(frozen=True, slots=True)
 class HistoryLine:
-    """One rating of one reader, as a history file states it."""
+    """One rating of one reader, as given in a history file."""
 
     reader: str
     url: str
@@ -69,7 +71,7 @@ class HistoryLine:
 
 @dataclass(frozen=True, slots=True)
 class RecordRow:
-    """One row of a record's history: a rating's time (UTC; the date if known), item and answer."""
+    """One row of a record's history: time (UTC, with the date if known), item and answer."""
 
     day: str
     hour: int
@@ -83,7 +85,7 @@ class RecordRow:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A history, oldest first, and the candidate it is asked about; `liked` is the answer, if known."""
+    """A history, oldest first, and the candidate to ask about. `liked` is the answer; `None` if unknown."""
 
     rows: tuple[RecordRow, ...]
     title: str
@@ -94,15 +96,14 @@ class Record:
 
     @property
     def reader(self) -> str:
-        """Return the reader's name, a hash of the history: the same for the same history."""
+        """Return the reader's name: a hash of the history, so the same history gives the same name."""
         return f"history-{sha256(_table(self.rows).encode()).hexdigest()[:16]}"
 
 
 def history_parse(line: str) -> HistoryLine:
-    """Return the rating in one line of a history.
+    """Return the rating in one line of a history file.
 
-    Raises `BadLine` with one of the codes `too_long`, `bad_encoding`, `bad_json`, `missing_<field>`,
-    `bad_<field>`.
+    Raises `BadLine` with the code `too_long`, `bad_encoding`, `bad_json`, `missing_<field>` or `bad_<field>`.
     """
     if len(line) <= LINE_MAX_CHARS and _UNDECODED.search(line):
         raise BadLine("bad_encoding", "not UTF-8; save the file as UTF-8 and import the line again")
@@ -110,7 +111,7 @@ def history_parse(line: str) -> HistoryLine:
     title, text = one_line(clean_text(_text(row, "title"))), clean_text(_text(row, "text"))
     if not title and not text:
         raise BadLine("missing_title", "neither title nor text")
-    source = one_line(clean_text(_required(row, "source")), limit=200)
+    source = one_line(clean_text(_required_text(row, "source")), limit=200)
     return HistoryLine(
         reader=_reader(row),
         url=_url(row, title, text),
@@ -128,7 +129,7 @@ def history_parse(line: str) -> HistoryLine:
 def record_row(
     at: datetime, source: str, title: str, *, liked: bool = True, topics: Sequence[str] = ()
 ) -> RecordRow:
-    """Return the row of a rating given at that time."""
+    """Return the table row for a rating given at `at`."""
     when = at.astimezone(UTC)
     return RecordRow(DAYS[when.weekday()], when.hour, source, title, liked, tuple(topics), date=when.date())
 
@@ -151,10 +152,10 @@ def record_render(record: Record) -> str:
 
 
 def record_parse(line: str) -> Record:
-    """Return the record in one line.
+    """Return the record in one line of a file.
 
-    Raises `BadLine` with one of the codes `too_long`, `bad_json`, `missing_instruction`, `bad_output`,
-    `missing_table`, `bad_table`, `bad_row`, `too_many_rows`, `missing_candidate`.
+    Raises `BadLine` with the code `too_long`, `bad_json`, `missing_instruction`, `bad_output`,
+    `missing_table`, `bad_table`, `bad_row`, `too_many_rows` or `missing_candidate`.
     """
     body = _json_object(line)
     instruction, output = body.get("instruction"), body.get("output", "")
@@ -180,7 +181,10 @@ def record_parse(line: str) -> Record:
 
 
 def record_times(rows: Sequence[RecordRow], until: datetime) -> list[datetime]:
-    """Return each row's time; rows without a date get the latest before `until` that keeps the order."""
+    """Return the time of each row.
+
+    Rows without a date get the latest time before `until` that keeps the order.
+    """
     times: list[datetime] = []
     latest = until.astimezone(UTC)
     for row in reversed(rows):
@@ -216,7 +220,7 @@ def _text(row: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def _required(row: Mapping[str, Any], name: str) -> str:
+def _required_text(row: Mapping[str, Any], name: str) -> str:
     value = _text(row, name).strip()
     if not clean_text(value):
         raise BadLine(f"missing_{name}", f"“{name}” is missing")
@@ -224,7 +228,7 @@ def _required(row: Mapping[str, Any], name: str) -> str:
 
 
 def _reader(row: Mapping[str, Any]) -> str:
-    name = _required(row, "reader")
+    name = _required_text(row, "reader")
     if len(name) > READER_MAX_CHARS or clean_text(name) != name or "\n" in name:
         raise BadLine("bad_reader", f"“reader” should be one line of at most {READER_MAX_CHARS} characters")
     return name
@@ -255,7 +259,7 @@ def _reasons(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _time(row: Mapping[str, Any], name: str) -> datetime:
-    value = _required(row, name)
+    value = _required_text(row, name)
     try:
         when = datetime.fromisoformat(value)
         if when.tzinfo is None:
@@ -292,7 +296,7 @@ def _table(rows: Sequence[RecordRow]) -> str:
 
 
 def _escape(text: str, more: str = "") -> str:
-    """Return `text` on one line, with a backslash before each backslash, pipe and character of `more`."""
+    """Return `text` on one line, with a backslash before each backslash, pipe and character in `more`."""
     special = f"\\|{more}"
     if any(char in text for char in special):
         text = "".join(f"\\{char}" if char in special else char for char in text)

@@ -1,4 +1,4 @@
-"""Queries for ratings and their reasons: counted and weighed in SQL, or one by one in few queries."""
+"""Queries for ratings and their reasons: sums and decay in SQL, or single ratings in few queries."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -23,14 +23,14 @@ from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
 
 @dataclass(frozen=True, slots=True)
 class RatingCounts:
-    """A reader's ratings of one source's items: how many, and how many likes."""
+    """How many ratings a reader gave to one source's items, and how many of them are likes."""
 
     n: int
     likes: int
 
 
 def feedback_counts(*, reader_id: UUID) -> FeedbackCounts:
-    """Return how many ratings and reasons the reader gave, and when, in one query."""
+    """Return the numbers of a reader's ratings and reasons, and their first and last time; one query."""
     row: dict[str, Any] = Feedback.objects.filter(reader_id=reader_id).aggregate(
         total=Count("pk"),
         tagged=Count("pk", filter=Q(has_reason=True)),
@@ -44,9 +44,9 @@ def feedback_counts(*, reader_id: UUID) -> FeedbackCounts:
 
 
 def feedback_tallies(*, reader_id: UUID, now: datetime, until: datetime | None = None) -> list[SourceTally]:
-    """Return the reader's ratings by source, each weighed by 2^(-age in days / 60); sorted, one query.
+    """Return the reader's ratings summed by source, each weighted by 2^(-age in days / 60); one query.
 
-    Ages count in whole UTC days up to `now`; ratings given at or after `until` are left out.
+    Sorted by source. Ages are whole UTC days up to `now`. Ratings at or after `until` are left out.
     """
     return feedback_tallies_many(reader_ids=[reader_id], now=now, until=until).get(reader_id, [])
 
@@ -54,7 +54,7 @@ def feedback_tallies(*, reader_id: UUID, now: datetime, until: datetime | None =
 def feedback_tallies_many(
     *, reader_ids: Collection[UUID], now: datetime, until: datetime | None = None
 ) -> dict[UUID, list[SourceTally]]:
-    """Return `feedback_tallies` of those of some readers who gave any; one query."""
+    """Return {reader: `feedback_tallies`} for those readers who gave ratings; one query."""
     age = Cast(Least(F("day") - Value(utc_day(now)), Value(0)), FloatField())
     weight = Power(Value(2.0, FloatField()), age / Value(FEEDBACK_HALF_LIFE_DAYS, FloatField()))
     given = Feedback.objects.filter(reader_id__in=reader_ids)
@@ -83,7 +83,7 @@ def feedback_recent(
 ) -> list[RatedItem]:
     """Return the reader's ratings with `since` <= at < `until`, newest first, in two queries.
 
-    `public` leaves out those of what private feeds brought.
+    With `public`, ratings of items from private feeds are left out.
     """
     rows = _of_reader(reader_id, since, until)
     rows = rows.filter(item__feed__owner=None) if public else rows
@@ -91,7 +91,7 @@ def feedback_recent(
 
 
 def feedback_unmuted(*, reader_id: UUID, rated: Iterable[RatedItem], now: datetime) -> list[RatedItem]:
-    """Return those of the reader's ratings whose items they have not muted; two or three queries."""
+    """Return those ratings in `rated` whose items the reader has not muted; two or three queries."""
     rated = list(rated)
     mutes = mutes_in_force(reader_id=reader_id, now=now)
     hidden = items_hidden(mutes=mutes, item_ids=[item.item_id for item in rated])
@@ -99,46 +99,49 @@ def feedback_unmuted(*, reader_id: UUID, rated: Iterable[RatedItem], now: dateti
 
 
 def feedback_by_urls(*, reader_id: UUID, urls: Collection[str]) -> dict[str, RatedItem]:
-    """Return the reader's rating of each of the canonical `urls` that has one, in two queries."""
+    """Return {url: the reader's rating} for the canonical `urls` that have one; two queries."""
     articles = {article_hash(url) for url in urls}
     rated = _rated_items(_of_reader(reader_id).filter(article__in=articles, item__url__in=urls))
     return {item.url: item for item in rated}
 
 
 def feedback_urls(*, reader_id: UUID, item_ids: Collection[int]) -> dict[int, str]:
-    """Return the address of each of `item_ids` that the reader has rated; one query."""
+    """Return {item id: URL} for those of `item_ids` that the reader has rated; one query."""
     rows = _of_reader(reader_id).filter(item_id__in=item_ids)
     return dict(rows.values_list("item_id", "item__url"))
 
 
 def feedback_by_items(*, reader_id: UUID, items: Collection[Item]) -> dict[int, RatedItem]:
-    """Return the reader's rating of the article of each rated one of the items, by item id; two queries."""
+    """Return {item id: rating} for those items whose article the reader has rated; two queries."""
     rows = _of_reader(reader_id).filter(article__in={item.article for item in items})
     rated = {row.article: row for row in _rated_items(rows)}
     return {item.pk: rated[item.article] for item in items if item.article in rated}
 
 
 def feedback_tag_counts(*, reader_id: UUID) -> list[TagCount]:
-    """Return how often the reader gave each reason, the most frequent first; one query."""
+    """Return how often the reader gave each reason, most frequent first; one query."""
     rows = FeedbackTag.objects.filter(feedback__reader_id=reader_id).values_list("tag_id", "tag__kind")
     counted = rows.annotate(count=Count("pk")).order_by("-count", "tag_id")
     return [TagCount(*row) for row in counted]
 
 
 def feedback_source_counts(*, reader_id: UUID, since: datetime | None = None) -> dict[str, tuple[int, int]]:
-    """Return undecayed likes and ratings by source: source -> (likes, total); one query."""
+    """Return {source: (likes, ratings)} without decay; one query."""
     rows = _of_reader(reader_id, since).values_list("item__source_id").order_by("item__source_id")
     counted = rows.annotate(likes=Count("pk", filter=Q(useful=True)), total=Count("pk"))
     return {source: (likes, total) for source, likes, total in counted}
 
 
 def reason_tags() -> list[ReasonTag]:
-    """Return the taxonomy, in the order in which its reasons are offered."""
+    """Return the taxonomy in the order in which pages offer its reasons."""
     return list(ReasonTag.objects.all())
 
 
 def reason_tag_spellings() -> dict[str, str]:
-    """Return every folded spelling (slug, label, synonym) -> slug; one query. A slug beats a synonym."""
+    """Return {folded spelling: slug} for every slug, label and synonym; one query.
+
+    A slug takes precedence over a label, and a label over a synonym.
+    """
     tags = reason_tags()
     spellings: dict[str, str] = {}
     for names_of in ([t.synonyms for t in tags], [[t.label] for t in tags], [[t.slug] for t in tags]):
@@ -148,15 +151,15 @@ def reason_tag_spellings() -> dict[str, str]:
 
 
 def feedback_by_source(*, reader_id: UUID) -> dict[str, RatingCounts]:
-    """Return the reader's ratings by source key; sources never rated are left out; one query."""
+    """Return {source: rating counts} for sources that the reader has rated; one query."""
     counts = feedback_source_counts(reader_id=reader_id)
     return {source: RatingCounts(total, likes) for source, (likes, total) in counts.items()}
 
 
 def feedback_weeks(*, reader_id: UUID, starts: Sequence[date]) -> list[WeekTally]:
-    """Return the reader's ratings by source and week since the first of `starts` (Mondays); one query.
+    """Return the reader's ratings by source and week from the first of `starts` (Mondays) on; one query.
 
-    Ratings count by UTC day, as everywhere in the statistics.
+    Days are UTC days, as in all statistics.
     """
     first = utc_day(datetime.combine(starts[0], time.min, UTC))
     week = Cast((F("day") - Value(first)) / Value(7), IntegerField())
@@ -179,7 +182,7 @@ def _of_reader(
 
 
 def _rated_items(rows: QuerySet[Feedback]) -> list[RatedItem]:
-    """Read the ratings in one query, and their tags in another that repeats the first as a subquery.
+    """Load ratings in one query, and their tags in a second that repeats the first as a subquery.
 
     A list of ids instead would exceed the databases' limits on parameters at 100,000 ratings.
     """

@@ -22,7 +22,7 @@ from ranking.learning import learn
 from ranking.selectors import config_effective_many, readers_learned, weights_on_hold_many
 from ranking.services import weights_learn_many
 
-# Readers who learn in one transaction.
+# How many readers learn in one transaction.
 TOGETHER = 100
 
 
@@ -35,12 +35,14 @@ def feedback_set(
     tags: Sequence[str] | None = None,
     propensity: float | None = None,
 ) -> Feedback:
-    """Store the reader's rating of an item and its article, in place of an earlier one.
+    """Store the reader's rating of an item and its article. It replaces an earlier one.
 
-    `tags` are the reasons for it (`None`: unchanged). A `propensity` makes it the answer to a question that
-    was asked with this probability. The same rating again changes neither its time nor its
-    reasons; the opposite one deletes the reasons of the first. Raises `ItemNotFound` for an item the reader
-    may not see, `UnknownReasonTag` for a reason outside the taxonomy; then nothing is stored.
+    `tags` are the reasons; `None` leaves them unchanged. With a `propensity` it is the answer to a question
+    that was asked with this probability. The same rating again changes neither time nor reasons. The opposite
+    rating deletes the earlier reasons.
+
+    Raises `ItemNotFound` if the reader may not see the item, and `UnknownReasonTag` for a reason outside the
+    taxonomy. Then nothing is stored.
     """
     slugs = None if tags is None else _slugs(tags)
     item = item_get(reader_id=reader.pk, item_id=item_id)
@@ -69,9 +71,9 @@ def feedback_set(
 
 
 def feedback_tags_set(*, reader: Reader, item_id: int, tags: Sequence[str]) -> Feedback:
-    """Replace the reasons of an existing rating by `tags`.
+    """Replace the reasons of an existing rating with `tags`.
 
-    Raises `FeedbackMissing` where there is no rating, and as `feedback_set` does.
+    Raises `FeedbackMissing` if there is no rating; otherwise as `feedback_set` does.
     """
     slugs = _slugs(tags)
     article = item_get(reader_id=reader.pk, item_id=item_id).article
@@ -95,7 +97,10 @@ def feedback_clear(*, reader: Reader, item_id: int) -> bool:
 def feedback_give(
     *, reader: Reader, item_id: int, useful: bool, now: datetime, tags: Sequence[str] | None = None
 ) -> Feedback:
-    """Rate an item, and mark what is not useful as read, as of that moment. Raises as `feedback_set` does."""
+    """Rate an item; if it is not useful, mark it as read at the same moment.
+
+    Raises as `feedback_set` does.
+    """
     feedback = feedback_set(reader=reader, item_id=item_id, useful=useful, now=now, tags=tags)
     if not useful:
         item_read(reader=reader, item_id=item_id, now=feedback.at)
@@ -103,9 +108,9 @@ def feedback_give(
 
 
 def feedback_take_back(*, reader: Reader, item_id: int) -> bool:
-    """Delete the reader's rating, and mark as unread what `feedback_give` alone marked as read.
+    """Delete the reader's rating, and mark the item as unread if only `feedback_give` had marked it as read.
 
-    Returns whether there was a rating. Raises `ItemNotFound`.
+    Return whether there was a rating. Raises `ItemNotFound`.
     """
     article = item_get(reader_id=reader.pk, item_id=item_id).article
     rating = Feedback.objects.filter(reader=reader, article=article, useful=False).first()
@@ -115,9 +120,9 @@ def feedback_take_back(*, reader: Reader, item_id: int) -> bool:
 
 
 def answers_undo(*, reader_id: UUID, item_ids: Sequence[int]) -> int:
-    """Delete the reader's answers about `item_ids`; return how many.
+    """Delete the reader's interview answers about `item_ids`; return how many.
 
-    A rating that was changed while reading, since, is no answer any more and stays.
+    A rating that the reader has changed since then, while reading, is no answer any more and stays.
     """
     answers = Feedback.objects.filter(
         reader_id=reader_id, item__in=item_ids, origin=Feedback.Origin.INTERVIEW
@@ -150,16 +155,16 @@ def _tags_store(feedback: Feedback, slugs: Sequence[str]) -> None:
 
 
 def weights_update(*, reader_id: UUID, now: datetime) -> int:
-    """Run one learning cycle for one reader, as `weights_update_many` does; return the weights changed."""
+    """Run one learning cycle for one reader; return how many weights changed."""
     return weights_update_many(reader_ids=[reader_id], now=now)
 
 
 def weights_update_many(*, reader_ids: Sequence[UUID], now: datetime) -> int:
-    """Run one learning cycle for each of some readers (a hundred or so); return how many weights changed.
+    """Run one learning cycle for each of about a hundred readers; return how many weights changed.
 
-    Sources a reader has locked, or decided on within the last 14 days, do not change. Where the community's
-    figure of a source is published, the prior moves towards it. Taste profiles are computed again. The number
-    of queries does not depend on the readers.
+    A source does not change if its reader has locked it or decided on it within the last 14 days. If the
+    community's figure of a source is published, the prior moves towards it. Taste profiles are recomputed.
+    The number of queries does not depend on the number of readers.
     """
     effective = config_effective_many(reader_ids=reader_ids)
     on_hold = weights_on_hold_many(reader_ids=reader_ids, now=now)
@@ -181,7 +186,7 @@ def weights_update_many(*, reader_ids: Sequence[UUID], now: datetime) -> int:
 
 @dataclass(frozen=True, slots=True)
 class CyclesReport:
-    """Learning cycles of many readers: how many ran, how many failed, how many source weights changed."""
+    """Counts over many readers' learning cycles: cycles done and failed, and source weights moved."""
 
     done: int = 0
     failed: int = 0
@@ -192,9 +197,9 @@ class CyclesReport:
 
 
 def cycles_run(*, reader_ids: Sequence[UUID], now: datetime) -> CyclesReport:
-    """Run one learning cycle for each reader, a hundred at a time; count those who had none this UTC day.
+    """Run one learning cycle for each reader who had none this UTC day, a hundred at a time.
 
-    If a hundred fail together, each is tried alone, so that a fault stays with one reader.
+    If a hundred fail together, they are tried one by one, so a fault hits one reader.
     """
 
     def learn_together(some: Sequence[UUID]) -> tuple[int, CyclesReport]:

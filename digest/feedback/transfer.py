@@ -1,4 +1,4 @@
-"""Import and export of ratings as JSON Lines, in batches of constant memory; the latest rating wins."""
+"""Import and export ratings as JSON Lines, in batches of constant memory. The latest rating wins."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -34,23 +34,23 @@ from ranking.selectors import keys_current
 
 BATCH = 2_000
 READER_EXISTS: Final = "this account exists; name it with --reader if the ratings are its own"
-# Sources and subscriptions known to exist; forgetting one costs a statement, nothing else.
+# How many sources and subscriptions are remembered as existing. Forgetting one costs one statement.
 CACHE_MAX = 50_000
 REJECTS_LISTED_MAX = 20
-# SQLite has no lists of pairs: Django writes them as ORs, of which it takes fewer than 1,000.
+# SQLite has no lists of pairs. Django writes them as ORs, and SQLite takes fewer than 1,000.
 PAIRS_MAX = 400
 HISTORY_ROWS = 10
 QUESTIONS_MAX = 5
-# The candidate of a record is dated an hour after the last rating of its history.
+# A record's candidate is dated an hour after the last rating of its history.
 CANDIDATE_DELAY = timedelta(hours=1)
 COUNTS = ("lines", "imported", "updated", "unchanged", "rejected", "sources", "items", "unmapped_tags")
 
-# A reader and an article: at most one rating each.
+# (reader, article): at most one rating each.
 Key = tuple[UUID, int]
 
 
 class Rejects(Protocol):
-    """Where rejected lines go: anything to which text can be written."""
+    """The destination of rejected lines: anything that text can be written to."""
 
     def write(self, text: str, /) -> object:
         """Append `text`."""
@@ -58,7 +58,7 @@ class Rejects(Protocol):
 
 @dataclass(slots=True)
 class ImportReport:
-    """Counts of an import. Of `rejects`, the first 20 are listed as (line number, code, reason)."""
+    """Counts of an import. `rejects` lists the first 20 rejected lines as (line number, code, reason)."""
 
     lines: int = 0
     imported: int = 0
@@ -72,7 +72,7 @@ class ImportReport:
     rejects: list[tuple[int, str, str]] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, object]:
-        """Return the object scripts rely on, without the rejects file and the time it took."""
+        """Return the JSON object for scripts, without the rejects file and the duration."""
         return {name: getattr(self, name) for name in COUNTS} | {
             "readers": len(self.reader_ids),
             "reader_ids": self.reader_ids,
@@ -82,7 +82,7 @@ class ImportReport:
 
 @dataclass(slots=True)
 class RecordsReport:
-    """Counts of an import of records; `rejects` as in `ImportReport`, `thumbs` counts their ratings."""
+    """Counts of an import of records. `thumbs` counts their ratings; `rejects` is as in `ImportReport`."""
 
     lines: int = 0
     records: int = 0
@@ -99,18 +99,20 @@ def feedback_import(
     rejects: Rejects | None = None,
     progress: Callable[[int], object] = lambda lines: None,
 ) -> ImportReport:
-    """Import a history; importing it again changes nothing, and a later rating of the same item wins.
+    """Import history lines. Importing them again changes nothing; a later rating of the same item wins.
 
-    Readers, sources and, for each reader and source, a feed that is never fetched and holds the reader's own
-    items are created as needed: an import shows nobody what others read, nor its words to others. The ratings
-    of an account that somebody can sign in to are rejected (`reader_exists`) unless it is one of `readers`. A
-    bad line is counted and written to `rejects` with its reason; the rest is imported. `progress` gets the
-    lines read so far after each batch.
+    Readers and sources are created as needed. For each reader and source, so is a feed that is never fetched
+    and holds the reader's own items. So an import shows nobody what others read, and its texts to nobody
+    else.
+
+    Ratings of an account that somebody can sign in to are rejected (`reader_exists`) unless it is in
+    `readers`. A bad line is counted and written to `rejects` with its reason; all others are imported.
+    `progress` is called after each batch with the number of lines read so far.
     """
     importer = _Importer(now=now, report=ImportReport(), spellings=reason_tag_spellings())
     numbered = enumerate(lines, start=1)
     while batch := list(islice(numbered, BATCH)):
-        parsed = list(_parsed(batch, importer.report, now, rejects))
+        parsed = list(_parse_batch(batch, importer.report, now, rejects))
         closed = _accounts_in_use({rating.reader for _, _, rating in parsed} - {*readers})
         for number, line, rating in parsed:
             if rating.reader in closed:
@@ -125,9 +127,9 @@ def feedback_import(
 def records_export(
     *, reader_id: UUID, history: int = HISTORY_ROWS, questions: int = QUESTIONS_MAX
 ) -> Iterator[str]:
-    """Yield the reader's newest `questions` ratings as records, oldest first, in two queries.
+    """Yield the reader's newest `questions` ratings as records, oldest first; two queries.
 
-    Each record asks about one rating, with the `history` ratings before it. None for a reader with too few.
+    Each record asks about one rating, with the `history` ratings before it. A reader with too few gets none.
     """
     rated = feedback_recent(reader_id=reader_id, limit=history + questions)[::-1]
     rows = [record_row(item.at, item.source, item.title, liked=item.useful) for item in rated]
@@ -137,17 +139,17 @@ def records_export(
 
 
 def _accounts_in_use(names: Collection[str]) -> set[str]:
-    """Return which of the names are accounts that somebody signs in to, or could ask a password for."""
+    """Return which of the names are accounts that somebody signs in to, or could request a password for."""
     made_by_import = Q(password__startswith=UNUSABLE_PASSWORD_PREFIX, email="", last_login=None)
     rows = Reader.objects.filter(username__in=names).exclude(made_by_import)
     return set(rows.values_list("username", flat=True))
 
 
 def records_import(*, lines: Iterable[str], now: datetime, rejects: Rejects | None = None) -> RecordsReport:
-    """Import the histories of records, and their candidates where the answer is known.
+    """Import the histories of preference records, and their candidates if the answer is known.
 
     A reader is named after the hash of the history. Rows without a date get the latest times before `now`
-    that fit. A bad line is counted and written to `rejects` with its reason; the rest is imported.
+    that fit. A bad line is counted and written to `rejects` with its reason; all others are imported.
     """
     report = RecordsReport()
     history = _history_lines(lines, now, report, rejects)
@@ -155,7 +157,7 @@ def records_import(*, lines: Iterable[str], now: datetime, rejects: Rejects | No
     return report
 
 
-def _parsed(
+def _parse_batch(
     batch: Sequence[tuple[int, str]], report: ImportReport, now: datetime, rejects: Rejects | None
 ) -> Iterator[tuple[int, str, HistoryLine]]:
     for number, line in batch:
@@ -174,7 +176,7 @@ def _parsed(
 def _history_lines(
     lines: Iterable[str], now: datetime, report: RecordsReport, rejects: Rejects | None
 ) -> Iterator[str]:
-    """Yield the ratings of each record as lines of a history."""
+    """Yield the ratings of each record as history lines."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -195,7 +197,7 @@ def _history_lines(
 
 
 def _history_line(reader: str, source: str, title: str, *, liked: bool, at: datetime) -> str:
-    """Return one line of a history without a URL, which records lack: the title identifies the item."""
+    """Return one history line without URL, because records have none. The title identifies the item."""
     line = {"reader": reader, "title": title, "source": source, "at": at.isoformat(), "useful": int(liked)}
     return json.dumps(line)
 
@@ -212,7 +214,7 @@ def _reject(
 
 @dataclass(slots=True)
 class _Importer:
-    """One import: its report, and the rows that are known to exist."""
+    """One import: its report, and caches of rows that are known to exist."""
 
     now: datetime
     report: ImportReport
@@ -222,7 +224,7 @@ class _Importer:
     feeds: dict[tuple[UUID, str], int] = field(default_factory=dict)
 
     def store(self, ratings: Sequence[HistoryLine]) -> None:
-        """Store one batch in one transaction, with a constant number of statements."""
+        """Store one batch in one transaction with a constant number of statements."""
         renamed = keys_current(keys={rating.source for rating in ratings})
         ratings = [replace(rating, source=renamed.get(rating.source, rating.source)) for rating in ratings]
         with transaction.atomic():
@@ -235,7 +237,7 @@ class _Importer:
     def _readers_ensure(self, names: set[str]) -> None:
         if new := names - self.readers.keys():
             rows = [
-                # As `set_unusable_password` does, which makes one for a row at a time.
+                # As `set_unusable_password`, which handles only one row at a time.
                 Reader(username=name, password=UNUSABLE_PASSWORD_PREFIX + get_random_string(40))
                 for name in sorted(new)
             ]
@@ -254,7 +256,7 @@ class _Importer:
             self.sources |= new
 
     def _feeds_ensure(self, titles: dict[tuple[UUID, str], str]) -> None:
-        """Make each reader's own feed of each source, and the subscription to it."""
+        """Create each reader's own feed for each source, and the subscription to it."""
         if len(self.feeds) > CACHE_MAX:
             self.feeds.clear()
         if not (new := titles.keys() - self.feeds.keys()):
@@ -275,7 +277,10 @@ class _Importer:
         Subscription.objects.bulk_create(rows, ignore_conflicts=True)
 
     def _items_ensure(self, ratings: Sequence[HistoryLine]) -> dict[Key, int]:
-        """Return the ids of the items by reader and article; a new item is first seen when it was rated."""
+        """Return {(reader, article): item id}, creating missing items.
+
+        A new item is first seen when it was rated.
+        """
         first = {(self.readers[r.reader], article_hash(r.url)): r for r in reversed(ratings)}
         known = _item_ids(first)
         rows = [
@@ -352,7 +357,7 @@ class _Importer:
 
 
 def _item_ids(keys: Collection[Key]) -> dict[Key, int]:
-    """Return the first item of each article that the reader's feeds carry, of the pairs asked for."""
+    """Return the first item of each (reader, article) in `keys` that the reader's feeds carry."""
     rows = Item.objects.filter(
         article__in={article for _, article in keys},
         feed__subscriptions__reader__in={reader for reader, _ in keys},
@@ -365,7 +370,7 @@ def _item_ids(keys: Collection[Key]) -> dict[Key, int]:
 
 
 def _stored_times(keys: Sequence[Key]) -> dict[Key, datetime]:
-    """Return when the stored ratings among `keys` were given, queried by exact pairs."""
+    """Return the time of each stored rating among `keys`, queried by exact pairs."""
     stored: dict[Key, datetime] = {}
     for start in range(0, len(keys), PAIRS_MAX):
         pairs = TupleIn(Tuple("reader", "article"), keys[start : start + PAIRS_MAX])

@@ -11,14 +11,14 @@ from ranking.language import gettext as _
 
 WEEKS = 12
 SOURCES_SHOWN = 8
-# Weights are shown to two decimals.
+# Smaller differences do not show, because weights have two decimals.
 SAME_WEIGHT = 0.005
 WIDTH, HEIGHT, MARGIN = 240.0, 64.0, 4.0
 
 
 @dataclass(frozen=True, slots=True)
 class WeekTally:
-    """Ratings of one source by one reader in one week; weeks count from 0, the oldest."""
+    """One reader's ratings of one source in one week. Weeks count from 0, the oldest."""
 
     source: str
     week: int
@@ -28,7 +28,7 @@ class WeekTally:
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """One row of a source's table. `rate` is the share of likes, `None` without ratings."""
+    """One row of a source's table. `rate` is the share of likes; `None` without ratings."""
 
     starts: date
     n: int
@@ -39,10 +39,10 @@ class Week:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """One source over the weeks, and its two charts of 240 × 64.
+    """One source over the weeks, with two charts of 240 × 64.
 
-    `rate_lines` are unbroken runs of weeks with ratings, `rate_dots` each of those weeks; `weight_line` has
-    one point a week; `steady` is the weight in words where it never changed, else "".
+    `rate_lines` are the unbroken runs of weeks with ratings; `rate_dots` has one dot for each such week.
+    `weight_line` has one point per week. `steady` is the weight in words if it never changed, else "".
     """
 
     source: str
@@ -62,10 +62,10 @@ def trends_of(
     titles: Mapping[str, str],
     starts: Sequence[date],
 ) -> list[Trend]:
-    """Return the sources with most ratings in these weeks, most first.
+    """Return the sources with the most ratings in these weeks, most first.
 
-    `points` are the weights set within the weeks, oldest first; `current` the effective ones of today. A
-    week's weight is the one in force at its end.
+    `points` are the weight changes within the weeks, oldest first. `current` are today's effective weights. A
+    week's weight is that at its end.
     """
     counts: dict[str, int] = {}
     for tally in tallies:
@@ -85,7 +85,7 @@ def trends_of(
 
 
 def weeks_until(today: date, weeks: int = WEEKS) -> list[date]:
-    """Return the first days (Mondays) of the last `weeks` weeks, the current one last."""
+    """Return the first days (Mondays) of the last `weeks` weeks, the current week last."""
     monday = today - timedelta(days=today.weekday())
     return [monday - timedelta(weeks=n) for n in range(weeks - 1, -1, -1)]
 
@@ -93,7 +93,7 @@ def weeks_until(today: date, weeks: int = WEEKS) -> list[date]:
 def _weights(
     source: str, points: Sequence[WeightPoint], current: float, starts: Sequence[date]
 ) -> list[float]:
-    """Return the weight at the end of each week: of the last change by then, else from before the first."""
+    """Return the weight at the end of each week: after its last change, or before the first one."""
     own = [point for point in points if point.source == source]
     if not own:
         return [current] * len(starts)
@@ -123,6 +123,6 @@ def _trend(source: str, title: str, weeks: Sequence[Week], thumbs: int) -> Trend
 
 
 def _steady(weights: Sequence[float]) -> str:
-    """Return the weight in words where it never changed, since its chart would be a bare line; else ""."""
+    """Return the weight in words if it never changed (its chart would be a flat line), else ""."""
     same = weights and all(abs(weight - weights[0]) < SAME_WEIGHT for weight in weights)
     return _("{weight} all along").format(weight=weight_words(weights[0])) if same else ""

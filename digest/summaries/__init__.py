@@ -1,1 +1,1 @@
-"""Summaries: extracts, summaries by a model, and the check that they are grounded."""
+"""Summaries: extracts, summaries by a model, and the check that a summary is grounded in its text."""

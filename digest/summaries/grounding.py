@@ -1,8 +1,9 @@
-"""Checks that a summary is grounded in its text: exact citations, shared words, no new numbers or names.
+"""Check that a summary is grounded in its text: exact citations, shared words, no new numbers or names.
 
-The checks are cheap and depend on no language: they compare words, numbers and capitals, never meanings. They
-detect a summary of another text and invented facts; they cannot detect "rose" in the place of "fell".
-Their error rates are measured by `python -m tests.lab summaries`. Pure."""
+The checks are cheap and work in any language: they compare words, numbers and capitals, never meanings. They
+detect a summary of another text, and invented facts. They cannot detect "rose" in place of "fell". `python -m
+tests.lab summaries` measures their error rates. Pure.
+"""
 
 import re
 import unicodedata
@@ -14,20 +15,21 @@ from pathlib import Path
 from ranking.common.text import fold
 
 # The share of a summary's content words that must occur in the text. Agentic-FinSearch (pull request 302)
-# reports 0.64 to 0.88 for faithful summaries and 0.07 for those of another article.
+# reports 0.64 to 0.88 for faithful summaries and 0.07 for summaries of another article.
 OVERLAP_MIN = 0.34
-# Shorter quotations occur in any text.
+# Shorter quotations may occur in any text.
 CITATION_CHARS_MIN = 12
 CITATION_CHARS_MAX = 400
 WORD_CHARS_MIN = 4
-# English words without content: the list of the Glasgow information retrieval group, as scikit-learn has it.
+# English words without content: the list of the Glasgow information retrieval group, as used in scikit-learn.
 STOP_WORDS_FILE = Path(__file__).with_name("stop_words.txt")
-# Words of one root mostly share their first letters: "announced" and "announces", "Germany" and "German".
+# Words with the same root mostly share their first letters: "announced" and "announces", "Germany" and
+# "German".
 STEM_CHARS = 5
-# German capitalises every noun: where more than this share of the words inside sentences is capitalised, a
-# capital says nothing about names (English news: a median of 0.16, German: 0.33; measured).
+# German capitalises every noun. If more than this share of the words inside sentences is capitalised, a
+# capital says nothing about names. (English news: a median of 0.16, German: 0.33; measured.)
 CAPITALS_MAX = 0.25
-# Publishers write these in words more often than in figures.
+# Publishers write these numbers in words more often than in figures.
 _SMALL = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven")
 NUMBER_WORDS = {**dict(enumerate(_SMALL)), 12: "twelve", 100: "hundred", 1000: "thousand"}
 
@@ -43,7 +45,7 @@ _LINK = re.compile(r"(?:https?:|www\.)\S+", re.IGNORECASE)
 class Grounding:
     """The result of a check. `overlap` is 0 to 1.
 
-    `citations` are those found in the text; the other fields list what is missing there.
+    `citations` were found in the text. The other fields list parts of the summary that the text lacks.
     """
 
     overlap: float
@@ -61,7 +63,7 @@ class Grounding:
 
     @property
     def fault(self) -> str:
-        """Return the first failed check as a stable code, or ""."""
+        """Return the first failed check as a stable code; "" if all passed."""
         faults = {
             "overlap": self.overlap < OVERLAP_MIN,
             "citation": self.lost_citations or not self.citations,
@@ -75,8 +77,8 @@ class Grounding:
 def grounding_of(summary: str, citations: Sequence[str], *, title: str, text: str) -> Grounding:
     """Check a summary of the item with this title and text.
 
-    Citations must be substrings of the text alone (except for white space) and share a word with the summary.
-    Numbers and names may come from the title too.
+    Citations must be substrings of the text (except for white space), not of the title, and must share a word
+    with the summary. Numbers and names may come from the title, too.
     """
     flat, whole = whitespace_collapse(text), f"{title}\n{text}"
     numbers, words = frozenset(numbers_of(whole)), frozenset(fold(whole).split())
@@ -96,18 +98,18 @@ def grounding_of(summary: str, citations: Sequence[str], *, title: str, text: st
 
 
 def whitespace_collapse(text: str) -> str:
-    """Return `text` with every run of white space as one space: the form in which citations are compared."""
+    """Return `text` with every run of white space as one space. Citations are compared in this form."""
     return " ".join(text.split())
 
 
 def overlap_of(summary: str, text: str) -> float:
-    """Return the share of the summary's content words, by stem, that occur in `text`; 0 without any."""
+    """Return the share of the summary's content words (by stem) that occur in `text`; 0 if it has none."""
     stems, in_text = list(content_stems(summary)), set(content_stems(text))
     return sum(stem in in_text for stem in stems) / len(stems) if stems else 0.0
 
 
 def content_stems(text: str) -> Iterator[str]:
-    """Yield the stems of content words, and pairs of characters in scripts without spaces."""
+    """Yield the stems of content words; in scripts without spaces, pairs of characters."""
     folded, stop_words = fold(text), _stop_words()
     for run in _CJK.findall(folded):
         yield from (run[n : n + 2] for n in range(max(1, len(run) - 1)))
@@ -122,13 +124,13 @@ def _stop_words() -> frozenset[str]:
 
 
 def numbers_of(text: str) -> list[str]:
-    """Return the numbers in `text`, without thousands separators, decimal commas as points."""
+    """Return the numbers in `text` without thousands separators and with decimal points."""
     plain = _SPLIT_NUMBER.sub("", unicodedata.normalize("NFKC", text))
     return [number.replace(",", ".") for number in _NUMBER.findall(plain)]
 
 
 def _citation_find(citation: str, flat: str) -> str:
-    """Return `citation` as in `flat`, without outer quotation marks; "" if it is not there."""
+    """Return `citation` as it stands in `flat`, without outer quotation marks; "" if it is not there."""
     bare = whitespace_collapse(citation)
     for quoted in (bare, bare.strip("\"“”„«»'‘’ ").strip("…").strip()):
         if CITATION_CHARS_MIN <= len(quoted) <= CITATION_CHARS_MAX and quoted in flat:
@@ -137,7 +139,10 @@ def _citation_find(citation: str, flat: str) -> str:
 
 
 def _number_in(number: str, numbers: Collection[str], words: Collection[str]) -> bool:
-    """Return whether a text of these has `number` in figures or as a word, exact or with more decimals."""
+    """Return whether a text with these `numbers` and `words` contains `number`.
+
+    It may be written in figures, as a word, or more exactly.
+    """
     if number in numbers or number.rstrip("0").rstrip(".") in numbers:
         return True
     if number.isdigit() and (word := NUMBER_WORDS.get(int(number))):
@@ -156,16 +161,16 @@ def _rounds_to(found: str, number: str) -> bool:
 
 
 def _names_missing(summary: str, text: str) -> tuple[str, ...]:
-    """Return the names of the summary that the text does not have, unless its language capitalises nouns."""
+    """Return the summary's names that the text lacks; none if the language capitalises all nouns."""
     inside = [word for word, starts in _words(text[:4000]) if not starts]
     if inside and sum(word[0].isupper() for word in inside) / len(inside) > CAPITALS_MAX:
         return ()
     in_text = set(_WORD.findall(fold(text)))
-    return tuple(name for name in dict.fromkeys(names_of(summary)) if not _named(name, in_text))
+    return tuple(name for name in dict.fromkeys(names_of(summary)) if not _has_name(name, in_text))
 
 
 def names_of(text: str) -> Iterator[str]:
-    """Yield capitalised words of three letters and more that do not start a sentence or a quotation."""
+    """Yield capitalised words of at least three letters that do not start a sentence or quotation."""
     stop_words = _stop_words()
     for word, starts in _words(text):
         if not starts and len(word) > 2 and word[0].isupper() and fold(word) not in stop_words:
@@ -173,14 +178,14 @@ def names_of(text: str) -> Iterator[str]:
 
 
 def _words(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the words of `text`, and whether each starts a sentence or a quotation."""
+    """Yield the words of `text`, each with whether it starts a sentence or quotation."""
     for found in _WORD.finditer(text):
         before = text[max(0, found.start() - 4) : found.start()]
         yield found.group(), bool(_SENTENCE_START.search(before))
 
 
-def _named(name: str, words: Collection[str]) -> bool:
-    """Return whether a word with the name's stem is among `words`: "German" for "Germany's"."""
+def _has_name(name: str, words: Collection[str]) -> bool:
+    """Return whether `words` contain the name's stem: "German" for "Germany's"."""
     folded = re.split("['’]", fold(name))[0]
     if folded in words:
         return True

@@ -1,6 +1,6 @@
 """Queries for the summaries and suggested reasons that a reader sees, and for the texts to summarise.
 
-Results of a model are for readers with AI on, through feeds with AI on; everybody else sees the extract.
+A model's results are for readers with AI on, through feeds with AI on. All others see the extract.
 """
 
 import heapq
@@ -31,11 +31,11 @@ Row = TypeVar("Row", Summary, SuggestedReasons)
 
 @dataclass(frozen=True, slots=True)
 class ShownSummary:
-    """A summary as a reader may see it.
+    """A summary for one reader.
 
     `citations` are exact substrings of the item's text, except for white space. `model` is `offline` for an
-    extract, else `provider:model`; `repaired`: the publisher's first sentence replaces a summary that was
-    not grounded. `refusal` is "" or the reason why there is no `text`.
+    extract, else `provider:model`. `repaired`: the publisher's first sentence replaces a summary that was not
+    grounded. `refusal` is "" or the reason why there is no `text`.
     """
 
     text: str
@@ -46,17 +46,17 @@ class ShownSummary:
 
     @property
     def by_model(self) -> bool:
-        """Return whether the text is a model's."""
+        """Return whether a model wrote the text."""
         return self.model != OFFLINE and not self.repaired and not self.refusal
 
 
 def summaries_for(*, reader_id: UUID, items: Sequence[Item]) -> dict[int, ShownSummary]:
-    """Return the summary of each of the items that has one, by item; at most three queries."""
+    """Return {item id: summary} for the items that have one; at most three queries."""
     rows = _best(Summary.objects.filter(_about(items)).defer("cost_usd"), reader_id, items)
     found = {}
     for item in items:
         if (row := rows.get(item.pk)) is not None:
-            # Items of one fingerprint may differ in case, so citations are compared with each text.
+            # Items with one fingerprint may differ in case, so citations are compared with each text.
             flat = whitespace_collapse(item.text)
             citations = tuple(quote for quote in row.citations if isinstance(quote, str) and quote in flat)
             found[item.pk] = ShownSummary(row.text, citations, row.model, row.repaired, row.refusal)
@@ -66,10 +66,10 @@ def summaries_for(*, reader_id: UUID, items: Sequence[Item]) -> dict[int, ShownS
 def reasons_suggested_for(
     *, reader_id: UUID, items: Sequence[Item]
 ) -> dict[int, tuple[SuggestedReason, ...]]:
-    """Return three to five suggested reasons for a rating of each of the items, by item; at most six queries.
+    """Return {item id: three to five suggested reasons for rating it}; at most six queries.
 
-    A topic of the reader's that occurs in the text replaces "my kind of topic". Tags that the taxonomy no
-    longer has are left out.
+    If one of the reader's topics occurs in the text, it replaces "my kind of topic". Tags that the taxonomy
+    no longer has are left out.
     """
     rows = _best(SuggestedReasons.objects.filter(_about(items)).defer("cost_usd"), reader_id, items)
     if not rows:
@@ -77,7 +77,7 @@ def reasons_suggested_for(
     known = set(ReasonTag.objects.values_list("slug", flat=True))
     topics = config_effective(reader_id=reader_id).config.topics
     return {
-        item.pk: _personalised(_reasons(rows[item.pk].reasons, known), item, topics)
+        item.pk: _personalise(_reasons(rows[item.pk].reasons, known), item, topics)
         for item in items
         if item.pk in rows
     }
@@ -88,7 +88,7 @@ def _about(items: Iterable[Item]) -> Q:
 
 
 def _best(rows: Iterable[Row], reader_id: UUID, items: Sequence[Item]) -> dict[int, Row]:
-    """Return by item the newest row of a model where this reader may see it, else the offline row."""
+    """Return {item id: row}: a model's newest row if this reader may see it, else the offline row."""
     offline: dict[str, Row] = {}
     by_model: dict[str, Row] = {}
     for row in rows:
@@ -109,7 +109,7 @@ def _best(rows: Iterable[Row], reader_id: UUID, items: Sequence[Item]) -> dict[i
 
 
 def _open_to(reader_id: UUID, items: Sequence[Item]) -> set[int]:
-    """Return the items that this reader, with AI on, reads through a feed with AI on; one query."""
+    """Return the ids of items that this reader, with AI on, reads through a feed with AI on; one query."""
     if not items:
         return set()
     subscriptions = Subscription.objects.filter(reader_id=reader_id, ai_enabled=True, reader__ai_enabled=True)
@@ -123,10 +123,10 @@ def _reasons(stored: object, known: Collection[str]) -> list[SuggestedReason]:
     return [SuggestedReason(tag, text) for tag, text in pairs if tag in known][:REASONS_MAX]
 
 
-def _personalised(
+def _personalise(
     reasons: Sequence[SuggestedReason], item: Item, topics: Sequence[str]
 ) -> tuple[SuggestedReason, ...]:
-    """Return the reasons, with the first of the reader's topics that occurs in the item."""
+    """Return the reasons, led by the first of the reader's topics that occurs in the item."""
     folded, keys = fold(f"{item.title}\n{item.text}"), label_keys(item.categories, item.author)
     matching = [topic for topic in topics if topic_matches(topic, folded, keys)]
     if not matching:
@@ -139,31 +139,31 @@ def _personalised(
 
 
 def subscriptions_open_to_models() -> QuerySet[Subscription]:
-    """Return those whose reader and feed both have AI on: only through them may a text go to a model."""
+    """Return the subscriptions with AI on for both reader and feed. Only their texts may go to a model."""
     return Subscription.objects.filter(ai_enabled=True, reader__ai_enabled=True, reader__is_active=True)
 
 
 def texts_still_wanted(*, item_ids: Collection[int]) -> set[int]:
-    """Return which of the items are open to models and were not sent to one since; one query."""
-    rows = Item.objects.filter(_open(), ~Exists(_of_models()), pk__in=item_ids)
+    """Return which of the items are still open to models and were not sent to one meanwhile; one query."""
+    rows = Item.objects.filter(_in_open_feeds(), ~Exists(_of_models()), pk__in=item_ids)
     return set(rows.values_list("pk", flat=True))
 
 
 def texts_waiting(*, now: datetime) -> int:
     """Return how many different texts a model could be asked about; one query."""
-    return _waiting(now).filter(_open()).values("fingerprint").distinct().count()
+    return _waiting(now).filter(_in_open_feeds()).values("fingerprint").distinct().count()
 
 
 def texts_wanted(*, now: datetime, limit: int) -> list[Text]:
-    """Return the `limit` most valuable texts that no model was asked about yet, the most valuable first.
+    """Return the `limit` most valuable texts that no model was asked about yet, most valuable first.
 
-    A text's value is the sum, over the readers who may see a model's summary, of their weights for its
-    source, halved with each day of age: what ranks high in many upcoming digests comes first. Short texts and
-    those without anything to summarise are never wanted. Seven queries.
+    A text's value sums the source's weights of all readers who may see a model's summary, and halves with
+    each day of age. So texts that will rank high in many digests come first. Short texts and those with
+    nothing to summarise are left out. Seven queries.
     """
     weights = _feed_weights()
     values: dict[str, tuple[float, int]] = {}
-    for feed_weight, item_id, fingerprint, dated_at in _carried(now, weights):
+    for feed_weight, item_id, fingerprint, dated_at in _waiting_items(now, weights):
         value = values.get(fingerprint, (0.0, item_id))[0] + text_value(feed_weight, dated_at, now)
         values[fingerprint] = value, item_id
     best = heapq.nlargest(limit, values.values())
@@ -174,7 +174,7 @@ def texts_wanted(*, now: datetime, limit: int) -> list[Text]:
 
 
 def _waiting(now: datetime) -> QuerySet[Item]:
-    """Select the items of a digest's window whose text is worth a call and was not part of one."""
+    """Select items of a digest's window whose text is worth a call and was in none yet."""
     empty = Summary.objects.filter(fingerprint=OuterRef("fingerprint"), model=OFFLINE).exclude(refusal="")
     rows = Item.objects.filter(dated_at__gt=now - timedelta(days=ITEM_WINDOW_DAYS), dated_at__lte=now)
     return rows.annotate(chars=Length("text")).filter(
@@ -183,17 +183,17 @@ def _waiting(now: datetime) -> QuerySet[Item]:
 
 
 def _of_models() -> QuerySet[Summary]:
-    """Select the summaries by models of an item's text, for a subquery."""
+    """Select models' summaries of an item's text, for a subquery."""
     return Summary.objects.filter(fingerprint=OuterRef("fingerprint")).exclude(model=OFFLINE)
 
 
-def _open() -> Q:
-    """Match items that a feed open to models carries."""
+def _in_open_feeds() -> Q:
+    """Match items of feeds that are open to models."""
     return Q(feed_id__in=subscriptions_open_to_models().values("feed_id"))
 
 
 def _feed_weights() -> dict[int, float]:
-    """Return by feed open to models its readers' summed weights for its source."""
+    """Return {feed id: sum of its readers' weights for its source}, for feeds open to models."""
     rows = subscriptions_open_to_models().order_by()
     configs = config_effective_many(reader_ids=list(rows.values_list("reader_id", flat=True).distinct()))
     sums: defaultdict[int, float] = defaultdict(float)
@@ -203,8 +203,8 @@ def _feed_weights() -> dict[int, float]:
     return sums
 
 
-def _carried(now: datetime, feeds: Mapping[int, float]) -> Iterator[tuple[float, int, str, datetime]]:
-    """Yield each waiting item of the feeds: the feed's weight, the item's id, fingerprint and date."""
+def _waiting_items(now: datetime, feeds: Mapping[int, float]) -> Iterator[tuple[float, int, str, datetime]]:
+    """Yield (feed's weight, item id, fingerprint, date) for each waiting item of the feeds."""
     rows = _waiting(now).filter(feed_id__in=list(feeds))
     fields = ("feed_id", "pk", "fingerprint", "dated_at")
     for feed_id, item_id, fingerprint, dated_at in rows.values_list(*fields).iterator():

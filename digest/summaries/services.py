@@ -1,8 +1,8 @@
-"""Make summaries and suggested reasons: an extract for every text, a model's summary for the most valuable.
+"""Make summaries and suggested reasons: an extract for every text, a model's summary for the best ones.
 
-No transaction is open during a call: money is reserved in a short one, the calls of a wave run, their results
-are stored at once. An interrupted night continues where it stopped, and no text is paid for twice, by one
-model or by the next.
+No transaction is open during a model call. Money is reserved in a short transaction, the calls of a wave run,
+and their results are stored at once. An interrupted night continues at the same place. No text is paid for
+twice, by the same model or by the next.
 """
 
 import time
@@ -47,16 +47,17 @@ from digest.summaries.summarise import (
 log = structlog.get_logger(__name__)
 
 PROMPT = Path(__file__).with_name("summary.md")
-# A long text takes about 4 ms, so a full round takes a minute or so.
+# A long text takes about 4 ms, so a full round takes about a minute.
 ROUND_MAX = 20_000
-# Stored together: fifty texts, or as many as take a second, so that a killed worker loses no more.
+# Stored together: fifty texts, or as many as take a second, so a killed worker loses no more.
 CHUNK, CHUNK_S = 50, 1.0
-# Processor time of this thread that one text may take before it is given up. The slowest that was found takes
-# a fiftieth; the first of a process waits for an import as well.
+# The processor time of this thread that one text may take. The slowest known text takes a fiftieth. The first
+# text of a process also waits for an import.
 DOCUMENT_S = 4.0
-# Calls at once: enough to finish a night soon, few enough for any provider's limit on new accounts.
+# Calls at once: enough to finish a night soon, and few enough for any provider's limit on new accounts.
 WAVE = 4
-# Half an hour serves 500 texts (32 waves) at the longest a call may take; the rest waits for the next night.
+# Half an hour is enough for 500 texts (32 waves) even if each call takes its longest. The rest waits for the
+# next night.
 TIME_S = 1800.0
 
 
@@ -64,10 +65,11 @@ TIME_S = 1800.0
 class SummaryReport:
     """Counts of a round of summaries.
 
-    `extracts`: texts that got their offline extract. `asked`: texts that went to a model; of those `made`
-    were stored as the model wrote them, `repaired` replaced by the publisher's first sentence, `refused`
-    counted by code; `faults` counts the failed checks of the last two. `stopped` is "" or the stable code of
-    what ended the round early, `message` its explanation.
+    - `extracts`: texts that got their offline extract.
+    - `asked`: texts that went to a model. Of these, `made` were stored as written, `repaired` were replaced
+      by the publisher's first sentence, and `refused` counts the others by code.
+    - `faults`: the failed checks of repaired and refused summaries.
+    - `stopped`: "" or the stable code of the cause that ended the round early; `message` explains it.
     """
 
     extracts: int = 0
@@ -88,17 +90,16 @@ def extracts_make(
 ) -> int:
     """Store extracts and offline reasons for the items of a digest's window; return how many texts were new.
 
-    The newest come first, `limit` at most. What is made is stored after 50 texts or a second, so that an
-    interrupted round continues where it stopped; doing it twice, or at once, stores nothing twice. A text
-    that takes more than `DOCUMENT_S` of `clock`, or fails, is stored with the code of that and not tried
-    again.
+    The newest come first, at most `limit`. Results are stored after 50 texts or a second, so an interrupted
+    round continues at the same place. Running it twice, or twice at once, stores nothing twice. A text that
+    fails, or takes more than `DOCUMENT_S` of `clock`, is stored with an error code and not tried again.
     """
     made = 0
     while made < limit:
         done = Summary.objects.filter(fingerprint=OuterRef("fingerprint"), model=OFFLINE)
         window = Item.objects.filter(dated_at__gt=now - timedelta(days=ITEM_WINDOW_DAYS), dated_at__lte=now)
         rows = window.filter(~Exists(done)).only("fingerprint", "title", "text", "story_id")
-        # What a private feed brings shows on nobody's items.
+        # Items of private feeds do not count: they must not show on anybody else's items.
         others = Item.objects.filter(story=OuterRef("story"), feed__owner=None).exclude(pk=OuterRef("pk"))
         rows = rows.annotate(in_story=Exists(others))
         newest = rows.order_by("-dated_at", "pk")[: min(CHUNK, limit - made)]
@@ -110,7 +111,7 @@ def extracts_make(
 
 
 def _extracts_store(items: Sequence[Item], now: datetime, clock: Callable[[], float]) -> int:
-    """Store the extracts of the first items, as many as a second allows; return their number."""
+    """Store the extracts of the first items, as many as one second allows; return how many."""
     until = Deadline(clock() + CHUNK_S, clock)
     summaries, reasons = [], []
     for item in items:
@@ -120,7 +121,7 @@ def _extracts_store(items: Sequence[Item], now: datetime, clock: Callable[[], fl
         reasons.append(_reasons_row(item.fingerprint, OFFLINE, suggested, now))
         if until.left_s < 0:
             break
-    # Reasons first: an item with an extract counts as done.
+    # Reasons first, because an item with an extract counts as done.
     SuggestedReasons.objects.bulk_create(reasons, ignore_conflicts=True)
     Summary.objects.bulk_create(summaries, ignore_conflicts=True)
     return len(summaries)
@@ -129,7 +130,7 @@ def _extracts_store(items: Sequence[Item], now: datetime, clock: Callable[[], fl
 def _extract(
     item: Item, clustered: bool, deadline: Deadline
 ) -> tuple[SummaryResult, Sequence[SuggestedReason]]:
-    """Return the extract and the reasons of one text; whatever is in it, the next one has its turn."""
+    """Return the extract and the reasons of one text. Whatever it contains, the next text gets its turn."""
     reasons = reasons_filter([], ())
     try:
         reasons = reasons_offline(item.title, item.text, clustered=clustered)
@@ -151,11 +152,11 @@ def summaries_make(
     time_s: float = TIME_S,
     sleep: Callable[[float], None] = time.sleep,
 ) -> SummaryReport:
-    """Extract every new text of the window, then ask the models of the chain about the most valuable.
+    """Extract every new text of the window, then ask the chain's models about the most valuable ones.
 
-    `limit` (default `LLM_SUMMARIES_PER_NIGHT`) is the most texts a model is asked about. The round stops at
-    `LLM_DAILY_CAP_USD`, after `time_s` seconds, or when no model answers; what is stored stays, the other
-    texts have their extracts. Must not be called inside a transaction. Raises `PromptUnusable`.
+    `limit` (default `LLM_SUMMARIES_PER_NIGHT`) is the largest number of texts to ask a model about. The round
+    stops at `LLM_DAILY_CAP_USD`, after `time_s` seconds, or when no model answers. Stored results stay, and
+    all other texts have their extracts. Do not call it inside a transaction. Raises `PromptUnusable`.
     """
     report = SummaryReport(extracts=extracts_make(now=now))
     models = chain_configured(SUMMARY)
@@ -177,7 +178,7 @@ def summaries_make(
 
 
 class _Round:
-    """One round's calls: wave after wave, until the texts, the money, the time or the models are used up."""
+    """The model calls of one round: waves, until texts, money, time or models are used up."""
 
     def __init__(
         self,
@@ -195,7 +196,7 @@ class _Round:
     def run(self, texts: Sequence[Text]) -> None:
         """Ask about the texts in their order."""
         for wave in _chunks(texts, BATCH * WAVE):
-            # Since the round began a switch may have been turned off, or another round have come first.
+            # Meanwhile a reader may have switched AI off, or another round may have summarised the text.
             allowed = texts_still_wanted(item_ids=[text.item_id for text in wave])
             batches = list(_chunks([text for text in wave if text.item_id in allowed], BATCH))
             if batches and not self._wave(batches):
@@ -221,9 +222,9 @@ class _Round:
         return self._continues(answers)
 
     def _continues(self, answers: Sequence[TypedAnswer[BatchReply]]) -> bool:
-        """Return whether another wave may follow, with the models that still answer.
+        """Return whether another wave may follow, and drop models that no longer answer.
 
-        Money and time end a round at once; any other failure only when the whole wave had it.
+        A lack of money or time ends a round at once. Any other failure ends it only if the whole wave failed.
         """
         failed = [answer for answer in answers if answer.value is None]
         over = [answer for answer in failed if answer.interrupted]
@@ -237,7 +238,7 @@ class _Round:
         return True
 
     def _store(self, batch: Sequence[Text], answer: TypedAnswer[BatchReply], value: BatchReply) -> None:
-        """Store the summaries and reasons of one answer, with an equal share of its cost each."""
+        """Store the summaries and reasons of one answer, each with an equal share of its cost."""
         replies = replies_of(value, len(batch))
         share = answer.cost / len(batch)
         summaries, reasons = [], []
@@ -286,7 +287,10 @@ def _summary_row(
 def _reasons_row(
     fingerprint: str, model: str, reasons: Sequence[SuggestedReason], now: datetime
 ) -> SuggestedReasons:
-    """Return the row of suggested reasons; their cost is in the summary's, since one call made both."""
+    """Return the row of suggested reasons.
+
+    It has no cost, because the summary's row has that of the same call.
+    """
     stored = [{"tag": reason.tag, "text": reason.text} for reason in reasons]
     return SuggestedReasons(fingerprint=fingerprint, model=model, reasons=stored, created_at=now)
 

@@ -1,9 +1,12 @@
 """Summarise texts: by their own sentences, or by a model whose reply is checked text by text.
 
 An extract is one or two sentences near the beginning that share words with the title and are similar to the
-rest (LexRank's degree centrality: Erkan and Radev, 2004): exact citations by construction. A model gets
-several texts in one call; a summary that is malformed, missing or not grounded is repaired or refused without
-effect on the others. The texts read are bounded, and so is the work between two looks at a deadline. Pure."""
+rest (LexRank's degree centrality: Erkan and Radev, 2004). Its citations are exact by construction.
+
+A model gets several texts in one call. A summary that is malformed, missing or not grounded is repaired or
+refused, and the others are not affected. The length of texts is bounded, and so is the work between two
+checks of a deadline. Pure.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,15 +27,15 @@ SENTENCE_CHARS_MIN = 30
 # Chinese and Japanese need a third of the characters.
 DENSE_CHARS_MIN = 10
 SENTENCES_READ = 60
-# Room for so many sentences of the greatest length: no document holds back the others, whatever is in it.
+# Room for that many sentences of the greatest length, so no document can hold back the others.
 READ_CHARS_MAX = SENTENCES_READ * SUMMARY_CHARS_MAX
-# A second sentence too similar to the first adds nothing.
+# A second sentence that is more similar to the first adds nothing.
 ALIKE_MAX = 0.5
-# Chosen on 131 publishers' own standfirsts: words shared with them (F1) 0.26, against 0.21 for the first two
-# sentences and 0.14 for any two (`python -m tests.lab summaries`).
+# Weights chosen on 131 publishers' own standfirsts: words shared with them (F1) 0.26, against 0.21 for the
+# first two sentences and 0.14 for any two (`python -m tests.lab summaries`).
 CENTRAL, EARLY, TITLED = 0.3, 0.25, 0.45
 SCORE_DIGITS = 9
-# A full stop is judged by so many characters before it, so that reading stays linear in the length.
+# A full stop is judged by this many characters before it, so reading stays linear in the length.
 ABBREVIATION_CHARS = 12
 
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"”’»)\]]*+(?=\s)|[。！？]++[」』”]*+|\n++")
@@ -43,7 +46,7 @@ _ABBREVIATION = re.compile(
 )
 _NEXT = re.compile(r" *(.?)")
 _DENSE = re.compile("[぀-ヿ㐀-䶿一-鿿]")
-# What feeds add to every text, in the words of the tools that add it.
+# Phrases that feed tools add to every text.
 _BOILERPLATE = re.compile(
     r"appeared first on|^(?:the post|read (?:more|the (?:full|rest|whole))|continue reading|click here"
     r"|subscribe|sign up|share this|follow us|listen to|download|advertisement|photo|image|picture"
@@ -58,23 +61,23 @@ OFFLINE = "offline"
 NO_EVIDENCE, GROUNDING_FAIL = "NO_EVIDENCE", "GROUNDING_FAIL"
 TIME_LIMIT, FAILED = "TIME_LIMIT", "FAILED"
 CITATIONS_MAX = 3
-# Four answers of about 250 tokens fit into the 1,500 that a call may put out.
+# Texts per call. Four answers of about 250 tokens fit into the 1,500 output tokens of a call.
 BATCH = 4
 # About 600 tokens: the lead of an article and the next paragraphs. A model cannot cite the rest.
 SHOWN_CHARS = 2_400
-# A shorter text is read as fast as its summary, so its extract is enough.
+# A shorter text can be read as fast as its summary, so its extract is enough.
 WORTH_CHARS = 600
 # The default half-life of an item in the digest (`ranking`).
 HALF_LIFE_HOURS = 24.0
 
 
 class TooSlow(Exception):
-    """A text took longer than its deadline."""
+    """Extracting a text took longer than its deadline."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """Sentences of a text in its order, exact except for white space."""
+    """Sentences of a text, in its order and exact except for white space."""
 
     sentences: tuple[str, ...]
 
@@ -85,16 +88,17 @@ class Extract:
 
 
 def sentences_of(text: str, deadline: Deadline | None = None) -> list[str]:
-    """Return the sentences in the first 24,000 characters of `text`, each with single spaces.
+    """Return the sentences in the first 24,000 characters of `text`, with single spaces.
 
-    A line break always ends one; one that the limit cuts is left out. Raises `TooSlow` past the deadline.
+    A line break always ends a sentence. A sentence cut by the limit is left out. Raises `TooSlow` after the
+    deadline.
     """
     whole, text = len(text) <= READ_CHARS_MAX, text[:READ_CHARS_MAX]
     found, start = [], 0
     for end in _END.finditer(f"{text}\n" if whole else text):
         _check(deadline)
         stop = end.end()
-        if end.group() == ".":  # no end after an abbreviation or before a small letter
+        if end.group() == ".":  # Not the end of a sentence after an abbreviation or before a small letter.
             following = _NEXT.match(text, stop)
             small = following is not None and following.group(1).islower()
             if small or _ABBREVIATION.search(text, max(start, stop - ABBREVIATION_CHARS), stop):
@@ -111,12 +115,12 @@ def _check(deadline: Deadline | None) -> None:
 
 
 def first_sentence(text: str) -> str:
-    """Return the first usable sentence, the publisher's own summary in most feeds; "" without one."""
+    """Return the first usable sentence, in most feeds the publisher's own summary; "" if there is none."""
     return next((sentence for sentence in sentences_of(text) if sentence_usable(sentence)), "")
 
 
 def sentence_usable(sentence: str) -> bool:
-    """Return whether a sentence can be a summary: of the right length, neither link nor boilerplate."""
+    """Return whether a sentence can serve as a summary: right length, no link, no boilerplate."""
     dense = bool(_DENSE.search(sentence))
     least = DENSE_CHARS_MIN if dense else SENTENCE_CHARS_MIN
     if not least <= len(sentence) <= SUMMARY_CHARS_MAX or not (dense or sentence.count(" ") >= 3):
@@ -125,9 +129,9 @@ def sentence_usable(sentence: str) -> bool:
 
 
 def extract_of(title: str, text: str, deadline: Deadline | None = None) -> Extract | None:
-    """Return one or two sentences of `text`, together at most 400 characters; `None` without a usable one.
+    """Return one or two sentences of `text`, at most 400 characters together; `None` if none is usable.
 
-    Raises `TooSlow` past the deadline.
+    Raises `TooSlow` after the deadline.
     """
     candidates = [s for s in sentences_of(text, deadline)[: 4 * SENTENCES_READ] if sentence_usable(s)]
     _check(deadline)
@@ -137,7 +141,7 @@ def extract_of(title: str, text: str, deadline: Deadline | None = None) -> Extra
     if len(sentences) < 2:
         return Extract(tuple(sentences)) if sentences else None
     scores, similarity = _scores(title, sentences)
-    # Rounded: of two that are equal the earlier goes first, however sums were rounded.
+    # Rounded, so that of two equal scores the earlier sentence wins, whatever the rounding of sums.
     order = sorted(range(len(sentences)), key=lambda n: -round(float(scores[n]), SCORE_DIGITS))
     first = order[0]
     fitting = (
@@ -150,15 +154,15 @@ def extract_of(title: str, text: str, deadline: Deadline | None = None) -> Extra
 
 
 def _scores(title: str, sentences: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the score of each sentence, and the similarity of any two (cosine of TF-IDF, 0 to 1)."""
+    """Return the score of each sentence, and the similarity of each pair (cosine of TF-IDF, 0 to 1)."""
     n = len(sentences)
     early = 1.0 / (1.0 + np.arange(n))
     rows = tfidf_rows(list(content_stems(text)) for text in (*sentences, title)).dense()
-    if not rows.size:  # no content word in any of them
+    if not rows.size:  # No sentence has a content word.
         return early, np.zeros((n, n))
     similarity = rows @ rows.T
     titled, similarity = similarity[:n, n], similarity[:n, :n]
-    # Rounded, so that sentences which share nothing are not central by the last bit of a sum.
+    # Rounded. Otherwise sentences that share nothing could be central by the last bit of a sum.
     central = np.round((similarity.sum(axis=1) - 1.0) / max(1, n - 1), SCORE_DIGITS)
     central = central / (central.max() or 1.0)
     return CENTRAL * central + EARLY * early + TITLED * titled, similarity
@@ -181,9 +185,9 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class SummaryResult:
-    """The stored result for one text: a summary with its citations, or the reason why there is none.
+    """The result to store for one text: a summary with its citations, or the reason why there is none.
 
-    `fault` is the failed check of a summary that was repaired or refused.
+    `fault` is the failed check if the summary was repaired or refused.
     """
 
     text: str = ""
@@ -194,7 +198,7 @@ class SummaryResult:
 
 
 def text_value(weight: float, dated_at: datetime, now: datetime) -> float:
-    """Return the value of a summary: its source's weight summed over readers, halved with each day of age."""
+    """Return the value of summarising a text: the sum of its readers' weights, halved per day of age."""
     age_hours = max(0.0, (now - dated_at) / timedelta(hours=1))
     return float(weight * 0.5 ** (age_hours / HALF_LIFE_HOURS))
 
@@ -218,19 +222,19 @@ class SummaryReply(BaseModel):
 
 
 class BatchReply(BaseModel):
-    """The object a model must reply with; its items are parsed one by one."""
+    """The object that a model must reply with. Its items are parsed one by one."""
 
     model_config = ConfigDict(extra="ignore")
     items: list[Any] = Field(max_length=50)
 
 
 def batch_prompt(texts: Sequence[Text]) -> dict[str, Any]:
-    """Return the texts as they are sent to a model, numbered from 1. To be fenced as data."""
+    """Return the texts in the form that goes to a model, numbered from 1. The caller fences them as data."""
     return {"items": [{"n": n, "title": t.title, "text": t.shown} for n, t in enumerate(texts, start=1)]}
 
 
 def replies_of(reply: BatchReply, count: int) -> Mapping[int, SummaryReply]:
-    """Return the valid items of a reply by their number, 1 to `count`; the first of two with one number."""
+    """Return the valid items of a reply by number, 1 to `count`. Of two with one number, the first counts."""
     valid: dict[int, SummaryReply] = {}
     for item in reply.items:
         try:
@@ -259,9 +263,9 @@ def summary_check(text: Text, reply: SummaryReply | None) -> SummaryResult:
 
 
 def summary_offline(title: str, text: str, deadline: Deadline | None = None) -> SummaryResult:
-    """Return the extract of a text: its own sentences, which are their own citations.
+    """Return the extract of a text. Its sentences are their own citations.
 
-    Raises `TooSlow` past the deadline.
+    Raises `TooSlow` after the deadline.
     """
     extract = extract_of(title, text, deadline)
     if extract is None:
