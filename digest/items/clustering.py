@@ -248,7 +248,7 @@ class _Grouping:
         linked = {
             self.story_of[i]
             for i, sim in sims.items()
-            if sim >= PAIR_MIN and i in self.story_of and self._linked(at, i)
+            if sim >= PAIR_MIN and i in self.story_of and self._are_linked(at, i)
         }
         best: tuple[float, int, Hashable] | None = None
         for key in linked:
@@ -261,7 +261,7 @@ class _Grouping:
                 best = rank
         return best[2] if best else None
 
-    def _linked(self, at: int, other: int) -> bool:
+    def _are_linked(self, at: int, other: int) -> bool:
         return titles_linked(self.stems[at], self.stems[other], self.shared)
 
     def _in_time(self, key: Hashable, at: int) -> bool:
@@ -271,7 +271,7 @@ class _Grouping:
         """Return whether the story has nothing of the item's source yet, or the same headline from it."""
         own = [i for i in story.members if self.items[i].source == self.items[at].source]
         return not (own and self.once) or any(
-            sims.get(i, 0.0) >= REPOST_MIN and self._linked(at, i) for i in own
+            sims.get(i, 0.0) >= REPOST_MIN and self._are_linked(at, i) for i in own
         )
 
     def _index_fingerprint(self, at: int) -> None:

@@ -264,7 +264,7 @@ def _list_ids(
     an article the one whose words the reader gets is listed (`digest.items.selectors.article_rank`).
     """
     if chosen.saved:
-        saved = _saved(reader_id, feeds, chosen, since=since)
+        saved = _saved_readings(reader_id, feeds, chosen, since=since)
         return marked_ids(
             rows=saved, limit=limit, after=after, seen_by=seen_by, seen_from=seen_from, oldest=oldest
         )
@@ -276,7 +276,7 @@ def _list_ids(
     while True:
         key = "above" if oldest else "after"
         bounds = {key: after, "since": since, "seen_by": seen_by, "seen_from": seen_from}
-        rows = _merged(reader_id, feeds, chosen, now, wanted, oldest=oldest, **bounds)
+        rows = _merge_feeds(reader_id, feeds, chosen, now, wanted, oldest=oldest, **bounds)
         hidden = items_hidden(mutes=mutes, item_ids=[pk for pk, first in rows if first])
         found += [pk for pk, first in rows if first and pk not in hidden]
         if len(found) >= limit or len(rows) < wanted:
@@ -305,7 +305,7 @@ def marked_ids(
     return list(rows.filter(spans).order_by(*order).values_list("item_id", flat=True)[:limit])
 
 
-def _merged(
+def _merge_feeds(
     reader_id: UUID,
     feeds: Collection[int] | None,
     chosen: ListFilter,
@@ -388,7 +388,7 @@ def list_read(
     `readings_undo` finds them.
     """
     if chosen.saved:
-        rows = _saved(reader.pk, feeds, chosen).filter(read_at=None)
+        rows = _saved_readings(reader.pk, feeds, chosen).filter(read_at=None)
         rows = rows.filter(_newer(above)) if above else rows
         found = list(rows.values_list("pk", flat=True))
         return Reading.objects.filter(pk__in=found, read_at=None).update(read_at=now)
@@ -476,7 +476,7 @@ def _moment(at: datetime) -> Any:
     return connection.ops.adapt_datetimefield_value(at)
 
 
-def _saved(
+def _saved_readings(
     reader_id: UUID, feeds: Collection[int] | None, chosen: ListFilter, *, since: datetime | None = None
 ) -> QuerySet[Reading]:
     """Select what the reader saved, of a source also where no feed of it is read any more."""

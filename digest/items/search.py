@@ -202,11 +202,11 @@ class _Search:
         yield (*terms,)
         if (looser := terms_loosen(terms)) != terms:
             yield looser
-        if (corrected := self.corrected(terms)) != terms:
+        if (corrected := self.correction(terms)) != terms:
             yield corrected
 
-    def corrected(self, terms: Sequence[Term]) -> tuple[Term, ...]:
-        """Return the terms in the spelling, one letter away, that the reader's newest such items have."""
+    def correction(self, terms: Sequence[Term]) -> tuple[Term, ...]:
+        """Return the terms in the spelling, one letter away, that most of the reader's newest matches use."""
         # All words may be known and only never meet; the many spellings are asked for those that are not.
         known = {term for term in terms if len(terms) > 1 and term.may_be_typo and self._is_known(term)}
         fuzzy = terms_fuzzy(terms, known)
@@ -223,8 +223,8 @@ class _Search:
         """Return ids that match, in order, and how many do; of those that pages can show none is muted."""
         labelled = bool(self.filters.category or self.filters.author)
         if not self.mutes and not labelled:
-            return self._found(terms, limit, offset, order)
-        found, total = self._found(terms, PAGES_MAX * SEARCH_PAGE, 0, order)
+            return self._search_ids(terms, limit, offset, order)
+        found, total = self._search_ids(terms, PAGES_MAX * SEARCH_PAGE, 0, order)
         hidden = items_hidden(mutes=self.mutes, item_ids=found)
         if labelled:
             hidden |= {*found} - items_labelled(
@@ -233,7 +233,9 @@ class _Search:
         shown = [pk for pk in found if pk not in hidden]
         return shown[offset : offset + limit], len(shown) if labelled else total - len(hidden)
 
-    def _found(self, terms: Sequence[Term], limit: int, offset: int, order: Order) -> tuple[list[int], int]:
+    def _search_ids(
+        self, terms: Sequence[Term], limit: int, offset: int, order: Order
+    ) -> tuple[list[int], int]:
         visible = [part.query.sql_with_params() for part in visible_ids(reader_id=self.reader_id)]
         visible_params = [param for _, params in visible for param in params]
         filters, filter_params = _filters(self.reader_id, self.filters)

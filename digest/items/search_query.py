@@ -71,7 +71,7 @@ class Term:
     @property
     def indexed(self) -> tuple[tuple[str, ...], ...]:
         """Return the spellings in the words of the index."""
-        return tuple(_indexed(form) for form in self.forms)
+        return tuple(_index_words(form) for form in self.forms)
 
     @property
     def indexed_prefix(self) -> bool:
@@ -98,7 +98,7 @@ class TextPart:
 
 
 class _Fold(dict[int, int]):
-    """Map each letter to its plain lower-case one, for `str.translate`, which leaves positions unchanged."""
+    """Maps a letter to its plain lower-case letter, for `str.translate`, which keeps positions unchanged."""
 
     def __missing__(self, code: int) -> int:
         plain = (
@@ -237,7 +237,7 @@ def _forms(word: str) -> list[str]:
     return sorted(forms)
 
 
-def _indexed(words: Sequence[str]) -> tuple[str, ...]:
+def _index_words(words: Sequence[str]) -> tuple[str, ...]:
     """Write each run of letters without spaces in pairs.
 
     The index has the last letter of a run by itself, too; what the query ends with may go on in the text.

@@ -88,7 +88,7 @@ def items_candidates(
     Two queries.
     """
     found = _window_rows(reader_id, now, days, limit, None, latest=False)
-    return _chosen(mutes_split(found, mutes_in_force(reader_id=reader_id, now=now))[0])
+    return _choose_items(mutes_split(found, mutes_in_force(reader_id=reader_id, now=now))[0])
 
 
 class WindowItems(NamedTuple):
@@ -130,7 +130,7 @@ def items_window(
     )
     stories = stories_split(titles)
     articles = {row.item_id: row.article for row in found}
-    return WindowItems(_chosen(found), articles, stories, _reported(found, stories), muted)
+    return WindowItems(_choose_items(found), articles, stories, _report_counts(found, stories), muted)
 
 
 def items_labelled(*, item_ids: Collection[int], category: str = "", author: str = "") -> set[int]:
@@ -182,7 +182,7 @@ def _window_rows(
     return found
 
 
-def _chosen(found: Sequence[_WindowRow]) -> list[Candidate]:
+def _choose_items(found: Sequence[_WindowRow]) -> list[Candidate]:
     """Return of each article the item whose words the reader gets."""
     best: dict[int, tuple[bool, int]] = {}
     for row in found:
@@ -202,8 +202,8 @@ def mutes_split(rows: list[_WindowRow], mutes: MuteFilter) -> tuple[list[_Window
     return shown, Counter(mute for article, mute in gone.items() if article not in left)
 
 
-def _reported(found: Sequence[_WindowRow], stories: Mapping[int, int]) -> dict[int, float]:
-    """Return by item how many sources report it, from two on; items that are not chosen count too."""
+def _report_counts(found: Sequence[_WindowRow], stories: Mapping[int, int]) -> dict[int, float]:
+    """Return {item: number of sources that report it}, from two on. All items of an article count."""
     sources: defaultdict[int, set[str]] = defaultdict(set)
     for row in found:
         sources[stories.get(row.article, row.article)].add(row.source)
@@ -271,7 +271,7 @@ def visible_ids(*, reader_id: UUID) -> list[QuerySet[Any, Any]]:
     rated = Feedback.objects.filter(reader_id=reader_id)
     saved = Reading.objects.filter(reader_id=reader_id, saved_at__isnull=False)
     others: list[QuerySet[Any, Any]] = [shown, rated, saved]
-    return [*(rows.values("item_id") for rows in others), _carried(reader_id).values("pk")]
+    return [*(rows.values("item_id") for rows in others), _items_of_feeds(reader_id).values("pk")]
 
 
 def item_for(*, reader_id: UUID, item_id: int) -> Item | None:
@@ -295,14 +295,17 @@ def _sources_of(reader_id: UUID) -> QuerySet[Feed, str]:
     return Feed.objects.filter(subscriptions__reader_id=reader_id).values_list("source_id", flat=True)
 
 
-def _carried(reader_id: UUID) -> QuerySet[Item]:
-    """Items of the reader's own feeds, not all of their publishers: many feeds can share a domain."""
+def _items_of_feeds(reader_id: UUID) -> QuerySet[Item]:
+    """Select items of the reader's own feeds.
+
+    Not of all their publishers, because feeds can share a domain.
+    """
     return Item.objects.filter(feed__subscriptions__reader_id=reader_id)
 
 
 def _window(reader_id: UUID, now: datetime, days: int, seen_by: datetime | None) -> QuerySet[Item]:
     """Select the items of the reader's feeds of the `days` days up to `now`, first seen by `seen_by`."""
-    rows = _carried(reader_id).filter(dated_at__gt=now - timedelta(days=days), dated_at__lte=now)
+    rows = _items_of_feeds(reader_id).filter(dated_at__gt=now - timedelta(days=days), dated_at__lte=now)
     return rows if seen_by is None else rows.filter(first_seen_at__lte=seen_by)
 
 

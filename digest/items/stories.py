@@ -92,7 +92,7 @@ def items_related(
         for item in _visible_of_stories(reader_id, asked.values())
         if item.pk in asked or not item_is_hidden(mutes, item)
     ]
-    joined = _joined(visible)
+    joined = _story_keys(visible)
     by_story: defaultdict[int, list[Item]] = defaultdict(list)
     for item in visible:
         if item.article in joined and not item_is_hidden(mutes, item):
@@ -109,7 +109,7 @@ def stories_joined(*, reader_id: UUID, items: Collection[Item]) -> dict[int, int
     An article that nothing joins with another is missing. One query, or none.
     """
     clustered = [item for item in items if item.story_id]
-    return _joined(_visible_of_stories(reader_id, clustered)) if clustered else {}
+    return _story_keys(_visible_of_stories(reader_id, clustered)) if clustered else {}
 
 
 def _visible_of_stories(reader_id: UUID, items: Collection[Item]) -> list[Item]:
@@ -117,7 +117,7 @@ def _visible_of_stories(reader_id: UUID, items: Collection[Item]) -> list[Item]:
     return list(visible.select_related("source").order_by("-dated_at", "-id"))
 
 
-def _joined(items: Collection[Item]) -> dict[int, int]:
+def _story_keys(items: Collection[Item]) -> dict[int, int]:
     return stories_split(
         story_title(story=item.story_id or 0, article=item.article, title=item.title, text=item.text)
         for item in items

@@ -40,7 +40,7 @@ def topic_counts(*, reader_id: UUID, topics: Sequence[str], now: datetime) -> To
     candidates = items_candidates(reader_id=reader_id, now=now, days=TOPIC_DAYS, limit=ITEMS_MAX)
     pool = Pool(candidates)
     known = EMPTY_CATEGORIES.union(*map(topic_categories, topics))
-    categories = _offered((one.categories for one in candidates), known)
+    categories = _frequent_labels((one.categories for one in candidates), known)
     authors = _authors(candidates, known.union(map(category_key, categories)))
     mine, *others = (
         [(name, int(pool.matches(name).sum())) for name in names] for names in (topics, categories, authors)
@@ -63,10 +63,10 @@ def _authors(candidates: Sequence[Candidate], known: frozenset[str]) -> list[str
         for key, count in counts.items()
         if count >= AUTHOR_SHARE_MAX * totals[source]
     }
-    return _offered(names, known | whole)
+    return _frequent_labels(names, known | whole)
 
 
-def _offered(labels: Iterable[Sequence[str]], known: frozenset[str] | set[str]) -> list[str]:
+def _frequent_labels(labels: Iterable[Sequence[str]], known: frozenset[str] | set[str]) -> list[str]:
     """Return the most frequent labels whose keys are not `known`, as most often spelled."""
     spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for of_item in labels:
