@@ -1,1 +1,1 @@
-"""Items: stories, vectors, search, what a reader may see, read and save."""
+"""Items: stories, vectors, search, and the items that a reader may see, reads and saves."""

@@ -1,9 +1,9 @@
-"""Group items into stories by their titles: one pass in order of time.
+"""Group items into stories by their titles, in one pass in order of time.
 
-An item joins the story whose centroid its title is closest to, if it is close enough and at least one title
-of the story shares three significant words with it. A centroid, unlike a chain of pairs, separates two
-stories that a third title touches (single-pass clustering with centroids: Allan, Topic Detection and
-Tracking, 2002). Pure."""
+An item joins the story with the closest centroid, if it is close enough and at least one title of the story
+shares three significant words with it. A centroid, unlike a chain of pairs, separates two stories that a
+third title touches (single-pass clustering with centroids: Allan, Topic Detection and Tracking, 2002). Pure.
+"""
 
 import re
 from collections import defaultdict
@@ -17,21 +17,22 @@ import numpy as np
 from digest.items.tfidf import tfidf_rows
 from ranking.common.text import FUNCTION_WORDS, fold
 
-# Items further in time from a story's first one belong to another story.
+# Items further in time from a story's first item belong to another story.
 STORY_HOURS = 72
-# The cosine to a story's centroid, and the words shared with one of its titles, that make an item part of it.
-# Both are chosen on half of the labelled stories (`python -m tests.lab bench.clusters`), precision first.
+# The cosine to a story's centroid, and the words shared with one of its titles, that an item needs to join.
+# Both were chosen on half of the labelled stories (`python -m tests.lab bench.clusters`), for precision
+# first.
 CENTROID_MIN = 0.25
 SHARED_WORDS_MIN = 3
-# Equal headlines of fewer words prove nothing ("Daily briefing"), unless the items have the same text too.
+# Equal headlines with fewer words prove nothing ("Daily briefing"), unless the texts are equal, too.
 HEADLINE_WORDS_MIN = 3
-# Titles less similar than this are no evidence for each other.
+# Titles less similar than this are no evidence of one story.
 PAIR_MIN = 0.15
-# A second item of one source joins a story only as a repost: with almost the same headline.
+# A second item of one source joins a story only as a repost, with almost the same headline.
 REPOST_MIN = 0.8
-# A word in more titles than this share (and this count) is ignored, in whichever language.
+# A word in more titles than this share (and this count) is ignored, in any language.
 COMMON_SHARE, COMMON_COUNT = 0.1, 20
-# Beginnings of words are compared, in place of stems in any language ("increases" and "increased").
+# Words are compared by this many first letters, as a stem in any language ("increases" and "increased").
 STEM_CHARS = 6
 DATE_WORDS: frozenset[str] = frozenset(
     {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february"}
@@ -39,7 +40,7 @@ DATE_WORDS: frozenset[str] = frozenset(
     | {"montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag", "januar", "februar"}
     | {"märz", "mai", "juni", "juli", "oktober", "dezember", "today", "heute", "update", "live", "video"}
 )
-# Words of headlines about anything ("Ten things you need to know this morning").
+# Words that occur in headlines about anything ("Ten things you need to know this morning").
 HEADLINE_WORDS = frozenset(
     {"best", "briefing", "day", "everything", "guide", "here", "know", "links", "morning", "need", "photos"}
     | {"pictures", "questions", "reasons", "recap", "review", "roundup", "things", "tips", "top", "watch"}
@@ -51,7 +52,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class TitledItem:
-    """One item to compare. `story` is the story it is in; a `fingerprint` of "" matches nothing."""
+    """One item to compare. `story` is its current story. A `fingerprint` of "" matches nothing."""
 
     item_id: int
     source: str
@@ -62,9 +63,9 @@ class TitledItem:
 
 
 class StoryTitle(NamedTuple):
-    """One item of a stored story: its article and the words of its title.
+    """One item of a stored story: its article, and the words of its title.
 
-    `same_as` is the folded title and text of an item whose few words alone could not link it to another.
+    `same_as` is the folded title and text, set only if the title has too few words to link it to others.
     """
 
     story: int
@@ -75,7 +76,7 @@ class StoryTitle(NamedTuple):
 
 @dataclass(slots=True)
 class _Story:
-    """A story as it grows. `norm2` is the squared length of the sum of its titles' vectors."""
+    """A growing story. `norm2` is the squared length of the sum of its titles' vectors."""
 
     members: list[int]
     first_at: datetime
@@ -92,7 +93,7 @@ def title_stems(title: str) -> list[str]:
 
 
 def title_proves(title: str, *, has_text: bool) -> bool:
-    """Return whether another item with this title (and this text) is the same story."""
+    """Return whether an equal title (and text) on another item proves that it is the same story."""
     return has_text or len(title_stems(title)) >= HEADLINE_WORDS_MIN
 
 
@@ -103,19 +104,20 @@ def titles_linked(mine: frozenset[str], theirs: frozenset[str], shared: int = SH
 
 
 def story_title(*, story: int, article: int, title: str, text: str) -> StoryTitle:
-    """Return what `stories_split` compares of an item."""
+    """Return the facts about an item that `stories_split` compares."""
     words = frozenset(title_stems(title))
     is_short = len(words) < SHARED_WORDS_MIN and title_proves(title, has_text=bool(text))
     return StoryTitle(story, article, words, f"{fold(title)}\n{fold(text)}" if is_short else "")
 
 
 def stories_split(titles: Iterable[StoryTitle]) -> dict[int, int]:
-    """Return by article what joins it with others among `titles` alone; an article that is alone is missing.
+    """Return {article: key of its story} using only `titles`; an article that is alone is missing.
 
-    Stories are made of everybody's items, and what lies between two titles may be a feed that a reader does
-    not read: whoever writes a headline between two articles could hide either behind the other. So two
-    articles are one story where items of one stored story link them directly, or through items of `titles`.
-    Of all of a story's items it gives the story itself: each item joined by such a link.
+    Stored stories are made of all readers' items. The link between two titles may be an item of a feed that
+    this reader does not read. Then anybody who writes a headline between two articles could hide one behind
+    the other. So two articles count as one story only if items of one stored story link them directly, or
+    through items in `titles`. Applied to all items of a story, it returns the whole story, because each item
+    joined by such a link.
     """
     by_story: defaultdict[int, list[StoryTitle]] = defaultdict(list)
     for one in titles:
@@ -156,11 +158,11 @@ def cluster_items(
     shared: int = SHARED_WORDS_MIN,
     once: bool = True,
 ) -> list[list[TitledItem]]:
-    """Return the stories of two items or more that hold at least one of `fresh`, each in order of time.
+    """Return the stories with two or more items and at least one of `fresh`, each in order of time.
 
-    `known` are items compared before; those with a `story` stay in it, those without may start one with a
-    fresh item. Deterministic: items go by `dated_at`, then id. Memory grows with the number of titles.
-    `once`: a source has one item in a story, reposts apart.
+    `known` are items compared before. Those with a `story` stay in it; those without may start one with a
+    fresh item. Deterministic: items are taken by `dated_at`, then id. Memory grows with the number of titles.
+    With `once`, a source has only one item in a story, except reposts.
     """
     items = sorted(known, key=_time_order) + sorted(fresh, key=_time_order)
     document_max = max(COMMON_COUNT, int(COMMON_SHARE * len(items)))
@@ -180,7 +182,7 @@ def _time_order(item: TitledItem) -> tuple[datetime, int]:
 
 
 class _Grouping:
-    """One pass over `items` in their order; positions in `items` stand for items."""
+    """One pass over `items` in their order. An item is referred to by its position in `items`."""
 
     def __init__(
         self, items: Sequence[TitledItem], documents_max: int, close: float, shared: int, once: bool
@@ -193,7 +195,7 @@ class _Grouping:
         self.by_fingerprint: dict[str, int] = {}
 
     def start(self, known: int) -> None:
-        """Take over the existing stories; an item without one is alone until another joins it."""
+        """Take over the existing stories. An item without one is alone until another joins it."""
         groups: dict[Hashable, list[int]] = {}
         for at in range(known):
             story = self.items[at].story
@@ -205,7 +207,7 @@ class _Grouping:
             self.story_of.update(dict.fromkeys(members, key))
 
     def similarities(self, known: int) -> Iterator[tuple[int, dict[int, float]]]:
-        """Yield each fresh item with its similarity to every title that shares a word."""
+        """Yield (position of a fresh item, {position of a title that shares a word: similarity})."""
         starts, terms, weights = self.vectors.starts, self.vectors.terms, self.vectors.weights
         by_term = np.argsort(terms, kind="stable")
         titles, shares = self.vectors.rows[by_term], weights[by_term]
@@ -228,7 +230,7 @@ class _Grouping:
         return float(sums @ sums)
 
     def assign(self, at: int, sims: dict[int, float]) -> None:
-        """Put the item into the closest story that accepts it, or start one with it."""
+        """Put the item into the closest story that accepts it, or start a new story."""
         item = self.items[at]
         same_text = self.by_fingerprint.get(item.fingerprint)
         key = self.story_of[same_text] if same_text is not None else None
@@ -268,7 +270,7 @@ class _Grouping:
         return abs(self.items[at].dated_at - self.stories[key].first_at) <= timedelta(hours=STORY_HOURS)
 
     def _accepts(self, story: _Story, at: int, sims: dict[int, float]) -> bool:
-        """Return whether the story has nothing of the item's source yet, or the same headline from it."""
+        """Return whether the story has no item of this source yet, or the same headline from it."""
         own = [i for i in story.members if self.items[i].source == self.items[at].source]
         return not (own and self.once) or any(
             sims.get(i, 0.0) >= REPOST_MIN and self._are_linked(at, i) for i in own

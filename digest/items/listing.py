@@ -1,8 +1,8 @@
-"""Lists of a reader's items, newest first, by source, folder, feed, unread and saved, with unread counts.
+"""Lists of a reader's items, newest first, filtered by source, folder, feed, unread and saved; unread counts.
 
-Pages are cut by keyset: one begins after the last item of the one before, so the thousandth costs what the
-first does. For each feed the database reads the newest items below that key from the index
-`items_of_a_feed_listed`, no more than a page has, and merges them.
+Pages use keyset pagination: a page begins after the last item of the one before, so the thousandth page costs
+the same as the first. For each feed the database reads at most a page of the newest items below that key from
+the index `items_of_a_feed_listed`, and merges them.
 """
 
 from collections.abc import Collection, Sequence
@@ -23,20 +23,20 @@ from ranking.selectors import key_current
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-# So many items more are read than a page has, since some are not the first of their article.
+# Extra items read per page, because some are not the first of their article.
 SPARE = 20
-# The most items read at a time, where many are passed over.
+# The largest number of items read at a time if many are skipped.
 ROWS_MAX = 10_000
-# So many items are looked at in one statement.
+# Batch size when muted items are marked as unread again.
 MARKED_TOGETHER = 500
-# So many unread items at most are read for a count without the muted ones: some 50 ms.
+# Up to this many unread items, muted ones are subtracted exactly (about 50 ms).
 UNMUTED_MAX = 2_000
-# A list of one category is of the newest so many items of the list without it, read or older than its place.
+# A list of one category searches this many of the newest items of the list without it.
 CATEGORY_ITEMS_MAX = 2_000
-# So many items of each feed are looked at first, or this part of what is wanted.
+# How many items of each feed are read first: this number, or this part of the limit.
 HEAD, HEAD_SHARE = 4, 16
-# Of the items of one article among the listed feeds the first by `article_rank` is listed. One that a bound
-# of the list leaves out keeps no other out: else a feed could bury an article by an old date.
+# Of one article's items in the listed feeds, the first by `article_rank` is listed. An item outside the
+# list's bounds hides no other item. Otherwise a feed could bury an article by giving it an old date.
 _FIRST_OF_ARTICLE = """
 NOT EXISTS (
     SELECT 1 FROM digest_item t JOIN digest_subscription ts ON ts.feed_id = t.feed_id
@@ -44,12 +44,12 @@ NOT EXISTS (
     AND (t.own > i.own OR (t.own = i.own AND (ts.id, t.id) < (s.id, i.id)))
 )
 """
-# A value, not EXISTS: so each article is looked up by index, however many the reader has read.
+# A value instead of EXISTS: so each article is looked up by index, however many the reader has read.
 _NOT_READ = """
 (SELECT r.read_at FROM digest_reading r
  WHERE r.reader_id = %(reader)s AND r.article = i.article) IS NULL
 """
-# The newest of each of the reader's feeds, merged.
+# The newest items of each of the reader's feeds, merged.
 _MERGED_POSTGRESQL = """
 SELECT n.id, n.dated_at, s.id AS subscription FROM digest_subscription s CROSS JOIN LATERAL (
     SELECT i.id, i.dated_at FROM digest_item i WHERE i.feed_id = s.feed_id AND {where}
@@ -57,7 +57,7 @@ SELECT n.id, n.dated_at, s.id AS subscription FROM digest_subscription s CROSS J
 ) n
 WHERE s.reader_id = %(reader)s{feeds} ORDER BY n.dated_at {down}, n.id {down} LIMIT {limit}
 """
-# SQLite has no LATERAL; a list that depends on the row before it does the same.
+# SQLite has no LATERAL. A list that depends on the row before does the same.
 _MERGED_SQLITE = """
 SELECT n.id, n.dated_at, s.id AS subscription FROM digest_subscription s CROSS JOIN digest_item n ON n.id IN (
     SELECT i.id FROM digest_item i WHERE i.feed_id = s.feed_id AND {where}
@@ -65,8 +65,8 @@ SELECT n.id, n.dated_at, s.id AS subscription FROM digest_subscription s CROSS J
 )
 WHERE s.reader_id = %(reader)s{feeds} ORDER BY n.dated_at {down}, n.id {down} LIMIT {limit}
 """
-# A few of each feed first: where they are as many as are wanted, the oldest of them bounds what else there is
-# to read. It saves a reader of 250 feeds nine tenths of the rows.
+# First read a few items of each feed. If they fill the page, the oldest of them limits what else is read.
+# With 250 feeds this saves nine tenths of the rows.
 _LISTED = """
 WITH head AS MATERIALIZED ({head}),
 oldest AS MATERIALIZED (
@@ -105,7 +105,7 @@ UNION ALL SELECT 'all', 0, '', COUNT(DISTINCT article) FROM unread
 
 @dataclass(frozen=True, slots=True)
 class ListKey:
-    """The place of an item in a list that is newest first."""
+    """The place of an item in a list that is sorted newest first."""
 
     dated_at: datetime
     item_id: int
@@ -115,7 +115,7 @@ class ListKey:
 
 
 def list_key(typed: str) -> ListKey | None:
-    """Return the key that `str` made `typed` of; `None` for anything else."""
+    """Return the key that `str` wrote as `typed`; `None` if it is malformed."""
     at, _, item_id = typed.partition(".")
     if not (at.isdecimal() and item_id.isdecimal() and len(at) < 18 and len(item_id) < 19):
         return None
@@ -124,10 +124,10 @@ def list_key(typed: str) -> ListKey | None:
 
 @dataclass(frozen=True, slots=True)
 class ListFilter:
-    """Which of a reader's items a list has; `folder` "" is that of the feeds in none, `None` is any.
+    """Selects the items of a list. `folder=""` means feeds in no folder; `None` means any folder.
 
-    Unread are items of the last 30 days that were not read. Saved ones need no subscription. A `category` is
-    looked for among `CATEGORY_ITEMS_MAX` items.
+    Unread items are those of the last 30 days that were not read. Saved items need no subscription. A
+    `category` is searched among `CATEGORY_ITEMS_MAX` items.
     """
 
     source: str = ""
@@ -139,18 +139,18 @@ class ListFilter:
 
     @property
     def narrow(self) -> bool:
-        """Return whether it names a source, a folder or a feed."""
+        """Return whether the filter names a source, a folder or a feed."""
         return bool(self.source) or self.folder is not None or self.feed is not None
 
     @property
     def names(self) -> dict[str, Any]:
-        """Return the source, the folder and the feed it names, as `UnreadCounts.within` takes them."""
+        """Return its source, folder and feed as arguments for `UnreadCounts.within`."""
         return {"source": self.source, "folder": self.folder, "feed": self.feed}
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFeed:
-    """A feed that a reader reads. `ids` also has those that moved here, with their items."""
+    """A feed with a subscription. `ids` also contains feeds that moved here, whose items it lists."""
 
     feed_id: int
     ids: tuple[int, ...]
@@ -163,7 +163,7 @@ class ReadFeed:
 
 
 def feeds_read(*, reader_id: UUID) -> list[ReadFeed]:
-    """Return the feeds the reader reads, by name; those that moved are part of where they went. One query."""
+    """Return the reader's feeds, sorted by name; one query. Moved feeds are part of their successor."""
     subscriptions = Subscription.objects.filter(reader_id=reader_id).select_related("feed__source")
     columns = ("url", "own_address", "state", "moved_url", "title", "site_url", "source__title")
     rows = list(subscriptions.only("folder", "own_name", *(f"feed__{name}" for name in columns)))
@@ -195,7 +195,7 @@ def feeds_read(*, reader_id: UUID) -> list[ReadFeed]:
 
 
 def filter_current(*, chosen: ListFilter) -> ListFilter:
-    """Return the filter with the key its source has today; one query where it names a source."""
+    """Return the filter with the current key of its source; one query if it names a source."""
     if not chosen.source:
         return chosen
     return replace(chosen, source=key_current(key=chosen.source))
@@ -204,9 +204,9 @@ def filter_current(*, chosen: ListFilter) -> ListFilter:
 def filter_feeds(
     feeds: Sequence[ReadFeed], chosen: ListFilter, muted: Collection[str] = ()
 ) -> list[int] | None:
-    """Return the ids of the reader's feeds that a filter and `muted` sources leave; `None`: all of them.
+    """Return the ids of the feeds that pass the filter and the `muted` sources; `None` means all feeds.
 
-    What is saved is shown whatever is muted.
+    Muted sources do not apply to saved items.
     """
     muted = () if chosen.saved else muted
     if not chosen.narrow and not muted:
@@ -223,7 +223,7 @@ def filter_feeds(
 
 
 def feeds_among(*, reader_id: UUID, chosen: ListFilter, muted: Collection[str] = ()) -> list[int] | None:
-    """Return what `filter_feeds` leaves of the reader's feeds; a query only where it may leave some out."""
+    """Return the result of `filter_feeds` for the reader's feeds; no query if all of them pass."""
     narrowed = chosen.narrow or (muted and not chosen.saved)
     return filter_feeds(feeds_read(reader_id=reader_id), chosen, muted) if narrowed else None
 
@@ -235,7 +235,7 @@ def list_items(*, ids: Sequence[int]) -> list[Item]:
 
 
 def list_ids(*, chosen: ListFilter, limit: int, **asked: Any) -> list[int]:
-    """Return the ids of up to `limit` items of a list (`_list_ids`), of a category with one query more."""
+    """Return the ids of up to `limit` items of a list (`_list_ids`); one more query for a category."""
     if not chosen.category:
         return _list_ids(chosen=chosen, limit=limit, **asked)
     found = _list_ids(chosen=chosen, limit=CATEGORY_ITEMS_MAX, **asked)
@@ -256,12 +256,15 @@ def _list_ids(
     seen_from: datetime | None = None,
     oldest: bool = False,
 ) -> list[int]:
-    """Return the ids of up to `limit` items of a list, newest or `oldest` first, each article once.
+    """Return the ids of up to `limit` items of a list, newest first (or `oldest`), each article once.
 
-    Two queries; up to three more for each time that most of the items belong to articles listed already, or
-    are muted, which no saved ones are. `feeds` is what `filter_feeds` gives; those `after` a key come next;
-    `since`, `seen_by` and `seen_from` leave out what is dated or was first seen otherwise. Of the items of
-    an article the one whose words the reader gets is listed (`digest.items.selectors.article_rank`).
+    `feeds` comes from `filter_feeds`. The list goes on `after` that key. `since` excludes items dated
+    earlier, `seen_by` items first seen later, and `seen_from` items first seen earlier. Muted items are left
+    out, except in saved lists. Of an article's items, the one whose words the reader gets is listed
+    (`digest.items.selectors.article_rank`).
+
+    Two queries, and up to three more each time that most of the items read are muted or belong to articles
+    that are listed already.
     """
     if chosen.saved:
         saved = _saved_readings(reader_id, feeds, chosen, since=since)
@@ -294,9 +297,9 @@ def marked_ids(
     seen_from: datetime | None = None,
     oldest: bool = False,
 ) -> list[int]:
-    """Return the ids of the items of a reader's readings or ratings, ordered and cut as `list_ids` does.
+    """Return the item ids of a reader's readings or ratings, sorted and cut as in `list_ids`.
 
-    One query. Muted items are among them.
+    One query. Muted items are included.
     """
     spans = Q(item__first_seen_at__lte=seen_by) if seen_by else Q()
     spans &= Q(item__first_seen_at__gte=seen_from) if seen_from else Q()
@@ -315,7 +318,7 @@ def _merge_feeds(
     oldest: bool,
     **bounds: Any,
 ) -> list[tuple[int, bool]]:
-    """Return up to `limit` ids of a list in its order, and whether each is the first of its article."""
+    """Return up to `limit` ids of a list in order, each with whether it is the first of its article."""
     where, values = _where(reader_id, feeds, chosen, now, once=False, **bounds)
     among = _among("s.feed_id", feeds, values)
     merged = _MERGED_SQLITE if connection.vendor == "sqlite" else _MERGED_POSTGRESQL
@@ -340,9 +343,9 @@ def _merge_feeds(
 
 
 def unread_counts(*, reader_id: UUID, feeds: Sequence[ReadFeed], now: datetime) -> UnreadCounts:
-    """Return how many unread articles of the last 30 days the reader's `feeds` have.
+    """Return the numbers of unread articles of the last 30 days in the reader's `feeds`.
 
-    Two queries, two more for who has muted more than sources.
+    Two queries, and two more if the reader mutes more than sources.
     """
     mutes = mutes_in_force(reader_id=reader_id, now=now)
     where, values = _where(reader_id, None, ListFilter(unread=True), now, once=False)
@@ -381,11 +384,11 @@ def list_read(
     seen_by: datetime,
     above: ListKey | None = None,
 ) -> int:
-    """Mark the unread items of a list as read, and return how many that were.
+    """Mark the unread items of a list as read; return how many.
 
-    What is muted stays unread. Only those first seen by `seen_by`, so that what came in after the page was
-    made stays unread, and with `above` only those newer than that key. All get the moment `now`, by which
-    `readings_undo` finds them.
+    Muted items stay unread. Only items first seen by `seen_by` are marked, so items that came after the page
+    was made stay unread. With `above`, only items newer than that key are marked. All get the moment `now`,
+    by which `readings_undo` finds them.
     """
     if chosen.saved:
         rows = _saved_readings(reader.pk, feeds, chosen).filter(read_at=None)
@@ -404,7 +407,7 @@ def list_read(
 
 
 def _muted_unread(reader: Reader, at: datetime) -> int:
-    """Mark what was marked as read at the moment `at` and is muted as unread again; return how many."""
+    """Mark muted items that were marked as read at the moment `at` as unread again; return how many."""
     mutes = mutes_in_force(reader_id=reader.pk, now=at)
     marked = Reading.objects.filter(reader=reader, read_at=at)
     ids = list(marked.values_list("item_id", flat=True)) if mutes.reads_items else []
@@ -428,7 +431,7 @@ def _where(
     seen_from: datetime | None = None,
     once: bool = True,
 ) -> tuple[str, dict[str, Any]]:
-    """Return the condition on items `i` of subscriptions `s`, and its parameters by name."""
+    """Return an SQL condition on items `i` of subscriptions `s`, and its parameters by name."""
     values: dict[str, Any] = {"reader": Reader._meta.pk.get_db_prep_value(reader_id, connection)}
     parts = []
     start = max(
@@ -439,7 +442,7 @@ def _where(
         values["since"] = _moment(start)
     for key, sign in ((after, "<"), (above, ">")):
         if key is not None:
-            # The first condition is what the index is read by on both databases.
+            # Both databases use the first condition to read the index.
             parts.append(
                 f"i.dated_at {sign}= %(key_at)s AND (i.dated_at, i.id) {sign} (%(key_at)s, %(key_id)s)"
             )
@@ -456,15 +459,16 @@ def _where(
 
 
 def _first_of_article(feeds: Collection[int] | None, values: dict[str, Any]) -> str:
-    """Return the condition of `_FIRST_OF_ARTICLE` within the bounds among `values`."""
+    """Return the condition `_FIRST_OF_ARTICLE` with the bounds that are in `values`."""
     bounds = " AND t.dated_at > %(since)s" if "since" in values else ""
-    # `seen_from` is no bound of twins: an article that was there before does not come anew with another feed.
+    # `seen_from` does not limit twins: an article that was there before is not new because another feed has
+    # it.
     bounds += " AND t.first_seen_at <= %(seen_by)s" if "seen_by" in values else ""
     return _FIRST_OF_ARTICLE.format(twins=_among("t.feed_id", feeds, values), bounds=bounds)
 
 
 def _among(column: str, feeds: Collection[int] | None, values: dict[str, Any]) -> str:
-    """Return the condition that `column` is one of `feeds`, with a parameter for each added to `values`."""
+    """Return the condition that `column` is one of `feeds`, and add a parameter for each to `values`."""
     if feeds is None:
         return ""
     names = [f"feed{n}" for n in range(len(feeds))]
@@ -479,7 +483,10 @@ def _moment(at: datetime) -> Any:
 def _saved_readings(
     reader_id: UUID, feeds: Collection[int] | None, chosen: ListFilter, *, since: datetime | None = None
 ) -> QuerySet[Reading]:
-    """Select what the reader saved, of a source also where no feed of it is read any more."""
+    """Select the reader's saved items.
+
+    A source's items are included even if no feed of it is read any more.
+    """
     rows = Reading.objects.filter(reader_id=reader_id, saved_at__isnull=False)
     rows = rows.filter(item__dated_at__gt=since) if since else rows
     if chosen.unread:

@@ -1,4 +1,4 @@
-"""What a reader has read, opened and saved. Neither counts as a rating."""
+"""Record the items that a reader reads, opens and saves. None of this counts as a rating."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ SAVED_PAGE = 20
 
 @dataclass(frozen=True, slots=True)
 class ReadState:
-    """When one reader read and saved one item; `None`: not, or no longer."""
+    """When a reader read and saved one item; `None` if they did not, or undid it."""
 
     read_at: datetime | None = None
     saved_at: datetime | None = None
@@ -28,7 +28,7 @@ NOT_READ = ReadState()
 
 @dataclass(frozen=True, slots=True)
 class SavedPage:
-    """One page of a reader's saved items, the latest first. `total` counts all pages."""
+    """One page of a reader's saved items, latest saved first. `total` counts all pages."""
 
     items: tuple[Item, ...]
     total: int
@@ -36,20 +36,20 @@ class SavedPage:
 
     @property
     def more(self) -> bool:
-        """Return whether there is a page after this one."""
+        """Return whether another page follows."""
         return self.page * SAVED_PAGE < self.total
 
 
 def item_read(*, reader: Reader, item_id: int, now: datetime) -> datetime:
-    """Mark an item as read, and return when it first was. Raises `ItemNotFound`."""
+    """Mark an item as read; return when it was first read. Raises `ItemNotFound`."""
     return _stamp(reader, item_id, {"read_at": now}).read_at or now
 
 
 def item_open(*, reader: Reader, item_id: int, door: str, now: datetime, finished: bool = False) -> datetime:
-    """Mark an item as read because it was opened, by a `Reading.Door`; return when it first was read.
+    """Mark an item as read and opened through a `Reading.Door`; return when it was first read.
 
-    `finished` says that it was read to its end. Neither is recorded for a reader who has switched off that
-    the ranking learns from it. Raises `ItemNotFound`.
+    `finished` means that it was read to its end. The open is not recorded if the reader does not want the
+    ranking to learn from reading. Raises `ItemNotFound`.
     """
     stamps = {"read_at": now}
     if reader.learn_from_reading:
@@ -58,14 +58,17 @@ def item_open(*, reader: Reader, item_id: int, door: str, now: datetime, finishe
 
 
 def item_unread(*, reader: Reader, item_id: int) -> bool:
-    """Mark an item as unread, as if never opened; return whether it was read. Raises `ItemNotFound`."""
+    """Mark an item as unread and never opened; return whether it was read. Raises `ItemNotFound`."""
     article = item_get(reader_id=reader.pk, item_id=item_id).article
     rows = Reading.objects.filter(reader=reader, article=article, read_at__isnull=False)
     return rows.update(read_at=None, opened_at=None, opened_by="", finished_at=None) > 0
 
 
 def item_save(*, reader: Reader, item_id: int, saved: bool, now: datetime) -> datetime | None:
-    """Save an item for later or remove it, and return when it was first saved. Raises `ItemNotFound`."""
+    """Save an item for later, or remove it; return when it was first saved, or `None`.
+
+    Raises `ItemNotFound`.
+    """
     if saved:
         return _stamp(reader, item_id, {"saved_at": now}).saved_at
     article = item_get(reader_id=reader.pk, item_id=item_id).article
@@ -74,7 +77,7 @@ def item_save(*, reader: Reader, item_id: int, saved: bool, now: datetime) -> da
 
 
 def items_read(*, reader: Reader, item_ids: Collection[int], now: datetime) -> int:
-    """Mark the unread of `item_ids` (items shown to the reader) as read, and return how many that were.
+    """Mark the unread ones of `item_ids` (items shown to the reader) as read; return how many.
 
     All get the same moment `now`, by which `items_unread` finds them again.
     """
@@ -82,20 +85,20 @@ def items_read(*, reader: Reader, item_ids: Collection[int], now: datetime) -> i
 
 
 def items_unread(*, reader: Reader, item_ids: Collection[int], at: datetime) -> int:
-    """Undo what `items_read` marked at the moment `at`, and return how many items that were."""
+    """Undo `items_read` of the moment `at` for these items; return how many."""
     articles = set(_articles(item_ids).values())
     return Reading.objects.filter(reader=reader, article__in=articles, read_at=at).update(read_at=None)
 
 
 def items_unmark(*, reader: Reader, item_ids: Collection[int]) -> int:
-    """Mark `item_ids` as unread, as if never opened, and return how many were read; two statements."""
+    """Mark `item_ids` as unread and never opened; return how many were read. Two statements."""
     articles = set(_articles(item_ids).values())
     rows = Reading.objects.filter(reader=reader, article__in=articles, read_at__isnull=False)
     return rows.update(read_at=None, opened_at=None, opened_by="", finished_at=None)
 
 
 def items_save(*, reader: Reader, item_ids: Collection[int], saved: bool, now: datetime) -> int:
-    """Save `item_ids` (items the reader may see) for later or remove them, and return how many changed."""
+    """Save `item_ids` (items the reader may see) for later, or remove them; return how many changed."""
     if not saved:
         rows = Reading.objects.filter(reader=reader, article__in=set(_articles(item_ids).values()))
         return rows.filter(saved_at__isnull=False).update(saved_at=None)
@@ -103,7 +106,7 @@ def items_save(*, reader: Reader, item_ids: Collection[int], saved: bool, now: d
 
 
 def readings_undo(*, reader: Reader, at: datetime) -> int:
-    """Mark as unread what was marked as read at the moment `at`, and return how many items that were."""
+    """Mark all items that were marked as read at the moment `at` as unread; return how many."""
     return Reading.objects.filter(reader=reader, read_at=at).update(read_at=None)
 
 
@@ -113,14 +116,14 @@ def readings_count(*, reader_id: UUID, at: datetime) -> int:
 
 
 def readings_of(*, reader_id: UUID, items: Collection[Item]) -> dict[int, ReadState]:
-    """Return the state of those of the items that the reader read or saved, by item id; one query."""
+    """Return {item id: state} for those items that the reader read or saved; one query."""
     rows = Reading.objects.filter(reader_id=reader_id, article__in={item.article for item in items})
     states = {article: ReadState(*at) for article, *at in rows.values_list("article", "read_at", "saved_at")}
     return {item.pk: states[item.article] for item in items if item.article in states}
 
 
 def readings_for(*, reader_id: UUID, item_ids: Collection[int]) -> dict[int, ReadState]:
-    """Return the state of those of the items that the reader read or saved, by item id; one query."""
+    """Return {item id: state} for those of `item_ids` that the reader read or saved; one query."""
     mine = Reading.objects.filter(reader_id=reader_id, article=OuterRef("article"))
     columns = {name: Subquery(mine.values(name)[:1]) for name in ("read_at", "saved_at")}
     rows = Item.objects.filter(Exists(mine), pk__in=item_ids).values_list("pk", *columns.values())
@@ -132,9 +135,9 @@ def _articles(item_ids: Collection[int]) -> dict[int, int]:
 
 
 def items_saved(*, reader_id: UUID, page: int = 1) -> SavedPage:
-    """Return twenty of the reader's saved items with their sources, the latest saved first; two queries.
+    """Return twenty of the reader's saved items with their sources, latest saved first; two queries.
 
-    Pages count from 1. A saved item stays, whatever happens to its feed or its subscription.
+    Pages count from 1. A saved item stays, whatever happens to its feed or subscription.
     """
     rows = Reading.objects.filter(reader_id=reader_id, saved_at__isnull=False)
     start = (max(page, 1) - 1) * SAVED_PAGE
@@ -143,9 +146,9 @@ def items_saved(*, reader_id: UUID, page: int = 1) -> SavedPage:
 
 
 def _stamp(reader: Reader, item_id: int, stamps: dict[str, datetime], door: str = "") -> Reading:
-    """Set the empty ones of these columns of the reader's row for the item, and return the row.
+    """Set those of these columns that are still empty in the reader's row for the item; return the row.
 
-    `door` is stored where `opened_at` is set for the first time.
+    `door` is stored when `opened_at` is set for the first time.
     """
     item = item_get(reader_id=reader.pk, item_id=item_id)
     opened_by = {"opened_by": door} if "opened_at" in stamps else {}
@@ -162,7 +165,7 @@ def _stamp(reader: Reader, item_id: int, stamps: dict[str, datetime], door: str 
 
 
 def _stamp_all(reader: Reader, item_ids: Collection[int], column: str, now: datetime) -> int:
-    """Set an empty `column` of the reader's rows for the items to `now`, and return how many that changed."""
+    """Set `column` to `now` if it is empty in the reader's rows for the items; return how many changed."""
     item_of = {article: pk for pk, article in _articles(item_ids).items()}
     with transaction.atomic():
         rows = Reading.objects.filter(reader=reader, article__in=item_of)

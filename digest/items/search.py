@@ -1,6 +1,6 @@
 """Full-text search of a reader's items, on SQLite and PostgreSQL.
 
-`digest.items.search_query` reads what was typed; here are the database's queries, filters and results.
+`digest.items.search_query` parses the typed query. This module has the database queries, filters and results.
 """
 
 import unicodedata
@@ -30,15 +30,15 @@ from ranking.mutes import MuteFilter
 
 SEARCH_PAGE = 20
 PAGES_MAX = 50
-# Items whose words say which spelling was meant.
+# How many items are read to find the intended spelling of a word.
 TYPO_SAMPLE = 20
 Order = Literal["best", "newest"]
 
 # A word in the title says more about an item than one in its text.
 TITLE_WEIGHT = 4.0
 _TS_RANK = f"ts_rank_cd('{{{1 / TITLE_WEIGHT}, 0, 0, 1}}', i.search_words, q, 1)"
-# Materialised: bm25 cannot be asked for where rows are already being counted and sorted. The plus keeps the
-# planner from asking the index once for each item the reader may see.
+# Materialised, because bm25 cannot be used where rows are already counted and sorted. The plus keeps the
+# planner from asking the index once per visible item.
 _SQLITE = """
 WITH found AS MATERIALIZED (
     SELECT rowid AS id, {score} AS score FROM digest_item_search
@@ -49,8 +49,8 @@ WITH found AS MATERIALIZED (
 )
 SELECT id, COUNT(*) OVER () FROM once WHERE n = 1 ORDER BY {order} LIMIT %s OFFSET %s
 """
-# Materialised: one reader may see some thousands of items, a common word is in a fifth of all; and what is
-# sorted shall not have all the words of the items with it.
+# Materialised: one reader may see some thousands of items, but a common word is in a fifth of all. And the
+# rows to sort must not carry all words of the items.
 _POSTGRESQL = """
 WITH visible AS MATERIALIZED ({visible}), found AS MATERIALIZED (
     SELECT i.id, i.dated_at, i.article, i.own, {score} AS score
@@ -61,8 +61,8 @@ WITH visible AS MATERIALIZED ({visible}), found AS MATERIALIZED (
 )
 SELECT id, COUNT(*) OVER () FROM once WHERE n = 1 ORDER BY {order} LIMIT %s OFFSET %s
 """
-# To test each visible item for hundreds of spellings takes ten times as long as to ask the index for all of
-# them; an intersection, because the planner cannot know how few items those are.
+# Testing each visible item for hundreds of spellings takes ten times as long as asking the index for all of
+# them. An intersection, because the planner cannot know how few items they match.
 _POSTGRESQL_FUZZY = """
 WITH matching AS MATERIALIZED (
     SELECT item_id FROM ({visible}) AS visible INTERSECT
@@ -77,10 +77,9 @@ SELECT id, COUNT(*) OVER () FROM once WHERE n = 1 ORDER BY dated_at DESC, id DES
 
 @dataclass(frozen=True, slots=True)
 class SearchFilters:
-    """Which items are searched: of one source (its key), from `since` on, before `until`, unread, saved.
+    """Limits a search: to one source (its key), from `since`, before `until`, unread, saved.
 
-    `category` and `author` are names in any spelling; of the best, or newest, thousand the page then shows
-    those that have them.
+    `category` and `author` are names in any spelling. They filter the best (or newest) thousand results.
     """
 
     source: str = ""
@@ -99,8 +98,8 @@ NO_FILTERS = SearchFilters()
 class SearchPage:
     """One page of search results. `total` counts all pages; `terms` are the terms searched for.
 
-    `loose`: no item had the whole words, so these have words that begin with them. `instead`: no item had
-    those either, so this was searched for, the query with one letter of a word changed.
+    `loose`: no item had the whole words, so words that begin with them were searched. `instead`: no item had
+    those either, so this query was searched, which differs in one letter of a word.
     """
 
     items: tuple[Item, ...]
@@ -112,12 +111,12 @@ class SearchPage:
 
     @property
     def only_excluded(self) -> bool:
-        """Return whether every term excludes something, so that there is nothing to search for."""
+        """Return whether every term excludes something, so there is nothing to search for."""
         return bool(self.terms) and all(term.excluded for term in self.terms)
 
     @property
     def cut(self) -> bool:
-        """Return whether this is the last page that is offered although more items match."""
+        """Return whether this is the last page on offer although more items match."""
         return self.page == PAGES_MAX and self.total > self.within
 
     @property
@@ -127,7 +126,7 @@ class SearchPage:
 
     @property
     def more(self) -> bool:
-        """Return whether there is a page after this one."""
+        """Return whether another page follows."""
         return self.page < PAGES_MAX and self.page * SEARCH_PAGE < self.total
 
 
@@ -140,11 +139,13 @@ def items_search(
     filters: SearchFilters = NO_FILTERS,
     now: datetime,
 ) -> SearchPage:
-    """Return the reader's items with every term of `query` in title or text, twenty a page (1 to 50).
+    """Return a page (20 items, pages 1 to 50) of the reader's items that contain every term of `query`.
 
-    Each article once, only items that `item_for` would show them, and nothing muted but among the saved ones.
-    Three queries, one more for who has mutes; where nothing is found, some more, at most one for each word.
-    Any text is a query: see `digest.items.search_query`. Without a word to search for, nothing is found.
+    Terms match in title or text. Each article appears once. Only items that `item_for` would show are found,
+    and muted items only among the saved ones. Any text is a valid query (`digest.items.search_query`).
+    Without a word to search for, nothing is found.
+
+    Three queries, one more with mutes. If nothing is found, some more, at most one per word.
     """
     terms, page = query_terms(query), min(max(page, 1), PAGES_MAX)
     if all(term.excluded for term in terms):
@@ -163,9 +164,9 @@ def items_search(
 
 
 def items_about(*, query: str) -> QuerySet[Item]:
-    """Return all items, of any reader, with every term of `query`, found by the index; for operators.
+    """Return all items of any reader that contain every term of `query`, through the index; for operators.
 
-    Empty where there is no word to search for.
+    Empty if there is no word to search for.
     """
     terms = query_terms(query)
     if all(term.excluded for term in terms):
@@ -182,7 +183,7 @@ def items_about(*, query: str) -> QuerySet[Item]:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """One reader's searches in one order, all with the same filters; one query each."""
+    """One reader's searches with the same order, filters and mutes; one query each."""
 
     reader_id: UUID
     filters: SearchFilters
@@ -190,15 +191,15 @@ class _Search:
     mutes: MuteFilter
 
     def page(self, terms: Sequence[Term], page: int) -> tuple[list[int], int]:
-        """Return one page of ids, in order, and how many there are on all pages."""
+        """Return one page of ids in order, and the number of ids on all pages."""
         return self._matches(terms, SEARCH_PAGE, (page - 1) * SEARCH_PAGE, self.order)
 
     def has_page(self, terms: Sequence[Term], page: int) -> bool:
-        """Return whether an empty page follows others; asks nothing for the first."""
+        """Return whether an empty page follows others. No query for the first page."""
         return page > 1 and bool(self._matches(terms, 1, 0, "newest")[0])
 
     def spellings(self, terms: Sequence[Term]) -> Iterator[tuple[Term, ...]]:
-        """Yield the terms as they were typed, as beginnings of words, and without a typo."""
+        """Yield the terms as typed, then as beginnings of words, then with a typo corrected."""
         yield (*terms,)
         if (looser := terms_loosen(terms)) != terms:
             yield looser
@@ -207,7 +208,7 @@ class _Search:
 
     def correction(self, terms: Sequence[Term]) -> tuple[Term, ...]:
         """Return the terms in the spelling, one letter away, that most of the reader's newest matches use."""
-        # All words may be known and only never meet; the many spellings are asked for those that are not.
+        # Each word may occur, only never together. Many spellings are tried only for words that do not occur.
         known = {term for term in terms if len(terms) > 1 and term.may_be_typo and self._is_known(term)}
         fuzzy = terms_fuzzy(terms, known)
         if fuzzy == terms:
@@ -220,7 +221,10 @@ class _Search:
         return bool(self._matches((term,), 1, 0, "newest")[0])
 
     def _matches(self, terms: Sequence[Term], limit: int, offset: int, order: Order) -> tuple[list[int], int]:
-        """Return ids that match, in order, and how many do; of those that pages can show none is muted."""
+        """Return the matching ids in order, and their number.
+
+        Of the ids that pages can show, none is muted.
+        """
         labelled = bool(self.filters.category or self.filters.author)
         if not self.mutes and not labelled:
             return self._search_ids(terms, limit, offset, order)
@@ -269,7 +273,7 @@ class _Search:
 
 @contextmanager
 def _index_only(wanted: bool) -> Iterator[None]:
-    """Keep PostgreSQL, which takes hundreds of rare words for a common one, from reading all items."""
+    """Keep PostgreSQL from a full scan: it takes hundreds of rare words for a common one."""
     if not wanted:
         yield
         return
@@ -280,7 +284,10 @@ def _index_only(wanted: bool) -> Iterator[None]:
 
 
 def _filters(reader_id: UUID, filters: SearchFilters) -> tuple[str, list[Any]]:
-    """Return the condition on items `i`, and its parameters; an article is read or saved in all its items."""
+    """Return the condition on items `i`, and its parameters.
+
+    Read and saved apply to all items of an article.
+    """
     conditions: list[str] = ["1 = 1"]
     params: list[Any] = []
     if filters.source:
@@ -303,7 +310,7 @@ def _filters(reader_id: UUID, filters: SearchFilters) -> tuple[str, list[Any]]:
 
 
 def _fts5(terms: Sequence[Term]) -> str:
-    """Return the terms as an FTS5 query; every word is quoted, so none is read as an operator."""
+    """Return the terms as an FTS5 query. Every word is quoted, so none is read as an operator."""
     wanted: list[str] = []
     excluded: list[str] = []
     for term in terms:
@@ -315,7 +322,7 @@ def _fts5(terms: Sequence[Term]) -> str:
 
 
 def _tsquery(terms: Sequence[Term]) -> str:
-    """Return the terms as a `to_tsquery` query; every word is quoted, so none is read as an operator."""
+    """Return the terms as a `to_tsquery` query. Every word is quoted, so none is read as an operator."""
     query = []
     for term in terms:
         sign, star = "!" if term.excluded else "", ":*" if term.indexed_prefix else ""
@@ -325,7 +332,7 @@ def _tsquery(terms: Sequence[Term]) -> str:
 
 
 def _phrase(words: Sequence[str]) -> str:
-    """Join the words in order; not across marks without a letter, which have no place among the positions."""
+    """Join the words in order, but not across marks without a letter, which have no position in the index."""
     marks = [word_is_marks(word) for word in words]
     query = ""
     for n, word in enumerate(words):
@@ -336,6 +343,6 @@ def _phrase(words: Sequence[str]) -> str:
 
 
 def _bare(word: str) -> str:
-    """Drop all accents, those of letters that are not Latin included, as `digest_words` does."""
+    """Remove all accents, also those of letters that are not Latin, as `digest_words` does."""
     marks = dict.fromkeys(range(0x300, 0x370))
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKD", word).translate(marks))

@@ -1,9 +1,8 @@
-"""What a reader types into the search: its terms, the words of the index they ask for, other spellings, and
-where they match a text. Pure.
+"""Parse a typed search query: its terms, their words in the index, other spellings, and matches in a text.
 
-No text is an error: quotes make a phrase, a trailing `*` means "begins with", a leading `-` excludes, and
-every other sign is white space, but for `C++`, `C#` and `.NET`. Scripts that are written without spaces are
-indexed as overlapping pairs of letters: 日本語 as 日本, 本語 and 語 (`digest/migrations/0001_squashed.py`).
+Every text is a valid query. Quotes make a phrase, a trailing `*` means "begins with", a leading `-` excludes.
+All other signs are white space, except in `C++`, `C#` and `.NET`. Scripts without spaces are indexed as
+overlapping pairs of letters: 日本語 as 日本, 本語 and 語 (`digest/migrations/0001_squashed.py`). Pure.
 """
 
 import re
@@ -18,11 +17,11 @@ from ranking.common.text import topic_key
 
 QUERY_CHARS = 200
 TERMS_MAX = 12
-# Of a phrase: a long one of one word, looked for in a text of that word, took 0.12 s an item.
+# The longest phrase. A long phrase of one repeated word took 0.12 s per item in a text of that word.
 WORDS_MAX = 16
 SNIPPET_CHARS = 260
 SNIPPET_BEFORE = 80
-# A word with a typo has at least five letters; more than three of them would be thousands of spellings.
+# A word with a typo has five letters or more. Trying more than three words would make thousands of spellings.
 TYPO_CHARS, TYPO_CHARS_MAX, TYPOS_MAX = 5, 24, 3
 # Thai, Lao, Myanmar, Khmer, kana, Chinese characters, Hangul.
 _SPACELESS = (
@@ -39,18 +38,19 @@ _PIECE = re.compile(
 _IS_SPACELESS = re.compile(f"[{_SPACELESS}]")
 _ACCENTS = re.compile(r"(?<=[\u0000-\u024f])[\u0300-\u036f]+")
 _TYPED = re.compile(r'(-?)"([^"]*)"?(\*?)|(\S+)')
-# Quotation marks as phones and languages type them.
+# Quotation marks as typed on phones and in other languages.
 _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"') | {"\0": " "})
 _LATIN, _CYRILLIC = string.ascii_lowercase, "абвгдежзиклмнопрстуфхцчшщъыьэюяіґє"
-# How German is typed without its own letters; the index folds ü to u by itself.
+# How German is typed without its own letters. The index folds ü to u by itself.
 _DIGRAPHS = {"ae": "a", "oe": "o", "ue": "u"}
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Words in this order: as typed and folded, a run of letters without spaces and a sign being one each.
+    """Words in a fixed order, as typed and folded. A run of letters without spaces is one word; so is a sign.
 
-    `prefix`: the last may be the beginning of a word; `excluded`: they must not occur; `exact`: a phrase.
+    `prefix`: the last word may be the beginning of a word. `excluded`: they must not occur. `exact`: a
+    phrase.
     """
 
     words: tuple[str, ...]
@@ -61,7 +61,10 @@ class Term:
 
     @property
     def forms(self) -> tuple[tuple[str, ...], ...]:
-        """Return all spellings that match: a single word also in singular, plural and with German letters."""
+        """Return all spellings that match.
+
+        A single word also matches in singular, plural and with German letters.
+        """
         if self.variants:
             return tuple((form,) for form in self.variants)
         if self.exact or self.prefix or len(self.words) > 1 or _IS_SPACELESS.match(self.words[0]):
@@ -70,12 +73,12 @@ class Term:
 
     @property
     def indexed(self) -> tuple[tuple[str, ...], ...]:
-        """Return the spellings in the words of the index."""
+        """Return the spellings as words of the index."""
         return tuple(_index_words(form) for form in self.forms)
 
     @property
     def indexed_prefix(self) -> bool:
-        """Return whether the last word of the index may be a beginning: a single letter begins its pairs."""
+        """Return whether the last word in the index may be a beginning; a single letter begins its pairs."""
         last = self.words[-1]
         return self.prefix or bool(len(last) == 1 and _IS_SPACELESS.match(last))
 
@@ -91,7 +94,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """A piece of a text, marked where it matches a term."""
+    """A piece of a text. `marked`: it matches a term."""
 
     text: str
     marked: bool
@@ -129,9 +132,9 @@ def query_terms(typed: str) -> tuple[Term, ...]:
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """Return the words of a text without accents and case; signs that are part of a name are words, too.
+    """Return the words of a text without accents and case. Signs that are part of a name are words, too.
 
-    Marks without any letter are no words.
+    A text of marks without any letter has no words.
     """
     found: list[str] = _PIECE.findall(_fold(text))
     return () if all(word_is_marks(word) for word in found) else tuple(found)
@@ -143,7 +146,7 @@ def word_is_marks(word: str) -> bool:
 
 
 def terms_loosen(terms: Sequence[Term]) -> tuple[Term, ...]:
-    """Return the same terms, each plain word of three letters or more as the beginning of a longer one."""
+    """Return the terms with every plain word of three or more letters as the beginning of a longer word."""
     return tuple(
         term
         if term.exact or term.excluded or len(term.words[-1]) < 3 or _IS_SPACELESS.match(term.words[-1])
@@ -153,9 +156,9 @@ def terms_loosen(terms: Sequence[Term]) -> tuple[Term, ...]:
 
 
 def terms_fuzzy(terms: Sequence[Term], known: Collection[Term] = ()) -> tuple[Term, ...]:
-    """Return the same terms, those that may be typos and are not `known` with every word at distance 1.
+    """Return the terms; those that may be typos and are not `known` get all words at distance 1 as variants.
 
-    At most three of them.
+    At most three terms get variants.
     """
     fuzzy, left = [], TYPOS_MAX
     for term in terms:
@@ -168,8 +171,8 @@ def terms_fuzzy(terms: Sequence[Term], known: Collection[Term] = ()) -> tuple[Te
 def terms_correct(terms: Sequence[Term], texts: Iterable[str]) -> tuple[Term, ...]:
     """Return the fuzzy `terms` in the spelling that most of the texts have.
 
-    Of several spellings in a text the one that was typed comes first, then the most frequent. Without a text
-    that has them, the terms as they were typed.
+    If a text has several spellings, the typed one wins, then the most frequent. If no text has them, the
+    terms are returned as typed.
     """
     found: Counter[tuple[str, ...]] = Counter()
     for text in texts:
@@ -190,7 +193,7 @@ def terms_correct(terms: Sequence[Term], texts: Iterable[str]) -> tuple[Term, ..
 
 
 def query_correct(typed: str, before: Sequence[Term], after: Sequence[Term]) -> str:
-    """Return the query with the words of `after` for those of `before`; "" where nothing changes."""
+    """Return the query with the words of `before` replaced by those of `after`; "" if nothing changes."""
     instead = {
         old.words[0]: new.words[0] for old, new in zip(before, after, strict=True) if old.words != new.words
     }
@@ -204,12 +207,12 @@ def highlight(text: str, terms: Sequence[Term]) -> tuple[TextPart, ...]:
 
 
 def terms_snippet(text: str, terms: Sequence[Term]) -> tuple[TextPart, ...]:
-    """Return some 260 characters of `text` around the first match, else its beginning; cut at words."""
+    """Return about 260 characters of `text` around the first match, or its beginning; cut at words."""
     flat = " ".join(text.split())
     matches = _match_spans(flat, terms)
     start = max(0, matches[0][0] - SNIPPET_BEFORE) if matches else 0
     if start:
-        # A text without spaces is cut where it is, rather than behind the match.
+        # A text without spaces is cut right here, not behind the match.
         space = flat.find(" ", start, matches[0][0])
         start = space + 1 if space >= 0 else start
     end = len(flat)
@@ -221,7 +224,7 @@ def terms_snippet(text: str, terms: Sequence[Term]) -> tuple[TextPart, ...]:
 
 
 def _fold(text: str) -> str:
-    """Fold accents of Latin letters, as FTS5 does; й, kana and Hangul stay one letter each."""
+    """Remove accents of Latin letters, as FTS5 does; й, kana and Hangul stay one letter each."""
     return unicodedata.normalize("NFKC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text.lower())))
 
 
@@ -238,9 +241,10 @@ def _forms(word: str) -> list[str]:
 
 
 def _index_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Write each run of letters without spaces in pairs.
+    """Return the words as they are indexed: runs of letters without spaces become pairs.
 
-    The index has the last letter of a run by itself, too; what the query ends with may go on in the text.
+    The index also has the last letter of each run on its own. At the end of the query it is left out, because
+    the text may go on.
     """
     found: list[str] = []
     for n, word in enumerate(words, start=1):
@@ -259,7 +263,7 @@ def _spellings(term: Term) -> tuple[str, ...]:
 
 
 def _one_off(word: str) -> list[str]:
-    """Return every spelling at Damerau-Levenshtein distance 1, in the letters of the word's own script."""
+    """Return every spelling at Damerau-Levenshtein distance 1, with letters of the word's own script."""
     letters = _LATIN if word.isascii() else _CYRILLIC if "\u0400" <= word[0] <= "\u04ff" else ""
     found = set()
     for i in range(len(word) + 1):
@@ -276,7 +280,7 @@ def _match_spans(text: str, terms: Sequence[Term]) -> list[tuple[int, int]]:
     if not wanted:
         return []
     longest_first = sorted(wanted, key=lambda one: sum(map(len, one[0])), reverse=True)
-    # Compiling an edge takes milliseconds: spellings with the same ones share them.
+    # Compiling an edge takes milliseconds, so spellings with the same edges share one.
     alike = groupby(longest_first, key=lambda one: _edges(*one))
     patterns = ((edges, "|".join(_form_pattern(form) for form, _ in forms)) for edges, forms in alike)
     pattern = re.compile("|".join(f"{before}(?:{forms}){after}" for (before, after), forms in patterns))
@@ -284,7 +288,7 @@ def _match_spans(text: str, terms: Sequence[Term]) -> list[tuple[int, int]]:
 
 
 def _edges(words: Sequence[str], prefix: bool) -> tuple[str, str]:
-    """Return what must hold before and after a spelling; a run of letters without spaces is anywhere."""
+    """Return the patterns required before and after a spelling. A run without spaces may stand anywhere."""
     before = "" if _is_free(words[0]) else rf"(?<![^\W_{_SPACELESS}])"
     after = r"\w*" if prefix else rf"(?![^\W_{_SPACELESS}])"
     return before, "" if _is_free(words[-1]) else after
@@ -295,7 +299,7 @@ def _is_free(word: str) -> bool:
 
 
 def _form_pattern(words: Sequence[str]) -> str:
-    """Match the words of one spelling, with what may stand between them."""
+    """Return a pattern for the words of one spelling and the characters allowed between them."""
     pattern = ""
     for n, word in enumerate(words):
         if n and word not in ("++", "#") and words[n - 1] != ".":

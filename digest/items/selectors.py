@@ -1,4 +1,4 @@
-"""Queries for the items that a reader may see, what their mutes hide, and the titles of their sources."""
+"""Queries for the items that a reader may see, the items that mutes hide, and the titles of sources."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -22,22 +22,22 @@ from ranking.mutes import MuteFilter
 from ranking.selectors import config_mutes, keys_current, read_once
 
 CANDIDATES_MAX = 5000
-# For so long after a reader began to read a feed, its latest posts compete though they are older than a week.
+# For this long after a reader subscribed to a feed, its latest posts compete even if older than a week.
 NEW_FOR = timedelta(days=3)
 LATEST_MAX = 5
-# The columns of an item that `Candidate` takes, in its order.
+# The columns of an item for `Candidate`, in its order.
 CANDIDATE_FIELDS = ("pk", "source_id", "title", "text", "dated_at", "author", "url", "categories")
 
 
 def reader_sources(*, reader_id: UUID) -> list[str]:
-    """Return the keys of the sources the reader is subscribed to, imported ones included, sorted."""
+    """Return the sorted keys of the sources that the reader subscribes to, including imported ones."""
     return list(_sources_of(reader_id).distinct().order_by("source_id"))
 
 
 def reader_sources_known(*, reader_id: UUID, keys: Collection[str]) -> frozenset[str]:
-    """Return those of `keys` whose source the reader is subscribed to or has rated; one query.
+    """Return those of `keys` whose source the reader subscribes to or has rated; one query.
 
-    It ends at the first rating of each, however many there are.
+    The query stops at the first rating of each source, however many there are.
     """
     read = Feed.objects.filter(source=OuterRef("pk"), subscriptions__reader_id=reader_id)
     rated = Feedback.objects.filter(item__source=OuterRef("pk"), reader_id=reader_id)
@@ -46,21 +46,21 @@ def reader_sources_known(*, reader_id: UUID, keys: Collection[str]) -> frozenset
 
 
 def subscribed_titles(*, reader_id: UUID) -> dict[str, str]:
-    """Return the title, else the key, of each source the reader is subscribed to, by key; one query."""
+    """Return {source key: title, or key} of the sources that the reader subscribes to; one query."""
     rows = Source.objects.filter(feeds__subscriptions__reader_id=reader_id).distinct()
     return {key: title or key for key, title in rows.values_list("key", "title")}
 
 
 def subscribed_own_names(*, reader_id: UUID) -> dict[str, str]:
-    """Return the source of each feed that the reader has a name of their own for, by that name; one query."""
+    """Return {the reader's own name for a feed: its source key}; one query."""
     rows = Subscription.objects.filter(reader_id=reader_id).exclude(own_name="").order_by("own_name", "-pk")
     return dict(rows.values_list("own_name", "feed__source_id"))
 
 
 def source_titles(*, keys: Collection[str]) -> dict[str, str]:
-    """Return the title of each known source of `keys`; the key itself where it has none.
+    """Return {key: title, or key} for those of `keys` that exist.
 
-    A key that a source had before a move leads to its title of today. One query, two more for unknown keys.
+    A key from before a move maps to the source's current title. One query, two more for unknown keys.
     """
     rows = Source.objects.filter(key__in=keys).values_list("key", "title")
     found = {key: title or key for key, title in rows}
@@ -70,9 +70,9 @@ def source_titles(*, keys: Collection[str]) -> dict[str, str]:
 
 
 def reader_source_titles(*, reader_id: UUID, keys: Collection[str]) -> dict[str, str]:
-    """Return `source_titles` of those of `keys` that the reader has rated, or reads a feed of with a title.
+    """Return `source_titles` of those keys that the reader has rated or reads a titled feed of.
 
-    Who only knows a source's key learns nothing of what others read there.
+    So a reader who only knows a source's key learns nothing about what others read there.
     """
     read = Subscription.objects.filter(reader_id=reader_id).exclude(feed__title="").values("feed__source_id")
     rated = Feedback.objects.filter(reader_id=reader_id).values("item__source_id")
@@ -83,18 +83,15 @@ def reader_source_titles(*, reader_id: UUID, keys: Collection[str]) -> dict[str,
 def items_candidates(
     *, reader_id: UUID, now: datetime, days: int = ITEM_WINDOW_DAYS, limit: int = CANDIDATES_MAX
 ) -> list[Candidate]:
-    """Return the items of the reader's feeds of the `days` days up to `now`, newest first, none muted.
-
-    Two queries.
-    """
+    """Return the unmuted items of the reader's feeds from the last `days` days, newest first; two queries."""
     found = _window_rows(reader_id, now, days, limit, None, latest=False)
     return _choose_items(mutes_split(found, mutes_in_force(reader_id=reader_id, now=now))[0])
 
 
 class WindowItems(NamedTuple):
-    """A reader's candidates, the article of each, stories by article, how many sources report an item.
+    """A reader's candidates, with {item: article}, {article: story}, and {item: number of sources}.
 
-    `muted` counts the articles that are not among them, by the mute that hides them.
+    `muted` counts, per mute, the articles that it hides.
     """
 
     candidates: list[Candidate]
@@ -113,12 +110,12 @@ def items_window(
     seen_by: datetime | None = None,
     latest: bool = False,
 ) -> WindowItems:
-    """Return `items_candidates` first seen by `seen_by`, with what joins them.
+    """Return `items_candidates` first seen by `seen_by`, with their articles and stories.
 
-    Of the items of one article only the one whose words the reader gets (`article_rank`) is among them.
-    Stories are by article, among all that the reader's feeds carry (`stories_split`). With `latest` the
-    latest posts of quiet feeds that are new to the reader are among them too (`items_latest`). What is
-    muted is not, and joins nothing. Two or three queries.
+    Of one article, only the item whose words the reader gets is included (`article_rank`). Stories are
+    computed over all items of the reader's feeds (`stories_split`). With `latest`, the latest posts of quiet
+    feeds that are new to the reader are included (`items_latest`). Muted items are left out and link nothing.
+    Two or three queries.
     """
     rows = _window_rows(reader_id, now, days, limit, seen_by, latest=latest)
     found, muted = mutes_split(rows, mutes_in_force(reader_id=reader_id, now=now))
@@ -146,7 +143,7 @@ def items_labelled(*, item_ids: Collection[int], category: str = "", author: str
 
 
 class _WindowRow(NamedTuple):
-    """One item of a reader's window; `subscription` is that to its feed."""
+    """One item of a reader's window. `subscription` is the id of the subscription to its feed."""
 
     item_id: int
     source: str
@@ -163,7 +160,7 @@ class _WindowRow(NamedTuple):
 
     @property
     def candidate(self) -> Candidate:
-        """Return it as ranking and mutes read it."""
+        """Return the row as the `Candidate` that ranking and mutes read."""
         return Candidate(*self[:8])
 
 
@@ -183,7 +180,7 @@ def _window_rows(
 
 
 def _choose_items(found: Sequence[_WindowRow]) -> list[Candidate]:
-    """Return of each article the item whose words the reader gets."""
+    """Return for each article the item whose words the reader gets."""
     best: dict[int, tuple[bool, int]] = {}
     for row in found:
         rank = article_rank(row.own, row.subscription)
@@ -192,7 +189,7 @@ def _choose_items(found: Sequence[_WindowRow]) -> list[Candidate]:
 
 
 def mutes_split(rows: list[_WindowRow], mutes: MuteFilter) -> tuple[list[_WindowRow], dict[Mute, int]]:
-    """Return the rows that `mutes` do not hide, and how many articles each mute leaves none of."""
+    """Return the rows that no mute hides, and how many articles each mute hides completely."""
     if not mutes:
         return rows, {}
     hiding = [mutes.finds(row.candidate) for row in rows]
@@ -212,9 +209,9 @@ def _report_counts(found: Sequence[_WindowRow], stories: Mapping[int, int]) -> d
 
 
 def sources_reporting(*, reader_id: UUID, items: Collection[Item], now: datetime) -> dict[int, int]:
-    """Return by item how many of the reader's sources report it in the seven days up to `now`, from two on.
+    """Return {item: how many of the reader's sources report it within seven days}, if two or more.
 
-    What is muted does not count. Two queries.
+    Muted items do not count. Two queries.
     """
     mutes = mutes_in_force(reader_id=reader_id, now=now)
     ids = {item.story_id for item in items if item.story_id}
@@ -235,23 +232,23 @@ def sources_reporting(*, reader_id: UUID, items: Collection[Item], now: datetime
 
 
 def article_rank(own: bool, subscription: int) -> tuple[bool, int]:
-    """Return what orders the items of one article, whose words come first first.
+    """Return the sort key of an article's items; the reader gets the words of the smallest.
 
-    Those of the publisher's own feed, then those of the feed that the reader subscribed to earliest.
+    The publisher's own feed comes first, then the feed that the reader subscribed to earliest.
     """
     return not own, subscription
 
 
 def items_window_count(*, reader_id: UUID, now: datetime, seen_by: datetime) -> int:
-    """Return how many items a digest's window up to `now` holds, first seen by `seen_by`."""
+    """Return how many articles the digest's window up to `now` holds, first seen by `seen_by`."""
     return _window(reader_id, now, ITEM_WINDOW_DAYS, seen_by).values("article").distinct().count()
 
 
 def items_visible(*, reader_id: UUID) -> QuerySet[Item]:
-    """Return the items this reader may see: of their feeds, shown to, rated or saved by them. Not evaluated.
+    """Return the items that this reader may see: of their feeds, or shown to, rated or saved by them.
 
-    For a few known items: each is tested on its own, by index (one item of a million: 1 ms, against 6.5 ms
-    where everything that the reader's feeds carry is collected first).
+    Not evaluated. Use it for a few known items: each is tested on its own by index. (One item of a million: 1
+    ms, against 6.5 ms if all items of the reader's feeds are collected first.)
     """
     subscribed = Subscription.objects.filter(feed_id=OuterRef("feed_id"), reader_id=reader_id)
     shown = Exists(Impression.objects.filter(item_id=OuterRef("pk"), digest__reader_id=reader_id))
@@ -263,9 +260,9 @@ def items_visible(*, reader_id: UUID) -> QuerySet[Item]:
 
 
 def visible_ids(*, reader_id: UUID) -> list[QuerySet[Any, Any]]:
-    """Return the ids of `items_visible` in four subqueries, each with an index of its own; not evaluated.
+    """Return the ids of `items_visible` as four subqueries, each with its own index; not evaluated.
 
-    As one condition over items, PostgreSQL tests it on every item that another condition has found.
+    As one condition over items, PostgreSQL would test it on every item that another condition has found.
     """
     shown = Impression.objects.filter(digest__reader_id=reader_id).order_by()
     rated = Feedback.objects.filter(reader_id=reader_id)
@@ -275,7 +272,7 @@ def visible_ids(*, reader_id: UUID) -> list[QuerySet[Any, Any]]:
 
 
 def item_for(*, reader_id: UUID, item_id: int) -> Item | None:
-    """Return the item with its source if this reader may see it (`items_visible`)."""
+    """Return the item with its source if this reader may see it (`items_visible`), else `None`."""
     return items_visible(reader_id=reader_id).filter(pk=item_id).select_related("source").first()
 
 
@@ -287,7 +284,7 @@ def item_get(*, reader_id: UUID, item_id: int) -> Item:
 
 
 def item_urls(*, item_ids: Collection[int]) -> dict[int, str]:
-    """Return the URL of each of the items, by id."""
+    """Return {id: URL} of the items."""
     return dict(Item.objects.filter(pk__in=item_ids).values_list("pk", "url"))
 
 
@@ -304,15 +301,15 @@ def _items_of_feeds(reader_id: UUID) -> QuerySet[Item]:
 
 
 def _window(reader_id: UUID, now: datetime, days: int, seen_by: datetime | None) -> QuerySet[Item]:
-    """Select the items of the reader's feeds of the `days` days up to `now`, first seen by `seen_by`."""
+    """Select items of the reader's feeds from the `days` days up to `now`, first seen by `seen_by`."""
     rows = _items_of_feeds(reader_id).filter(dated_at__gt=now - timedelta(days=days), dated_at__lte=now)
     return rows if seen_by is None else rows.filter(first_seen_at__lte=seen_by)
 
 
 def subscriptions_new(*, now: datetime) -> QuerySet[Subscription]:
-    """Return the subscriptions of the three days up to `now`.
+    """Return the subscriptions of the last three days.
 
-    A feed that took the place of one that moved is not new to the readers of that one.
+    A feed that replaced a moved one is not new to the readers of that one.
     """
     moved_here = Subscription.objects.filter(
         reader=OuterRef("reader"), feed__state=Feed.State.MOVED, feed__moved_url=OuterRef("feed__url")
@@ -326,7 +323,7 @@ def items_latest(
 ) -> QuerySet[Item, Any]:
     """Return the newest five items of each of these feeds that has none in the week up to `now`.
 
-    Newest first, with those first seen after `seen_by` left out.
+    Newest first. Items first seen after `seen_by` are left out.
     """
     start = now - timedelta(days=ITEM_WINDOW_DAYS)
     seen = Q() if seen_by is None else Q(first_seen_at__lte=seen_by)
@@ -338,9 +335,9 @@ def items_latest(
 
 
 def mutes_in_force(*, reader_id: UUID, now: datetime) -> MuteFilter:
-    """Return the reader's mutes of their today; one query, a second where one has a last day.
+    """Return the reader's mutes that apply today in their zone; one query, or two if one has a last day.
 
-    In a request they are read once, however many ask.
+    Within a request they are loaded once, however many callers ask.
     """
     mutes = config_mutes(reader_id=reader_id)
     today = date.min
@@ -359,7 +356,7 @@ def item_is_hidden(mutes: MuteFilter, item: Item) -> bool:
 
 
 def item_candidate(item: Item) -> Candidate:
-    """Return the item as ranking and mutes read it."""
+    """Return the item as the `Candidate` that ranking and mutes read."""
     return Candidate(
         item.pk,
         item.source_id,

@@ -1,4 +1,4 @@
-"""Stories: which new items several sources report alike, and the other items of a story."""
+"""Stories: find new items that several sources report, and return the other items of a story."""
 
 import datetime as dt
 from collections import defaultdict
@@ -24,17 +24,17 @@ from digest.models import Item, Story
 
 log = structlog.get_logger(__name__)
 
-# New items compared in one transaction, and titles they are compared with: these bound time and memory.
+# How many new items are compared in one transaction, and with how many titles. They bound time and memory.
 FRESH_MAX = 2_000
 KNOWN_MAX = 60_000
 STORY_DURATION = dt.timedelta(hours=STORY_HOURS)
-# Parameters of one statement: SQLite takes 32,766 of them, older builds 999.
+# Parameters per statement. SQLite takes 32,766; older builds take 999.
 BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
 class StoriesReport:
-    """Counts of one update: items compared, items that joined a story, stories begun."""
+    """Counts of one update: compared items, items that joined a story, and new stories."""
 
     compared: int = 0
     clustered: int = 0
@@ -47,7 +47,7 @@ class StoriesReport:
 
 @dataclass(frozen=True, slots=True)
 class RelatedItem:
-    """Another item of the same story; `source` is its source's title, `source_key` the key."""
+    """Another item of the same story. `source` is its source's title, `source_key` the key."""
 
     item_id: int
     title: str
@@ -57,11 +57,11 @@ class RelatedItem:
 
 
 def stories_update(*, now: dt.datetime) -> StoriesReport:
-    """Compare each new item of a digest's window with the items within 72 hours of it, and store stories.
+    """Compare each new item of a digest's window with items within 72 hours of it, and store stories.
 
-    Items of one story share a `Story`; an item that no other source reports has none. Only items without
-    `clustered_at` are new, so a second call does nothing. Works through 2,000 items a transaction, oldest
-    first; finished transactions stay if a later one fails.
+    Items of one story share a `Story`. An item that no other source reports has none. Only items without
+    `clustered_at` are new, so a second call does nothing. It handles 2,000 items per transaction, oldest
+    first. Finished transactions stay if a later one fails.
     """
     compared = clustered = begun = 0
     while (batch := _compare_batch(now)).compared:
@@ -76,11 +76,11 @@ def stories_update(*, now: dt.datetime) -> StoriesReport:
 def items_related(
     *, reader_id: UUID, item_ids: Collection[int], now: dt.datetime
 ) -> dict[int, list[RelatedItem]]:
-    """Return, by item of `item_ids`, the items of its story that this reader may see, newest first.
+    """Return {item of `item_ids`: the other items of its story that this reader may see}, newest first.
 
-    The story is what it is among these items (`stories_split`). Items of the item's own source or article are
-    left out, as is what the reader has muted, and of other articles all but one; items with no others are
-    missing. Three queries for a page.
+    The story is computed over these items only (`stories_split`). Items of the item's own source or article
+    are left out, and so are muted ones. Other articles appear once. Items without others are missing. Three
+    queries per page.
     """
     rows = Item.objects.filter(pk__in=item_ids).exclude(story=None)
     asked = {row.pk: row for row in rows.only("story", "source", "article")}
@@ -104,9 +104,9 @@ def items_related(
 
 
 def stories_joined(*, reader_id: UUID, items: Collection[Item]) -> dict[int, int]:
-    """Return by article of `items` what joins it with others that this reader may see (`stories_split`).
+    """Return {article of `items`: key of its story among the items this reader may see} (`stories_split`).
 
-    An article that nothing joins with another is missing. One query, or none.
+    An article without others is missing. One query, or none.
     """
     clustered = [item for item in items if item.story_id]
     return _story_keys(_visible_of_stories(reader_id, clustered)) if clustered else {}
@@ -156,7 +156,10 @@ def _compare_batch(now: dt.datetime) -> StoriesReport:
 
 
 def _titles(which: Q) -> list[TitledItem]:
-    """Return the newest of those items to compare, with a fingerprint only where equality proves a story."""
+    """Return the newest of these items for comparison.
+
+    `fingerprint` is set only if equality proves a story.
+    """
     has_text = ExpressionWrapper(~Q(text=""), output_field=BooleanField())
     rows = Item.objects.filter(which).annotate(has_text=has_text).order_by("-dated_at", "-id")
     fields = rows.values_list("pk", "source_id", "title", "dated_at", "fingerprint", "story_id", "has_text")
@@ -183,6 +186,6 @@ def _store(found: Sequence[Sequence[TitledItem]], now: dt.datetime) -> tuple[int
     Story.objects.bulk_create(new, batch_size=BATCH)
     Story.objects.bulk_update(known.values(), ["last_item_at"], batch_size=100)
     for row in rows:
-        row.story = row.story  # copies the key that the database has assigned since
+        row.story = row.story  # Copies the key that the database has assigned meanwhile.
     Item.objects.bulk_update(rows, ["story"], batch_size=100)
     return len(rows), len(new)

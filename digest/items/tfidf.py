@@ -1,8 +1,9 @@
-"""TF-IDF of short texts among themselves: (1 + ln tf) x (1 + ln((1 + n) / (1 + df))), rows of length 1.
+"""TF-IDF over a few short texts: (1 + ln tf) x (1 + ln((1 + n) / (1 + df))), with rows of length 1.
 
-The formula with smoothing and sublinear counts of Manning, Raghavan and Schütze, Introduction to Information
-Retrieval (2008), 6.4.1, as scikit-learn's `TfidfVectorizer` has it; that library and SciPy below it cost a
-process 85 MB and a second, for this one formula. Pure."""
+This is the formula with smoothing and sublinear counts of Manning, Raghavan and Schütze, Introduction to
+Information Retrieval (2008), 6.4.1, as in scikit-learn's `TfidfVectorizer`. That library, with SciPy below
+it, would cost a process 85 MB and a second, for this one formula. Pure.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,7 +18,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class TermRows:
-    """Sparse rows: row `i` has the terms `terms[starts[i]:starts[i + 1]]` (0 to `width`) with `weights`."""
+    """A sparse matrix. Row `i` has `terms[starts[i]:starts[i + 1]]` (0 to `width`) with `weights`."""
 
     starts: Ints
     terms: Ints
@@ -26,19 +27,21 @@ class TermRows:
 
     @property
     def rows(self) -> Ints:
-        """Return the row of each entry."""
+        """Return the row number of each entry."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
     def dense(self) -> Floats:
-        """Return the rows as one array, rows by terms."""
+        """Return the matrix as a full array, rows by terms."""
         full = np.zeros((len(self.starts) - 1, self.width))
         full[self.rows, self.terms] = self.weights
         return full
 
 
 def tfidf_rows(documents: Iterable[Sequence[str]], *, documents_max: int | None = None) -> TermRows:
-    """Return a row for each document, a list of terms; terms of more than `documents_max` documents are left
-    out."""
+    """Return one row per document (a list of terms).
+
+    Terms that occur in more than `documents_max` documents are left out.
+    """
     numbers: dict[str, int] = {}
     terms, counts, sizes = list[int](), list[int](), list[int]()
     for document in documents:

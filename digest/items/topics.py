@@ -1,4 +1,4 @@
-"""How many of a reader's items have each of their topics, and which labels could be topics too."""
+"""Count how many of a reader's items each topic matches, and suggest labels as topics."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -13,18 +13,18 @@ from ranking.entities import Candidate
 from ranking.scoring import Pool
 
 TOPIC_DAYS = 30
-# The newest so many items are looked at: some 100 ms with 20 topics.
+# How many of the newest items are read: about 100 ms with 20 topics.
 ITEMS_MAX = 2_000
 OFFERED_MAX = 12
-# A category or an author of fewer items is no help to choose by.
+# A category or author with fewer items is no help in choosing.
 OFFERED_ITEMS_MIN = 3
-# Who writes so much of a source is better chosen by its weight.
+# An author of more than this share of a source is better chosen through the source's weight.
 AUTHOR_SHARE_MAX = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class TopicCounts:
-    """How many of `total` items each topic is in, and so of categories and authors that are no topic yet."""
+    """How many of `total` items each topic matches, and categories and authors that are not topics yet."""
 
     total: int
     topics: tuple[tuple[str, int], ...]
@@ -33,9 +33,9 @@ class TopicCounts:
 
 
 def topic_counts(*, reader_id: UUID, topics: Sequence[str], now: datetime) -> TopicCounts:
-    """Return the counts among the reader's newest items of 30 days, 2,000 at most; two queries.
+    """Return the counts over the reader's newest items of 30 days, at most 2,000; two queries.
 
-    All are what ranking would find, in words or as a label.
+    They count the items that ranking would match, by words or by a label.
     """
     candidates = items_candidates(reader_id=reader_id, now=now, days=TOPIC_DAYS, limit=ITEMS_MAX)
     pool = Pool(candidates)
@@ -51,7 +51,7 @@ def topic_counts(*, reader_id: UUID, topics: Sequence[str], now: datetime) -> To
 
 
 def _authors(candidates: Sequence[Candidate], known: frozenset[str]) -> list[str]:
-    """Return the most frequent authors but those who write most of a source."""
+    """Return the most frequent authors, without those who write most of a source."""
     by_source: defaultdict[str, Counter[str]] = defaultdict(Counter)
     names = [author_names(one.author) if one.author else () for one in candidates]
     for one, named in zip(candidates, names, strict=True):
@@ -67,7 +67,7 @@ def _authors(candidates: Sequence[Candidate], known: frozenset[str]) -> list[str
 
 
 def _frequent_labels(labels: Iterable[Sequence[str]], known: frozenset[str] | set[str]) -> list[str]:
-    """Return the most frequent labels whose keys are not `known`, as most often spelled."""
+    """Return the most frequent labels whose keys are not `known`, in their most frequent spelling."""
     spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for of_item in labels:
         named = {category_key(name): name.strip().lstrip("#").strip() for name in of_item}

@@ -1,4 +1,4 @@
-"""Unread counts of a reader, by feed, folder and source. Pure."""
+"""Unread counts of a reader by feed, folder and source. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class UnreadCounts:
-    """Unread articles: of all feeds, and by feed, folder and source. Each sum counts an article once.
+    """Numbers of unread articles: in total, and by feed, folder and source. Each sum counts an article once.
 
-    What is muted does not count, but where they are more than `UNMUTED_MAX`, of `with_muted`, only the items
-    of muted sources do not.
+    Muted items do not count. If there are more than `UNMUTED_MAX` unread items, only those of muted sources
+    are left out, and `with_muted` is true.
     """
 
     total: int = 0
@@ -20,7 +20,7 @@ class UnreadCounts:
     with_muted: bool = False
 
     def within(self, *, source: str, folder: str | None, feed: int | None) -> int:
-        """Return the count of the feed, the folder or the source that is named, else of all."""
+        """Return the count of the given feed, folder or source; without any, the total."""
         if feed is not None:
             return self.feeds.get(feed, 0)
         if folder is not None:
@@ -29,7 +29,7 @@ class UnreadCounts:
 
 
 def counts_of(rows: Sequence[tuple[str, int, str, int]]) -> UnreadCounts:
-    """Return the counts of rows (kind, feed, name, count); a kind is all, feed, folder or source."""
+    """Return the counts from rows (kind, feed, name, count). A kind is all, feed, folder or source."""
     return UnreadCounts(
         total=next(count for kind, _, _, count in rows if kind == "all"),
         feeds={feed: count for kind, feed, _, count in rows if kind == "feed"},
@@ -39,7 +39,7 @@ def counts_of(rows: Sequence[tuple[str, int, str, int]]) -> UnreadCounts:
 
 
 def counts_of_rows(rows: Iterable[tuple[int, str, str, int]]) -> UnreadCounts:
-    """Return the counts of unread items, each given as (feed, folder, source, article)."""
+    """Return the counts from unread items, each given as (feed, folder, source, article)."""
     unique = {*rows}
     return UnreadCounts(
         total=len({article for *_, article in unique}),

@@ -1,8 +1,8 @@
-"""Item vectors, made as items come in, and taste profiles, updated with each rating: nothing is trained.
+"""Item vectors, made when items come in, and taste profiles, updated with each rating. Nothing is trained.
 
-A profile stores exactly which ratings are in it. An update compares them with the ratings of now and adds or
-subtracts the difference, so a rating, its opposite, an undo and a whole import are the same work, and one
-update too many changes nothing.
+A profile stores exactly which ratings it includes. An update compares them with the current ratings and adds
+or subtracts the difference. So a rating, its opposite, an undo and a whole import all work the same way, and
+an extra update changes nothing.
 """
 
 from collections import defaultdict
@@ -34,27 +34,27 @@ from ranking.similarity import (
     vector_unpack,
 )
 
-# One rating: its item, its UTC day, and whether it was up.
+# One rating: its item, UTC day, and whether it was up.
 RATING = np.dtype([("item", "<i8"), ("day", "<i4"), ("useful", "?")])
 Ratings = NDArray[Any]
 # Items that may still be ranked, with a margin for digests of past days.
 VECTOR_DAYS = 30
-# An older item without a rating is in nobody's digest and nobody's taste.
+# An older item without a rating is in no digest and no taste profile.
 VECTOR_RETENTION_DAYS = 60
-# Ratings that weigh less than 2^-5 of a fresh one, or have a thousand newer ones, are ignored.
+# Ratings that weigh less than 2^-5 of a fresh one, or are not among the newest thousand, are ignored.
 RATINGS_DAYS = 300
 RATINGS_MAX = 1000
 BATCH = 500
-# Ids in one statement; SQLite takes 32,766.
+# Ids per statement. SQLite takes at most 32,766.
 IDS = 10_000
 PROFILE_FIELDS = ("day", "likes", "dislikes", "terms", "thumbs", "updated_at")
 
 
 def item_vectors_update(*, now: datetime, limit: int = 5_000) -> int:
-    """Make the vectors of new and changed items of the last 30 days, newest first; return how many.
+    """Make vectors for new and changed items of the last 30 days, newest first; return how many.
 
-    At most `limit` at a time, 500 a transaction. Safe to run twice at once: an item counted twice makes its
-    terms' weights a little less exact and has no other effect.
+    At most `limit` items, 500 per transaction. It is safe to run twice at once: an item that is counted twice
+    only makes the weights of its terms a little less exact.
     """
     stale = Q(vector__isnull=True) | ~Q(vector__fingerprint=F("fingerprint"))
     recent = Item.objects.filter(stale, dated_at__gt=now - timedelta(days=VECTOR_DAYS))
@@ -64,7 +64,7 @@ def item_vectors_update(*, now: datetime, limit: int = 5_000) -> int:
 
 
 def item_vectors_prune(*, now: datetime) -> int:
-    """Delete the vectors of items older than 60 days that nobody rated, and return how many."""
+    """Delete the vectors of items older than 60 days that nobody rated; return how many."""
     old = now - timedelta(days=VECTOR_RETENTION_DAYS)
     deleted, _ = ItemVector.objects.filter(item__dated_at__lt=old, item__feedback__isnull=True).delete()
     return deleted
@@ -73,7 +73,7 @@ def item_vectors_prune(*, now: datetime) -> int:
 def profile_refresh(*, reader_id: UUID, now: datetime) -> bool:
     """Update the reader's taste profile to their current ratings; return whether it changed.
 
-    Two queries where nothing changed. A first rating makes the profile; a reader without ratings has none.
+    Two queries if nothing changed. The first rating creates the profile; a reader without ratings has none.
     """
     current = _ratings_of(reader_id, utc_day(now))
     stored = TasteProfile.objects.filter(reader_id=reader_id).first()
@@ -93,10 +93,10 @@ def profile_refresh(*, reader_id: UUID, now: datetime) -> bool:
 
 
 def profiles_rebuild(*, reader_ids: Collection[UUID], now: datetime) -> None:
-    """Compute the taste profiles of some readers (a hundred or so) from all their ratings.
+    """Recompute the taste profiles of about a hundred readers from all their ratings.
 
-    That removes rounding errors of adding and subtracting, and reads again items whose words changed. Six
-    queries, one more for each further 10,000 items rated. A profile whose ratings are gone is left empty.
+    This removes rounding errors from adding and subtracting, and rereads items whose words changed. Six
+    queries, one more per further 10,000 rated items. A profile without ratings is left empty.
     """
     day = utc_day(now)
     rated = Feedback.objects.filter(reader_id__in=reader_ids, day__gt=day - RATINGS_DAYS)
@@ -120,16 +120,16 @@ def profiles_rebuild(*, reader_ids: Collection[UUID], now: datetime) -> None:
 
 
 def profile_prune(*, reader_id: UUID) -> None:
-    """Remove deleted ratings from the reader's profile, as of its last change: no clock is needed."""
+    """Remove deleted ratings from the reader's profile, as of its last change, so no clock is needed."""
     stored = TasteProfile.objects.filter(reader_id=reader_id).first()
     if stored is not None:
         profile_refresh(reader_id=reader_id, now=stored.updated_at)
 
 
 def taste_unpack(packed: bytes, likes: float, dislikes: float) -> Taste:
-    """Return the taste of a profile's `terms`, with the decayed counts of ratings behind it.
+    """Return the taste stored in a profile's `terms`, with the decayed counts of its ratings.
 
-    Twelve bytes a term: the places, then the liked and the disliked sums in single precision.
+    Twelve bytes per term: first all places, then all liked sums, then all disliked sums in single precision.
     """
     n = len(packed) // 12
     return Taste(
@@ -142,7 +142,7 @@ def taste_unpack(packed: bytes, likes: float, dislikes: float) -> Taste:
 
 
 def _profile_store(row: TasteProfile, current: Ratings, now: datetime) -> None:
-    """Add new ratings, subtract removed ones, and save the profile; the caller has locked its row."""
+    """Add new ratings, subtract removed ones, and save the profile. The caller has locked its row."""
     day = utc_day(now)
     taste = taste_unpack(bytes(row.terms), row.likes, row.dislikes)
     taste = taste_decay(taste, _decay(max(0, day - row.day)))
@@ -156,7 +156,7 @@ def _profile_store(row: TasteProfile, current: Ratings, now: datetime) -> None:
 def _profile(
     reader_id: UUID, ratings: Ratings, vectors: Mapping[int, Vector], day: int, now: datetime
 ) -> TasteProfile:
-    """Return the reader's profile of these ratings, unsaved."""
+    """Return an unsaved profile of the reader made from these ratings."""
     row = TasteProfile(reader_id=reader_id)
     _profile_set(row, taste_update(EMPTY, _changes(ratings, vectors, utc_day(now), 1.0)), ratings, day, now)
     return row
@@ -173,7 +173,7 @@ def _profile_set(row: TasteProfile, taste: Taste, ratings: Ratings, day: int, no
 def _changes(
     ratings: Ratings, vectors: Mapping[int, Vector], day: int, sign: float
 ) -> list[tuple[Vector, bool, float]]:
-    """Return what `taste_update` takes for ratings as of `day`, without those of unknown items."""
+    """Return the ratings in the form for `taste_update`, as of `day`; items without a vector are left out."""
     return [
         (vectors[item], useful, sign * _decay(max(0, day - rated_day)))
         for item, rated_day, useful in ratings.tolist()
@@ -182,7 +182,7 @@ def _changes(
 
 
 def _vectors_of(item_ids: Collection[int]) -> dict[int, Vector]:
-    """Return the vectors of those items that have one; one query for each 10,000."""
+    """Return the vectors of those items that have one; one query per 10,000 items."""
     ids, found = sorted(item_ids), dict[int, Vector]()
     for start in range(0, len(ids), IDS):
         rows = ItemVector.objects.filter(pk__in=ids[start : start + IDS])
@@ -191,7 +191,7 @@ def _vectors_of(item_ids: Collection[int]) -> dict[int, Vector]:
 
 
 def _difference(before: Ratings, after: Ratings) -> tuple[Ratings, Ratings]:
-    """Return the ratings removed and added; one that was changed or given again is in both."""
+    """Return the removed and the added ratings. A rating that was changed or given again is in both."""
     return before[~np.isin(before, after)], after[~np.isin(after, before)]
 
 
@@ -204,14 +204,14 @@ def _ratings_in(row: TasteProfile) -> Ratings:
 
 
 def _ratings_of(reader_id: UUID, day: int) -> Ratings:
-    """Return the reader's newest ratings that still have weight, in order of item."""
+    """Return the reader's newest ratings that still have weight, sorted by item."""
     rows = Feedback.objects.filter(reader_id=reader_id, day__gt=day - RATINGS_DAYS).order_by("-at", "-pk")
     newest = rows.values_list("item_id", "day", "useful")[:RATINGS_MAX]
     return np.array(sorted(newest), dtype=RATING)
 
 
 def _ratings_many(reader_ids: Collection[UUID], day: int) -> dict[UUID, Ratings]:
-    """Return `_ratings_of` of those of the readers who have any; one query."""
+    """Return {reader: `_ratings_of`} for readers who have ratings; one query."""
     newest = Window(RowNumber(), partition_by=F("reader_id"), order_by=[F("at").desc(), F("pk").desc()])
     rows = Feedback.objects.filter(reader_id__in=reader_ids, day__gt=day - RATINGS_DAYS).annotate(n=newest)
     found: defaultdict[UUID, list[tuple[int, int, bool]]] = defaultdict(list)
@@ -222,9 +222,9 @@ def _ratings_many(reader_ids: Collection[UUID], day: int) -> dict[UUID, Ratings]
 
 
 def _vectors_make(item_ids: Sequence[int]) -> None:
-    """Count the items' terms and store their vectors, 500 a transaction, the counts locked.
+    """Count the items' terms and store their vectors, 500 per transaction, with the counts locked.
 
-    Words of private feeds are in no count.
+    Words of private feeds are not counted.
     """
     for start in range(0, len(item_ids), BATCH):
         batch = Item.objects.filter(pk__in=item_ids[start : start + BATCH])
