@@ -1,4 +1,4 @@
-"""What tests of the digest room share."""
+"""Fixtures that the digest room's tests share."""
 
 from tests.support.mailbox import mailbox
 

@@ -34,7 +34,7 @@ def item_ids(ada) -> list[int]:
 
 
 def run(capsys, *arguments: str) -> dict:
-    """What the command prints with `--json`, which must be all it prints."""
+    """Return the command's output with `--json`, which must be all that it prints."""
     call_command(*arguments, "--json")
     return json.loads(capsys.readouterr().out)
 

@@ -1,4 +1,4 @@
-"""A new password ends what else opens the account: tokens, assistants, destinations, the feed's address."""
+"""A new password ends all other access: tokens, assistants, destinations, the feed's address."""
 
 import pytest
 from allauth.account.forms import default_token_generator

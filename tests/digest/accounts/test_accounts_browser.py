@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.usefixtures("own_cache"),
 ]
 PASSWORD = "a-lamp-and-a-kettle"
-# Where pictures of what was tested go, to be looked at; empty: nowhere.
+# The folder for screenshots to look at; empty: none are saved.
 SHOTS = os.environ.get("TIDINGS_SHOTS", "")
 PAGES = {
     "account": "/ui/account",
@@ -57,13 +57,13 @@ def own(page: Page, ada: Reader) -> Page:
 
 
 def shot(page: Page, name: str) -> None:
-    """Keep a picture where one is asked for."""
+    """Save a screenshot if a folder for them is set."""
     if SHOTS:
         page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
 
 
 def confirm(page: Page) -> None:
-    """Type the password again, where the page asks for it."""
+    """Type the password again if the page asks for it."""
     expect(page.get_by_role("heading", name="Is it you?")).to_be_visible()
     page.locator("[name=password]").fill(PASSWORD)
     page.get_by_role("button", name="Go on").click()

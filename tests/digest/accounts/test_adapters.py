@@ -32,13 +32,13 @@ def with_password(reader: Reader) -> Reader:
 
 
 def sign_up(client: Client, username: str = "cleo", email: str = "cleo@example.org", **more: str) -> object:
-    """What signing up answers."""
+    """Sign up; return the response."""
     page_text = {"username": username, "email": email, "password1": PASSWORD, "password2": PASSWORD}
     return client.post("/accounts/signup/", page_text | {"time_zone": "UTC"} | more)
 
 
 def sign_in(client: Client, login: str, password: str = PASSWORD, **more: str) -> object:
-    """What signing in answers."""
+    """Sign in; return the response."""
     return client.post("/accounts/login/", {"login": login, "password": password}, **more)
 
 

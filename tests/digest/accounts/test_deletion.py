@@ -1,4 +1,4 @@
-"""The account page: what is kept, and the way out."""
+"""The account page: the data stored about a reader, and how to delete it."""
 
 from io import StringIO
 

@@ -32,15 +32,18 @@ from tests.support.mailbox import Mailbox
 pytestmark = pytest.mark.usefixtures("own_cache")
 
 MODES = ("none", "optional", "mandatory")
-# What differs from answer to answer, whoever asks.
+# Parts that differ from answer to answer, whoever asks.
 OWN = re.compile(r'name="csrfmiddlewaretoken"[^>]*|csrf-token" content="[^"]*|nonce-[^\'" ]*|nonce="[^"]*')
 VALUES = re.compile(r"'[^']*'|\"(?:s\d+_x|_django_curs_\w*_)\d+\"|\b\d+\b")
 
 
 @pytest.fixture
 def people(db: None) -> dict[str, str]:
-    """Addresses by who has them: nobody, a confirmed account, one that is not, one that is switched off, one
-    made by an operator, and one with no password."""
+    """Return addresses by their owner.
+
+    Nobody; a confirmed account; an unconfirmed one; one that is switched off; one made by an operator; and
+    one without a password.
+    """
     confirmed = with_password(Reader.objects.create(username="confirmed", email="confirmed@example.org"))
     EmailAddress.objects.create(user=confirmed, email=confirmed.email, primary=True, verified=True)
     claimed = with_password(Reader.objects.create(username="claimed", email="claimed@example.org"))
@@ -54,12 +57,12 @@ def people(db: None) -> dict[str, str]:
 
 
 def reset(email: str) -> HttpResponse:
-    """What asking for a new password answers."""
+    """Ask for a new password; return the response."""
     return Client().post("/accounts/password/reset/", {"email": email})
 
 
 def work_of(request: Callable[[], HttpResponse], mailbox: Mailbox) -> dict[str, Any]:
-    """What a request takes and answers."""
+    """Return the work and the answer of a request: queries, hashes, mails, page."""
     counts, before = {"hashes": 0, "tokens": 0}, len(mailbox.messages)
     hashed, tokened = MD5PasswordHasher.encode, PasswordResetTokenGenerator.make_token
 
@@ -89,7 +92,7 @@ def work_of(request: Callable[[], HttpResponse], mailbox: Mailbox) -> dict[str, 
 
 
 def same_for_all(works: dict[str, dict[str, Any]]) -> None:
-    """Assert that the work and the answer is that for nobody."""
+    """Assert that every address gets the same work and answer as one that nobody has."""
     for who, work in works.items():
         for name, found in work.items():
             expected = works["nobody"][name]

@@ -52,10 +52,10 @@ def exported(reader: Reader) -> dict[str, Any]:
 
 
 def readers_tables() -> set[type]:
-    """Every model of ours whose rows are about one reader: by a foreign key, or by one to such a row.
+    """Return every model of ours whose rows are about one reader, by a foreign key or by one to such a row.
 
-    A private feed is in the row of its subscription, and its items, as those of all feeds, where the reader
-    rated, read or was shown them. A proxy is another view of a table that is there already.
+    A private feed is in the row of its subscription. Its items are there if the reader rated, read or saw
+    them, as for all feeds. A proxy model is another view of a table that is there already.
     """
     ours = [model for model in apps.get_models() if model._meta.app_label in ROOMS]
     models = [model for model in ours if not model._meta.proxy]

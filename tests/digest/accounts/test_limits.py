@@ -1,4 +1,4 @@
-"""Failed sign-ins: what they count against, what outlasts them, and what nobody learns from them."""
+"""Failed sign-ins: the counts they raise, how long these last, and that they betray no account."""
 
 from collections.abc import Iterator
 from unittest.mock import patch
@@ -24,7 +24,7 @@ ELSEWHERE = {"REMOTE_ADDR": "192.0.2.9"}
 
 @pytest.fixture
 def hashes() -> Iterator[list[str]]:
-    """Every password that is hashed while a test runs: what takes the time of a sign-in."""
+    """Record every password hash that a test computes. Hashes take most of the time of a sign-in."""
     done: list[str] = []
     encode = MD5PasswordHasher.encode
 

@@ -32,7 +32,7 @@ def again(client: Client, path: str, text: dict[str, str] | None = None) -> obje
 
 
 def code_for(secret: str, steps: int = 0) -> str:
-    """What an app shows now, or so many half minutes later."""
+    """Return the code that an app shows now, or that many half minutes later."""
     return format_hotp_value(hotp_value(secret, int(time.time()) // 30 + steps))
 
 

@@ -21,7 +21,7 @@ from tests.config.test_serve import ROOT, environment, fetched, port_free
 
 pytestmark = [pytest.mark.alike, pytest.mark.django_db]
 PASSWORD = "a-lamp-and-a-kettle"
-# The provider's tables are made where it is switched on.
+# The provider's tables are created if it is switched on.
 SEED = f"""
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
@@ -50,7 +50,10 @@ def provider() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def place(installed: Path, provider: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An installation that has switched it on, where Ada has confirmed her address and Mallory not Ben's."""
+    """Set up an installation with OpenID Connect.
+
+    Ada has confirmed her address; Mallory claims Ben's unconfirmed.
+    """
     folder = tmp_path_factory.mktemp("oidc")
     copy(installed, folder / "tidings.sqlite3")
     place = environment(folder) | {
@@ -221,7 +224,7 @@ def test_a_confirmation_in_text_is_read_as_it_is_meant(visitor: Visitor, site: s
 
 
 def test_who_signed_up_with_somebodys_address_does_not_get_their_sign_in(visitor: Visitor, place):
-    """Mallory has an account with Ben's address, which nobody has confirmed."""
+    """Mallory has an account with Ben's address, which is not confirmed."""
     page = visitor.comes_back("ben")
     assert "Your new account" in page.text
     assert "mallory" not in {name for _, name in accounts(place)}

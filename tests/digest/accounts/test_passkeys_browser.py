@@ -50,7 +50,7 @@ def site(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture
 def page(site: str) -> Iterator[Page]:
-    """A tab whose device holds passkeys; what the console complains of fails the test."""
+    """Open a tab whose device holds passkeys. A message in the console fails the test."""
     context = chromium().new_context(base_url=site, viewport={"width": 360, "height": 740})
     page, complaints = context.new_page(), list[str]()
     page.set_default_timeout(8000)

@@ -1,4 +1,4 @@
-"""Personal tokens: what they open, what they do not, and what is kept of them."""
+"""Personal tokens: the requests they allow and refuse, and the data stored about them."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Favicons over real sockets: asked for by the worker alone, bounded; a letter where there is none."""
+"""Favicons over real sockets: fetched only by the worker, within limits; a letter if there is none."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Pictures over real sockets: signed, guarded, bounded, remembered; what a browser may do with one."""
+"""Pictures over real sockets: signed, guarded, limited, cached, and served so that browsers run nothing."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""What several of a reader's sources report rises, and says how many: theirs, and nobody else's."""
+"""An item that several of a reader's sources report ranks higher, and its page says how many do.
+
+Only this reader's sources count.
+"""
 
 from datetime import timedelta
 

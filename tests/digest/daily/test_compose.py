@@ -1,4 +1,4 @@
-"""A digest tells a story once, gives a source its share, and leaves room for what is little known."""
+"""A digest shows a story once, gives a source its share, and leaves room for little-known sources."""
 
 from collections import Counter
 from dataclasses import replace

@@ -13,7 +13,7 @@ SEED = NoveltyDraw("ada|2026-03-18")
 
 
 def choice(n: int, source: str, score: float, weight: float = 1.0, unmuted: float | None = None) -> Choice:
-    """One candidate whose score says what its weight and the words against it took."""
+    """Return a candidate whose score is lowered by its weight and by the words against it."""
     free = score if unmuted is None else unmuted
     low = weight < 1
     return Choice(n, source, None, low, free > score, score, score / weight if low else score, free)

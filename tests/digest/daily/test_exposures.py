@@ -1,4 +1,4 @@
-"""What was really put before a reader is logged once for each door, and nothing takes it back."""
+"""An item that a reader really saw is logged once per door, and nothing removes the row."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""First rounds: what a reader has just added is fetched at once, by whoever is there, and shows."""
+"""First fetch: feeds that a reader has just added are fetched at once by any free process, and show."""
 
 import threading
 from collections.abc import Iterator
@@ -98,7 +98,7 @@ def test_what_has_no_time_left_waits_for_the_next_part(ada, site):
 
 
 def test_slow_and_failing_feeds_cost_the_others_no_time(ada, settings):
-    """What is there is stored while one server dawdles; a server that fails has been tried."""
+    """Items are stored while one server is still slow; a server that fails counts as tried."""
     quick, slow, down = (address(n) for n in range(3))
     settings.FETCH_ALLOW_HOSTS = [quick, slow, down]
     rss = b"<rss><channel><title>News</title><item><title>Rain</title></item></channel></rss>"
@@ -151,7 +151,7 @@ def test_a_page_does_nothing_while_a_worker_is_at_it(ada, site):
 
 @pytest.mark.usefixtures("own_cache")
 def test_a_page_leaves_a_worker_its_pauses_but_not_itself(ada, site):
-    """Between two feeds a worker makes stories; what the page fetched itself is no sign of a worker."""
+    """Between two feeds a worker makes stories. A page's own fetch is no sign of a worker."""
     add(ada, publish(site, "a"), ago=6 * SECOND)
     lately = timezone.now() - 14 * SECOND
     SubscriptionFactory(reader=ada, feed=FeedFactory(state="active", last_fetched_at=lately))

@@ -1,4 +1,4 @@
-"""The interview on a database: what may be asked, what answers leave behind, and the way back."""
+"""The interview on a database: which questions may come, the effect of answers, and the undo."""
 
 from datetime import timedelta
 

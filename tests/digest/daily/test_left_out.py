@@ -1,4 +1,4 @@
-"""Nothing disappears silently: what a digest leaves out is counted, listed and explained."""
+"""Nothing disappears silently: all that a digest leaves out is counted, listed and explained."""
 
 from datetime import timedelta
 from functools import partial

@@ -1,4 +1,4 @@
-"""What stands beside an item: reasons on offer, other tellings, a summary and whose words it is."""
+"""The parts beside an item: reasons on offer, other reports of the story, a summary and its author."""
 
 import pytest
 from django.test import Client

@@ -1,4 +1,4 @@
-"""Where an item stands in the digest, in words, and as its page says it."""
+"""An item's place in the digest, in words, and on its page."""
 
 import re
 from datetime import timedelta
@@ -25,7 +25,7 @@ def page(client: Client, ada: Reader) -> Client:
 
 
 def place_text(page: Client, item: Item) -> str:
-    """What the item's page says of its place, as text."""
+    """Return the text about the item's place from its page."""
     body = page.get(f"/ui/item/{item.pk}").content.decode()
     found = re.search(r"<p[^>]* data-place>.*?</p>", body, re.DOTALL)
     assert found

@@ -1,4 +1,4 @@
-"""What a reader is told beyond an item's text: likeness to their own taste, and sums over others."""
+"""Signals beyond an item's text: similarity to the reader's taste, and sums over other readers."""
 
 from datetime import datetime
 
@@ -35,7 +35,7 @@ def known(items, now) -> list[int]:
 
 
 def rates(reader: Reader, item_ids: list[int], now: datetime) -> dict[int, float]:
-    """What others say of the items, as this reader is told."""
+    """Return the community's figures of the items as this reader gets them."""
     return dict(signals_for(reader_ids=[reader.pk], item_ids=item_ids, now=now)[reader.pk].community)
 
 

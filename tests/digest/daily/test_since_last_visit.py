@@ -1,4 +1,4 @@
-"""A rated item keeps the sum of its day: where settings changed since, the page shows both sums."""
+"""A rated item keeps the score of its day. If settings changed since, the page shows both scores."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What Ada opens moves her own digest a little, by one switch, and is nobody else's."""
+"""Ada's opens move her own digest a little, behind one switch, and affect nobody else."""
 
 from datetime import date, datetime, timedelta
 
@@ -85,7 +85,7 @@ def leans_of(reader: Reader, now: datetime) -> dict[str, float]:
 
 
 def reading_parts(reader: Reader, now: datetime) -> dict[str, float]:
-    """What reading adds to the first item of each source in the reader's digest, built now."""
+    """Return the part that reading adds to each source's first item in the reader's digest, built now."""
     digest = digest_build(reader=reader, date=now.date(), now=now)
     rows = digest_impressions(digest=digest, now=now)
     return {row.item.source_id: row.parts["reading"] for row in reversed(rows)}

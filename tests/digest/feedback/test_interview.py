@@ -30,7 +30,7 @@ def tally(source: str, likes: int, n: int) -> SourceTally:
 
 
 def course(sizes: dict[str, int], seed: str = "ada") -> list[Headline]:
-    """What an interview asks whose reader skips everything."""
+    """Return the questions of an interview whose reader skips all of them."""
     asked: list[Headline] = []
     for n in range(QUESTIONS):
         question = question_choose(
@@ -130,7 +130,7 @@ def taught(way: str, rates: dict[str, float], seed: int) -> dict[str, tuple[int,
 
 
 def errors(way: str, readers: int = 300) -> tuple[float, float]:
-    """The mean Brier score beyond what the true rates have: over what waits, and over all sources alike."""
+    """Return the mean Brier score above that of the true rates: over all waiting items, and per source."""
     rng = np.random.default_rng(5)
     over_items, over_sources = [], []
     weights = np.array(list(SIZES.values())) / sum(SIZES.values())

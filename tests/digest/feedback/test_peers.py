@@ -1,4 +1,4 @@
-"""What the community thinks, as each reader is served it: from published figures, and for those who share."""
+"""The community's opinion as each reader gets it: from published figures, and only for readers who share."""
 
 import pytest
 from django.test import Client

@@ -1,4 +1,4 @@
-"""Rounds of publication: what counts, once and never again, and attacks through the readers' own doors."""
+"""Rounds of publication: which thumbs count, that each counts once, and attacks by the readers' own means."""
 
 import re
 from collections.abc import Callable
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def exact(monkeypatch) -> None:
-    """No noise, and groups of one: what is left is which counts a thumb is in, and how often."""
+    """Switch off noise and the smallest group, to see in which counts a thumb is and how often."""
     monkeypatch.setattr(community, "GROUP_MIN", 1)
     monkeypatch.setattr(
         community, "noise", lambda uniforms, epsilon: np.zeros(uniforms.shape[1], dtype=np.int64)
@@ -187,9 +187,11 @@ def change_mind(dice: Random, day: int, readers: list[Reader], items: list[Item]
 def month_of_attacks(
     now: datetime, seed: int, thumb: bool | None
 ) -> dict[tuple[object, ...], tuple[int, int]]:
-    """Accomplices do what they like for five weeks, with a round a day; the victim gives one thumb, or none.
+    """Let accomplices do what they like for five weeks, with a round a day.
 
-    The victim too comes, goes, shares and stops, but shares on the day of the thumb.
+    The victim gives one thumb, or none.
+
+    The victim also comes, goes, shares and stops, but shares on the day of the thumb.
     """
     dice, day = Random(seed), utc_day(now)
     community_publish(now=morning(day))
@@ -228,7 +230,7 @@ def test_a_thumb_is_in_three_figures_at_most_by_one_each_whatever_anybody_does_i
 
 
 def test_a_thumb_given_again_on_another_feeds_item_of_the_article_counts_no_second_time(exact, now):
-    """Also where the other feed came to it a day, or a period of 28 days, later."""
+    """Also if the other feed carried it a day, or a period of 28 days, later."""
     (reader, *others), day = members(now, 3), utc_day(now)
     (item,) = items_seen(day - 2)
     days = (day, day + PERIOD_DAYS)
@@ -253,7 +255,7 @@ def test_a_thumb_given_again_on_another_feeds_item_of_the_article_counts_no_seco
 
 
 def figure_on_page(client: Client, item: Item) -> str:
-    """What the item's page says others add to its score, as scored right now."""
+    """Return the item page's figure for other readers' ratings in its current score."""
     page = client.get(f"/ui/item/{item.pk}").content.decode()
     found = re.search(r"how they rated it</td><td>(. \d\.\d\d)<", page)
     return found[1] if found else ""

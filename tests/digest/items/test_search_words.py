@@ -30,7 +30,7 @@ migration = import_module("digest.migrations.0001_squashed")
 
 
 def instead(reader: Reader, query: str) -> str:
-    """What was searched for in place of a query with a typo."""
+    """Return the query that was searched in place of one with a typo."""
     return items_search(reader_id=reader.pk, query=query, now=timezone.now()).instead
 
 

@@ -1,4 +1,4 @@
-"""TF-IDF of our own gives what scikit-learn's gives, which installations need not have."""
+"""Our TF-IDF gives the same figures as scikit-learn, which installations do not need."""
 
 import numpy as np
 import pytest

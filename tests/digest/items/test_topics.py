@@ -1,4 +1,4 @@
-"""Topics and categories of a reader's items: counts, lists of one category, and what others' feeds say."""
+"""Topics and categories of a reader's items: counts, lists of one category, and other readers' feeds."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""An item's words are those of a feed its reader reads: nobody speaks or silences for another."""
+"""A reader gets an item's words from a feed they read. No other feed can change or hide them."""
 
 import json
 from datetime import timedelta

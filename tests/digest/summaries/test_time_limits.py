@@ -1,4 +1,4 @@
-"""Extracts of many texts: a slow or broken one costs itself alone, and what is made is stored soon."""
+"""Extracts of many texts: a slow or broken text affects no other, and finished extracts are stored soon."""
 
 import random
 from collections.abc import Callable
@@ -46,7 +46,7 @@ class Clock:
 
 
 def refusals() -> dict[str, int]:
-    """How many extracts are stored, by the code of what refused them."""
+    """Return how many extracts are stored per refusal code."""
     codes = list(Summary.objects.values_list("refusal", flat=True))
     return {code: codes.count(code) for code in codes}
 
