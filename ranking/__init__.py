@@ -1,5 +1,5 @@
 """The ranking room: configs and their versions, learned weights, scoring, similarity.
 
-It takes `Candidate`s and plain tallies; sources are text keys, never feeds. It gives scores with their
-breakdown, the effective config, and the only write path to it. It imports no other room.
+Its input is `Candidate`s and plain counts. A source is a text key here, never a feed. Its output is scores
+with a breakdown, and the effective config, which only this room may write. It imports no other room.
 """

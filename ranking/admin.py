@@ -8,7 +8,7 @@ from ranking.models import ConfigVersion, LearnedWeight, RankConfig, SourceAlias
 
 @admin.register(RankConfig)
 class RankConfigAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """The settings in force. Only readers change them, so that every change has its version."""
+    """The current settings. Only readers change them, so every change has a version."""
 
     list_display = ["reader", "version", "recency_half_life_hours", "ai_score_alpha"]
     list_select_related = ["reader"]
@@ -17,7 +17,7 @@ class RankConfigAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 @admin.register(ConfigVersion)
 class ConfigVersionAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """Every version that any settings ever had."""
+    """All versions of all readers' settings."""
 
     list_display = ["reader", "version", "cause", "cause_ref", "created_at"]
     list_filter = ["cause"]
@@ -27,7 +27,7 @@ class ConfigVersionAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 @admin.register(LearnedWeight)
 class LearnedWeightAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """What the learning loop has added, and how sure it is."""
+    """The learning loop's changes to weights, with their probability."""
 
     list_display = ["reader", "source_key", "delta", "p_better", "n", "on_hold_until", "updated_at"]
     list_select_related = ["reader"]
@@ -36,7 +36,7 @@ class LearnedWeightAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 @admin.register(WeightSnapshot)
 class WeightSnapshotAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """Each source in each learning cycle, moved or not, with the reason."""
+    """Each source in each learning cycle, with the reason why its weight moved or stayed."""
 
     list_display = ["reader", "source_key", "cycle", "before", "after", "p_better", "n", "reason"]
     list_filter = [recent_values("reason")]
@@ -46,7 +46,7 @@ class WeightSnapshotAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 @admin.register(SourceAlias)
 class SourceAliasAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """The keys that sources once had, and the ones they go by now."""
+    """The old keys of renamed sources, and their current keys."""
 
     list_display = ["key", "target", "renamed_at"]
     ordering = ["key"]

@@ -13,5 +13,5 @@ class RankingConfig(AppConfig):
     label = "ranking"
 
     def ready(self) -> None:
-        """Give pure modules their words in the language of the reader."""
+        """Let pure modules translate with Django's gettext, in the reader's language."""
         language_bind(gettext=gettext, ngettext=ngettext, pgettext=pgettext)

@@ -1,4 +1,4 @@
-"""A config's body: the plain JSON form in which versions are stored, compared and checked. Pure."""
+"""Build, check, change and compare config bodies, the JSON form in which versions are stored. Pure."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from ranking.common.text import TOPIC_MAX_CHARS, topic_key
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN, Config, EffectiveConfig, InvalidSetting, Mute
 from ranking.language import figure
 from ranking.language import gettext as _
-from ranking.mutes import MUTES_MAX, SOURCE, mutes_check, mutes_once, mutes_read
+from ranking.mutes import MUTES_MAX, SOURCE, mutes_check, mutes_distinct, mutes_read
 
 Body = dict[str, Any]
 Change = dict[str, Any]
@@ -22,17 +22,17 @@ HALF_LIFE_HOURS_MIN, HALF_LIFE_HOURS_MAX = 1.0, 24.0 * 90
 ALPHA_MAX = 1.0
 # Unicode categories of invisible characters: controls, format and bidi marks, lone surrogates.
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs"})
-# First letters of the categories that no text is searched for: spaces, and every kind of punctuation.
+# First letters of the Unicode categories that a search ignores: controls, spaces and punctuation.
 _NOT_SEARCHED = frozenset("CZP")
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigEdit:
-    """What a person asks for in one save; `None` leaves a setting as it is.
+    """The changes that a person asks for in one save. `None` leaves a setting as it is.
 
-    `source_weights` holds only the sources whose effective weight changes: the new effective weight, or
-    `None` to hand the source back to the default and the learning loop. `pins` holds the targets whose pin
-    changes: `locked`, `avoided` or, for none, anything else.
+    `source_weights` has the new effective weight of each source that changes; `None` returns the source to
+    the default and the learning loop. `pins` has the new pin of each target that changes: `locked`,
+    `avoided`, or any other text for no pin.
     """
 
     topics: Sequence[str] | None = None
@@ -44,7 +44,7 @@ class ConfigEdit:
 
 
 def body_of(config: Config, learned: Mapping[str, float]) -> Body:
-    """Return `config` and the learned deltas as a new body, safe to change."""
+    """Return `config` and the learned deltas as a new body, which the caller may change."""
     return {
         "topics": list(config.topics),
         "source_weights": dict(config.source_weights),
@@ -59,12 +59,12 @@ def body_of(config: Config, learned: Mapping[str, float]) -> Body:
 
 
 def body_default() -> Body:
-    """Return the body of a reader who never changed anything."""
+    """Return the body of the default settings."""
     return body_of(Config(), {})
 
 
 def body_effective(body: Body) -> EffectiveConfig:
-    """Return what would rank if `body` were in force."""
+    """Return the effective config that `body` describes."""
     return EffectiveConfig(
         Config(
             topics=tuple(body["topics"]),
@@ -81,29 +81,29 @@ def body_effective(body: Body) -> EffectiveConfig:
 
 
 def effective_body(effective: EffectiveConfig) -> Body:
-    """Return the body of a config in force, learned deltas included."""
+    """Return the body of an effective config, with its learned deltas."""
     return body_of(effective.config, effective.deltas)
 
 
 def effective_with_weight(effective: EffectiveConfig, source: str, weight: float) -> EffectiveConfig:
-    """Return `effective` with exactly this weight for `source`, whatever was learned about it."""
+    """Return `effective` with `weight` as the effective weight of `source`, without its learned delta."""
     weights = {**effective.config.source_weights, source: weight}
     deltas = {key: delta for key, delta in effective.deltas.items() if key != source}
     return EffectiveConfig(replace(effective.config, source_weights=weights), deltas)
 
 
 def effective_with_topic(effective: EffectiveConfig, key: str, spelling: str) -> EffectiveConfig:
-    """Return `effective` with the topic `key` in this spelling, as the last one; "" leaves it out."""
+    """Return `effective` with the topic `key` last, in this spelling. An empty `spelling` removes it."""
     topics = tuple(topic for topic in effective.config.topics if topic_key(topic) != key)
     topics = (*topics, spelling) if spelling else topics
     return EffectiveConfig(replace(effective.config, topics=topics), effective.deltas)
 
 
 def body_validate(body: Body) -> None:
-    """Raise `InvalidSetting` for the first value ranking cannot work with; topics are cleaned in place."""
+    """Check all values; clean topics and mutes in place. Raises `InvalidSetting` for the first bad value."""
     body["topics"] = _topics(body["topics"])
     for source, weight in body["source_weights"].items():
-        _within(_("The weight of {source}").format(source=source), weight, WEIGHT_MIN, WEIGHT_MAX)
+        _check_range(_("The weight of {source}").format(source=source), weight, WEIGHT_MIN, WEIGHT_MAX)
     if len(body["keyword_boosts"]) > BOOSTS_MAX:
         raise InvalidSetting(
             _("At most {boosts_max} boosts; you gave {keyword_boosts}.").format(
@@ -117,26 +117,26 @@ def body_validate(body: Body) -> None:
                     most=TOPIC_MAX_CHARS, word=word[:20], count=len(word)
                 )
             )
-        _within(_("The boost of “{word}”").format(word=word), boost, -BOOST_MAX, BOOST_MAX)
-    _within(
+        _check_range(_("The boost of “{word}”").format(word=word), boost, -BOOST_MAX, BOOST_MAX)
+    _check_range(
         _("The half-life in hours"), body["recency_half_life_hours"], HALF_LIFE_HOURS_MIN, HALF_LIFE_HOURS_MAX
     )
-    _within(_("The similarity share"), body["ai_score_alpha"], 0.0, ALPHA_MAX)
+    _check_range(_("The similarity share"), body["ai_score_alpha"], 0.0, ALPHA_MAX)
     body["mutes"] = [mute.as_dict() for mute in mutes_check(body["mutes"])]
 
 
 def term_visible(typed: str) -> str:
-    """Return `typed` on one line without invisible characters; texts of feeds are stored without them too."""
+    """Return `typed` on one line without invisible characters, as texts of feeds are stored, too."""
     spaced = " ".join(typed.split())
     return " ".join("".join(c for c in spaced if unicodedata.category(c) not in _INVISIBLE).split())
 
 
 def term_searchable(word: str) -> bool:
-    """Return whether a text could have a topic or keyword: it is not only punctuation and spaces."""
+    """Return whether a text can contain `word`: it is not only punctuation and spaces."""
     return any(unicodedata.category(c)[0] not in _NOT_SEARCHED for c in word)
 
 
-def _within(what: str, value: object, low: float, high: float) -> None:
+def _check_range(what: str, value: object, low: float, high: float) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         raise InvalidSetting(_("{what} must be a number.").format(what=what))
     if not low <= value <= high:
@@ -148,7 +148,7 @@ def _within(what: str, value: object, low: float, high: float) -> None:
 
 
 def _topics(topics: list[str]) -> list[str]:
-    """Return one spelling per topic, the first one given, in the reader's order."""
+    """Return the topics in order, each only in its first spelling. Raises `InvalidSetting`."""
     unique: dict[str, str] = {}
     for topic in (term_visible(str(t)) for t in topics):
         if len(topic) > TOPIC_MAX_CHARS:
@@ -169,7 +169,7 @@ def _topics(topics: list[str]) -> list[str]:
 
 
 def body_changes(before: Body, after: Body) -> list[Change]:
-    """Return the differences as `{"field", "target", "before", "after"}` rows; weights are effective ones."""
+    """Return the differences as `{"field", "target", "before", "after"}` rows, with effective weights."""
     return [
         *_set_changes("topics", before["topics"], after["topics"]),
         *_weight_changes(before, after),
@@ -195,17 +195,17 @@ def _set_changes(field: str, before: list[str], after: list[str]) -> list[Change
 
 
 def _mute_changes(before: list[Any], after: list[Any]) -> list[Change]:
-    """Return the mutes that differ; a state is the last day, `True` for ever, `False` not muted."""
+    """Return the changes of mutes. A state is the last day, `True` for ever, or `False` for not muted."""
     old, new = ({_mute_target(m): m.until or True for m in mutes_read(rows)} for rows in (before, after))
     states = [(key, old.get(key, False), new.get(key, False)) for key in {**old, **new}]
-    return [_row("mutes", key, _plain(was), _plain(now)) for key, was, now in states if was != now]
+    return [_row("mutes", key, _state_json(was), _state_json(now)) for key, was, now in states if was != now]
 
 
 def _mute_target(mute: Mute) -> str:
     return f"{mute.kind}:{mute.value}"
 
 
-def _plain(state: date | bool) -> str | bool:
+def _state_json(state: date | bool) -> str | bool:
     return state if isinstance(state, bool) else state.isoformat()
 
 
@@ -222,22 +222,22 @@ def _weight_changes(before: Body, after: Body) -> list[Change]:
     return [
         _row("source_weights", key, round(old.weight(key), 4), round(new.weight(key), 4))
         for key in keys
-        if _own(before, key) != _own(after, key)
+        if _own_and_learned(before, key) != _own_and_learned(after, key)
     ]
 
 
-def _own(body: Body, source: str) -> tuple[float | None, float]:
-    """Return the weight a person gave `source` (`None`: nobody decided) and what was learned."""
+def _own_and_learned(body: Body, source: str) -> tuple[float | None, float]:
+    """Return the config weight of `source` (`None` if no person set one) and its learned delta."""
     return body["source_weights"].get(source), body["learned"].get(source, 0.0)
 
 
 def body_delta(body: Body, source: str) -> float:
-    """Return what the learning loop has added to the weight of `source`."""
+    """Return the learned delta of the weight of `source`, 0 if there is none."""
     return float(body["learned"].get(source, 0.0))
 
 
 def body_pin(body: Body, target: str, pin: str) -> None:
-    """Make `target` `locked`, `avoided` or, for any other `pin`, neither, in place."""
+    """Pin `target` as `locked` or `avoided`, in place. Any other `pin` removes its pin."""
     for name in ("locked", "avoided"):
         if (pin == name) is not (target in body[name]):
             body[name] = [t for t in body[name] if t != target] + ([target] if pin == name else [])
@@ -254,7 +254,7 @@ def body_edit(body: Body, edit: ConfigEdit) -> None:
 
 
 def body_weigh(body: Body, weights: Mapping[str, float | None]) -> None:
-    """Give sources their effective weights in place, without what was learned; `None` for the default."""
+    """Set effective weights of sources in place and drop their learned deltas. `None` sets the default."""
     for source, weight in weights.items():
         body["learned"].pop(source, None)
         body["source_weights"].pop(source, None)
@@ -262,10 +262,10 @@ def body_weigh(body: Body, weights: Mapping[str, float | None]) -> None:
             body["source_weights"][source] = weight
 
 
-def body_source_renamed(body: Body, old: str, new: str) -> None:
-    """Move what `body` has of the source `old` to `new`, in place; what it has of `new` already stays.
+def body_source_rename(body: Body, old: str, new: str) -> None:
+    """Move the settings of the source `old` to `new`, in place. Settings of `new` have precedence.
 
-    A weight and a learned delta go together: where a person gave `new` a weight, both of `old` go.
+    If a person already gave `new` a weight, the weight of `old` is dropped.
     """
     if old in body["source_weights"]:
         weight = body["source_weights"].pop(old)
@@ -278,13 +278,13 @@ def body_source_renamed(body: Body, old: str, new: str) -> None:
             replace(m, value=new) if (m.kind, m.value) == (SOURCE, old) else m
             for m in mutes_read(body["mutes"])
         )
-        body["mutes"] = [mute.as_dict() for mute in mutes_once(moved)]
+        body["mutes"] = [mute.as_dict() for mute in mutes_distinct(moved)]
 
 
-def body_source_copied(body: Body, source: str, to: str) -> None:
-    """Give `to` what `body` has of `source`, in place: weight, learned delta, pins, and the mute.
+def body_source_copy(body: Body, source: str, to: str) -> None:
+    """Copy the settings of `source` to `to`, in place: weight, learned delta, pins and mute.
 
-    A mute beyond as many as there may be is left out.
+    The mute is left out if the body already has the most mutes allowed.
     """
     for part in ("source_weights", "learned"):
         if source in body[part]:
@@ -298,17 +298,17 @@ def body_source_copied(body: Body, source: str, to: str) -> None:
 
 
 def mute_sources(body: Body) -> set[str]:
-    """Return the keys of the sources that `body` mutes; versions of old have no mutes."""
+    """Return the keys of muted sources. Bodies stored by early versions have no mutes."""
     return {mute.value for mute in mutes_read(body.get("mutes", [])) if mute.kind == SOURCE}
 
 
 def body_keys(body: Body) -> set[str]:
-    """Return every source key that `body` may have, pinned topics among them."""
+    """Return all source keys in `body`. Pinned topics are among them, as pins do not say which they are."""
     return {*body["source_weights"], *body["learned"], *body["locked"], *body["avoided"], *mute_sources(body)}
 
 
 def body_keys_current(body: Body, renamed: Mapping[str, str]) -> Body:
-    """Return a copy of `body` with the current keys of sources; `renamed` maps old ones to those."""
+    """Return a copy of `body` with the current keys of sources. `renamed` maps old keys to current ones."""
     copy: Body = {
         name: value.copy() if isinstance(value, dict | list) else value for name, value in body.items()
     }
@@ -317,5 +317,5 @@ def body_keys_current(body: Body, renamed: Mapping[str, str]) -> Body:
         delta = copy["learned"].pop(old, None)
         if delta is not None and new not in copy["source_weights"]:
             copy["learned"].setdefault(new, delta)
-        body_source_renamed(copy, old, new)
+        body_source_rename(copy, old, new)
     return copy

@@ -1,4 +1,4 @@
-"""What is ranked, by which settings, with which score; errors of writing settings. Pure."""
+"""Values of ranking: candidates, settings, scores, learning steps, and errors of writing settings. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,22 +10,22 @@ from ranking.language import gettext as _
 WEIGHT_MIN = 0.1
 WEIGHT_MAX = 2.0
 WEIGHT_DEFAULT = 1.0
-# Weights that differ by less are one: sums of floats lose that much.
+# Weights that differ by less are equal. Sums of floats are not more exact.
 SAME_WEIGHT = 1e-6
 HALF_LIFE_HOURS_DEFAULT = 24.0
 ALPHA_DEFAULT = 0.1
 
 
 def clamp_weight(weight: float) -> float:
-    """Return `weight` within [0.1, 2.0]: no source is ever silenced and none drowns the rest."""
+    """Return `weight` limited to [0.1, 2.0], so that no source disappears and none dominates."""
     return max(WEIGHT_MIN, min(WEIGHT_MAX, weight))
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One item that may be ranked. `dated_at` is the time its age counts from.
+    """An item to rank. Its age counts from `dated_at`.
 
-    `categories` are as its publisher spells them in the feed that the words are of.
+    `categories` have the publisher's spelling, from the same feed as title and text.
     """
 
     item_id: int
@@ -40,9 +40,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Mute:
-    """What a reader wants to see nothing of: a `kind` of `ranking.mutes.KINDS`, its value, and until when.
+    """A reader's wish to hide items: a `kind` of `ranking.mutes.KINDS` and its value.
 
-    The day `until` is the reader's own and the last one; `None` is for ever.
+    `until` is the last day of the mute in the reader's time zone. `None` means for ever.
     """
 
     kind: str
@@ -50,7 +50,7 @@ class Mute:
     until: date | None = None
 
     def as_dict(self) -> dict[str, str | None]:
-        """Return plain JSON values, as a config's body has them."""
+        """Return the mute as JSON values, as stored in a config's body."""
         until = self.until.isoformat() if self.until else None
         return {"kind": self.kind, "value": self.value, "until": until}
 
@@ -72,9 +72,9 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class EffectiveConfig:
-    """A config together with what the learning loop has added to it: the only thing that ranks.
+    """A config with the learning loop's changes (`deltas` of weights by source). All ranking uses this.
 
-    `learned_at` is when the loop last ran; it tells no two of them apart.
+    `learned_at` is the time of the loop's last run, and is ignored when two of them are compared.
     """
 
     config: Config
@@ -82,14 +82,15 @@ class EffectiveConfig:
     learned_at: datetime | None = field(default=None, compare=False)
 
     def weight(self, source: str) -> float:
-        """Return the effective weight of `source`: config weight (default 1.0) + learned delta, clamped."""
+        """Return the effective weight of `source`: config weight (default 1.0) + learned delta, limited."""
         base = self.config.source_weights.get(source, WEIGHT_DEFAULT)
         return clamp_weight(base + self.deltas.get(source, 0.0))
 
     def without_steps(self, steps: Mapping[str, tuple[float, float]]) -> "EffectiveConfig":
-        """Return these settings without `steps`, where the source still has the weight that the step set.
+        """Return the settings with learning steps undone.
 
-        `steps` has the effective weight (before, after) by source.
+        `steps` has the effective weights (before, after) by source. A source whose weight has changed since
+        its step keeps it.
         """
         deltas = dict(self.deltas)
         for source, (before, after) in steps.items():
@@ -98,13 +99,13 @@ class EffectiveConfig:
         return replace(self, deltas=deltas)
 
     def weights(self) -> dict[str, float]:
-        """Return the effective weight of each source that has one of its own."""
+        """Return the effective weights of all sources with a config weight or a learned delta."""
         return {source: self.weight(source) for source in {*self.config.source_weights, *self.deltas}}
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreBreakdown:
-    """The factors of one score: multiply the weight, the recency and the interest to get it back."""
+    """The parts of one score: `source_weight` x `recency` x `interest` gives its total."""
 
     source_weight: float
     config_weight: float
@@ -117,20 +118,20 @@ class ScoreBreakdown:
     community: float
     interest: float
     reported_by: int = 1
-    # What reading adds to interest, and of how many shown items of the source so many were opened.
+    # The amount that reading adds to interest; `opened` of the `shown` items of the source were opened.
     reading: float = 0.0
     opened: int = 0
     shown: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON values, as stored with an impression."""
+        """Return the parts as JSON values, as stored with an impression."""
         plain = {name: getattr(self, name) for name in self.__slots__}
         return {**plain, "topics": list(self.topics), "boosts": dict(self.boosts)}
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One candidate's place in the order, with the reasons for it."""
+    """One candidate's score, with its breakdown."""
 
     candidate: Candidate
     total: float
@@ -139,7 +140,10 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class SourceTally:
-    """Decayed thumbs of one reader on one source. `n` and `likes` are sums of 2^(-age / half-life)."""
+    """The thumbs of one reader on one source.
+
+    `n` (all thumbs) and `likes` are sums of 2^(-age / half-life), `count` is the number without decay.
+    """
 
     source: str
     n: float
@@ -149,7 +153,11 @@ class SourceTally:
 
 @dataclass(frozen=True, slots=True)
 class WeightChange:
-    """What one learning cycle decided for one source, moved or not."""
+    """The decision of one learning cycle about one source, even if its weight stays.
+
+    `before` and `after` are effective weights, `p_better` is P(like-rate > base rate), `n` the decayed
+    thumbs.
+    """
 
     source: str
     before: float
@@ -160,13 +168,13 @@ class WeightChange:
 
     @property
     def moved(self) -> bool:
-        """Return whether the effective weight changes at all."""
+        """Return whether the effective weight changes."""
         return abs(self.after - self.before) > 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class WeightPoint:
-    """A change of a source's effective weight; `cause` is a version's, or "learned"."""
+    """A change of a source's effective weight. `cause` is the cause of a version, or "learned"."""
 
     source: str
     at: datetime
@@ -176,7 +184,7 @@ class WeightPoint:
 
 
 class RankingError(Exception):
-    """A refused write. `code` is stable; `message` says what was wrong and what to do."""
+    """A write was refused. `code` is stable. `message` is for the reader: the problem and what to do."""
 
     code = "ranking_error"
 
@@ -186,7 +194,7 @@ class RankingError(Exception):
 
 
 class StaleVersion(RankingError):
-    """The config changed after the page that is being saved was loaded."""
+    """The config has changed since the page that the reader saves was loaded."""
 
     code = "config_changed"
 
@@ -202,24 +210,24 @@ class StaleVersion(RankingError):
 
 
 class UnknownVersion(RankingError):
-    """A version this reader never had."""
+    """This reader never had the version."""
 
     code = "unknown_version"
 
 
 class InvalidSetting(RankingError):
-    """A value outside what ranking can work with."""
+    """A value is outside the range that ranking can use."""
 
     code = "invalid_setting"
 
 
 class InvalidMute(InvalidSetting):
-    """A mute of no known kind, or of a value that could be in no item or would be in every one."""
+    """A mute has an unknown kind, or a value that would hide no item or every item."""
 
     code = "invalid_mute"
 
 
 class TooManyMutes(InvalidSetting):
-    """More mutes than a config may have."""
+    """The config would have more than the allowed number of mutes."""
 
     code = "too_many_mutes"

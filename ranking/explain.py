@@ -1,4 +1,4 @@
-"""Ranking in plain words: weights, changes of a config, and why a version came about. Pure."""
+"""Explain ranking in plain words: weights, changes of a config, and causes of versions. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from ranking.language import gettext as _
 from ranking.levels import BOOSTS, level_words
 
 Body = Mapping[str, Any]
-# How far an effective weight may be from 1, for its name above and below, and that of what a source sends.
+# Names of effective weights: the largest distance from 1, the name above 1, the name below 1.
 WEIGHT_WORDS = (
     (0.15, gettext_noop("a bit more than usual"), gettext_noop("a bit less than usual")),
     (0.5, gettext_noop("more than usual"), gettext_noop("less than usual")),
@@ -22,7 +22,7 @@ WEIGHT_OF_SOURCE = (
     (0.5, gettext_noop("more from {source}"), gettext_noop("less from {source}")),
     (float("inf"), gettext_noop("much more from {source}"), gettext_noop("much less from {source}")),
 )
-# Nearer to 1 than this, nobody would notice a difference.
+# A weight this near to 1 makes no difference that a reader could notice.
 AS_USUAL = 0.02
 CAUSES = {
     "edit": gettext_noop("You changed it here"),
@@ -58,7 +58,7 @@ def weight_words(weight: float) -> str:
 
 
 def weight_of_source(weight: float, source: str) -> str:
-    """Return an effective weight as what comes of it: "a bit less from Gazette"; "" where it is as usual."""
+    """Return the effect of a weight in words: "a bit less from Gazette", or "" if it is as usual."""
     if round(abs(weight - 1), 4) <= AS_USUAL:
         return ""
     return _(_size(WEIGHT_OF_SOURCE, weight)).format(source=source)
@@ -70,7 +70,7 @@ def _size(names: Iterable[tuple[float, str, str]], weight: float) -> str:
 
 
 def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = None) -> str:
-    """Return one row of `body_changes` as a sentence; `titles` names sources by key."""
+    """Return one row of `body_changes` as a sentence. `titles` has the names of sources by key."""
     field, target, before, after = change["field"], change["target"], change["before"], change["after"]
     name = (titles or {}).get(target, target)
     match field:
@@ -105,7 +105,7 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
 
 
 def _step(before: float, after: float) -> str:
-    """Return a step of an effective weight in words and figures."""
+    """Return a change of an effective weight in words and figures."""
     figures = f"{figure(before)} → {figure(after)}"
     before_words, after_words = weight_words(before), weight_words(after)
     if before_words == after_words:
@@ -114,7 +114,7 @@ def _step(before: float, after: float) -> str:
 
 
 def mute_label(kind: str, value: str, titles: Mapping[str, str] | None = None) -> str:
-    """Return what a mute hides, in words: "the word “bitcoin”"; `titles` names sources by key."""
+    """Return the target of a mute in words: "the word “bitcoin”". `titles` has names of sources by key."""
     return _(MUTED[kind]).format(value=(titles or {}).get(value, value) if kind == "source" else value)
 
 
@@ -128,7 +128,7 @@ def _mute_words(target: tuple[str, str, str], after: str | bool, titles: Mapping
 
 
 def body_words(body: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the plain settings of a config's body as (label, words); weights have a list of their own."""
+    """Return the settings of a config's body as (label, words), except weights, which have their own list."""
     boosts = ", ".join(f"{word} {_boost(value)}" for word, value in body["keyword_boosts"].items())
     mutes = ", ".join(mute_label(m["kind"], m["value"]) for m in body.get("mutes", []))
     return [
@@ -144,7 +144,7 @@ def _boost(value: float | None) -> str:
 
 
 def cause_words(cause: str, ref: str) -> str:
-    """Return why a version came about, naming the version gone back to."""
+    """Return the cause of a version as a sentence. For a revert it names the version restored."""
     if cause == "edit" and ref.startswith("source:"):
         return _("The operator joined or renamed a source")
     if cause == "accept" and ref.startswith("early:"):
@@ -169,10 +169,11 @@ def learned_words(before: float, after: float, reason: str) -> str:
 def steps_in_force(
     steps: Sequence[tuple[str, float, float]], weights: Mapping[str, float], learned: Mapping[str, float]
 ) -> list[bool]:
-    """Return which learning steps (source, weight before, after; newest first) are still in force.
+    """Return for each learning step whether it is still in force.
 
-    `weights` are the effective ones, `learned` the deltas among them. A step is in force where it led to the
-    weight of today, or to where a later step that is in force began.
+    `steps` are (source, weight before, weight after), newest first. `weights` are today's effective weights,
+    `learned` the deltas in them. A step is in force if it led to today's weight, or to the weight at which a
+    later step in force began.
     """
     led_to = {source: weights.get(source) for source in learned}
     found = []
@@ -187,7 +188,7 @@ def steps_in_force(
 def learned_changes_undone(
     changes: Sequence[Mapping[str, Any]], now: Body, then: Body
 ) -> list[Mapping[str, Any]]:
-    """Return those of `changes` (`body_changes` from `now` to `then`) that undo what was learned."""
+    """Return those of `changes` (`body_changes` from `now` to `then`) that undo a learned delta."""
     return [
         change
         for change in changes
@@ -197,25 +198,25 @@ def learned_changes_undone(
 
 
 def boost_lines(boosts: Mapping[str, float]) -> str:
-    """Return keyword boosts as the settings form shows them, `word: more` or `word: 0.8` a line."""
+    """Return keyword boosts as the settings form shows them: one line each, `word: more` or `word: 0.8`."""
     names = {boost: level_words(name) for name, boost in BOOSTS.items()}
     return "\n".join(f"{word}: {names.get(boost) or figure(boost, 'g')}" for word, boost in boosts.items())
 
 
 LOCKED, AVOIDED, OPEN = "locked", "avoided", "open"
-# What a reader may say of a target, in the words the page offers.
+# The choices for a target, in the words of the page.
 CHOICES = {
     OPEN: gettext_noop("May be suggested"),
     LOCKED: gettext_noop("Leave as it is"),
     AVOIDED: gettext_noop("Never suggest"),
 }
-# A source's key is the longest target there is.
+# No target is longer than the longest key of a source.
 TARGET_MAX_CHARS = 120
 
 
 @dataclass(frozen=True, slots=True)
 class PinRow:
-    """One source or topic and its options: what the form sends, in words, whether it is chosen."""
+    """One source or topic with its options: (value that the form sends, words, whether it is chosen)."""
 
     target: str
     name: str
@@ -229,11 +230,11 @@ def pin_rows(
     avoided: Sequence[str],
     typed: Mapping[str, str],
 ) -> tuple[list[PinRow], list[PinRow]]:
-    """Return the rows of the sources and those of the topics, each in order of name.
+    """Return the rows of sources and the rows of topics, each sorted by name.
 
-    `names` (key -> title) has also the pinned sources that are no longer read. A topic goes by its key, or as
-    it was pinned; a pin that is neither a source nor a topic any more is among the topics. `typed` (target ->
-    choice) is what was chosen and not saved yet.
+    `names` (key -> title) includes pinned sources that the reader no longer follows. A topic's target is its
+    key, or its spelling in a pin. A pin that is no source or topic any more counts as a topic. `typed`
+    (target -> choice) has choices that are not saved yet.
     """
     pins = dict.fromkeys(locked, LOCKED) | dict.fromkeys(avoided, AVOIDED)
     of_topics = {topic_key(pin): pin for pin in pins if pin not in names}
@@ -251,7 +252,7 @@ def _rows(
 
 
 def _row(target: str, name: str, current: str, typed: Mapping[str, str]) -> PinRow:
-    """Make a row; the current option sends nothing, so that a save changes only what was chosen anew."""
+    """Make a row. Its current option sends an empty value, so a save only changes pins that were changed."""
     chosen = typed.get(target, current)
     options = (("" if code == current else code, _(words), code == chosen) for code, words in CHOICES.items())
     return PinRow(target, name, tuple(options))

@@ -1,4 +1,4 @@
-"""Storing and deleting what a reader's opens say. It is worked out from their rows, so no version is kept."""
+"""Store and delete implicit preferences. They can be computed again from events, so no versions are kept."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -11,7 +11,7 @@ FIELDS = ("weight", "sources", "categories", "source_thumbs", "category_thumbs",
 
 
 def implicit_store(*, leans: Mapping[UUID, ImplicitLeans], now: datetime) -> None:
-    """Store what readers' opens say, by reader, in place of what they said before; one query."""
+    """Store the implicit preferences of several readers, replacing older ones. One query."""
     ImplicitPreference.objects.bulk_create(
         (_row(reader_id, leans[reader_id], now) for reader_id in sorted(leans)),
         update_conflicts=True,
@@ -33,5 +33,5 @@ def _row(reader_id: UUID, leans: ImplicitLeans, now: datetime) -> ImplicitPrefer
 
 
 def implicit_delete(*, reader_ids: Collection[UUID]) -> None:
-    """Delete what readers' opens say, where something is stored."""
+    """Delete the implicit preferences of these readers. One query."""
     ImplicitPreference.objects.filter(reader_id__in=reader_ids).delete()

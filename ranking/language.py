@@ -1,6 +1,6 @@
-"""The words of pure modules in the language in force: gettext, bound once at start, English until then. Pure.
+"""Translate the texts of pure modules. They stay English until `language_bind` sets gettext at start. Pure.
 
-Texts are marked as everywhere (`_`, `ngettext`, `pgettext`), and values come in by `str.format`.
+Mark texts as usual (`_`, `ngettext`, `pgettext`) and insert values with `str.format`.
 """
 
 import re
@@ -28,35 +28,35 @@ def language_bind(
     ngettext: Callable[[str, str, int], str],
     pgettext: Callable[[str, str], str],
 ) -> None:
-    """Take all words from these functions from now on."""
+    """Use these functions for all translations from now on."""
     _bound.gettext, _bound.ngettext, _bound.pgettext = gettext, ngettext, pgettext
 
 
 def gettext(text: str) -> str:
-    """Return `text` in the language in force."""
+    """Return `text` in the current language."""
     return _bound.gettext(text) if text else ""
 
 
 def ngettext(singular: str, plural: str, count: int) -> str:
-    """Return the form for `count` in the language in force."""
+    """Return the form for `count` in the current language."""
     return _bound.ngettext(singular, plural, count)
 
 
 def pgettext(context: str, text: str) -> str:
-    """Return `text` as it is used in `context`, in the language in force."""
+    """Return `text` with its meaning in `context`, in the current language."""
     return _bound.pgettext(context, text)
 
 
 def gettext_noop(text: str) -> str:
-    """Mark a text of a table, which is looked up where it is shown."""
+    """Mark a text for translation and return it unchanged. Translate it where it is shown."""
     return text
 
 
 def stored_text(text: str, patterns: Iterable[str] = ()) -> str:
-    """Return a text that was stored in English in the language in force.
+    """Translate a text that was stored in English into the current language.
 
-    `patterns` are the marked texts it may have been made of, with fields in braces; one that fits none stays
-    as it is, such as what a model or a publisher wrote.
+    `patterns` are the marked texts with fields in braces from which it may have been formatted. A text that
+    fits none (a model or a publisher wrote it) is returned unchanged.
     """
     if text and (shown := gettext(text)) != text:
         return shown
@@ -69,17 +69,17 @@ def stored_text(text: str, patterns: Iterable[str] = ()) -> str:
 
 @cache
 def _fields(pattern: str) -> re.Pattern[str]:
-    """Return what matches the texts of `pattern`; a field that comes twice is not one of ours."""
+    """Return a regular expression for texts formatted from `pattern`. No field may occur twice."""
     parts = re.split(r"{(\w+)}", pattern)
     fields = [f"(?P<{part}>.+?)" if n % 2 else re.escape(part) for n, part in enumerate(parts)]
     return re.compile("".join(fields), re.DOTALL)
 
 
 def figure(value: float, pattern: str = ".2f") -> str:
-    """Return a number by its format `pattern`, with a true minus and the decimal sign of the language."""
+    """Format a number by `pattern`, with a real minus sign and the decimal sign of the current language."""
     return f"{value:{pattern}}".replace("-", "−").replace(".", pgettext("decimal sign", "."))
 
 
 def percent(share: float) -> str:
-    """Return a share (1 is all) in whole percent, as the language in force writes it."""
+    """Format a share (1 is all) in whole percent, in the current language."""
     return f"{share:.0%}".replace("%", pgettext("percent sign", "%"))

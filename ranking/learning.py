@@ -1,11 +1,11 @@
-"""Beliefs about what a reader likes, and the learning loop's steps of effective weights.
+"""Estimate from thumbs what a reader likes, and decide the learning loop's steps of effective weights.
 
-A like-rate of 80 % on five thumbs arises by chance every other time. Every claim is therefore made on the
-probability that the true rate lies above the reader's own base rate (Beta posteriors).
+A like-rate of 80 % on five thumbs arises by chance every other time. So each decision uses the probability
+that the true rate is above the reader's own base rate (Beta posteriors).
 
-The learning loop, per source: thumbs decay with a half-life of 60 days; the target weight is
-exp(0.8 x log-odds); a step is at most 0.15 and is taken only when the direction is likely (P > 0.8 or < 0.2)
-and at least five decayed thumbs speak for it. Pure.
+The learning loop works per source. Thumbs decay with a half-life of 60 days. The target weight is
+exp(0.8 x log-odds). A step is at most 0.15. It needs a likely direction (P > 0.8 or < 0.2) and at least five
+decayed thumbs. Pure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,8 @@ from math import exp, sqrt
 from ranking.common.probability import beta_below, log_odds
 from ranking.entities import EffectiveConfig, SourceTally, WeightChange, clamp_weight
 
-# Thumbs at which the data outweigh the prior (measured: 8 keeps 45 % of an oracle's uplift with no reader
-# worse off; 1 gains more and harms some, 30 learns too slowly).
+# The weight of the prior, in thumbs. Measured: 8 keeps 45 % of an oracle's uplift and no reader is worse off,
+# 1 gains more but harms some readers, 30 learns too slowly.
 KAPPA = 8.0
 BASE_MIN, BASE_MAX = 0.05, 0.95
 # The normal quantile for 95 %, two-sided.
@@ -26,13 +26,13 @@ LEARNING_GAIN = 0.8
 STEP_MAX = 0.15
 N_MIN = 5.0
 P_HIGH, P_LOW = 0.8, 0.2
-# After a person decided on a source, the loop leaves it alone for so long.
+# After a person sets a source's weight, the loop leaves it alone for this many days.
 HOLD_DAYS = 14
 
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """The belief about one target. `p_better` is P(rate > base); `mean` the posterior mean rate."""
+    """The belief about one target: `mean` is the posterior mean like-rate, `p_better` is P(rate > base)."""
 
     n: float
     likes: float
@@ -42,7 +42,7 @@ class Posterior:
 
     @property
     def log_odds(self) -> float:
-        """Return how far the target lies above (+) or below (-) the reader's base rate, in logits."""
+        """Return the distance of the mean from the reader's base rate, in logits; positive if above."""
         return log_odds(self.mean) - log_odds(self.base)
 
 
@@ -56,7 +56,7 @@ def posterior(
 ) -> Posterior:
     """Return the Beta(kappa * prior + likes, kappa * (1 - prior) + n - likes) posterior against `base`.
 
-    `prior` is the expected rate before any thumb (the base rate unless others know better).
+    `prior` is the expected rate before any thumb. By default it is the base rate.
     """
     expected = min(BASE_MAX, max(BASE_MIN, base if prior is None else prior))
     a = kappa * expected + likes
@@ -65,7 +65,7 @@ def posterior(
 
 
 def wilson(hits: int, total: int) -> tuple[float, float]:
-    """Return the 95 % score interval of the share `hits` of `total` (Wilson, 1927); 0 to 1 of nothing."""
+    """Return the 95 % score interval of the share hits / total (Wilson, 1927); (0, 1) if `total` is 0."""
     if total == 0:
         return 0.0, 1.0
     share, square = hits / total, Z_95 * Z_95
@@ -82,10 +82,10 @@ def learn(
     on_hold: Mapping[str, str] | None = None,
     deviation: Mapping[str, float] | None = None,
 ) -> list[WeightChange]:
-    """Return what one cycle does with each of a reader's sources.
+    """Return the decision of one learning cycle for each of a reader's sources.
 
-    `on_hold` maps the sources that the loop must leave alone to the reason; `deviation` is the community's
-    deviation from the base rate per source (0 where unknown).
+    `on_hold` maps the sources that the loop must leave alone to the reason. `deviation` is the community's
+    deviation from the base rate per source; a missing source counts as 0.
     """
     base = base_rate(sum(t.likes for t in tallies), sum(t.n for t in tallies))
     return [
@@ -116,7 +116,8 @@ def _objection(belief: Posterior, step: float) -> str:
     if abs(step) < 1e-9:
         return "at_target"
     if (step > 0 and belief.base >= BASE_MAX) or (step < 0 and belief.base <= BASE_MIN):
-        # Who likes nearly everything likes nothing more than usual: without this, every weight creeps up.
+        # A reader who likes nearly everything prefers no source. Without this rule every weight would creep
+        # up.
         return "no_contrast"
     if (step > 0) != (belief.p_better > 0.5):
         return "beyond_target"

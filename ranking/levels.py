@@ -1,4 +1,4 @@
-"""One scale for all settings with a number: less, usual, more. Any other number is shown as it is. Pure."""
+"""The scale less, usual, more for all settings with a number. Other numbers are shown as they are. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from ranking.entities import ALPHA_DEFAULT, HALF_LIFE_HOURS_DEFAULT, WEIGHT_MAX,
 from ranking.language import gettext as _
 from ranking.language import gettext_noop, pgettext
 
-# Weights of sources: half as much, or half as much again. `None` is the default, from which thumbs move it.
+# Weights of sources: half as much, or half as much again. `None` is the default, which thumbs may change.
 LEVELS: Mapping[str, float | None] = {"less": 0.5, "usual": None, "more": 1.5}
-# What a keyword adds to the interest of an item, 1 by itself: so it counts as a source's weight does.
+# Boosts of keywords. Interest is 1 without them, so a boost of ±0.5 counts as much as a weight of 0.5 or 1.5.
 BOOSTS: Mapping[str, float] = {"less": -0.5, "more": 0.5}
-# Hours until an item counts half, and the share of likeness, each with what it does to a digest.
+# Hours until an item counts half, and the share of similarity, each with its effect on a digest in words.
 FRESHNESS: Mapping[str, tuple[float, str]] = {
     "less": (72.0, gettext_noop("less: good pieces stay for days")),
     "usual": (HALF_LIFE_HOURS_DEFAULT, gettext_noop("usual: a day old counts half")),
@@ -26,7 +26,7 @@ LIKENESS: Mapping[str, tuple[float, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class LevelOption:
-    """An option of a setting: what the form sends, in words, whether it is chosen."""
+    """An option of a setting: the value that the form sends, its words, and whether it is chosen."""
 
     value: str
     words: str
@@ -34,12 +34,12 @@ class LevelOption:
 
 
 def weight_level(weight: float) -> str:
-    """Return which of `LEVELS` an effective weight is exactly, to two decimals; "" for any other."""
+    """Return the name of the level that equals an effective weight to two decimals, or ""."""
     return next((name for name, at in LEVELS.items() if f"{weight:.2f}" == f"{at or 1:.2f}"), "")
 
 
 def level_words(name: str) -> str:
-    """Return the name of one of `LEVELS` in the language in force, as it is shown and may be typed."""
+    """Return the name of a level in the current language, as pages show it and readers may type it."""
     match name:
         case "less":
             return pgettext("level", "less")
@@ -50,19 +50,19 @@ def level_words(name: str) -> str:
     return name
 
 
-def level_named(typed: str) -> str:
-    """Return which of `LEVELS` was typed, in English or in the language in force; "" for none."""
+def level_read(typed: str) -> str:
+    """Return the level that a person typed in English or in the current language, or ""."""
     wanted = typed.strip().casefold()
     return next((name for name in LEVELS if wanted in (name, level_words(name).casefold())), "")
 
 
 def weight_read(level: str) -> float | None:
-    """Return the weight that is typed as one of `LEVELS`, as a number, or as "" for the default (`None`).
+    """Return the weight that a person typed: a level, a number, or "" for the default (`None`).
 
     Raises `InvalidSetting` for anything else.
     """
     level = level.strip()
-    if (named := level_named(level)) in LEVELS or not level:
+    if (named := level_read(level)) in LEVELS or not level:
         return LEVELS.get(named)
     try:
         weight = float(level.replace(",", "."))
@@ -82,7 +82,7 @@ def weight_read(level: str) -> float | None:
 
 
 def level_options(levels: Mapping[str, tuple[float, str]], value: str) -> list[LevelOption]:
-    """Return the options of a setting whose number is `value`, typed or stored; an exact one is the last."""
+    """Return the options of a setting whose number is `value`. Any other number adds a last option."""
     options = [LevelOption(f"{at:g}", _(words), f"{at:g}" == value) for at, words in levels.values()]
     exact = (
         []

@@ -1,4 +1,4 @@
-"""The tables of ranking: the config, every version it ever had, and what the learning loop added."""
+"""Tables of ranking: configs, their versions, learned weights, implicit preferences, aliases of sources."""
 
 from django.conf import settings
 from django.db import models
@@ -7,7 +7,7 @@ from ranking.entities import ALPHA_DEFAULT, HALF_LIFE_HOURS_DEFAULT
 
 
 class RankConfig(models.Model):
-    """A reader's current ranking settings. Written by `ranking.services` alone."""
+    """A reader's current ranking settings. Only `ranking.services` writes them."""
 
     reader = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="rank_config")
     version = models.PositiveIntegerField(default=0)
@@ -27,7 +27,7 @@ class RankConfig(models.Model):
 
 
 class ConfigVersion(models.Model):
-    """One version of a config, stored for ever: its body, what changed, and why."""
+    """One version of a config, kept for ever: its body, its changes, and their cause."""
 
     class Cause(models.TextChoices):
         EDIT = "edit"
@@ -55,7 +55,7 @@ class ConfigVersion(models.Model):
 
 
 class LearnedWeight(models.Model):
-    """What the learning loop has added to one source's config weight, and the belief behind it."""
+    """The learning loop's change to one source's config weight, and the belief behind it."""
 
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="learned_weights")
     source_key = models.CharField(max_length=120)
@@ -75,7 +75,7 @@ class LearnedWeight(models.Model):
 
 
 class WeightSnapshot(models.Model):
-    """One source in one learning cycle: its effective weight before and after, with the reason."""
+    """One source in one learning cycle: its effective weight before and after, and the reason."""
 
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="weight_snapshots")
     source_key = models.CharField(max_length=120)
@@ -97,7 +97,7 @@ class WeightSnapshot(models.Model):
 
 
 class ImplicitPreference(models.Model):
-    """What one reader's opens say of sources and categories; worked out nightly, gone when switched off."""
+    """One reader's implicit preferences from opens. Computed nightly, deleted if the reader opts out."""
 
     reader = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="implicit_preference"
@@ -114,7 +114,7 @@ class ImplicitPreference(models.Model):
 
 
 class SourceAlias(models.Model):
-    """A key that a source once had, before an operator renamed it or joined it with another."""
+    """An old key of a source that an operator renamed or joined with another."""
 
     key = models.CharField(max_length=120, primary_key=True)
     target = models.CharField(max_length=120, db_index=True, help_text="The key the source goes by now.")

@@ -1,6 +1,6 @@
-"""Mutes: what a reader wants to see nothing of, and whether an item has it. Pure.
+"""Check mutes, and find the mute that hides an item. Pure.
 
-Nothing a reader types is a regular expression, and each check needs time in proportion to the item's text.
+A reader's text is never used as a regular expression, and each check takes time linear in the item's text.
 """
 
 import re
@@ -21,7 +21,7 @@ SOURCE: Final = "source"
 AUTHOR: Final = "author"
 ADDRESS: Final = "address"
 CATEGORY: Final = "category"
-# Characters of the longest value, by kind.
+# The most characters of a value, by kind.
 KINDS: Final[Mapping[str, int]] = {
     WORD: TOPIC_MAX_CHARS,
     PHRASE: 120,
@@ -32,7 +32,7 @@ KINDS: Final[Mapping[str, int]] = {
 }
 MUTES_MAX: Final = 100
 ANYTHING: Final = "*"
-# An address pattern needs so many characters that are no stars: "*" and "*a*" would hide most of everything.
+# An address pattern needs this many characters beside stars. "*" and "*a*" would hide almost everything.
 ADDRESS_CHARS_MIN = 4
 # Scripts without spaces between words: Thai, Lao, Myanmar, Khmer, kana, Chinese characters.
 _SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
@@ -41,14 +41,14 @@ Finder = Callable[[str], bool]
 
 
 def mutes_read(rows: Sequence[Mapping[str, Any]]) -> tuple[Mute, ...]:
-    """Return the mutes that a config's body has as plain values."""
+    """Return the mutes in a config's body, given as JSON values."""
     return tuple(
         Mute(row["kind"], row["value"], date.fromisoformat(row["until"]) if row["until"] else None)
         for row in rows
     )
 
 
-# What each kind is called in a sentence.
+# The name of each kind in a sentence.
 KIND_WORDS: Mapping[str, str] = {
     WORD: gettext_noop("word"),
     PHRASE: gettext_noop("phrase"),
@@ -60,21 +60,21 @@ KIND_WORDS: Mapping[str, str] = {
 
 
 def mutes_check(rows: Sequence[Mapping[str, Any]]) -> list[Mute]:
-    """Return the mutes of a body, values on one line. Raises `InvalidMute` or `TooManyMutes`."""
+    """Check the mutes of a body and return them cleaned. Raises `InvalidMute` or `TooManyMutes`."""
     if len(rows) > MUTES_MAX:
         raise TooManyMutes(
             _("At most {mutes_max} mutes; remove one that you no longer need.").format(mutes_max=MUTES_MAX)
         )
-    return list(mutes_once(mute_check(mute) for mute in mutes_read(rows)))
+    return list(mutes_distinct(mute_check(mute) for mute in mutes_read(rows)))
 
 
-def mutes_once(mutes: Iterable[Mute]) -> tuple[Mute, ...]:
-    """Return `mutes` with one for each `mute_key`, the last one given."""
+def mutes_distinct(mutes: Iterable[Mute]) -> tuple[Mute, ...]:
+    """Return `mutes` without duplicates by `mute_key`. The last one of each key stays."""
     return tuple({mute_key(mute): mute for mute in mutes}.values())
 
 
 def mute_check(mute: Mute) -> Mute:
-    """Return the mute with its value on one line, without invisible characters. Raises `InvalidMute`."""
+    """Return the mute with its value on one line and without invisible characters. Raises `InvalidMute`."""
     if mute.kind not in KINDS:
         raise InvalidMute(
             _("One can mute a {kinds}; not a “{kind}”.").format(
@@ -107,7 +107,7 @@ def mute_check(mute: Mute) -> Mute:
 
 
 def mute_key(mute: Mute) -> tuple[str, str]:
-    """Return a mute's identity: two that differ in spelling or in the last day alone are one."""
+    """Return a mute's identity. Mutes that differ only in spelling or last day have the same."""
     if mute.kind == SOURCE:
         return mute.kind, mute.value
     return mute.kind, category_key(mute.value) if mute.kind == CATEGORY else fold(mute.value)
@@ -119,9 +119,12 @@ def mute_over(mute: Mute, today: date) -> bool:
 
 
 def text_finder(phrase: str) -> Finder:
-    """Return whether a text, folded lightly, has the words of `phrase` in a row, whatever is between them.
+    """Return a function that tells whether a text contains the words of `phrase` in a row.
 
-    In scripts without spaces between words it need not begin or end a word.
+    The text must be folded by `fold_lightly`.
+
+    Spaces and punctuation between the words do not count. In scripts without spaces between words, a match
+    may begin and end inside a word.
     """
     wanted = fold(phrase)
     if _SPACELESS.search(wanted):
@@ -132,16 +135,17 @@ def text_finder(phrase: str) -> Finder:
     row = f" {' '.join(words)} "
 
     def finds(text: str) -> bool:
-        # Most texts lack one of the words, and `in` finds that out far faster than taking the text apart.
+        # Most texts lack one of the words, and `in` is far faster than splitting the text into words.
         return all(word in text for word in words) and row in f" {' '.join(_words(text).split())} "
 
     return finds
 
 
 def address_matches(pattern: str, url: str) -> bool:
-    """Return whether `url` is like `pattern`, where `*` is anything; scheme, `www.` and case do not count.
+    """Return whether `url` matches `pattern`, in which `*` stands for anything.
 
-    The parts between the stars are looked for one after the other, each from where the last one ended.
+    Scheme, `www.` and case are ignored. The search takes the parts between stars one after the other, each
+    after the end of the last one, so it is linear.
     """
     first, *rest = _bare(pattern).split(ANYTHING)
     address = _bare(url)
@@ -163,15 +167,15 @@ def _bare(url: str) -> str:
 
 
 def _words(text: str) -> str:
-    """Return `text` with a space for all that is no letter, number or mark of one."""
+    """Return `text` with spaces in place of all characters that are no letters, digits or their marks."""
     return "".join(c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in text)
 
 
 class MuteFilter:
-    """The mutes in force on one day, ready for many items; false where there are none."""
+    """The active mutes of one day, prepared for checking many items. It is false if there are none."""
 
     def __init__(self, mutes: Iterable[Mute] = (), today: date = date.min) -> None:
-        """Take those of `mutes` that are not over on the reader's `today`."""
+        """Keep those of `mutes` that are still active on the reader's day `today`."""
         self.mutes = tuple(mute for mute in mutes if not mute_over(mute, today))
         self.sources = {mute.value: mute for mute in self.mutes if mute.kind == SOURCE}
         self._authors = {fold(mute.value): mute for mute in self.mutes if mute.kind == AUTHOR}
@@ -184,11 +188,11 @@ class MuteFilter:
 
     @property
     def reads_items(self) -> bool:
-        """Return whether an item's own words tell if it is hidden, not its source alone."""
+        """Return whether items must be read, because not all mutes are about sources."""
         return len(self.sources) < len(self.mutes)
 
     def finds(self, item: Candidate) -> Mute | None:
-        """Return the mute that hides `item`; `None` where it is shown."""
+        """Return the mute that hides `item`, or `None` if it is shown."""
         if item.source in self.sources:
             return self.sources[item.source]
         for name in (item.author, *author_names(item.author)) if self._authors else ():

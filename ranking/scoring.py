@@ -1,9 +1,9 @@
-"""The score of items: a product, so that weights scale and nothing escapes recency.
+"""Score and order items. The score is a product, so a weight scales the rest and every item loses with age.
 
 score = weight x 0.5^(age / half-life) x (1 + topics + boosts + alpha x similarity + gamma x community
                                             + agreement + reading)
 
-A `Pool` has what many rankings of the same items share, a `Ranking` is one order of them. Pure.
+A `Pool` has the data that many rankings of the same items share. A `Ranking` is one order of them. Pure.
 """
 
 import re
@@ -27,15 +27,16 @@ from ranking.entities import (
 )
 from ranking.implicit import IMPLICIT_MAX, NO_LEANS, UNKNOWN, ImplicitLeans
 
-# Twenty likes of others then weigh about as much as one topic. Tuned on the development half of the readers
-# of MovieLens-100k: AUC .706 at 0.5, .712 at 2, .720 at 3, .727 at 4, popularity .710. More would let the
-# crowd outvote the reader's own topics.
+# With this factor twenty likes of others weigh about as much as one topic. Tuned on the development half of
+# the readers of MovieLens-100k: AUC .706 at 0.5, .712 at 2, .720 at 3, .727 at 4, popularity .710. A larger
+# factor would let other readers outvote the reader's own topics.
 COMMUNITY_GAMMA = 3.0
-# What a story gains with each doubling of the reader's sources that report it, and at most (32 of them): four
-# weigh a fifth of a topic. No open history can tell a better number (docs/ranking.md), so it is small.
+# Interest that a story gains with each doubling of the reader's sources that report it, and the most it gains
+# (32 sources). Four sources weigh a fifth of a topic. It is small, because no open data set can tell a better
+# number (docs/ranking.md).
 AGREEMENT_STEP = 0.1
 AGREEMENT_MAX = 0.5
-# Interest below this is a mistake of negative boosts, not a wish to bury an item under dead ones.
+# The least interest. Several negative boosts together should not push an item below old, dead ones.
 INTEREST_MIN = 0.05
 
 Floats = NDArray[np.float64]
@@ -45,12 +46,12 @@ _WORD = re.compile(r"\w+")
 
 
 class ItemValues(Mapping[int, float]):
-    """A number per item id, read one by one or for a whole column of ids; 0 where there is none."""
+    """A number for each item id. It reads single ids as a mapping, or whole columns at once."""
 
     __slots__ = ("_ids", "_values")
 
     def __init__(self, ids: Ids, values: NDArray[np.floating]) -> None:
-        """Take `ids` in any order, each once, with their values."""
+        """Store the values of `ids`, which may have any order but no duplicates."""
         order = np.argsort(ids)
         self._ids, self._values = ids[order], values[order]
 
@@ -67,7 +68,7 @@ class ItemValues(Mapping[int, float]):
         return len(self._ids)
 
     def values_for(self, ids: Ids) -> Floats:
-        """Return the value for each of `ids`, 0 where there is none."""
+        """Return the value of each of `ids`, 0 for unknown ids."""
         if not len(self._ids):
             return np.zeros(len(ids))
         if np.array_equal(self._ids, ids):
@@ -77,7 +78,7 @@ class ItemValues(Mapping[int, float]):
 
 
 def values_for(figures: Mapping[int, float], ids: Ids) -> Floats:
-    """Return `figures` for a column of ids, 0 where there is none."""
+    """Return the figure of each of `ids` as a column, 0 for unknown ids."""
     if isinstance(figures, ItemValues):
         return figures.values_for(ids)
     if not figures:
@@ -86,13 +87,13 @@ def values_for(figures: Mapping[int, float], ids: Ids) -> Floats:
 
 
 def agreement(reported_by: Floats | float) -> Floats:
-    """Return what is added to interest where so many of the reader's sources report a story: 0 for one."""
+    """Return the interest that a story gains if this many of the reader's sources report it; 0 for one."""
     doublings: Floats = np.log2(np.maximum(1.0, reported_by))
     return np.minimum(AGREEMENT_MAX, AGREEMENT_STEP * doublings)
 
 
 def count_sources(stories: Ids, sources: Ids) -> Floats:
-    """Return for each row how many different `sources` the rows of its story have."""
+    """Return for each row the number of different `sources` among all rows of the same story."""
     order = np.lexsort((sources, stories))
     by_story, by_source = stories[order], sources[order]
     is_first = np.ones(len(order), dtype=np.bool_)
@@ -103,14 +104,14 @@ def count_sources(stories: Ids, sources: Ids) -> Floats:
 
 
 class Pool:
-    """Candidates by column. Texts are folded once, and each term is searched for once.
+    """Candidates in columns. It folds each text once and searches for each term once.
 
-    One pool may serve any number of readers: `ranked` takes the rows each may see. `timestamps` are
-    seconds since 1970, `source_codes` indices of `sources`.
+    One pool serves any number of readers, because `ranked` takes the rows that a reader may see. `timestamps`
+    are seconds since 1970. `source_codes` are indices of `sources`.
     """
 
     def __init__(self, candidates: Sequence[Candidate]) -> None:
-        """Make the columns of `candidates`, in their order."""
+        """Build the columns, in the order of `candidates`."""
         self.candidates = candidates
         self.ids: Ids = np.array([c.item_id for c in candidates], dtype=np.int64)
         self.timestamps: Floats = np.array([c.dated_at.timestamp() for c in candidates], dtype=np.float64)
@@ -128,7 +129,7 @@ class Pool:
         return len(self.candidates)
 
     def search_all(self, terms: Iterable[str]) -> None:
-        """Search each text once for all of `terms`, so that `matches` knows them."""
+        """Search for all `terms` in one pass over the texts, so that `matches` need not search again."""
         finders = {
             term: term_finder(term) for term in terms if term not in self._matches and first_words(term)
         }
@@ -137,35 +138,35 @@ class Pool:
             for word, is_whole in first_words(term).items():
                 by_word.setdefault(word, []).append((term, is_whole))
         rows: dict[str, list[int]] = {term: [] for term in finders}
-        for row, text in enumerate(self._folded() if finders else ()):
+        for row, text in enumerate(self._texts_folded() if finders else ()):
             for word in by_word.keys() & _WORD.findall(text):
                 for term, is_whole in by_word[word]:
                     if is_whole or finders[term](text):
                         rows[term].append(row)
         for term, found in rows.items():
             self._matches[term] = np.zeros(len(self), dtype=np.bool_)
-            self._matches[term][[*found, *self._labelled(term)]] = True
+            self._matches[term][[*found, *self._label_rows(term)]] = True
 
-    def _folded(self) -> list[str]:
+    def _texts_folded(self) -> list[str]:
         if not self._texts:
             self._texts = [fold_lightly(f"{c.title}\n{c.text}") for c in self.candidates]
         return self._texts
 
     def matches(self, term: str) -> NDArray[np.bool_]:
-        """Return which candidates have `term` as whole words in title or text, or as a label."""
+        """Return a mask of candidates with `term` as whole words in title or text, or as a label."""
         if (known := self._matches.get(term)) is None:
-            texts, finds = self._folded(), term_finder(term)
+            texts, finds = self._texts_folded(), term_finder(term)
             known = self._matches[term] = np.fromiter(map(finds, texts), np.bool_, len(texts))
-            known[self._labelled(term)] = True
+            known[self._label_rows(term)] = True
         return known
 
-    def _labelled(self, term: str) -> list[int]:
-        """Return the rows of the candidates with a category or an author that is `term`."""
+    def _label_rows(self, term: str) -> list[int]:
+        """Return the rows of candidates that have `term` as a category or author."""
         both = self._categories(), self._authors()
         return [row for key in topic_categories(term) for rows in both for row in rows.get(key, ())]
 
     def _categories(self) -> Mapping[str, list[int]]:
-        """Return the rows by the keys of their categories, which are made once."""
+        """Return the rows by category key. Computed once."""
         if self._by_category is None:
             self._by_category = {}
             for row, candidate in enumerate(self.candidates):
@@ -174,7 +175,7 @@ class Pool:
         return self._by_category
 
     def _authors(self) -> Mapping[str, list[int]]:
-        """Return the rows by the keys of their authors' names, which are made once."""
+        """Return the rows by key of an author's name. Computed once."""
         if self._by_author is None:
             self._by_author = {}
             for row, candidate in enumerate(self.candidates):
@@ -183,7 +184,7 @@ class Pool:
         return self._by_author
 
     def weights(self, effective: EffectiveConfig) -> Floats:
-        """Return the effective weight of each of `sources`; most readers have one of their own for few."""
+        """Return the effective weight of each of `sources`, as one column."""
         found = np.full(len(self.sources), clamp_weight(WEIGHT_DEFAULT))
         for key, weight in effective.weights().items():
             if (code := self._codes.get(key)) is not None:
@@ -191,7 +192,7 @@ class Pool:
         return found
 
     def implicit(self, leans: ImplicitLeans) -> Floats:
-        """Return `ImplicitLeans.added` of every candidate, as one column."""
+        """Return `ImplicitLeans.added` of all candidates, as one column."""
         source, thumbs = np.zeros(len(self.sources)), np.zeros(len(self.sources))
         for key in leans.sources.keys() & self._codes.keys():
             source[self._codes[key]] = leans.source(key)
@@ -210,10 +211,11 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """Figures of items by id: similarity to the reader's profile, the community's deviation, and agreement.
+    """Inputs of scores beside the config, by item id.
 
-    `reported_by` is how many of the reader's sources report the item's story; missing ones have one.
-    `implicit` is what the reader's opens say of sources and categories.
+    `similarity` is that to the reader's profile (0 to 1), `community` the other readers' opinion.
+    `reported_by` is the number of the reader's sources that report the item's story; a missing item counts as
+    1. `implicit` has the reader's implicit preferences for sources and categories.
     """
 
     similarity: Mapping[int, float] = field(default_factory=dict)
@@ -223,14 +225,17 @@ class Signals:
 
 
 class Ranking(Sequence[Score]):
-    """Scores best first, each explained only when it is asked for. `ids` and `totals` are in that order."""
+    """Scores in order, best first. It builds a score's breakdown only when that score is read.
+
+    `ids` and `totals` are in the same order.
+    """
 
     def __init__(
         self, pool: Pool, effective: EffectiveConfig, now: datetime, signals: Signals, rows: Ids | None
     ):
-        """Score the candidates of `pool` at `rows` (`None`: all) and order them.
+        """Score and order the candidates of `pool` at `rows` (`None`: all).
 
-        Ties: the newer, then the lower id.
+        On equal scores the newer item comes first, then the lower id.
         """
         self._pool, self._effective, self._rows = pool, effective, rows
         ids, timestamps, source = self._at(pool.ids), self._at(pool.timestamps), self._at(pool.source_codes)
@@ -275,16 +280,16 @@ class Ranking(Sequence[Score]):
 
     def __getitem__(self, at: int | slice) -> Score | list[Score]:
         if isinstance(at, slice):
-            return self._explained(self._order[at])
-        return self._explained(self._order[[at]])[0]
+            return self._scores_at(self._order[at])
+        return self._scores_at(self._order[[at]])[0]
 
     def scores_of(self, item_ids: Sequence[int]) -> list[Score]:
-        """Return the scores of some of the candidates, in the order given."""
+        """Return the scores of `item_ids`, in the order given. Raises `KeyError` for an unknown id."""
         at = {item_id: place for place, item_id in zip(self._order.tolist(), self.ids.tolist(), strict=True)}
-        return self._explained(np.array([at[item_id] for item_id in item_ids], dtype=np.int64))
+        return self._scores_at(np.array([at[item_id] for item_id in item_ids], dtype=np.int64))
 
     def totals_without_penalties(self) -> Floats:
-        """Return the totals without the boosts below 0, in the order of `ids`."""
+        """Return the totals without negative boosts, in the order of `ids`."""
         boosts = self._effective.config.keyword_boosts
         if all(boost >= 0 for boost in boosts.values()):
             return self.totals
@@ -293,9 +298,9 @@ class Ranking(Sequence[Score]):
 
     def in_input_order(self) -> list[Score]:
         """Return the scores in the order in which the candidates were given."""
-        return self._explained(np.arange(len(self._order)))
+        return self._scores_at(np.arange(len(self._order)))
 
-    def _explained(self, places: Ids) -> list[Score]:
+    def _scores_at(self, places: Ids) -> list[Score]:
         rows = places if self._rows is None else self._rows[places]
         columns = (
             self._hours,
@@ -314,8 +319,8 @@ class Ranking(Sequence[Score]):
             )
             for row, topics, boosts, total, *figures in zip(
                 rows.tolist(),
-                self._matching(self._topics, rows),
-                self._matching(self._effective.config.keyword_boosts, rows),
+                self._terms_by_row(self._topics, rows),
+                self._terms_by_row(self._effective.config.keyword_boosts, rows),
                 self._scores[places].tolist(),
                 *(column[places].tolist() for column in columns),
                 strict=True,
@@ -325,7 +330,7 @@ class Ranking(Sequence[Score]):
     def _breakdown(
         self, source: str, topics: Sequence[str], boosts: Sequence[str], figures: Sequence[float]
     ) -> ScoreBreakdown:
-        """Return the parts of one score; `figures` are the columns of `_explained`, in their order."""
+        """Return the parts of one score. `figures` are its values in the columns of `_scores_at`."""
         hours, recency, similarity, community, sources, reading, interest = figures
         config, deltas = self._effective.config, self._effective.deltas
         opens = self._leans.sources.get(source, UNKNOWN) if reading else UNKNOWN
@@ -346,8 +351,8 @@ class Ranking(Sequence[Score]):
             interest=interest,
         )
 
-    def _matching(self, terms: Iterable[str], rows: Ids) -> list[list[str]]:
-        """Return, for each of `rows`, those of `terms` that it has, in their order."""
+    def _terms_by_row(self, terms: Iterable[str], rows: Ids) -> list[list[str]]:
+        """Return for each of `rows` the `terms` that it matches, in order."""
         found: list[list[str]] = [[] for _ in rows]
         for term in terms:
             for place in np.flatnonzero(self._pool.matches(term)[rows]).tolist():
@@ -362,10 +367,10 @@ def ranked(
     signals: Signals | None = None,
     rows: Ids | None = None,
 ) -> Ranking:
-    """Return `candidates` (or the rows of a pool that a reader may see) best first, explained on demand.
+    """Return `candidates` best first, with breakdowns on demand.
 
-    Fast where only the first thirty or the `ids` are read. Where several configs or readers rank the same
-    items, make one `Pool` and pass it each time.
+    `rows` limits a pool to the items that the reader may see. It is fast if the caller reads only `ids` or
+    the first thirty scores. To rank the same items by several configs, make one `Pool` and pass it each time.
     """
     pool = candidates if isinstance(candidates, Pool) else Pool(candidates)
     return Ranking(pool, effective, now, signals or Signals(), rows)
@@ -374,12 +379,12 @@ def ranked(
 def rank(
     candidates: Sequence[Candidate], effective: EffectiveConfig, now: datetime, signals: Signals | None = None
 ) -> list[Score]:
-    """Return `candidates` best first, each with its score breakdown. Ties: the newer, then the lower id."""
+    """Return the scores of all `candidates` best first, with breakdowns."""
     return list(ranked(candidates, effective, now, signals)[:])
 
 
 def score_all(
     candidates: Sequence[Candidate] | Pool, effective: EffectiveConfig, now: datetime, signals: Signals
 ) -> list[Score]:
-    """Return the score of each candidate, in the given order."""
+    """Return the score of each candidate with its breakdown, in the given order."""
     return ranked(candidates, effective, now, signals).in_input_order()

@@ -1,4 +1,4 @@
-"""The read path of ranking settings; within a request each is read once."""
+"""Read ranking settings. Within `reading_once` (a request, for example) each is queried only once."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ _FOUND: ContextVar[dict[Hashable, Any] | None] = ContextVar("read_once", default
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """One line of a config's history."""
+    """One version in a config's history."""
 
     version: int
     cause: str
@@ -45,7 +45,7 @@ class VersionRow:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRow:
-    """One learning step, as shown to the reader."""
+    """One learning step that moved a weight, for the reader's page."""
 
     source: str
     cycle: date
@@ -56,7 +56,7 @@ class SnapshotRow:
 
 @contextmanager
 def reading_once() -> Iterator[None]:
-    """Have `read_once` remember what it read until the block ends; one inside another shares the outer's."""
+    """Make `read_once` remember its results until the block ends. A nested block shares the outer memory."""
     if _FOUND.get() is not None:
         yield
         return
@@ -68,7 +68,7 @@ def reading_once() -> Iterator[None]:
 
 
 def read_once(key: Hashable, read: Callable[[], V]) -> V:
-    """Return what `read` returned for this key in the current `reading_once`; outside of one, read anew."""
+    """Return the result of `read()` for this key. Inside `reading_once` call it only the first time."""
     found = _FOUND.get()
     if found is None:
         return read()
@@ -79,18 +79,18 @@ def read_once(key: Hashable, read: Callable[[], V]) -> V:
 
 
 def read_again() -> None:
-    """Forget what was read: something of it was written."""
+    """Forget all remembered results, because a setting was written."""
     if found := _FOUND.get():
         found.clear()
 
 
 def config_effective(*, reader_id: UUID) -> EffectiveConfig:
-    """Return the settings that rank for this reader now: config and learned deltas, in two queries."""
+    """Return the reader's effective config (with learned deltas), which all ranking uses. Two queries."""
     return config_effective_many(reader_ids=[reader_id])[reader_id]
 
 
 def config_effective_many(*, reader_ids: Sequence[UUID]) -> dict[UUID, EffectiveConfig]:
-    """Return `config_effective` of many readers in two queries."""
+    """Return the effective configs of many readers by reader id. Two queries."""
     rows = {row.reader_id: row for row in RankConfig.objects.filter(reader_id__in=reader_ids)}
     deltas: defaultdict[UUID, dict[str, float]] = defaultdict(dict)
     learned_at: dict[UUID, datetime] = {}
@@ -100,7 +100,7 @@ def config_effective_many(*, reader_ids: Sequence[UUID]) -> dict[UUID, Effective
     ):
         if delta:
             deltas[reader_id][source] = delta
-        if n > 0:  # rows without thumbs are not the loop's
+        if n > 0:  # the loop never writes rows without thumbs
             learned_at[reader_id] = max(at, learned_at.get(reader_id, at))
     return {
         rid: EffectiveConfig(config_of_row(rows.get(rid)), deltas.get(rid, {}), learned_at.get(rid))
@@ -109,7 +109,7 @@ def config_effective_many(*, reader_ids: Sequence[UUID]) -> dict[UUID, Effective
 
 
 def config_of_row(row: RankConfig | None) -> Config:
-    """Return the config of a row; the defaults where a reader has none yet."""
+    """Return the config of a row, or the defaults without a row."""
     if row is None:
         return Config()
     return Config(
@@ -126,7 +126,7 @@ def config_of_row(row: RankConfig | None) -> Config:
 
 
 def config_mutes(*, reader_id: UUID) -> tuple[Mute, ...]:
-    """Return all mutes of the reader's config, those that are over included; one query a request."""
+    """Return all mutes of the reader's config, including those that are over. One query a request."""
 
     def read() -> tuple[Mute, ...]:
         row = RankConfig.objects.filter(reader_id=reader_id).values_list("mutes", flat=True).first()
@@ -136,7 +136,7 @@ def config_mutes(*, reader_id: UUID) -> tuple[Mute, ...]:
 
 
 def config_mutes_many(*, reader_ids: Sequence[UUID]) -> dict[UUID, tuple[Mute, ...]]:
-    """Return `config_mutes` of those of many readers who have any; one query."""
+    """Return the mutes of many readers by reader id. Readers without mutes are left out. One query."""
     rows = RankConfig.objects.filter(reader_id__in=reader_ids).exclude(mutes=[])
     return {pk: mutes_read(mutes) for pk, mutes in rows.values_list("reader_id", "mutes")}
 
@@ -148,7 +148,7 @@ def config_edit_current(*, edit: ConfigEdit) -> ConfigEdit:
 
 
 def config_edited(*, reader_id: UUID, edit: ConfigEdit) -> tuple[EffectiveConfig, EffectiveConfig]:
-    """Return the reader's settings in force, and as they would be with `edit` saved; writes nothing.
+    """Return the reader's settings without and with `edit` applied, and store nothing.
 
     Raises `InvalidSetting` as `ranking.services.config_edit` does.
     """
@@ -160,27 +160,27 @@ def config_edited(*, reader_id: UUID, edit: ConfigEdit) -> tuple[EffectiveConfig
 
 
 def sources_weighable(*, reader_id: UUID, effective: EffectiveConfig) -> set[str]:
-    """Return the keys of the sources whose weight the reader may set: their own, and those that have one."""
+    """Return the keys of sources that the reader may weigh: followed ones, and ones that have a weight."""
     return {*effective.weights()}.union(*(read(reader_id=reader_id) for read in reader_sources_registered()))
 
 
 def config_exists(*, reader_id: UUID) -> bool:
-    """Return whether the reader ever changed anything (the learning loop alone makes no version)."""
+    """Return whether the reader ever changed a setting. The learning loop makes no version."""
     return RankConfig.objects.filter(reader_id=reader_id, version__gt=0).exists()
 
 
 def config_versions(*, reader_id: UUID, limit: int = 50) -> list[VersionRow]:
-    """Return the newest versions first."""
+    """Return up to `limit` versions with their bodies, newest first."""
     return [_version_row(row) for row in ConfigVersion.objects.filter(reader_id=reader_id)[:limit]]
 
 
 def config_versions_all(*, reader_id: UUID) -> QuerySet[ConfigVersion]:
-    """Return every version, newest first, without the bodies, as a lazy query."""
+    """Return all versions without their bodies, newest first, as a lazy query."""
     return ConfigVersion.objects.filter(reader_id=reader_id).defer("body")
 
 
 def config_version(*, reader_id: UUID, version: int) -> VersionRow | None:
-    """Return one version of the reader's config; `None` where there is none of that number."""
+    """Return one version of the reader's config, or `None` if the reader never had it."""
     row = ConfigVersion.objects.filter(reader_id=reader_id, version=version).first()
     return None if row is None else _version_row(row)
 
@@ -190,9 +190,9 @@ def _version_row(row: ConfigVersion) -> VersionRow:
 
 
 def weight_history(*, reader_id: UUID, since: datetime) -> list[WeightPoint]:
-    """Return every effective weight that a person's write or a learning step set since then, oldest first.
+    """Return all changes of effective weights since `since`, oldest first: by a person or by a learning step.
 
-    Two queries, without steps that moved nothing.
+    Two queries. Learning steps that moved nothing are left out.
     """
     points = [
         WeightPoint(change["target"], row.created_at, change["before"], change["after"], row.cause)
@@ -211,36 +211,39 @@ def weight_history(*, reader_id: UUID, since: datetime) -> list[WeightPoint]:
 
 
 def config_bodies(*, reader_id: UUID, versions: Sequence[int]) -> dict[int, dict[str, Any]]:
-    """Return the bodies of those of the reader's `versions` that exist, by number; one query."""
+    """Return the bodies of the reader's `versions` by number, without those that do not exist. One query."""
     rows = ConfigVersion.objects.filter(reader_id=reader_id, version__in=versions)
     return dict(rows.values_list("version", "body"))
 
 
 def config_changed_since(*, reader_id: UUID, version: int, causes: Sequence[str]) -> set[tuple[str, str]]:
-    """Return the (field, target) pairs that writes of these causes changed after `version`."""
+    """Return the (field, target) pairs changed after `version` by writes with one of these causes."""
     rows = ConfigVersion.objects.filter(reader_id=reader_id, version__gt=version, cause__in=causes)
     return {(c["field"], c["target"]) for changes in rows.values_list("changes", flat=True) for c in changes}
 
 
 def config_changed_by(*, reader_id: UUID, ref: str, since: datetime) -> set[tuple[str, str]]:
-    """Return the (field, target) pairs that writes whose reference begins so changed; one query."""
+    """Return the (field, target) pairs that writes with a `cause_ref` beginning with `ref` have changed.
+
+    Only writes after `since` count. One query.
+    """
     rows = ConfigVersion.objects.filter(reader_id=reader_id, cause_ref__startswith=ref, created_at__gt=since)
     return {(c["field"], c["target"]) for changes in rows.values_list("changes", flat=True) for c in changes}
 
 
 def changes_since(*, reader_id: UUID, version: int) -> list[dict[str, Any]]:
-    """Return every change (a row of `body_changes`) made after `version`, oldest first; one query."""
+    """Return all changes (rows of `body_changes`) made after `version`, oldest first. One query."""
     rows = ConfigVersion.objects.filter(reader_id=reader_id, version__gt=version).order_by("version")
     return [change for changes in rows.values_list("changes", flat=True) for change in changes]
 
 
 def weights_on_hold(*, reader_id: UUID, now: datetime) -> set[str]:
-    """Return the sources a person decided on so recently that the loop must leave them alone."""
+    """Return the sources that the loop must leave alone, because a person recently decided on them."""
     return weights_on_hold_many(reader_ids=[reader_id], now=now).get(reader_id, set())
 
 
 def weights_on_hold_many(*, reader_ids: Collection[UUID], now: datetime) -> dict[UUID, set[str]]:
-    """Return `weights_on_hold` of those of some readers who decided on any; one query."""
+    """Return `weights_on_hold` by reader id. Readers without such sources are left out. One query."""
     rows = LearnedWeight.objects.filter(reader_id__in=reader_ids, on_hold_until__gt=now)
     found: defaultdict[UUID, set[str]] = defaultdict(set)
     for reader_id, source in rows.values_list("reader_id", "source_key"):
@@ -249,7 +252,7 @@ def weights_on_hold_many(*, reader_ids: Collection[UUID], now: datetime) -> dict
 
 
 def weight_snapshots(*, reader_id: UUID, limit: int = 60) -> list[SnapshotRow]:
-    """Return the newest learning steps that moved something."""
+    """Return up to `limit` learning steps that moved a weight, newest first."""
     rows = WeightSnapshot.objects.filter(reader_id=reader_id, reason__startswith="liked_")[:limit]
     return [SnapshotRow(r.source_key, r.cycle, r.before, r.after, r.reason) for r in rows]
 
@@ -257,9 +260,9 @@ def weight_snapshots(*, reader_id: UUID, limit: int = 60) -> list[SnapshotRow]:
 def learning_steps(
     *, reader_ids: Collection[UUID], since: date
 ) -> dict[UUID, tuple[date, dict[str, tuple[float, float]]]]:
-    """Return by reader the newest learning cycle since that UTC day, with the weights it moved; one query.
+    """Return each reader's newest learning cycle since a UTC day, with the weights it moved. One query.
 
-    Weights are effective ones, by source, as (before, after). Who had no weight moved is missing.
+    Weights are effective ones, by source, as (before, after). Readers without a moved weight are left out.
     """
     rows = WeightSnapshot.objects.filter(reader_id__in=reader_ids, cycle__gte=since).exclude(
         after=F("before")
@@ -274,9 +277,9 @@ def learning_steps(
 
 
 def versions_of_order(*, since: Mapping[UUID, int]) -> dict[UUID, int]:
-    """Return by reader their newest version after the given one that may move items; one query.
+    """Return for each reader the newest version after the given one that may change the order. One query.
 
-    Pins, and an operator's renaming of a source, move nothing and do not count.
+    Pins and renamed sources cannot change the order. Readers without such a version are left out.
     """
     if not since:
         return {}
@@ -290,7 +293,7 @@ def versions_of_order(*, since: Mapping[UUID, int]) -> dict[UUID, int]:
 
 
 def implicit_leans_many(*, reader_ids: Collection[UUID]) -> dict[UUID, tuple[ImplicitLeans, datetime]]:
-    """Return by reader what their opens say, and as of when; who has nothing stored is missing; one query."""
+    """Return the stored implicit preferences by reader id, with the time they were computed. One query."""
     return {
         row.reader_id: (
             ImplicitLeans(
@@ -307,26 +310,26 @@ def implicit_leans_many(*, reader_ids: Collection[UUID]) -> dict[UUID, tuple[Imp
 
 
 def keys_current(*, keys: Collection[str]) -> dict[str, str]:
-    """Return those of `keys` that sources once had, with the current key of each; one query at most."""
+    """Return the current key for each of `keys` that is an old key. Current keys are left out. One query."""
     if not keys:
         return {}
     return dict(SourceAlias.objects.filter(key__in=keys).values_list("key", "target"))
 
 
 def key_current(*, key: str) -> str:
-    """Return the current key for `key`: another one where its source was renamed or joined; one query."""
+    """Return the current key for `key`, which differs if the source was renamed or joined. One query."""
     return keys_current(keys=[key]).get(key, key)
 
 
 def values_by_current_key(*, values: Mapping[str, V]) -> dict[str, V]:
-    """Return `values` by the current keys; a value of a current key counts before that of an old one."""
+    """Return `values` by current keys. The value of a current key wins over that of an old one."""
     renamed = keys_current(keys=values.keys())
     by_old = {new: values[old] for old, new in renamed.items()}
     return by_old | {key: value for key, value in values.items() if key not in renamed}
 
 
 def readers_learned(*, since: date, among: Collection[UUID] | None = None) -> set[UUID]:
-    """Return the readers, or those `among` some, with a learning cycle on `since` (a UTC day) or later."""
+    """Return the ids of readers (only those in `among`, if given) with a learning cycle since a UTC day."""
     rows = WeightSnapshot.objects.filter(cycle__gte=since).order_by("reader_id")
     if among is not None:
         rows = rows.filter(reader_id__in=among)
@@ -334,7 +337,7 @@ def readers_learned(*, since: date, among: Collection[UUID] | None = None) -> se
 
 
 def reader_export_ranking(*, reader_id: UUID) -> Iterator[tuple[str, object]]:
-    """Yield (name, rows) of the reader's config, its versions, and what the learning loop did."""
+    """Yield (name, rows) of each ranking table of the reader, for the export."""
     yield "config", export_rows(RankConfig.objects.filter(reader_id=reader_id))
     yield "config_versions", export_rows(ConfigVersion.objects.filter(reader_id=reader_id))
     yield "learned_weights", export_rows(LearnedWeight.objects.filter(reader_id=reader_id))

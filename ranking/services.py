@@ -1,4 +1,4 @@
-"""The write path of ranking settings. Each write is one transaction and one new `ConfigVersion`."""
+"""Write ranking settings. Each write is one transaction and makes one new `ConfigVersion`."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -26,8 +26,8 @@ from ranking.config_body import (
     body_keys_current,
     body_of,
     body_pin,
-    body_source_copied,
-    body_source_renamed,
+    body_source_copy,
+    body_source_rename,
     body_validate,
     body_weigh,
     mute_sources,
@@ -57,11 +57,11 @@ from ranking.selectors import (
 )
 
 Cause = ConfigVersion.Cause
-# Before the old key, in the reference of a version that an operator's renaming made.
+# Prefixes of a version's `cause_ref`. An operator renamed a source: the old key follows.
 RENAMED = "source:"
-# Before the UTC day of the learning cycle, in the reference of a version that took it back.
+# The reader took a learning cycle back: its UTC day follows.
 LEARNED = "learned:"
-# Before the number of answers behind it, in the reference of a version of an early change.
+# The reader applied an early change: the number of answers behind it follows.
 EARLY = "early:"
 
 
@@ -75,12 +75,12 @@ def config_edit(
     cause: Cause = Cause.EDIT,
     ref: str = "",
 ) -> int:
-    """Save a person's own change; return the new version (the same one if nothing changed).
+    """Save a person's own change. Return the new version, or the current one if nothing changed.
 
-    `note` is what the person asked for in words, and stays with the version; `cause` and `ref` say what else
-    led to it.
+    `note` is the person's request in their own words, stored with the version. `cause` and `ref` say what led
+    to the change.
 
-    Raises `StaleVersion` when the config is no longer at `expected_version`, `InvalidSetting` for a value
+    Raises `StaleVersion` if the config is no longer at `expected_version`, and `InvalidSetting` for a value
     out of range.
     """
     current = config_edit_current(edit=edit)
@@ -90,10 +90,10 @@ def config_edit(
 def source_weight_set(
     *, reader_id: UUID, source: str, weight: float, ref: str, now: datetime, cause: Cause = Cause.ACCEPT
 ) -> int:
-    """Make `weight` the effective weight of `source`, exactly; return the new version.
+    """Set the effective weight of `source` to exactly `weight` (limited to 0.1–2.0). Return the new version.
 
-    The config takes the whole weight, the learned delta becomes 0, and the loop leaves the source alone
-    for 14 days. Raises `InvalidSetting` for what is no number.
+    The weight goes into the config and the learned delta becomes 0. The learning loop leaves the source alone
+    for 14 days. Raises `InvalidSetting` if the weight is not a finite number.
     """
     source = key_current(key=source)
 
@@ -105,19 +105,19 @@ def source_weight_set(
 
 
 def source_weights_set(*, reader_id: UUID, weights: Mapping[str, float | None], now: datetime) -> int:
-    """Save a person's own weights of some sources, exactly; return the version in force afterwards.
+    """Set a person's own effective weights of some sources. Return the version afterwards.
 
-    `None` hands a source back to the default and the learning loop, which else leaves it alone for 14 days.
-    Raises `InvalidSetting` for a weight out of range.
+    The learning loop leaves these sources alone for 14 days. `None` returns a source to the default and to
+    the loop at once. Raises `InvalidSetting` for a weight out of range.
     """
     current = values_by_current_key(values=weights)
     return _write(reader_id, lambda body: body_weigh(body, current), Cause.EDIT, "", now)
 
 
 def source_weight_restore(*, reader_id: UUID, source: str, earlier: Body, ref: str, now: datetime) -> int:
-    """Restore what `source` had in the body `earlier`: the person's weight and the learned delta.
+    """Restore the config weight and the learned delta that `source` has in the body `earlier`.
 
-    Returns the new version.
+    Return the new version.
     """
     source, earlier = (
         key_current(key=source),
@@ -136,9 +136,9 @@ def source_weight_restore(*, reader_id: UUID, source: str, earlier: Body, ref: s
 def topic_set(
     *, reader_id: UUID, topic: str, present: bool, ref: str, now: datetime, cause: Cause = Cause.ACCEPT
 ) -> int:
-    """Add `topic` to the reader's interests, or remove it; return the version in force afterwards.
+    """Add `topic` to the reader's interests, or remove it if not `present`. Return the version afterwards.
 
-    A topic already there (or already gone) changes nothing and makes no version.
+    If the topic is already there (or already gone), nothing changes and there is no new version.
     """
 
     def change(body: Body) -> None:
@@ -152,7 +152,10 @@ def topic_set(
 
 
 def target_pin(*, reader_id: UUID, target: str, pin: str, ref: str, now: datetime) -> int:
-    """Pin a source or topic: `locked` (the advisor keeps off), `avoided` (never suggest), or "" to unpin."""
+    """Pin a source or topic. Return the version afterwards.
+
+    `pin` is `locked` (the advisor must not change it), `avoided` (never suggest it) or "" to unpin.
+    """
     target = key_current(key=target)
     return _write(reader_id, lambda body: body_pin(body, target, pin), Cause.PIN, ref, now)
 
@@ -160,11 +163,10 @@ def target_pin(*, reader_id: UUID, target: str, pin: str, ref: str, now: datetim
 def mute_set(
     *, reader_id: UUID, mute: Mute, now: datetime, expected_version: int | None = None, note: str = ""
 ) -> int:
-    """Mute something, or change until when it is muted; return the version in force afterwards.
+    """Add a mute, or change the last day of an existing one. Return the version afterwards.
 
-    `expected_version` and `note` are as in `config_edit`.
-
-    Raises `InvalidMute`, and `TooManyMutes` where the config is full.
+    `expected_version` and `note` are as in `config_edit`. Raises `InvalidMute`, or `TooManyMutes` if the
+    config has the most allowed.
     """
     if mute.kind == SOURCE:
         mute = replace(mute, value=key_current(key=mute.value))
@@ -177,7 +179,7 @@ def mute_set(
 
 
 def mute_remove(*, reader_id: UUID, mute: Mute, now: datetime) -> int:
-    """End a mute, whatever its last day; return the version in force afterwards."""
+    """Remove a mute, whatever its last day. Return the version afterwards."""
 
     def change(body: Body) -> None:
         left = [m for m in mutes_read(body["mutes"]) if mute_key(m) != mute_key(mute)]
@@ -187,10 +189,10 @@ def mute_remove(*, reader_id: UUID, mute: Mute, now: datetime) -> int:
 
 
 def config_revert(*, reader_id: UUID, version: int, expected_version: int | None, now: datetime) -> int:
-    """Restore everything as it was saved at `version` (0: the defaults); return the new version.
+    """Restore all settings of an earlier `version` (0: the defaults). Return the new version.
 
-    Sources that were renamed since get what the version has for their old key. Raises `UnknownVersion` if
-    this reader never had it, `StaleVersion` as `config_edit` does.
+    A source that was renamed since gets the settings of its old key. Raises `UnknownVersion` if this reader
+    never had the version, and `StaleVersion` as `config_edit` does.
     """
     row = ConfigVersion.objects.filter(reader_id=reader_id, version=version).first()
     if row is None and version != 0:
@@ -207,9 +209,9 @@ def config_revert(*, reader_id: UUID, version: int, expected_version: int | None
 
 
 def learning_undo(*, reader_id: UUID, cycle: date, now: datetime) -> int:
-    """Take back what the learning cycle of that UTC day moved; return the version in force afterwards.
+    """Undo the learning cycle of a UTC day. Return the version afterwards.
 
-    A source whose weight changed since stays as it is. The loop leaves the others alone for 14 days.
+    A source whose weight has changed since keeps it. The loop leaves the restored sources alone for 14 days.
     """
     moved = WeightSnapshot.objects.filter(reader_id=reader_id, cycle=cycle).exclude(after=F("before"))
     steps = {
@@ -235,11 +237,11 @@ def learning_undo(*, reader_id: UUID, cycle: date, now: datetime) -> int:
 
 
 def source_key_rename(*, old: str, new: str, now: datetime) -> int:
-    """Move readers' settings, learned weights and cycles of `old` to `new`; return the configs written.
+    """Rename a source in all readers' settings, learned weights and snapshots. Return the configs written.
 
-    Effective weights stay, but where a reader already has something of `new`, which then counts for both.
-    Each config that changes gets a version. Older versions have the old key, which is read as `new` from now
-    on, wherever it comes from (`selectors.keys_current`).
+    Effective weights stay the same, unless a reader already has a weight or delta for `new`, which then
+    counts. Each changed config gets a new version. Old versions keep the old key, which from now on is read
+    as `new` everywhere (`selectors.keys_current`).
     """
     with transaction.atomic():
         alias_store(old=old, new=new, now=now)
@@ -256,7 +258,7 @@ def source_key_rename(*, old: str, new: str, now: datetime) -> int:
         for reader_id in sorted(readers):
             _write(
                 reader_id,
-                lambda body: body_source_renamed(body, old, new),
+                lambda body: body_source_rename(body, old, new),
                 Cause.EDIT,
                 f"{RENAMED}{old}"[:64],
                 now,
@@ -266,27 +268,27 @@ def source_key_rename(*, old: str, new: str, now: datetime) -> int:
 
 
 def source_settings_copy(*, reader_id: UUID, source: str, to: str, now: datetime) -> int:
-    """Give `to` what this reader has set, or let be learned, for `source`; return the version afterwards."""
-    return _write(reader_id, lambda body: body_source_copied(body, source, to), Cause.EDIT, "", now)
+    """Copy this reader's settings and learned delta of `source` to `to`. Return the version afterwards."""
+    return _write(reader_id, lambda body: body_source_copy(body, source, to), Cause.EDIT, "", now)
 
 
 def alias_store(*, old: str, new: str, now: datetime) -> None:
-    """Make `old`, and every alias of it, an alias of `new`; `new` is an alias no more."""
+    """Make `old` and all its aliases aliases of `new`. If `new` was an alias, it no longer is."""
     SourceAlias.objects.filter(target=old).update(target=new)
     SourceAlias.objects.filter(key=new).delete()
     SourceAlias.objects.update_or_create(key=old, defaults={"target": new, "renamed_at": now})
 
 
 def weights_learn(*, reader_id: UUID, changes: Sequence[WeightChange], now: datetime) -> int:
-    """Store one learning cycle of one reader, as `weights_learn_many` does; return the sources moved."""
+    """Store one learning cycle of one reader, like `weights_learn_many`. Return the sources moved."""
     return weights_learn_many(changes={reader_id: changes}, now=now)
 
 
 def weights_learn_many(*, changes: Mapping[UUID, Sequence[WeightChange]], now: datetime) -> int:
-    """Store one learning cycle of each of some readers: a snapshot per source with its reason, and its delta.
+    """Store one learning cycle of several readers: a snapshot and the delta of each source.
 
-    Runs once per reader and UTC day; a second call that day stores nothing. A source whose weight a person
-    changed since `changes` were computed stays as that person left it. Returns the number of sources moved.
+    Return the number of moved sources. A second call for a reader on the same UTC day stores nothing. If a
+    person changed a weight after `changes` were computed, the person's weight stays.
     """
     cycle = now.astimezone(UTC).date()
     with transaction.atomic():
@@ -301,7 +303,7 @@ def weights_learn_many(*, changes: Mapping[UUID, Sequence[WeightChange]], now: d
             (reader_id, *step)
             for reader_id, row in rows.items()
             if reader_id not in done
-            for step in _steps_settled(row, learned[reader_id], changes[reader_id], now)
+            for step in _check_changes(row, learned[reader_id], changes[reader_id], now)
         ]
         WeightSnapshot.objects.bulk_create(_snapshot_row(reader_id, c, cycle) for reader_id, c, _ in steps)
         LearnedWeight.objects.bulk_create(
@@ -314,7 +316,7 @@ def weights_learn_many(*, changes: Mapping[UUID, Sequence[WeightChange]], now: d
 
 
 def _configs_lock(reader_ids: Collection[UUID]) -> dict[UUID, RankConfig]:
-    """Return the readers' config rows, created where they are missing, locked in order of reader."""
+    """Lock the readers' config rows, by reader id, and create missing ones. Return them by reader id."""
     ids = sorted(reader_ids)
     locked = RankConfig.objects.select_for_update().filter(reader_id__in=ids).order_by("reader_id")
     rows = {row.reader_id: row for row in locked}
@@ -324,20 +326,20 @@ def _configs_lock(reader_ids: Collection[UUID]) -> dict[UUID, RankConfig]:
     return rows
 
 
-def _steps_settled(
+def _check_changes(
     row: RankConfig, learned: Mapping[str, LearnedWeight], changes: Sequence[WeightChange], now: datetime
 ) -> Iterator[tuple[WeightChange, EffectiveConfig]]:
-    """Yield each change as it holds under the lock, with the settings it is stored beside."""
+    """Yield each change, checked again under the lock, with the reader's current settings."""
     effective = EffectiveConfig(config_of_row(row), {key: one.delta for key, one in learned.items()})
     for change in changes:
         current = effective.weight(change.source)
-        yield _change_checked(change, current, learned.get(change.source), now), effective
+        yield _check_change(change, current, learned.get(change.source), now), effective
 
 
-def _change_checked(
+def _check_change(
     change: WeightChange, current: float, learned: LearnedWeight | None, now: datetime
 ) -> WeightChange:
-    """Return `change`, or no change where a person has decided on the source meanwhile; under the lock."""
+    """Return `change`, or a change that moves nothing if a person set the weight since. Needs the lock."""
     on_hold = learned is not None and learned.on_hold_until is not None and learned.on_hold_until > now
     if change.moved and (on_hold or abs(current - change.before) > 1e-9):
         return replace(change, before=current, after=current, reason="changed_meanwhile")
@@ -380,7 +382,10 @@ def _write(
     expected_version: int | None = None,
     note: str = "",
 ) -> int:
-    """Apply `change` to the config's body under a row lock and store the result as the next version."""
+    """Apply `change` to the config's body under a row lock, and store the result as the next version.
+
+    Return the version afterwards; without a difference it is the old one.
+    """
     with transaction.atomic():
         row, _ = RankConfig.objects.select_for_update().get_or_create(reader_id=reader_id)
         if expected_version is not None and expected_version != row.version:
@@ -409,10 +414,10 @@ def _write(
 
 
 def _version_store(row: RankConfig, before: Body, after: Body, changes: list[Change], now: datetime) -> None:
-    """Write `after` to the config row, and its deltas to the learned weights of the sources it decides.
+    """Write `after` to the config row, and its deltas to the learned weights of the changed sources.
 
-    The loop then leaves those sources alone for 14 days. One left with neither a weight nor a delta was
-    handed back to the loop, which may go on at once.
+    The loop leaves changed sources alone for 14 days. A source with neither a weight nor a delta was returned
+    to the loop, which may change it at once.
     """
     for name, value in after.items():
         if name != "learned":
@@ -444,7 +449,7 @@ def _version_store(row: RankConfig, before: Body, after: Body, changes: list[Cha
 
 
 def snapshots_prune(*, now: datetime) -> int:
-    """Delete the learning loop's snapshots older than their retention (`snapshots`); return how many."""
+    """Delete snapshots older than their retention (`snapshots` in KEEP_DAYS). Return the number deleted."""
     since = retention_start("snapshots", now)
     if since is None:
         return 0

@@ -1,18 +1,19 @@
-"""Similarity of items to what a reader found useful: TF-IDF vectors and an incremental Rocchio profile.
+"""Compute the similarity of items to a reader's likes: TF-IDF vectors and an incremental Rocchio profile.
 
-An item becomes a vector once, when it comes in: words without function words, and the first five letters of
-longer words beside them, hashed into 2^18 buckets, weighed by (1 + ln tf) x idf, of length 1. The idf comes
-from the documents counted so far; no vocabulary is stored and nothing is ever fitted again.
+Each item becomes a vector once, when it is ingested. Its terms are all words except function words, and the
+first five letters of longer words. The terms are hashed into 2^18 buckets and weighed by (1 + ln tf) x idf,
+and the vector has length 1. The idf comes from the documents counted so far. No vocabulary is stored, and no
+model is fitted again.
 
-A reader's taste is two sums of such vectors, one of what they liked and one of what they did not, each thumb
-weighed by its age. A thumb more or less is one addition or subtraction. The profile is Rocchio's (1971):
-mean of the likes - 0.5 x mean of the dislikes; an item's similarity is its cosine with it, not below 0, times
-n / (n + 8) for n thumbs.
+A reader's taste is two sums of such vectors, one of liked and one of disliked items, with thumbs weighed by
+age. Adding or removing a thumb is one addition or subtraction. The profile is Rocchio's (1971): mean of the
+likes - 0.5 x mean of the dislikes. An item's similarity is its cosine with the profile, at least 0, times n /
+(n + 8) for n thumbs.
 
-Measured (`tests.lab ranking --data topics`; one label liked by ten thumbs, English and German news):
-the five-letter beginnings stand in for stemming in both languages and for the first part of German compounds
-(+.02 of AUC on German, 0 to +.01 on English). Pairs of words, all five-letter pieces and endings did not
-pay. Pure."""
+Measured (`tests.lab ranking --data topics`; one label liked by ten thumbs, English and German news): the
+five-letter beginnings replace stemming in both languages, and match the first part of German compounds (+.02
+of AUC on German, 0 to +.01 on English). Pairs of words, all five-letter pieces, and endings brought no gain.
+Pure."""
 
 import re
 from collections import Counter
@@ -27,16 +28,16 @@ from numpy.typing import NDArray
 from ranking.common.text import FUNCTION_WORDS, fold
 from ranking.learning import KAPPA
 
-# 2^18 buckets: 50,000 terms share one with another in one case of eleven, at 1 MB for the counts of all.
+# With 2^18 buckets, one of eleven terms shares its bucket if there are 50,000. All counts take 1 MB.
 HASH_BUCKETS = 2**18
-# The opening of an item says what it is about; on full texts a longer reading changed no figure.
+# Only the beginning of a text counts. Longer parts of full texts changed no measured figure.
 TEXT_CHARS = 3000
-# The strongest terms of an item; 768 bytes at most.
+# An item keeps its strongest terms, in at most 768 bytes.
 TERMS_MAX = 128
-# What a profile keeps of its terms, the strongest first: 96 kB at most.
+# A profile keeps its strongest terms, in at most 96 kB.
 PROFILE_TERMS_MAX = 8192
 PREFIX_CHARS = 5
-# Rocchio's weight of what was not useful against what was.
+# The weight of dislikes against likes in Rocchio's formula.
 DISLIKED_SHARE = 0.5
 
 Indices = NDArray[np.uint32]
@@ -47,19 +48,19 @@ _WORD = re.compile(r"[^\W\d_]\w+")
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """Places of terms, ascending, and a weight for each: the length is 1, or 0 for a text without terms."""
+    """Term indices (ascending) and their weights. The length is 1, or 0 for a text without terms."""
 
     indices: Indices
     weights: Floats
 
     def packed(self) -> bytes:
-        """Return six bytes a term: the indices, then the weights in half precision."""
+        """Return the vector as bytes, six for each term: all indices, then all weights in half precision."""
         return self.indices.astype("<u4").tobytes() + self.weights.astype("<f2").tobytes()
 
 
 @dataclass(frozen=True, slots=True)
 class Taste:
-    """Decayed sums of the vectors a reader liked and did not like, and of the thumbs behind them."""
+    """Decayed sums of the vectors of liked and disliked items, and decayed counts of their thumbs."""
 
     indices: Indices
     liked: Floats
@@ -72,14 +73,14 @@ EMPTY = Taste(np.zeros(0, np.uint32), np.zeros(0, np.float32), np.zeros(0, np.fl
 
 
 def vector_unpack(packed: bytes) -> Vector:
-    """Return the vector that `Vector.packed` wrote."""
+    """Return the vector in bytes that `Vector.packed` made."""
     n = len(packed) // 6
     indices = np.frombuffer(packed, "<u4", count=n)
     return Vector(indices, np.frombuffer(packed, "<f2", offset=4 * n).astype(np.float32))
 
 
 def term_counts(title: str, text: str) -> dict[int, int]:
-    """Return how often each term (by its index) occurs in an item's title and the opening of its text."""
+    """Count the terms of an item's title and the beginning of its text, by term index."""
     words = _WORD.findall(fold(f"{title}\n{text[:TEXT_CHARS]}"))
     counted: Counter[int] = Counter()
     for word in words:
@@ -89,7 +90,7 @@ def term_counts(title: str, text: str) -> dict[int, int]:
 
 @lru_cache(maxsize=65_536)
 def _indices(word: str) -> tuple[int, ...]:
-    """Return the indices of a word: of its singular, and of its beginning where it is longer than that."""
+    """Return the indices of a word's terms: its singular, and its first five letters if it is longer."""
     if word in FUNCTION_WORDS:
         return ()
     plural = len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
@@ -100,14 +101,14 @@ def _indices(word: str) -> tuple[int, ...]:
 
 
 def document_counts_add(counts: Counts, documents: Iterable[dict[int, int]]) -> Counts:
-    """Return `counts` (documents per index) with `documents` counted as well."""
+    """Return `counts` (documents per term index) with `documents` added."""
     indices = np.fromiter((index for terms in documents for index in terms), dtype=np.int64)
     total: Counts = counts + np.bincount(indices, minlength=HASH_BUCKETS).astype(np.uint32)
     return total
 
 
 def tfidf_vector(terms: dict[int, int], counts: Counts, documents: int) -> Vector:
-    """Return the vector of one item's terms, weighed by (1 + ln tf) (1 + ln (N+1)/(df+1))."""
+    """Return the vector of an item's terms, weighed by (1 + ln tf) (1 + ln (N+1)/(df+1))."""
     indices = np.array(sorted(terms), dtype=np.uint32)
     tf = np.array([terms[index] for index in indices.tolist()], dtype=np.float64)
     weights = (1 + np.log(tf)) * (1 + np.log((documents + 1) / (counts[indices] + 1.0)))
@@ -119,33 +120,33 @@ def tfidf_vector(terms: dict[int, int], counts: Counts, documents: int) -> Vecto
 
 
 def taste_update(taste: Taste, changes: Sequence[tuple[Vector, bool, float]]) -> Taste:
-    """Return `taste` with thumbs (vector, useful, weight) joined; a negative weight takes a thumb back."""
+    """Add thumbs (vector, useful, weight) to `taste`. A negative weight takes a thumb back."""
     if not changes:
         return taste
     indices = np.concatenate([taste.indices, *(vector.indices for vector, _, _ in changes)])
     known, at = np.unique(indices, return_inverse=True)
 
-    def summed(wanted: bool, before: Floats) -> NDArray[np.float64]:
+    def sum_of(wanted: bool, before: Floats) -> NDArray[np.float64]:
         parts = [v.weights * (w if useful is wanted else 0.0) for v, useful, w in changes]
         return np.bincount(at, np.concatenate([before, *parts]), len(known)).astype(np.float64)
 
-    return _pruned(
+    return _prune(
         known,
-        summed(True, taste.liked),
-        summed(False, taste.disliked),
+        sum_of(True, taste.liked),
+        sum_of(False, taste.disliked),
         max(0.0, taste.likes + sum(w for _, useful, w in changes if useful)),
         max(0.0, taste.dislikes + sum(w for _, useful, w in changes if not useful)),
     )
 
 
-def _pruned(
+def _prune(
     indices: Indices,
     liked: NDArray[np.float64],
     disliked: NDArray[np.float64],
     likes: float,
     dislikes: float,
 ) -> Taste:
-    """Drop the terms that were taken back, and all but the strongest."""
+    """Return a taste without terms that were taken back, and with only the strongest terms."""
     size = np.abs(liked) + np.abs(disliked)
     rows = np.flatnonzero(size > 1e-4)
     if len(rows) > PROFILE_TERMS_MAX:
@@ -160,7 +161,7 @@ def _pruned(
 
 
 def taste_decay(taste: Taste, factor: float) -> Taste:
-    """Return `taste` with all its weights times `factor`."""
+    """Return `taste` with all weights multiplied by `factor`."""
     plain = np.float32(factor)
     return Taste(
         taste.indices,
@@ -172,7 +173,7 @@ def taste_decay(taste: Taste, factor: float) -> Taste:
 
 
 def profile_of(taste: Taste) -> Floats:
-    """Return the weight of each index in a profile of length n / (n + 8); all 0 without a like."""
+    """Return the weight of each term index in a profile of length n / (n + 8). All are 0 without a like."""
     dense = np.zeros(HASH_BUCKETS, dtype=np.float32)
     if taste.likes <= 0:
         return dense
@@ -188,7 +189,7 @@ def profile_of(taste: Taste) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class VectorRows:
-    """Vectors as the rows of one sparse matrix: row `i` has entries from `starts[i]` to `starts[i + 1]`."""
+    """Vectors as rows of a sparse matrix. Row `i` has the entries from `starts[i]` to `starts[i + 1]`."""
 
     starts: NDArray[np.int64]
     indices: NDArray[np.int64]
@@ -196,7 +197,7 @@ class VectorRows:
 
 
 def vectors_stack(packed: Sequence[bytes]) -> VectorRows:
-    """Return packed vectors as rows."""
+    """Return packed vectors as rows of a sparse matrix."""
     sizes = np.array([len(one) // 6 for one in packed], dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     indices = np.frombuffer(b"".join(one[: len(one) // 6 * 4] for one in packed), "<u4")
@@ -205,9 +206,9 @@ def vectors_stack(packed: Sequence[bytes]) -> VectorRows:
 
 
 def similarities(profile: Floats, vectors: VectorRows) -> Floats:
-    """Return each row's cosine with the profile, between 0 and 1."""
+    """Return the cosine of each row with the profile, limited to 0–1."""
     found: Floats = np.zeros(len(vectors.starts) - 1, dtype=np.float32)
-    some = np.flatnonzero(np.diff(vectors.starts))  # rows without entries would take over a neighbour's
+    some = np.flatnonzero(np.diff(vectors.starts))  # `reduceat` would give empty rows a neighbour's value
     if len(some):
         products = vectors.weights * np.take(profile, vectors.indices)
         found[some] = np.add.reduceat(products, vectors.starts[some])

@@ -1,4 +1,4 @@
-"""The reader's settings: the form, from what is typed to the plain values of a config, and its pages."""
+"""The reader's settings: the form, which turns typed text into values of a config, and the pages."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
@@ -44,7 +44,7 @@ from ranking.explain import (
     weight_words,
 )
 from ranking.language import figure
-from ranking.levels import BOOSTS, FRESHNESS, LIKENESS, level_named, level_options, weight_read
+from ranking.levels import BOOSTS, FRESHNESS, LIKENESS, level_options, level_read, weight_read
 from ranking.selectors import (
     config_effective,
     config_version,
@@ -56,19 +56,20 @@ from ranking.selectors import (
 )
 from ranking.services import config_edit, config_revert
 
-# Prefixes of the fields of a source's weight, before its key: as typed, and as the page had shown it.
+# Prefixes of the fields with a source's weight, before the key: the typed one, and the one that the page
+# showed.
 TYPED, SHOWN = "weight:", "was:"
-# Prefix of the field of a target's pin; its value is empty where nothing changes.
+# Prefix of the field with a target's pin. Its value is empty if the pin does not change.
 PIN = "pin:"
-# Boxes of categories to add to the topics.
+# The field of ticked categories to add to the topics.
 TOPIC_ADD = "topic_add"
-# More than anybody saves, and less than a database's numbers hold.
+# Version numbers have fewer digits. Larger ones would not fit into the database's integers.
 VERSION_DIGITS = 9
 VERSIONS_PER_PAGE = 20
 
 
 class ConfigForm(forms.Form):
-    """The settings of a reader, at the version at which the page showed them."""
+    """The settings of a reader. `version` is the one that the page showed."""
 
     version = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
     topics = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 6}))
@@ -83,25 +84,25 @@ class ConfigForm(forms.Form):
     )
 
     def __init__(self, *args: Any, sources: Collection[str] | None = None, **kwargs: Any) -> None:
-        """Take the `sources` that may be given a weight; `None` leaves them unchecked."""
+        """Accept weights for `sources` only. `None` accepts all sources."""
         super().__init__(*args, **kwargs)
         self.sources = sources
         self.weight_errors: dict[str, str] = {}
 
     def clean_ai_score_alpha(self) -> float:
-        """Return the share; −0 is 0."""
+        """Return the share, with −0 as 0."""
         return abs(float(self.cleaned_data["ai_score_alpha"]))
 
     def clean_topics(self) -> list[str]:
-        """Return one topic a line, without blank lines; refuse one that could be in no text."""
+        """Return the topics, one from each non-blank line. Refuse a topic that no text can contain."""
         lines = [line.strip() for line in self.cleaned_data["topics"].splitlines() if line.strip()]
         topics = [(line, term_visible(line)) for line in lines]
         for line, topic in topics:
-            _findable_checked(topic, line)
+            _check_findable(topic, line)
         return [topic for _, topic in topics]
 
     def clean_keyword_boosts(self) -> dict[str, float]:
-        """Return boosts from `word: number` lines; refuse two boosts for spellings of one word."""
+        """Return the boosts from lines like `word: number`. Refuse two boosts for spellings of one word."""
         boosts: dict[str, float] = {}
         spelled: dict[str, str] = {}
         for line in filter(str.strip, self.cleaned_data["keyword_boosts"].splitlines()):
@@ -121,9 +122,9 @@ class ConfigForm(forms.Form):
         return boosts
 
     def clean(self) -> dict[str, Any]:
-        """Add `source_weights`, those that differ from what the page had shown, and the changed `pins`.
+        """Add `source_weights` and `pins`, each only with values that differ from the page's.
 
-        Errors of weights are in `weight_errors` by source, since only the page knows the titles.
+        `weight_errors` has errors of weights by source key, because only the page knows the titles.
         """
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if any("\0" in name for name in self.data):
@@ -145,7 +146,7 @@ class ConfigForm(forms.Form):
         return cleaned
 
     def _weight_take(self, weights: dict[str, float | None], source: str, typed: str) -> None:
-        """Read a weight; an empty field hands the source back to the learning loop (`None`)."""
+        """Add a typed weight to `weights`. An empty field (`None`) returns the source to the loop."""
         if self.sources is not None and source not in self.sources:
             words = gettext("You read no source “{source}”. Add it under Sources first.").format(
                 source=source[:40]
@@ -158,7 +159,7 @@ class ConfigForm(forms.Form):
             self.weight_errors[source] = error.message
 
     def typed_weights(self) -> dict[str, str]:
-        """Return what was typed in each changed weight field, valid or not."""
+        """Return the text of each changed weight field by source, valid or not."""
         return {
             name[len(TYPED) :]: typed
             for name, typed in self.data.items()
@@ -166,7 +167,7 @@ class ConfigForm(forms.Form):
         }
 
     def typed_pins(self) -> dict[str, str]:
-        """Return what was chosen for each target whose pin was changed, valid or not."""
+        """Return the choice for each target whose pin changes, valid or not."""
         return {
             name[len(PIN) :]: choice for name, choice in self.data.items() if name.startswith(PIN) and choice
         }
@@ -176,7 +177,7 @@ def _boost_read(line: str) -> tuple[str, float]:
     """Return the word and the number of a line like “rust: 0.5”. Raises `ValidationError`."""
     word, _, number = line.rpartition(":")
     try:
-        boost = BOOSTS.get(level_named(number)) or float(number.replace(",", ".").replace("−", "-"))
+        boost = BOOSTS.get(level_read(number)) or float(number.replace(",", ".").replace("−", "-"))
     except ValueError:
         boost = None
     if not word.strip() or boost is None or not abs(boost) <= BOOST_MAX:
@@ -187,11 +188,11 @@ def _boost_read(line: str) -> tuple[str, float]:
             ).format(line=line.strip(), boost_max=figure(BOOST_MAX, "g"))
         )
     seen = term_visible(word)
-    _findable_checked(seen, line.strip())
+    _check_findable(seen, line.strip())
     return seen, boost
 
 
-def _findable_checked(word: str, line: str) -> None:
+def _check_findable(word: str, line: str) -> None:
     if not term_searchable(word):
         raise forms.ValidationError(
             gettext("“{line}” has no letter, number or sign that a text could have.").format(line=line)
@@ -199,7 +200,7 @@ def _findable_checked(word: str, line: str) -> None:
 
 
 def form_values(body: Body, version: int) -> dict[str, Any]:
-    """Return the initial values of the form's plain fields for a config's body."""
+    """Return the initial values of the form's fields for a config's body, without weights and pins."""
     return {
         "version": version,
         "topics": "\n".join(body["topics"]),
@@ -210,9 +211,9 @@ def form_values(body: Body, version: int) -> dict[str, Any]:
 
 
 def values_merged(typed: Mapping[str, str], base: Body, current: Body, version: int) -> dict[str, Any]:
-    """Return the form's values after a stale save: what was typed where it changed `base`, else `current`.
+    """Return the form's values after a stale save: typed values that differ from `base`, else `current`.
 
-    Saving the result again then changes exactly what the reader meant, at `version`.
+    Saving the result again at `version` then changes exactly the fields that the reader changed.
     """
     old, new = form_values(base, 0), form_values(current, version)
     for name, before in old.items():
@@ -223,7 +224,7 @@ def values_merged(typed: Mapping[str, str], base: Body, current: Body, version: 
 
 
 def reader_id_of(request: HttpRequest) -> UUID:
-    """Return whose settings these are; every view here asks for a sign-in first."""
+    """Return the id of the signed-in reader. Every view here requires a sign-in."""
     assert request.user.pk is not None, "login_required comes first"
     return request.user.pk
 
@@ -231,7 +232,7 @@ def reader_id_of(request: HttpRequest) -> UUID:
 @login_required
 @require_http_methods(["GET", "POST"])
 def config(request: HttpRequest) -> HttpResponse:
-    """Show the settings, or save the form; after a refused save the page has what was typed."""
+    """Show the settings, or save the form. After a refused save the page keeps the typed values."""
     if request.method == "GET":
         return render(request, "ranking/config.html", _page(reader_id_of(request)))
     form = config_form(request)
@@ -242,7 +243,7 @@ def config(request: HttpRequest) -> HttpResponse:
     try:
         _save(reader_id_of(request), form.cleaned_data)
     except StaleVersion as error:
-        return render(request, "ranking/config.html", _stale(request, form, error), status=409)
+        return render(request, "ranking/config.html", _stale_page(request, form, error), status=409)
     except InvalidSetting as error:
         form.add_error(None, error.message)
         return config_refused(request, form)
@@ -251,16 +252,16 @@ def config(request: HttpRequest) -> HttpResponse:
 
 
 def config_form(request: HttpRequest) -> ConfigForm:
-    """Return the form as it was sent, which may give weights to sources of the reader's alone."""
+    """Return the form with the sent data. It accepts weights for the reader's own sources only."""
     reader_id = reader_id_of(request)
     effective = config_effective(reader_id=reader_id)
     return ConfigForm(
-        _typed(request.POST), sources=sources_weighable(reader_id=reader_id, effective=effective)
+        _sent_data(request.POST), sources=sources_weighable(reader_id=reader_id, effective=effective)
     )
 
 
-def _typed(sent: QueryDict) -> QueryDict:
-    """Return what was sent with the categories that were ticked as further lines of topics."""
+def _sent_data(sent: QueryDict) -> QueryDict:
+    """Return the sent data, with ticked categories added as lines of topics."""
     typed = sent.copy()
     if added := sent.getlist(TOPIC_ADD):
         typed["topics"] = "\n".join([sent.get("topics", ""), *added]).strip()
@@ -268,12 +269,12 @@ def _typed(sent: QueryDict) -> QueryDict:
 
 
 def config_refused(request: HttpRequest, form: ConfigForm) -> HttpResponse:
-    """Show the settings page of a form that cannot be saved, with what was typed and what is wrong."""
+    """Show the settings page with the typed values and their errors (status 422)."""
     return render(request, "ranking/config.html", _page(reader_id_of(request), form), status=422)
 
 
 def edit_of(cleaned: Mapping[str, Any]) -> ConfigEdit:
-    """Return what a valid form asks for."""
+    """Return the changes that a valid form asks for."""
     return ConfigEdit(**{field.name: cleaned[field.name] for field in fields(ConfigEdit)})
 
 
@@ -289,7 +290,7 @@ def _save(reader_id: UUID, cleaned: Mapping[str, Any]) -> int:
 @login_required
 @require_POST
 def revert(request: HttpRequest, version: int) -> HttpResponse:
-    """Restore everything as it was at `version`; from a stale page show what changed meanwhile instead."""
+    """Restore all settings of an earlier `version`. From a stale page, show the newer changes instead."""
     expected = request.POST.get("version", "")
     try:
         config_revert(
@@ -314,8 +315,8 @@ def revert(request: HttpRequest, version: int) -> HttpResponse:
     return redirect("ranking:config")
 
 
-def _stale(request: HttpRequest, form: ConfigForm, error: StaleVersion) -> dict[str, Any]:
-    """Return the page after a stale save: what changed meanwhile, and what was typed, to be saved again."""
+def _stale_page(request: HttpRequest, form: ConfigForm, error: StaleVersion) -> dict[str, Any]:
+    """Return the page after a stale save: the newer changes, and the typed values, ready to save again."""
     reader_id = reader_id_of(request)
     versions = config_versions(reader_id=reader_id)
     current = body_of((effective := config_effective(reader_id=reader_id)).config, effective.deltas)
@@ -327,11 +328,11 @@ def _stale(request: HttpRequest, form: ConfigForm, error: StaleVersion) -> dict[
 
 
 def _page(reader_id: UUID, form: ConfigForm | None = None) -> dict[str, Any]:
-    """Return everything the settings page shows, in six queries."""
+    """Return the context of the settings page. Six queries."""
     effective = config_effective(reader_id=reader_id)
     body = body_of(effective.config, effective.deltas)
     versions = config_versions(reader_id=reader_id)
-    lost = _lost(body, [*(row.body for row in versions), body_default()])
+    lost = _learned_losses(body, [*(row.body for row in versions), body_default()])
     steps = weight_snapshots(reader_id=reader_id, limit=20)
     moves = [(step.source, step.before, step.after) for step in steps]
     in_force = steps_in_force(moves, effective.weights(), effective.deltas)
@@ -359,8 +360,8 @@ def _page(reader_id: UUID, form: ConfigForm | None = None) -> dict[str, Any]:
     }
 
 
-def _lost(current: Body, bodies: Sequence[Body]) -> list[list[Change]]:
-    """Return, for each of `bodies`, what was learned from thumbs and goes if it is restored; one query."""
+def _learned_losses(current: Body, bodies: Sequence[Body]) -> list[list[Change]]:
+    """Return for each of `bodies` the changes to learned weights that restoring it would undo. One query."""
     renamed = keys_current(keys=set().union(*(body_keys(body) for body in bodies)))
     found = []
     for body in bodies:
@@ -374,7 +375,7 @@ def _lost(current: Body, bodies: Sequence[Body]) -> list[list[Change]]:
 @login_required
 @require_safe
 def version_list(request: HttpRequest) -> HttpResponse:
-    """Show every version of the reader's settings, newest first, twenty a page."""
+    """Show all versions of the reader's settings, newest first, twenty on a page."""
     reader_id = reader_id_of(request)
     page = Paginator(config_versions_all(reader_id=reader_id), VERSIONS_PER_PAGE).get_page(
         request.GET.get("page")
@@ -391,7 +392,7 @@ def version_list(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def version_page(request: HttpRequest, version: int) -> HttpResponse:
-    """Show one version: its settings, what it changed, how it differs from the settings in force."""
+    """Show one version: its settings, its changes, and its differences from the current settings."""
     reader_id = reader_id_of(request)
     row = config_version(reader_id=reader_id, version=version)
     if row is None and version != 0:
@@ -399,7 +400,7 @@ def version_page(request: HttpRequest, version: int) -> HttpResponse:
     effective = config_effective(reader_id=reader_id)
     current = body_of(effective.config, effective.deltas)
     config, body = effective.config, row.body if row else body_default()
-    # What `config_revert` would change: sources that were renamed since have their current keys.
+    # Compare as `config_revert` would restore it: renamed sources have their current keys.
     restored = body_keys_current(body, keys_current(keys=body_keys(body)))
     found = {
         "version": version,

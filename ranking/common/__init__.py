@@ -1,1 +1,1 @@
-"""Ground floor of every room: text matching, admin bases, retention, bulk rows, migration operations."""
+"""Helpers for every room: text matching, admin base classes, retention, bulk rows, migration operations."""

@@ -1,4 +1,4 @@
-"""The bases of every room's admin: quick lists, and records that nobody changes by hand."""
+"""Base classes for every room's admin: lists that stay fast, and read-only records."""
 
 from datetime import timedelta
 from functools import reduce
@@ -26,18 +26,18 @@ else:
     _ModelAdmin, _TabularInline = admin.ModelAdmin, admin.TabularInline
     _Paginator = Paginator
 
-# A list shows this many rows at most; search and filters reach the others.
+# A list shows this many rows at most. Search and filters reach the others.
 NEWEST = 10_000
-# The values of a column that is no choice are those of its newest rows.
+# The filter over a column without choices offers the values of this many newest rows.
 RECENT_ROWS = 2_000
-# Rows that a search names by their keys; beyond that they are looked for in the same query.
+# Up to this many related rows go into a query by their keys. More are found by a subquery.
 NAMED = 100
-# Rows up to which every part of a column is searched: to read and fold a million takes seconds.
+# Up to this many rows a search looks inside texts. In a million rows that takes seconds.
 WHOLE = 100_000
 
 
 class NamedDateTime(AdminSplitDateTime):
-    """The admin's day and hour, each with a label for screen readers."""
+    """The admin's fields for date and time, each with a label for screen readers."""
 
     def __init__(self, attrs: dict[str, Any] | None = None) -> None:
         super().__init__(attrs)
@@ -46,34 +46,34 @@ class NamedDateTime(AdminSplitDateTime):
 
 
 class NewestPaginator(_Paginator):
-    """Pages through the first rows of a list, without counting all there are."""
+    """Page through the first 10,000 rows of a list, without counting all rows."""
 
     @cached_property
     def found(self) -> list[Any]:
-        """Return the keys of up to 10,000 rows, in no order."""
+        """Return the keys of up to 10,000 rows, in any order."""
         rows = cast("QuerySet[Any]", self.object_list)
         return list(rows.order_by().values_list("pk", flat=True)[:NEWEST])
 
     @cached_property
     def count(self) -> int:
-        """Return how many rows there are, up to 10,000."""
+        """Return the number of rows, at most 10,000."""
         return len(self.found)
 
 
 class QuickChangeList(ChangeList):
-    """A list that queries its rows once: where they fit on a page, counting has found them already."""
+    """A list with fewer queries: if all rows fit on one page, it fetches them by the counted keys."""
 
     def get_results(self, request: HttpRequest) -> None:
-        """Page through the rows; take those of a single page by the keys that counting found."""
+        """Page through the rows. If there is one page, fetch it by the keys that counting found."""
         super().get_results(request)
         if self.result_count <= self.list_per_page:
             self.result_list = self.queryset.filter(pk__in=cast("NewestPaginator", self.paginator).found)
 
 
 def recent_values(column: str) -> type[admin.SimpleListFilter]:
-    """Return a filter over the values that the newest 2,000 rows of a list have in `column`.
+    """Return a filter for `column` with the values of the newest 2,000 rows.
 
-    Django's own filter over a column without choices reads the whole table.
+    Django's own filter for a column without choices reads the whole table.
     """
 
     class RecentValuesFilter(admin.SimpleListFilter):
@@ -93,7 +93,7 @@ def recent_values(column: str) -> type[admin.SimpleListFilter]:
 
 
 def lately(column: str) -> type[admin.SimpleListFilter]:
-    """Return a filter by time over `column`, an indexed moment."""
+    """Return a filter by time: the last 1, 7 or 30 days of `column`, an indexed time."""
 
     class LatelyFilter(admin.SimpleListFilter):
         title, parameter_name = "time", "lately"
@@ -109,10 +109,10 @@ def lately(column: str) -> type[admin.SimpleListFilter]:
     return LatelyFilter
 
 
-def _among(name: str, related: type[Model], inner: Q | None) -> Q | None:
-    """Return the condition that `name` is one of the rows with `inner`; `None` where there are none.
+def _related_condition(name: str, related: type[Model], inner: Q | None) -> Q | None:
+    """Return the condition that `name` is one of the rows that match `inner`, or `None` if none match.
 
-    A few are named, which leads PostgreSQL to an index.
+    Up to 100 rows are listed by key, because PostgreSQL then uses an index.
     """
     if inner is None:
         return None
@@ -122,11 +122,11 @@ def _among(name: str, related: type[Model], inner: Q | None) -> Q | None:
 
 
 def has_word(model: type[Model], path: str, word: str) -> Q | None:
-    """Return the condition that `path` of `model` has `word` in it; `None` where none can.
+    """Return the condition that the column `path` of `model` contains `word`, or `None` if none can match.
 
-    Of tables with more than `WHOLE` rows, that it begins with it, capital letters as they are, which an index
-    finds. Identifiers are compared in full, and what is reached through other rows is looked for among those:
-    a join would read all rows before it compares any.
+    In tables with more than `WHOLE` rows the column must begin with `word` in the same case, so that an index
+    can find it. Identifiers must be equal. A column of a related model is searched in that model first,
+    because a join would read all rows before it compares any.
     """
     name, _, rest = path.partition("__")
     field = model._meta.get_field(name)
@@ -134,7 +134,7 @@ def has_word(model: type[Model], path: str, word: str) -> Q | None:
         related = field.related_model
         rest = rest or ("username" if issubclass(related, AbstractUser) else "")
         if rest:
-            return _among(name, related, has_word(related, rest, word))
+            return _related_condition(name, related, has_word(related, rest, word))
         field = related._meta.pk
         name = f"{name}__{field.name}"
     if isinstance(field, UUIDField):
@@ -147,9 +147,9 @@ def has_word(model: type[Model], path: str, word: str) -> Q | None:
 
 
 class OperatorAdmin(_ModelAdmin):
-    """A list that stays quick however many rows there are: newest first, never counted as a whole.
+    """A list that stays fast with any number of rows: newest first, and never counted in full.
 
-    A search finds what has each of its words in one of `search_fields` (`has_word`).
+    A search finds rows with each of its words in one of `search_fields` (see `has_word`).
     """
 
     ordering = ["-pk"]
@@ -168,7 +168,7 @@ class OperatorAdmin(_ModelAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Return the rows with each word of `search_term` in one of the columns, each row once."""
+        """Return the rows with each word of `search_term` in one of the columns, without duplicates."""
         for bit in smart_split(search_term):
             word = unescape_string_literal(bit) if bit[:1] in "\"'" and bit[:1] == bit[-1:] else bit
             found = [has_word(self.model, path, word) for path in self.search_fields]
@@ -181,7 +181,7 @@ class ContextAdmin(OperatorAdmin):
     """An admin whose page of a row shows more than the row's own fields."""
 
     def row_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
-        """Return what the template gets beside the row; `row` is `None` where there is no such row."""
+        """Return extra context for the template. `row` is `None` if it does not exist."""
         raise NotImplementedError
 
     def change_view(
@@ -191,28 +191,28 @@ class ContextAdmin(OperatorAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Show one row with what `row_context` returns."""
+        """Show one row with the context of `row_context`."""
         more = self.row_context(request, self.get_object(request, object_id))
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **more})
 
 
 class OperatorInline(_TabularInline):
-    """Rows shown with the row they belong to."""
+    """Rows shown on the page of the row that they belong to."""
 
     extra = 0
 
 
 class ReadOnlyAdmin:
-    """Rows to be read, never changed by hand. Mix in before `OperatorAdmin` or `OperatorInline`."""
+    """Rows that cannot be changed by hand. Mix in before `OperatorAdmin` or `OperatorInline`."""
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Refuse: nobody adds a record by hand."""
+        """Refuse, because operators do not add records by hand."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Refuse: nobody changes a record."""
+        """Refuse, because records do not change."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Refuse: a record is deleted with its reader."""
+        """Refuse, because a record is deleted together with its reader."""
         return False

@@ -1,4 +1,4 @@
-"""Tasks that pages announce to Celery workers. Celery is loaded with the first message, or by a worker."""
+"""Wake Celery workers from pages. Celery is imported with the first message, or by a worker."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -6,20 +6,20 @@ from typing import Any
 
 
 class WorkerTask:
-    """Work with a name, for a worker to do. A message only wakes one: what it is about is in the database."""
+    """A named task for workers. A message only wakes a worker; the database has the work to do."""
 
     def __init__(self, name: str, work: Callable[..., object]) -> None:
         self._name, self._work = name, work
 
     @cached_property
     def celery(self) -> Any:
-        """Return Celery's task; `tasks.py` of a room asks for it, so that workers know it."""
-        from celery import shared_task  # noqa: PLC0415 - a twentieth of a start, for who has a broker
+        """Return Celery's task. Each room's `tasks.py` reads this, so that workers register it."""
+        from celery import shared_task  # noqa: PLC0415 - takes 5 % of a start, and only a broker needs it
 
         return shared_task(name=self._name)(self._work)
 
     def wake(self, *arguments: str) -> str:
-        """Send one message, without trying again; return what is wrong with the broker, or ""."""
+        """Send one message, without a retry. Return the broker's error, or ""."""
         from kombu.exceptions import OperationalError  # noqa: PLC0415
 
         try:

@@ -1,4 +1,4 @@
-"""Labels that publishers name, categories and authors, and whether an item has a topic. Pure."""
+"""Compare the labels of items (categories and authors), and tell whether an item has a topic. Pure."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -6,29 +6,29 @@ from functools import lru_cache
 
 from ranking.common.text import fold, known_topic, term_finder, topic_key
 
-# Categories that name nothing: what publishing programs call entries that nobody sorted.
+# Default categories of publishing programs, which say nothing about an item.
 EMPTY_CATEGORIES = frozenset(
     {"uncategorized", "uncategorised", "allgemein", "general", "article", "blog", "post", "misc", "other"}
 )
-# What publishing programs and newsrooms sign with where nobody does; keys, so singular.
+# Default authors of publishing programs and newsrooms. These are keys, so they are singular.
 EMPTY_AUTHORS = frozenset(
     {"admin", "administrator", "anonymous", "author", "editor", "guest", "newsroom", "redaktion", "root"}
     | {"staff", "team", "unknown", "user", "webmaster"}
 )
-# Between the names of several authors.
+# Separators between the names of several authors.
 _BETWEEN_NAMES = re.compile(r" ?[,;/|&] ?| (?:and|und|et) ", re.IGNORECASE)
 _BY = re.compile(r"^\s*(?:by|von)\s+", re.IGNORECASE)
-# What stands for a space in categories made for addresses: hyphens, dashes, underscores.
+# Categories made for addresses have hyphens, dashes or underscores in place of spaces.
 _SPACES = str.maketrans(dict.fromkeys("-_\u2010\u2013", " "))
-# Few texts need more rounds until another one changes nothing.
+# Folding is repeated until nothing changes. Few texts need more rounds than this.
 _ROUNDS = 4
 
 
 @lru_cache(maxsize=16384)
 def category_key(category: str) -> str:
-    """Return a category's identity: folded, without hyphens and a leading "#", its last word singular.
+    """Return a category's identity: folded, without hyphens and a leading "#", with its last word singular.
 
-    The key of a key is itself. "" for a category of signs alone, which equals no other.
+    The key of a key is itself. A category of signs only has the key "", which equals no other category.
     """
     for _ in range(_ROUNDS):
         before = category
@@ -47,7 +47,7 @@ def category_keys(categories: Iterable[str]) -> frozenset[str]:
 def author_names(author: str) -> tuple[str, ...]:
     """Return the names in an item's author: "By Ada Hill and Ben Low" has two, "Hill, Ada" is one.
 
-    Without what stands for nobody ("admin").
+    Names such as "admin" are left out.
     """
     whole = " ".join(_BY.sub("", author).split())
     parts = [part for part in _BETWEEN_NAMES.split(whole) if part]
@@ -56,28 +56,28 @@ def author_names(author: str) -> tuple[str, ...]:
 
 
 def label_keys(categories: Iterable[str], author: str) -> frozenset[str]:
-    """Return the keys of an item's labels: its categories and the names of its authors."""
+    """Return the keys of an item's labels, which are its categories and the names of its authors."""
     return category_keys((*categories, *author_names(author))) if author else category_keys(categories)
 
 
 @lru_cache(maxsize=4096)
 def topic_categories(topic: str) -> frozenset[str]:
-    """Return the keys of the categories that are the whole of `topic`, or of another name of it."""
+    """Return the keys of categories that equal `topic` or another name of it."""
     known = known_topic(topic, topic_key)
     return category_keys((topic, *(known.match if known else ())))
 
 
 def topic_matches(topic: str, folded: str, labels: frozenset[str]) -> bool:
-    """Return whether an item has `topic`: one of its labels (`label_keys`) is it, or folded text has it."""
+    """Return whether an item has `topic`: as one of its labels (`label_keys`), or in its folded text."""
     return topic_finder(topic)(folded, labels)
 
 
 def topic_finder(topic: str) -> Callable[[str, frozenset[str]], bool]:
-    """Return `topic_matches` for one topic and many items."""
+    """Return a function like `topic_matches` for one topic, fast for many items."""
     named, finds = topic_categories(topic), term_finder(topic)
     return lambda folded, labels: not named.isdisjoint(labels) or finds(folded)
 
 
 def topics_among(topics: Iterable[str], keys: frozenset[str]) -> tuple[str, ...]:
-    """Return those of `topics` that one of an item's labels of these keys is."""
+    """Return those of `topics` that equal one of an item's labels, given as `keys`."""
     return tuple(topic for topic in topics if not topic_categories(topic).isdisjoint(keys))

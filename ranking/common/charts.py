@@ -1,4 +1,4 @@
-"""Shapes of SVG charts in a chart's own units, y downwards: stacked bars, and lines with gaps. Pure."""
+"""Compute shapes of SVG charts: stacked bars, and lines with gaps. The y axis points down. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One rectangle; `series` counts from 0, the lowest of a stack."""
+    """One rectangle of a stack. `series` 0 is the lowest."""
 
     x: float
     y: float
@@ -19,7 +19,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class BarChart:
-    """Stacked bars within `width` × `height`; `top` is the value at the upper edge."""
+    """Stacked bars within `width` × `height`. `top` is the value at the upper edge."""
 
     bars: tuple[Bar, ...]
     top: float
@@ -28,9 +28,9 @@ class BarChart:
 
 
 def bars_stack(rows: Sequence[Sequence[float]], *, width: int, height: int, gap: float = 0.25) -> BarChart:
-    """Return one stack for each row, its values from the bottom up; values of 0 or less have no bar.
+    """Return one stack for each row, with its values from the bottom up. Values of 0 or less get no bar.
 
-    `gap` is the share of a stack's place that stays empty, half on each side. Figures have two decimals.
+    `gap` is the share of a stack's width that stays empty, half on each side. Coordinates have two decimals.
     """
     top = max((sum(row) for row in rows), default=0.0)
     step = width / max(1, len(rows))
@@ -55,9 +55,9 @@ def line_points(
     height: float,
     margin: float,
 ) -> list[Point | None]:
-    """Return a point for each value, evenly spaced from left to right; `None` stays `None`, a gap.
+    """Return a point for each value, evenly spaced from left to right. `None` stays `None` and means a gap.
 
-    `low` is at the lower margin and `high` at the upper one; values beyond them are cut off there.
+    `low` is at the lower margin and `high` at the upper one. Values beyond them are limited to the margins.
     """
     step = (width - 2 * margin) / max(len(values) - 1, 1)
     span = (high - low) or 1.0
@@ -73,7 +73,7 @@ def line_points(
 
 
 def line_stretches(points: Sequence[Point | None]) -> list[list[Point]]:
-    """Return the unbroken stretches of a line, none of them empty; a single point is a dot."""
+    """Return the unbroken parts of a line, without empty ones. A part of one point is a dot."""
     stretches: list[list[Point]] = [[]]
     for point in points:
         if point is None:

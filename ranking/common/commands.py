@@ -1,4 +1,4 @@
-"""What management commands share: argument types, processes, the database's label, input by lines."""
+"""Helpers for management commands: argument types, signals, the database's label, input by lines."""
 
 import signal
 import sys
@@ -16,17 +16,17 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import connections
 
 KINDS = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
-# What a shell says of a process that SIGTERM ended.
+# The exit code that shells report for a process ended by SIGTERM.
 TERMINATED = 128 + signal.SIGTERM
 
 
 def manage_command(*arguments: str) -> list[str]:
-    """Return the command line of `manage.py ARGUMENTS`, from a checkout as from an installed wheel."""
+    """Return the command line of `manage.py ARGUMENTS`, for a checkout or an installed wheel."""
     return [sys.executable, str(settings.BASE_DIR / "manage.py"), *arguments]
 
 
 def database_label(*, using: str = "default") -> str:
-    """Return `SQLite, FILE` or `PostgreSQL, NAME at HOST:PORT`; never a user or a password."""
+    """Return `SQLite, FILE` or `PostgreSQL, NAME at HOST:PORT`, without user and password."""
     connection = connections[using]
     config = connection.settings_dict
     label = f"{KINDS.get(connection.vendor, connection.vendor)}, {config['NAME']}"
@@ -37,7 +37,7 @@ def database_label(*, using: str = "default") -> str:
 
 
 def whole_number(low: int, high: int | None = None) -> Callable[[str], int]:
-    """Return an argparse type: a whole number from `low` to `high` if given, else a usage error."""
+    """Return an argparse type for whole numbers from `low` to `high` (`None`: no limit)."""
     span = f"of {low} or more" if high is None else f"from {low} to {high}"
 
     def read(text: str) -> int:
@@ -53,19 +53,19 @@ def whole_number(low: int, high: int | None = None) -> Callable[[str], int]:
 
 
 def signals_as_interrupt() -> None:
-    """Raise `KeyboardInterrupt` on SIGINT, SIGTERM and SIGHUP, so that children can be ended too."""
+    """Raise `KeyboardInterrupt` on SIGINT, SIGTERM and SIGHUP, so that the caller can end its children."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    # SIGINT as well: a shell starts background jobs with it ignored, and Python then leaves it so.
+    # Set SIGINT as well: shells start background jobs with SIGINT ignored, and Python keeps that.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
 
 
 @contextmanager
 def sigterm_as_exit() -> Iterator[None]:
-    """Turn SIGTERM into an exception within the block, so that files the command began are deleted."""
+    """Turn SIGTERM into an exception within the block, so that clean-up code deletes unfinished files."""
     if current_thread() is not main_thread():
         yield
         return
@@ -77,7 +77,7 @@ def sigterm_as_exit() -> Iterator[None]:
 
 
 def line_arguments(parser: CommandParser) -> None:
-    """Add FILE, `--rejects PATH` and `--json`."""
+    """Add the arguments FILE, `--rejects PATH` and `--json`."""
     parser.add_argument("file", metavar="FILE", help="JSON Lines, or - for standard input")
     parser.add_argument(
         "--rejects",
@@ -89,10 +89,11 @@ def line_arguments(parser: CommandParser) -> None:
 
 
 @contextmanager
-def lines_opened(options: Mapping[str, Any], unnamed: str) -> Iterator[tuple[TextIO, "LazyFile"]]:
-    """Open (input, rejects) as `line_arguments` name them; `unnamed` is for the rejects of standard input.
+def lines_open(options: Mapping[str, Any], unnamed: str) -> Iterator[tuple[TextIO, "LazyFile"]]:
+    """Open the input and the rejects file that `line_arguments` name, and yield both.
 
-    Raises `CommandError` with exit code 2 for a file that cannot be used.
+    `unnamed` is the default rejects file for standard input. Raises `CommandError` with exit code 2 if a file
+    cannot be used.
     """
     name = options["file"]
     rejects = LazyFile(options["rejects"] or Path(unnamed if name == "-" else f"{name}.rejects"))
@@ -104,7 +105,7 @@ def lines_opened(options: Mapping[str, Any], unnamed: str) -> Iterator[tuple[Tex
 
 
 class LazyFile:
-    """A text file that is created with its first line."""
+    """A text file that is created when the first text is written."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -131,7 +132,7 @@ class LazyFile:
 
 @contextmanager
 def _lines_of(name: str) -> Iterator[TextIO]:
-    """Open the input, without a byte order mark; bytes that are no UTF-8 spoil their line alone."""
+    """Open the input and skip a byte order mark. Bytes that are no UTF-8 become surrogates in their line."""
     if name == "-":
         if isinstance(sys.stdin, TextIOWrapper):
             sys.stdin.reconfigure(encoding="utf-8-sig", errors="surrogateescape")

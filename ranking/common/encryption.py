@@ -1,7 +1,7 @@
-"""Secrets at rest: encrypted with a key that is not in the database.
+"""Encrypt stored secrets with a key that is not in the database.
 
-The key is SECRETS_KEY, or SECRET_KEY where that is empty. SECRETS_KEY may list several, separated by commas:
-the first encrypts, all of them decrypt, so that a key is replaced without a pause.
+The key is SECRETS_KEY, or SECRET_KEY if that is empty. SECRETS_KEY may list several keys, separated by
+commas. The first one encrypts and all of them decrypt, so a key can be replaced while the site runs.
 """
 
 from base64 import urlsafe_b64encode
@@ -15,16 +15,16 @@ KEY_BYTES = 32
 
 
 class SecretUnreadable(Exception):
-    """A stored secret that none of the keys decrypts: the key changed, and its owner has to type it again."""
+    """None of the keys decrypts a stored secret. The key changed, so the owner must type the secret again."""
 
 
 def secret_encrypt(text: str) -> str:
-    """Return `text` as it may be stored: Fernet (AES-128-CBC with HMAC-SHA256), 1.4 times as long."""
+    """Encrypt `text` with Fernet (AES-128-CBC and HMAC-SHA256). The result is about 1.4 times as long."""
     return _fernet().encrypt(text.encode()).decode()
 
 
 def secret_decrypt(stored: str) -> str:
-    """Return what `secret_encrypt` was given. Raises `SecretUnreadable`."""
+    """Decrypt a result of `secret_encrypt`. Raises `SecretUnreadable`."""
     try:
         return _fernet().decrypt(stored.encode()).decode()
     except InvalidToken as error:
@@ -32,9 +32,9 @@ def secret_decrypt(stored: str) -> str:
 
 
 def key_derive(*, purpose: str, key: str = "") -> bytes:
-    """Return 32 bytes that follow from `key`, else from the oldest of our keys, and differ by `purpose`.
+    """Derive 32 bytes for `purpose` from `key`, or from our oldest key if `key` is empty.
 
-    HKDF with SHA-256 (RFC 5869): nobody who knows one purpose's bytes learns another's.
+    Uses HKDF with SHA-256 (RFC 5869), so the bytes of one purpose reveal nothing about another's.
     """
     source = key or _keys()[-1]
     return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=purpose.encode()).derive(

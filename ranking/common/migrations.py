@@ -1,4 +1,4 @@
-"""Operations of migrations, such as indexes made while the site is up, and what no migration goes on from."""
+"""Operations for migrations, such as indexes without downtime, and a check for half-applied squashes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from django.db.migrations.operations.base import Operation
 
 
 class _Beside:
-    """Run `concurrent` on PostgreSQL and `plain` on SQLite, which has one writer at a time. Mix in first."""
+    """Run `concurrent` on PostgreSQL and `plain` on SQLite (it has one writer anyway). Mix in first."""
 
     concurrent: Any
     plain: Any
@@ -28,31 +28,31 @@ class _Beside:
 
 
 class IndexAdd(_Beside, AddIndexConcurrently):
-    """`AddIndex` that on PostgreSQL does not block writers, in a migration with `atomic = False`."""
+    """`AddIndex` that does not block writers on PostgreSQL. The migration needs `atomic = False`."""
 
     concurrent, plain = AddIndexConcurrently, AddIndex
 
 
 class IndexRemove(_Beside, RemoveIndexConcurrently):
-    """`RemoveIndex` that on PostgreSQL does not block writers, in a migration with `atomic = False`."""
+    """`RemoveIndex` that does not block writers on PostgreSQL. The migration needs `atomic = False`."""
 
     concurrent, plain = RemoveIndexConcurrently, RemoveIndex
 
 
 class ModelsCreate(Operation):
-    """`CreateModel`s as one step: Django renders all models that refer to one another anew at each step."""
+    """Several `CreateModel`s in one step. Django would render all related models again after each step."""
 
     def __init__(self, operations: Sequence[CreateModel]) -> None:
         self.operations = operations
 
     def state_forwards(self, app_label: str, state: Any) -> None:
-        """Add the models to a state that is rendered again when it is next asked for them."""
+        """Add the models to the state, and drop its rendered models, which Django builds again on demand."""
         state.__dict__.pop("apps", None)
         for operation in self.operations:
             operation.state_forwards(app_label, state)
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Make the tables."""
+        """Create the tables."""
         for operation in self.operations:
             operation.database_forwards(app_label, schema_editor, from_state, to_state)
 
@@ -62,14 +62,14 @@ class ModelsCreate(Operation):
             operation.database_backwards(app_label, schema_editor, from_state, to_state)
 
     def describe(self) -> str:
-        """Name the models."""
+        """Return the description that `migrate` prints."""
         return f"Create models {', '.join(operation.name for operation in self.operations)}"
 
 
 def migrations_half_applied(connection: Any) -> list[Migration]:
-    """Return the migrations of which the database has some that they replace, and lacks some that are gone.
+    """Return squashed migrations that the database has only in part, while some replaced files are gone.
 
-    Django would pass over the tables of their rooms.
+    Django would silently skip them and never create the missing tables.
     """
     loader = MigrationLoader(connection)
     applied, here = loader.applied_migrations or {}, loader.disk_migrations or {}

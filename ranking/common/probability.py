@@ -1,17 +1,17 @@
-"""Probabilities and log-odds, of single numbers. Pure.
+"""Compute probabilities and log-odds of single numbers. Pure.
 
-SciPy has each for whole arrays, at 27 MB and a sixth of a second of each process that imports it.
+SciPy has all of these, but its import takes 27 MB and a sixth of a second in each process.
 """
 
 from math import erfc, exp, lgamma, log, log1p, sqrt
 from sys import float_info
 
-# A continued fraction ends when another term changes nothing, after O(sqrt(max(a, b))) terms.
+# The most terms of a continued fraction. It converges after O(sqrt(max(a, b))) terms.
 TERMS_MAX = 10_000
 
 
 def log_odds(p: float) -> float:
-    """Return the logit of a probability between 0 and 1, both excluded."""
+    """Return the logit of a probability strictly between 0 and 1."""
     return log(p / (1 - p))
 
 
@@ -35,15 +35,15 @@ def beta_below(a: float, b: float, rate: float) -> float:
         raise ValueError(f"The counts of a Beta distribution are above 0, not {a} and {b}.")
     if rate <= 0 or rate >= 1:
         return float(rate >= 1)
-    # The side is chosen once. It was asked again of the complement, and near the mean rounding sent each
-    # side to the other without end: so for most readers of a single source.
+    # Choose the side once. An earlier version chose again for the complement. Near the mean, rounding then
+    # sent each side to the other in an endless recursion, for most readers of a single source.
     if rate > (a + 1) / (a + b + 2):
         return 1 - _beta_lower(b, a, 1 - rate, rate)
     return _beta_lower(a, b, rate, 1 - rate)
 
 
 def _beta_lower(a: float, b: float, x: float, rest: float) -> float:
-    """Return P(value < `x`) for Beta(a, b), `x` being left of the mean; `rest` is 1 - x."""
+    """Return P(value < `x`) for Beta(a, b). `x` must be left of the mean; `rest` is 1 - x."""
     log_x = log(x) if x < 0.5 else log1p(-rest)
     log_rest = log(rest) if rest < 0.5 else log1p(-x)
     front = lgamma(a + b) - lgamma(a) - lgamma(b) + a * log_x + b * log_rest

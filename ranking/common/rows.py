@@ -1,4 +1,4 @@
-"""Many rows at once: exported, inserted, updated, and deleted when their time is over."""
+"""Export, insert, update and delete many rows at once."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
@@ -10,11 +10,11 @@ from django.db import connection, transaction
 from django.db.models import DateTimeField, F, Field, Model, QuerySet
 
 CHUNK = 2000
-# SQLite takes 32,766 values in a statement (since 3.32), PostgreSQL 65,535.
+# Values in one statement. SQLite accepts 32,766 (since 3.32), PostgreSQL 65,535.
 VALUES_MAX = 10_000
-# Rows of one DELETE: nobody waits for its lock for long.
+# Rows in one DELETE, few enough that it holds its lock only briefly.
 BATCH = 2_000
-# Rows of one kind deleted in one night: what a changed setting leaves over goes in the nights after.
+# Rows of one kind deleted in one night. After a change of KEEP_DAYS the rest follows in later nights.
 NIGHT_MAX = 200_000
 Rows = Sequence[Sequence[Any]]
 Row = TypeVar("Row", bound=Model)
@@ -23,7 +23,7 @@ Row = TypeVar("Row", bound=Model)
 def export_rows(
     rows: QuerySet[Any], *, without: Collection[str] = (), **more: str
 ) -> Iterator[dict[str, Any]]:
-    """Yield every column of `rows` by name, oldest first, but the reader's id and those named in `without`.
+    """Yield each row as a dictionary of its columns, oldest first, without the reader's id and `without`.
 
     `more` adds columns of related rows (name=path). One query, read in chunks.
     """
@@ -34,11 +34,11 @@ def export_rows(
 
 
 def rows_add(*, model: type[Model], columns: Sequence[str], rows: Rows) -> None:
-    """Insert `rows`, the values of the model's fields `columns`; a row that exists is not changed.
+    """Insert `rows`, given as values of the fields `columns`. Existing rows do not change.
 
-    What `bulk_create(ignore_conflicts=True)` does, without an object and an expression for every value: half
-    the function calls of an ingest (measured on 229 real documents). Fields that are not named must be
-    nullable, since defaults of the model do not apply.
+    This does the work of `bulk_create(ignore_conflicts=True)` without an object and an expression for every
+    value. Measured on 229 real documents, an ingest then makes half the function calls. Fields not in
+    `columns` must be nullable, because the model's defaults do not apply.
     """
     by_name = {field.name: field for field in model._meta.concrete_fields}
     fields: list[Field[Any, Any]] = [by_name[name] for name in columns]
@@ -51,15 +51,15 @@ def rows_add(*, model: type[Model], columns: Sequence[str], rows: Rows) -> None:
     with connection.cursor() as cursor:
         for start in range(0, len(rows), size):
             chunk = rows[start : start + size]
-            values: list[Any] = [value for row in chunk for value in _adapted(row, times, adapt)]
+            values: list[Any] = [value for row in chunk for value in _adapt_times(row, times, adapt)]
             cursor.execute(f"{head}{', '.join([one] * len(chunk))} ON CONFLICT DO NOTHING", values)
 
 
 def rows_set(*, model: type[Model], keys: Sequence[str], columns: Sequence[str], rows: Rows) -> int:
-    """Update `columns` where `keys` (never null) have the given values; return how many rows changed.
+    """Update `columns` of the rows with the given `keys` (never null). Return the number of changed rows.
 
-    A row of `rows` has the values of `keys`, then those of `columns`. One statement for all, prepared once,
-    in one transaction. Sort rows by key, so that two who write at once do not lock each other.
+    Each of `rows` has the values of `keys`, then those of `columns`. All updates use one prepared statement
+    in one transaction. Sort `rows` by key, so that two writers do not block each other (deadlock).
     """
     if not rows:
         return 0
@@ -74,12 +74,12 @@ def rows_set(*, model: type[Model], keys: Sequence[str], columns: Sequence[str],
     turned = [(*row[len(keys) :], *row[: len(keys)]) for row in rows]
     together = transaction.atomic() if len(rows) > 1 else nullcontext()
     with together, connection.cursor() as cursor:
-        cursor.executemany(sql, [_adapted(row, times, adapt) for row in turned])
+        cursor.executemany(sql, [_adapt_times(row, times, adapt) for row in turned])
         return int(cursor.rowcount)
 
 
-def _adapted(row: Sequence[object], times: Sequence[int], adapt: Callable[[Any], object]) -> list[Any]:
-    """Return `row` with its times as the database wants them."""
+def _adapt_times(row: Sequence[object], times: Sequence[int], adapt: Callable[[Any], object]) -> list[Any]:
+    """Return the values of `row`, with times converted for the database."""
     values = list(row)
     for n in times:
         values[n] = adapt(values[n])
@@ -87,16 +87,17 @@ def _adapted(row: Sequence[object], times: Sequence[int], adapt: Callable[[Any],
 
 
 def retention_start(kind: str, now: datetime) -> datetime | None:
-    """Return since when rows of that kind of `KEEP_DAYS` are stored; `None`: for ever."""
+    """Return the time before which rows of a kind in `KEEP_DAYS` are deleted, or `None` to keep all."""
     days: int = settings.KEEP_DAYS[kind]
     return now - timedelta(days=days) if days else None
 
 
 def rows_delete(rows: QuerySet[Row], *, at: str, before: date, batch: int = BATCH) -> int:
-    """Delete those of `rows` whose `at` is earlier than `before`; return how many, about `NIGHT_MAX` at most.
+    """Delete the `rows` whose column `at` is earlier than `before`. Return the number deleted.
 
-    `before` is a moment or a day, as `at` is. Rows are written in order of time, so the oldest are found by
-    their keys and no table is scanned. Rows that depend on them go too, uncounted.
+    `before` is a time or a day, like `at`. At most about `NIGHT_MAX` rows are deleted. Rows are written in
+    order of time, so the lowest keys are the oldest and no table scan is necessary. Dependent rows are
+    deleted, too, but not counted.
     """
     last, gone = None, 0
     while gone < NIGHT_MAX:

@@ -1,31 +1,31 @@
-"""What holds from the start, before models are loaded: what commands check, who reads a reader's sources."""
+"""Settings checks of commands, and the registry of sources' selectors. Usable before models are loaded."""
 
 from collections.abc import Callable, Collection
 
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand
 
-# What an operator may have set wrong. The rest that `manage.py check` looks at (addresses, templates, models)
-# is code: it does not change between two starts, and loading it takes as long as many a command.
+# Checks of values that an operator sets. The other checks of `manage.py check` (URLs, templates, models)
+# concern code, which does not change between starts. Loading it would take as long as many commands.
 SETTINGS = "settings"
 CHECKED = [SETTINGS, Tags.caches, Tags.compatibility, Tags.files, Tags.security, Tags.translation]
 
 
 class SettingsCommand(BaseCommand):
-    """A command that begins with the checks of settings alone, as it needs no page."""
+    """A command that runs only the checks of settings, because it needs no page."""
 
     requires_system_checks = CHECKED
 
 
-# Ranking knows no feeds: the room that does registers its selector when it is loaded.
+# Ranking knows no feeds, so the room that does registers its selector here when it is loaded.
 _reader_sources: list[Callable[..., Collection[str]]] = []
 
 
 def reader_sources_register(selector: Callable[..., Collection[str]]) -> None:
-    """Name the selector of a reader's sources (`reader_id` -> keys), which another room has."""
+    """Register another room's selector of a reader's sources (`reader_id` -> keys)."""
     _reader_sources.append(selector)
 
 
 def reader_sources_registered() -> list[Callable[..., Collection[str]]]:
-    """Return the selectors of a reader's sources that other rooms have."""
+    """Return the registered selectors of a reader's sources."""
     return _reader_sources

@@ -1,4 +1,4 @@
-"""Whole-word matching of topics and keywords, the same wherever a topic meets a text. Pure."""
+"""Match topics and keywords as whole words, in the same way everywhere. Pure."""
 
 import re
 import tomllib
@@ -57,18 +57,18 @@ FUNCTION_WORDS = frozenset(f"{_ENGLISH} {_GERMAN} {_FRENCH} {_SPANISH} {_ITALIAN
 FILE = Path(__file__).with_name("topic_aliases.toml")
 TOPIC_MAX_CHARS = 64
 _WORD = re.compile(r"\w+")
-# Words that end like a plural and are none: "news" must not match "new".
+# Words that look like plurals but are not: "news" must not match "new".
 NOT_PLURALS = frozenset(
     {"news", "windows", "mars", "lens", "series", "species", "rails", "texas", "paris"}
     | {"kubernetes", "postgres"}
     | {"politics", "physics", "economics", "mathematics", "ethics", "athletics", "olympics"}
 )
-# Plurals in -ies whose singular ends in -ie, not in -y.
+# Plurals in -ies whose singular ends in -ie and not in -y.
 IE_PLURALS = frozenset(
     {"movies", "cookies", "calories", "selfies", "zombies", "veggies", "indies", "smoothies"}
 )
-# German endings that tell a noun and its plurals for certain; no English word ends so. Others (Wahl, Wahlen)
-# would take English words apart ("car", "care") and are left to the reader, who may name both.
+# German noun endings and their plurals. No English word ends like these. Rules for other nouns (Wahl, Wahlen)
+# would confuse English words ("car", "care"), so a reader must name both forms.
 GERMAN_PLURALS = {
     "ung": ("en",),
     "heit": ("en",),
@@ -81,7 +81,11 @@ GERMAN_PLURALS = {
 
 @dataclass(frozen=True, slots=True)
 class KnownTopic:
-    """One topic of the list: what it is called, what finds it, and after which endings a form does not."""
+    """One topic of `topic_aliases.toml`.
+
+    `names` are its names, `match` the forms that find it in texts. `unless` maps a form to endings after
+    which it does not match.
+    """
 
     names: tuple[str, ...]
     match: tuple[str, ...]
@@ -90,7 +94,7 @@ class KnownTopic:
 
 @cache
 def known_topics() -> tuple[KnownTopic, ...]:
-    """Return every topic of the list, in the order of the file."""
+    """Return the topics of `topic_aliases.toml`, in the order of the file."""
     rows = tomllib.loads(FILE.read_text(encoding="utf-8"))["topic"]
     return tuple(
         KnownTopic(
@@ -108,12 +112,12 @@ def _by_key(key: Callable[[str], str]) -> dict[str, KnownTopic]:
 
 
 def known_topic(topic: str, key: Callable[[str], str]) -> KnownTopic | None:
-    """Return the topic of the list that `topic` is a name of; `key` gives the identity of a name."""
+    """Return the known topic with the name `topic`, or `None`. `key` gives the identity of a name."""
     return _by_key(key).get(key(topic))
 
 
 def topics_distinct(topics: Iterable[str], key: Callable[[str], str]) -> tuple[str, ...]:
-    """Return `topics` without other names of earlier ones: a text counts once for both."""
+    """Return `topics` without other names of earlier ones, so that a text does not count twice."""
     seen: set[str] = set()
     distinct = []
     for topic in topics:
@@ -126,18 +130,18 @@ def topics_distinct(topics: Iterable[str], key: Callable[[str], str]) -> tuple[s
 
 
 def fold(text: str) -> str:
-    """Return `text` after NFKC and casefold, white space collapsed: equal for spellings of the same words."""
+    """Return `text` after NFKC and casefold, with white space collapsed, to compare spellings."""
     return " ".join(fold_lightly(text).split())
 
 
 def fold_lightly(text: str) -> str:
-    """Return `text` after NFKC and casefold; enough for `term_finder`, in half the time of `fold`."""
+    """Return `text` after NFKC and casefold. Enough for `term_finder`, and twice as fast as `fold`."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
 @lru_cache(maxsize=8192)
 def topic_key(topic: str) -> str:
-    """Return a topic's identity: folded, its last word singular ("Electric Cars" is "electric car")."""
+    """Return a topic's identity: folded, with its last word singular ("Electric Cars" → "electric car")."""
     head, _, last = fold(topic).rpartition(" ")
     return f"{head} {_singular(last)}".strip()
 
@@ -165,27 +169,30 @@ def _forms(term: str) -> set[str]:
     return forms
 
 
-def _spaced(form: str) -> str:
+def _words_pattern(form: str) -> str:
     return r"\s+".join(map(re.escape, form.split(" ")))
 
 
 def _spellings(term: str) -> dict[str, str]:
-    """Return every spelling of `term` (folded) and of its other names, with the pattern of each."""
-    found = {form: _spaced(form) for form in _forms(term)}
+    """Return the spellings of `term` (folded) and of its other names, each with its regular expression."""
+    found = {form: _words_pattern(form) for form in _forms(term)}
     known = known_topic(term, topic_key)
     for name in map(fold, known.match if known else ()):
-        found |= {form: _spaced(form) for form in _forms(name)}
+        found |= {form: _words_pattern(form) for form in _forms(name)}
     for form, ends in (known.unless if known else {}).items():
-        found[form] = f"{_spaced(form)}(?!{'|'.join(map(re.escape, ends))})"
+        found[form] = f"{_words_pattern(form)}(?!{'|'.join(map(re.escape, ends))})"
     return found
 
 
 @lru_cache(maxsize=4096)
-def _compiled(term: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
-    """Return strings of which every text with `term` has one, and the pattern that matches whole words."""
+def _term_pattern(term: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
+    """Return stems and a pattern for `term`. Each text with the term contains one of the stems.
+
+    The pattern matches whole words. Looking for the stems first is faster.
+    """
     spellings = _spellings(fold(term))
     longest_first = sorted(spellings, key=len, reverse=True)
-    # Between the words of a term the text may have any white space.
+    # Use only the first word, because a text may have any white space between the words of a term.
     stems = {form.split(" ", 1)[0].removesuffix("y") for form in longest_first}
     needed = tuple(s for s in sorted(stems) if not any(o != s and o in s for o in stems))
     words = "|".join(spellings[form] for form in longest_first)
@@ -193,9 +200,10 @@ def _compiled(term: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
 
 
 def first_words(term: str) -> dict[str, bool]:
-    """Return the words (folded) of which every text with `term` has one; none for a term of signs.
+    """Return the first words (folded) of all spellings of `term`; empty if it has no letters or digits.
 
-    True for a word that is a spelling by itself: a text with it has the term.
+    Each text with the term contains one of these words. The value is true if the word alone is a spelling, so
+    a text with the word has the term.
     """
     found: dict[str, bool] = {}
     for form, pattern in _spellings(fold(term)).items():
@@ -206,10 +214,10 @@ def first_words(term: str) -> dict[str, bool]:
 
 
 def term_finder(term: str) -> Callable[[str], bool]:
-    """Return `term_matches` for one term and many texts, folded or `fold_lightly`."""
+    """Return a function like `term_matches` for one term, fast for many texts (after `fold_lightly`)."""
     if not term.strip():
         return lambda text: False
-    stems, pattern = _compiled(term)
+    stems, pattern = _term_pattern(term)
     search = pattern.search
     if len(stems) == 1:
         (stem,) = stems
@@ -218,25 +226,25 @@ def term_finder(term: str) -> Callable[[str], bool]:
 
 
 def term_matches(term: str, folded: str) -> bool:
-    """Return whether folded text has `term`, or another name of it, as whole words: never "AI" in "said"."""
-    # Most terms are not in most texts, and `in` finds that out a hundred times faster than a pattern.
+    """Return whether folded text has `term` or another name of it as whole words ("AI" is not in "said")."""
+    # Most terms are not in most texts, and `in` detects that a hundred times faster than a pattern.
     return term_finder(term)(folded)
 
 
 def term_named(term: str, folded: str) -> str:
-    """Return the other name that folded text has for `term`; "" where it has `term` itself, or neither."""
+    """Return the other name that folded text has for `term`, or "" if it has `term` itself or neither."""
     if not term.strip() or known_topic(term, topic_key) is None:
         return ""
-    _, pattern = _compiled(term)
+    _, pattern = _term_pattern(term)
     own, found = _forms(fold(term)), [" ".join(one.split()) for one in pattern.findall(folded)]
     return "" if not found or any(form in own for form in found) else found[0]
 
 
 def terms_matching(terms: Iterable[str], folded: str) -> tuple[str, ...]:
-    """Return those of `terms` that `folded` has, in their given order."""
+    """Return those of `terms` that match the folded text, in the given order."""
     return tuple(term for term in terms if term_matches(term, folded))
 
 
 def search_terms(text: str) -> list[str]:
-    """Return the words of `text`, folded, each in the singular; `boost_source` is two words."""
+    """Return the words of `text`, folded and singular. Underscores separate words (`boost_source` is two)."""
     return [topic_key(word) for word in _WORD.findall(fold(text).replace("_", " "))]

@@ -1,4 +1,4 @@
-"""The sentences of `ranking.explain`, for templates."""
+"""Template filters and tags that call `ranking.explain`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -30,20 +30,20 @@ def learned_words(step: SnapshotRow) -> str:
 
 @register.filter
 def lost_words(changes: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> str:
-    """Return what going back takes away of what was learned, as a sentence."""
+    """Return a sentence on learned weights that going back to a version would undo."""
     listed = "; ".join(explain.change_words(change, names) for change in changes)
     return _("Going back also changes what was learned from your thumbs. {changes}.").format(changes=listed)
 
 
 @register.simple_tag
 def names_with_topics(names: Mapping[str, str], topics: Iterable[str]) -> dict[str, str]:
-    """Return `names` and the reader's `topics` by the key under which each is pinned."""
+    """Return `names` together with the reader's `topics`, by the key that a pin of each has."""
     return {topic_key(topic): topic for topic in topics} | dict(names)
 
 
 @register.simple_tag
 def pins_of(names: Mapping[str, str], config: Config, chosen: Mapping[str, str]) -> dict[str, list[PinRow]]:
-    """Return the rows of the reader's sources and topics by their heading, without empty lists."""
+    """Return the pin rows of the reader's topics and sources by heading, without empty lists."""
     sources, topics = pin_rows(names, config.topics, config.locked, config.avoided, chosen)
     return {about: rows for about, rows in ((_("Topics"), topics), (_("Sources"), sources)) if rows}
 

@@ -14,7 +14,7 @@ from ranking.config_body import (
     body_keys_current,
     body_of,
     body_pin,
-    body_source_renamed,
+    body_source_rename,
     body_validate,
     term_searchable,
     term_visible,
@@ -201,7 +201,7 @@ def test_a_pin_goes_to_the_end_of_its_list_and_off_the_other():
 
 def test_a_renamed_source_takes_its_weight_and_pins_along_unless_the_new_one_has_them():
     both = body(source_weights={"old": 1.4, "new": 0.6}, locked=["x", "old", "new"], avoided=["old"])
-    body_source_renamed(both, "old", "new")
+    body_source_rename(both, "old", "new")
     assert both["source_weights"] == {"new": 0.6}
     assert (both["locked"], both["avoided"]) == (["x", "new"], ["new"])
     assert body_keys(both) == {"x", "new"}

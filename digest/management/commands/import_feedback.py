@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from digest.feedback.transfer import ImportReport, feedback_import
-from ranking.common.commands import line_arguments, lines_opened
+from ranking.common.commands import line_arguments, lines_open
 from ranking.common.start import SettingsCommand
 
 
@@ -33,7 +33,7 @@ class Command(SettingsCommand):
         """Import, then report."""
         started = time.monotonic()
         progress = self._progress if sys.stderr.isatty() else _no_progress
-        with lines_opened(options, "feedback.rejects") as (lines, rejects):
+        with lines_open(options, "feedback.rejects") as (lines, rejects):
             report = feedback_import(
                 lines=lines,
                 now=timezone.now(),

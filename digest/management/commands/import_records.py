@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from digest.feedback.transfer import RecordsReport, records_import
-from ranking.common.commands import line_arguments, lines_opened
+from ranking.common.commands import line_arguments, lines_open
 from ranking.common.start import SettingsCommand
 
 
@@ -24,7 +24,7 @@ class Command(SettingsCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, then report."""
         started = time.monotonic()
-        with lines_opened(options, "records.rejects") as (lines, rejects):
+        with lines_open(options, "records.rejects") as (lines, rejects):
             report = records_import(lines=lines, now=timezone.now(), rejects=rejects)
         written = str(rejects.path) if rejects.written else None
         body = _body(report) | {"rejects_file": written, "seconds": round(time.monotonic() - started, 3)}
