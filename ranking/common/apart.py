@@ -1,4 +1,4 @@
-"""Work in parts that fail apart: the failure of one part is told, and the rest goes on."""
+"""Run the parts of a job separately: log the failure of one part, and go on with the others."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class Apart:
-    """Parts of the work called `where`, and those of them that failed, by name.
+    """The parts of the job `where`. `failures` has the errors of failed parts by name.
 
     ```
     apart = Apart("nightly cluster")
@@ -29,10 +29,10 @@ class Apart:
     failures: dict[str, Exception] = field(default_factory=dict)
 
     def run(self, part: str, work: Callable[[], T]) -> T | None:
-        """Return what `work` returns; None if it fails, which is logged and kept.
+        """Return the result of `work`. If it fails, log and keep the error and return None.
 
-        Celery's request to stop is no failure of a part: it ends the whole. A connection that broke is
-        closed, so that the next part opens another.
+        Celery's request to stop is raised, because it ends the whole job. A broken connection is closed, so
+        that the next part opens a new one.
         """
         try:
             return work()
@@ -46,7 +46,7 @@ class Apart:
             return None
 
     def end(self) -> None:
-        """Raise the first failure, with the names of all; do nothing if there was none."""
+        """If a part failed, raise the first failure with the names of all failed parts."""
         if self.failures:
             first = next(iter(self.failures.values()))
             first.add_note(f"{self.where}: these parts failed: {', '.join(self.failures)}")

@@ -1,9 +1,8 @@
-"""One reader's failure is that reader's: it is logged and counted, and the work for the others goes on.
+"""Isolate readers in loops: log and count one reader's failure, and go on with the others.
 
-Every loop over readers in a command or a scheduled job uses this, so that no row of one reader can cost
-the others their digest, their mail or their week's learning. Commands, tasks and the nightly run collect the
-failures of what they call (`failures_collected`) and tell them: in `--json` and the exit code, in the night's
-report, by an alert.
+Every loop over readers in a command or a scheduled job uses this, so that a bad row of one reader cannot cost
+the others their digest, mail or learning. Commands, tasks and the nightly run collect these failures
+(`failures_collected`) and report them in `--json` and the exit code, in the night's report, and by an alert.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,13 +27,13 @@ ERROR_CHARS = 300
 
 @dataclass(slots=True)
 class Failures:
-    """The readers for whom something failed, with the words of the last error of each."""
+    """The readers for whom something failed, with the text of each one's last error."""
 
     errors: dict[str, str] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
-        """Return how many readers failed."""
+        """Return the number of readers for whom something failed."""
         return len(self.errors)
 
     def as_dict(self) -> dict[str, Any]:
@@ -61,7 +60,7 @@ _collecting: ContextVar[Failures | None] = ContextVar("failures_collecting", def
 
 @contextmanager
 def failures_collected() -> Iterator[Failures]:
-    """Collect the readers' failures within the block; an inner block keeps its own to itself."""
+    """Collect the readers' failures within the block. An inner block keeps its own."""
     found = Failures()
     token = _collecting.set(found)
     try:
@@ -72,9 +71,9 @@ def failures_collected() -> Iterator[Failures]:
 
 @contextmanager
 def reader_apart(reader_id: object, event: str) -> Iterator[None]:
-    """Log an error of the block as `event` and record it as this reader's, instead of raising it.
+    """Log an error of the block as `event` and record it for this reader. Do not raise it.
 
-    The time limit of the whole task is nobody's error, and is raised.
+    The time limit of the whole task is raised, because it is not the reader's error.
     """
     try:
         yield
@@ -85,9 +84,9 @@ def reader_apart(reader_id: object, event: str) -> Iterator[None]:
 
 
 def reader_failed(reader_id: object, event: str, error: Exception) -> None:
-    """Log `error` as `event` and record it as this reader's.
+    """Log `error` as `event` and record it for this reader.
 
-    A database connection that broke is closed, so that the next reader gets a new one.
+    Close a broken database connection, so that the next reader gets a new one.
     """
     log.error(event, reader_id=str(reader_id), exc_info=error)
     if (found := _collecting.get()) is not None:
@@ -104,7 +103,7 @@ def batches_apart(
     size: int = TOGETHER,
     reader_of: Callable[[Key], object] = lambda key: key,
 ) -> Iterator[Result]:
-    """Yield `work(batch)` for each batch of `keys`; if a batch fails, that of each of its keys alone.
+    """Yield `work(batch)` for each batch of `keys`. If one fails, yield `work([key])` for its keys.
 
     A key that fails alone is recorded as its reader's failure and yields nothing. `work` must be safe to
     repeat: it writes in one transaction, or writes the same rows again.
