@@ -1,3 +1,3 @@
-"""Settings, URLs, Celery, the schedule, and everything that uses several rooms. May import every room."""
+"""Settings, URLs, Celery, the schedule, and all code that uses several rooms. It may import every room."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""The app of config, and the system checks of settings that belong to no single room."""
+"""The app of the config room, and system checks of settings that concern several rooms."""
 
 from collections.abc import Mapping, Sequence
 from email.utils import parseaddr
@@ -17,7 +17,7 @@ from django.db import connections
 from config.retention import retention_problems
 from ranking.common.start import SETTINGS
 
-# The smallest useful values: a run needs a turn, a tool call and a second; money, days and counts may be 0.
+# The smallest useful values. A run needs a turn, a tool call and a second. Money, days and counts may be 0.
 MINIMUM_VALUES: Mapping[str, int] = MappingProxyType(
     {
         "DATABASE_POOL": 0,
@@ -41,14 +41,14 @@ MINIMUM_VALUES: Mapping[str, int] = MappingProxyType(
         "COOLDOWN_DAYS": 0,
     }
 )
-# Where Django knows a setting by another name than the environment.
+# Settings that have another name in Django than in the environment.
 DJANGO_NAMES: Mapping[str, str] = MappingProxyType({"HSTS_SECONDS": "SECURE_HSTS_SECONDS"})
 # Schemes of redis.Redis.from_url.
 BROKER_SCHEMES = ("redis", "rediss", "unix")
 
 
 def check_schedule(**kwargs: Any) -> list[CheckMessage]:
-    """Report `tidings.E011`: `NIGHTLY_HOUR` is no hour of the day."""
+    """Report `tidings.E011`: `NIGHTLY_HOUR` is not an hour from 0 to 23."""
     if 0 <= settings.NIGHTLY_HOUR <= 23:
         return []
     text = f"NIGHTLY_HOUR={settings.NIGHTLY_HOUR} must be from 0 to 23 (UTC)."
@@ -56,7 +56,7 @@ def check_schedule(**kwargs: Any) -> list[CheckMessage]:
 
 
 def check_tls(**kwargs: Any) -> list[CheckMessage]:
-    """Report `tidings.W014`: HTTP is redirected to HTTPS, but no proxy is trusted to tell the two apart."""
+    """Report `tidings.W014`: HTTP is redirected to HTTPS, but no trusted proxy says which one was used."""
     if not settings.SECURE_SSL_REDIRECT or settings.ALLAUTH_TRUSTED_PROXY_COUNT > 0:
         return []
     text = (
@@ -68,12 +68,12 @@ def check_tls(**kwargs: Any) -> list[CheckMessage]:
 
 
 def check_retention(**kwargs: Any) -> list[CheckMessage]:
-    """Report `tidings.E014`: `KEEP_DAYS` names an unknown kind, or keeps one shorter than it is read."""
+    """Report `tidings.E014`: `KEEP_DAYS` has an unknown kind, or fewer days than the product needs."""
     return [Error(problem, id="tidings.E014") for problem in retention_problems(settings.KEEP_DAYS)]
 
 
 def check_bounds(**kwargs: Any) -> list[CheckMessage]:
-    """Report `tidings.E015`: a number below its `MINIMUM_VALUES`, or not a number (nan)."""
+    """Report `tidings.E015`: a number is below its minimum in `MINIMUM_VALUES`, or is nan."""
     values = {name: getattr(settings, DJANGO_NAMES.get(name, name)) for name in MINIMUM_VALUES}
     return [
         Error(f"{name}={value} must be {MINIMUM_VALUES[name]} or more.", id="tidings.E015")
@@ -83,10 +83,10 @@ def check_bounds(**kwargs: Any) -> list[CheckMessage]:
 
 
 def check_addresses(**kwargs: Any) -> list[CheckMessage]:
-    """Report invalid addresses; no message repeats a password.
+    """Report invalid addresses, without quoting passwords.
 
-    `tidings.E016`: `REDIS_URL`; `E017`: `SITE_URL`; `E018`: `ALERT_EMAILS` or `EMAIL_FROM`; `E019`:
-    `ALLOWED_HOSTS` with more than host names.
+    `tidings.E016`: `REDIS_URL`. `E017`: `SITE_URL`. `E018`: `ALERT_EMAILS` or `EMAIL_FROM`. `E019`:
+    `ALLOWED_HOSTS` has more than host names.
     """
     found: list[CheckMessage] = []
     if settings.REDIS_URL and not _is_broker(settings.REDIS_URL):
@@ -110,10 +110,10 @@ def check_addresses(**kwargs: Any) -> list[CheckMessage]:
 
 
 def check_full_text(**kwargs: Any) -> list[CheckMessage]:
-    """Report `tidings.E021`: `FULL_TEXT` is on, and the libraries that read pages are not installed."""
+    """Report `tidings.E021`: `FULL_TEXT` is on, but its libraries are not installed."""
     if not settings.FULL_TEXT:
         return []
-    from digest.articles.page_text import LIBRARIES  # noqa: PLC0415 - what cleans pages
+    from digest.articles.page_text import LIBRARIES  # noqa: PLC0415 - imports the cleaning of pages
 
     missing = [name for name in LIBRARIES if find_spec(name) is None]
     if not missing:
@@ -123,11 +123,11 @@ def check_full_text(**kwargs: Any) -> list[CheckMessage]:
 
 
 def check_assistants(**kwargs: Any) -> list[CheckMessage]:
-    """Report `tidings.E024`: `MCP_HTTP` is on where no assistant could connect, or tokens could be read."""
+    """Report `tidings.E024`: `MCP_HTTP` is on, but assistants cannot connect or tokens could be read."""
     if not settings.MCP_HTTP:
         return []
     found: list[CheckMessage] = []
-    parts = _parts(settings.SITE_URL)
+    parts = _split_address(settings.SITE_URL)
     is_local = parts is not None and parts.hostname in ("127.0.0.1", "::1", "localhost")
     if not (settings.DEBUG or is_local or settings.SITE_URL.startswith("https://")):
         text = (
@@ -140,23 +140,23 @@ def check_assistants(**kwargs: Any) -> list[CheckMessage]:
     return found
 
 
-def _parts(address: str) -> SplitResult | None:
-    """Split an address; `None` where its host or port is invalid."""
+def _split_address(address: str) -> SplitResult | None:
+    """Return the parts of an address, or `None` if its host or port is invalid."""
     try:
         parts = urlsplit(address)
-        _ = parts.port  # raises where it is no number
+        _ = parts.port  # raises if it is not a number
     except ValueError:
         return None
     return parts
 
 
 def _is_broker(address: str) -> bool:
-    parts = _parts(address)
+    parts = _split_address(address)
     return parts is not None and "://" in address and parts.scheme in BROKER_SCHEMES
 
 
 def _is_site(address: str) -> bool:
-    if (parts := _parts(address)) is None:
+    if (parts := _split_address(address)) is None:
         return False
     more = parts.path.strip("/") or parts.query or parts.fragment or parts.username
     return parts.scheme in ("http", "https") and bool(parts.hostname) and not more
@@ -171,7 +171,7 @@ def _is_mail(address: str) -> bool:
 
 
 def check_migrations(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
-    """Report `tidings.E020`: of the migrations that one replaces, only some were applied."""
+    """Report `tidings.E020`: a squashed migration was applied only in part."""
     if not databases:
         return []
     from ranking.common.migrations import migrations_half_applied  # noqa: PLC0415 - psycopg, for `migrate` alone
@@ -185,13 +185,13 @@ def check_migrations(databases: Sequence[str] | None = None, **kwargs: Any) -> l
 
 
 class ConfigConfig(AppConfig):
-    """The app; its label `tidings` is in table names, permissions and check ids."""
+    """The app of the config room. Its label `tidings` is part of table names, permissions and check ids."""
 
     name = "config"
     label = "tidings"
 
     def ready(self) -> None:
-        """Register the system checks; with a broker, load the Celery app, which messages are sent with."""
+        """Register the system checks. If there is a broker, load the Celery app, which sends the messages."""
         if settings.REDIS_URL:
             import config.celery  # noqa: F401, PLC0415
         register(check_schedule, SETTINGS)

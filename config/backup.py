@@ -1,8 +1,8 @@
-"""Backups: the whole database in one file for SQLite and PostgreSQL; and the move between databases.
+"""Back up and restore the whole database as one file, and move it between SQLite and PostgreSQL.
 
-The file is a zip with `manifest.json`, which has a hash of each table, and for each table
-`rows/<table>.jsonl`: Django's JSON Lines in the order of the keys. Sessions, and what `migrate` creates
-(permissions, content types), are excluded; rows that refer to those use natural keys.
+The file is a zip. It contains `manifest.json` with a hash of each table, and for each table
+`rows/<table>.jsonl` (Django's JSON Lines, in the order of keys). Sessions are excluded, and so are
+permissions and content types, which `migrate` creates. Rows that refer to these use natural keys.
 """
 
 import errno
@@ -37,9 +37,9 @@ FORMAT, FORMAT_VERSION = "tidings.archive", 1
 MANIFEST = "manifest.json"
 MANIFEST_KEYS = {"format", "version", "made_at", "database", "migrations", "tables"}
 EXCLUDED = {"contenttypes.contenttype", "auth.permission", "sessions.session"}
-# Filled by `migrate`: with only these rows a database counts as empty.
+# `migrate` fills these tables. A database with only these rows counts as empty.
 FILLED_BY_MIGRATE = {"digest.reasontag"}
-# What damaged rows raise.
+# The errors that damaged rows raise.
 READ_ERRORS = (
     *(KeyError, ValueError, TypeError, BadZipFile, zlib.error, EOFError),
     *(DeserializationError, IntegrityError, DataError),
@@ -49,15 +49,15 @@ REASON_CHARS = 200
 
 
 class ExactEncoder(DjangoJSONEncoder):
-    """An encoder of times to the microsecond, where Django's cuts them to the millisecond."""
+    """A JSON encoder that keeps microseconds. Django's cuts times to milliseconds."""
 
     def default(self, o: Any) -> Any:
-        """Return datetimes in full, everything else as Django does."""
+        """Return times in full, and all other values as Django does."""
         return o.isoformat() if isinstance(o, datetime) else super().default(o)
 
 
 class ExactSerializer(Serializer):
-    """A serializer of JSON Lines with primary keys, and natural keys only for what `migrate` creates."""
+    """A serializer of JSON Lines with primary keys. Only rows that `migrate` creates have natural keys."""
 
     def handle_fk_field(self, obj: Model, field: Any) -> None:
         """Write a foreign key."""
@@ -65,16 +65,16 @@ class ExactSerializer(Serializer):
         super().handle_fk_field(obj, field)
 
     def handle_m2m_field(self, obj: Model, field: Any) -> None:
-        """Write a list of foreign keys in order."""
+        """Write a sorted list of foreign keys."""
         self.use_natural_foreign_keys = field.remote_field.model._meta.label_lower in EXCLUDED
         super().handle_m2m_field(obj, field)
         current: dict[str, list[Any]] = self._current  # type: ignore[attr-defined]
-        if field.name in current:  # one with a model in between is stored as that model
+        if field.name in current:  # a field with its own through model is stored as that model
             current[field.name].sort()
 
 
 class HashingWriter(io.TextIOBase):
-    """A text writer that counts lines and hashes them, with or without a file behind it."""
+    """A text writer that counts and hashes lines, and writes them to a file if given one."""
 
     def __init__(self, out: IO[bytes] | None = None) -> None:
         self.out, self.rows, self.digest = out, 0, hashlib.sha256()
@@ -93,7 +93,7 @@ class HashingWriter(io.TextIOBase):
 
 
 class ArchiveError(Exception):
-    """A refused archive: a stable `code`, and a message that says what to do."""
+    """The archive was refused. `code` is stable, and the message says what to do."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -101,7 +101,7 @@ class ArchiveError(Exception):
 
 
 def tables() -> list[Table]:
-    """Return every table of an archive, in the order of their dependencies."""
+    """Return the models whose tables are in an archive, in the order of their dependencies."""
     models: list[Table] = serializers.sort_dependencies([(app, None) for app in apps.get_app_configs()])
     metas = ((model, model._meta) for model in models)
     return [
@@ -112,10 +112,10 @@ def tables() -> list[Table]:
 
 
 def archive_write(path: Path, *, now: datetime, using: str = "default") -> dict[str, Any]:
-    """Write everything, as it was at one moment, to `path` and return the manifest.
+    """Write a consistent snapshot of the database to `path` and return the manifest.
 
-    Reads and writes go on meanwhile. Raises `OSError` for a file that cannot be written; an incomplete file
-    is named `<path>.part`.
+    The site may read and write meanwhile. An incomplete file has the name `<path>.part`. Raises `OSError` if
+    the file cannot be written.
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
@@ -138,7 +138,7 @@ def archive_write(path: Path, *, now: datetime, using: str = "default") -> dict[
 
 @contextmanager
 def _part_file(path: Path) -> Iterator[Path]:
-    """A file that is renamed to `path` at the end of the block, or deleted after an error."""
+    """Yield a temporary path. Rename it to `path` at the end of the block, or delete it after an error."""
     part = path.with_name(f"{path.name}.part")
     try:
         yield part
@@ -150,7 +150,8 @@ def _part_file(path: Path) -> Iterator[Path]:
 def archive_manifest(path: Path) -> dict[str, Any]:
     """Return the manifest of an archive.
 
-    Raises `ArchiveError`: `not_an_archive`, `other_version`, or `damaged` for an incomplete manifest.
+    Raises `ArchiveError` with code `not_an_archive`, `other_version`, or `damaged` (the manifest is
+    incomplete).
     """
     try:
         with ZipFile(path) as archive:
@@ -169,9 +170,10 @@ def archive_manifest(path: Path) -> dict[str, Any]:
 def archive_read(path: Path, *, replace: bool = False, using: str = "default") -> dict[str, Any]:
     """Restore an archive in one transaction, compare every table, and return the manifest.
 
-    Raises `ArchiveError`: `not_an_archive`, `other_version`, `not_migrated` (migrations are missing here),
-    `other_migrations` (the archive was written by code with other migrations), `not_empty` (there are rows,
-    and `replace` is false), `damaged` (rows cannot be read), `differs` (a table is not as it was written).
+    Raises `ArchiveError` with one of these codes: `not_an_archive`, `other_version`, `not_migrated` (this
+    database lacks migrations), `other_migrations` (the archive's code had other migrations), `not_empty`
+    (there are rows and `replace` is false), `damaged` (rows cannot be read), `differs` (a table differs from
+    the archive).
     """
     manifest = archive_manifest(path)
     _require_migrated(using)
@@ -197,25 +199,25 @@ def archive_read(path: Path, *, replace: bool = False, using: str = "default") -
 
 
 def archive_checksums(*, using: str = "default") -> dict[str, dict[str, Any]]:
-    """Return every table's number of rows and hash at one moment."""
+    """Return the number of rows and the hash of each table, from one snapshot."""
     with _snapshot(using):
         return {model._meta.label_lower: _table_checksum(model, using) for model in tables()}
 
 
 def _rows(model: Table, using: str) -> Any:
-    """All rows in the order of their keys, with many-to-many rows prefetched."""
+    """Return all rows in the order of keys, with many-to-many rows prefetched."""
     rows = model._base_manager.using(using).order_by("pk")
     return rows.prefetch_related(*(field.name for field in _auto_m2m(model)))
 
 
 def _auto_m2m(model: Table) -> list[Any]:
-    """The many-to-many fields without a model of their own in between."""
+    """Return the many-to-many fields without their own through model."""
     fields: list[Any] = list(model._meta.local_many_to_many)
     return [field for field in fields if field.remote_field.through._meta.auto_created]
 
 
 def _table_checksum(model: Table, using: str, out: IO[bytes] | None = None) -> dict[str, Any]:
-    """Write a table's rows to `out`, if any, and return their number and hash."""
+    """Return the number of rows and the hash of a table, and write the rows to `out` if given."""
     writer = HashingWriter(out)
     rows = _rows(model, using).iterator(chunk_size=BATCH)
     options = {"cls": ExactEncoder, "sort_keys": True}
@@ -224,7 +226,7 @@ def _table_checksum(model: Table, using: str, out: IO[bytes] | None = None) -> d
 
 
 def _fill(archive: ZipFile, model: Table, using: str) -> None:
-    """Restore a table in batches, without `save()`, so that no column gets a new value."""
+    """Restore a table in batches, without `save()`, which could change column values."""
     name = f"rows/{model._meta.label_lower}.jsonl"
     try:
         with archive.open(name) as raw:
@@ -241,7 +243,7 @@ def _fill(archive: ZipFile, model: Table, using: str) -> None:
 
 
 def _check_references(using: str) -> None:
-    """Refuse rows that refer to missing rows: the archive has lost some."""
+    """Raise `ArchiveError` if rows refer to missing rows, because the archive has lost some."""
     try:
         connections[using].check_constraints()
     except IntegrityError as error:
@@ -250,7 +252,7 @@ def _check_references(using: str) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    """The error's message, or that of its cause where it has none (Django's `DeserializationError`)."""
+    """Return the error's message, or its cause's if it has none (as Django's `DeserializationError`)."""
     cause = error if str(error) or error.__cause__ is None else error.__cause__
     return f"{type(cause).__name__}: {' '.join(str(cause).split())[:REASON_CHARS]}".rstrip(": ")
 
@@ -260,12 +262,12 @@ def _empty(models: list[Table], using: str) -> None:
     names = [model._meta.db_table for model in models]
     names += [field.m2m_db_table() for model in models for field in _auto_m2m(model)]
     statements = connection.ops.sql_flush(no_style(), names, allow_cascade=False)
-    connection.check_constraints()  # PostgreSQL does not truncate a table with pending checks
+    connection.check_constraints()  # PostgreSQL cannot truncate a table with pending checks
     connection.ops.execute_sql_flush(statements)
 
 
 def _sequences_reset(models: list[Table], using: str) -> None:
-    """Let new rows be numbered after the restored ones."""
+    """Let the numbers of new rows begin after the restored ones."""
     connection = connections[using]
     with connection.cursor() as cursor:
         for statement in connection.ops.sequence_reset_sql(no_style(), models):
@@ -308,7 +310,7 @@ def _require_same_migrations(manifest: dict[str, Any], using: str) -> None:
 
 @contextmanager
 def _snapshot(using: str) -> Iterator[None]:
-    """Let all reads of the block see one moment, without blocking writers."""
+    """Let all reads in the block see the same snapshot, without blocking writers."""
     connection = connections[using]
     if connection.vendor == "postgresql":
         with transaction.atomic(using=using), connection.cursor() as cursor:
@@ -319,7 +321,7 @@ def _snapshot(using: str) -> Iterator[None]:
     if connection.in_atomic_block:
         yield
         return
-    # Not by `atomic`, which takes the write lock at its beginning.
+    # `atomic` would take the write lock (our SQLite transactions are IMMEDIATE).
     with connection.cursor() as cursor:
         cursor.execute("BEGIN DEFERRED")
         try:
@@ -332,17 +334,17 @@ SOURCE_ALIAS = "moved_from"
 LOCATION = ("ENGINE", "NAME", "HOST", "PORT")
 MIGRATIONS = "django_migrations"
 SAME = "The old database is the one DATABASE_URL names."
-# An advisory lock of our own: “move” in ASCII.
+# The number of our advisory lock: “move” in ASCII.
 LOCK = 0x6D6F7665
 
 
 def data_move(*, source: Mapping[str, Any], now: datetime, using: str = "default") -> dict[str, Any]:
     """Copy all rows of the database `source` (an entry of Django's DATABASES) and return the manifest.
 
-    The database `using` must be migrated and empty. Every table is counted and hashed in the source, in the
-    copy, and once more in the source; all or nothing. Raises `ArchiveError` as `archive_read` does, and
-    `same_database`, `source_unreadable` or `source_changed` (it was written meanwhile; nothing was copied).
-    Needs space for an archive of everything in the folder for temporary files.
+    The database `using` must be migrated and empty. Each table is counted and hashed in the source, in the
+    copy, and again in the source. The copy is all or nothing. The folder for temporary files needs space for
+    an archive of everything. Raises `ArchiveError` as `archive_read` does, or with code `same_database`,
+    `source_unreadable` or `source_changed` (somebody wrote to it meanwhile, so nothing was copied).
     """
     with _source_connection(source, using), TemporaryDirectory(prefix="tidings-move-") as folder:
         path = Path(folder) / "all.zip"
@@ -383,7 +385,7 @@ def _source_connection(source: Mapping[str, Any], using: str) -> Iterator[None]:
 
 
 def _check_source(using: str) -> None:
-    """Refuse a source that is missing, no database of Tidings, or the same database by another name."""
+    """Raise `ArchiveError` if the source is missing, not a database of Tidings, or the same database."""
     try:
         if MIGRATIONS not in connections[SOURCE_ALIAS].introspection.table_names():
             raise _unreadable("there are no tables of Tidings in it.")
@@ -395,9 +397,9 @@ def _check_source(using: str) -> None:
 
 
 def _is_same(using: str) -> bool:
-    """Whether both connections lead to one database, whatever their addresses.
+    """Return whether both connections lead to the same database, even by different addresses.
 
-    PostgreSQL's advisory locks belong to a database: in another one this lock is free.
+    PostgreSQL's advisory locks belong to one database, so in another database this lock is free.
     """
     ours, theirs = connections[using], connections[SOURCE_ALIAS]
     if ours.vendor != theirs.vendor:

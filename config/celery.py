@@ -1,4 +1,4 @@
-"""The Celery app. A message only wakes a worker: the work itself is a row in the database."""
+"""The Celery app. A message only wakes a worker; the work itself is a row in the database."""
 
 import os
 from mmap import mmap
@@ -9,28 +9,28 @@ from celery.signals import setup_logging, worker_shutting_down
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-# The class is named, not imported: this module loads before Django's models may.
+# The class is given by name, because this module is loaded before Django's models.
 app = Celery("tidings", task_cls="config.jobs.celery_task:BaseTask")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 
-# One byte that a worker shares with the processes it forks, which get no signal: 1 once it is to stop.
-# Without a lock, which a killed process might hold.
+# One byte that a worker shares with its forked processes, which get no signal: 1 when the worker must stop.
+# It has no lock, because a killed process might hold it.
 _STOPPING = mmap(-1, 1)
 
 
 @worker_shutting_down.connect
 def worker_stopping_set(**kwargs: Any) -> None:
-    """Note that the worker is to stop, so that long tasks end soon."""
+    """Record that the worker must stop, so that long tasks end soon."""
     _STOPPING[0] = 1
 
 
 def worker_is_stopping() -> bool:
-    """Return whether the worker of this task is to stop; long tasks call it between their parts."""
+    """Return whether the worker must stop. Long tasks call this between their parts."""
     return _STOPPING[0] == 1
 
 
 @setup_logging.connect
 def celery_logging_disable(**kwargs: Any) -> None:
-    """Keep Django's LOGGING in workers: a receiver of this signal stops Celery from configuring logs."""
+    """Keep Django's LOGGING in workers. A receiver of this signal stops Celery from configuring logs."""

@@ -1,4 +1,4 @@
-"""Settings from the environment; one that cannot be read is refused in a sentence that names it."""
+"""Read settings from the environment. For an unreadable one, raise an error that names the setting."""
 
 import contextlib
 import logging
@@ -22,7 +22,7 @@ TRUE_WORDS, FALSE_WORDS = ("true", "on", "yes", "ok", "y", "1"), ("false", "off"
 DATABASE_URL_EXAMPLE = "postgres://NAME:PASSWORD@HOST:5432/DATABASE or sqlite:///FILE"
 EMAIL_URL_EXAMPLE = "smtp://NAME:PASSWORD@HOST:25 or consolemail://"
 SPECIAL = re.compile(r"[@/?#\s]|%(?![0-9A-Fa-f]{2})")
-# Settings that are secrets, and those that are addresses and may carry a password.
+# Settings that are secrets, and settings that are addresses and may contain a password.
 SECRET_SETTINGS = (
     "SECRETS_KEY",
     "OIDC_CLIENT_SECRET",
@@ -43,9 +43,9 @@ URL_SETTINGS = (
 
 
 def private_folder_create(path: Path, setting: str) -> None:
-    """Create a folder with mode 700; leave an existing one unchanged.
+    """Create a folder with mode 700. Leave an existing one unchanged.
 
-    Raises `ImproperlyConfigured`, naming `setting`, where it cannot be created.
+    Raises `ImproperlyConfigured` with the name of `setting` if it cannot be created.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,42 +57,42 @@ def private_folder_create(path: Path, setting: str) -> None:
 
 
 def data_folder(base: Path, *, is_checkout: bool) -> Path:
-    """Return the folder of the data where no setting names one: `var` in a checkout, else the user's own.
+    """Return the default data folder: `var` in a checkout, or the user's data folder for an installed wheel.
 
-    An installed wheel reads its `.env` there, and TIDINGS_VAR_DIR of the environment names another one.
+    An installed wheel reads its `.env` there. TIDINGS_VAR_DIR in the environment replaces the user's folder.
     """
     if is_checkout:
         return base / "var"
     named = os.environ.get("TIDINGS_VAR_DIR")
     if named:
         return Path(named)
-    import platformdirs  # noqa: PLC0415 - a wheel asks where, a checkout knows
+    import platformdirs  # noqa: PLC0415 - only an installed wheel needs it
 
     return platformdirs.user_data_path("tidings", appauthor=False)
 
 
 class PrivateConnection(sqlite3.Connection):
-    """A connection that creates a missing file with mode 600.
+    """A connection that creates a missing database file with mode 600.
 
-    SQLite would make it readable for everybody, and gives `-wal` and `-shm` the mode of the file itself.
+    SQLite itself would make the file readable for everybody. It gives `-wal` and `-shm` the mode of the file.
     """
 
     def __init__(self, database: Any, *args: Any, **options: Any) -> None:
         if not str(database).startswith((":", "file:")):
-            # SQLite reports every other problem with the place, in words that Django knows.
+            # Ignore other problems here. SQLite reports them itself, in words that Django knows.
             with contextlib.suppress(OSError):
                 os.close(os.open(database, os.O_CREAT | os.O_EXCL | os.O_RDWR, FILE_MODE))
         super().__init__(database, *args, **options)
 
 
 def stored_secret_key(path: Path) -> str:
-    """Return the secret key stored at `path`; the first process generates it there (mode 600).
+    """Return the secret key stored at `path`. If there is none, generate and store one (mode 600).
 
-    Raises `ImproperlyConfigured` where this user may not write or read it.
+    Raises `ImproperlyConfigured` if this user may not write or read it.
     """
     try:
         if not path.exists():
-            # Written aside and linked into place whole, so that nobody ever reads half a key.
+            # Write a temporary file and link it into place, so that no other process reads half a key.
             handle, draft = tempfile.mkstemp(dir=path.parent)
             with os.fdopen(handle, "w", encoding="ascii") as file:
                 file.write(secrets.token_urlsafe(50))
@@ -108,10 +108,10 @@ def stored_secret_key(path: Path) -> str:
 
 
 class Environment(environ.Env):  # type: ignore[misc]  # a library without types
-    """`environ.Env` that raises `ImproperlyConfigured` for every value it cannot read."""
+    """An `environ.Env` that raises `ImproperlyConfigured` for each value that it cannot read."""
 
     def get_value(self, var: Any, cast: Any = None, *rest: Any, **options: Any) -> Any:
-        """Return a setting's value. The error's sentence repeats no value: it may be a password."""
+        """Return a setting's value. Errors do not quote the value, because it may be a password."""
         if cast in (int, float) and self.ENVIRON.get(var) == "":
             return options.get("default", rest[0] if rest else None)  # an empty line counts as unset
         try:
@@ -122,9 +122,10 @@ class Environment(environ.Env):  # type: ignore[misc]  # a library without types
             raise ImproperlyConfigured(f"{var} cannot be read: it must be {wanted}.") from error
 
     def read_settings_file(self, var: str, default: Path) -> None:
-        """Read the settings file that `var` names, or else the one at `default` if it exists.
+        """Read the settings file named by the variable `var`, or the one at `default` if it exists.
 
-        An empty `var` means no file. Raises `ImproperlyConfigured` for a named file that does not exist.
+        If `var` is set but empty, read no file. Raises `ImproperlyConfigured` if the named file does not
+        exist.
         """
         named = os.environ.get(var)
         if named and not Path(named).is_file():
@@ -133,26 +134,26 @@ class Environment(environ.Env):  # type: ignore[misc]  # a library without types
             self.read_env(named or default)
 
     def bool(self, var: str, default: Any = environ.Env.NOTSET) -> bool:
-        """Return true or false; the library would read any other word as false."""
+        """Return true or false. Raise an error for other words, which the library would read as false."""
         value = str(self.str(var, default=str(default))).strip().lower()
         if value not in TRUE_WORDS + FALSE_WORDS:
             raise ImproperlyConfigured(f"{var} cannot be read: it must be true or false.")
         return value in TRUE_WORDS
 
     def level(self, var: str, default: str) -> str:
-        """Return a log level of the standard library."""
+        """Return the name of a log level of the standard library."""
         value = str(self.str(var, default="") or default).upper()
         if value not in (known := logging.getLevelNamesMapping()):
             raise ImproperlyConfigured(f"{var} must be one of {', '.join(sorted(known))}.")
         return value
 
     def database(self, var: str, default: str) -> dict[str, Any]:
-        """Return the settings of a database from the address in `var`."""
+        """Return Django's settings for the database at the address in `var`."""
         return self.database_from_url(var, self.str(var, default="") or default)
 
     def database_from_url(self, var: str, url: str) -> dict[str, Any]:
-        """Return the settings of the database at `url`; `var` is its name in an error."""
-        if not url.startswith("sqlite:") and _unencoded(url):
+        """Return Django's settings for the database at `url`. Error texts call the address `var`."""
+        if not url.startswith("sqlite:") and _has_unencoded(url):
             raise ImproperlyConfigured(
                 f"{var} cannot be read: percent-encode what is special in its name and password "
                 "(@ is %40, / %2F, # %23, ? %3F, % %25)."
@@ -169,28 +170,31 @@ class Environment(environ.Env):  # type: ignore[misc]  # a library without types
         return _address(var, EMAIL_URL_EXAMPLE, lambda: self.email_url_config(self.str(var, default=default)))
 
     def secrets(self) -> list[str]:
-        """Return what must never be logged: the keys that are set, and passwords within addresses."""
+        """Return the values that must never be logged: keys, and passwords in addresses."""
         found = [self.str(name, default="") for name in SECRET_SETTINGS]
         found += [url_password(self.str(name, default="")) for name in URL_SETTINGS]
         return [secret for secret in found if secret]
 
 
 def url_password(address: str) -> str:
-    """Return the password within an address; "" where there is none."""
+    """Return the password in an address, or ""."""
     try:
         return unquote(urlsplit(address).password or "")
     except ValueError:
         return ""
 
 
-def _unencoded(address: str) -> bool:
-    """Find what would end the name and password early: an error would show the rest as the host."""
+def _has_unencoded(address: str) -> bool:
+    """Return whether name or password contain a special character that is not percent-encoded.
+
+    It would end them early, and an error message would show the rest of the password as the host.
+    """
     return bool(SPECIAL.search(address.partition("://")[2].rpartition("@")[0]))
 
 
 def _address(var: str, like: str, read: Callable[[], Any]) -> dict[str, Any]:
     try:
-        with warnings.catch_warnings():  # the library's warnings would quote the address
+        with warnings.catch_warnings():  # the library's warnings quote the address
             warnings.simplefilter("ignore")
             return dict(read())
     except (ImproperlyConfigured, KeyError, ValueError) as error:
@@ -198,10 +202,11 @@ def _address(var: str, like: str, read: Callable[[], Any]) -> dict[str, Any]:
 
 
 def postgresql_settings(database: dict[str, Any], *, pool: int) -> dict[str, Any]:
-    """Return a PostgreSQL database's settings with our defaults for what they leave open.
+    """Return a PostgreSQL database's settings, completed with our defaults.
 
-    Connections persist: one per thread, or `pool` of them shared by the threads of a process. Without the
-    timeouts a host that drops packets blocks a thread for two minutes, one that has gone away for hours.
+    Connections persist: one for each thread, or `pool` connections shared by the threads of a process.
+    Without the timeouts, a host that drops packets would block a thread for two minutes, and a vanished host
+    for hours.
     """
     options: dict[str, Any] = {
         **{"connect_timeout": 5, "tcp_user_timeout": 30_000},
@@ -211,5 +216,5 @@ def postgresql_settings(database: dict[str, Any], *, pool: int) -> dict[str, Any
     result = {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True} | database | {"OPTIONS": options}
     if pool > 0:
         options["pool"] = {"min_size": 1, "max_size": pool, "timeout": 10}
-        result["CONN_MAX_AGE"] = 0  # the pool keeps them open itself
+        result["CONN_MAX_AGE"] = 0  # the pool itself keeps connections open
     return result

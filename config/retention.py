@@ -1,4 +1,4 @@
-"""Retention: the days of `KEEP_DAYS` by kind of row, their defaults and their minimum."""
+"""Read KEEP_DAYS, the days that each kind of row is kept, with defaults and minimums."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -6,8 +6,8 @@ from types import MappingProxyType
 from django.core.exceptions import ImproperlyConfigured
 
 FOREVER = 0
-# Days. Digests are shown for two years; 400 days compare a month with that of the year before; a link in a
-# mail ends after 14 days, a quarter of a year leaves time for questions.
+# In days. Digests can be read for two years. 400 days allow a comparison with the same month a year before.
+# Links in mails expire after 14 days, and 90 days leave time for questions about a mail.
 DEFAULT_DAYS: Mapping[str, int] = MappingProxyType(
     {
         "items": FOREVER,
@@ -21,9 +21,9 @@ DEFAULT_DAYS: Mapping[str, int] = MappingProxyType(
         "guidance": 180,
     }
 )
-# What still reads them: vectors live for 60 days, a change is judged by the exposures of four weeks, the KPIs
-# cover six weeks, guidance is credited with answers for 90 days, and a used link must stay known for as long
-# as it could be used again.
+# The product reads rows for this long: vectors live for 60 days, the effect of a change needs exposures of
+# four weeks, the KPIs cover six weeks, guidance is credited with answers for 90 days, and a used link must be
+# known until it expires.
 MINIMUM_DAYS: Mapping[str, int] = MappingProxyType(
     {
         "items": 60,
@@ -40,7 +40,10 @@ MINIMUM_DAYS: Mapping[str, int] = MappingProxyType(
 
 
 def retention_days(pairs: Mapping[str, str]) -> dict[str, int]:
-    """Return days by kind, 0 for ever: `pairs` over the defaults. Raises `ImproperlyConfigured`."""
+    """Return the days for each kind (0: for ever), with `pairs` replacing defaults.
+
+    Raises `ImproperlyConfigured` if a value is not a whole number.
+    """
     try:
         return dict(DEFAULT_DAYS) | {kind: int(days) for kind, days in pairs.items()}
     except ValueError as error:
@@ -50,7 +53,7 @@ def retention_days(pairs: Mapping[str, str]) -> dict[str, int]:
 
 
 def retention_problems(days: Mapping[str, int]) -> list[str]:
-    """Return a sentence for each kind that is unknown or below its minimum."""
+    """Return a sentence for each kind that is unknown, or whose days are below the minimum."""
     unknown = sorted(days.keys() - DEFAULT_DAYS.keys())
     short = [kind for kind, least in MINIMUM_DAYS.items() if days[kind] != FOREVER and days[kind] < least]
     return [

@@ -1,6 +1,6 @@
-"""Every setting of Tidings, read from the environment (and `.env`); `.env.example` explains each one.
+"""Read all settings of Tidings from the environment and `.env`. `.env.example` explains each one.
 
-None needs to be set: the defaults run the whole product on one machine with SQLite, no broker and no model
+All are optional: the defaults run the whole product on one machine with SQLite, without a broker or a model
 key.
 """
 
@@ -26,27 +26,27 @@ from config.jobs.schedule import celery_settings
 from config.logs import logging_config, structlog_configure
 from config.retention import retention_days
 
-# One thread for linear algebra, before anything imports it: our matrices are small, and workers are the
-# parallelism. With a thread per core a posterior took 50 times as long on a busy machine.
+# One thread for linear algebra, set before NumPy is imported. Our matrices are small, and the processes use
+# the other cores. With one thread per core a posterior took 50 times as long on a busy machine.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# Pydantic looks for plugins in every installed distribution; we have none.
+# Pydantic searches every installed distribution for plugins. We have none.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
-# Half a million objects are made at the start and stay. Searched for garbage after every 700, the default,
-# they cost a fifth of the start, and requests their share.
+# Half a million objects are created at the start and stay. With the default, a garbage collection after every
+# 700 new objects, these took a fifth of the start's time, and some time of each request.
 gc.set_threshold(20_000, 10, 20)
-# One heap for all threads: glibc gives each its own, and documents that sixteen threads had read left 31 MB
-# of them behind (measured). Python runs one thread at a time anyway.
-with suppress(AttributeError, OSError):  # another C library
+# One heap for all threads. glibc gives each thread its own, and after sixteen threads had read documents, 31
+# MB stayed unused in them (measured). Python runs only one thread at a time anyway.
+with suppress(AttributeError, OSError):  # not glibc
     ctypes.CDLL(None).mallopt(-8, 1)  # M_ARENA_MAX
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 env = Environment()
 IS_CHECKOUT = (BASE_DIR / "pyproject.toml").is_file()
-# Templates and static files: at the top of a checkout, inside config in a wheel (pyproject.toml).
+# The folder with templates and static files: a checkout's root, or config/site in a wheel (pyproject.toml).
 SITE_FILES = BASE_DIR if IS_CHECKOUT else BASE_DIR / "config" / "site"
-# The folder of the embedded mode: its database, its secret key and the demo's feed files.
+# The folder for the SQLite database, the secret key and the demo's feed files.
 _DATA = data_folder(BASE_DIR, is_checkout=IS_CHECKOUT)
 env.read_settings_file("TIDINGS_ENV_FILE", default=(BASE_DIR if IS_CHECKOUT else _DATA) / ".env")
 VAR_DIR = Path(env.str("TIDINGS_VAR_DIR", default=str(_DATA)))
@@ -60,7 +60,7 @@ ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[:
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 INSTALLED_APPS = [
-    # Its registrations, which import half the product, are loaded with the addresses (config/urls.py).
+    # "Simple" because the registrations import half the product. config/urls.py loads them.
     "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -126,8 +126,8 @@ DATABASES: dict[str, dict[str, Any]] = {
 }
 DATABASE_POOL = env.int("DATABASE_POOL", default=0)
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
-    # WAL alone still fails writers under contention; IMMEDIATE takes the write lock at BEGIN, so that
-    # a transaction waits its turn instead of failing half-way (measured: 51 lock errors against 0).
+    # With WAL alone, concurrent writers still fail. IMMEDIATE takes the write lock at BEGIN, so a transaction
+    # waits its turn and does not fail half-way (measured: 51 lock errors without, 0 with).
     DATABASES["default"]["OPTIONS"] = {
         "factory": PrivateConnection,
         "timeout": 20,
@@ -143,7 +143,7 @@ REDIS_URL = env.str("REDIS_URL", default="")
 CACHES = {
     "default": {"BACKEND": "config.cache.FaultTolerantRedisCache", "LOCATION": REDIS_URL}
     if REDIS_URL
-    # Room beside the counters of rate limits for a flood of made-up names and a night's packets of guidance.
+    # Enough for the counters of rate limits, a flood of invented names, and a night's packets of guidance.
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
 }
 
@@ -179,14 +179,15 @@ ACCOUNT_FORMS = {
     "reauthenticate": "digest.accounts.forms.PasswordAgainForm",
 }
 ACCOUNT_CHANGE_EMAIL = True
-# Sign-up shows nobody whether an address has an account: it may have two, each confirmed for itself.
+# Sign-up does not reveal whether an address has an account. An address may have two, each confirmed
+# separately.
 ACCOUNT_PREVENT_ENUMERATION = "strict"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
-# Failed sign-ins count against what was typed first, so that one reader with a wrong password does not lock
-# out others behind the same network address, which has a limit of its own, far higher.
+# Failed sign-ins count against the typed name first. So one reader with a wrong password does not lock out
+# others behind the same network address, which has its own, far higher limit.
 ACCOUNT_RATE_LIMITS = {
     "login": "300/m/ip",
     "login_failed": "5/5m/key",
@@ -195,15 +196,15 @@ ACCOUNT_RATE_LIMITS = {
     "signup": "20/m/ip,100/h/ip",
     "reset_password": "60/h/ip,5/h/key",
 }
-# The number of our own proxies, each adding to X-Forwarded-For: limits count the address that they saw.
+# The number of our own proxies that add to X-Forwarded-For. Limits count the client address that these saw.
 ALLAUTH_TRUSTED_PROXY_COUNT = env.int("TRUSTED_PROXY_COUNT", default=0)
 MFA_ADAPTER = "digest.accounts.adapters.SecondFactorAdapter"
 _MFA_FORMS = {"authenticate": "SecondFactor", "reauthenticate": "SecondFactorAgain", "activate_totp": "App"}
 MFA_FORMS = {name: f"digest.accounts.forms.{form}Form" for name, form in _MFA_FORMS.items()}
 MFA_TOTP_ISSUER = "Tidings"
-# A clock may be half a minute off.
+# The reader's clock may be half a minute off.
 MFA_TOTP_TOLERANCE = 1
-# Without a mail server no address can be confirmed, and a second factor helps all the same.
+# A second factor also helps accounts whose address cannot be confirmed, because there is no mail server.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 # Sign-in by passkeys, beside passwords, and as a second factor.
 PASSKEYS = MFA_PASSKEY_LOGIN_ENABLED = env.bool("PASSKEYS", default=False)
@@ -213,7 +214,7 @@ MFA_FORMS |= {
     f"{name}_webauthn": f"digest.accounts.passkeys.{form}Form"
     for name, form in (_PASSKEY_FORMS | {"add": "NewPasskey"}).items()
 }
-# Sign-in by OpenID Connect, beside passwords. Its tables come with it: `make migrate` after setting it.
+# Sign-in by OpenID Connect, beside passwords. It has its own tables: run `make migrate` after setting it.
 OIDC_ISSUER = env.str("OIDC_ISSUER", default="").rstrip("/")
 OIDC_NAME = env.str("OIDC_NAME", default="single sign-on")
 OIDC_CLIENT_ID, OIDC_CLIENT_SECRET = env.str("OIDC_CLIENT_ID", ""), env.str("OIDC_CLIENT_SECRET", "")
@@ -224,17 +225,17 @@ if OIDC_ISSUER:
     _OIDC = {"provider_id": "oidc", "name": OIDC_NAME, "settings": {"server_url": OIDC_ISSUER}}
     _OIDC |= {"client_id": OIDC_CLIENT_ID, "secret": OIDC_CLIENT_SECRET}
     SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"OAUTH_PKCE_ENABLED": True, "APPS": [_OIDC]}}
-    # To the account with the same address, where the provider and we have both confirmed it.
+    # Connect to the account with the same address, if both the provider and we have confirmed it.
     SOCIALACCOUNT_EMAIL_AUTHENTICATION = SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
     # A new reader chooses a name and a time zone.
     SOCIALACCOUNT_AUTO_SIGNUP = False
-# Assistants of readers, over MCP at /mcp: clients register themselves, are public, and use PKCE.
+# Readers' assistants over MCP at /mcp. Clients register themselves, have no secret, and use PKCE.
 MCP_HTTP = env.bool("MCP_HTTP", default=False)
 IDP_OIDC_ADAPTER = "digest.accounts.oauth.AssistantAdapter"
 IDP_OIDC_AUTH_METHODS = ["none"]
 IDP_OIDC_DCR_REQUIRES_INITIAL_ACCESS_TOKEN = False
 IDP_OIDC_RATE_LIMITS = {"client_registration": "10/m/ip,60/d/ip"}
-# Seconds: an hour, and a month without use.
+# In seconds: access for an hour, renewal until a month without use.
 IDP_OIDC_ACCESS_TOKEN_EXPIRES_IN, IDP_OIDC_REFRESH_TOKEN_EXPIRES_IN = 3600, 30 * 86_400
 vars().update(env.mail("EMAIL_URL", default="consolemail://"))
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("EMAIL_FROM", default="tidings@localhost")
@@ -244,7 +245,7 @@ ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
 
 # --- Web ------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"
-# What readers may choose, each by its own name. A catalogue is in LOCALE_PATHS; a test says what it lacks.
+# The languages that readers may choose. Catalogues are in LOCALE_PATHS; a test reports missing translations.
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 LOCALE_PATHS = [Path(__file__).resolve().parent / "locale"]
 TIME_ZONE = "UTC"
@@ -254,7 +255,7 @@ STATIC_ROOT = VAR_DIR / "staticfiles"
 private_folder_create(STATIC_ROOT, "TIDINGS_VAR_DIR")
 STATICFILES_DIRS = [SITE_FILES / "static"]
 WHITENOISE_USE_FINDERS = True
-# The settings page sends three fields for each source; a reader may bring thousands of them by OPML.
+# The settings page sends three fields for each source, and a reader may import thousands of sources by OPML.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 15_000
 _SAME_SITE = ("script-src", "style-src", "img-src", "font-src", "connect-src", "form-action", "manifest-src")
 _NOTHING = ("default-src", "base-uri", "frame-ancestors")
@@ -267,17 +268,17 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = TLS = env.str("SITE_URL", default="").startswith("https://")
 SECURE_SSL_REDIRECT = env.bool("HTTPS_REDIRECT", default=TLS)
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]  # from inside; nothing of a reader
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]  # internal, without readers' data
 SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", default=31_536_000 if TLS else 0)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = env.bool("HSTS_SUBDOMAINS", default=False)
 if ALLAUTH_TRUSTED_PROXY_COUNT > 0:
     # Our own proxy says whether a request came over TLS.
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-# security.W021: being preloaded into browsers is a promise for a whole domain, for its owner alone to make.
+# security.W021 asks for HSTS preload. That is a promise for a whole domain, which only its owner can make.
 SILENCED_SYSTEM_CHECKS = ["security.W021"]
 DEFAULT_EXCEPTION_REPORTER_FILTER = "config.middleware.ErrorReportFilter"
 
-# Who may read /metrics, as a bearer token; empty: this machine alone, where no proxy can be in between.
+# The bearer token for /metrics. Empty: only requests from this machine, if no proxy can be in between.
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
 
 # --- Feeds ----------------------------------------------------------------------------------------
@@ -349,7 +350,7 @@ ADVISOR_REFLECTOR = env.bool("ADVISOR_REFLECTOR", default=True)
 ADVISOR_GUIDANCE = env.bool("ADVISOR_GUIDANCE", default=True)
 # Name=value pairs over the defaults of advisor.guidance.tunables; a system check refuses invalid ones.
 GUIDANCE = env.dict("GUIDANCE", default={})
-# A dict loses a name that is given twice; the system check needs all of them.
+# All names, because a dictionary loses a name that is given twice, which the system check reports.
 GUIDANCE_NAMES = [pair.partition("=")[0] for pair in env.list("GUIDANCE", default=[])]
 COOLDOWN_DAYS = env.int("COOLDOWN_DAYS", default=10)
 PEERS_ENABLED = env.bool("PEERS_ENABLED", default=True)

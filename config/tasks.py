@@ -1,4 +1,4 @@
-"""Celery tasks that use several rooms, and the embedded worker that runs every task without a broker.
+"""Celery tasks that use several rooms, and the embedded worker that runs all tasks without a broker.
 
 Each task reads the clock and calls a service.
 """
@@ -52,7 +52,7 @@ from suggestions.tasks import outcomes_compact_task, suggestions_sweep_task
 
 @shared_task(name="config.nightly")
 def nightly_task(stopping: Callable[[], bool] = worker_is_stopping) -> None:
-    """Continue the nightly run from NIGHTLY_HOUR (UTC) on; a finished one costs one query."""
+    """Begin or continue the nightly run, from NIGHTLY_HOUR (UTC) on. A finished one costs one query."""
     now = timezone.now()
     if night_has_begun(now, settings.NIGHTLY_HOUR):
         nightly_run(now=now, stopping=stopping)
@@ -60,10 +60,10 @@ def nightly_task(stopping: Callable[[], bool] = worker_is_stopping) -> None:
 
 @shared_task(name="config.daily_builds")
 def daily_builds_task(stopping: Callable[[], bool] = worker_is_stopping) -> None:
-    """Build the digests of days that have begun, send the mail that is due, and notify who wants it.
+    """Build the digests of days that have begun, send due mail, and send notifications.
 
-    Asked to stop, leave mail, notifications, and digests that are not built yet, to the next round. A part
-    that fails ends none of the others; the first failure is raised at the end.
+    If `stopping()` returns true, leave the rest to the next round. A part that fails does not stop the
+    others; the first failure is raised at the end.
     """
     now = timezone.now()
     apart = Apart("config.daily_builds")
@@ -76,7 +76,7 @@ def daily_builds_task(stopping: Callable[[], bool] = worker_is_stopping) -> None
 
 
 def _deliver(now: datetime) -> None:
-    """Send the mail that is due; raise an alert if no server takes it."""
+    """Send the mail that is due. If no mail server accepts it, raise an alert."""
     report = digests_deliver(now=now)
     if report.down:
         reason = f"Mails waiting for the next round: {report.left}. {report.down}"
@@ -84,7 +84,7 @@ def _deliver(now: datetime) -> None:
 
 
 def _news_make(now: datetime) -> None:
-    """Store what there is to tell readers."""
+    """Find and store the news for readers who may be notified now."""
     if due := notifications_due(now=now):
         news: list[News] = []
         for find in (digests_news, words_news, suggestions_news, effects_news):
@@ -125,7 +125,7 @@ TASKS: dict[str, Callable[[], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """One worker. While it is busy its heartbeat grows old, so that requests run inline."""
+    """The embedded worker. While it is busy, its heartbeat gets old and requests run inline."""
 
     name: str
     clock: Callable[[], float] = time.monotonic
@@ -133,7 +133,7 @@ class Worker:
     def tick(self, *, now: datetime, stopping: Callable[[], bool]) -> bool:
         """Send a heartbeat, fetch new feeds, run the jobs that are due, then one queued run.
 
-        Return whether there is more to do at once. A job that fails is logged and noted; it runs again at its
+        Return whether there is more work to do now. A failed job is logged and stored, and runs again at its
         next time.
         """
         elapsed = RunClock(now, self.clock)
@@ -147,32 +147,32 @@ class Worker:
                 try:
                     TASKS[job.task](**({"stopping": stopping} if job.stoppable else {}))
                 except Exception as error:
-                    _note(job.name, error, now)
+                    _handle_failure(job.name, error, now)
         if stopping():
             return False
-        # The jobs may have taken minutes, and a run's lease is short: it begins when the run does.
+        # The jobs may have taken minutes. A run's lease is short, so it must begin now.
         now = elapsed.now
         try:
             return run_execute_next(now=now) is not None or left
         except Exception as error:
-            _note("run", error, now)
+            _handle_failure("run", error, now)
             return False
 
     def _first_round(self, now: datetime) -> bool:
-        """Fetch feeds that were added a moment ago; return whether some are left."""
+        """Fetch feeds that were just added. Return whether some are left."""
         try:
             return bool(first_round_task())
         except Exception as error:
-            _note("first_round", error, now)
+            _handle_failure("first_round", error, now)
             return False
 
     def stop(self) -> None:
-        """End the heartbeat: from now on requests run inline at once."""
+        """Delete the heartbeat, so that requests run inline from now on."""
         heartbeat_delete(worker=self.name)
 
 
-def _note(job: str, error: Exception, now: datetime) -> None:
-    """Log a failed job and apply the error policy; the database for the note may be what failed."""
+def _handle_failure(job: str, error: Exception, now: datetime) -> None:
+    """Log a failed job, apply the error policy and store the failure, if the database works."""
     log.error("job_failed", job=job, exc_info=error)
     error_handle(error=error, where=f"job {job}", now=now)
     with suppress(DatabaseError):

@@ -1,1 +1,1 @@
-"""Scheduled work: the schedule, Celery's queues and limits, and the nightly run with its lease."""
+"""Scheduled jobs: the schedule, Celery's queues and limits, and the nightly run with its lease."""

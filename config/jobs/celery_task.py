@@ -1,4 +1,4 @@
-"""The base class of Celery tasks: one turn per scheduled job, and failures by the error policy."""
+"""The base class of Celery tasks: it runs each scheduled turn once and applies the error policy."""
 
 from datetime import timedelta
 from typing import Any
@@ -14,9 +14,9 @@ from ranking.common.failures import failures_collected
 
 log = structlog.get_logger(__name__)
 INTERVALS = {job.name: job.interval for job in JOBS}
-# A job that runs more often than messages are redelivered has its next turn before that.
+# Jobs with a shorter interval need no repeat, because their next turn comes before a redelivery.
 REDELIVERED_AFTER = timedelta(seconds=VISIBILITY_S)
-# The row, beside a job's own, of the one turn after a lost worker.
+# The name of the row that claims the one extra turn after a lost worker.
 REPEAT = "{}:again"
 
 
@@ -24,9 +24,9 @@ class BaseTask(Task):  # type: ignore[type-arg]
     """The base of every task."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the task; a scheduled one only if its turn is due, so that of two beats only one counts.
+        """Run the task. A scheduled task runs only if its turn is due, so two beats do not run it twice.
 
-        An alert tells for which readers it failed.
+        If it failed for some readers, raise an alert that names them.
         """
         job = self.request.get("scheduled")
         if job and not self._turn(job):
@@ -40,9 +40,10 @@ class BaseTask(Task):  # type: ignore[type-arg]
         return result
 
     def _turn(self, job: str) -> bool:
-        """Claim the job's turn, or after a lost worker one more within the same period.
+        """Claim the job's turn, or one extra turn in the same period after a lost worker.
 
-        So a daily job is not delayed by a day, and one that crashes every process is not repeated for ever.
+        The extra turn saves a daily job from waiting a day. There is only one, so that a job that crashes
+        every process is not repeated for ever.
         """
         now, every = timezone.now(), INTERVALS[job]
         if job_claim_if_due(name=job, every=every, now=now):
@@ -55,5 +56,5 @@ class BaseTask(Task):  # type: ignore[type-arg]
         )
 
     def on_failure(self, exc: BaseException, task_id: str, args: Any, kwargs: Any, einfo: Any) -> None:
-        """Apply the error policy to a task that raised in a Celery worker."""
+        """Apply the error policy after a task raised an exception in a Celery worker."""
         error_handle(error=exc, where=f"task {self.name}", now=timezone.now())

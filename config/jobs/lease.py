@@ -1,8 +1,8 @@
-"""The lease of a nightly run: claim, renewal, retry of failed steps, and release.
+"""Claim, renew and release the lease of a nightly run, and choose failed steps to retry.
 
-The row of the UTC day is claimed by a conditional update, with a short lease. While a step runs, a
-thread renews the lease, so that a killed worker is noticed within two minutes, however long the step takes.
-Each claim raises the row's token, and nothing is written under an older one.
+A worker claims the row of the UTC day by a conditional update, with a short lease. While a step runs, a
+thread renews the lease, so a killed worker is noticed within two minutes even during a long step. Each claim
+raises the row's token, and a worker with an older token can write nothing.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,25 +22,25 @@ log = structlog.get_logger(__name__)
 Step = dict[str, Any]
 Status = NightlyReport.Status
 
-# In the order in which they run; `config.jobs.nightly` runs them.
+# The steps in the order in which `config.jobs.nightly` runs them.
 STEP_NAMES = ("fetch", "cluster", "summarise", "learn", "digests", "deliver", "advise")
-# A heartbeat every 20 seconds: three in a row may be late before another worker takes over.
+# With a heartbeat every 20 seconds, three in a row may be late before another worker takes over.
 LEASE = timedelta(seconds=90)
 HEARTBEAT_S = 20.0
-# Longer than any step should take. The lease of a step that hangs ends, and another worker repeats the step,
-# which harms nothing.
+# No step should take this long. If a step hangs, its lease then ends and another worker repeats it, which is
+# safe.
 STEP_MAX_S = 3600.0
-# A failed step is tried three times a night by itself: 10 minutes after the night ended, then 30.
+# A failed step is tried three times a night: after 10 minutes, then after 30.
 TRIES_MAX = 3
 RETRY_AFTER, RETRY_FACTOR = timedelta(minutes=10), 3
-# A step that crashes its process costs the other steps their worker, so it is given up after the second time.
+# A step that crashes its process also stops the steps after it, so it is given up after the second crash.
 CRASHES_MAX = 2
-# What the columns of `Decision` can hold.
+# The lengths of the columns of `Decision`.
 ACTOR_CHARS, REASON_CHARS = 40, 300
 
 
 class NightNotLeased(Exception):
-    """No worker holds the lease of that night, so there is nothing to release."""
+    """No worker holds the lease of the night, so there is nothing to release."""
 
 
 def nightly_as_dict(row: NightlyReport) -> dict[str, Any]:
@@ -58,9 +58,9 @@ def night_is_leased(row: NightlyReport, now: datetime) -> bool:
 def steps_to_retry(
     steps: Mapping[str, Step], *, ended_at: datetime | None, now: datetime, manual: bool = False
 ) -> dict[str, Step]:
-    """Return the failed steps of a finished night that are due again at `now`, marked as waiting.
+    """Return the failed steps of a finished night that are due for a retry at `now`, marked as waiting.
 
-    `manual` makes every failed step due at once, and clears its count of crashes.
+    With `manual` all failed steps are due at once, and their counts of crashes start again at 0.
     """
     failed = {name: step for name, step in steps.items() if step["status"] == "failed"}
     if manual:
@@ -73,7 +73,7 @@ def steps_to_retry(
 
 
 def night_retry_at(row: NightlyReport) -> datetime | None:
-    """Return when the first failed step of a finished night is retried by itself; `None` for never."""
+    """Return when the first failed step of a finished night is retried automatically, or `None` for never."""
     failed = [step for step in row.steps.values() if step["status"] == "failed"]
     return min(filter(None, (_retry_at(step, row.finished_at) for step in failed)), default=None)
 
@@ -86,10 +86,10 @@ def _retry_at(step: Step, ended_at: datetime | None) -> datetime | None:
 
 
 def night_claim(*, now: datetime, force: bool = False, manual: bool = False) -> NightlyReport | None:
-    """Claim the night of `now` (a UTC day); return `None` where it is finished or another worker holds it.
+    """Claim the night of `now` (a UTC day). Return `None` if it is finished or another worker holds it.
 
-    A night that failed is claimed again for its failed steps, see `steps_to_retry`. `force` starts a finished
-    night from the beginning.
+    A failed night can be claimed again for its failed steps (see `steps_to_retry`). `force` restarts a
+    finished night from the beginning.
     """
     lease = now + LEASE
     row, first = NightlyReport.objects.get_or_create(
@@ -114,14 +114,14 @@ def night_claim(*, now: datetime, force: bool = False, manual: bool = False) -> 
         else:
             return None
     mine = NightlyReport.objects.filter(pk=row.pk, token=row.token, status=row.status).update(**fields)
-    return _set(row, fields) if mine else None
+    return _set_fields(row, fields) if mine else None
 
 
 def night_save(row: NightlyReport, **fields: Any) -> bool:
-    """Write `fields` if the row still has our token; return whether it has."""
-    if not _own(row).update(**fields):
+    """Write `fields` if the row still has our token. Return whether it does."""
+    if not _own_row(row).update(**fields):
         return False
-    _set(row, fields)
+    _set_fields(row, fields)
     return True
 
 
@@ -133,11 +133,11 @@ def night_lease_renewal(
     beat_s: float = HEARTBEAT_S,
     lasting_s: float = STEP_MAX_S,
 ) -> Iterator[None]:
-    """Renew the lease every `beat_s` seconds while the block runs, for `lasting_s` seconds at most.
+    """Renew the lease every `beat_s` seconds while the block runs, for at most `lasting_s` seconds.
 
-    A thread does it on a connection of its own: a killed process takes it along.
+    A thread with its own database connection does this, so it ends with the process.
     """
-    own = _own(row)
+    own = _own_row(row)
 
     def renew() -> bool:
         return bool(own.update(lease_until=clock() + LEASE))
@@ -149,10 +149,10 @@ def night_lease_renewal(
 
 
 def night_release(*, day: date, reason: str, actor: str, now: datetime) -> NightlyReport:
-    """Take the lease of `day` from its worker and store the `reason`; the next worker continues the night.
+    """Take the lease of `day` from its worker and store the `reason`. The next worker continues the night.
 
-    The old worker writes nothing more. The step it was at counts as one that crashed its process. Raises
-    `NightNotLeased` where no worker holds the lease.
+    The old worker can write nothing more. Its current step counts as crashed. Raises `NightNotLeased` if no
+    worker holds the lease.
     """
     with transaction.atomic():
         leased = NightlyReport.objects.filter(day=day, status=Status.RUNNING, lease_until__gte=now)
@@ -169,12 +169,12 @@ def night_release(*, day: date, reason: str, actor: str, now: datetime) -> Night
     return NightlyReport.objects.get(day=day)
 
 
-def _own(row: NightlyReport) -> Any:
-    """The row, as long as it has our token."""
+def _own_row(row: NightlyReport) -> Any:
+    """Return the query for the row, which is empty if the row no longer has our token."""
     return NightlyReport.objects.filter(pk=row.pk, token=row.token, status=Status.RUNNING)
 
 
-def _set(row: NightlyReport, fields: Mapping[str, Any]) -> NightlyReport:
+def _set_fields(row: NightlyReport, fields: Mapping[str, Any]) -> NightlyReport:
     for name, value in fields.items():
         setattr(row, name, value)
     return row

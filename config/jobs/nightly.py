@@ -1,8 +1,8 @@
-"""The nightly run: seven steps under one row per UTC day, continued where they stopped by any worker.
+"""Run the nightly steps. One row per UTC day records them, so that any worker can continue after a crash.
 
-`config.jobs.lease` decides who holds the row. A step is noted before it begins and when it ends, so that a
-crash costs only the step it hit; a step that crashes its process twice is given up. A failed step stops none
-of those after it, and is retried later the same day.
+`config.jobs.lease` decides which worker holds the row. A step is stored before it begins and when it ends, so
+a crash repeats only the current step. A step that crashes its process twice is given up. After a failed step
+the others still run, and the failed step is retried later on the same day.
 """
 
 import time
@@ -53,20 +53,20 @@ Clock = Callable[[], datetime]
 Counts = Mapping[str, object]
 Work = Callable[[datetime], Counts]
 
-# A learning cycle is weekly: its steps are sized for a week's ratings (docs/architecture.md).
+# Learning cycles are weekly, because the size of their steps fits a week's ratings (docs/architecture.md).
 LEARNING_CYCLE = timedelta(days=7)
 ERROR_CHARS = 300
-# How long a message by which another worker shares a step is of use.
+# A message that asks another worker to share a step expires after this long.
 SHARE_S = 600
 CRASHED = "It ended its process twice, so this night goes on without it."
 
 
 class MailServerDown(Exception):
-    """No mail server answered; mail that is due waits for the next round."""
+    """No mail server answered. Due mail waits for the next round."""
 
 
 def fetch(now: datetime) -> Counts:
-    """Fetch the feeds that are due; raise an alert where most of several failed."""
+    """Fetch the feeds that are due. If most of several feeds failed, raise an alert."""
     report = feeds_fetch(now=now)
     found, (error, times) = report.as_dict(), report.commonest_error()
     feeds, failed = len(report.per_feed) + len(report.errors), len(report.errors)
@@ -80,7 +80,7 @@ def cluster(now: datetime) -> Counts:
     """Group items into stories, update their vectors, and delete rows past their retention."""
     apart = Apart("nightly cluster")
     stories = apart.run("stories", lambda: stories_refresh(now=now).as_dict())
-    # The evidence of a suggestion outlives the retention of items.
+    # Items that are evidence of a suggestion are kept beyond their retention.
     evidence = [Evidence.objects.filter(item=OuterRef("pk"))]
     counts = {
         "vectors": apart.run("vectors", lambda: item_vectors_update(now=now)),
@@ -102,14 +102,14 @@ def cluster(now: datetime) -> Counts:
 
 
 def summarise(now: datetime) -> Counts:
-    """Summarise new texts, the most valuable first, within the day's budget."""
+    """Summarise new texts within the day's budget, the most valuable first."""
     report = summaries_make(now=now)
     counts = {name: getattr(report, name) for name in ("extracts", "asked", "made", "repaired")}
     return {**counts, **({"stopped": report.stopped} if report.stopped else {})}
 
 
 def learn(now: datetime) -> Counts:
-    """Publish the community's figures, run the weekly learning cycles that are due, and learn from opens."""
+    """Publish community figures, run due weekly learning cycles, and update implicit preferences."""
     apart = Apart("nightly learn")
     figures = apart.run("figures", lambda: community_publish(now=now))
     _share("learn", now)
@@ -125,7 +125,7 @@ def learn(now: datetime) -> Counts:
 
 
 def _learning_due(now: datetime) -> list[UUID]:
-    """Return the readers with ratings who had no learning cycle for a week."""
+    """Return the ids of readers with ratings who had no learning cycle for a week."""
     ratings = Feedback.objects.filter(reader=OuterRef("pk"))
     lately = readers_learned(since=(now.astimezone(UTC) - LEARNING_CYCLE).date() + timedelta(days=1))
     readers = Reader.objects.filter(Exists(ratings), is_active=True).order_by("pk")
@@ -139,7 +139,7 @@ def digests(now: datetime) -> Counts:
 
 
 def deliver(now: datetime) -> Counts:
-    """Send the mail that is due. Raises `MailServerDown` where no mail server answers."""
+    """Send the mail that is due. Raises `MailServerDown` if no mail server answers."""
     report = digests_deliver(now=now)
     if report.down:
         raise MailServerDown(f"Mails waiting: {report.left}. No mail server could be reached: {report.down}")
@@ -147,7 +147,7 @@ def deliver(now: datetime) -> Counts:
 
 
 def advise(now: datetime) -> Counts:
-    """Measure the effects of accepted changes, then request a run for each reader who is due."""
+    """Measure the effects of accepted changes, then request an advisor run for each reader who is due."""
     apart = Apart("nightly advise")
     checked = apart.run("effects", lambda: effects_check(now=now)["checked"])
     requested = apart.run("requests", lambda: len(readers_advise(now=now)))
@@ -161,7 +161,10 @@ STEPS: dict[str, Callable[[datetime], Counts]] = {
 
 
 def _share(step: str, now: datetime) -> None:
-    """Ask another Celery worker to begin a step of many readers at its end; without one nothing is lost."""
+    """Ask another Celery worker to work on the same step, from the last reader backwards.
+
+    If there is no other worker, this one does the whole step.
+    """
     if settings.REDIS_URL:
         with suppress(OperationalError):
             night_share_task.apply_async(args=(step, now.isoformat()), retry=False, expires=SHARE_S)
@@ -169,9 +172,9 @@ def _share(step: str, now: datetime) -> None:
 
 @shared_task(name="config.night_share")
 def night_share_task(step: str, now: str) -> int:
-    """Do the readers' part of a step, the last reader first, until the other process is met; return how many.
+    """Share a step: process its readers from the last one until the other worker is met. Return their number.
 
-    Each hundred is looked at again before it begins, so that neither does what the other has done.
+    Both workers check each hundred readers before they begin, so they never process a reader twice.
     """
     at = datetime.fromisoformat(now)
     if step == "learn":
@@ -189,9 +192,9 @@ def nightly_run(
 ) -> NightlyReport:
     """Run the remaining steps of the night of `now` (a UTC day) and return its report.
 
-    A night that is finished, or that another worker holds, is returned unchanged. Failed steps are retried
-    once they are due, or at once with `manual`; `force` runs a finished night from the beginning. A failed
-    step is noted and raises an alert. `stopping` is called between steps: the rest waits for the next call.
+    If the night is finished or another worker holds it, return it unchanged. Failed steps are retried when
+    they are due, or at once with `manual`. `force` restarts a finished night. A failed step is stored and
+    raises an alert. If `stopping()` returns true between two steps, the rest waits for the next call.
     """
     began = time.monotonic()
     row = night_claim(now=now, force=force, manual=manual)
@@ -216,12 +219,12 @@ def nightly_run(
 
 
 def _step(row: NightlyReport, name: str, work: Work, clock: Clock) -> bool:
-    """Run one step unless it has ended, and note the result; return whether the row is still ours."""
+    """Run one step unless it has ended, and store the result. Return whether we still hold the row."""
     known: Step = row.steps.get(name, {})
     if known.get("status") in ("done", "failed"):
         return True
     started, mark = clock(), time.monotonic()
-    # One more crash where its last try was never seen to end.
+    # If the last try never ended, its process crashed.
     crashes = known.get("crashes", 0) + (known.get("status") == "running")
     step = {
         "status": "running",
@@ -230,24 +233,26 @@ def _step(row: NightlyReport, name: str, work: Work, clock: Clock) -> bool:
         "crashes": crashes,
     }
     if crashes >= CRASHES_MAX:
-        _failed(name, RuntimeError(CRASHED), started)
-        return _note(row, name, {**step, "tries": known["tries"], **_ended(mark, error=CRASHED)}, started)
-    if not _note(row, name, step, started):
+        _handle_failure(name, RuntimeError(CRASHED), started)
+        return _store_step(
+            row, name, {**step, "tries": known["tries"], **_end_of_step(mark, error=CRASHED)}, started
+        )
+    if not _store_step(row, name, step, started):
         return False
     try:
         with night_lease_renewal(row, clock), failures_collected() as failed:
             counts = work(started)
-        ended = _ended(mark, counts={**counts, **_told(name, failed, started)})
+        ended = _end_of_step(mark, counts={**counts, **_report_failed_readers(name, failed, started)})
     except Exception as error:
-        _failed(name, error, started)
-        ended = _ended(mark, error=f"{type(error).__name__}: {error}"[:ERROR_CHARS])
-    return _note(row, name, {**step, **ended}, clock())
+        _handle_failure(name, error, started)
+        ended = _end_of_step(mark, error=f"{type(error).__name__}: {error}"[:ERROR_CHARS])
+    return _store_step(row, name, {**step, **ended}, clock())
 
 
-def _told(name: str, failed: Failures, now: datetime) -> Counts:
-    """Raise an alert for the readers for whom a step failed; return their number, if any, for the report.
+def _report_failed_readers(name: str, failed: Failures, now: datetime) -> Counts:
+    """Raise an alert if a step failed for some readers. Return their number for the report, if any.
 
-    The step is done for the others, so it is not tried again tonight.
+    The step is done for the other readers, so it is not retried this night.
     """
     if not failed.count:
         return {}
@@ -256,22 +261,22 @@ def _told(name: str, failed: Failures, now: datetime) -> Counts:
     return {"readers_failed": failed.count}
 
 
-def _ended(mark: float, *, counts: Counts | None = None, error: str = "") -> Step:
+def _end_of_step(mark: float, *, counts: Counts | None = None, error: str = "") -> Step:
     seconds = round(time.monotonic() - mark, 3)
     status = "failed" if error else "done"
     return {"status": status, "seconds": seconds, "counts": dict(counts or {}), "error": error}
 
 
-def _failed(name: str, error: Exception, now: datetime) -> None:
-    """Log a failed step, apply the error policy and raise an alert; none of it may break the night."""
+def _handle_failure(name: str, error: Exception, now: datetime) -> None:
+    """Log a failed step, apply the error policy and raise an alert, without ending the night."""
     log.error("nightly_step_failed", step=name, exc_info=error)
     action = error_handle(error=error, where=f"nightly {name}", now=now)
     reason = f"{type(error).__name__}: {error}"
-    if action is not Action.ALERT:  # the policy has raised one then
+    if action is not Action.ALERT:  # else the policy has already raised an alert
         alert_raise(kind=f"nightly_{name}", where=f"The night's step “{name}”", reason=reason, now=now)
     with suppress(DatabaseError):
         job_failed(name=name, reason=reason, now=now)
 
 
-def _note(row: NightlyReport, name: str, step: Step, now: datetime) -> bool:
+def _store_step(row: NightlyReport, name: str, step: Step, now: datetime) -> bool:
     return night_save(row, steps={**row.steps, name: step}, lease_until=now + LEASE)

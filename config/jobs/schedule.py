@@ -1,7 +1,7 @@
-"""The schedule of all jobs, and Celery's queues, time limits and settings.
+"""Define the schedule of all jobs, and Celery's queues, time limits and settings.
 
-A worker that names no queues serves all of them; `celery worker -Q fetch` serves one, so that a slow nightly
-run delays no advice. Pure."""
+By default a worker serves all queues. `celery worker -Q fetch` serves one, so that a slow nightly run does
+not delay advice. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,38 +22,38 @@ QUEUE_BY_TASK: Mapping[str, str] = {
 }
 
 # --- Time limits, in seconds ---
-# Redis gives a message that nobody acknowledged to another worker after this long.
+# After this long without an acknowledgement, Redis gives a message to another worker.
 VISIBILITY_S = 600
-# A task without a limit of its own is asked to stop, then killed, before its message comes again.
+# Limits for other tasks: they are asked to stop, then killed, before their message is delivered again.
 SOFT_LIMIT_S, HARD_LIMIT_S = 540, 570
-# Tasks that may outlive that: their rows are claimed with leases, so that the repeated message finds no work.
+# Tasks that may run longer. Their rows are claimed with leases, so a repeated message finds no work.
 HARD_LIMIT_BY_TASK: Mapping[str, int] = {
     "digest.feeds_fetch": 1800,
     "config.nightly": 6 * 3600,
     "config.night_share": 6 * 3600,
     "config.daily_builds": 6 * 3600,
 }
-# How long a soft limit comes before the hard one.
+# The time from a soft limit to the hard one.
 SOFT_LIMIT_MARGIN_S = 30
-# The hard limit of a run after its own deadline: its lease ends in between.
+# The time from a run's own deadline to its hard limit. Its lease ends in between.
 RUN_MARGIN_S = 60
-# Asked to stop at once, a worker still has the time of a run before its messages go back.
+# A worker that is stopped has this long to finish a run before its messages go back to the queue.
 SOFT_SHUTDOWN_S = 270.0
 
-# --- Connection to Redis ---
-# A publisher tries once more at most: by kombu's default a page waits six seconds for a broker that is down,
-# and the reconciler publishes again anyway. Workers reconnect by rules of their own.
+# --- Connection to Redis --- A publisher retries at most once. By kombu's default a page would wait six
+# seconds for a broker that is down, and the reconciler publishes again anyway. Workers have their own rules
+# for reconnecting.
 PUBLISH_RETRY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.2}
-# Without the throttle, a dead worker's message comes back a hundred seconds later than it might (measured:
-# 111 s against 16 s at a timeout of 10).
+# Without the throttle, a dead worker's message comes back a hundred seconds later than necessary (measured:
+# 111 s instead of 16 s with a timeout of 10).
 REDELIVERY = {"visibility_timeout": VISIBILITY_S, "unacked_restore_throttle": 1}
-# After an hour of work a worker finds a few of the messages for short jobs, not a heap of them.
+# Messages for short jobs expire after this long, so that they do not pile up behind an hour of work.
 MESSAGE_LIFETIME = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A scheduled Celery task; a `stoppable` one takes `stopping` and calls it between its parts."""
+    """A scheduled Celery task. A `stoppable` one takes `stopping` and calls it between its parts."""
 
     name: str
     task: str
@@ -63,14 +63,14 @@ class Job:
 
 # Jobs that are due together run in this order.
 JOBS = (
-    # With leases of 20 seconds, the work of a dead worker is taken over within a minute.
+    # Leases last 20 seconds, so another worker takes over from a dead one within a minute.
     Job("reconcile", "advisor.runs_reconcile", timedelta(seconds=15)),
     Job("fetch", "digest.feeds_fetch", timedelta(minutes=5)),
-    # Right after a fetch, so that a worker that was off does not raise an alert when it comes back.
+    # After `fetch`, so that a worker that was off does not raise an alert when it comes back.
     Job("feeds_watch", "advisor.feeds_watch", timedelta(minutes=15)),
-    # Checked often and run once a day: after a crash or a stop it continues within two minutes.
+    # Checked often but run once a day, so that it continues within two minutes after a crash or a stop.
     Job("nightly", "config.nightly", timedelta(seconds=30), stoppable=True),
-    # Days begin and mail is due at any quarter of an hour, somewhere.
+    # In some time zone a day begins, or mail is due, at any quarter of an hour.
     Job("daily-builds", "config.daily_builds", timedelta(minutes=10), stoppable=True),
     Job("answers", "config.idempotency_keys_prune", timedelta(hours=1)),
     Job("sweep", "suggestions.suggestions_sweep", timedelta(hours=1)),
@@ -94,28 +94,28 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
 
 
 def jobs_due(now: datetime, last: Mapping[str, datetime]) -> list[Job]:
-    """Return the jobs to run at `now`, given when each last began; one that never ran is due."""
+    """Return the jobs to run at `now`. `last` has the last start of each job; one that never ran is due."""
     return [job for job in JOBS if job.name not in last or now - last[job.name] >= job.interval]
 
 
 def night_has_begun(now: datetime, hour: int) -> bool:
-    """Return whether the nightly run of `now`'s UTC day may begin: from `hour` (0 to 23) on."""
+    """Return whether the nightly run of `now`'s UTC day may begin (from `hour`, 0 to 23)."""
     return now.astimezone(UTC).hour >= hour
 
 
 def celery_settings(broker: str, folder: Path, *, run_timeout_s: float) -> dict[str, Any]:
     """Return Celery's configuration under the names of Django's settings.
 
-    `broker` is Redis's address, empty for none; beat stores in `folder` when it sent what; `run_timeout_s` is
-    the deadline of a scheduled run. Messages are acknowledged late and go back when their worker is lost:
-    no message is lost with a process, and claimed rows prevent that work is done twice.
+    `broker` is Redis's address, or empty. Beat stores its last messages in `folder`. `run_timeout_s` is the
+    deadline of a scheduled run. Messages are acknowledged late and go back to the queue if their worker is
+    lost, so none is lost with a process. Claimed rows prevent that work is done twice.
     """
     hard_limits = {**HARD_LIMIT_BY_TASK, "advisor.run_execute": run_timeout_s + RUN_MARGIN_S}
     values = {
         "BROKER_URL": broker or "memory://",
         "BROKER_TRANSPORT_OPTIONS": REDELIVERY | PUBLISH_RETRY if broker else {},
         "BROKER_CONNECTION_RETRY_ON_STARTUP": True,
-        # Retry without end: by default a worker gives up after a hundred tries and must be restarted.
+        # Retry for ever. By default a worker gives up after a hundred tries and must be restarted.
         "BROKER_CONNECTION_MAX_RETRIES": None,
         "BEAT_SCHEDULE": CELERY_BEAT_SCHEDULE,
         "BEAT_SCHEDULE_FILENAME": str(folder / "celerybeat-schedule"),
