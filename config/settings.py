@@ -168,7 +168,7 @@ if ACCOUNT_EMAIL_VERIFICATION not in ("none", "optional", "mandatory"):
 _EMAIL = "email*" if ACCOUNT_EMAIL_VERIFICATION == "mandatory" else "email"
 ACCOUNT_SIGNUP_FIELDS = ["username*", _EMAIL, "password1*", "password2*"]
 ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "digest.accounts.resets.ResetTokens"
-ACCOUNT_SIGNUP_FORM_CLASS = "digest.web.forms.SignupTimeZoneForm"
+ACCOUNT_SIGNUP_FORM_CLASS = "digest.web.pages.forms.SignupTimeZoneForm"
 ACCOUNT_FORMS = {
     "login": "digest.accounts.forms.SignInForm",
     "signup": "digest.accounts.forms.NewAccountForm",

@@ -12,8 +12,15 @@ from config.api.assistants import mcp
 from config.api.routes import api, api_docs, api_missing
 from config.export import reader_export
 from config.metrics import healthz, metrics, readyz
-from digest.web import assistants
-from digest.web.account import SecondFactor, SecondFactorAgain, SignIn, oidc_again, oidc_callback, oidc_login
+from digest.web.oauth import endpoints
+from digest.web.pages.account import (
+    SecondFactor,
+    SecondFactorAgain,
+    SignIn,
+    oidc_again,
+    oidc_callback,
+    oidc_login,
+)
 
 # The admin uses the site's sign-in, with its second factor.
 admin.autodiscover()
@@ -40,12 +47,12 @@ OIDC = (
 # What programs ask for; the page on which a reader answers is among the pages of digest.
 ASSISTANTS = [
     path("mcp", mcp, name="mcp"),
-    path("oauth/token", assistants.token, name="token"),
-    path("oauth/revoke", assistants.revoke, name="revoke"),
-    path("oauth/register", assistants.register, name="register"),
-    path(".well-known/oauth-authorization-server", assistants.server_metadata, name="authorization_server"),
-    path(".well-known/oauth-protected-resource", assistants.resource_metadata, name="protected_resource"),
-    path(".well-known/oauth-protected-resource/mcp", assistants.resource_metadata, name="protected_mcp"),
+    path("oauth/token", endpoints.token, name="token"),
+    path("oauth/revoke", endpoints.revoke, name="revoke"),
+    path("oauth/register", endpoints.register, name="register"),
+    path(".well-known/oauth-authorization-server", endpoints.server_metadata, name="authorization_server"),
+    path(".well-known/oauth-protected-resource", endpoints.resource_metadata, name="protected_resource"),
+    path(".well-known/oauth-protected-resource/mcp", endpoints.resource_metadata, name="protected_mcp"),
 ]
 urlpatterns = [
     path("", include((ASSISTANTS, "assistants"))),

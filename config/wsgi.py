@@ -13,7 +13,7 @@ from django.urls import get_resolver, reverse
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 _site = get_wsgi_application()
-from digest.web.item_parts import macros  # noqa: E402  # models come with the site
+from digest.web.pages.item_parts import macros  # noqa: E402  # models come with the site
 
 # Load pages, API, their addresses and templates now, not during the first request (0.8 s of processor time).
 _ = get_resolver().url_patterns

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST
 from digest.feeds.weights import weights_at_level
 from digest.items.selectors import source_titles
 from digest.requests import reader_of
-from digest.web.source_changes import feeds_chosen
+from digest.web.pages.source_changes import feeds_chosen
 from ranking.config_body import ConfigEdit, body_changes, effective_body
 from ranking.entities import InvalidSetting
 from ranking.explain import change_words

@@ -15,7 +15,7 @@ from pytest_httpserver import HTTPServer
 from digest.articles.favicons import favicons_update
 from digest.models import Feed, Reader
 from ranking.selectors import config_effective, config_mutes
-from tests.digest.web.test_articles_browser import png
+from tests.digest.web.pages.test_articles_browser import png
 from tests.support.browser import fresh_item, subscribe
 from tests.test_axe_browser import RUN, SCHEMES
 from tests.test_pages_browser import browser, page, tab

@@ -15,7 +15,7 @@ from lxml import html
 
 from digest.items.reading import item_read
 from digest.models import Item, Reader, Subscription
-from digest.web.lists import ACTIONS, ListAsked, list_asked
+from digest.web.pages.lists import ACTIONS, ListAsked, list_asked
 from tests.support.browser import ago
 from tests.test_axe_browser import ASKED, full, pages_of
 from tests.test_isolation import ids

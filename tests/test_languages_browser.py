@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 from digest.models import Reader
 from digest.templatetags.digest_pages import script_words_forget
 from digest.templatetags.words import words_forget
-from digest.web.item_parts import macros_forget
+from digest.web.pages.item_parts import macros_forget
 from tests.support import words
 from tests.support.browser import fresh_item, suggested
 from tests.test_pages_browser import browser, page, tab

@@ -135,8 +135,8 @@ def test_no_secret_is_logged_kept_or_shown_whatever_servers_echo(
         said = pages(client) + by_mcp(operator)
         client.raise_request_exception = False
         with pytest.MonkeyPatch.context() as broken:
-            broken.setattr("digest.web.reading.saved_page", None)
-            broken.setattr("digest.web.searching.search_page", None)
+            broken.setattr("digest.web.pages.reading.saved_page", None)
+            broken.setattr("digest.web.pages.search.search_page", None)
             failed = client.get("/ui/search?q=x")
     assert failed.status_code == 500 and "model_call" in log.getvalue() and "mail_failed" in log.getvalue()
     for where in (said, failed.content.decode(), rows(), log.getvalue()):

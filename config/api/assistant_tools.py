@@ -23,10 +23,10 @@ from digest.errors import DigestError
 from digest.items.search_query import QUERY_CHARS
 from digest.items.selectors import item_get
 from digest.requests import reader_of
-from digest.web.api import FeedbackIn, SearchIn, digest_get, feedback_post, search_get
-from digest.web.items_api import ItemId
-from digest.web.pages import item_page, left_out_page
-from digest.web.source_list import source_lines
+from digest.web.api.items import ItemId
+from digest.web.api.reading import FeedbackIn, SearchIn, digest_get, feedback_post, search_get
+from digest.web.pages.contexts import item_page, left_out_page
+from digest.web.pages.source_list import source_lines
 
 TEXT_CHARS_MAX = 2000
 SOURCES_MAX = 500

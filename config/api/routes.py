@@ -40,10 +40,10 @@ from config.api.schema import (
 from digest.accounts.tokens import REQUESTS_PER_MINUTE
 from digest.errors import DigestError, InvalidToken, TokenExpired, TooManyRequests
 from digest.throttling import API, DECIDE, GENERATE, SEARCH
-from digest.web.api import costs_router, digests_router
-from digest.web.api import feedback_router as digest_router
-from digest.web.feeds_api import feeds_router
-from digest.web.items_api import items_router, mutes_router
+from digest.web.api.feeds import feeds_router
+from digest.web.api.items import items_router, mutes_router
+from digest.web.api.reading import costs_router, digests_router
+from digest.web.api.reading import feedback_router as digest_router
 from ranking.entities import RankingError, StaleVersion
 from suggestions.api import SuggestionError
 from suggestions.api import router as suggestions_router

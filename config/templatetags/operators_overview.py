@@ -24,7 +24,7 @@ from digest.feeds.health import mostly_failed
 from digest.feeds.newsletters import mailbox_state
 from digest.models import Feed, Reader, Spend
 from digest.requests import reader_of
-from digest.web.costs import BOOKED, USD, usd_words
+from digest.web.pages.costs import BOOKED, USD, usd_words
 from suggestions.models import Outcome
 from suggestions.outcomes.check import decisions_unchecked
 

@@ -26,10 +26,10 @@ from digest.items.topics import TopicCounts
 from digest.items.topics import topic_counts as counts_of_topics
 from digest.mail.render import mail_goes_out
 from digest.requests import reader_of
-from digest.web import offline
-from digest.web.costs import usd_words
-from digest.web.forms import DisplayForm
-from digest.web.item_parts import local_time
+from digest.web.pages import offline
+from digest.web.pages.costs import usd_words
+from digest.web.pages.forms import DisplayForm
+from digest.web.pages.item_parts import local_time
 from ranking.explain import weight_words
 
 register = template.Library()

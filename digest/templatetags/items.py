@@ -7,7 +7,7 @@ from django import template
 from django.utils.safestring import SafeString
 
 from digest.models import Source
-from digest.web import item_parts
+from digest.web.pages import item_parts
 
 register = template.Library()
 

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from digest.articles.favicons import favicon_box
-from digest.web.source_list import TROUBLES, SourceLine
+from digest.web.pages.source_list import TROUBLES, SourceLine
 from ranking.levels import LEVELS, level_words
 
 register = template.Library()

@@ -1,1 +1,1 @@
-"""Pages and the JSON API of the digest room."""
+"""The doors of the digest room over HTTP: pages, the JSON API, the Google Reader API, and OAuth."""

@@ -7,7 +7,9 @@ from pytest_httpserver import HTTPServer
 
 from advisor.entities import ToolContext
 from tests.support.agent_bench import Bench
-from tests.support.assistants import Assistant, Person, clients_close
+from tests.support.assistants import assistant, person, site
+
+__all__ = ["assistant", "person", "site"]
 
 
 @pytest.fixture
@@ -15,23 +17,3 @@ def bench(ada, now, httpserver: HTTPServer, settings) -> Bench:
     settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL = "k", httpserver.url_for("/v1")
     settings.LLM_CHAIN = ["openai:gpt-6-luna", "openai:gpt-4o"]
     return Bench(ToolContext(ada.pk, uuid.uuid4(), now, lambda: None), httpserver)
-
-
-@pytest.fixture
-def site(live_server, settings):
-    """The address of an installation that assistants may connect to."""
-    settings.MCP_HTTP, settings.SITE_URL = True, live_server.url
-    yield live_server.url
-    clients_close()
-
-
-@pytest.fixture
-def person(ada, site):
-    """Ada at her browser, signed in."""
-    return Person(site, "ada")
-
-
-@pytest.fixture
-def assistant(site):
-    """A program that has registered."""
-    return Assistant(site)

@@ -135,7 +135,7 @@ def loaded(code: str, folder: Path) -> set[str]:
 
 def test_a_web_process_has_loaded_its_pages_before_it_is_asked_and_nothing_that_it_need_not(tmp_path):
     names = loaded("import config.wsgi", tmp_path)
-    assert "digest.web.reading" in names
+    assert "digest.web.pages.reading" in names
     heavy = {"sklearn", "scipy", "requests", "redis", "openai", "mcp", "genai_prices", "trafilatura", "bm25s"}
     heavy |= {"celery", "yaml", "httpcore2", "feedparser", "fastfeedparser", "psycopg", "http_ece"}
     assert not names & (heavy | {"advisor.run.execute", "config.api.assistant_tools"})

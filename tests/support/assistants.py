@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
+import pytest
 from allauth.account.internal.flows.login import AUTHENTICATION_METHODS_SESSION_KEY
 from allauth.idp.oidc.models import Client, Token
 from django.conf import settings
@@ -196,3 +197,23 @@ class Connected:
         )
         result = json.loads(answer.content).get("result")
         return str(result["content"][0]["text"]) if result else None
+
+
+@pytest.fixture
+def site(live_server, settings):
+    """The address of an installation that assistants may connect to."""
+    settings.MCP_HTTP, settings.SITE_URL = True, live_server.url
+    yield live_server.url
+    clients_close()
+
+
+@pytest.fixture
+def person(ada, site):
+    """Ada at her browser, signed in."""
+    return Person(site, "ada")
+
+
+@pytest.fixture
+def assistant(site):
+    """A program that has registered."""
+    return Assistant(site)

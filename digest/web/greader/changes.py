@@ -41,7 +41,7 @@ from digest.web.greader.codec import (
 )
 from digest.web.greader.door import OK, Sent, authorised, json, plain
 from digest.web.greader.streams import THUMBS, feed_named, stream_filter, stream_page
-from digest.web.lists import ListAsked, list_mark_read
+from digest.web.pages.lists import ListAsked, list_mark_read
 
 # A thumb changes what is learned of a reader, so each is a step of its own; the most that a client sends.
 THUMBS_MAX = 200

@@ -15,6 +15,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from digest.accounts.tokens import READ
 from digest.errors import InvalidToken
 from digest.requests import reader_of
+from digest.web.api.syndication import ATOM, element_add
 from digest.web.greader.codec import CONTENTS_MAX, IDS_MAX, STATE, Kind, asked_read, items_read, stream_read
 from digest.web.greader.door import OK, Sent, answering, authorise, authorised, json, plain
 from digest.web.greader.streams import (
@@ -26,7 +27,6 @@ from digest.web.greader.streams import (
     tags,
     unread,
 )
-from digest.web.syndication import ATOM, element_add
 
 # The Atom of clients from before JSON: its extensions, and the categories that are states and labels.
 GR: Final = "http://www.google.com/schemas/reader/atom/"

@@ -76,7 +76,7 @@ def test_what_the_limit_on_candidates_cut_off_is_said_with_its_number(client, ad
         fresh_item(ada, hours=1 + n, title=f"Plain {n}")
     digest_build(reader=ada, date=today, now=ago(0), limit=2)
     assert "Here they all are" in client.get(f"/ui/date/{today}/left-out").content.decode()
-    for place in ("digest.daily.selectors", "digest.web.pages"):
+    for place in ("digest.daily.selectors", "digest.web.pages.contexts"):
         monkeypatch.setattr(f"{place}.CANDIDATES_MAX", 5)
     few = partial(items_window, limit=5)
     monkeypatch.setattr("digest.daily.candidates.items_window", few)

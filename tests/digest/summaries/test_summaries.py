@@ -14,7 +14,7 @@ from digest.models import Item, Reader, Spend, SpendRefusal, Subscription, Sugge
 from digest.summaries import services
 from digest.summaries.selectors import reasons_suggested_for, summaries_for, texts_wanted
 from digest.summaries.services import PROMPT, SummaryReport, summaries_make
-from digest.web.costs import PROMPT_CHARS
+from digest.web.pages.costs import PROMPT_CHARS
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 from tests.support.scripted_model import Script, Step, garbage, status, text
 from tests.support.summaries import answer, answer_to, carry, items_in, said

@@ -102,7 +102,7 @@ def test_a_move_of_many_and_a_renamed_folder_can_be_undone(page: Client, feeds: 
     again = page.post(f"{PAGE}/undo-move", follow=True)
     assert "can no longer be undone" in messages_in(again.content.decode())
     page.post(CHANGE, {"do": "move", "folder": "Best", "feed": feeds})
-    monkeypatch.setattr("digest.web.source_changes.UNDO_FOR", timedelta())
+    monkeypatch.setattr("digest.web.pages.source_changes.UNDO_FOR", timedelta())
     page.post(f"{PAGE}/undo-move")
     assert Subscription.objects.filter(folder="Best").count() == 4
 

@@ -10,7 +10,7 @@ from pytest_httpserver import HTTPServer
 
 from digest.feeds.opml import OPML_BYTES_MAX, opml_read
 from digest.models import Feed, Reader, Subscription
-from digest.web import source_changes
+from digest.web.pages import source_changes
 from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import fresh_item, messages_in, subscribe
 from tests.support.documents import MADE

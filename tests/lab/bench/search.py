@@ -100,7 +100,7 @@ def ours(items: Sequence[Made], queries: Sequence[str]) -> list[Row]:
     from django.test import Client  # noqa: PLC0415
 
     from digest.items.search import items_search  # noqa: PLC0415
-    from digest.web.pages import search_page  # noqa: PLC0415
+    from digest.web.pages.contexts import search_page  # noqa: PLC0415
 
     began = time.perf_counter()
     reader = fill(items)

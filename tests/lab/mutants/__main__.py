@@ -49,7 +49,7 @@ PARTS = {
         (
             "tests/digest/llm/test_ledger.py",
             "tests/digest/llm/test_settings.py",
-            "tests/digest/web/test_costs.py",
+            "tests/digest/web/pages/test_costs.py",
             "tests/advisor/agent/test_model_caller.py",
             # By the clock, and so at the mercy of other work.
             f"--deselect={ASKING}a_model_that_drips_takes_its_share_of_the_time_and_the_next_one_the_rest",

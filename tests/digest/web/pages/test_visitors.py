@@ -10,7 +10,7 @@ from django.test import Client
 from digest.accounts.adapters import AccountAdapter
 from digest.models import Reader
 
-README = Path(__file__).resolve().parents[3] / "README.md"
+README = Path(__file__).resolve().parents[4] / "README.md"
 
 
 @pytest.fixture

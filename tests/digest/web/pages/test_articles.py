@@ -6,7 +6,7 @@ from django.test import Client
 from digest.articles.pictures import picture_href
 from digest.feeds.entities import Enclosure
 from digest.models import Item, Reader
-from digest.web.articles import enclosure_words
+from digest.web.pages.articles import enclosure_words
 from tests.support.browser import fresh_item
 from tests.support.factories import FeedFactory, SubscriptionFactory
 from tests.support.ingest import document_ingest

@@ -30,7 +30,7 @@ from digest.items.selectors import item_get as item_of_reader
 from digest.items.selectors import items_visible
 from digest.models import Reader
 from digest.requests import reader_of
-from digest.web.lists import ListAsked, list_mark_read, list_rows, plain_name
+from digest.web.pages.lists import ListAsked, list_mark_read, list_rows, plain_name
 from ranking.entities import Mute
 from ranking.mutes import KINDS, mute_over
 from ranking.selectors import config_effective

@@ -32,10 +32,8 @@ from digest.items.selectors import item_for, source_titles
 from digest.models import Exposure, Item, Reader, Reading
 from digest.notifications.destinations import saving_destination
 from digest.requests import is_seen, page_of, reader_of, referrer_path, return_path
-from digest.web.articles import article_of
-from digest.web.forms import ThumbForm
-from digest.web.item_parts import item_part
-from digest.web.pages import (
+from digest.web.pages.articles import article_of
+from digest.web.pages.contexts import (
     OLDEST,
     calendar_page,
     day_page,
@@ -44,7 +42,9 @@ from digest.web.pages import (
     left_out_page,
     saved_page,
 )
-from digest.web.teaching import DONE
+from digest.web.pages.forms import ThumbForm
+from digest.web.pages.item_parts import item_part
+from digest.web.pages.onboarding import DONE
 from ranking.selectors import config_effective, weight_history
 
 DAY = timedelta(days=1)

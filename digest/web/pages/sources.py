@@ -27,10 +27,10 @@ from digest.feeds.subscriptions_change import subscription_change
 from digest.feeds.weights import sources_weigh
 from digest.requests import reader_of
 from digest.throttling import IMPORT, LOOKUP, SEARCH, limit_count, rate_limited
-from digest.web.filling import import_filling
-from digest.web.private_sources import PrivateFeedForm, private_page
-from digest.web.source_changes import move_words, removal_read
-from digest.web.source_list import FIND_CHARS, SHOWN, SourceLine, source_lines, sources_page
+from digest.web.pages.first_fetch import import_filling
+from digest.web.pages.private_sources import PrivateFeedForm, private_page
+from digest.web.pages.source_changes import move_words, removal_read
+from digest.web.pages.source_list import FIND_CHARS, SHOWN, SourceLine, source_lines, sources_page
 from ranking.entities import InvalidSetting
 from ranking.levels import weight_read
 

@@ -20,7 +20,7 @@ from digest.items.search_query import QUERY_CHARS
 from digest.items.selectors import subscribed_titles
 from digest.requests import page_of, reader_of
 from digest.throttling import SEARCH, rate_limited
-from digest.web.pages import search_page
+from digest.web.pages.contexts import search_page
 
 # Days beyond these are none in some time zones.
 DAY_FIRST, DAY_LAST = date(1970, 1, 1), date(2999, 12, 31)

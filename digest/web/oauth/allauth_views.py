@@ -10,7 +10,7 @@ from digest.accounts.assistants import SCOPES, client_name, hosts_words, mcp_res
 from digest.accounts.oauth import registration_clean
 from digest.feeds.selectors import models_allowed
 from digest.requests import reader_of
-from digest.web.assistants import MODELS_OFF
+from digest.web.oauth.refusals import MODELS_OFF
 
 __all__ = ["Consent", "Registration", "RevokeView", "TokenView"]
 

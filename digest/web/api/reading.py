@@ -28,10 +28,10 @@ from digest.models import ApiToken, Digest, Exposure, Impression, Reader, Readin
 from digest.requests import reader_of
 from digest.summaries.selectors import reasons_suggested_for
 from digest.throttling import SEARCH, limit_count
-from digest.web.costs import costs_page
-from digest.web.filling import today_filling
-from digest.web.pages import search_page
-from digest.web.searching import LABEL_MAX_CHARS, search_filters
+from digest.web.pages.contexts import search_page
+from digest.web.pages.costs import costs_page
+from digest.web.pages.first_fetch import today_filling
+from digest.web.pages.search import LABEL_MAX_CHARS, search_filters
 
 reading_router = Router(tags=["reading"])
 ReadHow = Literal["marked", "opened", "finished"]

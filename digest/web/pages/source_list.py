@@ -20,7 +20,7 @@ from digest.feeds.identity import web_url
 from digest.feeds.newsletters import NEWSLETTER_PREFIX
 from digest.feeds.selectors import subscriptions_of
 from digest.models import Feed, Reader, Subscription
-from digest.web.filling import sources_filling
+from digest.web.pages.first_fetch import sources_filling
 from ranking.entities import EffectiveConfig
 from ranking.explain import weight_words
 from ranking.language import figure

@@ -18,7 +18,7 @@ from playwright.sync_api import Page, expect
 from digest.items.listing import ListFilter
 from digest.items.reading import item_save
 from digest.models import Feedback, Item, Reader, Reading, Subscription
-from digest.web.lists import Order, list_asked
+from digest.web.pages.lists import Order, list_asked
 from tests.support.browser import ago, fresh_item
 from tests.test_pages_browser import browser, page, tab
 

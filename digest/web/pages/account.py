@@ -61,7 +61,7 @@ from digest.mail.links import (
 from digest.mail.render import mail_goes_out
 from digest.models import Reader
 from digest.requests import reader_of, return_path
-from digest.web.forms import (
+from digest.web.pages.forms import (
     AccountForm,
     DeleteForm,
     DisplayForm,

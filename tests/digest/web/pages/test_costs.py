@@ -14,7 +14,7 @@ from digest.feeds.identity import fingerprint
 from digest.llm.entities import BudgetRefusal, Usage
 from digest.llm.ledger import REVIEW, advisor_account, ingest_account, spend_settle
 from digest.models import Spend, SpendRefusal, Summary
-from digest.web.costs import costs_of_month, costs_page, estimates_at, usd_words
+from digest.web.pages.costs import costs_of_month, costs_page, estimates_at, usd_words
 from tests.support.factories import ItemFactory
 from tests.support.summaries import carry
 

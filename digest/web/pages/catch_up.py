@@ -16,7 +16,7 @@ from digest.daily.catch_up import away_since, catch_up, items_since
 from digest.daily.presentation import items_shown
 from digest.items.reading import items_read, items_unread
 from digest.requests import reader_of
-from digest.web.reading import moment_or_404
+from digest.web.pages.reading import moment_or_404
 
 
 @login_required

@@ -17,7 +17,7 @@ from digest.daily.services import digest_build
 from digest.feeds.parse import parse_document
 from digest.mail.links import feed_token_issue, feed_token_revoke
 from digest.models import Exposure
-from digest.web.syndication import Channel, ChannelItem, atom_write, json_feed_write
+from digest.web.api.syndication import Channel, ChannelItem, atom_write, json_feed_write
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 
 HOUR = timedelta(hours=1)

@@ -42,7 +42,7 @@ from digest.items.search import NO_FILTERS, Order, SearchFilters, SearchPage, it
 from digest.items.search_query import TextPart, highlight, terms_snippet
 from digest.items.selectors import CANDIDATES_MAX
 from digest.models import Feed, Impression, Item, Reader
-from digest.web.filling import today_filling
+from digest.web.pages.first_fetch import today_filling
 
 # How far back digests are shown: a build for the year 1 would help nobody.
 OLDEST = timedelta(days=730)

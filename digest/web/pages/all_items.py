@@ -17,7 +17,7 @@ from digest.items.listing import EPOCH, MICROSECOND
 from digest.items.reading import item_read, item_unread, readings_undo
 from digest.models import Reader
 from digest.requests import reader_of
-from digest.web.lists import ACTIONS, ListAsked, list_asked, list_mark_read, list_page
+from digest.web.pages.lists import ACTIONS, ListAsked, list_asked, list_mark_read, list_page
 
 ITEM_ID_CHARS = 18
 

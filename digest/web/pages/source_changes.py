@@ -30,7 +30,7 @@ from digest.feeds.subscriptions_change import (
 from digest.feeds.weights import sources_weigh
 from digest.models import Reader
 from digest.requests import reader_of
-from digest.web.source_list import FIND_CHARS, SHOWN, lines_find, source_lines
+from digest.web.pages.source_list import FIND_CHARS, SHOWN, lines_find, source_lines
 from ranking.entities import InvalidSetting
 from ranking.levels import LEVELS
 

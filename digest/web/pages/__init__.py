@@ -1,0 +1,1 @@
+"""Pages for readers: views, forms, and the data that templates show."""
