@@ -80,6 +80,7 @@ class HashingWriter(io.TextIOBase):
         self.out, self.rows, self.digest = out, 0, hashlib.sha256()
 
     def write(self, text: str) -> int:
+        """Count and hash `text`, and write it if there is a file."""
         raw = text.encode()
         self.rows += text.count("\n")
         self.digest.update(raw)
@@ -89,6 +90,7 @@ class HashingWriter(io.TextIOBase):
 
     @property
     def checksum(self) -> dict[str, Any]:
+        """The number of lines so far, and the hash of all of them."""
         return {"rows": self.rows, "sha256": self.digest.hexdigest()}
 
 

@@ -76,7 +76,9 @@ ROUNDS_MAX = 3
 class Reflector(Protocol):
     """Judges a proposal before the panel does; may revise its probability or refuse it."""
 
-    def __call__(self, proposal: Proposal, *, context: ReviewContext) -> Reflection: ...
+    def __call__(self, proposal: Proposal, *, context: ReviewContext) -> Reflection:
+        """Return the judgement of one proposal."""
+        ...
 
 
 def context_with_reviewers(

@@ -47,21 +47,26 @@ class DeadlineStream(httpcore2.NetworkStream):
         return left if timeout is None else min(timeout, left)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Read at most `max_bytes` before the deadline."""
         return self._inner.read(max_bytes, self._timeout(timeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Write `buffer` before the deadline."""
         self._inner.write(buffer, self._timeout(timeout))
 
     def close(self) -> None:
+        """Close the connection."""
         self._inner.close()
 
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
+        """Return this connection encrypted, with the same deadline."""
         inner = self._inner.start_tls(ssl_context, server_hostname, self._timeout(timeout))
         return DeadlineStream(inner, self._deadline)
 
     def get_extra_info(self, info: str) -> object:
+        """Return what the connection below knows, such as the peer's address."""
         return self._inner.get_extra_info(info)
 
 
@@ -79,6 +84,7 @@ class CheckedBackend(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
+        """Connect to the first checked address that answers before the deadline."""
         failure: Exception = httpcore2.ConnectError(f"{host} has no address")
         for address in self._addresses:
             left = self._deadline - time.monotonic()

@@ -165,7 +165,9 @@ def _chat_calls_read(message: Message) -> tuple[ToolCall, ...]:
 class TurnReader(Protocol):
     """Read a turn from the body of a reply. Raises `ModelUnavailable` if it contains none."""
 
-    def __call__(self, body: bytes, *, model: str, request_chars: int) -> Turn: ...
+    def __call__(self, body: bytes, *, model: str, request_chars: int) -> Turn:
+        """Return the turn that `body` contains."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
