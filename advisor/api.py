@@ -47,7 +47,10 @@ class StepOut(Schema):
 
 
 class RunOut(Schema):
-    """The progress of a run; `steps` are the last twenty."""
+    """The progress of a run; `steps` are the last twenty.
+
+    `finished_by` is `planner` if the planner finished a run for which models were configured, else empty.
+    """
 
     run_id: UUID
     status: str
@@ -57,6 +60,7 @@ class RunOut(Schema):
     suggestion_ids: list[int]
     reason: str
     model: str
+    finished_by: str
     steps: list[StepOut]
 
 

@@ -96,6 +96,10 @@ STOP_SENTENCES: Mapping[str, str] = {
 RUN_MONEY_SPENT = gettext_noop(
     "The run used up the money it may cost before it could finish. You can try again."
 )
+# The reason of a run whose suggestions the planner made, because no model's run stored any.
+BY_PLANNER = gettext_noop("Worked out from your ratings alone, without a language model.")
+# `Run.meta["finished_by"]` of a run that the planner finished though models were configured for it.
+PLANNER_LABEL = "planner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +175,11 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """The end of a loop: the reason, a message, and the closing summary where there was one.
+    """The end of a run: the reason, a message, and the closing summary if there was one.
 
-    `retry_after_s` is the wait that the last provider asked for, where that ended it.
+    `retry_after_s` is the wait that the last provider asked for, if that ended the run. `finished_by` is
+    `planner` if the planner finished a run for which models were configured; if it found nothing either,
+    `silence` is its reason.
     """
 
     reason: StopReason
@@ -181,6 +187,8 @@ class RunEnd:
     summary: dict[str, Any] | None = None
     totals: RunTotals = field(default_factory=RunTotals)
     retry_after_s: float | None = None
+    finished_by: str = ""
+    silence: str = ""
 
 
 class Stopped(Exception):

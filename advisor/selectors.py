@@ -195,6 +195,7 @@ def run_progress(run: Run) -> dict[str, Any]:
         "suggestion_ids": suggestion_ids,
         "reason": run_reason(run),
         "model": totals["model"],
+        "finished_by": run.meta.get("finished_by", ""),
         "steps": [_step(step) for step in reversed(steps)],
     }
 

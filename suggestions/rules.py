@@ -136,19 +136,6 @@ def permission_refusal(target: Target, facts: Facts, kind: str = "") -> Refusal 
     return first_refusal(PERMISSION_RULES, Intent(kind, *target), facts)
 
 
-def early_refusal(kind: str, target: Target, facts: Facts, *, evidence: int | None) -> Refusal | None:
-    """Return the refusal that `check` would give whatever the items turn out to be, or `None`.
-
-    For a write that is about to be made: its type, its target (an unnamed one is not asked about), this run's
-    caps, and `evidence`, the most items it can rest on (`None`: unknown).
-    """
-    intent = Intent(kind, *target)
-    rules = PERMISSION_RULES if all(target) else (rule_type_declined, rule_run_cap)
-    if refusal := first_refusal(rules, intent, facts):
-        return refusal
-    return None if evidence is None else count_refusal(intent, evidence)
-
-
 def first_refusal(rules: Iterable[Rule], intent: Intent, facts: Facts) -> Refusal | None:
     """Return the answer of the first of `rules` that refuses, or `None`."""
     return next((refusal for rule in rules if (refusal := rule(intent, facts))), None)
@@ -352,11 +339,7 @@ def rule_grounded(intent: Intent, facts: Facts | None = None) -> Refusal | None:
 
 def rule_evidence_count(intent: Intent, facts: Facts | None = None) -> Refusal | None:
     """Refuse fewer than three different items (`insufficient_evidence`)."""
-    return count_refusal(intent, len({item.url for item in intent.cited}))
-
-
-def count_refusal(intent: Intent, items: int) -> Refusal | None:
-    """Refuse fewer than three different items (`insufficient_evidence`)."""
+    items = len({item.url for item in intent.cited})
     if items >= EVIDENCE_MIN:
         return None
     message = f"Need at least {EVIDENCE_MIN} different items, got {items}."

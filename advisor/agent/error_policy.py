@@ -92,6 +92,7 @@ KIND_OF_STOP = {
     StopReason.CRASHED: Kind.UNKNOWN,
 }
 RETRIES = (Action.RETRY_AFTER, Action.RETRY_ONCE)
+RETRIED_KINDS = (Kind.RATE_LIMIT, Kind.GENERATION)
 # Error codes of tool steps that are failures of ours. A refusal by a rule is an answer, no error.
 KIND_OF_TOOL_CODE = {"tool_failed": Kind.UNKNOWN, "database_failed": Kind.DATABASE}
 # By the names of an exception's classes, nearest first, so that this table needs none of their packages.
@@ -190,10 +191,11 @@ def error_handle(*, error: BaseException, where: str, now: datetime, run: Run | 
     )
 
 
-def run_end_handle(*, run: Run, end: RunEnd, now: datetime) -> None:
+def run_end_handle(*, run: Run, end: RunEnd, now: datetime, is_retry_wanted: bool = True) -> None:
     """Apply the policy to how a run ended, and to the tools that failed in it. Never raises.
 
-    Only a scheduled run is retried by itself: of any other somebody waits who can ask again.
+    Only a scheduled run is retried by itself: somebody waits for any other and can ask again. No retry is
+    wanted if the planner finished the run: its suggestions wait for the reader.
     """
     try:
         codes = Step.objects.filter(run=run, error_code__in=KIND_OF_TOOL_CODE)
@@ -204,7 +206,7 @@ def run_end_handle(*, run: Run, end: RunEnd, now: datetime) -> None:
             )
     except Exception:
         log.exception("policy_failed", run_id=str(run.pk))
-    if kind := kind_of_stop(end.reason):
+    if (kind := kind_of_stop(end.reason)) and (is_retry_wanted or kind not in RETRIED_KINDS):
         error_kind_handle(
             kind=kind, where="run", reason=end.message, now=now, run=run, retry_after_s=end.retry_after_s
         )

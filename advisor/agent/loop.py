@@ -226,13 +226,14 @@ def agent_run(
     used: RunTotals | None = None,
     clock: Clock = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
-    prompt: Path = ADVISOR_PROMPT,
+    prompt: Path | None = ADVISOR_PROMPT,
     guide: RunGuidance | None = None,
 ) -> RunEnd:
     """Run the advisor for the reader of `context` to its end; `record` gets each step as it happens.
 
     `models` are asked in order, the next one when one fails. Turns and tool calls are capped over all
     attempts at a run: `used` is what earlier ones took. `guide` advises at the start and before each call.
+    Without a `prompt`, which the planner does not read, the conversation opens empty and without advice.
     Never raises for what a model, a provider or a tool does: that is the `RunEnd`. An error of our own (a
     ledger or a `record` that fails) goes up.
     """
@@ -240,7 +241,10 @@ def agent_run(
     tools = ToolRunner(dispatch, record, schemas, guide=guide)
     conversation = _Conversation(list(models), tools, limits, ledger, totals, deadline, sleep)
     try:
-        messages = opening_messages(prompt_load(prompt), context, guidance=guide.start() if guide else "")
+        messages: list[Message] = [{"role": "user", "content": ""}]
+        if prompt is not None:
+            start = guide.start() if guide else ""
+            messages = opening_messages(prompt_load(prompt), context, guidance=start)
         last = conversation.run(messages)
     except PromptUnusable as error:
         return RunEnd(StopReason.PROMPT_UNUSABLE, str(error), None, totals)

@@ -44,6 +44,7 @@ DRAFT = "draft"
 # Codes of what the planner itself lets lie, in the operator's words.
 OBJECTIONS = {
     "type_declined": "Every suggestion of this kind was turned down before.",
+    "refused": "A proposal about this target was refused earlier in this run.",
     "resting": "This target was suggested or decided lately, waits, or is pinned.",
     "unlikely": "Only {p_helpful:.0%} likely to help.",
 }
@@ -133,7 +134,10 @@ def types_declined(profile: Fact) -> set[str]:
 def _objection(fact: Fact, declined: set[str], reader: ReaderFacts) -> str:
     if fact["type"] in declined:
         return "type_declined"
-    if (FIELD_OF_TYPE[fact["type"]], str(fact["target"])) in reader.cooling:
+    target = FIELD_OF_TYPE[fact["type"]], str(fact["target"])
+    if target in reader.refused:
+        return "refused"
+    if target in reader.cooling:
         return "resting"
     if fact["p_helpful"] < HELPS_MIN:
         return "unlikely"

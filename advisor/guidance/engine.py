@@ -50,7 +50,6 @@ from advisor.models import GuidanceEvent, Memory, Run, Step
 from digest.llm.entities import ToolCall, preview
 from digest.llm.ledger import advisor_account
 from suggestions.entities import FenceLost
-from suggestions.rules import early_refusal
 
 log = structlog.get_logger(__name__)
 TEXT_CHARS, RULE_CHARS, CODE_CHARS = 600, 120, 60
@@ -228,15 +227,10 @@ class Guide:
 
 
 def block_of(call: CallFacts, rules: Iterable[Memory]) -> Advice | None:
-    """Return the block of a call by suggestions' own rules, the run's money, or operators' `rules`."""
-    if call.rules is not None:
-        kind = call.situation.suggestion_type
-        refusal = early_refusal(kind, call.target, call.rules, evidence=call.evidence)
-        if refusal is not None:
-            until = call.rules.cooling.get(call.target) if refusal.code == "on_cooldown" else None
-            return Advice(Level.BLOCK, Why.BLOCKED, refusal.message, rule=refusal.code, until=until)
-    if call.values.get("money_left_usd", 1.0) <= 0:
-        return Advice(Level.BLOCK, Why.BLOCKED, "This run's money is spent. Finish.", rule="money_spent")
+    """Return the block of a call by the first of the operators' `rules` that holds, or `None`.
+
+    The rules of suggestions are not asked here: the tool answers with them itself, by their own code.
+    """
     rule = next((rule for rule in rules if predicate_holds(rule.predicate, call.values)), None)
     return Advice(Level.BLOCK, Why.BLOCKED, rule.text, rule=f"rule-{rule.id}") if rule else None
 

@@ -135,29 +135,28 @@ class Situation:
 class CallFacts:
     """A call with all that is known of it.
 
-    `values` are what operators' conditions may ask, by the names of `admission.FACTS`. `rules` are the facts
-    that the rules of suggestions ask, for a write; `target` the field and key it is about; `evidence` the
-    most items it can rest on, `None` if unknown.
+    `values` are the facts that operators' conditions may ask, by the names of `admission.FACTS`. `rules` are
+    the facts of suggestions' own rules, for a write.
     """
 
     situation: Situation
     values: Mapping[str, Any]
     rules: RuleFacts | None = None
-    target: Target = ("", "")
-    evidence: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderFacts:
-    """What planner and model both know of a reader before the first call.
+    """The facts of a reader that planner and model both have before the first call.
 
     `step` is the share of the permitted step this reader takes, 0 to 1; `declined` the types they always turn
-    down, with how often; `cooling` the targets that may not be suggested now.
+    down, with how often; `cooling` the targets that may not be suggested now; `refused` the targets whose
+    proposals were refused earlier in this run.
     """
 
     step: float = 1.0
     declined: Mapping[str, int] = field(default_factory=dict)
     cooling: frozenset[Target] = frozenset()
+    refused: frozenset[Target] = frozenset()
 
 
 def phase_of(tool: str, failed_writes: int) -> Phase:

@@ -16,11 +16,11 @@ from django.core.cache import cache
 from django.db.models import Count, F, Max, Q, Sum
 
 from advisor.guidance.admission import tokens_of
-from advisor.guidance.entities import WRITE, CallFacts, Level, ReaderFacts, Situation
+from advisor.guidance.entities import WRITE, CallFacts, Level, ReaderFacts, Situation, target_of
 from advisor.guidance.store import memories_for, memories_in_force
 from advisor.guidance.wording import Scored
-from advisor.models import Memory
-from advisor.selectors import run_cost_usd
+from advisor.models import Memory, Step
+from advisor.selectors import NOT_EXECUTED, run_cost_usd
 from digest.models import Feedback
 from ranking.common.categories import label_keys, topic_matches
 from ranking.common.text import fold, topic_key
@@ -35,6 +35,8 @@ from suggestions.selectors import answers_by_type, fields_written, suggestions_w
 
 # The newest thumbs, as the rules weigh evidence by; and the newest weights that a reader chose instead.
 THUMBS_MAX, EDITS_MAX = 500, 20
+# Codes of writes that no rule and no reviewer has judged.
+NO_VERDICTS = ("", NOT_EXECUTED, "invalid_arguments", "unknown_tool", "tool_failed", "database_failed")
 PACKET_KEYS, EXACT = "guidance", "exact"
 
 
@@ -78,6 +80,15 @@ def reader_facts(*, reader_id: UUID, now: datetime) -> ReaderFacts:
     )
 
 
+def targets_refused(*, run_id: UUID) -> frozenset[tuple[str, str]]:
+    """Return the targets about which rules or reviewers refused a proposal in this run; one query."""
+    writes = Step.objects.filter(run_id=run_id, kind=Step.Kind.TOOL, tool=WRITE)
+    refused = writes.exclude(error_code__in=NO_VERDICTS).values_list("arguments", flat=True)
+    kinds = ((str(given.get("suggestion_type")), given) for given in refused if isinstance(given, dict))
+    found = ((FIELD_OF_TYPE[kind], target_of(kind, given)) for kind, given in kinds if kind in FIELD_OF_TYPE)
+    return frozenset(target for target in found if target[1])
+
+
 def call_facts(
     *, situation: Situation, context: RunContext, failed_writes: int, calls_left: int | None, now: datetime
 ) -> CallFacts:
@@ -111,11 +122,10 @@ def call_facts(
         "written_in_field": list(rules.written).count(target[0]),
     }
     values |= _change_values(situation, rules)
-    # A run that has spent nothing pays for nothing: the planner goes on where no money may be spent at all.
+    # Unknown for a run that has spent nothing: the planner pays for nothing.
     if spent := run_cost_usd(run_id=context.run_id):
         values["money_left_usd"] = round(settings.ADVISOR_RUN_CAP_USD - spent, 6)
-    counts = [values[name] for name in ("cited", "fitting_on_target") if name in values]
-    return CallFacts(situation, values, rules, target, min(counts, default=None))
+    return CallFacts(situation, values, rules)
 
 
 def _change_values(situation: Situation, rules: Facts) -> dict[str, Any]:

@@ -6,7 +6,7 @@ While it works each step is stored as a row, and what it reads is counted.
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -23,6 +23,8 @@ from advisor.agent.loop import agent_run
 from advisor.agent.planner import NAME as PLANNER
 from advisor.agent.planner import StatisticalPlanner
 from advisor.entities import (
+    BY_PLANNER,
+    PLANNER_LABEL,
     Limits,
     RunEnd,
     RunTotals,
@@ -33,9 +35,9 @@ from advisor.entities import (
     json_object_or_empty,
     thumbs_weighed,
 )
-from advisor.guidance.engine import guide_for
+from advisor.guidance.engine import Guide, guide_for
 from advisor.guidance.entities import ReaderFacts
-from advisor.guidance.run_context import reader_facts
+from advisor.guidance.run_context import reader_facts, targets_refused
 from advisor.models import Decision, Run, Step
 from advisor.prompts import quotes_prompt
 from advisor.review.compose import context_with_reviewers
@@ -76,6 +78,10 @@ STATUS_OF = {
     StopReason.BUDGET: Run.Status.BUDGET_EXCEEDED,
 }
 REASON_CHARS_MAX = 500
+# The planner takes a second or two; its time is not the models', which may have used theirs up.
+PLANNER_TIMEOUT_S = 15.0
+# Ends after which nothing more is tried: another worker has the run, or the fault is ours and must be seen.
+NOT_HANDED_OVER = (StopReason.FENCE_LOST, StopReason.DATABASE, StopReason.CRASHED)
 
 
 def run_owned(run: Run) -> QuerySet[Run]:
@@ -194,16 +200,10 @@ def run_limits(trigger: str) -> Limits:
     )
 
 
-def models_for(reader: Reader, facts: ReaderFacts | None = None) -> list[Model]:
-    """Return the configured chain with the planner last; the planner alone where the reader turned models
-    off.
-
-    `facts` are what is known of the reader: the planner gets them as values.
-    """
+def models_for(reader: Reader) -> list[Model]:
+    """Return the configured chain; empty if the reader turned models off."""
     chain = chain_configured()
-    if chain and not models_allowed(reader_id=reader.pk):
-        chain = []
-    return [*chain, StatisticalPlanner(facts or ReaderFacts())]
+    return chain if chain and models_allowed(reader_id=reader.pk) else []
 
 
 def _claim(run_id: UUID, now: datetime) -> Run | None:
@@ -230,36 +230,125 @@ def _lease(run: Run, run_clock: RunClock) -> AbstractContextManager[None]:
     )
 
 
-def _end_of(run: Run, dispatcher: CountingDispatch, run_clock: RunClock) -> RunEnd:
-    """Return how the loop ended; a crash in it is an end like any other, with its message."""
-    limits = run_limits(run.trigger)
-    try:
-        dispatcher.context = context_with_reviewers(
-            dispatcher.context,
-            run,
-            interactive=run.trigger in INTERACTIVE,
-            timeout_s=limits.timeout_s,
-            moment=lambda: run_clock.now,
+@dataclass(slots=True)
+class _Work:
+    """A run under way: its tools, its caps, its steps and its guidance."""
+
+    run: Run
+    dispatcher: CountingDispatch
+    clock: RunClock
+    limits: Limits
+    steps: StepLog
+    guide: Guide | None = None
+    models: list[Model] | None = None
+
+    @property
+    def is_deferred(self) -> bool:
+        """Return whether the day's money did not cover models for this run."""
+        return bool(self.run.meta.get("deferred"))
+
+    @property
+    def label(self) -> str:
+        """Return who finishes the run if the planner does: no news for a reader who has no models."""
+        return "" if self.models == [] and not self.is_deferred else PLANNER_LABEL
+
+    def review(self, *, is_free: bool) -> None:
+        """Set the reviewers; `is_free`: rules alone, which cost nothing."""
+        self.dispatcher.context = context_with_reviewers(
+            replace(self.dispatcher.context, review=None),
+            self.run,
+            interactive=is_free,
+            timeout_s=self.limits.timeout_s,
+            moment=lambda: self.clock.now,
         )
-        guide = guide_for(run=run, context=dispatcher.context, moment=lambda: run_clock.now)
-        facts = guide.reader_facts() if guide else reader_facts(reader_id=run.reader_id, now=run_clock.now)
+
+    def loop(self, models: list[Model], **more: Any) -> RunEnd:
+        """Run the loop with these models."""
         return agent_run(
-            context=dispatcher.context,
-            models=models_for(run.reader, facts),
-            dispatch=dispatcher,
+            context=self.dispatcher.context,
+            models=models,
+            dispatch=self.dispatcher,
             schemas=schemas(),
-            limits=limits,
-            ledger=advisor_account(reader_id=run.reader_id, run_id=run.pk, now=dispatcher.context.now),
-            record=StepLog(run, dispatcher.context.fence, run_clock),
-            used=RunTotals(**run_totals(run_id=run.pk)),
-            guide=guide,
+            ledger=advisor_account(
+                reader_id=self.run.reader_id, run_id=self.run.pk, now=self.dispatcher.context.now
+            ),
+            record=self.steps,
+            guide=self.guide,
+            **{"limits": self.limits} | more,
         )
+
+
+def _end_of(run: Run, dispatcher: CountingDispatch, run_clock: RunClock) -> RunEnd:
+    """Return how the run ended: by the models, or by the planner if they stored nothing for the reader."""
+    work = _Work(
+        run, dispatcher, run_clock, run_limits(run.trigger), StepLog(run, dispatcher.context.fence, run_clock)
+    )
+    end = _safely(lambda: _by_models(work), run)
+    if end.totals.model == PLANNER and end.reason is StopReason.DONE:
+        return replace(end, finished_by=work.label)
+    # A planner that had the run for itself gains nothing by a second one, but it needs no prompt.
+    alone = work.models == [] and end.reason is not StopReason.PROMPT_UNUSABLE
+    if alone or end.reason in NOT_HANDED_OVER:
+        return end
+    return _safely(lambda: _by_planner(work, end), run, otherwise=end)
+
+
+def _safely(act: Callable[[], RunEnd], run: Run, otherwise: RunEnd | None = None) -> RunEnd:
+    """Return the end that `act` comes to; a crash is an end like any other, with its message.
+
+    `otherwise` is the end of a run whose second part crashed.
+    """
+    try:
+        return act()
     except FenceLost as error:
         return RunEnd(StopReason.FENCE_LOST, str(error))
     except Exception as error:
         log.exception("advisor_run_crashed", run_id=str(run.pk))
         reason = StopReason.DATABASE if isinstance(error, DatabaseError) else StopReason.CRASHED
-        return RunEnd(reason, f"Something broke inside the run: {type(error).__name__}: {error}")
+        crashed = RunEnd(reason, f"Something broke inside the run: {type(error).__name__}: {error}")
+        return otherwise or crashed
+
+
+def _by_models(work: _Work) -> RunEnd:
+    """Run the loop with the models of the chain, and the planner behind them."""
+    run = work.run
+    work.models = [] if work.is_deferred else models_for(run.reader)
+    work.review(is_free=work.is_deferred or run.trigger in INTERACTIVE)
+    work.guide = guide_for(run=run, context=work.dispatcher.context, moment=lambda: work.clock.now)
+    facts = _facts_of(work)
+    used = RunTotals(**run_totals(run_id=run.pk) | {"model": ""})
+    return work.loop([*work.models, StatisticalPlanner(facts)], used=used)
+
+
+def _facts_of(work: _Work) -> ReaderFacts:
+    if work.guide:
+        return work.guide.reader_facts()
+    return reader_facts(reader_id=work.run.reader_id, now=work.clock.now)
+
+
+def _by_planner(work: _Work, end: RunEnd) -> RunEnd:
+    """Hand a run that stored nothing for its reader to the planner; return its end, whose reason stays.
+
+    The planner proposes nothing about a target that was refused in this run. Rules review it: it costs
+    nothing, and what broke the models' run may break their reviews.
+    """
+    run = work.run
+    if run_suggestion_ids(run_id=run.pk):
+        return end
+    work.review(is_free=True)
+    known = reader_facts(reader_id=run.reader_id, now=work.clock.now)
+    facts = replace(known, refused=targets_refused(run_id=run.pk))
+    limits = replace(work.limits, timeout_s=PLANNER_TIMEOUT_S)
+    finished = work.loop([StatisticalPlanner(facts)], limits=limits, prompt=None)
+    if finished.reason is StopReason.FENCE_LOST:
+        return finished
+    if finished.reason is not StopReason.DONE:
+        return end
+    end = replace(end, finished_by=work.label)
+    if run_suggestion_ids(run_id=run.pk):
+        return replace(end, summary=finished.summary)
+    silence = str((finished.summary or {}).get("reason", ""))
+    return replace(end, summary=end.summary or finished.summary, silence=silence)
 
 
 def _finish(run: Run, end: RunEnd, dispatcher: CountingDispatch, run_clock: RunClock) -> None:
@@ -267,6 +356,8 @@ def _finish(run: Run, end: RunEnd, dispatcher: CountingDispatch, run_clock: RunC
     suggestions_count = len(run_suggestion_ids(run_id=run.pk))
     found = "" if suggestions_count else run_change_found(run_id=run.pk)
     status = STATUS_OF.get(end.reason, Run.Status.AGENT_ERROR)
+    if suggestions_count and end.finished_by:
+        status = Run.Status.COMPLETED
     cost, totals = run_cost_usd(run_id=run.pk), run_totals(run_id=run.pk)
     ended = run_owned(run).update(
         status=status,
@@ -274,7 +365,7 @@ def _finish(run: Run, end: RunEnd, dispatcher: CountingDispatch, run_clock: RunC
         message=_message(end, suggestions_count, found=found, model=str(totals["model"])),
         cost_usd=cost,
         **totals,
-        meta={**dispatcher.as_meta(suggestions_count), "review": review_totals(run_id=run.pk)},
+        meta=_meta(run, end, dispatcher.as_meta(suggestions_count)),
         summary=end.summary,
         lease_until=None,
         finished_at=run_clock.now,
@@ -284,7 +375,11 @@ def _finish(run: Run, end: RunEnd, dispatcher: CountingDispatch, run_clock: RunC
         return
     if status == Run.Status.AGENT_ERROR:
         decision_add(run=run, action="run_failed", reason=end.message, now=run_clock.now, code=end.reason)
-    run_end_handle(run=run, end=end, now=run_clock.now)
+    elif end.finished_by and not run.meta.get("deferred"):
+        decision_add(
+            run=run, action="run_handed_over", reason=end.message, now=run_clock.now, code=end.reason
+        )
+    run_end_handle(run=run, end=end, now=run_clock.now, is_retry_wanted=status != Run.Status.COMPLETED)
     log.info(
         "advisor_run_completed",
         user_id=str(run.reader_id),
@@ -296,20 +391,32 @@ def _finish(run: Run, end: RunEnd, dispatcher: CountingDispatch, run_clock: RunC
     )
 
 
-def _message(end: RunEnd, suggestions_count: int, *, found: str, model: str) -> str:
-    """Return why the run ended, fit for storing; of one without suggestions what it `found`, and its reason.
+def _meta(run: Run, end: RunEnd, counts: dict[str, int]) -> dict[str, Any]:
+    """Return what `Run.meta` keeps of a run: its counts, its reviews, and whether the planner made it."""
+    meta: dict[str, Any] = {**counts, "review": review_totals(run_id=run.pk)}
+    if run.meta.get("deferred"):
+        meta["deferred"] = True
+    if end.finished_by:
+        meta["finished_by"] = end.finished_by
+    return meta
 
-    That of a model is marked as its own, and left out unless a reader may see it: the step has it as it came.
+
+def _message(end: RunEnd, suggestions_count: int, *, found: str, model: str) -> str:
+    """Return why the run ended, fit for storing; if it made no suggestions, what it `found` and its reason.
+
+    A model's reason is marked as its own. It is left out unless a reader may see it; the step keeps it.
     """
+    if suggestions_count and end.finished_by:
+        return BY_PLANNER
     if suggestions_count or end.reason is not StopReason.DONE:
         return preview(f"{found} {end.message}".strip())
     given = (end.summary or {}).get("reason")
     reason = given.strip()[:REASON_CHARS_MAX] if isinstance(given, str) else ""
-    if not reason or quotes_prompt(reason):
-        return preview(found or end.message)
-    if model == PLANNER:
-        return preview(found or reason)
-    words = found or NO_CHANGE
+    if model == PLANNER and not end.silence:
+        return preview(found or reason or end.message)
+    if not reason or reason == end.silence or quotes_prompt(reason):
+        return preview(found or end.silence or end.message)
+    words = found or end.silence or NO_CHANGE
     return words if phishing_problem(reason) else f"{words} {model_adds(reason_clean(reason))}"
 
 

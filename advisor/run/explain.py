@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from advisor.entities import MISSING_FORMS, RUN_MONEY_SPENT, STOP_SENTENCES
+from advisor.entities import BY_PLANNER, MISSING_FORMS, RUN_MONEY_SPENT, STOP_SENTENCES
 from ranking.language import gettext as _
 from ranking.language import gettext_noop, ngettext, stored_text
 from suggestions.explain import change_found_split
+from suggestions.planner.hypotheses import SILENCE_SENTENCES
 from suggestions.wording import CHANGES_FOUND, MODEL_ADDS, NO_CHANGE
 
 STARTING = gettext_noop("Getting ready…")
@@ -40,6 +41,8 @@ ERROR_OTHER = gettext_noop("Something went wrong. Please try again.")
 SILENT = gettext_noop("Nothing worth asking today")
 ENDED = frozenset({"completed", "budget_exceeded", "agent_timeout", "agent_error"})
 CAPPED = frozenset({RUN_MONEY_SPENT, *STOP_SENTENCES.values()})
+# What a stored reason may begin with, before a model's own words.
+OURS = (*CHANGES_FOUND, NO_CHANGE, *SILENCE_SENTENCES.values())
 
 
 def status_message(status: str, created: int = 0, reason: str = "") -> str:
@@ -50,7 +53,8 @@ def status_message(status: str, created: int = 0, reason: str = "") -> str:
     if status == "completed" and not created:
         return _silence(reason)
     if created and status in ENDED:
-        return ngettext("{n} new suggestion.", "{n} new suggestions.", created).format(n=created)
+        made = ngettext("{n} new suggestion.", "{n} new suggestions.", created).format(n=created)
+        return f"{made} {_(BY_PLANNER)}" if reason == BY_PLANNER else made
     if status == "skipped" and reason:
         return reason_shown(reason)
     words = _(STATUSES.get(status, ERROR_OTHER))
@@ -62,7 +66,7 @@ def status_message(status: str, created: int = 0, reason: str = "") -> str:
 
 def reason_shown(reason: str) -> str:
     """Return the stored reason of a run in the language in force; a model's own words stay as they are."""
-    first = next((one for one in (*CHANGES_FOUND, NO_CHANGE) if reason.startswith(f"{one} ")), "")
+    first = next((one for one in OURS if reason.startswith(f"{one} ")), "")
     rest = stored_text(reason.removeprefix(first).strip(), (*MISSING_FORMS, MODEL_ADDS))
     return f"{_(first)} {rest}" if first else rest
 

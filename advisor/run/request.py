@@ -5,7 +5,7 @@ right is here too.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -159,17 +159,24 @@ def _skipped(reader: Reader, reason: str, now: datetime, **data: Any) -> Generat
 
 
 def run_request(
-    *, reader: Reader, trigger: str, now: datetime, force: bool = False, inline: bool = False
+    *,
+    reader: Reader,
+    trigger: str,
+    now: datetime,
+    force: bool = False,
+    inline: bool = False,
+    is_deferred: bool = False,
 ) -> GenerateResult:
     """Run the advisor for one reader and day, if nothing prevents it (see `request_refusal`).
 
     The row is inserted before anything else happens, and the database accepts one; a request that loses the
     race gets `in_progress`. `force` skips the weekly window alone; `inline` runs in this process whatever
-    workers there are. Raises nothing for what happens inside the run.
+    workers there are; `is_deferred` leaves the run to the planner, because the day's money does not cover
+    models for it. Raises nothing for what happens inside the run.
     """
     if refused := request_refusal(reader=reader, trigger=trigger, now=now, force=force):
         return refused
-    run = _insert(reader, trigger, now)
+    run = _insert(reader, trigger, now, is_deferred)
     if run is None:
         other = run_active(reader_id=reader.pk)
         return GenerateResult("in_progress", MESSAGES["in_progress"], other.pk if other else None)
@@ -178,16 +185,23 @@ def run_request(
     return replace(run_result(run=run), began=True)
 
 
-def runs_claim(*, readers: Sequence[Reader], now: datetime) -> dict[UUID, Run]:
+def runs_claim(
+    *, readers: Sequence[Reader], now: datetime, deferred: Collection[UUID] = ()
+) -> dict[UUID, Run]:
     """Claim the day of those of `readers`, all of them due (`readers_due`), whom nothing else can prevent.
 
-    Return their scheduled runs by reader, not started yet (`run_begin`). Four queries, however many readers.
-    Who is not among them may have a reason against a run, which `run_request` finds.
+    Return their scheduled runs by reader, not started yet (`run_begin`); those in `deferred` are left to the
+    planner. Four queries, however many readers. A reader without a run may have a reason against one, which
+    `run_request` finds.
     """
     if not settings.ADVISOR_ENABLED:
         return {}
     tried = readers_possibly_tried(now=now)
-    runs = [_run(reader, Run.Trigger.SCHEDULED, now) for reader in readers if reader.pk not in tried]
+    runs = [
+        _run(reader, Run.Trigger.SCHEDULED, now, reader.pk in deferred)
+        for reader in readers
+        if reader.pk not in tried
+    ]
     Run.objects.bulk_create(runs, ignore_conflicts=True, batch_size=ROWS)
     made = set(LOOP_RUNS.filter(created_at=now).order_by().values_list("pk", flat=True))
     return {run.reader_id: run for run in runs if run.pk in made}
@@ -225,14 +239,15 @@ def run_wait(
     return run_result(run=run)
 
 
-def _run(reader: Reader, trigger: str, now: datetime) -> Run:
+def _run(reader: Reader, trigger: str, now: datetime, is_deferred: bool = False) -> Run:
     """Return a run of the reader's day, unsaved."""
-    return Run(reader=reader, day=reader_day(reader, now)[0], trigger=trigger, created_at=now)
+    meta = {"deferred": True} if is_deferred else {}
+    return Run(reader=reader, day=reader_day(reader, now)[0], trigger=trigger, created_at=now, meta=meta)
 
 
-def _insert(reader: Reader, trigger: str, now: datetime) -> Run | None:
+def _insert(reader: Reader, trigger: str, now: datetime, is_deferred: bool) -> Run | None:
     """Claim the reader's day; `None` when another request was faster."""
-    run = _run(reader, trigger, now)
+    run = _run(reader, trigger, now, is_deferred)
     try:
         with transaction.atomic():
             run.save(force_insert=True)

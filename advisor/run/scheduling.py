@@ -1,13 +1,15 @@
 """Scheduled runs: which readers are due, what a run costs, whom the day's money covers, and reports.
 
-Where the money does not cover everyone who is due, readers are served by
+If the money does not cover models for everyone who is due, it serves readers by the score below; the others
+are deferred: the planner, which is free, makes their run.
 
     score = 1 × fresh + 1 × weeks waited + 0.5 × acceptance
 
 `fresh` is the ratings since the last completed run over 20, at most 1; `acceptance` the share of decided
 suggestions that were accepted, shrunk towards one in two. Fresh ratings and acceptance together are worth at
-most a week and a half of waiting, and waiting has no upper bound, so that nobody is deferred for ever. Ties:
-who waited longest, then the id. The number of queries for a choice does not depend on the number of readers.
+most a week and a half of waiting, and waiting has no upper bound, so that nobody is deferred for ever. A
+deferred run ends no waiting. Ties: the longest wait, then the id. The number of queries for a choice does not
+depend on the number of readers.
 """
 
 import time
@@ -62,6 +64,8 @@ BATCH = 2000
 # Fewer finished runs than this say too little about what a run costs.
 RUNS_ENOUGH = 5
 RUNS_LOOKED_AT = 100
+# Runs that were not left to the planner for want of money.
+MODEL_RUNS = LOOP_RUNS.filter(meta__deferred__isnull=True)
 COST_DAYS = 28
 SECONDS_PER_DAY = 86_400
 # A run before any was measured: turns and tokens of tool results, by the tools' own budgets (2,000 of
@@ -84,7 +88,7 @@ class RunCandidate:
 
 @dataclass(frozen=True, slots=True)
 class RunChoice:
-    """Whether a reader runs or is deferred, with the score and the reason as a sentence."""
+    """Whether a reader's run may ask models or is deferred, with the score and the reason as a sentence."""
 
     reader_id: UUID
     runs: bool
@@ -130,7 +134,7 @@ def _reason(candidate: RunCandidate, rank: int, served: int, due: int) -> str:
         f"{candidate.fresh_ratings} ratings since the last run, {candidate.days_waited:.0f} days ago; "
         f"{candidate.accepted} of {candidate.decided} suggestions accepted"
     )
-    verdict = "Runs" if rank <= served else "Put off"
+    verdict = "Runs" if rank <= served else "Runs without a model"
     return f"{verdict}: place {rank} of {due}, and today's money covers {served}. {facts}."
 
 
@@ -138,7 +142,8 @@ def run_candidates(*, readers: Iterable[Reader], now: datetime) -> list[RunCandi
     """Return the facts for each reader's priority: two queries.
 
     Ratings are counted since the last completed run, waiting since the last run whatever its end (a run that
-    fails every day must not look like a missing one), or since the account was made.
+    fails every day must not look like a missing one), or since the account was made. Deferred runs count for
+    neither.
     """
     ids = [reader.pk for reader in readers]
     decided = _decisions(ids)
@@ -174,18 +179,18 @@ def budget_left(*, cost_per_run: Decimal, now: datetime) -> Decimal:
     day = now.astimezone(UTC).date()
     booked = Coalesce("settled_usd", "reserved_usd", output_field=USD)
     spent = Spend.objects.filter(surface=Spend.Surface.ADVISOR, day=day).aggregate(sum=Sum(booked))["sum"]
-    under_way = LOOP_RUNS.filter(status__in=ACTIVE_STATUSES, reader__ai_enabled=True)
+    under_way = MODEL_RUNS.filter(status__in=ACTIVE_STATUSES, reader__ai_enabled=True)
     promised = under_way.count() * cost_per_run
     return Decimal(str(settings.ADVISOR_DAILY_CAP_USD)) - (spent or Decimal(0)) - promised
 
 
 def _waiting(ids: list[UUID]) -> Iterable[dict[str, Any]]:
-    runs = LOOP_RUNS.filter(reader_id=OuterRef("pk")).order_by()
+    runs = MODEL_RUNS.filter(reader_id=OuterRef("pk")).order_by()
     last = runs.values("reader_id").annotate(at=Max("created_at")).values("at")
     # "Completed" filters the aggregate, not the rows: among the rows it leads SQLite to the index by status,
     # and so to everyone's runs for each rating.
     done = Max("created_at", filter=Q(status=Run.Status.COMPLETED))
-    own = LOOP_RUNS.filter(reader_id=OuterRef("reader_id")).order_by()
+    own = MODEL_RUNS.filter(reader_id=OuterRef("reader_id")).order_by()
     ended = own.values("reader_id").annotate(at=done)
     never = datetime(1970, 1, 1, tzinfo=UTC)
     fresh = (
@@ -234,28 +239,39 @@ def _typical_worst(model: Model) -> Decimal:
     return min(worst * TYPICAL_TURNS, Decimal(str(settings.ADVISOR_RUN_CAP_USD)))
 
 
-def readers_affordable(*, readers: Sequence[Reader], now: datetime) -> list[Reader]:
-    """Return those of `readers` who run now, best first where the money does not cover all of them.
+@dataclass(frozen=True, slots=True)
+class Ration:
+    """The readers who run now, best first, and the ids of those whose run is left to the planner."""
 
-    Readers who cost nothing (AI off, no model configured, a local model) always run and come last, so that
-    their runs delay nobody who was chosen. Where the money covers everyone, one decision is stored; otherwise
-    one with score and reason for every reader who costs money. A constant number of queries.
+    readers: list[Reader]
+    deferred: frozenset[UUID] = frozenset()
+
+
+def readers_ration(*, readers: Sequence[Reader], now: datetime) -> Ration:
+    """Return which of `readers`, all of them due, may ask models: best first if money does not cover all.
+
+    Readers who cost nothing (AI off, no model configured, a local model, deferred) come last, so that their
+    runs delay nobody who was chosen. If the money covers everyone, one decision is stored; otherwise one with
+    score and reason for every reader who costs money. A constant number of queries.
     """
     chain = chain_configured()
     without_models = readers_without_models() if chain else set()
     paying = [reader for reader in readers if chain and reader.pk not in without_models]
     cost = run_cost_expected(models=chain, now=now) if paying else Decimal(0)
     if not cost:
-        return list(readers)
+        return Ration(list(readers))
     money = budget_left(cost_per_run=cost, now=now)
     cap = Decimal(str(settings.ADVISOR_DAILY_CAP_USD))
     places = runs_affordable(budget_left=money, cost_per_run=cost, cap=cap)
     choices = readers_choose(run_candidates(readers=paying, now=now), places)
     _decisions_add(choices, money, cost, now)
-    by_id, served = {reader.pk: reader for reader in paying}, [choice for choice in choices if choice.runs]
+    by_id = {reader.pk: reader for reader in paying}
+    served, deferred = (
+        [by_id[one.reader_id] for one in choices if one.runs is runs] for runs in (True, False)
+    )
     log.info("advisor_rationed", due=len(paying), served=len(served), cost_usd=str(cost), left=str(money))
     free = [reader for reader in readers if reader.pk not in by_id]
-    return [by_id[choice.reader_id] for choice in served] + free
+    return Ration([*served, *free, *deferred], frozenset(reader.pk for reader in deferred))
 
 
 def _decisions_add(choices: Sequence[RunChoice], money: Decimal, cost: Decimal, now: datetime) -> None:
@@ -282,14 +298,17 @@ def _decisions_add(choices: Sequence[RunChoice], money: Decimal, cost: Decimal, 
 
 
 def readers_advise(*, now: datetime) -> list[GenerateResult]:
-    """Request a scheduled run for each reader due whom the day's money covers (`readers_affordable`).
+    """Request a scheduled run for each reader due; without models for those whom `readers_ration` defers.
 
     Runs that nothing can prevent are claimed together. The error policy handles a request that fails; it
     stops none of the others.
     """
-    chosen = readers_affordable(readers=readers_due(now=now), now=now)
-    claimed = _claimed(chosen, now)
-    results = (_request(reader, now, claimed.get(reader.pk)) for reader in chosen)
+    ration = readers_ration(readers=readers_due(now=now), now=now)
+    claimed = _claim(ration, now)
+    results = (
+        _request(reader, now, claimed.get(reader.pk), is_deferred=reader.pk in ration.deferred)
+        for reader in ration.readers
+    )
     return [result for result in results if result is not None]
 
 
@@ -348,21 +367,24 @@ def _advise(reader: Reader, now: datetime, force: bool, missing_feedback: str) -
     return replace(run_wait(run_id=result.run_id, now=now, timeout_s=timeout_s), began=result.began)
 
 
-def _claimed(readers: Sequence[Reader], now: datetime) -> dict[UUID, Run]:
+def _claim(ration: Ration, now: datetime) -> dict[UUID, Run]:
     """Return the runs that can be claimed together; none if that fails, so the fault stays with one."""
     try:
-        return runs_claim(readers=readers, now=now)
+        return runs_claim(readers=ration.readers, now=now, deferred=ration.deferred)
     except Exception:
-        log.exception("advisor_claims_failed", readers=len(readers))
+        log.exception("advisor_claims_failed", readers=len(ration.readers))
         return {}
 
 
-def _request(reader: Reader, now: datetime, claimed: Run | None = None) -> GenerateResult | None:
-    """Begin the `claimed` run of the reader, or request one; `None` where that failed."""
+def _request(
+    reader: Reader, now: datetime, claimed: Run | None = None, *, is_deferred: bool = False
+) -> GenerateResult | None:
+    """Begin the `claimed` run of the reader, or request one; `None` if that failed."""
     try:
         if claimed:
             return run_begin(run=claimed, now=now)
-        result = run_request(reader=reader, trigger=Run.Trigger.SCHEDULED, now=now)
+        scheduled = Run.Trigger.SCHEDULED
+        result = run_request(reader=reader, trigger=scheduled, now=now, is_deferred=is_deferred)
     except Exception as error:
         reader_failed(reader.pk, "advisor_request_failed", error)
         error_handle(error=error, where="request", now=now)

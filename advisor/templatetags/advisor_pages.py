@@ -7,7 +7,9 @@ from uuid import UUID
 from django import template
 from django.conf import settings
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from advisor.entities import BY_PLANNER
 from advisor.guidance.tips import tip_for
 from advisor.run.explain import last_run_message, script_messages
 from advisor.selectors import (
@@ -31,6 +33,7 @@ def run_panel_of(*, reader_id: UUID, pending: int) -> dict[str, Any]:
         "pending": pending,
         "active": active,
         "last": None if active else last,
+        "by_planner": _(BY_PLANNER) if last and last.message == BY_PLANNER else "",
         "outcome": last_run_message(last.status, created, run_reason(last)) if last else "",
         "missing": feedback_missing(reader_id=reader_id),
         "words": script_messages(),

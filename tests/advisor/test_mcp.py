@@ -129,8 +129,7 @@ def test_a_session_from_hello_to_goodbye(server, tmp_path, monkeypatch):
     assert said["vague"][0] and said["vague"][1]["error"] == "review_improve"
     assert "does not name the target" in said["vague"][1]["details"]
     assert said["written"][0] is False and said["written"][1]["success"] is True, said["written"]
-    assert said["twice"][0] and said["twice"][1]["error"] == "blocked"
-    assert said["twice"][1]["rule_id"] == "duplicate_pending"
+    assert said["twice"][0] and said["twice"][1]["error"] == "duplicate_pending"
     for name in ("accepted", "unknown"):
         assert said[name][0] and said[name][1]["error"] == "unknown_tool"
         assert said[name][1]["valid_tools"] == list(TOOLS)
@@ -144,7 +143,7 @@ def test_a_session_from_hello_to_goodbye(server, tmp_path, monkeypatch):
         ("write_suggestion", "invalid_arguments"),
         ("write_suggestion", "review_improve"),
         ("write_suggestion", ""),
-        ("write_suggestion", "blocked"),
+        ("write_suggestion", "duplicate_pending"),
         ("accept_suggestion", "unknown_tool"),
         ("drop_tables", "unknown_tool"),
     ]

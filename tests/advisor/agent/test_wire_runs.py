@@ -10,10 +10,11 @@ from advisor.entities import StopReason
 from advisor.models import Run, Step
 from advisor.run.request import run_request
 from digest.llm.providers import PROVIDERS
-from digest.models import Feedback, Spend
+from digest.models import Feedback, Item, Spend
 from ranking.models import ConfigVersion, RankConfig
 from suggestions.models import Suggestion
-from tests.support.histories import opinionated
+from suggestions.planner.hypotheses import BALANCED, SILENCE_SENTENCES
+from tests.support.histories import balanced, opinionated
 from tests.support.scripted_model import Script, calls, checked, garbage, status, text
 
 pytestmark = pytest.mark.alike
@@ -56,7 +57,17 @@ def boost(urls, **changed):
 
 
 def codes(run) -> list[str]:
-    return list(Step.objects.filter(run=run, kind="tool").values_list("error_code", flat=True))
+    """The codes of the model's own tool calls; the planner may go on after it."""
+    steps = Step.objects.filter(run=run)
+    planner = steps.filter(kind="model", model="offline:planner").values_list("n", flat=True).first()
+    own = steps.filter(n__lt=planner) if planner else steps
+    return list(own.filter(kind="tool").values_list("error_code", flat=True))
+
+
+def answered_last(run) -> str:
+    """The last model but the planner that gave an answer."""
+    rows = Step.objects.filter(run=run, kind="model", error_code="").exclude(model="offline:planner")
+    return rows.order_by("-n").values_list("model", flat=True)[0]
 
 
 def test_a_model_that_reads_writes_and_closes_makes_one_pending_suggestion(ask, ada):
@@ -71,8 +82,9 @@ def test_a_model_that_reads_writes_and_closes_makes_one_pending_suggestion(ask, 
 def test_evidence_that_was_made_up_is_refused_and_the_third_try_ends_the_run(ask):
     lie = calls(boost([f"https://loved.example/made-up/{n}" for n in range(3)]))
     result, run, script = ask(READ, lie, lie, lie)
-    assert (result.status, run.stop_reason) == ("agent_error", StopReason.REPEATED_FAILURE)
-    assert not Suggestion.objects.exists() and len(set(codes(run)[3:])) == 1
+    assert (result.status, run.stop_reason) == ("completed", StopReason.REPEATED_FAILURE)
+    assert not Suggestion.objects.filter(target_key="loved.example").exists()
+    assert codes(run)[3:] == ["evidence_not_grounded"] * 3
     dropped = json.loads(script.bodies[3]["messages"][-1]["content"])
     assert dropped["success"] is False and "Drop this hypothesis" in dropped["note"]
 
@@ -81,15 +93,15 @@ def test_three_clumsy_proposals_about_three_sources_are_no_repetition(ask, ada):
     clumsy = [boost([], target_key=f"{name}.example", evidence_items=None) for name in ("loved", "a", "b")]
     good = calls(boost(urls_of(ada, "loved.example", True)))
     result, run, _ = ask(calls(*clumsy), good, text(SUMMARY))
-    # On the latter two the reader has no thumbs that evidence could be.
-    assert codes(run) == ["invalid_arguments", "blocked", "blocked", ""]
+    assert codes(run) == ["invalid_arguments"] * 3 + [""]
     assert (result.status, result.suggestions_created) == ("completed", 1)
 
 
 def test_another_readers_evidence_is_no_evidence(ask, ben):
     opinionated(ben)
     _, run, _ = ask(calls(boost(urls_of(ben, "loved.example", True))), text(SUMMARY))
-    assert codes(run) == ["evidence_not_grounded"] and not Suggestion.objects.exists()
+    assert codes(run) == ["evidence_not_grounded"]
+    assert not Suggestion.objects.filter(target_key="loved.example").exists()
 
 
 @pytest.mark.parametrize("smuggled", [{"user_id": "BEN"}, {"reader_id": "BEN"}])
@@ -101,7 +113,7 @@ def test_a_reader_smuggled_into_arguments_is_refused(ask, ada, ben, smuggled):
         text(SUMMARY),
     )
     assert codes(run) == ["invalid_arguments"] * 3
-    assert result.status == "completed" and not Suggestion.objects.exists()
+    assert result.status == "completed" and not Suggestion.objects.exclude(model_note="").exists()
 
 
 def test_no_tool_accepts_or_writes_settings(ask):
@@ -131,7 +143,7 @@ def test_a_signature_comes_back_whole_through_a_whole_run(ask, settings, monkeyp
         assert [call.get("extra_content") for call in spoken["tool_calls"]] == [signed, None, None]
 
     result, run, _ = ask(step, checked(text(SUMMARY), echoed))
-    assert (result.status, run.model) == ("completed", "gemini:gemini-3.5-flash-lite")
+    assert (result.status, answered_last(run)) == ("completed", "gemini:gemini-3.5-flash-lite")
 
 
 def test_what_a_provider_says_it_charged_is_what_is_booked(ask, settings, monkeypatch, httpserver):
@@ -155,7 +167,7 @@ def test_a_model_without_a_price_is_not_called_and_the_audit_says_what_to_set(as
     result, run, script = ask(text(SUMMARY))
     assert [body["model"] for body in script.bodies] == ["gpt-6-luna"]
     assert "LLM_PRICES" in Step.objects.get(run=run, error_code="price_unknown").result
-    assert (result.status, run.model) == ("completed", "openai:gpt-6-luna")
+    assert (result.status, answered_last(run)) == ("completed", "openai:gpt-6-luna")
 
 
 def test_a_whole_run_on_the_responses_wire_and_its_reasoning_never_reaches_another_model(ask, ada, settings):
@@ -185,7 +197,7 @@ def test_a_responses_model_that_dies_between_turns_hands_over_to_chat(ask, setti
         assert [m["role"] for m in body["messages"]][-4:] == ["assistant", "tool", "tool", "tool"]
 
     result, run, _ = ask(replace(READ, reasoning="one=="), status(503), checked(text(SUMMARY), plain))
-    assert (result.status, run.model) == ("completed", "local:spare")
+    assert (result.status, answered_last(run)) == ("completed", "local:spare")
 
 
 def test_a_whole_run_in_envelopes_writes_a_suggestion(ask, ada, settings, httpserver):
@@ -251,15 +263,16 @@ def test_a_model_may_mend_words_that_a_reader_may_not_see(ask, ada):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (LURE, "Nothing was found that your ratings support clearly enough."),
+        (LURE, SILENCE_SENTENCES[BALANCED]),
         (
             "Your ratings are even.",
-            "Nothing was found that your ratings support clearly enough. "
-            "The model adds: “Your ratings are even.”",
+            f"{SILENCE_SENTENCES[BALANCED]} The model adds: “Your ratings are even.”",
         ),
     ],
 )
 def test_what_a_model_says_of_its_silence_is_marked_and_leads_nowhere(ask, client, ada, words, message):
+    Item.objects.all().delete()
+    balanced(ada)
     result, run, _ = ask(READ, text(json.dumps({"suggestions": [], "skipped": [], "reason": words})))
     assert (run.message, result.reason) == (message, message)
     assert run.summary["reason"] == words

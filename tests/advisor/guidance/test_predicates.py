@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -18,12 +17,10 @@ from advisor.guidance.admission import (
     predicate_holds,
 )
 from advisor.guidance.engine import block_of
-from advisor.guidance.entities import CallFacts, Level
-from digest.entities import RatedItem
+from advisor.guidance.entities import CallFacts
 from ranking.entities import Config, EffectiveConfig
-from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS, Refusal
-from suggestions.entities import Draft as SuggestionDraft
-from suggestions.rules import Accepted, Facts, check
+from suggestions.entities import SOURCE_WEIGHTS
+from suggestions.rules import Facts
 from tests.advisor.guidance.memories import call, memory
 
 FREE: dict[str, Any] = {
@@ -63,87 +60,22 @@ def asks(name: str, op: str, value: Any) -> dict[str, Any]:
     return {"fact": name, "op": op, "value": value}
 
 
-KEY = "reuters.com"
-RULES = Facts(EffectiveConfig(Config()), frozenset({KEY}))
-LATER = datetime(2026, 4, 1, tzinfo=UTC)
-REST: dict[str, Any] = {"text": "", "tags": (), "other_reasons": (), "dated_at": LATER}
-
-
-def write(evidence: int | None = 3, values: dict[str, Any] | None = None, **changed: Any) -> CallFacts:
-    """A write about a source, with these facts of the rules."""
-    return CallFacts(
-        call(),
-        {**FREE, **(values or {})},
-        replace(RULES, **changed),
-        (SOURCE_WEIGHTS, KEY),
-        evidence,
-    )
+RULES = Facts(EffectiveConfig(Config()), frozenset({"reuters.com"}))
 
 
 @pytest.mark.parametrize(
-    ("asked", "rule"),
+    "changed",
     [
-        (write(declined=frozenset({"reduce_source"})), "type_declined"),
-        (write(effective=EffectiveConfig(Config(locked=(KEY,)))), "pinned"),
-        (write(waiting=frozenset({(SOURCE_WEIGHTS, KEY)})), "duplicate_pending"),
-        (write(cooling={(SOURCE_WEIGHTS, KEY): LATER}), "on_cooldown"),
-        (write(written=("topics", "topics", "source_weights")), "run_cap"),
-        (write(written=("source_weights", "source_weights")), "run_cap"),
-        (write(evidence=2), "insufficient_evidence"),
-        (write(values={"money_left_usd": 0.0}), "money_spent"),
-        (CallFacts(call(tool="test_suggestion"), {"money_left_usd": 0.0}), "money_spent"),
+        {"declined": frozenset({"reduce_source"})},
+        {"effective": EffectiveConfig(Config(locked=("reuters.com",)))},
+        {"waiting": frozenset({(SOURCE_WEIGHTS, "reuters.com")})},
+        {"written": ("topics", "topics", "source_weights")},
     ],
 )
-def test_each_built_in_rule_blocks_what_it_is_for(asked: CallFacts, rule: str) -> None:
-    blocked = block_of(asked, ())
-    assert blocked is not None and (blocked.level, blocked.rule) == (Level.BLOCK, rule)
-    assert blocked.until == (LATER if rule == "on_cooldown" else None)
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        write(),
-        write(evidence=None),
-        write(written=("topics", "source_weights")),
-        write(values={"money_left_usd": 0.4}),
-        CallFacts(call(tool="test_suggestion"), FREE),
-    ],
-)
-def test_nothing_else_is_blocked(asked: CallFacts) -> None:
-    assert block_of(asked, ()) is None
-
-
-@given(
-    st.sets(st.sampled_from([*FIELD_OF_TYPE])),
-    st.booleans(),
-    st.booleans(),
-    st.booleans(),
-    st.lists(st.sampled_from(["topics", "source_weights"]), max_size=4),
-    st.integers(0, 5),
-)
-def test_a_blocking_condition_is_the_rule_of_suggestions_itself(
-    declined: set[str], pinned: bool, waits: bool, cools: bool, written: list[str], evidence: int
-) -> None:
-    target = (SOURCE_WEIGHTS, KEY)
-    facts = replace(
-        RULES,
-        effective=EffectiveConfig(Config(locked=(KEY,) if pinned else ())),
-        declined=frozenset(declined),
-        waiting=frozenset({target} if waits else ()),
-        cooling={target: LATER} if cools else {},
-        written=tuple(written),
-        rated={
-            url: RatedItem(item_id=n, url=url, title="A title", source=KEY, useful=False, at=LATER, **REST)
-            for n, url in enumerate(f"https://{KEY}/{n}" for n in range(evidence))
-        },
-    )
-    draft = SuggestionDraft("reduce_source", SOURCE_WEIGHTS, KEY, "0.7", tuple(facts.rated), "Too loud.")
-    refused = check(draft, facts)
-    blocked = block_of(CallFacts(call(), {}, facts, target, evidence), ())
-    assert (blocked is None) is isinstance(refused, Accepted)
-    if blocked is not None and isinstance(refused, Refusal):
-        assert (blocked.rule, blocked.text) == (refused.code, refused.message)
+def test_the_rules_of_suggestions_answer_themselves_and_block_no_call(changed: dict[str, Any]) -> None:
+    """Blocked early, a write would be refused for less than the whole truth."""
+    values = {**FREE, "money_left_usd": 0.0}
+    assert block_of(CallFacts(call(), values, replace(RULES, **changed)), ()) is None
 
 
 @pytest.mark.parametrize(
@@ -235,5 +167,5 @@ def test_facts_of_any_shape_raise_nothing(values: dict[str, Any]) -> None:
 
 def test_the_first_rule_that_holds_blocks() -> None:
     many, few = memory(1, predicate=asks("thumbs", "ge", 10)), memory(2, predicate=asks("thumbs", "ge", 1))
-    assert block_of(write(), (many, few)).rule == "rule-1"  # type: ignore[union-attr]
-    assert block_of(write(values={"thumbs": 5}), (many, few)).rule == "rule-2"  # type: ignore[union-attr]
+    assert block_of(CallFacts(call(), FREE), (many, few)).rule == "rule-1"  # type: ignore[union-attr]
+    assert block_of(CallFacts(call(), facts(thumbs=5)), (many, few)).rule == "rule-2"  # type: ignore[union-attr]

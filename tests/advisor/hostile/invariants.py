@@ -6,6 +6,7 @@ Each check yields breaches as sentences that begin with the invariant's number; 
 import json
 import math
 import re
+import sys
 import unicodedata
 from collections.abc import Iterator
 from datetime import timedelta
@@ -112,11 +113,13 @@ def caps_kept(attempt: Attempt) -> Iterator[str]:
     """
     attempt.run.refresh_from_db()
     steps = Step.objects.filter(run=attempt.run)
-    called = steps.filter(kind="tool").exclude(error_code=NOT_RUN).count()
-    if called > settings.ADVISOR_MAX_TOOL_CALLS and attempt.run.trigger != "mcp":
-        yield "I4: too many tool calls"
-    if steps.filter(kind="model").count() > settings.ADVISOR_MAX_TURNS + 2:
-        yield "I4: too many turns"
+    planner_from = _planner_from(attempt)
+    for half in (steps.filter(n__lt=planner_from), steps.filter(n__gte=planner_from)):
+        called = half.filter(kind="tool").exclude(error_code=NOT_RUN).count()
+        if called > settings.ADVISOR_MAX_TOOL_CALLS and attempt.run.trigger != "mcp":
+            yield "I4: too many tool calls"
+        if half.filter(kind="model").count() > settings.ADVISOR_MAX_TURNS + 2:
+            yield "I4: too many turns"
     spend = Spend.objects.filter(run_id=attempt.run.pk)
     total = spend.aggregate(s=Sum("settled_usd"), r=Sum("reserved_usd"))
     if (total["s"] or Decimal(0)) > (total["r"] or Decimal(0)):
@@ -194,12 +197,20 @@ def _opening_breaches(told: list[str], opening: list[dict], world: World) -> Ite
 
 def all_on_record(attempt: Attempt) -> Iterator[str]:
     """I8: each call is one row, and each refusal carries its code."""
-    rows = list(Step.objects.filter(run=attempt.run, kind="tool").values_list("result", "error_code"))
-    if len(rows) != attempt.emitted:
-        yield f"I8: {attempt.emitted} calls left {len(rows)} rows"
-    for result, code in rows:
+    rows = list(Step.objects.filter(run=attempt.run, kind="tool").values_list("n", "result", "error_code"))
+    called = sum(n < _planner_from(attempt) for n, *_ in rows)
+    if called != attempt.emitted:
+        yield f"I8: {attempt.emitted} calls left {called} rows"
+    for _, result, code in rows:
         if ('"success":false' in result) != bool(code):
             yield f"I8: a refusal without a code: {result[:80]}"
+
+
+def _planner_from(attempt: Attempt) -> int:
+    """The number of the first step of the planner, to which a run without a stored change is handed."""
+    steps = Step.objects.filter(run=attempt.run)
+    own = steps.filter(kind="model", model="offline:planner").order_by("n").values_list("n", flat=True)
+    return own.first() or sys.maxsize
 
 
 def leads_nowhere(attempt: Attempt) -> Iterator[str]:

@@ -84,5 +84,6 @@ def test_no_lure_of_a_model_reaches_the_page(world, door, httpserver, caplog, cl
     client.force_login(world.ada)
     page = client.get("/ui/suggestions").content.decode()
     assert breaches(world, attempt, caplog.text, page) == []
-    assert not Suggestion.objects.filter(run_id=attempt.run.pk).exists()
+    # The planner goes on after the model, with the server's words alone.
+    assert not Suggestion.objects.filter(run_id=attempt.run.pk).exclude(model_note="").exists()
     assert all(text not in page for text in lures)

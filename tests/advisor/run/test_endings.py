@@ -10,7 +10,7 @@ from advisor.entities import StopReason
 from advisor.models import Decision, Run, Step
 from advisor.run.execute import run_execute
 from advisor.run.workers import job_failed
-from tests.support.histories import opinionated
+from tests.support.histories import balanced
 from tests.support.scripted_model import Script, calls, garbage
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +20,7 @@ FOUL = "bad\x00 news \ud83d"
 
 @pytest.fixture
 def queued(ada, now, httpserver, settings) -> Run:
-    opinionated(ada)
+    balanced(ada)
     settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL = "k", httpserver.url_for("/v1")
     settings.LLM_CHAIN = ["openai:gpt-6-luna"]
     return Run.objects.create(reader=ada, day=now.date(), trigger="ui", created_at=now)
@@ -78,7 +78,10 @@ def test_a_second_attempt_starts_with_what_the_first_has_used_up(queued, now, ht
     with Script(httpserver, [calls(("query_user_config", {}), ("get_user_profile", {}))]):
         run_execute(run_id=queued.pk, now=now)
     queued.refresh_from_db()
-    assert (queued.stop_reason, queued.turns, queued.tool_calls) == (StopReason.TOOL_CALL_LIMIT, 2, 3)
+    assert queued.stop_reason == StopReason.TOOL_CALL_LIMIT
+    by_planner = Step.objects.filter(run=queued, n__gt=Step.objects.get(error_code="not_executed").n)
+    assert queued.turns - by_planner.filter(kind="model").count() == 2
+    assert queued.tool_calls - by_planner.filter(kind="tool").count() == 3
 
 
 def test_a_run_whose_turns_are_used_up_asks_no_model_again(queued, now, httpserver, settings):
@@ -87,4 +90,7 @@ def test_a_run_whose_turns_are_used_up_asks_no_model_again(queued, now, httpserv
     with Script(httpserver, []):
         run_execute(run_id=queued.pk, now=now)
     queued.refresh_from_db()
-    assert (queued.stop_reason, queued.turns) == (StopReason.TURN_LIMIT, 1)
+    assert queued.stop_reason == StopReason.TURN_LIMIT
+    assert set(Step.objects.filter(n__gt=1, kind="model").values_list("model", flat=True)) == {
+        "offline:planner"
+    }

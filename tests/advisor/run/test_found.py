@@ -14,16 +14,16 @@ from advisor.models import Run
 from advisor.run.explain import reason_shown, status_message
 from advisor.selectors import run_reason
 from digest.llm.ledger import REFUSALS
-from digest.models import Reader
+from digest.models import Item, Reader
 from suggestions import rules
 from suggestions.entities import DRAFT, Review
 from suggestions.models import Suggestion
-from suggestions.planner.hypotheses import SILENCE_SENTENCES
+from suggestions.planner.hypotheses import BALANCED, SILENCE_SENTENCES
 from suggestions.wording import CHANGE_IN_REVIEW, CHANGES_FOUND, CHANGES_STOPPED, NO_CHANGE
 from tests.advisor.agent.test_wire_runs import READ, boost, urls_of
 from tests.support.browser import suggested
 from tests.support.factories import FeedFactory, ItemFactory, SubscriptionFactory
-from tests.support.histories import opinionated
+from tests.support.histories import balanced, opinionated
 from tests.support.scripted_model import Script, calls, text
 
 pytestmark = pytest.mark.django_db
@@ -117,9 +117,11 @@ def test_what_the_review_holds_is_said_to_be_held(reader: Reader, model, shown, 
 
 
 def test_who_proposed_nothing_is_not_said_to_have_found_a_change(reader: Reader, model, shown):
+    Item.objects.all().delete()
+    balanced(reader, now=timezone.now())
     with model(READ, text(json.dumps({"suggestions": [], "reason": "Your ratings are even."}))):
         _, said = shown()
-    assert all(NO_CHANGE in place for place in said)
+    assert all(SILENCE_SENTENCES[BALANCED] in place for place in said)
 
 
 def test_who_always_turned_such_changes_down_is_told_that(reader: Reader, shown):
@@ -165,6 +167,7 @@ def test_the_same_failure_three_times_is_said_after_what_was_found(reader: Reade
 
 
 def test_the_cap_of_one_run_is_not_called_the_day_s(reader: Reader, model, shown, settings):
+    page_of_one_source(reader)
     settings.ADVISOR_RUN_CAP_USD = 0.0001
     with model():
         answer, said = shown()
@@ -175,6 +178,7 @@ def test_the_cap_of_one_run_is_not_called_the_day_s(reader: Reader, model, shown
 
 @pytest.mark.parametrize("setting", ["ADVISOR_DAILY_CAP_USD", "ADVISOR_READER_DAILY_CAP_USD"])
 def test_the_cap_of_a_day_is_called_that(reader: Reader, model, shown, settings, setting: str):
+    page_of_one_source(reader)
     setattr(settings, setting, 0.0001)
     with model():
         answer, (page, *_) = shown()

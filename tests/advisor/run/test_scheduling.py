@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from advisor.models import Decision, Run
 from advisor.run.request import runs_claim
 from advisor.run.scheduling import (
+    Ration,
     RunCandidate,
     budget_left,
     priority_score,
     readers_advise,
-    readers_affordable,
     readers_choose,
+    readers_ration,
     run_candidates,
     run_cost_expected,
     runs_affordable,
@@ -85,7 +86,7 @@ def test_a_reason_says_place_money_and_facts():
         "Runs: place 1 of 2, and today's money covers 1. 12 ratings since the last run, 9 days ago; "
         "1 of 3 suggestions accepted."
     )
-    assert last.reason.startswith("Put off: place 2 of 2")
+    assert last.reason.startswith("Runs without a model: place 2 of 2")
 
 
 @pytest.mark.parametrize(
@@ -218,7 +219,7 @@ def costs(reader, now, usd):
 
 
 def test_with_money_for_all_everyone_runs_and_one_row_says_so(due, now, paid):
-    assert readers_affordable(readers=due, now=now) == due[::-1]
+    assert readers_ration(readers=due, now=now) == Ration(due[::-1])
     row = Decision.objects.get()
     assert (row.actor, row.action, row.data["readers"]) == ("decision_maker", "run_all", 2)
 
@@ -226,7 +227,7 @@ def test_with_money_for_all_everyone_runs_and_one_row_says_so(due, now, paid):
 def test_with_money_for_one_the_first_runs_and_the_other_is_put_off_with_a_reason(due, now, paid, operator):
     costs(operator, now, Decimal("0.60"))
     ben, ada = due
-    assert readers_affordable(readers=due, now=now) == [ada]
+    assert readers_ration(readers=due, now=now) == Ration([ada, ben], frozenset({ben.pk}))
     rows = {row.reader_id: row for row in Decision.objects.filter(actor="decision_maker")}
     assert (rows[ada.pk].action, rows[ben.pk].action) == ("run", "deferred")
     assert "place 2 of 2" in rows[ben.pk].reason and rows[ben.pk].data["score"] < rows[ada.pk].data["score"]
@@ -235,41 +236,41 @@ def test_with_money_for_one_the_first_runs_and_the_other_is_put_off_with_a_reaso
 
 def test_whoever_is_put_off_comes_first_in_the_end(due, now, paid, operator):
     costs(operator, now, Decimal("0.60"))
-    ben, ada = due
+    ada = due[1]
     past_run(ada, now)
     for week in (1, 2):
         later = now + timedelta(days=7 * week)
         past_run(
             operator, later - timedelta(days=1), model=LUNA, cost_usd=Decimal("0.60"), status="agent_error"
         )
-    assert readers_affordable(readers=due, now=later) == [ben]
+    assert readers_ration(readers=due, now=later).deferred == {ada.pk}
 
 
 def test_readers_who_cost_nothing_never_compete(due, now, paid):
     paid.ADVISOR_DAILY_CAP_USD = 0.0
     ben, ada = due
     SubscriptionFactory(reader=ada, ai_enabled=False)
-    assert readers_affordable(readers=due, now=now) == [ada]
+    assert readers_ration(readers=due, now=now) == Ration([ada, ben], frozenset({ben.pk}))
     assert [row.reader for row in Decision.objects.all()] == [ben]
 
 
 def test_without_a_model_there_is_nothing_to_choose(due, now):
-    assert readers_affordable(readers=due, now=now) == due
+    assert readers_ration(readers=due, now=now) == Ration(due)
     assert not Decision.objects.exists()
 
 
-def test_the_schedule_starts_only_those_chosen(due, now, paid, operator):
+def test_the_schedule_leaves_to_the_planner_whom_the_money_does_not_cover(due, now, paid, operator):
     costs(operator, now, Decimal("0.60"))
     for reader in due:
         reader.runs.update(status="agent_error")
     Decision.objects.all().delete()
     paid.ADVISOR_DAILY_CAP_USD = 0.0
-    assert readers_advise(now=now) == []
+    assert [result.status for result in readers_advise(now=now)] == ["completed"] * 2
     assert set(Decision.objects.values_list("reader__username", "action")) == {
         ("ada", "deferred"),
         ("ben", "deferred"),
     }
-    assert not Run.objects.filter(created_at=now).exists()
+    assert [run.meta["deferred"] for run in Run.objects.filter(created_at=now)] == [True] * 2
 
 
 @pytest.mark.django_db
@@ -304,7 +305,7 @@ def test_a_suggestion_that_waits_keeps_a_reader_from_being_claimed(now, ada, ben
 def test_many_readers_cost_no_more_reads_than_two(now, paid, ada):
     def reads(readers):
         with CaptureQueriesContext(connection) as seen:
-            readers_affordable(readers=readers, now=now)
+            readers_ration(readers=readers, now=now)
         return len([query for query in seen if query["sql"].startswith("SELECT")])
 
     paid.ADVISOR_DAILY_CAP_USD = 0.0

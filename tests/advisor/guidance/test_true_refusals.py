@@ -1,0 +1,222 @@
+"""A refused write gets its rule's own answer, whether guidance is on or off."""
+
+import json
+import re
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from advisor.agent.loop import ToolRunner
+from advisor.entities import ToolContext
+from advisor.guidance.engine import guide_for
+from advisor.run.execute import CountingDispatch
+from advisor.tools.registry import schemas
+from digest.llm.entities import ToolCall
+from digest.models import Reader
+from ranking.models import RankConfig
+from suggestions import rules
+from suggestions.models import Suggestion
+from tests.advisor.guidance.desk import memory, run_of
+from tests.advisor.run.test_found import page_of_one_source
+from tests.advisor.tools.test_tools import boost, liked_urls
+from tests.support.browser import suggested
+from tests.support.factories import CLOCK
+from tests.support.histories import opinionated, thumbs
+
+pytestmark = [pytest.mark.alike, pytest.mark.django_db]
+DAY = timedelta(days=1)
+Arguments = dict[str, object]
+Case = Callable[[Reader], Arguments]
+
+
+def loved(reader: Reader, **changed: object) -> Arguments:
+    """A boost of the loved source on three of its liked items."""
+    return boost(liked_urls(reader), **changed)
+
+
+def topic(name: str, urls: list[str], **changed: object) -> Arguments:
+    """A new topic on these items."""
+    about = {"suggestion_type": "add_topic", "field": "topics", "target_key": None, "suggested_value": name}
+    return boost(urls, **(about | changed))
+
+
+def config(reader: Reader, **fields: object) -> None:
+    """Settings of the reader's own."""
+    RankConfig.objects.create(reader=reader, version=1, **fields)
+
+
+def earlier(reader: Reader, days: int = 40, **fields: object) -> None:
+    """A suggestion made `days` ago."""
+    made = CLOCK - days * DAY
+    suggested(reader, evidence=0, **({"created_at": made, "resolved_at": made} | fields))
+
+
+def field_mismatch(reader: Reader) -> Arguments:
+    return loved(reader, field="topics")
+
+
+def invalid_topic(reader: Reader) -> Arguments:
+    return topic("\u200b", liked_urls(reader))
+
+
+def invalid_weight(reader: Reader) -> Arguments:
+    return loved(reader, suggested_value="a lot")
+
+
+def source_not_in_history(reader: Reader) -> Arguments:
+    return loved(reader, target_key="stranger.example")
+
+
+def topic_already_present(reader: Reader) -> Arguments:
+    config(reader, topics=["note"])
+    return topic("note", liked_urls(reader))
+
+
+def topic_not_present(reader: Reader) -> Arguments:
+    return topic("chess", liked_urls(reader, useful=False), suggestion_type="remove_topic")
+
+
+def type_declined(reader: Reader) -> Arguments:
+    for n in range(rules.DECLINED_MIN):
+        earlier(reader, target_key=f"s{n}.example", status="rejected")
+    return loved(reader)
+
+
+def pinned(reader: Reader) -> Arguments:
+    config(reader, locked=["loved.example"])
+    return loved(reader)
+
+
+def duplicate_pending(reader: Reader) -> Arguments:
+    earlier(reader, days=1, target_key="loved.example", status="pending", resolved_at=None)
+    return loved(reader)
+
+
+def on_cooldown(reader: Reader) -> Arguments:
+    earlier(reader, days=3, target_key="loved.example", status="rejected")
+    return loved(reader)
+
+
+def wrong_direction(reader: Reader) -> Arguments:
+    return loved(reader, suggested_value=0.8)
+
+
+def no_change(reader: Reader) -> Arguments:
+    return loved(reader, suggested_value=1.0)
+
+
+def evidence_not_grounded(reader: Reader) -> Arguments:
+    return boost([*liked_urls(reader, count=2), "https://loved.example/made-up"])
+
+
+def made_up_of_a_source_never_rated(reader: Reader) -> Arguments:
+    return boost([f"https://quiet.example/{n}" for n in range(3)], target_key="loved.example")
+
+
+def insufficient_evidence(reader: Reader) -> Arguments:
+    return boost(liked_urls(reader, count=2))
+
+
+def evidence_off_target(reader: Reader) -> Arguments:
+    """Six items of the wrong source: what was answered "blocked, got 0"."""
+    thumbs(reader, "quiet.example", 2, rate=0.0)
+    urls = liked_urls(reader, count=6)
+    return boost(urls, target_key="quiet.example")
+
+
+def evidence_wrong_polarity(reader: Reader) -> Arguments:
+    return boost(liked_urls(reader, "loathed.example", useful=False), target_key="loathed.example")
+
+
+def too_few_sources(reader: Reader) -> Arguments:
+    return topic("note", liked_urls(reader))
+
+
+def evidence_contradicts(reader: Reader) -> Arguments:
+    thumbs(reader, "mixed.example", 30, rate=0.1)
+    return boost(liked_urls(reader, "mixed.example"), target_key="mixed.example")
+
+
+def weak_evidence(reader: Reader) -> Arguments:
+    return boost(liked_urls(reader, "middling0.example"), target_key="middling0.example")
+
+
+def moves_nothing(reader: Reader) -> Arguments:
+    page_of_one_source(reader)
+    return loved(reader)
+
+
+CASES: dict[str, Case] = {
+    case.__name__: case
+    for case in (
+        *(field_mismatch, invalid_topic, invalid_weight, source_not_in_history),
+        *(topic_already_present, topic_not_present, type_declined, pinned, duplicate_pending, on_cooldown),
+        *(wrong_direction, no_change, evidence_not_grounded, insufficient_evidence, evidence_off_target),
+        *(evidence_wrong_polarity, too_few_sources, evidence_contradicts, weak_evidence, moves_nothing),
+    )
+}
+# `unknown_type` never gets past the tool's schema; `run_cap` takes a run of its own, below.
+ELSEWHERE = {"unknown_type", "run_cap"}
+
+
+def answered(reader: Reader, arguments: Arguments, *, guided: bool, run=None) -> tuple[dict, str]:
+    """The answer of the write tool behind the real runner, and the code that is stored of it."""
+    run = run or run_of(reader)
+    context = ToolContext(reader.pk, run.pk, CLOCK, lambda: None)
+    guide = guide_for(run=run, context=context, moment=lambda: CLOCK) if guided else None
+    steps = []
+    runner = ToolRunner(CountingDispatch(context), steps.append, schemas(), guide=guide)
+    content, _ = runner.run(ToolCall("c", "write_suggestion", json.dumps(arguments)))
+    run.status = "agent_error"
+    run.save()
+    return json.loads(content), steps[0].error_code
+
+
+def test_every_code_of_the_rules_is_tried():
+    table = rules.__doc__.split("|---|---|")[1].split("Whatever")[0]
+    codes = {code for code in re.findall(r"`(\w+)`", table) if not hasattr(rules, code)}
+    assert codes == {*CASES, *ELSEWHERE}
+
+
+@pytest.mark.parametrize("warned", [False, True], ids=["nothing known", "warned of it"])
+@pytest.mark.parametrize("code", CASES)
+def test_a_refusal_is_the_same_with_guidance_and_without(ada, settings, code: str, warned: bool):
+    settings.GUIDANCE = {"holdout": "0"}
+    opinionated(ada)
+    arguments = CASES[code](ada)
+    if warned:
+        about = {"suggestion_type": arguments["suggestion_type"], "target_key": arguments["target_key"] or ""}
+        memory(ada, kind="insight", **about)
+    plain = answered(ada, arguments, guided=False)
+    guided = answered(ada, arguments, guided=True)
+    assert plain[1] == plain[0]["error"] == code
+    words = {"guidance", "whispers"}
+    assert ({k: v for k, v in guided[0].items() if k not in words}, guided[1]) == plain
+    assert not Suggestion.objects.filter(created_at=CLOCK).exists()
+
+
+@pytest.mark.parametrize("case", [made_up_of_a_source_never_rated])
+def test_evidence_made_up_is_called_that(ada, case: Case):
+    opinionated(ada)
+    arguments = case(ada)
+    assert answered(ada, arguments, guided=True)[1] == "evidence_not_grounded"
+
+
+def test_a_run_s_fourth_write_is_told_of_the_cap(ada):
+    opinionated(ada)
+    run = run_of(ada)
+    for n in range(3):
+        field = "topics" if n == 2 else "source_weights"
+        suggested(ada, 0, run_id=run.pk, target_key=f"s{n}.example", field=field, created_at=CLOCK - 40 * DAY)
+    assert answered(ada, loved(ada), guided=True, run=run)[1] == "run_cap"
+
+
+def test_money_that_is_spent_changes_no_answer(ada, now):
+    from digest.models import Spend  # noqa: PLC0415
+
+    opinionated(ada)
+    run = run_of(ada)
+    spent = {"surface": "advisor", "reader": ada, "run_id": run.pk, "model": "m", "day": now.date()}
+    Spend.objects.create(reserved_usd="99", created_at=now, **spent)
+    assert answered(ada, loved(ada, suggested_value=1.0), guided=True, run=run)[1] == "no_change"
