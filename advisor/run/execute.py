@@ -334,7 +334,8 @@ def _by_planner(work: _Work, end: RunEnd) -> RunEnd:
     """
     run = work.run
     if run_suggestion_ids(run_id=run.pk):
-        return end
+        # The planner may have taken over within the models' time, and stored before that was up.
+        return replace(end, finished_by=work.label) if end.totals.model == PLANNER else end
     work.review(is_free=True)
     known = reader_facts(reader_id=run.reader_id, now=work.clock.now)
     facts = replace(known, refused=targets_refused(run_id=run.pk))

@@ -145,7 +145,8 @@ def test_a_time_that_is_up(ada, model, settings):
     opinionated(ada)
     settings.ADVISOR_TIMEOUT_S = 1
     result, run = model(text(CLOSING, delay_s=5))
-    stands(result, run, StopReason.DEADLINE)
+    assert (run.status, run.stop_reason, run.meta["finished_by"]) == ("completed", "deadline", "planner")
+    assert result.suggestions_created > 0
 
 
 @pytest.mark.parametrize(
