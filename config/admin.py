@@ -1,4 +1,4 @@
-"""Nightly runs in the admin: their steps in order, and the release of a run from its worker."""
+"""Show nightly runs in the admin with their steps, and release a run from its worker."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ class ReleaseForm(forms.Form):
 
 @admin.register(NightlyReport)
 class NightlyReportAdmin(ReadOnlyAdmin, ContextAdmin):
-    """Nightly runs: what each did, how long it took, and what failed."""
+    """Nightly runs, with the results and failures of their steps."""
 
     list_display = ("day", "status", "failed", "started_at", "finished_at", "attempts")
     list_filter = ("status",)
@@ -48,14 +48,14 @@ class NightlyReportAdmin(ReadOnlyAdmin, ContextAdmin):
         return ", ".join(broken) or "none"
 
     def row_context(self, request: HttpRequest, row: NightlyReport | None) -> dict[str, Any]:
-        """Return the steps for the page, and whether this user may release the run."""
+        """Return the steps of the run, and whether this user may release it now."""
         if row is None or not self.has_view_permission(request, row):
             return {"night": None}
         releasable = night_is_leased(row, timezone.now()) and request.user.has_perm(MAY_RELEASE)
         return {"night": nightly_as_dict(row), "retry_at": night_retry_at(row), "releasable": releasable}
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the page on which a run is released."""
+        """Add the address of the page that releases a run."""
         release = self.admin_site.admin_view(self.release_view)
         return [
             path("<int:night_id>/release/", release, name="tidings_nightlyreport_release"),

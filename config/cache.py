@@ -1,4 +1,4 @@
-"""Django's Redis cache without errors: while Redis is down each read is a miss, and limits do not apply."""
+"""A Redis cache that raises no errors: while Redis is down, reads are misses and rate limits do not apply."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -14,22 +14,22 @@ from redis.retry import Retry
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
-# Every sign-in and API request uses the cache, so no one waits long for it.
+# Short, because every sign-in and API request uses the cache.
 TIMEOUT_S = 1.0
-# After a failure Redis is left alone this long: a page with ten reads waits once.
+# After a failure Redis is not used for this long, so that a page with ten reads waits only once.
 PAUSE_S = 5.0
 LOG_EVERY_S = 60.0
 
 
 @dataclass(slots=True)
 class _Outage:
-    """The last failure that this process met; monotonic times in seconds."""
+    """The last failure in this process, as monotonic times in seconds."""
 
     until: float = 0.0
     logged_at: float = float("-inf")
 
     def note(self, error: Exception) -> None:
-        """Pause the use of the server, and log `cache_down` at most once a minute."""
+        """Stop using the server for a while, and log `cache_down` at most once a minute."""
         now = time.monotonic()
         self.until = now + PAUSE_S
         if now - self.logged_at >= LOG_EVERY_S:
@@ -38,18 +38,18 @@ class _Outage:
 
 
 class _Client(RedisCacheClient):
-    """Django's client; while the server is down a read is a miss and a write is dropped."""
+    """Django's client. While the server is down, a read is a miss and a write is dropped."""
 
     def __init__(self, servers: Any, **options: Any) -> None:
         defaults: dict[str, Any] = {
             "socket_connect_timeout": TIMEOUT_S,
             "socket_timeout": TIMEOUT_S,
-            "retry": Retry(NoBackoff(), 1),  # for a connection that a restart of the server has cut
+            "retry": Retry(NoBackoff(), 1),  # for connections cut by a restart of the server
         }
         super().__init__(servers, **(defaults | options))
         self._outage = _Outage()
 
-    def _or(self, fallback: T, work: Callable[[], T]) -> T:
+    def _value_or(self, fallback: T, work: Callable[[], T]) -> T:
         if time.monotonic() < self._outage.until:
             return fallback
         try:
@@ -59,55 +59,55 @@ class _Client(RedisCacheClient):
             return fallback
 
     def add(self, key: Any, value: Any, timeout: Any) -> bool:
-        """Return whether the key is new: true while the server is down, so that locks and limits open."""
-        return self._or(True, partial(super().add, key, value, timeout))
+        """Return whether the key is new. True while the server is down, so that locks and limits let pass."""
+        return self._value_or(True, partial(super().add, key, value, timeout))
 
     def get(self, key: Any, default: Any) -> Any:
-        """Return the value, else `default`."""
-        return self._or(default, partial(super().get, key, default))
+        """Return the value, or `default`."""
+        return self._value_or(default, partial(super().get, key, default))
 
     def set(self, key: Any, value: Any, timeout: Any) -> None:
         """Store the value if possible."""
-        self._or(None, partial(super().set, key, value, timeout))
+        self._value_or(None, partial(super().set, key, value, timeout))
 
     def touch(self, key: Any, timeout: Any) -> bool:
-        """Return whether the key was there."""
-        return self._or(False, partial(super().touch, key, timeout))
+        """Return whether the key exists."""
+        return self._value_or(False, partial(super().touch, key, timeout))
 
     def delete(self, key: Any) -> bool:
-        """Return whether the key was there."""
-        return self._or(False, partial(super().delete, key))
+        """Return whether the key existed."""
+        return self._value_or(False, partial(super().delete, key))
 
     def get_many(self, keys: Iterable[Any]) -> dict[Any, Any]:
-        """Return the values that are there."""
-        return self._or({}, partial(super().get_many, keys))
+        """Return the values of existing keys."""
+        return self._value_or({}, partial(super().get_many, keys))
 
     def has_key(self, key: Any) -> bool:
-        """Return whether the key is there."""
-        return self._or(False, partial(super().has_key, key))
+        """Return whether the key exists."""
+        return self._value_or(False, partial(super().has_key, key))
 
     def incr(self, key: Any, delta: int) -> int:
-        """Return the new count. Raises `ValueError` where there is none, or the server is down."""
-        count: int | None = self._or(None, partial(super().incr, key, delta))
+        """Return the new count. Raises `ValueError` if the key is missing or the server is down."""
+        count: int | None = self._value_or(None, partial(super().incr, key, delta))
         if count is None:
             raise ValueError(f"Key '{key}' not found.")
         return count
 
     def set_many(self, data: Mapping[Any, Any], timeout: Any) -> None:
         """Store the values if possible."""
-        self._or(None, partial(super().set_many, data, timeout))
+        self._value_or(None, partial(super().set_many, data, timeout))
 
     def delete_many(self, keys: Iterable[Any]) -> None:
         """Delete the keys if possible."""
-        self._or(None, partial(super().delete_many, keys))
+        self._value_or(None, partial(super().delete_many, keys))
 
     def clear(self) -> bool:
         """Return whether everything was deleted."""
-        return self._or(False, super().clear)
+        return self._value_or(False, super().clear)
 
 
 class FaultTolerantRedisCache(RedisCache):
-    """Django's Redis cache, for which a lost connection is a miss and no error."""
+    """Django's Redis cache, which treats a lost connection as a miss and not as an error."""
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(server, params)

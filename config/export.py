@@ -1,6 +1,6 @@
-"""The export of everything about one reader as one JSON object; docs/readers.md describes the format.
+"""Export everything about one reader as one JSON object. docs/readers.md describes the format.
 
-Each room exports its own tables; this module joins the parts and serves the download.
+Each room exports its own tables. This module joins the parts and serves the download.
 """
 
 import json
@@ -24,12 +24,12 @@ from ranking.selectors import reader_export_ranking
 from suggestions.selectors import reader_export_suggestions
 
 SCHEMA = "tidings.reader-export"
-# Raised when a key is removed or changes its meaning, not for new keys.
+# Raise this number if a key is removed or changes its meaning. New keys do not count.
 SCHEMA_VERSION = 1
 
 
 def reader_export_parts(*, reader: Reader) -> Iterator[tuple[str, object]]:
-    """Yield (name, value or iterator of rows) from every room; the account comes first."""
+    """Yield (name, value or iterator of rows) from all rooms. The account comes first."""
     return chain(
         reader_export_digest(reader=reader),
         reader_export_ranking(reader_id=reader.pk),
@@ -39,7 +39,7 @@ def reader_export_parts(*, reader: Reader) -> Iterator[tuple[str, object]]:
 
 
 def reader_export_stream(*, reader: Reader, now: datetime) -> Iterator[str]:
-    """Yield the export as pieces of one JSON document, one row per line, without loading all rows at once."""
+    """Yield the export as pieces of one JSON document, one row a line, without loading all rows at once."""
     head = {"schema": SCHEMA, "version": SCHEMA_VERSION, "exported_at": now}
     yield _json(head)[:-1]
     for name, value in reader_export_parts(reader=reader):
@@ -63,7 +63,7 @@ def _json(value: object) -> str:
 @require_safe
 @rate_limited(EXPORT, when=lambda request: request.method == "GET")
 def reader_export(request: HttpRequest) -> StreamingHttpResponse:
-    """Download everything about the signed-in reader as one JSON file."""
+    """Answer with everything about the signed-in reader as one JSON file to download."""
     reader, now = reader_of(request), timezone.now()
     name = f"tidings-{now:%Y-%m-%d}.json"
     return StreamingHttpResponse(

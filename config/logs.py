@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object per line, on stderr only, because stdout belongs to commands."""
+"""Configure structured logs: one JSON object per line on stderr, because stdout belongs to commands."""
 
 import json
 import logging
@@ -10,10 +10,10 @@ import structlog
 
 MASK, SECRET_CHARS_MIN, UNKNOWN = "***", 8, "unknown"
 HOST_REFUSED = "Refused: a request for a host that is not among ALLOWED_HOSTS."
-# The address in a line of the development server: `"GET /ui/search?q=x HTTP/1.1" 404 12`.
-# Possessive, and from the start of a word only: the time stays linear in what a stranger sends.
+# Matches the address in a line of the development server: `"GET /ui/search?q=x HTTP/1.1" 404 12`. Possessive,
+# and only from the start of a word, so that the time is linear in a stranger's text.
 ADDRESS = re.compile(r"(?<!\w)(\w++ )\S++ (?=HTTP/)")
-# What is no request is quoted by the development server: up to 64 KiB of a stranger's.
+# The development server quotes malformed requests, up to 64 KiB of a stranger's text.
 SERVER_CHARS_MAX = 500
 SHARED: list[structlog.types.Processor] = [
     structlog.contextvars.merge_contextvars,
@@ -24,7 +24,7 @@ SHARED: list[structlog.types.Processor] = [
 
 
 def structlog_configure() -> None:
-    """Configure structlog to send its events through the standard library's handlers."""
+    """Make structlog send its events through the standard library's handlers."""
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -37,7 +37,7 @@ def structlog_configure() -> None:
 
 
 def request_path_hide(logger: object, name: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Replace a request's address by the name of its view: an address may hold a secret or a search."""
+    """Replace a request's address by the name of its view, as it may contain a secret or a search query."""
     if line.get("logger") == "django.server":
         line["event"] = ADDRESS.sub(r"\1", str(line["event"]))[:SERVER_CHARS_MAX]
         return line
@@ -45,7 +45,7 @@ def request_path_hide(logger: object, name: str, line: MutableMapping[str, Any])
     path = getattr(request, "path", "")
     if path and isinstance(event := line.get("event"), str):
         match = request.resolver_match if request else None
-        # Django writes other characters than ASCII with backslashes.
+        # Django may have written non-ASCII characters with backslashes.
         for spelling in (path, path.encode("unicode_escape").decode("ascii")):
             event = event.replace(spelling, (match and match.view_name) or UNKNOWN)
         line["event"] = event
@@ -53,35 +53,35 @@ def request_path_hide(logger: object, name: str, line: MutableMapping[str, Any])
 
 
 class HostNameFilter(logging.Filter):
-    """Hide the host name of a refused request, which anybody may choose."""
+    """Hide the host name of a refused request, because any client can choose it."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Turn the record into one warning without its traceback, which quotes the name too."""
+        """Turn the record into a warning without its traceback, which quotes the name, too. Keep it."""
         record.msg, record.args, record.exc_info = HOST_REFUSED, (), None
         record.levelno, record.levelname = logging.WARNING, "WARNING"
         return True
 
 
 class SecretRedactor:
-    """The last processor of a line: it replaces secrets by `***`, whoever wrote them.
+    """The last log processor. It replaces all known secrets in a line by `***`.
 
-    Secrets below eight characters stay, since they would match within ordinary words.
+    Secrets under eight characters stay, because they could occur within ordinary words.
     """
 
     def __init__(self, secrets: Collection[str]) -> None:
         spellings = {spelling for secret in secrets for spelling in (secret, json.dumps(secret)[1:-1])}
-        # The longest first: of two, one may be a part of the other.
+        # The longest first, because one secret may be a part of another.
         self._secrets = sorted((s for s in spellings if len(s) >= SECRET_CHARS_MIN), key=len, reverse=True)
 
     def __call__(self, logger: object, name: str, line: str) -> str:
-        """Return the line with `***` for each secret."""
+        """Return the line with each secret replaced by `***`."""
         for secret in self._secrets:
             line = line.replace(secret, MASK)
         return line
 
 
 def logging_config(level: str, secrets: Collection[str] = ()) -> dict[str, Any]:
-    """Return Django's `LOGGING`: one JSON renderer for structlog and `logging`, without `secrets`."""
+    """Return Django's `LOGGING`: one JSON renderer for structlog and `logging` that hides `secrets`."""
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -104,10 +104,10 @@ def logging_config(level: str, secrets: Collection[str] = ()) -> dict[str, Any]:
         },
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
-            # Django sets a level of its own; at DEBUG it would log every query and lookup.
+            # At DEBUG Django would log every query and lookup.
             "django": {"level": "INFO" if level == "DEBUG" else level},
             "django.server": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
-            # Scanners try any name: that is one line, not an error.
+            # Scanners try any host name. Log one line and not an error.
             "django.security.DisallowedHost": {
                 "handlers": ["stderr"],
                 "filters": ["host_hidden"],

@@ -1,7 +1,7 @@
-"""`/healthz`, `/readyz` and `/metrics`: figures from the database and from this process, for Prometheus.
+"""Answer `/healthz`, `/readyz` and `/metrics` with figures from the database and this process.
 
-Every metric's name begins with `tidings_`; deploy/prometheus/alerts.yml has the rules for them. No label
-holds a reader, a title or an address.
+All metric names begin with `tidings_`. deploy/prometheus/alerts.yml has the alert rules. No label contains a
+reader, a title or an address.
 """
 
 import hmac
@@ -45,9 +45,9 @@ Sample = tuple[tuple[str, ...], float]
 
 LOOPBACK = ("127.0.0.1", "::1")
 LOCAL_NAMES = (*LOOPBACK, "localhost")
-# As `request.headers` spells them; any X-Forwarded-… counts as well.
+# Headers that proxies add, in the spelling of `request.headers`. All X-Forwarded-… headers count as well.
 PROXY_HEADERS = ("Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Cluster-Client-Ip", "X-Original-Host")
-# A manual session begins with its last attempt.
+# A session over MCP is never retried: it begins with its last attempt.
 RETRIED = [trigger for trigger in Run.Trigger.values if trigger != Run.Trigger.MCP]
 PROC = Path("/proc")
 # Fields of /proc/PID/stat after the name, counted from 0 (proc(5) counts from 3).
@@ -55,17 +55,17 @@ UTIME, STIME, CUTIME, CSTIME = 11, 12, 13, 14
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
-    """Answer `ok` as plain text as long as this process runs; check nothing else."""
+    """Answer `ok` as plain text if this process runs. Check nothing else."""
     return HttpResponse("ok", content_type="text/plain")
 
 
 @never_cache
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 where requests can be served, else 503.
+    """Answer 200 if requests can be served, else 503.
 
-    The body is `{"ready", "degraded", "checks": {name: {"ok", …}}}`. A broken broker or schedule shows as
-    `degraded`. Details of an error are only for those who may read `/metrics`.
+    The body is `{"ready", "degraded", "checks": {name: {"ok", …}}}`. A broken broker or schedule only sets
+    `degraded`. Error details are included only for clients that may read `/metrics`.
     """
     checks = readiness(now=timezone.now())
     rows = {check.name: asdict(check) for check in checks}
@@ -81,9 +81,9 @@ def readyz(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Answer with all metrics, for a request with `METRICS_TOKEN` as bearer token or else from this machine.
+    """Answer with all metrics. Raises `Http404` for clients that may not read them.
 
-    Raises `Http404` for everybody else.
+    A client needs METRICS_TOKEN as bearer token. If none is set, the request must come from this machine.
     """
     if not _is_trusted(request):
         raise Http404
@@ -91,10 +91,10 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def _is_trusted(request: HttpRequest) -> bool:
-    """Check the token where one is set, else whether the request comes from this machine.
+    """Return whether the request has METRICS_TOKEN or, if none is set, comes from this machine.
 
-    A proxy's requests come from this machine too, and it may add no header that says so. So without a token
-    the site itself has to be this machine's alone (`SITE_URL`), and so has the host that was asked for.
+    The requests of a proxy on this machine also come from here, perhaps without a header that says so. So
+    without a token, SITE_URL and the requested host must both name this machine.
     """
     if settings.METRICS_TOKEN:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ").encode()
@@ -107,10 +107,10 @@ def _is_trusted(request: HttpRequest) -> bool:
 
 
 def metrics_text(*, now: datetime) -> bytes:
-    """Return all metrics at `now` in Prometheus's text format, with a constant number of queries.
+    """Return all metrics at `now` in Prometheus's text format. A constant number of queries.
 
-    With several processes behind one address (`PROMETHEUS_MULTIPROC_DIR`), requests, memory and processor
-    time are summed over them.
+    If several processes serve one address (`PROMETHEUS_MULTIPROC_DIR`), requests, memory and processor time
+    are sums over all of them.
     """
     registry = CollectorRegistry()
     registry.register(InstallationMetrics())
@@ -126,31 +126,31 @@ def metrics_text(*, now: datetime) -> bytes:
 
 
 class InstallationMetrics(Collector):
-    """The version; with a broker also whether it answers and how many messages wait in its queues."""
+    """The version and, if there is a broker, whether it answers and how many messages wait in its queues."""
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the families."""
+        """Yield the metric families."""
         yield _family("build_info", "1, with the running version.", [((__version__,), 1.0)], ("version",))
         if not settings.REDIS_URL:
             return
         lengths = queue_lengths(QUEUES)
-        yield _one("broker_up", "1 where the broker answers.", float(bool(lengths)))
+        yield _one("broker_up", "1 if the broker answers.", float(bool(lengths)))
         waiting = [((name,), float(length)) for name, length in lengths.items()]
         yield _family("queue_messages", "Messages that no worker has taken.", waiting, ("queue",))
 
 
 class WebProcessMetrics(Collector):
-    """Memory and processor time of all processes of this server, under the names of a single process.
+    """Memory and processor time of all processes of this server, under the metric names of a single process.
 
-    Processor time is that of the parent, its living children and those that have ended, so that it never
-    falls while one process replaces another.
+    Processor time includes the parent, its living children and its ended children. So it never falls when one
+    process replaces another.
     """
 
     def __init__(self, parent: int | None = None, proc: Path = PROC) -> None:
         self.parent, self.proc = parent or os.getppid(), proc
 
     def collect(self) -> Iterator[Metric]:
-        """Yield both families; nothing where the system has no /proc."""
+        """Yield both metric families, or nothing if the system has no /proc."""
         parent = self.proc / str(self.parent)
         try:
             children = (parent / "task" / str(self.parent) / "children").read_text(encoding="ascii").split()
@@ -162,7 +162,7 @@ class WebProcessMetrics(Collector):
             try:
                 own = _cpu_seconds(self.proc / child, (UTIME, STIME))
                 memory += _resident_bytes(self.proc / child)
-            except OSError:  # it ended in between: the parent's figures have it next time
+            except OSError:  # it has just ended; the parent's figures include it next time
                 continue
             seconds += own
         yield GaugeMetricFamily("process_resident_memory_bytes", "Memory of all web processes.", value=memory)
@@ -172,7 +172,7 @@ class WebProcessMetrics(Collector):
 
 
 def _cpu_seconds(process: Path, fields: tuple[int, ...]) -> float:
-    # The process's name, in brackets, may hold anything.
+    # Skip the process's name in brackets, which may contain anything.
     stat = (process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     return sum(int(stat[field]) for field in fields) / os.sysconf("SC_CLK_TCK")
 
@@ -183,13 +183,13 @@ def _resident_bytes(process: Path) -> float:
 
 
 class DatabaseMetrics(Collector):
-    """The figures from the database: the same whichever process is asked."""
+    """Figures from the database, the same in every process."""
 
     def __init__(self, now: datetime) -> None:
         self.now = now
 
     def collect(self) -> Iterator[Metric]:
-        """Yield every family for one moment; where the database fails, only `tidings_database_up` 0."""
+        """Yield all families for one moment. If the database fails, yield only `tidings_database_up` 0."""
         found: list[Metric] = []
         up = 1.0
         try:
@@ -198,7 +198,7 @@ class DatabaseMetrics(Collector):
         except DatabaseFailure as error:
             log.warning("database_down", error=error_text(error))
             found, up = [], 0.0
-        yield _one("database_up", "1 where the database answers.", up)
+        yield _one("database_up", "1 if the database answers.", up)
         yield from found
 
 
@@ -214,13 +214,13 @@ def _one(name: str, text: str, value: float) -> Metric:
 
 
 def _kpis(now: datetime) -> Iterator[Metric]:
-    """Yield the KPIs with their state, as the page “Figures to watch” shows them."""
+    """Yield the KPIs of the page “Figures to watch”, with their states."""
     rows = kpis(now=now)
     values = [((kpi.definition.key,), kpi.measured.value) for kpi in rows]
     known = [(labels, value) for labels, value in values if value is not None]
     yield _family("kpi", "A watched figure over its window: shares 0 to 1, USD, seconds.", known, ("name",))
     alerts = [((kpi.definition.key,), float(kpi.state is State.ALERT)) for kpi in rows]
-    yield _family("kpi_alert", "1 where a watched figure is beyond its threshold.", alerts, ("name",))
+    yield _family("kpi_alert", "1 if a watched figure is beyond its threshold.", alerts, ("name",))
     cases = [((kpi.definition.key,), float(kpi.measured.n)) for kpi in rows]
     yield _family("kpi_cases", "The cases behind a watched figure.", cases, ("name",))
 
@@ -240,7 +240,7 @@ def _feeds(now: datetime) -> Iterator[Metric]:
     late = max(0.0, (now - sums["oldest"]).total_seconds()) if sums["oldest"] else 0.0
     yield _one("feeds_late_seconds", "For how long the feed that waits longest has been due.", late)
     mailbox = mailbox_state()
-    text = "1 where the mailbox of newsletters could not be read at the last try."
+    text = "1 if the mailbox of newsletters could not be read at the last try."
     yield _one("newsletters_failing", text, float(bool(mailbox and mailbox.problem)))
 
 
@@ -266,7 +266,7 @@ def _runs(now: datetime) -> Iterator[Metric]:
 
 
 def _money(now: datetime) -> Iterator[Metric]:
-    """Yield what the UTC day has booked, open reservations in full, and its caps."""
+    """Yield the spending of the UTC day, with open reservations in full, and its caps."""
     booked = Sum(Coalesce("settled_usd", "reserved_usd"))
     rows = Spend.objects.filter(day=now.astimezone(UTC).date()).order_by()
     spent = dict(rows.values_list("surface").annotate(usd=booked))
@@ -278,9 +278,9 @@ def _money(now: datetime) -> Iterator[Metric]:
 
 
 def _jobs(now: datetime) -> Iterator[Metric]:
-    """Yield when each scheduled job last began, the last heartbeat of a worker, and the last nightly run."""
+    """Yield the ages of each job's last start, of a worker's last heartbeat, and of the last nightly run."""
     ages = {name: (now - at).total_seconds() for name, at in Heartbeat.objects.values_list("worker", "at")}
-    # Nothing could be scheduled before the first table was there.
+    # A job that never ran is as old as the first table, before which nothing could be scheduled.
     first_table = MigrationRecorder.Migration.objects.aggregate(at=Min("applied"))["at"]
     never = (now - (first_table or now)).total_seconds()
     jobs = [((job.name,), ages.get(f"{JOB_PREFIX}{job.name}", never)) for job in JOBS]
@@ -298,7 +298,7 @@ def _jobs(now: datetime) -> Iterator[Metric]:
 
 
 def _guidance(now: datetime) -> Iterator[Metric]:
-    """Yield the guidance events of this UTC day by level, and its failures."""
+    """Yield the guidance events of this UTC day by level, and the guidance failures."""
     since = datetime.combine(now.astimezone(UTC).date(), time.min, UTC)
     rows = GuidanceEvent.objects.filter(at__gte=since).order_by()
     levels = [((level,), float(n)) for level, n in rows.values_list("level").annotate(n=Count("pk"))]

@@ -1,4 +1,4 @@
-"""Middleware: request counts, malformed requests, and API responses; and the filter of error reports."""
+"""Middleware for request counts, malformed requests and API responses, and the filter of error reports."""
 
 import codecs
 import re
@@ -25,15 +25,15 @@ Handler = Callable[[HttpRequest], HttpResponse]
 API, ADMIN = "/api/", "/admin/"
 FORMS, CHARSET = ("application/x-www-form-urlencoded", "multipart/form-data"), "utf-8"
 NOT_ALLOWED = 405
-# Of path and query together. RFC 9110, section 4.1, recommends support for 8,000 octets.
+# The limit for path and query together. RFC 9110, section 4.1, recommends support for 8,000 octets.
 ADDRESS_CHARS = 8000
 UNKNOWN = "unknown"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-# Settings that are hidden in error reports, besides Django's own: addresses of services carry passwords
-# (DATABASE_URL, a cache's LOCATION).
+# Error reports hide settings with these names, besides Django's own, because addresses of services contain
+# passwords (DATABASE_URL, a cache's LOCATION).
 HIDDEN = ("URL", "LOCATION", "BROKER", "BACKEND_SETTINGS", "COOKIE", "DSN")
 
-# Seconds; the target for pages is 0.2 at the 95th percentile.
+# In seconds. The target for pages is 0.2 at the 95th percentile.
 BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 REQUESTS = CollectorRegistry()
 _COUNT = Counter("tidings_requests", "Requests answered.", ("view", "method", "status"), registry=REQUESTS)
@@ -43,7 +43,7 @@ _SECONDS = Histogram(
 
 
 def requests_count(get_response: Handler) -> Handler:
-    """Count each request by the name of its view, never by its address."""
+    """Count each request by the name of its view, not by its address."""
 
     def handle(request: HttpRequest) -> HttpResponse:
         began = time.perf_counter()
@@ -59,13 +59,13 @@ def requests_count(get_response: Handler) -> Handler:
 
 
 def malformed_requests_refuse(get_response: Handler) -> Handler:
-    """Refuse with 400, unread: addresses with a NUL or too long, and forms in another charset than UTF-8.
+    """Refuse malformed requests with 400: addresses with a NUL or too long, and forms not in UTF-8.
 
-    PostgreSQL stores no NUL in a text, and compares none: to the admin, which asks it for whatever is typed,
-    neither a query nor a form brings one. Pages and API clean what they read. SQLite compares no pattern
-    beyond 50,000 bytes (the admin searches by address). The charset is fixed by WHATWG URL,
-    application/x-www-form-urlencoded; Django refuses others only when it reads the form, which may be while
-    it renders an error page.
+    PostgreSQL can neither store nor compare a NUL in a text. Pages and the API clean their input, but the
+    admin passes typed text to the database, so its queries and forms must contain none. SQLite compares no
+    pattern over 50,000 bytes (the admin searches by address). The charset of forms is fixed by WHATWG URL,
+    application/x-www-form-urlencoded. Django refuses others only when it reads the form, perhaps while it
+    renders an error page.
     """
 
     def handle(request: HttpRequest) -> HttpResponse:
@@ -78,7 +78,7 @@ def malformed_requests_refuse(get_response: Handler) -> Handler:
         if charset:
             if request.content_type in FORMS and _codec(charset) != CHARSET:
                 return _refusal("A form is sent as UTF-8.") if is_api else _bad_request()
-            request.encoding = CHARSET  # of the address too; Django knows one of its spellings
+            request.encoding = CHARSET  # also for the address; Django accepts only one spelling of it
         if request.path.startswith(ADMIN) and _has_nul(request):
             return _bad_request()
         return get_response(request)
@@ -90,7 +90,7 @@ def _has_nul(request: HttpRequest) -> bool:
     try:
         fields = [*request.GET.lists(), *request.POST.lists()]
     except UnreadablePostError:
-        return True  # nobody waits for an answer
+        return True  # the client has gone
     return any("\0" in text for name, values in fields for text in (name, *values))
 
 
@@ -107,12 +107,12 @@ def _refusal(message: str) -> JsonResponse:
 
 
 def _bad_request() -> HttpResponse:
-    """Not Django's own view of a 400: it looks for a CSRF token, and so reads the form."""
+    """Return the page for a 400. Django's own view would look for a CSRF token and so read the form."""
     return HttpResponseBadRequest(render_to_string("400.html"))
 
 
 def api_responses_normalise(get_response: Handler) -> Handler:
-    """Give the API's 405 the shape of every error, and keep its responses out of caches."""
+    """Give the API's 405 responses the shape of all errors, and forbid caching of API responses."""
 
     def handle(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -131,7 +131,7 @@ def api_responses_normalise(get_response: Handler) -> Handler:
 
 
 def responses_store(get_response: Handler) -> Handler:
-    """Store the response of each call that claimed its key on the way in (middleware)."""
+    """Store the response of each call that claimed an idempotency key during its authentication."""
 
     def handle(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
@@ -144,7 +144,7 @@ def responses_store(get_response: Handler) -> Handler:
 
 
 class ErrorReportFilter(SafeExceptionReporterFilter):
-    """Django's filter of error reports, with more hidden names."""
+    """Django's filter for error reports, with more hidden names."""
 
     hidden_settings = re.compile(
         "|".join((SafeExceptionReporterFilter.hidden_settings.pattern, *HIDDEN)), re.IGNORECASE

@@ -1,11 +1,11 @@
-"""Tables: the report of each nightly run, and responses stored for repeated API calls."""
+"""Tables of the config room: reports of nightly runs, and stored responses to API calls."""
 
 from django.conf import settings
 from django.db import models
 
 
 class NightlyReport(models.Model):
-    """One nightly run: a row for all seven steps, continued where it stopped."""
+    """One nightly run with its seven steps. A later attempt continues the same row."""
 
     class Status(models.TextChoices):
         RUNNING = "running"
@@ -31,7 +31,7 @@ class NightlyReport(models.Model):
 
 
 class IdempotentResponse(models.Model):
-    """The response to an unsafe API call, stored for a day for repeats with the same key."""
+    """The response to an unsafe API call, kept for a day to answer repeats with the same key."""
 
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="idempotent_responses")
     key = models.CharField(max_length=255, help_text="The Idempotency-Key as it was sent.")

@@ -1,4 +1,4 @@
-"""Readiness checks behind `/readyz`, and the warm-up of a new process."""
+"""Run the checks behind `/readyz`: database, migrations, broker and schedule."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -20,17 +20,19 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-# The reconciler runs each quarter of a minute; twelve missed turns are no hiccup.
+# The reconciler runs four times a minute, so twelve turns were missed.
 SCHEDULE_LATE = timedelta(minutes=3)
 BROKER_TIMEOUT_S = 1.0
-# The server ends a process that gives no sign of life for a minute.
 ERROR_CHARS = 200
 _migrated: set[str] = set()
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The result of one check, with its time in milliseconds; `needed`: without it no request is served."""
+    """The result of one check, with its time in milliseconds.
+
+    Requests can be served if all `needed` checks pass.
+    """
 
     name: str
     ok: bool
@@ -40,9 +42,10 @@ class Check:
 
 
 def readiness(*, now: datetime) -> list[Check]:
-    """Check the database and its migrations, which are needed, and the broker and the schedule.
+    """Check the database, its migrations, the broker and the schedule.
 
-    Without those two, pages work and requests run inline, but nothing happens on schedule.
+    Only the first two are needed. Without broker and schedule, pages work and requests run inline, but no
+    scheduled job runs. If the database fails, the other checks are skipped.
     """
     database = _check("database", True, _database)
     if not database.ok:
@@ -56,13 +59,13 @@ def readiness(*, now: datetime) -> list[Check]:
 
 
 def is_ready(checks: list[Check]) -> bool:
-    """Return whether requests can be served."""
+    """Return whether requests can be served, according to the needed checks."""
     return all(check.ok for check in checks if check.needed)
 
 
 def broker_client() -> "Redis":
-    """Return a client of the broker with a short timeout and no retry; a context manager that closes it."""
-    # A tenth of a second for who runs without.
+    """Return a client of the broker with a short timeout and without retries. Use it in a `with` block."""
+    # The import takes a tenth of a second, which installations without a broker save.
     from redis import Redis  # noqa: PLC0415
     from redis.backoff import NoBackoff  # noqa: PLC0415
     from redis.retry import Retry  # noqa: PLC0415
@@ -76,7 +79,7 @@ def broker_client() -> "Redis":
 
 
 def queue_lengths(names: Iterable[str]) -> dict[str, int]:
-    """Return how many messages wait in each of the broker's queues; none of any where it does not answer."""
+    """Return the number of waiting messages in each queue, or `{}` if the broker does not answer."""
     from redis.exceptions import RedisError  # noqa: PLC0415
 
     try:
@@ -93,7 +96,7 @@ def error_text(error: BaseException) -> str:
 
 
 def migrations_missing() -> list[Migration]:
-    """Return the migrations that are still to apply, in order, those first that `migrate` refuses."""
+    """Return the migrations to apply, in order. Half-applied ones, which `migrate` refuses, come first."""
     from ranking.common.migrations import migrations_half_applied  # noqa: PLC0415 - psycopg, which migrations load
 
     executor = MigrationExecutor(connection)
@@ -102,7 +105,7 @@ def migrations_missing() -> list[Migration]:
 
 
 def _check(name: str, needed: bool, probe: Callable[[], tuple[bool, str]]) -> Check:
-    """Run a probe; an exception is a result too."""
+    """Run a probe and return its result. An exception counts as a failed check."""
     began = time.monotonic()
     try:
         ok, detail = probe()
@@ -118,7 +121,7 @@ def _database() -> tuple[bool, str]:
 
 
 def _migrations() -> tuple[bool, str]:
-    """Read the migration files only until this process has found all of them applied."""
+    """Check that all migrations are applied. After the first success this process checks no more."""
     name = str(connection.settings_dict["NAME"])
     if name not in _migrated:
         if missing := migrations_missing():
@@ -137,7 +140,7 @@ def _broker() -> tuple[bool, str]:
 
 
 def _schedule(now: datetime) -> tuple[bool, str]:
-    """Check the last turn of Celery beat, or without a broker the heartbeat of an embedded worker."""
+    """Check the last turn of the reconciler or, without a broker, the heartbeat of an embedded worker."""
     last = jobs_last_started().get("reconcile")
     if last is not None and now - last < SCHEDULE_LATE:
         return True, f"last turn {round((now - last).total_seconds())} s ago"

@@ -28,13 +28,13 @@ admin.site.site_header = admin.site.site_title = "Tidings"
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 handler429 = "digest.throttling.too_many_requests_page"  # for allauth
-# Where there is no provider, there is no such page.
+# These pages exist only if an OpenID Connect provider is set.
 first_password = reauthentication_required(app="allauth.account")(password_set)
 _OIDC = "accounts/oidc/<str:provider_id>/login"
 OIDC = (
     [
         path("accounts/oidc/again/", oidc_again, name="oidc_again"),
-        # A first password is a way in, too, and allauth asks nobody for one.
+        # A first password is a way to sign in, too, so ask again who it is. allauth does not.
         path("accounts/password/set/", first_password, name="account_set_password"),
         path("accounts/oidc/<str:provider_id>/login/", oidc_login, name="openid_connect_login"),
         path(
@@ -44,7 +44,7 @@ OIDC = (
     if settings.OIDC_ISSUER
     else []
 )
-# What programs ask for; the page on which a reader answers is among the pages of digest.
+# Addresses for assistants (programs). The page on which a reader allows one is in digest.urls.
 ASSISTANTS = [
     path("mcp", mcp, name="mcp"),
     path("oauth/token", endpoints.token, name="token"),

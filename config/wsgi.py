@@ -1,4 +1,4 @@
-"""The WSGI entry point."""
+"""The WSGI entry point. It loads the whole site before the first request."""
 
 import gc
 import os
@@ -13,9 +13,9 @@ from django.urls import get_resolver, reverse
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 _site = get_wsgi_application()
-from digest.web.pages.item_parts import macros  # noqa: E402  # models come with the site
+from digest.web.pages.item_parts import macros  # noqa: E402  # needs models, which the line above loads
 
-# Load pages, API, their addresses and templates now, not during the first request (0.8 s of processor time).
+# Load pages, API, addresses and templates now. The first request would need 0.8 s of processor time for it.
 _ = get_resolver().url_patterns
 reverse("digest:today")
 get_template("digest/day.html")
@@ -23,18 +23,18 @@ macros()
 # What is loaded stays: no search for garbage need look at it again, nor write to memory that a fork shares.
 gc.collect()
 gc.freeze()
-# RFC 6838, section 4.2: names have 127 characters at most; a boundary has 70.
+# RFC 6838, section 4.2, allows 127 characters for each name of a type, and a boundary has at most 70.
 CONTENT_TYPE_CHARS = 500
 _CHARSET = re.compile(r"charset\s*+=\s*+(?!\"?utf-?8\"?\s*+(?:;|$))[^;]*+", re.IGNORECASE)
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Answer a request, whatever charset it names.
+    """Answer a request, and replace a charset that Django cannot handle.
 
-    Django reads the query of an address in the charset of the body, before any middleware is asked, and
-    breaks on a codec that is none of texts (`hex`). A form in such a charset is refused by the middleware, as
-    is one whose parameters are encoded or in pieces (`charset*0=`, RFC 2231), which no browser sends, or too
-    long to be read in linear time.
+    Before any middleware runs, Django decodes the query in the charset of the body. It fails if that names a
+    codec that is not for texts (`hex`). So other charsets than UTF-8 become "other", and the middleware
+    refuses the form. The same happens to parameters that are encoded or in pieces (`charset*0=`, RFC 2231),
+    which no browser sends, and to types too long to parse in linear time.
     """
     sent = environ.get("CONTENT_TYPE", "")
     if "*" in sent or len(sent) > CONTENT_TYPE_CHARS:
@@ -44,7 +44,8 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
     return _site(environ, start_response)
 
 
-# CPython takes frames from chunks of 16 kB, which it maps when a call needs one and unmaps on return: a
-# loop at the border of two does so each time, for a tenth of the time of a page and more. A frame that claims
-# so many places gets a chunk of 256 kB, with room for all that answers; what is not touched costs no memory.
+# CPython stores frames in chunks of 16 kB. It maps a chunk when a call needs one and unmaps it on return. A
+# loop at the border of two chunks does so in each round, which took a tenth of a page's time and more. A
+# frame with such a large stack gets a chunk of 256 kB, with room for all calls of a request. Untouched parts
+# cost no memory.
 application.__code__ = application.__code__.replace(co_stacksize=17_000)

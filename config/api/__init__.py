@@ -1,1 +1,1 @@
-"""The JSON API of all rooms: routes, error codes, description, idempotency keys."""
+"""The JSON API of all rooms (routes, error codes, description, idempotency keys) and the MCP endpoint."""

@@ -1,6 +1,6 @@
-"""The tools of an assistant over HTTP: the JSON API's operations, and the advisor's tools as over stdio.
+"""The tools of an assistant over HTTP, beside the advisor's: they call operations of the JSON API.
 
-None decides a suggestion or changes a setting: there is no such tool to list.
+No tool decides a suggestion or changes a setting.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,13 +33,13 @@ SOURCES_MAX = 500
 
 
 class DayArguments(Arguments):
-    """A day in the reader's time zone; today without one."""
+    """A day in the reader's time zone; by default today."""
 
     day: date | None = None
 
 
 class LeftOutArguments(DayArguments):
-    """A day, one of the reasons or all, and a page."""
+    """A day, a reason (by default all), and a page."""
 
     reason: ExclusionReason | None = None
     page: Annotated[int, Field(ge=1, le=100)] = 1
@@ -66,12 +66,12 @@ class RateArguments(ItemArguments):
 
 
 def get_digest(request: HttpRequest, asked: DayArguments) -> dict[str, Any]:
-    """Return the digest of a day, as `GET /api/digests/{date}`."""
+    """Return the digest of a day, like `GET /api/digests/{date}`."""
     return digest_get(request, _day(request, asked)).model_dump(mode="json")
 
 
 def search_items(request: HttpRequest, asked: SearchArguments) -> dict[str, Any]:
-    """Search, as `GET /api/search`; with the matches as plain text."""
+    """Search the reader's items, like `GET /api/search`, but with matches as plain text."""
     found = search_get(request, SearchIn(q=asked.query, order=asked.order, page=asked.page))
     page = found.model_dump(mode="json")
     for hit in page["hits"]:
@@ -81,7 +81,7 @@ def search_items(request: HttpRequest, asked: SearchArguments) -> dict[str, Any]
 
 
 def explain_item(request: HttpRequest, asked: ItemArguments) -> dict[str, Any]:
-    """Return an item's text and its score with the reasons, as its page shows them."""
+    """Return an item's text, the reasons for its score, and its place, as on its page."""
     reader = reader_of(request)
     item = item_get(reader_id=reader.pk, item_id=asked.item_id)
     page = item_page(reader, item, timezone.now())
@@ -98,7 +98,7 @@ def explain_item(request: HttpRequest, asked: ItemArguments) -> dict[str, Any]:
 
 
 def get_left_out(request: HttpRequest, asked: LeftOutArguments) -> dict[str, Any]:
-    """Return what a day's digest left out, and why, as its page shows it."""
+    """Return the items that a day's digest left out, with the reasons, as on its page."""
     reader, day = reader_of(request), _day(request, asked)
     page = left_out_page(reader, day, asked.reason or "", asked.page, timezone.now())
     if page["found"] is None:
@@ -117,7 +117,7 @@ def get_left_out(request: HttpRequest, asked: LeftOutArguments) -> dict[str, Any
 
 
 def list_sources(request: HttpRequest, asked: NoArguments) -> dict[str, Any]:
-    """Return the reader's sources, as their page shows them."""
+    """Return up to 500 of the reader's sources, as on their page."""
     lines = source_lines(reader_of(request), timezone.now())
     rows = [
         {
@@ -134,7 +134,7 @@ def list_sources(request: HttpRequest, asked: NoArguments) -> dict[str, Any]:
 
 
 def rate_item(request: HttpRequest, asked: RateArguments) -> dict[str, Any]:
-    """Rate an item, as `POST /api/items/{item_id}/feedback` without reasons."""
+    """Rate an item, like `POST /api/items/{item_id}/feedback` without reasons."""
     return feedback_post(request, asked.item_id, FeedbackIn(useful=asked.useful)).model_dump(mode="json")
 
 
@@ -144,7 +144,7 @@ def _day(request: HttpRequest, asked: DayArguments) -> date:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool beside the advisor's; `scope` is what it needs."""
+    """A tool beside the advisor's. A token needs `scope` to call it."""
 
     name: str
     description: str
@@ -185,7 +185,7 @@ READER_TOOLS: Mapping[str, Tool] = {
 
 
 def scope_needed(name: str) -> str:
-    """Return the scope that a tool needs; "" where there is no such tool."""
+    """Return the scope that a tool needs, or "" if there is no such tool."""
     if name in READER_TOOLS:
         return READER_TOOLS[name].scope
     return PROPOSE if name in ADVISOR_TOOLS else ""
@@ -199,7 +199,7 @@ def tool_parameters(tool: Tool) -> dict[str, Any]:
 def reader_tool_call(
     *, request: HttpRequest, access: Access, name: str, arguments: Mapping[str, Any]
 ) -> ToolOutcome:
-    """Run a tool that is not the advisor's, as the reader of `access`. Refusals are results with a code."""
+    """Run a tool that is not the advisor's, for the reader of `access`. A refusal is a result with a code."""
     tool, request.user = READER_TOOLS[name], access.reader
     try:
         result = tool.function(request, tool.arguments.model_validate(dict(arguments)))

@@ -1,8 +1,8 @@
-"""Idempotency keys: an unsafe API call that is repeated with one `Idempotency-Key` is carried out once.
+"""Carry out an unsafe API call only once if it is repeated with the same `Idempotency-Key`.
 
-As in Stripe's API (docs.stripe.com/api/idempotent_requests): the response is stored with a fingerprint of the
-request, and a key that comes back with another request is refused. A failed call (5xx) is not stored, so that
-it may be repeated; neither is one refused by a limit, by sign-in or by CSRF.
+It works as in Stripe's API (docs.stripe.com/api/idempotent_requests). The response is stored with a
+fingerprint of the request. The same key with another request is refused. Failed calls (5xx), and calls
+refused by a limit, sign-in or CSRF, are not stored, so that they can be repeated.
 """
 
 import hashlib
@@ -24,14 +24,14 @@ from digest.throttling import API, limit_count
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 KEY_LIFETIME = timedelta(hours=24)
-# Longer than any request may take: after that its worker has died, and the key may be claimed again.
+# No request takes as long. After this time its worker has died, and the key can be claimed again.
 CLAIM_TIME = timedelta(minutes=2)
 BODY_BYTES_MAX = 1_048_576
 SERVER_ERROR, TOO_OFTEN = 500, 429
 
 
 class IdempotencyKeyError(Exception):
-    """A refused key: a stable `code`, a `message`, and the HTTP `status`."""
+    """The key was refused. `code` is stable and `status` is the HTTP status."""
 
     def __init__(self, code: str, message: str, status: int) -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ class IdempotencyKeyError(Exception):
 
 
 class ReplayedResponse(Exception):
-    """The call was made before: `response` is the stored one."""
+    """The call was made before. `response` is its stored response."""
 
     def __init__(self, response: HttpResponse) -> None:
         super().__init__("answered before")
@@ -48,7 +48,7 @@ class ReplayedResponse(Exception):
 
 @dataclass(frozen=True, slots=True)
 class KeyClaim:
-    """The right to answer a key: of several claims on a row only the one with the latest `turn` may."""
+    """The right to store the response for a key. Of several claims, the latest `turn` has it."""
 
     row_id: int
     turn: int
@@ -58,17 +58,17 @@ class IdempotentToken(TokenAuth):
     """Authentication by a personal token, with idempotency keys."""
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken:
-        """Authenticate as `TokenAuth` does. Raises `IdempotencyKeyError` and `ReplayedResponse` too."""
+        """Authenticate like `TokenAuth`. May also raise `IdempotencyKeyError` and `ReplayedResponse`."""
         used = super().authenticate(request, token)
         _begin(request, used.reader)
         return used
 
 
 class IdempotentSession(SessionAuth):
-    """Authentication by a session, with idempotency keys; CSRF is checked before."""
+    """Authentication by a session, with idempotency keys. CSRF was checked before."""
 
     def authenticate(self, request: HttpRequest, key: str | None) -> object | None:
-        """Authenticate as `SessionAuth` does. May raise `TooManyRequests` and as `IdempotentToken`."""
+        """Authenticate like `SessionAuth`. May raise `TooManyRequests` and errors of `IdempotentToken`."""
         reader: object | None = super().authenticate(request, key)
         if isinstance(reader, Reader):
             _begin(request, reader)
@@ -76,13 +76,13 @@ class IdempotentSession(SessionAuth):
 
 
 def _begin(request: HttpRequest, reader: Reader) -> None:
-    """Count a request against its reader's limit, and claim its key, if any."""
+    """Count a request against its reader's limit, and claim its key if it has one."""
     now = timezone.now()
     limit_count(limit=API, who=reader.pk, now=now)
     key = request.headers.get(KEY_HEADER)
     if request.method in SAFE or key is None:
         return
-    # An empty key is refused too: its sender believes that the call is made once.
+    # Refuse an empty key, too, because its sender believes that repeats are safe.
     if not 0 < len(key) <= KEY_CHARS_MAX or not (key.isascii() and key.isprintable()):
         message = f"An {KEY_HEADER} is 1 to {KEY_CHARS_MAX} printable ASCII characters."
         raise IdempotencyKeyError("invalid_idempotency_key", message, 400)
@@ -97,8 +97,8 @@ def _begin(request: HttpRequest, reader: Reader) -> None:
 def key_claim(*, reader_id: UUID, key: str, fingerprint: str, now: datetime) -> KeyClaim | HttpResponse:
     """Claim a reader's `key`, or return the stored response to its first call.
 
-    `fingerprint` is a digest of the request. Raises `IdempotencyKeyError`: `idempotency_key_reused` (422) for
-    a key of another request, `request_in_flight` (409) while the first call runs.
+    `fingerprint` is a hash of the request. Raises `IdempotencyKeyError` with code `idempotency_key_reused`
+    (422) for the key of another request, or `request_in_flight` (409) while the first call runs.
     """
     until = now + CLAIM_TIME
     try:
@@ -118,7 +118,7 @@ def key_claim(*, reader_id: UUID, key: str, fingerprint: str, now: datetime) -> 
         raise IdempotencyKeyError("idempotency_key_reused", message, 422)
     if row.status is not None:
         return _stored_response(row)
-    # The first call may have died: whoever moves the row's turn on answers in its place.
+    # The first call may have died. The call that raises the row's turn takes its place.
     stale = IdempotentResponse.objects.filter(pk=row.pk, turn=row.turn, status=None, claimed_until__lte=now)
     if stale.update(turn=F("turn") + 1, claimed_until=until):
         return KeyClaim(row.pk, row.turn + 1)
@@ -134,7 +134,7 @@ def _stored_response(row: IdempotentResponse) -> HttpResponse:
 
 
 def response_store(*, claim: KeyClaim, response: HttpResponse) -> None:
-    """Store the response to a claimed call; free the key of one that failed or came too often."""
+    """Store the response to a claimed call. If the call failed or was refused by a limit, free its key."""
     own = IdempotentResponse.objects.filter(pk=claim.row_id, turn=claim.turn, status=None)
     repeatable = response.status_code >= SERVER_ERROR or response.status_code == TOO_OFTEN
     if repeatable or response.streaming or len(response.content) > BODY_BYTES_MAX:
@@ -149,6 +149,6 @@ def response_store(*, claim: KeyClaim, response: HttpResponse) -> None:
 
 
 def responses_prune(*, now: datetime) -> int:
-    """Delete responses older than a day; return how many."""
+    """Delete responses older than a day. Return the number deleted."""
     deleted, _ = IdempotentResponse.objects.filter(created_at__lte=now - KEY_LIFETIME).delete()
     return deleted

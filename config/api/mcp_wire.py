@@ -1,4 +1,4 @@
-"""One MCP message through the official SDK, from the bytes of a request to those of its answer."""
+"""Answer one MCP message with the official SDK, from the bytes of the request to the bytes of the answer."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,9 +18,9 @@ def tool_of(name: str, description: str, parameters: dict[str, Any], *, reads: b
 async def message_answer(
     server: Server[Any], headers: Mapping[str, str], body: bytes, timeout_s: float
 ) -> tuple[int, str, bytes]:
-    """Return the status, content type and body with which `server` answers one POST.
+    """Return the status, content type and body of the answer of `server` to one POST.
 
-    Raises `TimeoutError`.
+    Raises `TimeoutError` after `timeout_s` seconds.
     """
     manager = StreamableHTTPSessionManager(app=server, json_response=True, stateless=True)
     sent: list[Mapping[str, Any]] = []

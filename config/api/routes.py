@@ -1,8 +1,7 @@
-"""The JSON API: all routers, the handlers of errors, and the page of documentation.
+"""The JSON API: its routers, error handlers and page of documentation.
 
-Errors are `{"error": "<stable code>", "message": "…"}` with their HTTP status. A request is authenticated by
-a personal token within its scope, or by a session, for which django-ninja checks CSRF on every unsafe
-operation.
+Errors are `{"error": "<stable code>", "message": "…"}` with an HTTP status. A request needs a personal token
+with the right scope, or a session. For sessions django-ninja checks CSRF on every unsafe operation.
 """
 
 from collections.abc import Sequence
@@ -50,10 +49,10 @@ from suggestions.api import router as suggestions_router
 
 
 class DescribedAPI(NinjaAPI):
-    """The API; its OpenAPI description has the error codes of each operation and stable ids."""
+    """The API, with error codes and stable operation ids in its OpenAPI description."""
 
     def get_openapi_operation_id(self, operation: Any) -> str:
-        """Return an id that stays the same when a view moves to another module: clients use it."""
+        """Return an id that stays the same if a view moves to another module, because clients use it."""
         name: str = operation.view_func.__name__
         if operation.view_func.__module__.startswith("digest."):
             return f"{DIGEST_ID_PREFIXES[name.partition('_')[0]]}_{name}"
@@ -88,14 +87,14 @@ api.add_router("", advisor_router)
 def error_response(
     request: HttpRequest, code: str, message: str, status: int, **more: object
 ) -> HttpResponse:
-    """Return an error in the one shape of all errors; `more` adds keys."""
+    """Return an error response in the shape of all errors. `more` adds keys."""
     return api.create_response(request, {**more, "error": code, "message": message}, status=status)
 
 
 @api.exception_handler(DigestError)
 @api.exception_handler(SuggestionError)
 def on_domain_error(request: HttpRequest, error: DigestError | SuggestionError) -> HttpResponse:
-    """Return an error of digest or suggestions with its own status and data."""
+    """Return an error of digest or suggestions, with its own status and data."""
     more = error.data if isinstance(error, SuggestionError) else {}
     response = error_response(request, error.code, error.message, error.status, **more)
     if isinstance(error, InvalidToken | TokenExpired):
@@ -114,7 +113,7 @@ def on_replayed_response(request: HttpRequest, error: ReplayedResponse) -> HttpR
 
 @api.exception_handler(IdempotencyKeyError)
 def on_idempotency_key_error(request: HttpRequest, error: IdempotencyKeyError) -> HttpResponse:
-    """Return the error of a refused idempotency key."""
+    """Return the error for a refused idempotency key."""
     return error_response(request, error.code, error.message, error.status)
 
 
@@ -126,13 +125,13 @@ def on_ranking_error(request: HttpRequest, error: RankingError) -> HttpResponse:
 
 @api.exception_handler(ValidationError)
 def on_validation_error(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    """Return 422 for a request that does not fit its schema, and name each field."""
+    """Return 422 for a request that does not fit its schema, with the name of each wrong field."""
     faults = "; ".join(f"{_field(e['loc'])}: {e['msg']}" for e in error.errors)
     return error_response(request, "invalid_request", faults, 422)
 
 
 def _field(loc: Sequence[object]) -> str:
-    """Return the place of a value as its sender wrote it, without where we read it from: `reason_tags.0`."""
+    """Return the place of a value as its sender sees it, without our own prefix: `reason_tags.0`."""
     return ".".join(map(str, loc[2:] if loc[:1] == ("body",) and len(loc) > 2 else loc[1:])) or str(loc[0])
 
 
@@ -144,40 +143,40 @@ def on_authentication_error(request: HttpRequest, error: AuthenticationError) ->
 
 @api.exception_handler(Http404)
 def on_not_found(request: HttpRequest, error: Http404) -> HttpResponse:
-    """Return 404, the same for what does not exist and for what belongs to another reader."""
+    """Return the same 404 for things that do not exist and for those of other readers."""
     return error_response(request, "not_found", "There is nothing here that you may see.", 404)
 
 
 @api.exception_handler(RequestDataTooBig)
 def on_body_too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
-    """Return 413 for a body beyond `DATA_UPLOAD_MAX_MEMORY_SIZE`, which is not read."""
+    """Return 413 for a body larger than `DATA_UPLOAD_MAX_MEMORY_SIZE`, which is not read."""
     most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024
     return error_response(request, "body_too_large", f"A body may have {most} KB.", 413)
 
 
 @api.exception_handler(RawPostDataException)
 def on_multipart_body(request: HttpRequest, error: RawPostDataException) -> HttpResponse:
-    """Return 400 for a form whose parts were read in search of a CSRF token: no operation takes one."""
+    """Return 400 for a multipart form, which no operation accepts. Django has read it for a CSRF token."""
     return error_response(request, "bad_request", "Send the body as JSON.", 400)
 
 
 @api.exception_handler(HttpError)
 def on_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
-    """Return an error that the framework raises before an operation runs."""
+    """Return an error that django-ninja raised before the operation ran."""
     codes = {400: "bad_request", 403: "csrf_failed", 429: "too_many_requests"}
     return error_response(request, codes.get(error.status_code, "error"), error.message, error.status_code)
 
 
 @csrf_exempt
 def api_missing(request: HttpRequest) -> JsonResponse:
-    """Answer an unknown address below `/api/` with 404 in the shape of every error."""
+    """Answer an unknown address below `/api/` with a 404 in the shape of all errors."""
     message = "There is no such operation. /api/openapi.json lists those there are."
     return JsonResponse({"error": "not_found", "message": message}, status=404)
 
 
 @require_safe
 def api_docs(request: HttpRequest) -> HttpResponse:
-    """Render the documentation of every operation."""
+    """Render the page that documents all operations."""
     context = {
         "areas": _operations(),
         "codes": common_error_codes(),
@@ -192,5 +191,5 @@ def api_docs(request: HttpRequest) -> HttpResponse:
 
 @cache
 def _operations() -> dict[str, list[Operation]]:
-    """Describe the operations once per process."""
+    """Return the operations by area, computed once per process."""
     return operations_by_tag(api.get_openapi_schema())

@@ -1,4 +1,4 @@
-"""The API's error codes and OpenAPI description; docs/api.md lists the codes too."""
+"""Error codes and OpenAPI description of the API. docs/api.md lists the codes, too."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from typing import Any
 from digest.accounts.tokens import SAFE_METHODS, scope_needed
 
 EVERY, UNSAFE, INPUT = "every", "unsafe", "input"
-# The header that makes a repeated call safe, and the form of its value.
+# The header that makes repeats of a call safe, and the form of its value.
 KEY_HEADER, KEY_CHARS_MAX = "Idempotency-Key", 255
 KEY_PATTERN = f"^[ -~]{{1,{KEY_CHARS_MAX}}}$"
-# The beginning of the operation ids of digest, by the first word of a view's name.
+# The prefixes of digest's operation ids, by the first word of a view's name.
 DIGEST_ID_PREFIXES = {
     **dict.fromkeys(("feedback", "reasons"), "digest_api"),
     **dict.fromkeys(("item", "items", "read", "saved", "search"), "digest_api_reading"),
@@ -37,10 +37,10 @@ WISH, WISH_ACCEPT = (f"suggestions_api_{verb}_post" for verb in ("wishes", "wish
 
 @dataclass(frozen=True, slots=True)
 class ErrorCode:
-    """A stable error code, its HTTP status, its meaning, and the operations that return it.
+    """A stable error code with its HTTP status, its meaning, and the operations that return it.
 
-    `operations` holds their ids, or is `EVERY`, `UNSAFE` (operations that change something) or `INPUT`
-    (operations whose values can be invalid).
+    `operations` has the ids of operations, or is `EVERY`, `UNSAFE` (those that change something) or `INPUT`
+    (those with values that can be invalid).
     """
 
     code: str
@@ -111,9 +111,9 @@ ERROR_CODES = (
 
 
 def error_codes(operation: str, *, unsafe: bool, has_input: bool) -> tuple[ErrorCode, ...]:
-    """Return the codes of one operation, without those of every operation.
+    """Return the codes of one operation, without the codes of all operations.
 
-    `unsafe`: it changes something; `has_input`: its values can be invalid.
+    `unsafe` says that it changes something, `has_input` that its values can be invalid.
     """
     groups = {UNSAFE: unsafe, INPUT: has_input}
     return tuple(
@@ -149,7 +149,7 @@ KEY_PARAMETER = {
     "schema": {"type": "string", "maxLength": KEY_CHARS_MAX, "pattern": KEY_PATTERN},
 }
 RETRY_AFTER = {"Retry-After": {"required": True, "schema": {"type": "integer", "minimum": 1}}}
-# A path with an invalid id belongs to no operation.
+# A path with an invalid id is answered with this code.
 NOT_FOUND = next(code for code in ERROR_CODES if code.code == "not_found")
 FORMATS = {"date-time": "date and time", "date": "date", "uuid": "UUID"}
 KINDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
@@ -159,8 +159,8 @@ KINDS = {"string": "text", "integer": "whole number", "number": "number", "boole
 class Field:
     """One value of a request or a response.
 
-    `name` is its place, such as `entries[].rank`; `kind` and `limits` are text; a `required` one is always
-    there.
+    `name` is its place, such as `entries[].rank`. `kind` and `limits` are texts. A `required` value is always
+    present.
     """
 
     name: str
@@ -171,7 +171,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """The description of a body or a response, with the fields of every level in one list."""
+    """The description of a body or response, with the fields of all levels in one list."""
 
     text: str
     fields: tuple[Field, ...]
@@ -179,7 +179,7 @@ class Payload:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A successful response: its HTTP status and its shape."""
+    """The HTTP status and the shape of a successful response."""
 
     status: str
     payload: Payload
@@ -187,7 +187,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method at one path; `scope` is the least a token needs, `unsafe` whether it changes something."""
+    """One method at one path. A token needs `scope`. `unsafe` says whether it changes something."""
 
     id: str
     method: str
@@ -202,7 +202,7 @@ class Operation:
 
 
 def error_responses_add(schema: Json) -> None:
-    """Add error codes to each operation of an OpenAPI `schema`, and the key's header to unsafe ones."""
+    """Add error codes to all operations of an OpenAPI `schema`, and the idempotency header to unsafe ones."""
     schema["components"]["schemas"]["Refusal"] = ERROR_SCHEMA
     for methods in schema["paths"].values():
         for method, operation in methods.items():
@@ -221,7 +221,7 @@ def error_responses_add(schema: Json) -> None:
 
 
 def _has_input(operation: Schema) -> bool:
-    """Whether a value can be invalid; an invalid id in a path is not found instead."""
+    """Return whether the operation has values that can be invalid. An invalid id in a path gives a 404."""
     rows = operation.get("parameters", ())
     return bool(operation.get("requestBody")) or any(
         row["in"] == "query" or row["schema"].get("format") == "date" for row in rows
@@ -239,7 +239,7 @@ def _error_response(codes: list[ErrorCode], status: int) -> Json:
 
 
 def operations_by_tag(schema: Schema) -> dict[str, list[Operation]]:
-    """Return every operation of an OpenAPI `schema` by its last, most specific tag, in the schema's order."""
+    """Return the operations of an OpenAPI `schema` by their last (most specific) tag, in order."""
     areas: dict[str, list[Operation]] = {}
     shapes = schema.get("components", {}).get("schemas", {})
     for path, methods in schema["paths"].items():
@@ -250,7 +250,7 @@ def operations_by_tag(schema: Schema) -> dict[str, list[Operation]]:
 
 
 def _operation(method: str, path: str, described: Schema, shapes: Mapping[str, Schema]) -> Operation:
-    # Headers and errors are the same everywhere: the page lists them once.
+    # Headers and errors are the same for all operations, so the page lists them once.
     parameters = [row for row in described.get("parameters", ()) if row["in"] != "header"]
     responses = {
         status: _content(answer, shapes)
@@ -263,7 +263,7 @@ def _operation(method: str, path: str, described: Schema, shapes: Mapping[str, S
         method=method,
         path=path,
         text=described.get("description", ""),
-        # An id is a number wherever the scope depends on the path.
+        # If the scope depends on the path, its id is a number.
         scope=scope_needed(method, path.replace("{item_id}", "0")),
         unsafe=unsafe,
         parameters=tuple(_parameter(row, shapes) for row in parameters),
@@ -284,13 +284,13 @@ def _content(described: Schema, shapes: Mapping[str, Schema]) -> Payload | None:
 
 
 def payload_describe(schema: Schema, shapes: Mapping[str, Schema]) -> Payload:
-    """Describe a schema and everything that it refers to among `shapes`."""
-    return Payload(_resolved(schema, shapes).get("description", ""), tuple(_fields(schema, shapes)))
+    """Describe a schema and all schemas among `shapes` that it refers to."""
+    return Payload(_resolve(schema, shapes).get("description", ""), tuple(_fields(schema, shapes)))
 
 
 def type_describe(schema: Schema, shapes: Mapping[str, Schema]) -> str:
-    """Describe the type of a value."""
-    schema = _resolved(schema, shapes)
+    """Return the type of a value in words."""
+    schema = _resolve(schema, shapes)
     if choices := schema.get("anyOf"):
         return " or ".join(dict.fromkeys(type_describe(choice, shapes) for choice in choices))
     kind: str = schema.get("type", "anything")
@@ -300,7 +300,7 @@ def type_describe(schema: Schema, shapes: Mapping[str, Schema]) -> str:
 
 
 def limits_describe(schema: Schema) -> str:
-    """Describe the limits of a value and its default."""
+    """Return the limits of a value and its default in words."""
     limits = []
     for part in [schema, *schema.get("anyOf", ())]:
         if "enum" in part:
@@ -321,7 +321,7 @@ def limits_describe(schema: Schema) -> str:
 def _fields(
     schema: Schema, shapes: Mapping[str, Schema], above: str = "", seen: Sequence[str] = ()
 ) -> Iterator[Field]:
-    """The fields of an object and of every object within; one within itself is listed once."""
+    """Yield the fields of an object and of all nested objects. A recursive object is listed once."""
     for ref, inner, place in _objects(schema, shapes, above):
         if ref in seen:
             continue
@@ -333,8 +333,8 @@ def _fields(
 
 
 def _objects(schema: Schema, shapes: Mapping[str, Schema], place: str) -> Iterator[tuple[str, Schema, str]]:
-    """The objects that a value may be or hold, as (reference, schema, place)."""
-    ref, schema = schema.get("$ref", ""), _resolved(schema, shapes)
+    """Yield the objects that a value may be or contain, as (reference, schema, place)."""
+    ref, schema = schema.get("$ref", ""), _resolve(schema, shapes)
     if "properties" in schema:
         yield ref, schema, place
     for choice in schema.get("anyOf", ()):
@@ -343,6 +343,6 @@ def _objects(schema: Schema, shapes: Mapping[str, Schema], place: str) -> Iterat
         yield from _objects(schema["items"], shapes, f"{place}[]")
 
 
-def _resolved(schema: Schema, shapes: Mapping[str, Schema]) -> Schema:
+def _resolve(schema: Schema, shapes: Mapping[str, Schema]) -> Schema:
     ref = schema.get("$ref", "")
     return shapes[ref.removeprefix(REF)] if ref else schema

@@ -1,5 +1,5 @@
 """The demo: a fictional world of feeds, and readers with tastes.
 
-`world` reads the written items and renders feed files, `people` decides the ratings, `seed` fills the
-database; the command `demo` does the main job and prints it.
+`world` reads the written items and renders feed files. `people` computes ratings. `seed` fills the database.
+The command `demo` shows the main job.
 """

@@ -1,8 +1,8 @@
-"""The demo's accounts, their tastes, and the ratings that follow from them.
+"""Define the demo's accounts and their tastes, and compute their ratings.
 
-A reader opens an item more readily when its subject moves them, and finds it useful with probability
-1 / (1 + exp(-(base + source + topics))), all in log-odds. The random numbers are seeded with the reader and
-the headline, so that the same world gives the same ratings. Pure."""
+A reader opens more items on subjects that they like or dislike, and finds an opened item useful with
+probability 1 / (1 + exp(-(base + source + topics))), all in log-odds. The random numbers are seeded with
+reader and headline, so the same world always gives the same ratings. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,21 +14,21 @@ from config.demo.world import PublishedItem
 from ranking.common.text import fold, term_matches
 
 PASSWORD = "tidings-demo"
-# The domain marks the demo's accounts; it cannot exist (RFC 2606).
+# The domain that marks the demo's accounts. It cannot exist (RFC 2606).
 EMAIL_DOMAIN = "demo.example"
-# Ratings lie between these ages; the last hours stay unrated, so that today's digest is unread.
+# The ages of rated items. Newer ones stay unrated, so that today's digest is unread.
 RATED_FROM, RATED_UNTIL = timedelta(hours=20), timedelta(days=28)
 READ_AFTER_HOURS = (0.5, 9.0)
-# The share of items opened: usually, and where a topic moves the reader either way.
+# The share of items opened: usually, and if the reader likes or dislikes a topic of the item.
 OPEN_SHARE, OPEN_SHARE_IF_MOVED = 0.25, 0.95
 TAG_SHARE = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class Taste:
-    """A reader's preferences in log-odds, and their reasons by source ("": any other source).
+    """A reader's preferences in log-odds, and reasons for thumbs by source ("": all other sources).
 
-    `opened` is the share of a source's items that they open, where it is not `OPEN_SHARE`.
+    `opened` has the share of items opened for sources in which it is not `OPEN_SHARE`.
     """
 
     base: float
@@ -41,7 +41,7 @@ class Taste:
 
 @dataclass(frozen=True, slots=True)
 class DemoRating:
-    """One rating of the item at `url`, with its reasons."""
+    """A rating of the item at `url`, with its reason tags."""
 
     url: str
     useful: bool
@@ -71,7 +71,7 @@ def _rating(chance: Random, taste: Taste, one: PublishedItem) -> DemoRating | No
 
 
 def topics_log_odds(taste: Taste, headline: str) -> float:
-    """Return what the topics in a headline add to the log-odds of a like."""
+    """Return the sum that the topics in a headline add to the log-odds of a like."""
     folded = fold(headline)
     return sum(weight for topic, weight in taste.topics.items() if term_matches(topic, folded))
 
@@ -87,7 +87,7 @@ def _tags(chance: Random, reasons: Mapping[str, tuple[str, ...]], source: str) -
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """One demo account; `ratings_max` limits a new reader to their newest ratings."""
+    """A demo account. `ratings_max` keeps only the newest ratings, for a new reader."""
 
     name: str
     time_zone: str

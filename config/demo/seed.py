@@ -1,6 +1,6 @@
-"""Seeding the demo: accounts, feeds through the real ingest, ratings and first topics.
+"""Seed the demo: accounts, feeds (through the real ingest), ratings and first topics.
 
-Each step checks what exists, so a second seeding only adds newly published items.
+Each step skips rows that exist, so a second seeding only adds newly published items.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,17 +23,17 @@ from ranking.config_body import ConfigEdit
 from ranking.selectors import config_exists
 from ranking.services import config_edit
 
-# The demo's passwords are printed in the documentation, so its accounts may only live on a private site.
+# The documentation prints the demo's password, so its accounts are allowed only on a private site.
 PRIVATE_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 
 class DemoNotAllowed(Exception):
-    """The demo would open a public site with a known password, or use the name of a real account."""
+    """The demo is refused: its known password would open a public site, or a real account has its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeedReport:
-    """The result of a seeding, with each demo reader's number of ratings."""
+    """The result of a seeding. `thumbs` has each demo reader's number of ratings."""
 
     feeds: int
     items_seen: int
@@ -43,15 +43,15 @@ class SeedReport:
     reader_ids: dict[str, str]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
+        """Return the result as JSON values."""
         return asdict(self)
 
 
 def demo_seed(*, now: datetime) -> SeedReport:
     """Seed the demo, or bring it up to date.
 
-    1. Accounts. 2. Feed files below `VAR_DIR/demo`, read as by `fetch_feeds --from-dir`. 3. Subscriptions of
-    everybody to everything. 4. Ratings and topics for readers who have none yet.
+    1. Create accounts. 2. Write feed files below `VAR_DIR/demo` and read them like `fetch_feeds --from-dir`.
+    3. Subscribe all readers to all feeds. 4. Store ratings and topics for readers who have none.
     Raises `DemoNotAllowed` before anything is written.
     """
     demo_check()
@@ -63,7 +63,7 @@ def demo_seed(*, now: datetime) -> SeedReport:
     published_items = [
         one for source in world_sources() for one in items_published(source, anchor=anchor, now=now)
     ]
-    # Digests that are built from now on know which items several sources report.
+    # Group stories, so that digests show which items several sources report.
     stories_update(now=now)
     with transaction.atomic():
         feed_ids = Feed.objects.filter(url__in=urls).values_list("pk", flat=True)
@@ -88,7 +88,7 @@ def demo_seed(*, now: datetime) -> SeedReport:
 
 
 def demo_check() -> None:
-    """Raise `DemoNotAllowed` where the demo's accounts, with their known password, would do harm."""
+    """Raise `DemoNotAllowed` if the site is public, or if a real account has a demo account's name."""
     if public := sorted(set(settings.ALLOWED_HOSTS) - PRIVATE_HOSTS):
         raise DemoNotAllowed(
             f"This site also answers to {', '.join(public)}, and the demo's passwords are no secret. "
@@ -109,7 +109,7 @@ def feeds_dir() -> Path:
 
 
 def _accounts(now: datetime) -> dict[str, Reader]:
-    """The demo's accounts by name; missing ones are created."""
+    """Return the demo's accounts by name, and create missing ones."""
     names = [person.name for person in ACCOUNTS]
     readers = {reader.username: reader for reader in Reader.objects.filter(username__in=names)}
     for person in ACCOUNTS:
@@ -129,7 +129,7 @@ def _accounts(now: datetime) -> dict[str, Reader]:
 
 
 def _history(person: Person, reader: Reader, published_items: Iterable[PublishedItem], now: datetime) -> None:
-    """Store a month of ratings and the first topics, unless the reader has some already."""
+    """Store a month of ratings and the first topics, unless the reader already has some."""
     if person.taste is not None and not Feedback.objects.filter(reader=reader).exists():
         ratings = ratings_of(person.name, person.taste, published_items, now=now)
         _ratings_store(reader, ratings if person.ratings_max is None else ratings[-person.ratings_max :])

@@ -1,6 +1,6 @@
-"""A world of the demo's that is thrown away: a database of its own in a folder of its own.
+"""Run commands in a temporary copy of the demo, with its own database and folder.
 
-Nothing of it reaches the site's tables, cache, mail or night, and nothing is left of it, whatever happens.
+The commands cannot touch the site's tables, cache, mail or nightly run. The folder is always deleted.
 """
 
 import os
@@ -13,8 +13,8 @@ from ranking.common.commands import manage_command, sigterm_as_exit
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """How a command ended: its exit code, what it printed, the end of its log."""
+class CommandResult:
+    """The result of a command: its exit code, its output, and the end of its log."""
 
     code: int
     output: str
@@ -24,10 +24,10 @@ class Ended:
 LOG_CHARS = 2000
 
 
-def throwaway_run(arguments: Sequence[str], *, environment: Mapping[str, str]) -> Ended:
-    """Run `manage.py ARGUMENTS` in a fresh world with `environment` over this process's own.
+def throwaway_run(arguments: Sequence[str], *, environment: Mapping[str, str]) -> CommandResult:
+    """Run `manage.py ARGUMENTS` with a new empty database, and `environment` added to this process's own.
 
-    The world is deleted however this ends, Ctrl-C and SIGTERM included.
+    The database is deleted at the end, also after Ctrl-C or SIGTERM.
     """
     with sigterm_as_exit(), TemporaryDirectory(prefix="tidings-", ignore_cleanup_errors=True) as folder:
         alone = {
@@ -44,13 +44,13 @@ def throwaway_run(arguments: Sequence[str], *, environment: Mapping[str, str]) -
         return migrated if migrated.code else _manage(arguments, whole)
 
 
-def _manage(arguments: Sequence[str], environment: Mapping[str, str]) -> Ended:
+def _manage(arguments: Sequence[str], environment: Mapping[str, str]) -> CommandResult:
     pipe, command = subprocess.PIPE, manage_command(*arguments)
     with subprocess.Popen(command, env=dict(environment), stdout=pipe, stderr=pipe, text=True) as process:
         try:
             output, log = process.communicate()
         finally:
-            # Nobody may be left who writes into a folder that is being deleted.
+            # No process may still write into the folder while it is deleted.
             process.kill()
             process.wait()
-    return Ended(process.returncode, output, log[-LOG_CHARS:])
+    return CommandResult(process.returncode, output, log[-LOG_CHARS:])

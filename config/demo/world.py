@@ -1,6 +1,6 @@
-"""The demo's fictional sources and their feed files: RSS 2.0 (one gzipped), Atom 1.0, RDF, JSON Feed.
+"""Read the demo's fictional sources and write their feeds: RSS 2.0 (one gzipped), Atom 1.0, RDF, JSON Feed.
 
-The same `anchor` and `now` give the same bytes.
+The same `anchor` and `now` always give the same bytes.
 """
 
 import gzip
@@ -18,7 +18,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 WORLD_DIR = Path(__file__).parent / "world"
 MONTH = timedelta(days=30)
-# Nobody publishes before this hour (UTC); such an item is published the evening before.
+# No source publishes before this hour (UTC). Such an item is published on the evening before.
 NIGHT_ENDS, NIGHT_SHIFT = 5, timedelta(hours=6)
 SLUG_WORDS = 7
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -27,21 +27,21 @@ DUBLIN_CORE = "http://purl.org/dc/elements/1.1/"
 
 @dataclass(frozen=True, slots=True)
 class WorldItem:
-    """One item: a headline that no other item has, and a few sentences."""
+    """One item: a unique headline and a few sentences."""
 
     headline: str
     text: str
 
     @property
     def slug(self) -> str:
-        """Return the headline's first words in the form of a URL."""
+        """Return the headline's first seven words in the form of a URL."""
         words = "".join(c if c.isascii() and c.isalnum() else " " for c in self.headline.lower()).split()
         return "-".join(words[:SLUG_WORDS])
 
 
 @dataclass(frozen=True, slots=True)
 class WorldSource:
-    """A fictional publisher with its items, newest first; `form` is the format of its feed."""
+    """A fictional publisher with its items, newest first. `form` is the format of its feed."""
 
     title: str
     site: str
@@ -52,13 +52,13 @@ class WorldSource:
 
     @property
     def key(self) -> str:
-        """Return the domain of the site, which is the source's key."""
+        """Return the source's key, which is the domain of its site."""
         return urlsplit(self.site).netloc
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedItem:
-    """A published item: its URL and time."""
+    """An item with the URL and time of its publication."""
 
     item: WorldItem
     source: WorldSource
@@ -68,7 +68,7 @@ class PublishedItem:
 
 @cache
 def world_sources() -> tuple[WorldSource, ...]:
-    """Return every source, in the order of file names."""
+    """Return all sources, in the order of file names."""
     return tuple(_source(path.read_text(encoding="utf-8")) for path in sorted(WORLD_DIR.glob("*.txt")))
 
 
@@ -84,7 +84,7 @@ def _source(text: str) -> WorldSource:
 def items_published(source: WorldSource, *, anchor: datetime, now: datetime) -> list[PublishedItem]:
     """Return each item of `source` with its last publication before `now`, newest first.
 
-    Items are published again each month. `anchor` is the moment of the first seeding, when the file's first
+    Each item is published again every month. `anchor` is the time of the first seeding, when the file's first
     item is the newest.
     """
     published_items = []
@@ -104,7 +104,7 @@ def _first_publication(source: WorldSource, position: int, anchor: datetime) -> 
 
 
 def feed_files_write(directory: Path, *, anchor: datetime, now: datetime) -> list[Path]:
-    """Write one feed file per source into `directory`, replacing its content; return the paths."""
+    """Delete the files in `directory`, write one feed file per source, and return the paths."""
     directory.mkdir(parents=True, exist_ok=True)
     for old in directory.iterdir():
         old.unlink()
@@ -199,7 +199,7 @@ def _html(one: PublishedItem) -> str:
 
 
 def _tag(one: PublishedItem) -> str:
-    """A tag URI (RFC 4151)."""
+    """Return a tag URI (RFC 4151)."""
     return f"tag:{one.source.key},{one.published:%Y-%m-%d}:{one.item.slug}"
 
 

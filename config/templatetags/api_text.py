@@ -11,11 +11,11 @@ register = template.Library()
 
 @register.filter
 def code_spans(text: str) -> SafeString:
-    """Return escaped text with `<code>` for what is between backticks."""
+    """Return escaped text with `<code>` around parts between backticks."""
     return mark_safe(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text)))
 
 
 @register.filter
 def breakable(path: str) -> SafeString:
-    """Return an escaped path or name that may break after a `/`, `.` or `_` on a narrow screen."""
+    """Return an escaped path or name that can break after `/`, `.` or `_` on a narrow screen."""
     return mark_safe(re.sub(r"([/._])(?=.)", r"\1<wbr>", escape(path)))

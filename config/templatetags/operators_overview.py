@@ -1,4 +1,4 @@
-"""Figures of the admin's first page: what fails, what waits, what was spent."""
+"""Figures of the admin's first page: failures, queues and spending."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -30,15 +30,15 @@ from suggestions.outcomes.check import decisions_unchecked
 
 register = template.Library()
 
-# Beyond this a count says "1,000+": it tells an operator as much, and costs no walk over a whole table.
+# Larger counts show as "1,000+". That tells an operator enough and avoids reading a whole table.
 COUNT_MAX: Final = 1_000
-# No night has begun for so long: one was missed.
+# If no night has begun for this long, one was missed.
 NIGHT_LATE: Final = timedelta(hours=30)
 
 
 @dataclass(frozen=True, slots=True)
 class OverviewFigure:
-    """One figure: its name, its value, what stands beside it, the list behind it; `bad` asks for a look."""
+    """One figure with a note and the address of its list. `bad` means that an operator should look at it."""
 
     name: str
     value: str
@@ -49,14 +49,14 @@ class OverviewFigure:
 
 @register.simple_tag(takes_context=True)
 def operators_overview(context: Mapping[str, Any]) -> list[OverviewFigure]:
-    """Return the figures that the signed-in operator may see, now."""
+    """Return the current figures that the signed-in operator may see."""
     return overview_figures(reader=reader_of(context["request"]), now=timezone.now())
 
 
 def overview_figures(*, reader: Reader, now: datetime) -> list[OverviewFigure]:
-    """Return the figures that this operator may see, in a fixed order; eight queries at most.
+    """Return the figures that this operator may see, in a fixed order. At most eight queries.
 
-    Counts end at 1,000, and no query reads items, ratings or digests.
+    Counts stop at 1,001 rows, and no query reads items, ratings or digests.
     """
     parts = (
         (Feed, _feeds),
@@ -73,7 +73,7 @@ def _may_view(reader: Reader, model: type[Model]) -> bool:
 
 
 def _list(model: type[Model], **chosen: str) -> str:
-    """Return the address of the admin's list of `model`, filtered."""
+    """Return the address of the admin's list of `model`, with these filters."""
     href = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     return f"{href}?{urlencode(chosen)}" if chosen else href
 
@@ -113,7 +113,7 @@ def _night(now: datetime) -> Iterator[OverviewFigure]:
         f" to {date_words(localtime(night.finished_at), 'H:i')}" if night.finished_at else ", not over yet"
     )
     done = sum(step["status"] == "done" for step in steps)
-    fetched, error = _fetched_words(steps)
+    fetched, error = _fetch_words(steps)
     well = "" if fetched else "none failed"
     steps_words = f"failed: {', '.join(failed)}" if failed else well
     note = "; ".join(filter(None, (f"{began}{ended}", f"{done} steps done", steps_words, error)))
@@ -123,8 +123,11 @@ def _night(now: datetime) -> Iterator[OverviewFigure]:
     yield OverviewFigure("Last night", value, note, href, bad=bool(failed or fetched) or late)
 
 
-def _fetched_words(steps: Iterable[Mapping[str, Any]]) -> tuple[str, str]:
-    """Return how few feeds a night fetched and why, where most of them failed; else two empty texts."""
+def _fetch_words(steps: Iterable[Mapping[str, Any]]) -> tuple[str, str]:
+    """Return two texts: the number of feeds fetched, and the commonest error.
+
+    Both are empty unless most feeds of the night failed.
+    """
     counts: dict[str, Any] = next((step.get("counts", {}) for step in steps if step["name"] == "fetch"), {})
     feeds, ok, failed = (counts.get(name, 0) for name in ("feeds", "ok", "failed"))
     if not mostly_failed(feeds=feeds, failed=failed):
@@ -135,7 +138,7 @@ def _fetched_words(steps: Iterable[Mapping[str, Any]]) -> tuple[str, str]:
 
 
 def _spend(now: datetime) -> Iterator[OverviewFigure]:
-    """Yield what the UTC day and the month to date have booked; open reservations count in full."""
+    """Yield the spending of the UTC day and of the month so far. Open reservations count in full."""
     today = now.astimezone(UTC).date()
     zero = Value(Decimal(0), output_field=USD)
     month = Spend.objects.filter(day__gte=today.replace(day=1), day__lte=today).order_by()

@@ -12,7 +12,7 @@ from config.backup import archive_write
 from ranking.common.commands import database_label, sigterm_as_exit
 from ranking.common.start import SettingsCommand
 
-# Only its owner may read it: it holds everybody's data and the hashes of their passwords.
+# Only the owner may read the file, because it has all readers' data and the hashes of their passwords.
 PRIVATE_UMASK = 0o077
 NO_READERS = (
     "WARNING: this database has no readers. If that is not so, DATABASE_URL was not read: with the systemd "
@@ -21,17 +21,17 @@ NO_READERS = (
 
 
 class Command(SettingsCommand):
-    """Exit codes: 0 written, 2 the file cannot be written. The site may keep running meanwhile."""
+    """Write a backup. The site may keep running. Exit codes: 0 written, 2 the file cannot be written."""
 
     help = "Write the whole database to one file, for `restore` into SQLite or PostgreSQL."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the file and the form of the report."""
+        """Add FILE and `--json`."""
         parser.add_argument("file", type=Path, help="the archive to write (a zip)")
         parser.add_argument("--json", action="store_true", help="print the manifest as one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write the file and print what is in it."""
+        """Write the file and print the number of rows and tables."""
         path: Path = options["file"]
         self.stderr.write(f"From: {database_label()}.", style_func=str)
         old_umask = os.umask(PRIVATE_UMASK)

@@ -1,4 +1,4 @@
-"""`manage.py check_model`: the whole loop on a reader of the demo's, in a world that is thrown away."""
+"""`manage.py check_model`: check the configured model by a run for a demo reader in a temporary database."""
 
 import json
 import sys
@@ -31,19 +31,19 @@ NO_MODEL = (
 
 
 class Command(SettingsCommand):
-    """Exit codes: 0 good, 1 usable, 2 not usable, nothing to check or a check that broke."""
+    """Check the configured model. Exit codes: 0 good, 1 usable, 2 not usable, no model, or a failed check."""
 
     help = "Check the configured model: one whole run for a made-up reader, beside the planner's."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add the form of the report, and where the check takes place."""
+        """Add `--json` and `--here`."""
         parser.add_argument("--json", action="store_true", help="print one JSON object")
         parser.add_argument(
             "--here", action="store_true", help="in this database, which must have no reader, and leave it so"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Check and report."""
+        """Run the check and print its report."""
         try:
             models = chain_configured()
         except ValueError as error:
@@ -53,14 +53,14 @@ class Command(SettingsCommand):
         if options["here"]:
             report = _check_here()
         else:
-            self.stderr.write(_bound(len(models)), style_func=str)
+            self.stderr.write(_limit_words(len(models)), style_func=str)
             report = _check_elsewhere()
         self.stdout.write(json.dumps(report, ensure_ascii=False) if options["json"] else _words(report))
         sys.exit(CODES[report["verdict"]])
 
 
 def _limits() -> dict[str, str]:
-    """Return the settings that bound a check: all its calls together cost at most a run's cap."""
+    """Return settings that limit a check: all its calls together cost at most ADVISOR_RUN_CAP_USD."""
     cap = str(settings.ADVISOR_RUN_CAP_USD)
     return {
         "ADVISOR_ENABLED": "true",
@@ -70,7 +70,7 @@ def _limits() -> dict[str, str]:
     }
 
 
-def _bound(models: int) -> str:
+def _limit_words(models: int) -> str:
     turns, asked = _limits()["ADVISOR_MAX_TURNS"], "model" if models == 1 else "models"
     return (
         f"Asks {models} {asked} of the chain one question each, then the chain for one run: at most {turns} "
@@ -104,7 +104,7 @@ def _check_elsewhere() -> dict[str, Any]:
 
 
 def _words(report: Mapping[str, Any]) -> str:
-    """Return the report in lines for a person."""
+    """Return the report as text."""
     figures, lines = report["figures"], []
     for one in figures["probes"]:
         form = "in form" if one["in_form"] else "not in the form asked for"
@@ -119,8 +119,8 @@ def _words(report: Mapping[str, Any]) -> str:
         f"{figures['seconds_per_turn']:.1f} s each; ended: {figures['stop_reason'] or 'not begun'}",
         f"Tool calls: {calls['understood']} understood, {calls['malformed']} malformed, "
         f"{calls['unknown']} of unknown tools, {calls['repeated']} repeated. Refused by rules: {refused}",
-        f"Suggested: {_listed(figures['suggested'])}",
-        f"The planner: {_listed(figures['by_planner'])}; {len(report['shared'])} in common",
+        f"Suggested: {_list_words(figures['suggested'])}",
+        f"The planner: {_list_words(figures['by_planner'])}; {len(report['shared'])} in common",
         f"Reviewers: {_votes(figures)}",
         f"Tokens: {figures['input_tokens']} in ({figures['cached_tokens']} cached), "
         f"{figures['output_tokens']} out; price: ${figures['usd']:.4f}",
@@ -130,7 +130,7 @@ def _words(report: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _listed(suggested: list[Mapping[str, str]]) -> str:
+def _list_words(suggested: list[Mapping[str, str]]) -> str:
     return ", ".join(f"{one['type']} {one['target']}" for one in suggested) or "nothing"
 
 

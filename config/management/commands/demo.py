@@ -1,7 +1,4 @@
-"""`manage.py demo`: the main job once, in the terminal.
-
-Feeds, a digest, a suggestion, a decision, another digest.
-"""
+"""`manage.py demo`: show the main job in the terminal, from feeds to a changed digest."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +41,7 @@ Write = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class WalkthroughResult:
-    """The status of the run, the accepted suggestion ("": none), and how many items it moved."""
+    """The status of the run, the accepted suggestion (or ""), and the number of items that it moved."""
 
     status: str
     accepted: str = ""
@@ -52,13 +49,13 @@ class WalkthroughResult:
 
 
 def walkthrough_run(*, now: datetime, write: Write) -> WalkthroughResult:
-    """Do the main job for the demo's first reader and `write` what happens, line by line.
+    """Do the main job for the demo's first reader, and report each step by `write`, line by line.
 
     A second call on the same day accepts nothing more and shows the current state. Raises `DemoNotAllowed`.
     """
     write("Tidings, the main job once. Every name, place and item in it is made up.")
     seeded = demo_seed(now=now)
-    # As on a site after its first night: the advisor knows its built-in insights.
+    # Give the advisor its built-in insights, as a site's first night does.
     memories_sync(now=now)
     write("\nFEEDS")
     write(f"   {seeded.feeds} feeds in five formats read: {seeded.items_seen} items, {seeded.items_new} new.")
@@ -73,8 +70,8 @@ def walkthrough_run(*, now: datetime, write: Write) -> WalkthroughResult:
     for reader in (readers[BEN.name], readers[CLEO.name]):
         advice = _advice(reader, now)
         waiting = len(suggestions_pending(reader_id=reader.pk))
-        text = f"{_counted(waiting, 'suggestion')} to decide on." if waiting else advice.reason
-        write(_wrapped(f"{reader.username.title()}: {text}"))
+        text = f"{_count_words(waiting, 'suggestion')} to decide on." if waiting else advice.reason
+        write(_wrap(f"{reader.username.title()}: {text}"))
     names = f"{ADA.name}, {BEN.name}, {CLEO.name} (readers) or {OLGA.name} (operator)"
     write(f"\nNEXT: `make run` (or `tidings run`) serves it on {settings.SITE_URL.rstrip('/')}/")
     write(f"      Log in as {names}; the password is {PASSWORD}.")
@@ -97,22 +94,22 @@ def _advice_show(ada: Reader, before: list[Impression], now: datetime, write: Wr
     counts = feedback_counts(reader_id=ada.pk)
     write(f"\nTHE ADVISOR reads her {counts.total} thumbs, {counts.tagged} of them with a reason")
     if result.run_id is None or not result.suggestions_created:
-        # Nothing new: show why, what was decided already and what still waits.
-        write(_wrapped(result.reason))
+        # There is no new suggestion: show the reason, and the decided and waiting ones.
+        write(_wrap(result.reason))
         rows = Suggestion.objects.filter(reader=ada).order_by("pk")
         titles = source_titles(keys={row.target_key for row in rows})
         for row in rows:
             write(f"   {row.status:<9} {_title(row, titles)}")
         return WalkthroughResult(result.status)
     run = Run.objects.get(pk=result.run_id)
-    made = _counted(result.suggestions_created, "suggestion")
-    write(_wrapped(f"{made} after {_effort(run)}. The one that would move most:"))
+    made = _count_words(result.suggestions_created, "suggestion")
+    write(_wrap(f"{made} after {_effort(run)}. The one that would move most:"))
     suggestion = _suggestion_show(ada, now, write)
     return _decision_show(suggestion, before, now, result.status, write)
 
 
 def _effort(run: Run) -> str:
-    """Return what a run took, and of whom: figures of the planner are not a model's."""
+    """Return the turns, tool calls and cost of a run. Say so if the planner made them without a model."""
     calls = f"{run.turns} turns and {run.tool_calls} tool calls of {run.model}"
     if run.steps.filter(kind="model").exclude(model=PLANNER).exists():
         return f"{calls}, for ${run.cost_usd:.2f}"
@@ -140,10 +137,12 @@ def _decision_show(
     write("\nADA ACCEPTS, and only now anything changes")
     answer = suggestion_accept(reader_id=ada.pk, suggestion_id=suggestion.pk, now=now)
     if isinstance(answer, Refusal):
-        write(_wrapped(f"It could not be applied: {answer.message}"))
+        write(_wrap(f"It could not be applied: {answer.message}"))
         return WalkthroughResult(status)
     lines = _move_lines(before, _digest(ada, now))
-    moved = f"{_counted(len(lines), 'place')} of today's digest changed" if lines else "no item had to move"
+    moved = (
+        f"{_count_words(len(lines), 'place')} of today's digest changed" if lines else "no item had to move"
+    )
     write(f"   Settings version {answer.config_version}; {moved}.")
     for line in lines[:MOVES_SHOWN]:
         write(line)
@@ -156,22 +155,22 @@ def _digest_lines(shown: Sequence[Impression]) -> list[str]:
         source = str(one.item.source)
         why = score_explain(one.parts, one.score, source)
         lines.append(f"   {one.rank:>2}  {_item_text(one.item.title, source)}")
-        lines.append(_wrapped(" · ".join(why.chips), first=" " * 7))
+        lines.append(_wrap(" · ".join(why.chips), first=" " * 7))
     return lines
 
 
 def _change_lines(suggestion: Suggestion) -> list[str]:
-    """What would change, why, and its forecast."""
+    """Return lines with the change, the reason and the forecast of a suggestion."""
     confidence = confidence_stated(suggestion.confidence, suggestion.forecast)
     if suggestion.field == SOURCE_WEIGHTS:
         old, new = weight_phrase(suggestion.current_value), weight_phrase(suggestion.suggested_value)
         change = f"   {old} → {new}; {confidence} confidence"
     else:
         change = f"   {suggestion.expected_impact} {confidence.title()} confidence."
-    why = [_wrapped(suggestion.reason, first="   Why:      ")]
+    why = [_wrap(suggestion.reason, first="   Why:      ")]
     if note := model_adds(note_shown(suggestion).text):
-        why.append(_wrapped(note, first=" " * 13))
-    return [change, *why, _wrapped(forecast_words(suggestion.forecast), first="   Forecast: ")]
+        why.append(_wrap(note, first=" " * 13))
+    return [change, *why, _wrap(forecast_words(suggestion.forecast), first="   Forecast: ")]
 
 
 def _evidence_lines(evidence: Iterable[Evidence], titles: Mapping[str, str]) -> list[str]:
@@ -184,7 +183,7 @@ def _evidence_lines(evidence: Iterable[Evidence], titles: Mapping[str, str]) -> 
 
 
 def _move_lines(before: Sequence[Impression], after: Sequence[Impression]) -> list[str]:
-    """One line for each item whose rank differs between two digests, the longest move first."""
+    """Return a line for each item whose rank differs between two digests, the longest move first."""
     items: dict[int, Item] = {one.item_id: one.item for one in (*before, *after)}
     old, new = ({one.item_id: one.rank for one in shown} for shown in (before, after))
     # An item outside a digest counts as just below its end.
@@ -206,22 +205,22 @@ def _item_text(title: str, source: str) -> str:
     return f"{shorten(title, TITLE_CHARS, placeholder='…')} ({source})"
 
 
-def _wrapped(text: str, first: str = INDENT) -> str:
-    """`text` in lines of the page's width, indented below the first."""
+def _wrap(text: str, first: str = INDENT) -> str:
+    """Return `text` wrapped to the page's width, with lines after the first indented."""
     return fill(text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first))
 
 
-def _counted(number: int, noun: str) -> str:
+def _count_words(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 class Command(SettingsCommand):
-    """Seed the demo and do the main job for one of its readers."""
+    """Seed the demo and show the main job for one of its readers."""
 
     help = "Seed the demo and show the main job: feeds, digest, suggestion, decision, another digest."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the walkthrough; exit code 1 where the demo is refused."""
+        """Run the walkthrough. Exit code 1 if the demo is refused."""
         try:
             walkthrough_run(now=timezone.now(), write=self.stdout.write)
         except DemoNotAllowed as refused:

@@ -11,18 +11,18 @@ from config.export import reader_export_stream
 from digest.requests import reader_argument_add, readers_named
 from ranking.common.start import SettingsCommand
 
-# Only the owner may read it: it holds everything about a reader.
+# Only the owner may read the file, because it has everything about a reader.
 PRIVATE = 0o600
 FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
 
 class Command(SettingsCommand):
-    """Write the same as the reader's download on the account page: no password, hash or secret address."""
+    """Write the reader's download of the account page. It has no password, hash or secret address."""
 
     help = "Export everything about one reader as JSON (the reader's own download)."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the reader and the file."""
+        """Add the reader and `--out FILE`."""
         reader_argument_add(parser)
         parser.add_argument("--out", type=Path, metavar="FILE", help="default: standard output")
 

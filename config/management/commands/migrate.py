@@ -1,4 +1,4 @@
-"""`manage.py migrate`, as Django has it, with the checks of settings and of the database alone."""
+"""`manage.py migrate`: Django's command, but only with the checks of settings and the database."""
 
 from django.core.checks import Tags
 from django.core.management.commands import migrate
@@ -7,6 +7,6 @@ from ranking.common.start import CHECKED
 
 
 class Command(migrate.Command):
-    """Bring the tables up to date; no page is loaded for it."""
+    """Bring the tables up to date, without loading any page."""
 
     requires_system_checks = [*CHECKED, Tags.database]

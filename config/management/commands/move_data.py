@@ -17,12 +17,12 @@ HASH_CHARS = 12
 
 
 class Command(SettingsCommand):
-    """Exit codes: 0 moved and compared, 1 refused with nothing changed, 2 no such database."""
+    """Copy another database into this one. Exit codes: 0 moved, 1 refused, nothing changed, 2 no database."""
 
     help = "Copy everything from the old database into this one, and compare every table. All or nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the source and the form of the report."""
+        """Add the source and `--json`."""
         parser.add_argument("source", help="an SQLite file, or an address in the form of DATABASE_URL")
         parser.add_argument("--json", action="store_true", help="print the manifest as one JSON object")
 
@@ -51,7 +51,7 @@ class Command(SettingsCommand):
 
 
 def _database_settings(source: str) -> dict[str, Any]:
-    """Django's settings of the old database. Raises `CommandError` (2)."""
+    """Return Django's settings of the old database. Raises `CommandError` (exit code 2)."""
     if "://" not in source:
         path = Path(source).absolute()
         if not path.is_file():

@@ -14,12 +14,12 @@ from ranking.common.start import SettingsCommand
 
 
 class Command(SettingsCommand):
-    """Exit codes: 0 restored and compared, 1 refused with nothing changed, 2 wrong usage or not confirmed."""
+    """Restore a backup. Exit codes: 0 restored, 1 refused, nothing changed, 2 wrong usage or unconfirmed."""
 
     help = "Read a backup into this database and compare every table with it. All or nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the archive and whether it may replace existing rows."""
+        """Add FILE, `--replace`, `--yes` and `--json`."""
         parser.add_argument("file", type=Path, help="an archive written by `backup`")
         parser.add_argument("--replace", action="store_true", help="delete all rows of the database first")
         parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
@@ -46,7 +46,7 @@ class Command(SettingsCommand):
 
 
 def _confirm(manifest: dict[str, Any]) -> None:
-    """Ask on a terminal; elsewhere `--yes` is needed. Raises `CommandError` (2)."""
+    """Ask for confirmation on a terminal. Raises `CommandError` (exit code 2) without one or a “yes”."""
     if not sys.stdin.isatty():
         raise CommandError("--replace deletes all existing rows: confirm it with --yes.", returncode=2)
     name = connection.settings_dict["NAME"]

@@ -1,4 +1,4 @@
-"""`manage.py run`: bring the database up to date, show the demo, serve the site with its worker."""
+"""`manage.py run`: bring the database up to date, show the demo, and serve the site with its worker."""
 
 import os
 import subprocess
@@ -14,10 +14,10 @@ from ranking.common.commands import manage_command, signals_as_interrupt
 
 
 class Command(BaseCommand):
-    """Do what `migrate`, `demo` and `serve` do, one after the other."""
+    """Run `migrate`, `demo` and `serve`, one after the other."""
 
     help = "Bring the database up to date, show the demo, serve the site with its worker. Ctrl-C ends it."
-    # `migrate` runs them.
+    # `migrate` runs the checks.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -26,7 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("--no-demo", action="store_true", help="begin with an empty site")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Serve on PORT after the steps before; leave with the exit code of a step that failed."""
+        """Run the steps, then serve on PORT. If a step fails, exit with its exit code."""
         signals_as_interrupt()
         self.stdout.write(f"The data is in {settings.VAR_DIR.resolve()}")
         try:
@@ -39,7 +39,7 @@ class Command(BaseCommand):
         call_command("serve", host=options["host"], port=settings.PORT)
 
     def _step(self, *arguments: str) -> None:
-        """Run a command in a process of its own: the site needs nothing of what it loads."""
+        """Run a command in its own process, so that the site does not keep the command's memory."""
         self.stdout.flush()
         environment = os.environ | {"LOG_LEVEL": "WARNING"}
         done = subprocess.run(manage_command(*arguments), env=environment, check=False)

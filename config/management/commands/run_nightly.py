@@ -1,4 +1,4 @@
-"""`manage.py run_nightly`: run the rest of the nightly run now."""
+"""`manage.py run_nightly`: run the remaining nightly steps now."""
 
 import json
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ from config.models import NightlyReport
 from ranking.common.commands import database_label
 from ranking.common.start import SettingsCommand
 
-# A step that has not begun.
+# The report of a step that has not begun.
 WAITING: dict[str, Any] = {"status": "waiting"} | dict.fromkeys(("started_at", "seconds", "counts", "error"))
 NO_TAKE_OVER = " --force does not take over from a running worker; --release REASON does."
 RELEASED = "The night of {day} is released. A worker continues it within a minute, or `run_nightly` now."
@@ -22,13 +22,13 @@ RELEASED = "The night of {day} is released. A worker continues it within a minut
 class Command(SettingsCommand):
     """Run the steps of the night that have not succeeded.
 
-    Exit code 1 where a step failed, or where another worker holds the night.
+    Exit code 1 if a step failed or another worker holds the night.
     """
 
     help = "Run the rest of today's (UTC) night: fetch, cluster, summarise, learn, digests, deliver, advise."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add how to run or release the night, and the form of the report."""
+        """Add `--force`, `--release REASON` and `--json`."""
         parser.add_argument("--force", action="store_true", help="repeat every step of a finished night")
         parser.add_argument(
             "--release", metavar="REASON", help="take the night from the worker that holds it; run nothing"
@@ -43,7 +43,7 @@ class Command(SettingsCommand):
             return
         began: list[bool] = []
 
-        def stopping() -> bool:  # called before each step, and only where the night was claimed
+        def stopping() -> bool:  # called before each step, but only if we hold the night
             began.append(True)
             return False
 
@@ -63,7 +63,7 @@ class Command(SettingsCommand):
 
 
 def _release(reason: str) -> str:
-    """Release today's night. Raises `CommandError` without a reason, or where no worker holds it."""
+    """Release today's night. Raises `CommandError` without a reason, or if no worker holds the night."""
     now = timezone.now()
     if not reason:
         raise CommandError("Say why the night is released, as in --release 'its machine is gone'.")

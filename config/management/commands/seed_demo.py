@@ -13,16 +13,16 @@ from ranking.common.start import SettingsCommand
 
 
 class Command(SettingsCommand):
-    """Seed fictional feeds and three readers; a second time only add newly published items."""
+    """Seed fictional feeds and three readers. A second call only adds newly published items."""
 
     help = "Seed the demo: fictional feeds, three readers with a month of feedback, an operator."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add the form of the report."""
+        """Add `--json`."""
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Seed and print the totals; exit code 1 where the demo is refused."""
+        """Seed and print the totals. Exit code 1 if the demo is refused."""
         try:
             seeded = demo_seed(now=timezone.now())
         except DemoNotAllowed as refused:

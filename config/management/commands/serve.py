@@ -1,7 +1,7 @@
-"""`manage.py serve`: the site and its worker in one terminal, for one machine and few readers.
+"""`manage.py serve`: run the site and its worker in one terminal, for one machine and few readers.
 
-The worker is forked from the loaded site, before that has threads, so that the two share the memory of what
-both have loaded.
+The worker is forked from the site after loading and before the site starts threads, so both share the memory
+of loaded code.
 """
 
 import os
@@ -23,37 +23,38 @@ from django.core.management.base import BaseCommand, CommandError
 from django.core.servers import basehttp
 from django.db import connections
 
-import config.tasks  # noqa: F401  # loaded before the fork
+import config.tasks  # noqa: F401  # load it before the fork
 from config.readiness import migrations_missing
 from ranking.common.commands import manage_command, signals_as_interrupt, whole_number
 from ranking.common.heap import heap_trim
 
 # The worker may take this long to finish its job before it is killed.
 SHUTDOWN_S = 10.0
-# A dead worker is replaced after this long, so that one that cannot start does not spin.
+# A dead worker is replaced after this long, so that a worker that cannot start does not restart in a tight
+# loop.
 RESTART_S = 5.0
-# Connections that may wait to be accepted. With Django's ten, about twenty-five requests at the same moment
-# were enough for the system to reset some (measured; `python -m tests.lab faults replays`).
+# Connections that may wait to be accepted. With Django's limit of ten, the system reset some of about
+# twenty-five simultaneous requests (measured; `python -m tests.lab faults replays`).
 BACKLOG = 256
-# Readers pause once nobody has asked for so long.
+# After this long without a request, the heap is trimmed.
 PAUSE_S = 3.0
 
 log = structlog.get_logger(__name__)
 
 
 class Server(basehttp.WSGIServer):
-    """Django's server with a longer queue of connections, whose heap is trimmed once readers pause."""
+    """Django's server with a longer queue of connections. It trims its heap when requests pause."""
 
     request_queue_size = BACKLOG
     _last_request: float | None = None
 
     def get_request(self) -> tuple[Any, Any]:
-        """Accept a connection, and note when."""
+        """Accept a connection and record the time."""
         self._last_request = time.monotonic()
         return super().get_request()
 
     def service_actions(self) -> None:
-        """Trim the heap where nobody has asked for a while; called twice a second, and after each request."""
+        """Trim the heap after a pause. This is called twice a second and after each request."""
         super().service_actions()
         if self._last_request and time.monotonic() - self._last_request > PAUSE_S:
             self._last_request = None
@@ -61,18 +62,18 @@ class Server(basehttp.WSGIServer):
 
 
 class Command(BaseCommand):
-    """Serve the site with its static files, and run `manage.py work`; Ctrl-C ends both."""
+    """Serve the site with its static files, and run `manage.py work`. Ctrl-C ends both."""
 
     help = "Serve the site on this machine together with its worker. Ctrl-C ends both."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add the address to listen on."""
+        """Add `--host` and `--port`."""
         parser.add_argument("--host", default="127.0.0.1")
         port = whole_number(0, 65535)
         parser.add_argument("--port", type=port, default=settings.PORT, help="0: any that is free")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Serve until stopped; exit code 1 where tables are missing or the port is in use."""
+        """Serve until stopped. Exit code 1 if tables are missing or the port is in use."""
         if migrations_missing():
             raise CommandError("The database is not up to date. Run `make migrate`, or `tidings migrate`.")
         signals_as_interrupt()
@@ -102,11 +103,11 @@ class Command(BaseCommand):
 def worker_process(
     *, first: Callable[[], int], write: Callable[[str], object], restart_s: float = RESTART_S
 ) -> Iterator[list[int]]:
-    """Run `manage.py work` as a child while the block runs, then let it finish its job.
+    """Run `manage.py work` as a child process during the block, then let it finish its job.
 
-    `first` starts the first worker and returns its process id. One that ends by itself is reported to
-    `write` and replaced after `restart_s` seconds; meanwhile requests run inline. Yields the list of workers;
-    the last one runs.
+    `first` starts the first worker and returns its process id. If a worker ends by itself, report that by
+    `write` and start another after `restart_s` seconds. Meanwhile requests run inline. Yield the process ids
+    of all workers; the last one is running.
     """
     ending, workers = Event(), [first()]
 
@@ -130,7 +131,7 @@ def worker_process(
 
 
 def worker_fork() -> int:
-    """Fork a worker from this process, which must have no other threads yet; return its process id."""
+    """Fork a worker from this process, which must not have other threads yet. Return its process id."""
     connections.close_all()
     sys.stdout.flush()
     parent = os.getpid()
@@ -143,24 +144,24 @@ def worker_fork() -> int:
         call_command("work", parent=parent)
         code = 0
     except KeyboardInterrupt:
-        code = 0  # stopped before it had begun
+        code = 0  # stopped before it began
     except BaseException:
         log.exception("worker_failed")
     finally:
         sys.stdout.flush()
-        os._exit(code)  # without the parent's exit handlers
+        os._exit(code)  # do not run the parent's exit handlers
 
 
 def worker_spawn() -> int:
-    """Start a worker as a program of its own, which is safe beside threads; return its process id."""
-    # A process group of its own: Ctrl-C in the terminal reaches only the site, which then ends the worker.
-    # A killed site cannot do that: the worker watches its parent itself.
+    """Start a worker as a separate program, which is safe if there are threads. Return its process id."""
+    # It has its own process group, so that Ctrl-C in the terminal reaches only the site, which then ends the
+    # worker. A killed site cannot do that, so the worker watches its parent.
     command = manage_command("work", "--parent", str(os.getpid()))
     return os.posix_spawn(command[0], command, os.environ, setpgroup=0)
 
 
 def _worker_end(workers: list[int], watcher: Thread) -> None:
-    """Terminate the last worker; kill one that takes too long, or on a second Ctrl-C."""
+    """Terminate the last worker. Kill it if it takes too long, or at a second Ctrl-C."""
     for number, patience_s in ((signal.SIGTERM, SHUTDOWN_S), (signal.SIGKILL, None)):
         if not watcher.is_alive():
             return

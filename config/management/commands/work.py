@@ -17,7 +17,7 @@ from ranking.common.heap import heap_trim
 from ranking.common.start import SettingsCommand
 
 IDLE_S = 1.0
-# A tick that took longer has done something, and left something behind.
+# A tick that takes longer did some work, so its free memory is worth returning.
 WORK_S = 0.5
 
 
@@ -27,18 +27,18 @@ class Command(SettingsCommand):
     help = "Run queued work and the schedule from the database. SIGTERM or Ctrl-C ends it after its job."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add when to leave."""
+        """Add `--once` and `--parent PID`."""
         parser.add_argument("--once", action="store_true", help="run what is due now and leave")
         parser.add_argument("--parent", type=int, metavar="PID", help="leave when this process is gone")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Tick until stopped, then end the heartbeat, so that no request waits for this worker."""
+        """Work until stopped, then delete the heartbeat, so that no request waits for this worker."""
         stopped, parent = threading.Event(), options["parent"]
 
         def stop(number: int, frame: FrameType | None) -> None:
             stopped.set()
 
-        if threading.current_thread() is threading.main_thread():  # no other thread may set handlers
+        if threading.current_thread() is threading.main_thread():  # other threads cannot set handlers
             signal.signal(signal.SIGTERM, stop)
             signal.signal(signal.SIGINT, stop)
 
