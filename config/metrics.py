@@ -36,8 +36,8 @@ from config.jobs.schedule import JOBS, QUEUES
 from config.middleware import REQUESTS
 from config.models import NightlyReport
 from config.readiness import error_text, is_ready, queue_lengths, readiness
-from digest.feeds.newsletters import mailbox_state
 from digest.models import Feed, Reader, Spend
+from digest.sources.newsletters import mailbox_state
 from suggestions.models import Suggestion
 
 log = structlog.get_logger(__name__)

@@ -8,7 +8,7 @@ from django.templatetags.static import static
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView, TemplateView
 
-from config.api.assistants import mcp
+from config.api.mcp_endpoint import mcp
 from config.api.routes import api, api_docs, api_missing
 from config.export import reader_export
 from config.metrics import healthz, metrics, readyz

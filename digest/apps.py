@@ -173,7 +173,7 @@ def check_mailbox(**kwargs: Any) -> list[CheckMessage]:
     Only a warning, because this asks another server, which may be away for a moment.
     """
     # Models cannot be imported before the apps are ready.
-    from digest.feeds.newsletters import mailbox_problem  # noqa: PLC0415
+    from digest.sources.newsletters import mailbox_problem  # noqa: PLC0415
 
     if check_newsletters() or not (problem := mailbox_problem()):
         return []

@@ -6,11 +6,11 @@ from django.utils import timezone
 
 from digest.articles.favicons import favicons_update
 from digest.articles.full_text import full_texts_update
-from digest.daily.first_round import FIRST_ROUND, stories_refresh
+from digest.daily.first_fetch import FIRST_ROUND, stories_refresh
 from digest.feeds import exchange  # noqa: F401
-from digest.feeds.newsletters import newsletters_fetch
-from digest.feeds.rounds import feeds_fetch
+from digest.feeds.fetch_batch import feeds_fetch
 from digest.items.vectors import item_vectors_update
+from digest.sources.newsletters import newsletters_fetch
 from digest.summaries.services import extracts_make
 from ranking.common.apart import Apart
 

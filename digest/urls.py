@@ -4,6 +4,9 @@ from datetime import date
 
 from django.urls import path, register_converter
 
+from digest.mutes import views as mutes
+from digest.sources import change_views, newsletter_views, private_views
+from digest.sources import views as sources
 from digest.web.api import syndication
 from digest.web.oauth import consent
 from digest.web.pages import (
@@ -13,16 +16,11 @@ from digest.web.pages import (
     catch_up,
     costs,
     first_fetch,
-    mutes,
-    newsletters,
     notifications,
     offline,
     onboarding,
-    private_sources,
     reading,
     search,
-    source_changes,
-    sources,
 )
 
 
@@ -102,16 +100,16 @@ urlpatterns = [
     path("ui/sources", sources.sources, name="sources"),
     path("ui/sources/import", sources.opml_upload, name="opml_import"),
     path("ui/sources/export.opml", sources.opml_download, name="opml_export"),
-    path("ui/sources/undo", source_changes.source_undo, name="source_undo"),
+    path("ui/sources/undo", change_views.source_undo, name="source_undo"),
     path("ui/sources/<int:feed_id>/address", sources.source_address, name="source_address"),
-    path("ui/sources/undo-move", source_changes.move_undo, name="move_undo"),
-    path("ui/sources/change", source_changes.sources_change, name="sources_change"),
-    path("ui/sources/folder", source_changes.folder_change, name="folder_change"),
-    path("ui/sources/private", private_sources.private_source, name="private_source"),
-    path("ui/newsletters", newsletters.newsletters, name="newsletters"),
-    path("ui/newsletters/<int:feed_id>/resume", newsletters.resume, name="newsletter_resume"),
+    path("ui/sources/undo-move", change_views.move_undo, name="move_undo"),
+    path("ui/sources/change", change_views.sources_change, name="sources_change"),
+    path("ui/sources/folder", change_views.folder_change, name="folder_change"),
+    path("ui/sources/private", private_views.private_source, name="private_source"),
+    path("ui/newsletters", newsletter_views.newsletters, name="newsletters"),
+    path("ui/newsletters/<int:feed_id>/resume", newsletter_views.resume, name="newsletter_resume"),
     path("ui/sources/<int:feed_id>", sources.source, name="source"),
-    path("ui/sources/<int:feed_id>/access", private_sources.source_access, name="source_access"),
-    path("ui/sources/<int:feed_id>/remove", source_changes.source_remove, name="source_remove"),
+    path("ui/sources/<int:feed_id>/access", private_views.source_access, name="source_access"),
+    path("ui/sources/<int:feed_id>/remove", change_views.source_remove, name="source_remove"),
     path("ui/history/trends", reading.trends, name="trends"),
 ]

@@ -32,6 +32,7 @@ from ranking.config_body import (
     body_weigh,
     mute_sources,
 )
+from ranking.config_words import change_words
 from ranking.entities import (
     SAME_WEIGHT,
     WEIGHT_DEFAULT,
@@ -42,7 +43,6 @@ from ranking.entities import (
     WeightChange,
     clamp_weight,
 )
-from ranking.explain import change_words
 from ranking.learning import HOLD_DAYS
 from ranking.models import ConfigVersion, LearnedWeight, RankConfig, SourceAlias, WeightSnapshot
 from ranking.mutes import SOURCE, mute_key, mutes_read

@@ -32,8 +32,7 @@ from ranking.config_body import (
     term_searchable,
     term_visible,
 )
-from ranking.entities import InvalidSetting, StaleVersion, UnknownVersion
-from ranking.explain import (
+from ranking.config_words import (
     CHOICES,
     TARGET_MAX_CHARS,
     body_words,
@@ -43,8 +42,8 @@ from ranking.explain import (
     steps_in_force,
     weight_words,
 )
+from ranking.entities import InvalidSetting, StaleVersion, UnknownVersion
 from ranking.language import figure
-from ranking.levels import BOOSTS, FRESHNESS, LIKENESS, level_options, level_read, weight_read
 from ranking.selectors import (
     config_effective,
     config_version,
@@ -55,6 +54,7 @@ from ranking.selectors import (
     weight_snapshots,
 )
 from ranking.services import config_edit, config_revert
+from ranking.setting_scale import BOOSTS, FRESHNESS, LIKENESS, level_options, level_read, weight_read
 
 # Prefixes of the fields with a source's weight, before the key: the typed one, and the one that the page
 # showed.

@@ -10,8 +10,8 @@ const PARTS = {
   "[data-cards]": "./suggestions.js",
   "[data-generate]": "./generate.js",
   "[data-source]": "./sources.js",
-  "[data-filling]": "./filling.js",
-  "[data-teach]": "./teach.js",
+  "[data-filling]": "./first_fetch.js",
+  "[data-teach]": "./onboarding.js",
   "form[data-sign-up] #id_time_zone": "./timezone.js",
 };
 

@@ -15,13 +15,13 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from digest.feeds.weights import weights_at_level
 from digest.items.selectors import source_titles
 from digest.requests import reader_of
-from digest.web.pages.source_changes import feeds_chosen
+from digest.sources.change_views import feeds_chosen
+from digest.sources.weights import weights_at_level
 from ranking.config_body import ConfigEdit, body_changes, effective_body
+from ranking.config_words import change_words
 from ranking.entities import InvalidSetting
-from ranking.explain import change_words
 from ranking.selectors import config_edited
 from ranking.views import config_form, config_refused, edit_of
 from suggestions.preview import configs_side_by_side

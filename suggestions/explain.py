@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ranking.explain import weight_words
+from ranking.config_words import weight_words
 from ranking.language import figure, ngettext, percent, stored_text
 from ranking.language import gettext as _
 from suggestions.entities import (

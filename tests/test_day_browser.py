@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from pytest_httpserver import HTTPServer
 
 from digest.feedback.services import feedback_set
-from digest.feeds.rounds import feeds_fetch
+from digest.feeds.fetch_batch import feeds_fetch
 from digest.models import Feedback, Item, Reader, Reading
 from ranking.selectors import config_effective
 from tests.test_pages_browser import browser, tab

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from advisor.mcp_server import session_call, session_close, session_open
 from advisor.tools.registry import TOOLS
-from config.api.assistant_tools import READER_TOOLS
+from config.api.mcp_tools import READER_TOOLS
 from digest.accounts.tokens import token_issue
 from digest.daily.services import digest_build
 from digest.days import day_of

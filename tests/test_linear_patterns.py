@@ -27,10 +27,10 @@ from advisor.models import Memory
 from digest.errors import DigestError
 from digest.feedback.records import QUESTION, BadLine
 from digest.feeds.entities import FeedProblem
-from digest.feeds.opml import ListedFeed
 from digest.items.search_query import query_terms, terms_fuzzy
 from digest.llm.entities import ModelError
 from digest.mail.links import BadLink
+from digest.sources.opml import ListedFeed
 from digest.summaries.summarise import SUMMARY_CHARS_MAX
 from ranking.common.text import TOPIC_MAX_CHARS, topic_key
 from tests.lab.size import source
@@ -101,7 +101,7 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
     ),
     "digest.feeds.media.entry_image": lambda f, text: f({"image": text}, (), base=BASE, first=text),
     "digest.feeds.media.media_complete": lambda f, text: f([{}], f"<item><itunes:image {text}"),
-    "digest.feeds.opml.opml_write": lambda f, text: f([ListedFeed(text, text, text)], title=text),
+    "digest.sources.opml.opml_write": lambda f, text: f([ListedFeed(text, text, text)], title=text),
     "digest.feeds.identity.publisher_key": lambda f, text: [
         f(host=host, domain=host, path=text, query=text) for host in HOSTS
     ],
@@ -152,10 +152,10 @@ TEXT_FUNCTIONS = (
     "config.templatetags.api_text.code_spans",
     "digest.accounts.limits.login_key",
     "digest.accounts.tokens.scope_needed",
-    "digest.daily.explain.lede_cut",
+    "digest.daily.item_words.lede_cut",
     "digest.days.month_first",
     "digest.feeds.connect.check_host",
-    "digest.feeds.subscriptions.check_address",
+    "digest.sources.subscriptions.check_address",
     "digest.llm.client.turn_read",
     "digest.mail.links.thumb_read",
     "digest.mail.links.unsubscribe_read",
@@ -202,7 +202,7 @@ TEXT_MODULES = (
     "digest.feeds.identity",
     "digest.feeds.links",
     "digest.feeds.media",
-    "digest.feeds.opml",
+    "digest.sources.opml",
     "digest.feeds.page_tags",
     "digest.feeds.parse",
     "digest.feeds.polling",

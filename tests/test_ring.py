@@ -12,9 +12,9 @@ from advisor.run.request import run_request
 from digest.daily.selectors import digest_impressions
 from digest.daily.services import digest_build
 from digest.feedback.services import feedback_set
-from digest.feeds.rounds import feeds_fetch
-from digest.feeds.subscriptions import subscription_add
+from digest.feeds.fetch_batch import feeds_fetch
 from digest.models import Feed, Feedback, Item, Reader
+from digest.sources.subscriptions import subscription_add
 from ranking.selectors import config_effective
 from suggestions.models import Outcome, Suggestion
 

@@ -20,11 +20,11 @@ from digest.feeds.bodies import content_of
 from digest.feeds.entities import FeedProblem
 from digest.feeds.ingest import feed_get_or_create
 from digest.feeds.parse import parse_document
-from digest.feeds.subscriptions import subscription_add
 from digest.items.reading import item_save
 from digest.mail.content import draft_daily
 from digest.mail.render import mail_message
 from digest.models import Digest, Item, Reader
+from digest.sources.subscriptions import subscription_add
 from tests.support.documents import suite
 from tests.support.ingest import parsed_ingest
 from tests.test_pages_browser import browser, page, tab

@@ -38,8 +38,8 @@ from config.api.schema import (
 )
 from digest.accounts.tokens import REQUESTS_PER_MINUTE
 from digest.errors import DigestError, InvalidToken, TokenExpired, TooManyRequests
+from digest.sources.api import feeds_router
 from digest.throttling import API, DECIDE, GENERATE, SEARCH
-from digest.web.api.feeds import feeds_router
 from digest.web.api.items import items_router, mutes_router
 from digest.web.api.reading import costs_router, digests_router
 from digest.web.api.reading import feedback_router as digest_router

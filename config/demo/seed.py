@@ -16,7 +16,7 @@ from django.db import transaction
 from config.demo.people import ACCOUNTS, EMAIL_DOMAIN, PASSWORD, READERS, DemoRating, Person, ratings_of
 from config.demo.world import MONTH, PublishedItem, feed_files_write, items_published, world_sources
 from digest.days import utc_day
-from digest.feeds.rounds import folder_ingest
+from digest.feeds.fetch_batch import folder_ingest
 from digest.items.stories import stories_update
 from digest.models import Feed, Feedback, FeedbackTag, Item, Reader, Subscription
 from ranking.config_body import ConfigEdit

@@ -25,15 +25,15 @@ from advisor.run.scheduling import readers_advise
 from advisor.run.workers import job_failed
 from config.jobs.lease import CRASHES_MAX, LEASE, Step, night_claim, night_lease_renewal, night_save
 from config.models import NightlyReport
-from digest.accounts.assistants import assistants_prune
+from digest.accounts.assistant_access import assistants_prune
 from digest.articles.pictures import pictures_prune
-from digest.daily.first_round import stories_refresh
+from digest.daily.first_fetch import stories_refresh
 from digest.daily.services import digests_build
 from digest.feedback.implicit import implicit_update_all
-from digest.feedback.publication import community_publish
+from digest.feedback.noisy_counts import community_publish
 from digest.feedback.services import cycles_run
+from digest.feeds.fetch_batch import feeds_fetch
 from digest.feeds.health import round_message
-from digest.feeds.rounds import feeds_fetch
 from digest.items.vectors import item_vectors_prune, item_vectors_update
 from digest.mail.send import digests_deliver
 from digest.models import Feedback, Reader

@@ -21,9 +21,9 @@ from advisor.selectors import ACTIVE_STATUSES, worker_alive
 from config.jobs.lease import nightly_as_dict
 from config.models import NightlyReport
 from digest.feeds.health import mostly_failed
-from digest.feeds.newsletters import mailbox_state
 from digest.models import Feed, Reader, Spend
 from digest.requests import reader_of
+from digest.sources.newsletters import mailbox_state
 from digest.web.pages.costs import BOOKED, USD, usd_words
 from suggestions.models import Outcome
 from suggestions.outcomes.check import decisions_unchecked

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.http import JsonResponse
 from django.utils import timezone
 
-from digest.accounts.assistants import LOOPBACK, READ, SCOPES, client_room_make
+from digest.accounts.assistant_access import LOOPBACK, READ, SCOPES, client_room_make
 
 # The largest request to register, or to fetch or revoke a token. The longest known registration has 1,100
 # bytes. The protocol's library parses a form several times, which takes seconds at some megabytes.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from digest.daily.candidates import signals_for
-from digest.daily.explain import FOUND
+from digest.daily.item_words import FOUND
 from digest.daily.presentation import ScoredItem
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.items.listing import EPOCH, MICROSECOND, ListFilter, list_ids, list_items

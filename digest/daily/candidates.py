@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from numpy.typing import NDArray
 
 from digest.daily.compose import NOVELTY_DAYS_MAX, NoveltyDraw, muted_items, novelty_draw
-from digest.daily.shares import Choice, choices_make
+from digest.daily.diversity import Choice, choices_make
 from digest.days import day_end, day_of
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.errors import FutureDate

@@ -8,7 +8,7 @@ from typing import Final
 
 from digest.daily.candidates import DayCandidates, signals_for
 from digest.daily.compose import NoveltyDraw, Rules, compose
-from digest.daily.explain import FOUND
+from digest.daily.item_words import FOUND
 from digest.daily.presentation import ScoredItem
 from digest.days import day_begin, day_of
 from digest.entities import DIGEST_SIZE

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from digest.daily.shares import (
+from digest.daily.diversity import (
     RANKED,
     RATED,
     Choice,

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from digest.articles.pictures import pictures_prepare
 from digest.daily.candidates import signals_for
-from digest.daily.explain import (
+from digest.daily.item_words import (
     FOUND,
     Explanation,
     changed_by_learning,

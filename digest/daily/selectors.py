@@ -9,11 +9,18 @@ from uuid import UUID
 from django.db.models import Exists, Max, OuterRef, QuerySet
 
 from digest.daily.candidates import DayCandidates, digest_candidates
-from digest.daily.shares import RANKED, RATED, ExclusionReason, exclusion_reasons, places_lost, places_moved
+from digest.daily.diversity import (
+    RANKED,
+    RATED,
+    ExclusionReason,
+    exclusion_reasons,
+    places_lost,
+    places_moved,
+)
 from digest.days import day_begin
 from digest.entities import DIGEST_FROZEN, ITEM_WINDOW_DAYS
 from digest.feedback.selectors import feedback_by_items
-from digest.feeds.filling import LOT, NEVER_FETCHED
+from digest.feeds.first_fetch import LOT, NEVER_FETCHED
 from digest.items.selectors import CANDIDATES_MAX, NEW_FOR, item_is_hidden, items_window_count, mutes_in_force
 from digest.models import Digest, Feed, Impression, Item, Reader, Subscription
 from ranking.entities import EffectiveConfig, Mute, Score
@@ -22,7 +29,7 @@ from ranking.selectors import config_effective, learning_steps
 
 PAGE_SIZE = 50
 # How long a digest stays unchanged while feeds that its reader has just added are fetched.
-FILLING_FROZEN = dt.timedelta(seconds=5)
+FIRST_FETCH_FROZEN = dt.timedelta(seconds=5)
 # The first page of a day mentions learning that happened up to this long before the day began.
 LEARNED_SHOWN = dt.timedelta(days=1)
 
@@ -82,7 +89,7 @@ def digests_current(
         pk: built[pk]
         for pk, filling, *moments in _reading_changes(built, now).values_list(*fields)
         if all(at is None or at <= built[pk].built_at for at in moments)
-        and not (filling and built[pk].built_at <= now - FILLING_FROZEN)
+        and not (filling and built[pk].built_at <= now - FIRST_FETCH_FROZEN)
     }
 
 

@@ -11,7 +11,7 @@ from django.db.models import Exists, F, OuterRef
 
 from digest.daily.changes import OrderChange, change_read, order_seen
 from digest.daily.compose import Composition, NoveltyDraw, PlacedItem, Rules, compose
-from digest.daily.shares import Choice
+from digest.daily.diversity import Choice
 from digest.items.selectors import items_hidden, mutes_in_force
 from digest.models import Digest, Exposure, Feedback, Impression, Item, Reader
 from ranking.entities import Score

@@ -1,7 +1,7 @@
 """Other readers' opinion of sources, items and topics, from published figures only, never from thumbs.
 
-`digest.feedback.publication` makes the figures, at most once a UTC day. Only readers who share get them, from
-the moment they agree until they stop. The reader's own thumbs are part of the figures.
+`digest.feedback.noisy_counts` makes the figures, at most once a UTC day. Only readers who share get them,
+from the moment they agree until they stop. The reader's own thumbs are part of the figures.
 """
 
 from collections import defaultdict

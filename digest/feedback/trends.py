@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from ranking.common.charts import line_points, line_stretches, polyline
+from ranking.config_words import weight_words
 from ranking.entities import WEIGHT_MAX, WeightPoint
-from ranking.explain import weight_words
 from ranking.language import gettext as _
 
 WEEKS = 12

@@ -22,6 +22,7 @@ from digest.errors import (
     SiteUnreachable,
 )
 from digest.feeds.access import REFUSED, REFUSED_MESSAGE, REFUSED_STATUSES, refusal_read
+from digest.feeds.address_checks import FEED_GONE, check_address, check_fetchable
 from digest.feeds.addresses import feed_address
 from digest.feeds.entities import FETCH_PROBLEMS, FeedProblem, ParsedFeed
 from digest.feeds.fetch import Access, FetchResponse, fetch, host_of
@@ -30,7 +31,6 @@ from digest.feeds.parse import parse_document
 from digest.feeds.prechecks import decode, decompress
 from digest.feeds.rate_limit import LookupLock, hold_seconds, host_limiter
 from digest.feeds.sanitise import one_line, title_to_text
-from digest.feeds.subscriptions import FEED_GONE, check_address, check_fetchable
 from ranking.language import stored_text
 
 FEED_TYPES: Final = frozenset(

@@ -30,7 +30,7 @@ from digest.web.pages import offline
 from digest.web.pages.costs import usd_words
 from digest.web.pages.forms import DisplayForm
 from digest.web.pages.item_parts import local_time
-from ranking.explain import weight_words
+from ranking.config_words import weight_words
 
 register = template.Library()
 register.filter(local_time)

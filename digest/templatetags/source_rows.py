@@ -14,8 +14,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from digest.articles.favicons import favicon_box
-from digest.web.pages.source_list import TROUBLES, SourceLine
-from ranking.levels import LEVELS, level_words
+from digest.sources.list_page import TROUBLES, SourceLine
+from ranking.setting_scale import LEVELS, level_words
 
 register = template.Library()
 ROW = """<li data-source="{}" data-also="{}">

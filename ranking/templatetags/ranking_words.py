@@ -1,4 +1,4 @@
-"""Template filters and tags that call `ranking.explain`."""
+"""Template filters and tags that call `ranking.config_words`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -7,10 +7,10 @@ from django import template
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from ranking import explain
+from ranking import config_words
 from ranking.common.text import topic_key
+from ranking.config_words import PinRow, pin_rows
 from ranking.entities import Config, Mute
-from ranking.explain import PinRow, pin_rows
 from ranking.selectors import SnapshotRow
 
 register = template.Library()
@@ -19,19 +19,19 @@ register = template.Library()
 @register.filter
 def change_words(change: Mapping[str, Any], names: Mapping[str, str]) -> str:
     """Return one change of a config as a sentence."""
-    return explain.change_words(change, names)
+    return config_words.change_words(change, names)
 
 
 @register.filter
 def learned_words(step: SnapshotRow) -> str:
     """Return one step of the learning loop as a sentence."""
-    return explain.learned_words(step.before, step.after, step.reason)
+    return config_words.learned_words(step.before, step.after, step.reason)
 
 
 @register.filter
 def lost_words(changes: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> str:
     """Return a sentence on learned weights that going back to a version would undo."""
-    listed = "; ".join(explain.change_words(change, names) for change in changes)
+    listed = "; ".join(config_words.change_words(change, names) for change in changes)
     return _("Going back also changes what was learned from your thumbs. {changes}.").format(changes=listed)
 
 
@@ -51,7 +51,7 @@ def pins_of(names: Mapping[str, str], config: Config, chosen: Mapping[str, str])
 @register.filter
 def mute_words(mute: Mute) -> str:
     """Return what a mute hides, in words."""
-    return explain.mute_label(mute.kind, mute.value)
+    return config_words.mute_label(mute.kind, mute.value)
 
 
 @register.filter

@@ -15,7 +15,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q
 
 from digest.days import utc_day, utc_day_begin
 from digest.entities import RatedItem
-from digest.feedback.publication import community_members, uniforms_secret
+from digest.feedback.noisy_counts import community_members, uniforms_secret
 from digest.feedback.selectors import feedback_recent
 from digest.items.selectors import source_titles
 from digest.models import Item, Reader

@@ -17,8 +17,8 @@ from digest.models import Reader
 from ranking.common.categories import label_keys, topic_matches
 from ranking.common.text import fold_lightly
 from ranking.config_body import body_changes, effective_body
+from ranking.config_words import change_words
 from ranking.entities import Candidate, EffectiveConfig, InvalidSetting, RankingError
-from ranking.explain import change_words
 from ranking.mutes import SOURCE as MUTE_SOURCE
 from ranking.mutes import MuteFilter, mute_over
 from ranking.selectors import config_effective

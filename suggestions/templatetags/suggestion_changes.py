@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from digest.daily.changes import OrderChange, change_words
 from digest.requests import reader_of
-from ranking.explain import LEARNED_FROM_ANSWERS, LEARNED_OVERNIGHT, cause_words
+from ranking.config_words import LEARNED_FROM_ANSWERS, LEARNED_OVERNIGHT, cause_words
 from ranking.selectors import config_version
 from suggestions.services.early import EarlyChange, early_change_find
 

@@ -22,12 +22,12 @@ from ranking.config_body import (
 )
 from ranking.entities import EffectiveConfig, Mute
 from ranking.language import gettext, gettext_noop
-from ranking.levels import FRESHNESS as FRESHNESS_LEVELS
 from ranking.mutes import AUTHOR as MUTE_AUTHOR
 from ranking.mutes import CATEGORY as MUTE_CATEGORY
 from ranking.mutes import PHRASE, mute_key
 from ranking.mutes import SOURCE as MUTE_SOURCE
 from ranking.mutes import WORD as MUTE_WORD
+from ranking.setting_scale import FRESHNESS as FRESHNESS_LEVELS
 from suggestions.entities import (
     ADD_TOPIC,
     BOOST_SOURCE,

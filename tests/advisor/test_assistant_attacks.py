@@ -6,7 +6,7 @@ from html import unescape
 import pytest
 from allauth.idp.oidc.models import Client, Token
 
-from digest.accounts import assistants
+from digest.accounts import assistant_access
 from digest.accounts.oauth import redirect_problem
 from tests.support.assistants import (
     ALL,
@@ -132,7 +132,7 @@ def test_a_refresh_token_in_two_hands_ends_what_was_allowed(person, assistant, m
     renewed = assistant.refresh(tokens["refresh_token"]).json()
     assert assistant.refresh(tokens["refresh_token"]).json()["error"] == "invalid_grant"
     assert assistant.tools(renewed["access_token"])  # a client that asked twice goes on
-    monkeypatch.setattr(assistants, "REFRESH_GRACE_S", -1)
+    monkeypatch.setattr(assistant_access, "REFRESH_GRACE_S", -1)
     assert assistant.refresh(tokens["refresh_token"]).json()["error"] == "invalid_grant"
     assert assistant.post(renewed["access_token"], "tools/list").status_code == 401
     assert assistant.refresh(renewed["refresh_token"]).json()["error"] == "invalid_grant"
@@ -205,7 +205,7 @@ def test_registrations_are_bounded(site, assistant, monkeypatch):
     assert made["client_name"].startswith("bBank/byyy") and len(made["client_name"]) <= 60
     assert made["scope"] == "read" and "client_secret" not in made
     assert made["token_endpoint_auth_method"] == "none"
-    monkeypatch.setattr(assistants, "CLIENTS_MAX", Client.objects.count())
+    monkeypatch.setattr(assistant_access, "CLIENTS_MAX", Client.objects.count())
     assert register().status_code == 503
     monkeypatch.undo()
     answers = [register().status_code for _ in range(12)]

@@ -20,8 +20,8 @@ from advisor.mcp_server import LEASE_S, session_call, session_release, session_r
 from advisor.models import Run, Step
 from advisor.tools.registry import TOOLS
 from config.apps import check_assistants
-from digest.accounts import assistants
-from digest.accounts.assistants import assistants_prune, client_room_make
+from digest.accounts import assistant_access
+from digest.accounts.assistant_access import assistants_prune, client_room_make
 from digest.models import Feedback, Reader
 from ranking.models import ConfigVersion
 from suggestions.entities import FenceLost
@@ -292,7 +292,7 @@ def test_clients_that_nobody_uses_are_forgotten(person, assistant, monkeypatch):
     now = timezone.now()
     unused = Assistant(assistant.site)
     Client.objects.filter(pk=unused.client).update(created_at=now - timedelta(hours=1))
-    monkeypatch.setattr(assistants, "CLIENTS_MAX", 2)
+    monkeypatch.setattr(assistant_access, "CLIENTS_MAX", 2)
     assert client_room_make(now=now)  # in a full table at once
     assert [*Client.objects.values_list("pk", flat=True)] == [assistant.client]
     assert assistants_prune(now=now + timedelta(days=2)) > 0 and Client.objects.count() == 1

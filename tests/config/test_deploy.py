@@ -138,7 +138,7 @@ def test_a_web_process_has_loaded_its_pages_before_it_is_asked_and_nothing_that_
     assert "digest.web.pages.reading" in names
     heavy = {"sklearn", "scipy", "requests", "redis", "openai", "mcp", "genai_prices", "trafilatura", "bm25s"}
     heavy |= {"celery", "yaml", "httpcore2", "feedparser", "fastfeedparser", "psycopg", "http_ece"}
-    assert not names & (heavy | {"advisor.run.execute", "config.api.assistant_tools"})
+    assert not names & (heavy | {"advisor.run.execute", "config.api.mcp_tools"})
 
 
 def test_a_start_loads_no_page_no_admin_and_no_broker(tmp_path):

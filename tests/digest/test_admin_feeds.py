@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from digest.admin import CONDITIONS
 from digest.apps import check_fetching
-from digest.daily.explain import feed_health
+from digest.daily.item_words import feed_health
 from digest.feeds.health import FeedFacts, feed_condition
 from digest.feeds.selectors import feeds_due
 from digest.models import Feed

@@ -7,8 +7,8 @@ from django.test import Client
 from django.utils import timezone
 
 from digest.models import Reader
+from ranking.config_words import steps_in_force
 from ranking.entities import WeightChange
-from ranking.explain import steps_in_force
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, config_revert, weights_learn
 from tests.support.browser import subscribe

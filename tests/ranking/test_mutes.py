@@ -10,8 +10,8 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ranking.config_words import change_words
 from ranking.entities import Candidate, InvalidMute, InvalidSetting, Mute, TooManyMutes
-from ranking.explain import change_words
 from ranking.models import ConfigVersion, RankConfig
 from ranking.mutes import (
     MUTES_MAX,

@@ -1,6 +1,6 @@
 """Pins as the settings page offers them."""
 
-from ranking.explain import PinRow, pin_rows
+from ranking.config_words import PinRow, pin_rows
 
 NAMES = {"b.example": "Bee", "a.example": "Ant"}
 

@@ -19,13 +19,13 @@ from digest.feedback.services import feedback_set, feedback_tags_set
 from digest.feedback.transfer import feedback_import
 from digest.feeds.ingest import feed_get_or_create
 from digest.feeds.services import feed_move
-from digest.feeds.subscriptions import opml_import, subscription_add
-from digest.feeds.subscriptions_change import subscriptions_remove
 from digest.items.reading import item_read, item_save
 from digest.items.selectors import items_candidates
 from digest.items.stories import stories_update
 from digest.items.vectors import item_vectors_update, profile_refresh
 from digest.models import Feed, Reader
+from digest.sources.subscription_changes import subscriptions_remove
+from digest.sources.subscriptions import opml_import, subscription_add
 from digest.summaries.services import extracts_make
 from tests.support.ingest import document_ingest
 

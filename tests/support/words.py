@@ -116,9 +116,9 @@ def texts() -> dict[Key, list[str]]:
 
 def data_words() -> Iterator[tuple[str, str]]:
     """Yield the texts that readers see from data: (file, text) of the interests and of the reasons."""
-    listed = tomllib.loads((ROOT / "digest/feeds/starters.toml").read_text("utf-8"))["interest"]
+    listed = tomllib.loads((ROOT / "digest/sources/recommended.toml").read_text("utf-8"))["interest"]
     for interest in listed:
-        yield "digest/feeds/starters.toml", interest["name"]
+        yield "digest/sources/recommended.toml", interest["name"]
     first = import_module("digest.migrations.0001_squashed")
     for _, label, _ in (*first.VALUED, *first.DISLIKED):
         yield "digest/migrations/0001_squashed.py", label

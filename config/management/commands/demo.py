@@ -16,7 +16,7 @@ from advisor.models import Run
 from advisor.run.request import GenerateResult, run_request
 from config.demo.people import ACCOUNTS, ADA, BEN, CLEO, OLGA, PASSWORD
 from config.demo.seed import DemoNotAllowed, demo_seed
-from digest.daily.explain import score_explain
+from digest.daily.item_words import score_explain
 from digest.daily.selectors import digest_impressions
 from digest.daily.services import digest_build
 from digest.days import day_of

@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from digest.feeds.identity import web_url
 from digest.feeds.selectors import subscriptions_of
-from digest.feeds.subscriptions import opml_export
 from digest.requests import reader_argument_add, readers_named
+from digest.sources.subscriptions import opml_export
 from ranking.common.start import SettingsCommand
 
 

@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from digest.feeds.addresses import feed_address
 from digest.feeds.entities import FetchReport
+from digest.feeds.fetch_batch import feeds_fetch, folder_ingest
 from digest.feeds.ingest import feed_get_or_create
-from digest.feeds.newsletters import NewslettersReport, newsletters_are_on, newsletters_fetch
-from digest.feeds.rounds import feeds_fetch, folder_ingest
+from digest.sources.newsletters import NewslettersReport, newsletters_are_on, newsletters_fetch
 from ranking.common.commands import database_label
 from ranking.common.start import SettingsCommand
 

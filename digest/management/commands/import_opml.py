@@ -10,9 +10,9 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from digest.errors import DigestError
-from digest.feeds.opml import OPML_BYTES_MAX
-from digest.feeds.subscriptions import OpmlReport, opml_import
 from digest.requests import reader_argument_add, readers_named
+from digest.sources.opml import OPML_BYTES_MAX
+from digest.sources.subscriptions import OpmlReport, opml_import
 from ranking.common.start import SettingsCommand
 
 

@@ -10,11 +10,9 @@ from pydantic import Field
 
 from digest.articles.render import addresses_render
 from digest.daily.best import best_key
-from digest.daily.explain import score_chips
-from digest.daily.muting import mute_named, mute_preview
+from digest.daily.item_words import score_chips
 from digest.days import day_of
 from digest.errors import CursorInvalid
-from digest.feedback.mutes import mutes_change
 from digest.feedback.selectors import feedback_by_items
 from digest.feeds.bodies import content_of
 from digest.feeds.identity import web_url
@@ -29,6 +27,8 @@ from digest.items.reading import NOT_READ, items_read, readings_of, readings_und
 from digest.items.selectors import item_get as item_of_reader
 from digest.items.selectors import items_visible
 from digest.models import Reader
+from digest.mutes.preview import mute_named, mute_preview
+from digest.mutes.services import mutes_change
 from digest.requests import reader_of
 from digest.web.pages.lists import ListAsked, list_mark_read, list_rows, plain_name
 from ranking.entities import Mute

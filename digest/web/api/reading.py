@@ -10,7 +10,8 @@ from django.utils import timezone
 from ninja import Query, Router, Schema
 from pydantic import BeforeValidator, Field
 
-from digest.daily.explain import score_chips
+from digest.daily.first_fetch_notice import notice_today
+from digest.daily.item_words import score_chips
 from digest.daily.selectors import digest_impressions
 from digest.daily.services import digest_current
 from digest.daily.store import exposures_log
@@ -30,7 +31,6 @@ from digest.summaries.selectors import reasons_suggested_for
 from digest.throttling import SEARCH, limit_count
 from digest.web.pages.contexts import search_page
 from digest.web.pages.costs import costs_page
-from digest.web.pages.first_fetch import today_filling
 from digest.web.pages.search import LABEL_MAX_CHARS, search_filters
 
 reading_router = Router(tags=["reading"])
@@ -434,7 +434,7 @@ def digest_get(request: HttpRequest, date: Date) -> DigestOut:
     shown = digest_impressions(digest=digest, now=now)
     exposures_log(digest=digest, door=Exposure.Door.API, now=now)
     mates = items_related(reader_id=reader.pk, item_ids=[row.item_id for row in shown], now=now)
-    part = today_filling(reader, digest, now) if date == day_of(now, reader.zone) else None
+    part = notice_today(reader, digest, now) if date == day_of(now, reader.zone) else None
     progress = part.progress if part else None
     return DigestOut(
         date=digest.date,

@@ -8,25 +8,25 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from digest.accounts.tokens import FULL, RATE
-from digest.daily.first_round import first_round_wake
+from digest.daily.first_fetch import first_fetch_wake
 from digest.errors import DigestError, FeedNotFound
 from digest.feedback.selectors import feedback_by_items
 from digest.feedback.services import feedback_give, feedback_take_back
-from digest.feeds.adding import AddedFeed, feed_add
+from digest.feeds.address_checks import check_address
 from digest.feeds.discovery import feeds_discover, site_address
-from digest.feeds.subscriptions import check_address
-from digest.feeds.subscriptions_change import (
-    folder_rename,
-    subscriptions_move,
-    subscriptions_remove,
-    subscriptions_rename,
-)
 from digest.items.listing import ReadFeed, feeds_read
 from digest.items.reading import items_read as items_mark
 from digest.items.reading import items_save, items_unmark
 from digest.items.selectors import items_visible
 from digest.models import Item, Reader
 from digest.requests import reader_of
+from digest.sources.adding import AddedFeed, feed_add
+from digest.sources.subscription_changes import (
+    folder_rename,
+    subscriptions_move,
+    subscriptions_remove,
+    subscriptions_rename,
+)
 from digest.throttling import LOOKUP, limit_count
 from digest.web.greader.codec import (
     FEED,
@@ -189,7 +189,7 @@ def _subscribe(reader: Reader, url: str, now: datetime) -> AddedFeed:
     limit_count(limit=LOOKUP, who=reader.pk, now=now)
     added = feed_add(reader=reader, found=feeds_discover(url=url)[0], now=now)
     if not added.stored:
-        first_round_wake()
+        first_fetch_wake()
     return added
 
 

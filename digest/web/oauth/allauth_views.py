@@ -6,7 +6,7 @@ from allauth.idp.oidc.forms import AuthorizationForm
 from allauth.idp.oidc.views import AuthorizationView, ClientRegistrationView, RevokeView, TokenView
 from django.utils.translation import gettext as _
 
-from digest.accounts.assistants import SCOPES, client_name, hosts_words, mcp_resource
+from digest.accounts.assistant_access import SCOPES, client_name, hosts_words, mcp_resource
 from digest.accounts.oauth import registration_clean
 from digest.feeds.selectors import models_allowed
 from digest.requests import reader_of

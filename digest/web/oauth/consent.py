@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from digest.accounts.adapters import signed_in_lately
-from digest.accounts.assistants import (
+from digest.accounts.assistant_access import (
     assistant_connections,
     assistant_disconnect,
     client_redirects,

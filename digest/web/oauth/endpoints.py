@@ -14,7 +14,7 @@ from django.utils.translation import gettext_noop
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from digest.accounts.assistants import SCOPES, code_claim, mcp_resource, refresh_claim, refresh_release
+from digest.accounts.assistant_access import SCOPES, code_claim, mcp_resource, refresh_claim, refresh_release
 from digest.accounts.oauth import BYTES_MAX
 from digest.errors import TooManyRequests
 from digest.throttling import MINUTE, Limit, limit_count

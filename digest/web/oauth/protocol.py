@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext as _
 
-from digest.accounts.assistants import mcp_resource
+from digest.accounts.assistant_access import mcp_resource
 
 View = Callable[..., HttpResponse]
 

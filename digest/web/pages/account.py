@@ -33,7 +33,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
 from digest.accounts.adapters import has_app, has_passkey, signed_in_again
-from digest.accounts.assistants import assistant_connections
+from digest.accounts.assistant_access import assistant_connections
 from digest.accounts.services import (
     deleted_words,
     reader_delete,
@@ -44,10 +44,8 @@ from digest.accounts.services import (
 )
 from digest.accounts.tokens import TOKENS_MAX, IssuedToken, token_issue, tokens_of
 from digest.accounts.tokens import token_revoke as revoke
-from digest.daily.first_round import first_round_wake
+from digest.daily.first_fetch import first_fetch_wake
 from digest.errors import DigestError
-from digest.feeds.starters import starter_interests, welcome_answer
-from digest.feeds.subscriptions import FEED_GONE_REASON
 from digest.mail.due import address_is_confirmed, delivery_trouble
 from digest.mail.links import (
     feed_token_issue,
@@ -61,6 +59,8 @@ from digest.mail.links import (
 from digest.mail.render import mail_goes_out
 from digest.models import Reader
 from digest.requests import reader_of, return_path
+from digest.sources.recommended import starter_interests, welcome_answer
+from digest.sources.subscriptions import FEED_GONE_REASON
 from digest.web.pages.forms import (
     AccountForm,
     DeleteForm,
@@ -324,7 +324,7 @@ def welcome(request: HttpRequest) -> HttpResponse:
                     added,
                 )
                 messages.success(request, words.format(n=added))
-                first_round_wake()
+                first_fetch_wake()
             for title in answered.gone:
                 messages.warning(
                     request,

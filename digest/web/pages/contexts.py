@@ -10,8 +10,9 @@ from typing import Any
 from digest.articles.pictures import pictures_prepare
 from digest.daily.catch_up import away_since
 from digest.daily.changes import change_read, mark_words
-from digest.daily.explain import FOUND, Explanation, item_age_words, place_explain, was_drawn
-from digest.daily.muting import item_mute
+from digest.daily.diversity import ExclusionReason, exclusion_explain, reasons_describe
+from digest.daily.first_fetch_notice import notice_today
+from digest.daily.item_words import FOUND, Explanation, item_age_words, place_explain, was_drawn
 from digest.daily.presentation import (
     Response,
     ScoredItem,
@@ -33,7 +34,6 @@ from digest.daily.selectors import (
     item_place,
 )
 from digest.daily.services import digest_current
-from digest.daily.shares import ExclusionReason, exclusion_explain, reasons_describe
 from digest.days import day_of, month_first, month_of
 from digest.feeds.identity import web_url
 from digest.feeds.selectors import subscriptions_of
@@ -42,7 +42,7 @@ from digest.items.search import NO_FILTERS, Order, SearchFilters, SearchPage, it
 from digest.items.search_query import TextPart, highlight, terms_snippet
 from digest.items.selectors import CANDIDATES_MAX
 from digest.models import Feed, Impression, Item, Reader
-from digest.web.pages.first_fetch import today_filling
+from digest.mutes.preview import item_mute
 
 # How far back digests are shown: a build for the year 1 would help nobody.
 OLDEST = timedelta(days=730)
@@ -69,7 +69,7 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
     shown = _marked(shown, change.places if change else {})
     return {
         "change": change,
-        "filling": today_filling(reader, digest, now, not impressions) if digest and date == today else None,
+        "filling": notice_today(reader, digest, now, not impressions) if digest and date == today else None,
         "digest": digest,
         "made": digest is not None,
         "waiting": [

@@ -11,9 +11,9 @@ from django.utils.translation import get_language, gettext, gettext_lazy
 from django.utils.translation import gettext as _
 
 from digest.accounts.limits import LOGIN_CHARS, PASSWORD_CHARS
-from digest.feeds.starters import StarterFeed, starter_feeds_chosen, starter_interests
 from digest.models import ApiToken, Reader
 from digest.models.readers import time_zone_names
+from digest.sources.recommended import StarterFeed, starter_feeds_chosen, starter_interests
 
 
 @cache

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 from digest.articles.full_text import full_texts_of
 from digest.articles.pictures import picture_href
 from digest.articles.render import article_render
-from digest.daily.explain import item_age_words
+from digest.daily.item_words import item_age_words
 from digest.daily.selectors import digest_for, digest_impressions
 from digest.days import day_of
 from digest.feeds.bodies import bodies_html

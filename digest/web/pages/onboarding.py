@@ -13,13 +13,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.daily.changes import change_read
-from digest.daily.explain import item_age_words, lede_cut
-from digest.daily.interview import interview_finish, question_next
+from digest.daily.item_words import item_age_words, lede_cut
+from digest.daily.onboarding import interview_finish, question_next
 from digest.daily.selectors import digest_for
 from digest.daily.services import digest_current
 from digest.days import day_of
 from digest.errors import ItemNotFound
-from digest.feedback.interview import QUESTIONS, Headline, Question
+from digest.feedback.onboarding import QUESTIONS, Headline, Question
 from digest.feedback.services import feedback_set
 from digest.feeds.identity import web_url
 from digest.feeds.selectors import subscriptions_of
@@ -49,7 +49,7 @@ def teach(request: HttpRequest) -> HttpResponse:
         fields = [headline.item_id, headline.source, headline.article, headline.story]
         state["open"] = [fields, question.propensity]
         request.session[UNDER_WAY] = state
-    return render(request, "digest/teach.html", _question_page(reader, question, state, now))
+    return render(request, "digest/onboarding.html", _question_page(reader, question, state, now))
 
 
 @login_required
@@ -102,7 +102,7 @@ def done(request: HttpRequest) -> HttpResponse:
     change = change_read(digest.change) if digest else None
     is_about_it = change is not None and [*change.answers] == ended["rated"]
     page = {"rated": len(ended["rated"]), "asked": ended["asked"], "change": change if is_about_it else None}
-    return render(request, "digest/teach_done.html", page)
+    return render(request, "digest/onboarding_done.html", page)
 
 
 def _finished(request: HttpRequest, reader: Reader, now: datetime) -> HttpResponse:

@@ -18,7 +18,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.accounts.services import reader_hide_read_update, reader_nudge_quiet
-from digest.daily.interview import interview_offered
+from digest.daily.onboarding import interview_offered
 from digest.daily.presentation import responses_of
 from digest.daily.selectors import digest_for
 from digest.daily.store import exposures_log

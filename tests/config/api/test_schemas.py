@@ -15,9 +15,9 @@ from referencing.jsonschema import DRAFT202012
 from advisor.mcp_server import tools_listed
 from advisor.tools import Arguments
 from advisor.tools.registry import schema_simplified, schemas
-from config.api.assistant_tools import READER_TOOLS, tool_parameters
+from config.api.mcp_tools import READER_TOOLS, tool_parameters
 from config.api.routes import api
-from digest.daily.shares import ExclusionReason
+from digest.daily.diversity import ExclusionReason
 
 # What is no JSON schema itself holds schemas under these names.
 OPENAPI_SCHEMA_KEYS = ("schema", "schemas")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
-from digest.daily.explain import score_explain
+from digest.daily.item_words import score_explain
 from digest.daily.presentation import items_score
 from digest.daily.services import digest_build
 from digest.models import Impression, Item, Reader, Story

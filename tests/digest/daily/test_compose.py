@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.daily.compose import NOVELTY, Composition, NoveltyDraw, PlacedItem, Rules, compose, novelty_draw
-from digest.daily.shares import RANKED, RATED, Choice, ExclusionReason, source_cap
+from digest.daily.diversity import RANKED, RATED, Choice, ExclusionReason, source_cap
 from ranking.entities import Config, EffectiveConfig
 
 SEED = NoveltyDraw("ada|2026-03-18")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.daily.compose import NoveltyDraw, PlacedItem, Rules, compose
-from digest.daily.shares import RANKED, RATED, Choice, ExclusionReason, order_by_share, places_lost
+from digest.daily.diversity import RANKED, RATED, Choice, ExclusionReason, order_by_share, places_lost
 
 SEED = NoveltyDraw("ada|2026-03-18")
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from digest.daily.candidates import digest_candidates
-from digest.daily.explain import LATEST
+from digest.daily.item_words import LATEST
 from digest.daily.presentation import ScoredItem, score_why
 from digest.daily.selectors import digest_exclusions, item_place
 from digest.daily.services import digest_build, digest_rank, digests_build

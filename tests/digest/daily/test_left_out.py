@@ -6,9 +6,9 @@ from functools import partial
 import pytest
 from django.test import Client
 
+from digest.daily.diversity import ExclusionReason
 from digest.daily.selectors import digest_exclusions
 from digest.daily.services import digest_build
-from digest.daily.shares import ExclusionReason
 from digest.days import day_begin, day_of
 from digest.items.selectors import items_window
 from digest.models import Digest, Exposure, Item, Story

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from digest.daily.explain import summary_origin
+from digest.daily.item_words import summary_origin
 from digest.daily.presentation import reasons_offered
 from digest.feedback.reasons import SuggestedReason
 from digest.feedback.selectors import feedback_by_items, reason_tags

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from digest.daily.explain import place_explain
+from digest.daily.item_words import place_explain
 from digest.daily.selectors import item_place
 from digest.daily.services import digest_build
 from digest.days import day_of

@@ -10,7 +10,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.daily.explain import settings_changes
+from digest.daily.item_words import settings_changes
 from digest.feedback.services import feedback_set
 from digest.models import Reader
 from digest.summaries.services import extracts_make

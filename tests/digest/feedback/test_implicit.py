@@ -12,7 +12,7 @@ from config.export import reader_export_parts
 from config.jobs.nightly import STEPS
 from digest.accounts.services import reader_reading_update
 from digest.accounts.tokens import token_issue
-from digest.daily.explain import score_explain
+from digest.daily.item_words import score_explain
 from digest.daily.selectors import digest_impressions
 from digest.daily.services import digest_build
 from digest.daily.store import exposures_log

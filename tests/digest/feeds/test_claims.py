@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from digest.feeds import rounds
+from digest.feeds import fetch_batch
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import FetchResponse
 from digest.feeds.parse import parse_document
@@ -102,7 +102,7 @@ def test_a_fault_of_ours_costs_one_feed_and_not_those_stored_with_it(now):
         FeedAnswer(feed, FetchResponse(feed.url, b"x", "", "", None), one, 0.0)
         for feed, one in zip(feeds, [parsed[0], endless, parsed[2]], strict=True)
     ]
-    outcomes = rounds._store_each(
+    outcomes = fetch_batch._store_each(
         answers,
         store=lambda batch: answers_store(answers=batch, now=now),
         about=lambda one: {"feed_id": one.feed.pk},

@@ -15,17 +15,18 @@ from werkzeug import Request, Response
 
 from digest.accounts.tokens import token_issue
 from digest.errors import InvalidFeedUrl
-from digest.feeds.adding import feed_add
+from digest.feeds.address_checks import check_address
 from digest.feeds.addresses import NotAnAddress, address_read, feed_address, host_encode
 from digest.feeds.connect import is_allowed
 from digest.feeds.discovery import FoundFeed, page_feeds
 from digest.feeds.fetch import FetchResponse, fetch
+from digest.feeds.fetch_batch import feeds_fetch
 from digest.feeds.identity import canonical_url, source_key
 from digest.feeds.parse import parse_document
-from digest.feeds.rounds import feeds_fetch
 from digest.feeds.services import feed_move
-from digest.feeds.subscriptions import check_address, opml_import, subscription_add
 from digest.models import Feed, Item
+from digest.sources.adding import feed_add
+from digest.sources.subscriptions import opml_import, subscription_add
 from tests.digest.web.greader.support import App
 from tests.support.factories import FeedFactory
 from tests.test_architecture import MODULES, inside

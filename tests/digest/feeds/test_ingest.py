@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from pytest_httpserver import HTTPServer
 
 from digest.feeds.entities import FeedProblem
+from digest.feeds.fetch_batch import feeds_fetch, folder_ingest
 from digest.feeds.ingest import feed_get_or_create
-from digest.feeds.rounds import feeds_fetch, folder_ingest
 from digest.models import Feed, Item, Source
 from tests.support.documents import spared
 from tests.support.factories import FeedFactory

@@ -5,13 +5,17 @@ import pytest
 from digest.feeds.identity import title_agreed
 from digest.feeds.ingest import feed_get_or_create
 from digest.feeds.services import feed_move
-from digest.feeds.subscriptions import (
+from digest.items.selectors import reader_source_titles
+from digest.models import Feed, Item, Reader, Source, Subscription
+from digest.sources.subscription_changes import (
+    subscription_change,
+    subscriptions_remove,
+    subscriptions_restore,
+)
+from digest.sources.subscriptions import (
     opml_import,
     subscription_add,
 )
-from digest.feeds.subscriptions_change import subscription_change, subscriptions_remove, subscriptions_restore
-from digest.items.selectors import reader_source_titles
-from digest.models import Feed, Item, Reader, Source, Subscription
 from tests.support.factories import FeedbackFactory, FeedFactory, ItemFactory, SubscriptionFactory
 from tests.support.ingest import document_ingest
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from digest.feedback.transfer import feedback_import
 from digest.feeds.ingest import feed_get_or_create, source_get_or_create
 from digest.feeds.services import source_move
-from digest.feeds.subscriptions import opml_import
 from digest.items.selectors import source_titles
 from digest.models import Feed, Item, Reader, Source
+from digest.sources.subscriptions import opml_import
 from ranking.config_body import body_default, body_keys, body_keys_current
 from ranking.entities import WeightChange
 from ranking.models import SourceAlias

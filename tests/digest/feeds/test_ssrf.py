@@ -19,7 +19,7 @@ from digest.feeds import connect
 from digest.feeds.connect import resolve_addresses
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import fetch
-from digest.feeds.rounds import feeds_fetch
+from digest.feeds.fetch_batch import feeds_fetch
 from digest.models import Feed, Reader, Subscription
 
 # What a hostile feed list may hold.

@@ -9,18 +9,18 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.feeds import newsletters
 from digest.feeds.bodies import content_of
 from digest.feeds.dedupe import URN_PREFIX
 from digest.feeds.entities import Enclosure, ParsedEntry, ParsedFeed, feed_as_json, feed_from_json
 from digest.feeds.ingest import documents_ingest
 from digest.feeds.mails import Letter, letter_as_json, letter_from_json, mail_parse
-from digest.feeds.newsletters import letter_store, newsletter_address_issue, newsletters_fetch
 from digest.feeds.services import problem_fields
 from digest.feeds.storable import text_storable
-from digest.feeds.subscriptions import opml_import
 from digest.models import Feed, Item, Reader
-from tests.digest.feeds.test_newsletters import SPOOL, issue, mailbox, server  # noqa: F401
+from digest.sources import newsletters
+from digest.sources.newsletters import letter_store, newsletter_address_issue, newsletters_fetch
+from digest.sources.subscriptions import opml_import
+from tests.digest.sources.test_newsletters import SPOOL, issue, mailbox, server  # noqa: F401
 from tests.support.dovecot import Dovecot
 from tests.support.factories import FeedFactory
 

@@ -11,16 +11,16 @@ from digest.daily.services import digest_build
 from digest.feedback.selectors import feedback_by_items
 from digest.feedback.services import feedback_clear, feedback_set
 from digest.feedback.transfer import feedback_import
+from digest.feeds.fetch_batch import feeds_fetch
 from digest.feeds.ingest import feed_get_or_create
 from digest.feeds.rate_limit import _limiter
-from digest.feeds.rounds import feeds_fetch
 from digest.feeds.services import feed_move
-from digest.feeds.subscriptions import subscription_add
 from digest.items.reading import item_read, items_read, items_unread, readings_for
 from digest.items.search import items_search
 from digest.items.selectors import item_for, items_candidates
 from digest.items.stories import items_related, stories_update
 from digest.models import Feed, Feedback, Item, Reader, Reading
+from digest.sources.subscriptions import subscription_add
 from tests.support.factories import FeedFactory, SubscriptionFactory
 from tests.support.ingest import document_ingest
 

@@ -11,8 +11,8 @@ from pytest_httpserver import HTTPServer
 from config.tasks import daily_builds_task
 from digest.daily.services import digest_build
 from digest.days import day_of
-from digest.feedback.mutes import mutes_change
 from digest.models import Destination, Notification, NotificationSettings, Reader
+from digest.mutes.services import mutes_change
 from digest.notifications.destinations import notification_settings_update
 from digest.notifications.news import News, notifications_due, notifications_make, quiet_end, words_news
 from ranking.entities import Mute

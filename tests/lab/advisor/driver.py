@@ -16,9 +16,9 @@ from advisor.guidance.events import guidance_credit
 from advisor.models import Run, Step
 from advisor.run.request import run_request
 from digest.daily.compose import Rules
-from digest.daily.interview import interview_finish, question_next
+from digest.daily.onboarding import interview_finish, question_next
 from digest.daily.services import digest_build
-from digest.feedback.interview import Headline
+from digest.feedback.onboarding import Headline
 from digest.feedback.services import feedback_set, weights_update
 from digest.models import Feedback, Item, Reader
 from ranking.entities import EffectiveConfig

@@ -6,8 +6,8 @@ from email.utils import format_datetime
 from html import escape
 
 from digest.feeds.ingest import feed_get_or_create
-from digest.feeds.subscriptions import subscription_add
 from digest.models import Feed, Reader
+from digest.sources.subscriptions import subscription_add
 from tests.lab.world.words import SOURCES
 from tests.lab.world.world import World
 from tests.support.ingest import document_ingest

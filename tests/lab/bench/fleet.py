@@ -68,8 +68,8 @@ def rounds(urls: Sequence[str], hosts: list[str], port: int, count: int) -> list
     from django.conf import settings  # noqa: PLC0415
     from django.utils import timezone  # noqa: PLC0415
 
+    from digest.feeds.fetch_batch import feeds_fetch  # noqa: PLC0415
     from digest.feeds.ingest import feed_get_or_create  # noqa: PLC0415
-    from digest.feeds.rounds import feeds_fetch  # noqa: PLC0415
     from digest.models import Feed  # noqa: PLC0415
 
     settings.FETCH_ALLOW_HOSTS = hosts

@@ -147,7 +147,7 @@ def ours(folder: Path) -> int:
     """The items Tidings keeps, starting from nothing."""
     from django.utils import timezone  # noqa: PLC0415
 
-    from digest.feeds.rounds import folder_ingest  # noqa: PLC0415
+    from digest.feeds.fetch_batch import folder_ingest  # noqa: PLC0415
     from digest.feeds.sandbox import SANDBOX  # noqa: PLC0415
     from digest.models import Item  # noqa: PLC0415
 

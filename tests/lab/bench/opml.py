@@ -16,7 +16,7 @@ import listparser
 from lxml import etree
 
 from digest.errors import NotOpml
-from digest.feeds.opml import opml_read
+from digest.sources.opml import opml_read
 
 
 def ours(body: bytes) -> int:

@@ -67,8 +67,8 @@ def ours(urls: list[str], hosts: list[str]) -> Work:
     from django.conf import settings  # noqa: PLC0415
     from django.utils import timezone  # noqa: PLC0415
 
+    from digest.feeds.fetch_batch import feeds_fetch  # noqa: PLC0415
     from digest.feeds.ingest import feed_get_or_create  # noqa: PLC0415
-    from digest.feeds.rounds import feeds_fetch  # noqa: PLC0415
 
     settings.FETCH_ALLOW_HOSTS, settings.FETCH_HOST_GAP_S = hosts, 0.0
     now = timezone.now()

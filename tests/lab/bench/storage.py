@@ -89,7 +89,7 @@ def ingested(folder: Path) -> int:
     """Read the real feeds in place of all that was there; the bytes of the empty database before."""
     from django.utils import timezone  # noqa: PLC0415
 
-    from digest.feeds.rounds import folder_ingest  # noqa: PLC0415
+    from digest.feeds.fetch_batch import folder_ingest  # noqa: PLC0415
 
     emptied()
     index_rebuild()

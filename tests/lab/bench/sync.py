@@ -96,8 +96,8 @@ def ours(folder: Path, hosts: list[str], urls: Sequence[str]) -> Iterator[Site]:
 
     from digest.accounts.tokens import READ as SCOPE  # noqa: PLC0415
     from digest.accounts.tokens import token_issue  # noqa: PLC0415
+    from digest.feeds.fetch_batch import feeds_fetch  # noqa: PLC0415
     from digest.feeds.ingest import feed_get_or_create  # noqa: PLC0415
-    from digest.feeds.rounds import feeds_fetch  # noqa: PLC0415
     from digest.models import Reader, Subscription  # noqa: PLC0415
 
     settings.FETCH_ALLOW_HOSTS, settings.FETCH_HOST_GAP_S = hosts, 0.0

@@ -32,10 +32,10 @@ from django.utils import timezone
 
 from digest.accounts.oauth import BYTES_MAX
 from digest.accounts.tokens import token_issue
-from digest.feeds.opml import OPML_BYTES_MAX
 from digest.feeds.prechecks import BODY_MAX_BYTES
 from digest.feeds.sanitise import FIELD_MAX_CHARS
 from digest.models import Reader
+from digest.sources.opml import OPML_BYTES_MAX
 from tests.lab.bench.running import Json
 from tests.lab.faults.servers import HOST, spare_port
 from tests.support.assistants import Connected

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from advisor.models import Decision, Heartbeat, Run
 from advisor.run.request import run_request
-from digest.feeds.rounds import feeds_fetch
+from digest.feeds.fetch_batch import feeds_fetch
 from digest.feeds.services import feeds_check
 from digest.models import Feed, Item
 from digest.tasks import feeds_fetch_task

@@ -14,7 +14,7 @@ from advisor.run.request import run_execute_next, run_request, runs_reconcile
 from config.jobs.lease import LEASE
 from config.jobs.nightly import nightly_run
 from config.models import NightlyReport
-from digest.feeds.rounds import feeds_fetch
+from digest.feeds.fetch_batch import feeds_fetch
 from digest.mail.send import digests_deliver
 from digest.models import Digest, Feed, Impression, Item, Reader
 from ranking.models import ConfigVersion, RankConfig, WeightSnapshot

@@ -20,8 +20,8 @@ from django.conf import settings
 from advisor.models import Run
 from advisor.run.request import run_request
 from digest.days import utc_day
+from digest.feedback.noisy_counts import AGE_DAYS, community_publish
 from digest.feedback.peers import PERIOD_DAYS
-from digest.feedback.publication import AGE_DAYS, community_publish
 from digest.feedback.transfer import feedback_import
 from digest.feeds.identity import article_hash
 from digest.models import Feed, Feedback, Item, Reader, Source, Subscription

@@ -73,7 +73,7 @@ def rounds(urls: list[str], port: int, seconds: float) -> list[Json]:
     """Rounds over all feeds until so many seconds were spent fetching."""
     from django.utils import timezone  # noqa: PLC0415
 
-    from digest.feeds.rounds import feeds_fetch  # noqa: PLC0415
+    from digest.feeds.fetch_batch import feeds_fetch  # noqa: PLC0415
 
     start, rows, spent = timezone.now(), [], 0.0
     well = sum(url.split("/")[3] in WELL for url in urls)

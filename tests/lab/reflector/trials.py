@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from advisor.review.reflector import NewEvidence, OwnEvidence, judge_first, judge_second
-from digest.feedback.publication import MEMBER_RATINGS_MIN, votes_counted
+from digest.feedback.noisy_counts import MEMBER_RATINGS_MIN, votes_counted
 from digest.feedback.records import Record, record_parse, record_render, record_row
 from ranking.community import (
     EPSILON_WHOLE,

@@ -12,8 +12,8 @@ from playwright.sync_api import Page, expect
 from pytest_httpserver import HTTPServer
 
 from digest.feeds.ingest import feed_get_or_create
-from digest.feeds.subscriptions import subscription_add
 from digest.models import Item, Reader
+from digest.sources.subscriptions import subscription_add
 from tests.support.browser import fresh_item
 from tests.support.ingest import document_ingest
 from tests.test_axe_browser import RUN, VIOLATIONS

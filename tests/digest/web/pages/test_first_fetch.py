@@ -7,8 +7,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from digest.feeds.subscriptions import subscription_add
 from digest.models import Digest, Feed, Reader
+from digest.sources.subscriptions import subscription_add
 from tests.support.browser import fresh_item
 
 FILLING = "/ui/filling?page="

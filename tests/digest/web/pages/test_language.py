@@ -9,13 +9,13 @@ from django.utils import translation
 from django.utils.formats import date_format
 
 from advisor.models import Run
-from digest.daily.explain import feed_health
+from digest.daily.item_words import feed_health
 from digest.days import day_of
 from digest.models import Feed, Reader, SuggestedReasons
-from ranking.explain import weight_words
+from ranking.config_words import weight_words
 from ranking.language import figure, percent, stored_text
-from ranking.levels import weight_read
 from ranking.selectors import config_effective
+from ranking.setting_scale import weight_read
 from suggestions.explain import reason_sentence, reason_shown
 from tests.support.browser import ago, fresh_item, suggested
 from tests.support.factories import FeedbackFactory

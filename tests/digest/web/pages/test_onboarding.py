@@ -5,7 +5,7 @@ import re
 import pytest
 from django.test import Client
 
-from digest.feedback.interview import QUESTIONS
+from digest.feedback.onboarding import QUESTIONS
 from digest.models import Digest, Feedback, Reader, Subscription
 from tests.support.browser import ago, fresh_item, subscribe
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 
-from digest.feedback.interview import QUESTIONS
+from digest.feedback.onboarding import QUESTIONS
 from digest.items.vectors import item_vectors_update
 from digest.models import Feedback, Reader
 from tests.support.browser import ago, fresh_item

@@ -1,0 +1,395 @@
+"""Explanations in plain words: an item's age, score and place, a summary's origin, a feed's health. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, tzinfo
+from typing import Any
+
+from digest.daily.compose import NOVELTY, NOVELTY_EVERY
+from digest.daily.diversity import RANKED, RATED
+from digest.entities import ITEM_WINDOW_DAYS
+from digest.feeds.entities import FETCH_PROBLEMS
+from digest.feeds.health import FeedCondition
+from ranking.config_words import weight_of_source, weight_words
+from ranking.entities import WEIGHT_DEFAULT
+from ranking.language import figure, gettext_noop, ngettext, percent, pgettext, stored_text
+from ranking.language import gettext as _
+from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, agreement
+
+LEDE_CHARS = 320
+# The smallest figure that is shown as a figure.
+FIGURE_MIN = 0.0001
+# From this age on a date is shown: nobody counts more days in their head.
+DATED_AFTER = timedelta(days=7)
+# Signals weaker than this move nothing that a reader would notice, so they get no chip.
+SIGNAL_MIN = 0.2
+HALF_RECENCY, HIGH_RECENCY = 0.5, 0.8
+CHIPS_MAX = 4
+# A part that two decimals would show as 0.00 gets no line.
+SHOWN_MIN = 0.005
+MONTHS = (
+    gettext_noop("January"),
+    gettext_noop("February"),
+    gettext_noop("March"),
+    gettext_noop("April"),
+    gettext_noop("May"),
+    gettext_noop("June"),
+    gettext_noop("July"),
+    gettext_noop("August"),
+    gettext_noop("September"),
+    gettext_noop("October"),
+    gettext_noop("November"),
+    gettext_noop("December"),
+)
+# The slot of an item that is in no digest here.
+FOUND = "found"
+DRAWN = gettext_noop("from a source you rarely see")
+LATEST = gettext_noop("latest of a source you added")
+
+
+@dataclass(frozen=True, slots=True)
+class BreakdownLine:
+    """One line of a score breakdown, in words and as a figure. Lines with `part` add up to the line above."""
+
+    label: str
+    words: str
+    figure: str
+    part: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The explanation of an item's score: a few chips, and the whole breakdown."""
+
+    chips: tuple[str, ...]
+    lines: tuple[BreakdownLine, ...]
+    total: str
+
+
+def score_explain(
+    parts: Mapping[str, Any],
+    score: float,
+    source: str,
+    slot: str = "ranked",
+    found: Mapping[str, str] | None = None,
+) -> Explanation:
+    """Explain the score of one item of `source` (its title). `parts` are `Parts.as_dict()`.
+
+    `found` tells for a topic or keyword how it was matched, if not by its own words. `slot` is the
+    impression's. An item drawn for novelty says so first. Chips of an item in no digest (`FOUND`) do not
+    compare it with others.
+    """
+    interest = _interest_lines(parts, found or {})
+    every = _("1, as for every item, plus what follows") if interest else _("1, as for every item")
+    age = age_phrase(parts["age_hours"])
+    if parts["recency"] < FIGURE_MIN:
+        age = _("{age}, too old to rank").format(age=age)
+    lines = (
+        BreakdownLine(
+            f"{source}, {weight_words(parts['source_weight'])}",
+            _weight_words(parts),
+            figure(parts["source_weight"]),
+        ),
+        BreakdownLine(_("Freshness"), age, f"× {_figure(parts['recency'])}"),
+        BreakdownLine(_("Interest"), every, f"× {_figure(parts['interest'])}"),
+        *interest,
+    )
+    return Explanation(score_chips(parts, source, slot), lines, _figure(score))
+
+
+def _weight_words(parts: Mapping[str, Any]) -> str:
+    """Return the origin of an effective weight: the settings, and the learned part."""
+    base, learned = parts["config_weight"], parts["learned_delta"]
+    weight = _("the usual weight")
+    if base != WEIGHT_DEFAULT:
+        weight = _("{weight} in your settings").format(weight=figure(base))
+    if learned:
+        more = _("{delta} learned from your thumbs").format(delta=figure(learned, "+.2f"))
+        weight = f"{weight}, {more}"
+    return weight
+
+
+def settings_changes(then: Mapping[str, Any], now: Mapping[str, Any], source: str) -> tuple[str, ...]:
+    """Return chips for the effects of the reader's settings on an item that began or ended since `then`.
+
+    `then` and `now` are `Parts.as_dict()`. Freshness and other readers' ratings change by themselves and are
+    left out.
+    """
+    before, after = _preferences(then, source), _preferences(now, source)
+    gone = [_("no longer {chip}").format(chip=chip) for chip in before if chip not in after]
+    return (*(_("now {chip}").format(chip=chip) for chip in after if chip not in before), *gone)
+
+
+def changed_by_learning(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Return whether two scores of an item (`Parts.as_dict()`) differ only in learned weights."""
+    own = ("config_weight", "topics", "boosts")
+    return then["learned_delta"] != now["learned_delta"] and all(then[name] == now[name] for name in own)
+
+
+def _preferences(parts: Mapping[str, Any], source: str) -> list[str]:
+    """Return chips for the parts of a score that come from the reader's settings and ratings."""
+    chips = [_("your topic: {topic}").format(topic=topic) for topic in parts["topics"]]
+    for word, boost in parts["boosts"].items():
+        chips.append((_("more of “{word}”") if boost > 0 else _("less of “{word}”")).format(word=word))
+    weight = weight_of_source(parts["source_weight"], source)
+    return [*chips, weight] if weight else chips
+
+
+def _figure(value: float) -> str:
+    """Return `value` with two decimals, or with two significant digits if it is below 0.1.
+
+    Never in powers of ten; below 0.0001 it is "almost 0".
+    """
+    if 0 < value < FIGURE_MIN:
+        return _("almost 0")
+    return figure(value) if value >= 0.1 or value <= 0 else figure(value, ".2g")
+
+
+def _interest_lines(parts: Mapping[str, Any], found: Mapping[str, str]) -> list[BreakdownLine]:
+    """Return the lines for all that is added to the base interest of 1.
+
+    Similarity has no part of its own: it is the rest that the other lines leave.
+    """
+    community, sources = COMMUNITY_GAMMA * parts["community"], reported_by(parts)
+    agreed = float(agreement(sources))
+    reading = parts.get("reading", 0.0)
+    named = len(parts["topics"]) + sum(parts["boosts"].values()) + community + agreed + reading
+    matched = {term: ", " + _("matched {how}").format(how=how) for term, how in found.items()}
+    lines = []
+    for topic in parts["topics"]:
+        words = _("“{topic}” is one of yours").format(topic=topic) + matched.get(topic, "")
+        lines.append(_part_line(_("Topic"), words, 1.0))
+    boosts = parts["boosts"].items()
+    lines += [_part_line(_("Keyword"), f"“{word}”{matched.get(word, '')}", boost) for word, boost in boosts]
+    if parts["similarity"] and parts["interest"] > INTEREST_MIN:
+        words = _("{share} like what you found useful").format(share=percent(parts["similarity"]))
+        lines.append(_part_line(_("Similarity"), words, parts["interest"] - 1 - named))
+    if community:
+        lines.append(_part_line(_("Readers here"), _("how they rated it"), community))
+    if agreed:
+        words = ngettext("{n} of your sources report it", "{n} of your sources report it", sources)
+        lines.append(_part_line(_("Agreement"), words.format(n=sources), agreed))
+    if abs(reading) >= SHOWN_MIN:
+        lines.append(_part_line(_("Reading"), _reading_words(parts), reading))
+    if parts["interest"] <= INTEREST_MIN:
+        words = _("interest never falls below this")
+        lines.append(BreakdownLine(_("Floor"), words, figure(INTEREST_MIN), part=True))
+    return lines
+
+
+def _reading_words(parts: Mapping[str, Any]) -> str:
+    """Return the words for implicit feedback, with the source's counts if it has any."""
+    if not parts["shown"]:
+        return _("from what you open: its category")
+    words = _("from what you open: {opened} opened of {shown} you saw from here")
+    return words.format(opened=parts["opened"], shown=parts["shown"])
+
+
+def reported_by(parts: Mapping[str, Any]) -> int:
+    """Return how many of the reader's sources reported the item; 1 for a score stored without that number."""
+    return int(parts.get("reported_by", 1))
+
+
+def _part_line(label: str, words: str, value: float) -> BreakdownLine:
+    return BreakdownLine(label, words, f"{'+' if value >= 0 else '−'} {figure(abs(value))}", part=True)
+
+
+def score_chips(parts: Mapping[str, Any], source: str, slot: str = "ranked") -> tuple[str, ...]:
+    """Return the strongest reasons in a few words each, the reader's own preferences first."""
+    chips = [_(DRAWN)] if slot == NOVELTY else []
+    # An item older than a digest's window can only come from `digest.items.selectors.items_latest`.
+    if slot in (RANKED, NOVELTY) and parts["age_hours"] > ITEM_WINDOW_DAYS * 24:
+        chips.append(_(LATEST))
+    chips += _preferences(parts, source)
+    if (sources := reported_by(parts)) > 1:
+        chips.append(_("{n} of your sources").format(n=sources))
+    if parts["similarity"] >= SIGNAL_MIN:
+        chips.append(_("like what you found useful"))
+    if parts["community"] >= SIGNAL_MIN:
+        chips.append(_("useful to readers here"))
+    if parts["recency"] >= HIGH_RECENCY:
+        chips.append(_("fresh"))
+    elif parts["recency"] < HALF_RECENCY and not chips:
+        weight = weight_of_source(parts["source_weight"], source)
+        usual = _("as usual from {source}").format(source=source)
+        chips.append((weight or usual) if slot == FOUND else _("still among the best"))
+    return tuple(chips[:CHIPS_MAX]) or (pgettext("an item", "recent"),)
+
+
+def was_drawn(slot: str, propensity: float) -> bool:
+    """Return whether an item was drawn for novelty. One rated since then keeps its probability below 1."""
+    return slot == NOVELTY or propensity < 1
+
+
+def place_explain(slot: str, propensity: float, moved: int = 0) -> str:
+    """Return why an item has its rank, in a sentence or two.
+
+    `propensity` is the probability with which it was shown there. `moved` is how many places lower than by
+    score it stands (below 0: higher), because sources alternate.
+    """
+    if slot == RATED and was_drawn(slot, propensity):
+        return _("It was drawn, from a source you rarely see, and keeps its place since you rated it.")
+    if slot == RATED:
+        return _("It keeps its place since you rated it.")
+    if slot == NOVELTY:
+        drawn = _(
+            "It was drawn, from a source you rarely see: every {n}th place is, whatever the score."
+        ).format(n=NOVELTY_EVERY)
+        if not 0.005 <= propensity < 0.995:
+            return drawn
+        chance = _("It had a chance of {share}.").format(share=percent(propensity))
+        return f"{drawn} {chance}"
+    if moved > 0:
+        words = ngettext(
+            "It has that place by its score, moved {n} place down so that sources alternate.",
+            "It has that place by its score, moved {n} places down so that sources alternate.",
+            moved,
+        )
+        return words.format(n=moved)
+    if moved:
+        words = ngettext(
+            "It has that place by its score, moved {n} place up so that sources alternate.",
+            "It has that place by its score, moved {n} places up so that sources alternate.",
+            -moved,
+        )
+        return words.format(n=-moved)
+    return _("It has that place by its score.")
+
+
+def age_words(then: datetime, now: datetime) -> str:
+    """Return how long ago `then` was: "just now", "3 hours ago", "yesterday", "5 days ago"."""
+    unit, count = _age((now - then) / timedelta(hours=1))
+    match unit:
+        case "minute":
+            words = ngettext("{n} minute ago", "{n} minutes ago", count)
+        case "hour":
+            words = ngettext("{n} hour ago", "{n} hours ago", count)
+        case "day":
+            words = ngettext("{n} day ago", "{n} days ago", count)
+        case "yesterday":
+            return _("yesterday")
+        case other:
+            assert other == "now"
+            return _("just now")
+    return words.format(n=count)
+
+
+def item_age_words(then: datetime, now: datetime, zone: tzinfo) -> str:
+    """Return an item's age; from a week on its date in `zone`, such as "18 March 2026"."""
+    if now - then < DATED_AFTER:
+        return age_words(then, now)
+    return date_words(then.astimezone(zone))
+
+
+def date_words(day: date) -> str:
+    """Return a day with month and year: "18 March 2026"."""
+    words = _("{day} {month} {year}")
+    return words.format(day=day.day, month=_(MONTHS[day.month - 1]), year=day.year)
+
+
+def age_phrase(hours: float) -> str:
+    """Return an age in hours in the largest unit that fits: "40 minutes old", "yesterday"."""
+    unit, count = _age(hours)
+    match unit:
+        case "minute":
+            words = ngettext("{n} minute old", "{n} minutes old", count)
+        case "hour":
+            words = ngettext("{n} hour old", "{n} hours old", count)
+        case "day":
+            words = ngettext("{n} day old", "{n} days old", count)
+        case "yesterday":
+            return _("yesterday")
+        case other:
+            assert other == "now"
+            return _("just now")
+    return words.format(n=count)
+
+
+def _age(hours: float) -> tuple[str, int]:
+    if hours < 1 / 30:
+        return "now", 0
+    if 24 <= hours < 48:
+        return "yesterday", 1
+    if hours < 1:
+        return "minute", int(hours * 60)
+    return ("hour", int(hours)) if hours < 24 else ("day", int(hours / 24))
+
+
+def lede_cut(text: str) -> str:
+    """Return the beginning of an item's text, cut at a word after at most 320 characters."""
+    flat = " ".join(text.split())
+    if len(flat) <= LEDE_CHARS:
+        return flat
+    return f"{flat[:LEDE_CHARS].rsplit(' ', 1)[0].rstrip(',;:–-. ')} …"
+
+
+def summary_origin(model: str, repaired: bool, by_model: bool) -> str:
+    """Return who wrote a summary, in words for its reader. `model` is `provider:model`."""
+    if by_model:
+        words = _("Written by {model}, from the sentences quoted. Check it against the text.")
+        return words.format(model=model.rpartition(":")[2])
+    return _("The publisher’s first sentence.") if repaired else _("Sentences taken from the text.")
+
+
+def feed_health(
+    state: str,
+    error: str,
+    failures: int,
+    fetched: datetime | None,
+    now: datetime,
+    *,
+    last_new: datetime | None = None,
+    next_check: datetime | None = None,
+    every_minutes: int | None = None,
+) -> str:
+    """Return how a feed's last fetch went, when it last had something new, and when it is checked next.
+
+    For a healthy feed it names the interval of checks instead of the next time.
+    """
+    error = stored_text(error, FETCH_PROBLEMS)
+    if state == FeedCondition.IMPORTED:
+        words = _("Imported from files.")
+        if fetched:
+            words = _("Imported from files; last read {ago}.").format(ago=age_words(fetched, now))
+        return f"{words} {error}".strip()
+    if state == FeedCondition.GONE:
+        return error or _("The publisher took this feed down for good.")
+    if state == FeedCondition.REFUSED:
+        return f"{error} {_('It is not asked again until you type another.')}".strip()
+    if state == FeedCondition.PAUSED:
+        return f"{pgettext('a feed', 'Paused.')} {error}".strip()
+    if failures:
+        again = _("It is tried again {when}.").format(when=_time_ahead(next_check, now)) if next_check else ""
+        return " ".join(filter(None, (_failed_words(failures, fetched, now), error, again)))
+    last = _("Not fetched yet.")
+    if fetched:
+        last = _("Last fetched {ago}.").format(ago=age_words(fetched, now))
+    news = _("The last new item came {ago}.").format(ago=age_words(last_new, now)) if last_new else ""
+    often = _("Checked every {span}.").format(span=_span(every_minutes)) if every_minutes and fetched else ""
+    return " ".join(filter(None, (last, news, often)))
+
+
+def _failed_words(failures: int, fetched: datetime | None, now: datetime) -> str:
+    """Return how often a feed failed in a row, and when it was last tried."""
+    if not fetched:
+        words = ngettext(
+            "Failed once; not fetched yet.", "Failed {n} times in a row; not fetched yet.", failures
+        )
+        return words.format(n=failures)
+    words = ngettext(
+        "Failed once; last tried {ago}.", "Failed {n} times in a row; last tried {ago}.", failures
+    )
+    return words.format(n=failures, ago=age_words(fetched, now))
+
+
+def _time_ahead(then: datetime, now: datetime) -> str:
+    minutes = (then - now) / timedelta(minutes=1)
+    if minutes < 10:
+        return _("within minutes")
+    return _("in about {span}").format(span=_span(round(minutes)))
+
+
+def _span(minutes: int) -> str:
+    if minutes < 55:
+        return _("{n} min").format(n=minutes)
+    return _("{n} h").format(n=round(minutes / 60))

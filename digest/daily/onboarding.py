@@ -1,0 +1,159 @@
+"""The interview of twenty headlines: the next question, and the effect of the answers on today's digest."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from django.db.models import Count, Exists, F, Min, OuterRef, Q, Window
+from django.db.models.functions import RowNumber
+
+from digest.daily.changes import OrderChange, order_seen
+from digest.daily.selectors import digest_for
+from digest.daily.services import digest_refresh
+from digest.days import day_of
+from digest.entities import UNREAD_DAYS
+from digest.feedback.onboarding import Headline, Question, question_choose
+from digest.feedback.selectors import feedback_tallies
+from digest.feedback.services import weights_update
+from digest.items.selectors import NEW_FOR, article_rank, items_hidden, mutes_in_force
+from digest.models import Digest, Feedback, Item, Reader, Subscription
+from ranking.learning import N_MIN
+
+# How many of the newest items of each feed, and how many headlines of all feeds, a question is chosen from.
+FEED_NEWEST, HEADLINES_MAX = 10, 400
+# An interview is offered after this many new feeds (or all of them), and below this many thumbs since.
+OFFER_FEEDS, OFFER_THUMBS = 3, 20
+
+
+class _Row(NamedTuple):
+    """One of a feed's newest items. `waiting` counts all unrated items of that feed."""
+
+    item_id: int
+    source: str
+    article: int
+    story: int | None
+    own: bool
+    feed: int
+    subscription: int
+    waiting: int
+
+    @property
+    def headline(self) -> Headline:
+        """Return the row as a headline for `question_choose`."""
+        return Headline(self.item_id, self.source, self.article, self.story or self.article)
+
+
+@dataclass(frozen=True, slots=True)
+class Askable:
+    """The headlines that a reader may be asked about now, and how many items of each source wait."""
+
+    headlines: Sequence[Headline]
+    waiting: dict[str, int]
+
+
+def headlines_askable(*, reader: Reader, now: datetime) -> Askable:
+    """Return the newest headlines of each of the reader's feeds, from the last thirty days.
+
+    Rated and muted items are left out. For one article the item is used whose words the reader gets. Two to
+    four queries, whatever the number of items.
+    """
+    rows = _rows(reader, now)
+    mutes = mutes_in_force(reader_id=reader.pk, now=now)
+    hidden = items_hidden(mutes=mutes, item_ids=[row.item_id for row in rows])
+    best: dict[int, _Row] = {}
+    counts: dict[int, tuple[str, int]] = {}
+    for row in rows:
+        counts[row.feed] = (row.source, row.waiting)
+        if row.item_id in hidden:
+            continue
+        known = best.setdefault(row.article, row)
+        if article_rank(row.own, row.subscription) < article_rank(known.own, known.subscription):
+            best[row.article] = row
+    waiting: defaultdict[str, int] = defaultdict(int)
+    for source, count in counts.values():
+        waiting[source] += count
+    found = [row.headline for row in best.values()]
+    return Askable(found, waiting)
+
+
+def _rows(reader: Reader, now: datetime) -> list[_Row]:
+    rated = Feedback.objects.filter(reader=reader, article=OuterRef("article"))
+    since = now - timedelta(days=UNREAD_DAYS)
+    newest = [F("dated_at").desc(), F("pk").desc()]
+    rows = (
+        Item.objects.filter(feed__subscriptions__reader=reader, dated_at__gt=since, dated_at__lte=now)
+        .filter(~Exists(rated))
+        .annotate(
+            place=Window(RowNumber(), partition_by=F("feed"), order_by=newest),
+            waiting=Window(Count("pk"), partition_by=F("feed")),
+        )
+        .filter(place__lte=FEED_NEWEST)
+        .order_by("place", "-dated_at", "pk")
+    )
+    fields = ("pk", "source_id", "article", "story_id", "own", "feed_id", "feed__subscriptions__pk")
+    return [_Row(*row) for row in rows.values_list(*fields, "waiting")[:HEADLINES_MAX]]
+
+
+def question_next(
+    *, reader: Reader, asked: Sequence[Headline], current: Question | None, now: datetime
+) -> Question | None:
+    """Return the question to ask now: `current` as long as it may be asked, else the next one.
+
+    `asked` are the headlines of this interview so far. A constant number of queries.
+    """
+    askable = headlines_askable(reader=reader, now=now)
+    if current and current.headline in askable.headlines:
+        return current
+    return question_choose(
+        askable.headlines,
+        waiting=askable.waiting,
+        tallies=feedback_tallies(reader_id=reader.pk, now=now),
+        asked=asked,
+        seed=f"{reader.pk}|{now.isoformat()}|{len(asked)}",
+    )
+
+
+def interview_offered(*, reader: Reader, now: datetime) -> bool:
+    """Return whether the reader added several feeds (or all they have) lately and gave few thumbs since.
+
+    One query, or two.
+    """
+    lately = Q(created_at__gt=now - NEW_FOR)
+    found = Subscription.objects.filter(reader=reader, created_at__lte=now).aggregate(
+        feeds=Count("pk"), added=Count("pk", filter=lately), first=Min("created_at", filter=lately)
+    )
+    # A reader who has just begun may have only one feed, so "all of them" counts, too.
+    if not found["added"] or found["added"] < min(OFFER_FEEDS, found["feeds"]):
+        return False
+    return Feedback.objects.filter(reader=reader, at__gte=found["first"]).count() < OFFER_THUMBS
+
+
+def interview_finish(*, reader: Reader, item_ids: Sequence[int], now: datetime) -> OrderChange | None:
+    """Learn from the answers to `item_ids`, rebuild today's digest, and return the changes in its order.
+
+    Source weights are learned only if some source has enough thumbs. A cycle that could move none would only
+    postpone the weekly one. The change is stored with the digest, so it can be undone. Returns `None` if
+    there was no digest or no answer.
+    """
+    there = digest_for(reader_id=reader.pk, date=day_of(now, reader.zone))
+    before = _order(there) if there else []
+    tallies = feedback_tallies(reader_id=reader.pk, now=now)
+    is_due = any(tally.n >= N_MIN for tally in tallies)
+    moved = weights_update(reader_id=reader.pk, now=now) if item_ids and is_due else 0
+    digest = digest_refresh(reader=reader, now=now)
+    if there is None or not before or not item_ids:
+        return None
+    change = OrderChange(
+        order_seen(before, there.seen, is_seen=there.exposed_at is not None),
+        tuple(_order(digest)),
+        cycle=now.astimezone(UTC).date().isoformat() if moved else "",
+        answers=tuple(item_ids),
+    )
+    Digest.objects.filter(pk=digest.pk).update(change=change.as_dict())
+    return change
+
+
+def _order(digest: Digest) -> list[int]:
+    return list(digest.impressions.order_by("rank").values_list("item_id", flat=True))

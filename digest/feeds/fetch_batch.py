@@ -1,0 +1,357 @@
+"""Rounds: fetch many feeds over HTTP at once, or read a folder of documents, and store their items."""
+
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Final, TypeVar
+
+import structlog
+from django.conf import settings
+
+from digest.feeds.access import access_read, accesses_of, refusal_read
+from digest.feeds.entities import FeedProblem, FetchReport, IngestResult, ParsedFeed, internal_problem
+from digest.feeds.fetch import TOTAL_TIMEOUT_S, FetchResponse, fetch, host_of
+from digest.feeds.first_fetch import readers_filled
+from digest.feeds.identity import source_key
+from digest.feeds.ingest import documents_ingest, feeds_get_or_create
+from digest.feeds.parse import parse_document
+from digest.feeds.prechecks import BODY_MAX_BYTES
+from digest.feeds.rate_limit import HostLimiter, HostLock, HostQueue, hold_seconds, host_limiter
+from digest.feeds.selectors import feeds_due
+from digest.feeds.services import (
+    FeedAnswer,
+    FeedFailure,
+    answers_store,
+    failures_store,
+    feeds_claim,
+    problem_fields,
+)
+from digest.models import Feed, FeedAccess
+from ranking.common.rows import rows_set
+
+# A round ends after this time; what it did not reach stays due for the next. Rounds begin every 5 minutes.
+ROUND_S: Final = 240.0
+# A round takes at most so many feeds, those that wait longest.
+ROUND_FEEDS: Final = 5_000
+# A claim outlives its round by more than the longest fetch takes.
+CLAIM_SLACK_S: Final = 300.0
+# Shorter waits, as the usual pause between two requests to a host, are not reported.
+WAIT_REPORTED_S = 5.0
+# How many documents of a folder, and how many of their entries, are in memory and stored together.
+BATCH_DOCUMENTS: Final = 50
+BATCH_ENTRIES: Final = 1_500
+
+Progress = Callable[[str], None]
+Waiting = Callable[[str, float], None]
+Answer = FetchResponse | FeedProblem
+Answers = SimpleQueue[tuple[str, Feed, Answer]]
+Outcome = IngestResult | FeedProblem
+T = TypeVar("T")
+
+log = structlog.get_logger(__name__)
+
+
+def _ignore(*_: object) -> None:
+    pass
+
+
+def feeds_fetch(
+    *,
+    now: datetime,
+    feeds: Iterable[Feed] | None = None,
+    progress: Progress = _ignore,
+    seconds: float = ROUND_S,
+    request_s: float = TOTAL_TIMEOUT_S,
+    draw: Callable[[], float] = random.random,
+    waiting: Waiting = _ignore,
+    clock: Callable[[], datetime] | None = None,
+) -> FetchReport:
+    """Fetch `feeds` (by default those that are due) over HTTP, several at once, and store their items.
+
+    Each feed is claimed before it is fetched, so that no other worker fetches it too. A host has one
+    connection at a time, with a pause between two; a round begins no request after `seconds`, and a request
+    takes at most `request_s`. Only this thread uses the database. Feeds that are paused, gone or imported are
+    skipped. `draw` returns random numbers from 0 to 1; `waiting` gets a host and seconds when the round waits
+    for nothing but that host's pause. What is stored is dated by `clock`, or `now` without one, so that a
+    digest built during the round can tell what came after it.
+    """
+    report = FetchReport()
+    chosen = feeds_due(now=now)[:ROUND_FEEDS] if feeds is None else feeds
+    queue = HostQueue(
+        ((host_of(feed.address), feed) for feed in chosen if feed.state == Feed.State.ACTIVE),
+        is_new=lambda feed: feed.last_fetched_at is None,
+    )
+    until = now + timedelta(seconds=seconds + CLAIM_SLACK_S)
+    limits = _Limits(time.monotonic() + seconds, request_s)
+    for group in _fetch_all(queue, host_limiter(), until, limits, waiting):
+        new = [feed.pk for feed, _ in group if feed.last_fetched_at is None]
+        at = clock() if clock else now
+        for (feed, answer), outcome in zip(group, _group_store(group, at, draw), strict=True):
+            progress(feed.url)
+            unchanged = isinstance(answer, FetchResponse) and answer.body is None
+            report.add(feed.url, outcome, unchanged=unchanged)
+        readers_filled(feed_ids=new, now=clock() if clock else now)
+    report.left = len(queue)
+    return report
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """Until when (monotonic) a round begins requests, and how long one of them may take, in seconds."""
+
+    end: float
+    request_s: float
+
+
+def _fetch_all(
+    queue: HostQueue[Feed], limiter: HostLimiter, claim_until: datetime, limits: _Limits, waiting: Waiting
+) -> Iterator[list[tuple[Feed, Answer]]]:
+    """Fetch in threads within `limits`; yield the answers that are there, in groups.
+
+    At most as many answers are under way or waiting to be stored as there are threads: that bounds the
+    memory, at 5 MiB compressed or 10 MiB plain for each.
+    """
+    workers, end = max(settings.FETCH_WORKERS, 1), limits.end
+    answers: Answers = SimpleQueue()
+    under_way = 0
+    with ThreadPoolExecutor(workers, thread_name_prefix="fetch") as pool:
+        while True:
+            free = workers - under_way if time.monotonic() < end else 0
+            claimed = _claim_next(queue, limiter, claim_until, free)
+            accesses = accesses_of(feeds=[feed for _, feed in claimed])
+            for host, feed in claimed:
+                ask = partial(_fetch, feed, accesses.get(feed.pk), HostLock(limiter, host), limits.request_s)
+                pool.submit(_fetch_into, answers, host, feed, ask)
+                under_way += 1
+            pause = queue.pause_s()
+            more = under_way < workers and time.monotonic() + pause < end
+            if not under_way and not more:
+                return
+            if not under_way and pause >= WAIT_REPORTED_S:
+                waiting(queue.next_host(), pause)
+            group = _collect(answers, timeout=pause if more else None)
+            under_way -= len(group)
+            for host, _, _ in group:
+                queue.requeue(host)
+            if group:
+                yield [(feed, answer) for _, feed, answer in group]
+
+
+def _claim_next(
+    queue: HostQueue[Feed], limiter: HostLimiter, until: datetime, limit: int
+) -> list[tuple[str, Feed]]:
+    """Claim up to `limit` feeds whose hosts are free now; feeds that others have claimed are dropped."""
+    found: list[tuple[str, Feed]] = []
+    while len(found) < limit and (entry := queue.next(limiter)):
+        found.append(entry)
+    feeds = [feed for _, feed in found]
+    claimed = {id(feed) for feed in feeds_claim(feeds=feeds, until=until)}
+    for host, feed in found:
+        if id(feed) not in claimed:
+            limiter.leave_unvisited(host)
+            queue.requeue(host)
+    return [(host, feed) for host, feed in found if id(feed) in claimed]
+
+
+def _collect(answers: Answers, *, timeout: float | None) -> list[tuple[str, Feed, Answer]]:
+    """Wait for one answer, then take every answer that is there; none where none comes in time."""
+    group: list[tuple[str, Feed, Answer]] = []
+    with suppress(Empty):
+        group.append(answers.get(timeout=timeout))
+        while True:
+            group.append(answers.get_nowait())
+    return group
+
+
+def _fetch_into(answers: Answers, host: str, feed: Feed, ask: Callable[[], Answer]) -> None:
+    """Put the answer into `answers`, whatever happens; a fault of our own is this one feed's problem."""
+    try:
+        answer = ask()
+    except Exception as error:
+        log.exception("feed_failed", feed_id=feed.pk, host=host_of(feed.address))
+        answer = internal_problem("ask for this feed", error)
+    answers.put((host, feed, answer))
+
+
+def _fetch(feed: Feed, row: FeedAccess | None, host_lock: HostLock, request_s: float) -> Answer:
+    hold_s, access = 0.0, None
+    try:
+        access = access_read(row=row, address=feed.address)
+        return fetch(
+            feed.address,
+            etag=feed.etag,
+            last_modified=feed.last_modified,
+            allow=settings.FETCH_ALLOW_HOSTS,
+            ports=settings.FETCH_PORTS,
+            total_s=request_s,
+            host_lock=host_lock,
+            access=access,
+        )
+    except FeedProblem as problem:
+        hold_s = hold_seconds(problem)
+        return refusal_read(problem, access=access)
+    finally:
+        host_lock.release(hold_s=hold_s)
+
+
+def _group_store(
+    group: Sequence[tuple[Feed, Answer]], now: datetime, draw: Callable[[], float]
+) -> list[Outcome]:
+    """Store the answers of a group and what failed in it; return what became of each."""
+    read = [_read(feed, answer, draw()) for feed, answer in group]
+    stored = iter(
+        _store_each(
+            [one for one in read if isinstance(one, FeedAnswer)],
+            store=lambda answers: answers_store(answers=answers, now=now),
+            about=lambda one: {"feed_id": one.feed.pk, "host": host_of(one.feed.address)},
+        )
+    )
+    outcomes = [next(stored) if isinstance(one, FeedAnswer) else one for one in read]
+    failures = [
+        FeedFailure(feed, outcome, draw())
+        for (feed, _), outcome in zip(group, outcomes, strict=True)
+        if isinstance(outcome, FeedProblem)
+    ]
+    failures_store(failures=failures, now=now)
+    for failure in failures:
+        host = host_of(failure.feed.address)
+        log.warning("feed_refused", feed_id=failure.feed.pk, host=host, code=failure.problem.code)
+    return outcomes
+
+
+def _read(feed: Feed, answer: Answer, draw: float) -> FeedAnswer | FeedProblem:
+    if isinstance(answer, FeedProblem):
+        return answer
+    try:
+        body = answer.body
+        parsed = None if body is None else parse_document(body, url=answer.url or feed.address)
+        return FeedAnswer(feed, answer, parsed, draw)
+    except FeedProblem as problem:
+        return problem
+    except Exception as error:
+        log.exception("feed_failed", feed_id=feed.pk, host=host_of(feed.address))
+        return internal_problem("read this document", error)
+
+
+def _store_each(
+    batch: Sequence[T],
+    *,
+    store: Callable[[Sequence[T]], list[IngestResult]],
+    about: Callable[[T], dict[str, object]],
+) -> list[Outcome]:
+    """Store `batch` together; where that fails, each by itself, so that a fault costs one feed only."""
+    if not batch:
+        return []
+    try:
+        return list(store(batch))
+    except Exception as error:
+        if len(batch) > 1:
+            return [outcome for one in batch for outcome in _store_each([one], store=store, about=about)]
+        log.exception("feed_failed", **about(batch[0]))
+        return [internal_problem("keep this document", error)]
+
+
+@dataclass(frozen=True, slots=True)
+class _FileFeed:
+    """A feed read from a folder, by its name below the folder."""
+
+    name: str
+    parsed: ParsedFeed
+
+    @property
+    def url(self) -> str:
+        return f"file:{self.name}"
+
+    @property
+    def source(self) -> str:
+        """Return the source of the site that the document names, else the source of its file's name."""
+        site = self.parsed.site_url
+        return (site.startswith("http") and source_key(site)) or source_key(self.url) or "unknown"
+
+
+FileRead = _FileFeed | tuple[str, FeedProblem]
+
+
+def folder_ingest(*, folder: Path, now: datetime, progress: Progress = _ignore) -> FetchReport:
+    """Store the items of every document below `folder`; each is a feed `file:<name>` that is never fetched.
+
+    A document that was never readable leaves no trace. Raises `NotADirectoryError` where there is no such
+    folder.
+    """
+    if not folder.is_dir():
+        raise NotADirectoryError(f"There is no folder “{folder}”.")
+    report = FetchReport()
+    paths = sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.startswith("."))
+    for batch in _batches(_read_files(folder, paths, progress)):
+        stored = iter(
+            _store_each(
+                [one for one in batch if isinstance(one, _FileFeed)],
+                store=lambda files: _files_store(files, now),
+                about=lambda file: {"feed": file.name},
+            )
+        )
+        outcomes = [(one.name, next(stored)) if isinstance(one, _FileFeed) else one for one in batch]
+        _file_problems_store([(name, one) for name, one in outcomes if isinstance(one, FeedProblem)], now)
+        for name, outcome in outcomes:
+            report.add(name, outcome)
+    return report
+
+
+def _read_files(folder: Path, paths: Iterable[Path], progress: Progress) -> Iterator[FileRead]:
+    for path in paths:
+        name = path.relative_to(folder).as_posix()
+        progress(name)
+        try:
+            yield _FileFeed(name, parse_document(_file_body(path)))
+        except FeedProblem as problem:
+            yield name, problem
+        except Exception as error:  # a fault of our own is this document's problem and no other's
+            log.exception("feed_failed", feed=name)
+            yield name, internal_problem("read this document", error)
+
+
+def _file_body(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(BODY_MAX_BYTES + 1)
+    except OSError as error:
+        raise FeedProblem("unreadable", f"The file cannot be read ({error.strerror}).") from error
+
+
+def _batches(found: Iterable[FileRead]) -> Iterator[list[FileRead]]:
+    batch: list[FileRead] = []
+    entries = 0
+    for one in found:
+        batch.append(one)
+        entries += len(one.parsed.entries) if isinstance(one, _FileFeed) else 0
+        if len(batch) >= BATCH_DOCUMENTS or entries >= BATCH_ENTRIES:
+            yield batch
+            batch, entries = [], 0
+    if batch:
+        yield batch
+
+
+def _files_store(files: Sequence[_FileFeed], now: datetime) -> list[IngestResult]:
+    state = Feed.State.IMPORTED
+    rows = [Feed(url=f.url, source_id=f.source, title=f.parsed.title, state=state) for f in files]
+    titles = {file.source: file.parsed.title for file in reversed(files)}
+    feeds = feeds_get_or_create(feeds=rows, source_titles=titles)
+    results = documents_ingest(documents=[(feeds[file.url], file.parsed) for file in files], now=now)
+    well = {"last_fetched_at": now, "failures": 0, "error_code": "", "error_message": ""}
+    Feed.objects.filter(pk__in=[feed.pk for feed in feeds.values()]).update(**well)
+    return results
+
+
+def _file_problems_store(problems: Sequence[tuple[str, FeedProblem]], now: datetime) -> None:
+    """Store what went wrong with files that are feeds, in one statement; others have no row to change."""
+    fields = [(f"file:{name}", problem_fields(problem=problem, now=now)) for name, problem in problems]
+    rows = sorted((url, *values.values()) for url, values in fields)
+    columns = tuple(fields[0][1]) if fields else ()
+    rows_set(model=Feed, keys=("url",), columns=columns, rows=rows)

@@ -1,0 +1,152 @@
+"""New feeds of a reader: how far their first fetch has come, and when it has ended."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+
+from digest.entities import ITEM_WINDOW_DAYS
+from digest.models import Feed, Item, Reader, Subscription
+
+# Feeds that a reader began to read within this time count as one lot with those that still wait.
+LOT: Final = timedelta(hours=1)
+# For as long pages ask again by themselves.
+WATCHED: Final = timedelta(minutes=15)
+# A feed that has been due for so long has no worker at hand, where none tried another for the longer time.
+START_WITHIN: Final = timedelta(seconds=5)
+AT_WORK: Final = timedelta(seconds=15)
+# A feed due for so long was missed by two rounds.
+OVERDUE: Final = timedelta(minutes=10)
+NEVER_FETCHED: Final = Q(state=Feed.State.ACTIVE, last_fetched_at=None)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstFetch:
+    """The first fetch of the feeds that a reader has just added.
+
+    Of `feeds` as many as `fetched` were tried, and `failed` of these in vain; they have `items`. `since` is
+    when the reader last added one.
+    """
+
+    feeds: int
+    fetched: int
+    failed: int
+    items: int
+    since: datetime
+
+    @property
+    def active(self) -> bool:
+        """Return whether feeds still wait."""
+        return self.fetched < self.feeds
+
+    def is_watched(self, now: datetime) -> bool:
+        """Return whether pages ask by themselves how far it is; where no worker comes, they give up."""
+        return self.active and now - self.since < WATCHED
+
+
+def feeds_new(*, now: datetime) -> QuerySet[Feed]:
+    """Return the feeds that somebody reads, that were never fetched and are due: the oldest first."""
+    read = Exists(Subscription.objects.filter(feed=OuterRef("pk")))
+    due = Q(next_check_at=None) | Q(next_check_at__lte=now)
+    return Feed.objects.filter(NEVER_FETCHED, due, read).order_by("next_check_at", "pk")
+
+
+def reader_first_fetch(*, reader_id: UUID, now: datetime, finished: bool = False) -> FirstFetch | None:
+    """Return how far the first fetch of the reader's new feeds has come, as `first_fetch_of` does.
+
+    One query where no feed waits and a finished one is not wanted, else three.
+    """
+    mine = Subscription.objects.filter(reader_id=reader_id)
+    if not finished and not mine.filter(feed__in=Feed.objects.filter(NEVER_FETCHED)).exists():
+        return None
+    return first_fetch_of(subscriptions=mine.select_related("feed"), now=now, finished=finished)
+
+
+def first_fetch_of(
+    *, subscriptions: Iterable[Subscription], now: datetime, finished: bool = False
+) -> FirstFetch | None:
+    """Return how far the first fetch of a reader's `subscriptions`, with their feeds, has come.
+
+    Those of the last hour count, and all that wait. None where none waits, or with `finished` where there are
+    none of either. One query at most.
+    """
+    active = [row for row in subscriptions if row.feed.state == Feed.State.ACTIVE]
+    waiting = {row.feed_id for row in active if row.feed.last_fetched_at is None}
+    lot = [row for row in active if row.feed_id in waiting or row.created_at > now - LOT]
+    if not lot or not (waiting or finished):
+        return None
+    fetched = [row for row in lot if row.feed_id not in waiting]
+    return FirstFetch(
+        feeds=len(lot),
+        fetched=len(fetched),
+        failed=sum(row.feed.failures > 0 for row in fetched),
+        items=Item.objects.filter(feed_id__in=[row.feed_id for row in fetched]).count() if fetched else 0,
+        since=max(row.created_at for row in lot),
+    )
+
+
+def readers_filled(*, feed_ids: Collection[int], now: datetime) -> int:
+    """Note for the readers of these feeds that their first fetch has ended; return for how many it has.
+
+    Digests from before `now` are due then. Two statements, none without feeds.
+    """
+    if not feed_ids:
+        return 0
+    waiting = Subscription.objects.filter(reader=OuterRef("pk"), feed__in=Feed.objects.filter(NEVER_FETCHED))
+    readers = Subscription.objects.filter(feed_id__in=list(feed_ids)).values("reader_id")
+    done = Reader.objects.filter(~Exists(waiting), pk__in=readers).values_list("pk", flat=True)
+    ids = sorted(done)
+    return Reader.objects.filter(pk__in=ids).update(sources_filled_at=now) if ids else 0
+
+
+def readers_filled_anew(*, clustered_at: datetime, now: datetime) -> int:
+    """Note once more that a first fetch has ended, where items of it joined stories at `clustered_at` only.
+
+    Digests from before `now` are due again then: they knew nothing of what several sources report. Counts
+    for readers whose first fetch ended within the hour before; return how many. One query without any of
+    them, else three.
+    """
+    lately = Reader.objects.filter(sources_filled_at__gt=clustered_at - LOT)
+    ids = sorted(lately.values_list("pk", flat=True))
+    if not ids:
+        return 0
+    joined = Subscription.objects.filter(
+        reader__in=ids,
+        feed__items__dated_at__gt=clustered_at - timedelta(days=ITEM_WINDOW_DAYS),
+        feed__items__clustered_at=clustered_at,
+        feed__items__story__isnull=False,
+        feed__items__first_seen_at__lte=F("reader__sources_filled_at"),
+    )
+    found = sorted(set(joined.values_list("reader_id", flat=True)))
+    behind = Reader.objects.filter(pk__in=found, sources_filled_at__lt=now)
+    return behind.update(sources_filled_at=now) if found else 0
+
+
+def feeds_overdue(*, reader_id: UUID, now: datetime) -> int:
+    """Return how many of the reader's feeds nobody fetched when they were due, if most were not; else 0.
+
+    So it is when the machine was off, or no worker runs. One query.
+    """
+    counts = Feed.objects.filter(subscriptions__reader_id=reader_id, state=Feed.State.ACTIVE).aggregate(
+        polled=Count("pk"),
+        overdue=Count("pk", filter=Q(next_check_at__lte=now - OVERDUE, last_fetched_at__isnull=False)),
+    )
+    overdue: int = counts["overdue"]
+    return overdue if overdue * 2 > counts["polled"] else 0
+
+
+def filling_is_stuck(*, reader_id: UUID, now: datetime, at_work: timedelta = AT_WORK) -> bool:
+    """Return whether new feeds of the reader have been due for five seconds, and no worker is at them.
+
+    One is while it has claimed one, and for `at_work` after it tried one: it may be making stories.
+    """
+    due = Q(next_check_at=None) | Q(next_check_at__lte=now - START_WITHIN)
+    counts = Feed.objects.filter(subscriptions__reader_id=reader_id, state=Feed.State.ACTIVE).aggregate(
+        due=Count("pk", filter=NEVER_FETCHED & due),
+        claimed=Count("pk", filter=NEVER_FETCHED & Q(next_check_at__gt=now)),
+        tried=Count("pk", filter=Q(last_fetched_at__gt=now - at_work)),
+    )
+    return bool(counts["due"]) and not counts["claimed"] and not counts["tried"]

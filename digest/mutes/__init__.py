@@ -1,0 +1,1 @@
+"""What readers have muted: changing it, looking at its effect first, and its page."""

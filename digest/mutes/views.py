@@ -1,0 +1,201 @@
+"""The page of mutes: those there are, adding one after a look at what it hides, and undoing."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core import signing
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop
+from django.views.decorators.http import require_POST, require_safe
+
+from digest.days import day_of
+from digest.items.selectors import item_for, source_titles
+from digest.models import Item, Reader
+from digest.mutes.preview import mute_named, mute_preview, mutes_suggested
+from digest.mutes.services import mutes_change
+from digest.requests import own_path, reader_of, referrer_path
+from ranking.config_words import mute_label
+from ranking.entities import InvalidMute, Mute, TooManyMutes
+from ranking.mutes import ADDRESS, AUTHOR, CATEGORY, KINDS, PHRASE, SOURCE, WORD, mute_over, mutes_read
+from ranking.selectors import config_mutes
+
+KIND_NAMES = {
+    WORD: gettext_noop("A word"),
+    PHRASE: gettext_noop("A phrase"),
+    SOURCE: gettext_noop("A source"),
+    AUTHOR: gettext_noop("An author"),
+    ADDRESS: gettext_noop("Addresses"),
+    CATEGORY: gettext_noop("A category"),
+}
+UNDO_SALT = "digest.web.muting"
+UNDO_S = 3600
+ITEM_ID_CHARS = 18
+
+
+class MuteForm(forms.Form):
+    """What to mute, and until when; empty: for ever."""
+
+    kind = forms.ChoiceField(
+        choices=[(kind, gettext_lazy(name)) for kind, name in KIND_NAMES.items()], label=gettext_lazy("What")
+    )
+    value = forms.CharField(max_length=max(KINDS.values()), label=gettext_lazy("Which"), strip=True)
+    until = forms.DateField(
+        required=False,
+        label=gettext_lazy("Until the end of"),
+        input_formats=["%Y-%m-%d"],
+        error_messages={"invalid": gettext_lazy("Write a day as 2026-03-18.")},
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+
+    def mute(self, reader: Reader) -> Mute | None:
+        """Return the mute that is asked for; `None` with an error of the form where there is none."""
+        if not self.is_valid():
+            return None
+        try:
+            return mute_named(reader=reader, now=timezone.now(), **self.cleaned_data)
+        except InvalidMute as error:
+            self.add_error("value", error.message)
+        return None
+
+
+@login_required
+@require_safe
+def mutes(request: HttpRequest) -> HttpResponse:
+    """Show the mutes and the form; with `kind` and `value` what that would hide, with `item` what to mute."""
+    reader, now = reader_of(request), timezone.now()
+    page: dict[str, Any] = {"form": MuteForm(initial={"kind": WORD}), "undo": _undo_read(request.GET, reader)}
+    page["back"] = own_path(request.GET.get("next", ""))
+    status = 200
+    if "value" in request.GET:
+        page["form"] = form = MuteForm(request.GET)
+        if mute := form.mute(reader):
+            page["preview"] = mute_preview(reader=reader, mute=mute, now=now)
+        status = 422 if form.errors else 200
+    elif "item" in request.GET:
+        page["back"] = page["back"] or referrer_path(request)
+        page["item"] = item = _item_or_404(reader, request.GET["item"])
+        page["suggested"] = _suggested(item, page["back"])
+    return render(request, "digest/mutes.html", page | _listed(reader, page), status=status)
+
+
+@login_required
+@require_POST
+def mute_add(request: HttpRequest) -> HttpResponse:
+    """Store the mute of the form; go to the list, where it can be undone."""
+    reader, now = reader_of(request), timezone.now()
+    form = MuteForm(request.POST)
+    if mute := form.mute(reader):
+        try:
+            before = mutes_change(reader=reader, mute=mute, muted=True, now=now)
+            return _done(reader, mute, before, own_path(request.POST.get("next", "")))
+        except TooManyMutes as error:
+            form.add_error(None, error.message)
+    page = {"form": form, "back": own_path(request.POST.get("next", ""))}
+    return render(request, "digest/mutes.html", page | _listed(reader, page), status=422)
+
+
+@login_required
+@require_POST
+def mute_end(request: HttpRequest) -> HttpResponse:
+    """End the mute of this `kind` and `value`; go to the list, where it can be undone."""
+    reader, now = reader_of(request), timezone.now()
+    mute = Mute(request.POST.get("kind", ""), request.POST.get("value", ""))
+    before = mutes_change(reader=reader, mute=mute, muted=False, now=now)
+    return _done(reader, None, before) if before else redirect("digest:mutes")
+
+
+@login_required
+@require_POST
+def mute_undo(request: HttpRequest) -> HttpResponse:
+    """Put back what was muted, or not, before a change of the last hour."""
+    reader, now = reader_of(request), timezone.now()
+    undo = _undo_read(request.POST, reader)
+    if undo is None:
+        messages.error(request, _("That can no longer be undone. Add or remove the mute below."))
+        return redirect("digest:mutes")
+    try:
+        mutes_change(reader=reader, mute=undo["before"] or undo["after"], muted=bool(undo["before"]), now=now)
+    except TooManyMutes as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, _("Undone. It is as it was."))
+    return redirect("digest:mutes")
+
+
+def _done(reader: Reader, after: Mute | None, before: Mute | None, back: str = "") -> HttpResponse:
+    undo = {
+        "reader": str(reader.pk),
+        "after": after.as_dict() if after else None,
+        "before": before.as_dict() if before else None,
+    }
+    signed = signing.dumps(undo, salt=UNDO_SALT, compress=True)
+    query = urlencode({"done": signed} | ({"next": back} if back else {}))
+    return redirect(f"{reverse('digest:mutes')}?{query}")
+
+
+def _undo_read(query: Mapping[str, str], reader: Reader) -> dict[str, Any] | None:
+    """Return what a signed change was, if it was this reader's and not long ago, with words for it."""
+    signed = query.get("done", "")
+    try:
+        undo: dict[str, Any] = signing.loads(signed, salt=UNDO_SALT, max_age=UNDO_S)
+    except signing.BadSignature:
+        return None
+    if undo["reader"] != str(reader.pk):
+        return None
+    after, before = (mutes_read([undo[name]])[0] if undo[name] else None for name in ("after", "before"))
+    titles = source_titles(keys=_sources([one for one in (after, before) if one]))
+    words = (
+        _("Muted: {words}.").format(words=_words(after, titles))
+        if after
+        else _("No longer muted: {words}.").format(words=_words(before, titles))
+    )
+    return {"signed": signed, "after": after, "before": before, "words": words}
+
+
+def _item_or_404(reader: Reader, typed: str) -> Item:
+    item_id = int(typed) if typed.isdecimal() and len(typed) <= ITEM_ID_CHARS else 0
+    if (item := item_for(reader_id=reader.pk, item_id=item_id)) is None:
+        raise Http404(_("No such item among your sources."))
+    return item
+
+
+def _suggested(item: Item, back: str) -> list[dict[str, str]]:
+    """Return what to mute after seeing an item: words and the address of each preview."""
+    then = {"next": back} if back else {}
+    titles = {item.source_id: str(item.source)}
+    return [
+        {
+            "words": _words(mute, titles),
+            "href": f"{reverse('digest:mutes')}?{urlencode({'kind': mute.kind, 'value': mute.value} | then)}",
+        }
+        for mute in mutes_suggested(item=item)
+    ]
+
+
+def _listed(reader: Reader, page: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the reader's mutes as lines, those that are over last, and what the form needs."""
+    found, today = config_mutes(reader_id=reader.pk), day_of(timezone.now(), reader.zone)
+    preview = page.get("preview")
+    titles = source_titles(keys=_sources([*found, preview.mute] if preview else found))
+    lines = [{"mute": mute, "words": _words(mute, titles), "over": mute_over(mute, today)} for mute in found]
+    return {
+        "lines": sorted(lines, key=lambda line: bool(line["over"])),
+        "today": today,
+        "preview_words": _words(preview.mute, titles) if preview else "",
+    }
+
+
+def _sources(mutes: list[Mute] | tuple[Mute, ...]) -> set[str]:
+    return {mute.value for mute in mutes if mute.kind == SOURCE}
+
+
+def _words(mute: Mute | None, titles: Mapping[str, str]) -> str:
+    return mute_label(mute.kind, mute.value, titles) if mute else ""

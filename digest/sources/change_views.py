@@ -1,0 +1,253 @@
+"""Changes of many sources at once, from the list of them: which are chosen, what is done, and its undo."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, ngettext_lazy
+from django.views.decorators.http import require_POST
+
+from digest.errors import DigestError
+from digest.feeds.selectors import subscription_of, subscriptions_of
+from digest.models import Reader
+from digest.requests import reader_of
+from digest.sources.list_page import FIND_CHARS, SHOWN, lines_find, source_lines
+from digest.sources.subscription_changes import (
+    feeds_fetch_now,
+    folder_clean,
+    folder_rename,
+    subscriptions_move,
+    subscriptions_move_back,
+    subscriptions_remove,
+    subscriptions_restore,
+)
+from digest.sources.weights import sources_weigh
+from ranking.entities import InvalidSetting
+from ranking.setting_scale import LEVELS
+
+# The last removal and the last move, in the reader's session, can be undone for so long.
+REMOVAL: Final = "sources_removed"
+MOVE: Final = "sources_moved"
+UNDO_FOR: Final = timedelta(hours=1)
+ID_CHARS: Final = 18
+# What a level is called in a message.
+LEVEL_WORDS: Final = {
+    "less": ngettext_lazy("Less of {n} source.", "Less of {n} sources.", "n"),
+    "usual": ngettext_lazy("As usual: {n} source.", "As usual: {n} sources.", "n"),
+    "more": ngettext_lazy("More of {n} source.", "More of {n} sources.", "n"),
+}
+
+
+@login_required
+@require_POST
+def sources_change(request: HttpRequest) -> HttpResponse:
+    """Do something with the chosen sources: `do` is move, weigh, fetch or remove.
+
+    Chosen are each `feed`, those in `feeds` (with commas), or with `whole` all that `find` and `show` leave.
+    The buttons of a row are `less`, `usual`, `more` and `fetch`, with its feed as the value.
+    """
+    reader, now, typed = reader_of(request), timezone.now(), request.POST
+    if level := next((name for name in LEVELS if name in typed), ""):
+        return _weigh(request, reader, _ids([typed[level]]), level, now)
+    if "fetch" in typed:
+        return _fetch(request, reader, _ids([typed["fetch"]]), now)
+    chosen = feeds_chosen(reader, typed, now)
+    if not chosen:
+        messages.info(request, _("Nothing was chosen. Tick some sources first."))
+        return _back(request)
+    match typed.get("do", ""):
+        case "move":
+            folder = folder_clean(typed.get("folder", ""))
+            before = subscriptions_move(reader=reader, feed_ids=chosen, folder=folder)
+            return _moved(request, before, folder, now)
+        case "weigh":
+            return _weigh(request, reader, chosen, typed.get("level", ""), now)
+        case "fetch":
+            return _fetch(request, reader, chosen, now)
+        case "remove":
+            return _remove(request, reader, chosen, now)
+    raise Http404(_("There is no such change."))
+
+
+def feeds_chosen(reader: Reader, typed: QueryDict, now: datetime) -> list[int]:
+    """Return the feeds that a form of the list chooses, as `sources_change` says; none of others' feeds."""
+    if typed.get("whole") == "1":
+        find, show = typed.get("find", "")[:FIND_CHARS], typed.get("show", "")
+        found = lines_find(source_lines(reader, now), find, show)
+        return [line.subscription.feed_id for line in found]
+    wanted = set(_ids([*typed.getlist("feed"), *typed.get("feeds", "").split(",")]))
+    if not wanted:
+        return []
+    return [row.feed_id for row in subscriptions_of(reader_id=reader.pk) if row.feed_id in wanted]
+
+
+@login_required
+@require_POST
+def folder_change(request: HttpRequest) -> HttpResponse:
+    """Give a folder another name; without one its sources are in no folder. It can be undone for an hour."""
+    folder, name = (folder_clean(request.POST.get(field, "")) for field in ("folder", "name"))
+    before = folder_rename(reader=reader_of(request), folder=folder, name=name)
+    if not before:
+        raise Http404(_("You have no such folder."))
+    return _moved(request, before, name, timezone.now())
+
+
+@login_required
+@require_POST
+def source_remove(request: HttpRequest, feed_id: int) -> HttpResponse:
+    """Stop reading a feed; ratings of its items stay, and it can be undone for an hour."""
+    reader = reader_of(request)
+    if subscription_of(reader_id=reader.pk, feed_id=feed_id) is None:
+        raise Http404(_("You do not read that feed."))
+    return _remove(request, reader, [feed_id], timezone.now())
+
+
+@login_required
+@require_POST
+def source_undo(request: HttpRequest) -> HttpResponse:
+    """Undo the last removal, if it was within the last hour: with folders and switches as before."""
+    removal = removal_read(request, timezone.now())
+    if removal is None:
+        messages.error(request, _("That can no longer be undone. Add the feed again by its address."))
+        return redirect("digest:sources")
+    try:
+        subscriptions_restore(reader=reader_of(request), removed=removal["feeds"], now=timezone.now())
+    except DigestError as error:
+        messages.error(request, error.message)
+    else:
+        del request.session[REMOVAL]
+        messages.success(request, _("You read {name} again.").format(name=removal["name"]))
+    return redirect("digest:sources")
+
+
+@login_required
+@require_POST
+def move_undo(request: HttpRequest) -> HttpResponse:
+    """Undo the last move to a folder, if it was within the last hour."""
+    move = _undo_read(request, MOVE, timezone.now())
+    if move is None:
+        messages.error(request, _("That can no longer be undone."))
+        return redirect("digest:sources")
+    before = {feed_id: folder for feed_id, folder in move["feeds"]}
+    count = subscriptions_move_back(reader=reader_of(request), before=before, folder=move["folder"])
+    del request.session[MOVE]
+    messages.success(
+        request, ngettext("{n} feed moved back.", "{n} feeds moved back.", count).format(n=count)
+    )
+    return redirect("digest:sources")
+
+
+def removal_read(request: HttpRequest, now: datetime) -> dict[str, Any] | None:
+    """Return the session's last removal, `name`, `count` and `feeds`; `None` after an hour or without one."""
+    return _undo_read(request, REMOVAL, now)
+
+
+def move_words(request: HttpRequest, now: datetime) -> str:
+    """Return what the last move to a folder did; "" after an hour, or where there was none."""
+    move = _undo_read(request, MOVE, now)
+    return _move_words(len(move["feeds"]), move["folder"]) if move else ""
+
+
+def _undo_read(request: HttpRequest, name: str, now: datetime) -> dict[str, Any] | None:
+    done: dict[str, Any] = request.session.get(name, {})
+    at = parse_datetime(done.get("at", ""))
+    return done if at is not None and now - at < UNDO_FOR else None
+
+
+def _moved(request: HttpRequest, before: dict[int, str], folder: str, now: datetime) -> HttpResponse:
+    # JSON, in which a session is stored, has no numbers as keys.
+    request.session[MOVE] = {"at": now.isoformat(), "folder": folder, "feeds": list(before.items())}
+    return _back(request, moved="1")
+
+
+def _remove(request: HttpRequest, reader: Reader, chosen: list[int], now: datetime) -> HttpResponse:
+    row = subscription_of(reader_id=reader.pk, feed_id=chosen[0])
+    removed = subscriptions_remove(reader=reader, feed_ids=chosen, now=now)
+    name = row.name if row and len(chosen) == 1 else _feeds(len(chosen))
+    request.session[REMOVAL] = {
+        "at": now.isoformat(),
+        "name": name,
+        "count": len(chosen),
+        "feeds": removed,
+    }
+    return _back(request, removed="1")
+
+
+def _weigh(
+    request: HttpRequest, reader: Reader, chosen: list[int], level: str, now: datetime
+) -> HttpResponse:
+    try:
+        count = sources_weigh(reader=reader, feed_ids=chosen, level=level, now=now)
+    except InvalidSetting as error:
+        messages.error(request, error.message)
+        return _back(request)
+    if not count:
+        raise Http404(_("You do not read that feed."))
+    if request.headers.get("X-Requested-With") == "fetch":
+        return HttpResponse(status=204)
+    other = ngettext("Weight {level}: {n} source.", "Weight {level}: {n} sources.", count)
+    words = str(LEVEL_WORDS[level] % {"n": count}) if level in LEVEL_WORDS else other
+    follows = _("Your digest follows.")
+    messages.success(request, f"{words.format(n=count, level=level)} {follows}")
+    return _back(request)
+
+
+def _fetch(request: HttpRequest, reader: Reader, chosen: list[int], now: datetime) -> HttpResponse:
+    asked = feeds_fetch_now(reader=reader, feed_ids=chosen, now=now)
+    sentences = [
+        ngettext(
+            "{n} feed will be fetched within minutes.", "{n} feeds will be fetched within minutes.", asked.due
+        ).format(n=asked.due)
+        if asked.due
+        else "",
+        ngettext(
+            "{n} feed tried in the last ten minutes: try again later.",
+            "{n} feeds tried in the last ten minutes: try again later.",
+            asked.lately,
+        ).format(n=asked.lately)
+        if asked.lately
+        else "",
+        ngettext("{n} feed cannot be fetched.", "{n} feeds cannot be fetched.", asked.never).format(
+            n=asked.never
+        )
+        if asked.never
+        else "",
+    ]
+    if not any(sentences):
+        raise Http404(_("You do not read that feed."))
+    messages.info(request, " ".join(filter(None, sentences)))
+    return _back(request)
+
+
+def _back(request: HttpRequest, **more: str) -> HttpResponse:
+    """Return a redirect to the list as it was cut when the form was sent."""
+    find, show = request.POST.get("find", "")[:FIND_CHARS], request.POST.get("show", "")
+    query = {"find": find, "show": show if show in SHOWN else ""} | more
+    query_string = urlencode({name: value for name, value in query.items() if value})
+    return redirect(reverse("digest:sources") + (f"?{query_string}" if query_string else ""))
+
+
+def _ids(typed: Iterable[str]) -> list[int]:
+    return [int(one) for one in typed if one.isdecimal() and len(one) <= ID_CHARS]
+
+
+def _feeds(count: int) -> str:
+    return ngettext("{n} feed", "{n} feeds", count).format(n=count)
+
+
+def _move_words(count: int, folder: str) -> str:
+    if not folder:
+        return ngettext("{n} feed moved to no folder.", "{n} feeds moved to no folder.", count).format(
+            n=count
+        )
+    words = ngettext("{n} feed moved to {folder}.", "{n} feeds moved to {folder}.", count)
+    return words.format(n=count, folder=folder)

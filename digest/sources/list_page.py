@@ -1,0 +1,246 @@
+"""Page data of the sources: the reader's subscriptions, those in trouble first, the rest by folder."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import groupby
+from typing import Any, Final
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
+
+from digest.daily.first_fetch_notice import notice_sources
+from digest.daily.item_words import age_words, feed_health
+from digest.feedback.selectors import RatingCounts, feedback_by_source
+from digest.feeds.access import LOCKED
+from digest.feeds.connect import ADDRESS_QUESTION
+from digest.feeds.fetch import host_of
+from digest.feeds.health import FeedCondition, FeedFacts, feed_condition, feed_counts, feed_trouble
+from digest.feeds.identity import web_url
+from digest.feeds.selectors import subscriptions_of
+from digest.models import Feed, Reader, Subscription
+from digest.sources.newsletters import NEWSLETTER_PREFIX
+from ranking.config_words import weight_words
+from ranking.entities import EffectiveConfig
+from ranking.language import figure
+from ranking.selectors import config_effective
+from ranking.setting_scale import LEVELS, level_words, weight_level
+
+# What the list can be cut to, and how the form calls it.
+SHOWN: Final = {
+    "": gettext_noop("all"),
+    "trouble": gettext_noop("those in trouble"),
+    "quiet": gettext_noop("those with nothing new for 60 days"),
+    "weighed": gettext_noop("those that count less or more"),
+}
+# In this order, with the name each row is marked by.
+TROUBLES: Final = {
+    "gone": gettext_noop("Gone"),
+    "refused": gettext_noop("Refused"),
+    "failing": gettext_noop("Failing"),
+    "moved": gettext_noop("Moved"),
+    "empty": gettext_noop("Empty"),
+}
+FIND_CHARS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """One subscription as the sources page shows it; `address` is "" where nothing is fetched from one.
+
+    `level` is one of `ranking.setting_scale.LEVELS`, "" for a weight between them. `trouble` is one of
+    `TROUBLES`. `others` counts the reader's other feeds of its source, which weights and ratings are of.
+    """
+
+    subscription: Subscription
+    address: str
+    health: str
+    condition: FeedCondition
+    trouble: str
+    weight: str
+    figure: str
+    level: str
+    rated: str = ""
+    others: int = 0
+
+    @property
+    def failing(self) -> bool:
+        """Return whether the feed is failing, refused or gone."""
+        ended = self.condition in (FeedCondition.GONE, FeedCondition.REFUSED)
+        return self.subscription.feed.failures > 0 or ended
+
+    @property
+    def is_private(self) -> bool:
+        """Return whether nobody else here can read the feed."""
+        return self.subscription.feed.owner_id is not None
+
+    @property
+    def is_newsletter(self) -> bool:
+        """Return whether it comes by mail."""
+        return self.subscription.feed.own_address.startswith(NEWSLETTER_PREFIX)
+
+    @property
+    def is_locked(self) -> bool:
+        """Return whether its server asks for a password, or does not take the one it was given."""
+        feed = self.subscription.feed
+        return bool(self.address) and bool(feed.failures) and feed.error_code in LOCKED
+
+    @property
+    def name(self) -> str:
+        """Return what the reader calls the feed, else its own title, else its source's key."""
+        return self.subscription.name
+
+    @property
+    def also(self) -> str:
+        """Return what the feed calls itself where its reader calls it otherwise, else ""."""
+        return self.subscription.feed.name if self.subscription.own_name else ""
+
+    @property
+    def moved(self) -> str:
+        """Return where its address leads, for one that moves."""
+        feed = self.subscription.feed
+        return _("Its address now leads to {value}.").format(
+            value=feed.answered_by or host_of(feed.moved_url)
+        )
+
+    @property
+    def source(self) -> str:
+        """Return the source's title, once the feed has one that it agrees with; else its key."""
+        feed = self.subscription.feed
+        return str(feed.source) if feed.title else feed.source_id
+
+    @property
+    def remarks(self) -> str:
+        """Return what is unusual about it besides its weight, in a few words each."""
+        models = "" if self.subscription.ai_enabled else _("no models")
+        words = ngettext(
+            "one source with {n} other feed of {source}",
+            "one source with {n} other feeds of {source}",
+            self.others,
+        )
+        shared = words.format(n=self.others, source=self.source)
+        return " · ".join(part for part in (self.rated, shared if self.others else "", models) if part)
+
+    @property
+    def exact(self) -> str:
+        """Return a weight between the levels in words and figures, else ""."""
+        return "" if self.level else f"{self.weight} ({self.figure})"
+
+    @property
+    def folder(self) -> str:
+        """Return the reader's folder for it, "" for none."""
+        return self.subscription.folder
+
+    def matches(self, words: Sequence[str]) -> bool:
+        """Return whether each of the (case-folded) words is in one of its names or its address."""
+        text = f"{self.name} {self.also} {self.address}".casefold()
+        return all(word in text for word in words)
+
+    def is_shown(self, show: str) -> bool:
+        """Return whether it belongs to what `show`, one of `SHOWN`, cuts the list to."""
+        match show:
+            case "trouble":
+                return bool(self.trouble)
+            case "quiet":
+                return self.condition == FeedCondition.QUIET
+            case "weighed":
+                return self.level != "usual"
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The subscriptions of one folder; `name` is "" for those in none."""
+
+    name: str
+    lines: tuple[SourceLine, ...]
+
+
+def lines_find(lines: Sequence[SourceLine], find: str, show: str) -> list[SourceLine]:
+    """Return the lines that have all words of `find` and belong to `show`."""
+    words = find.casefold().split()
+    return [line for line in lines if line.is_shown(show) and line.matches(words)]
+
+
+def sources_page(reader: Reader, now: datetime, find: str = "", show: str = "") -> dict[str, Any]:
+    """Return the reader’s subscriptions that `find` and `show` leave: those in trouble, the rest by folder.
+
+    `sources` has all of them. A constant number of queries.
+    """
+    lines = source_lines(reader, now)
+    counts = feed_counts((_facts(line.subscription.feed) for line in lines), now=now)
+    if counts.none_answers:
+        lines = [replace(line, health=line.health.replace(f" {_(ADDRESS_QUESTION)}", "")) for line in lines]
+    found = lines_find(lines, find, show)
+    order = list(TROUBLES)
+    troubled = sorted((line for line in found if line.trouble), key=lambda line: order.index(line.trouble))
+    # Those in no folder come first.
+    rest = sorted((line for line in found if not line.trouble), key=_folder_key)
+    folders = [Folder(name, tuple(rows)) for name, rows in groupby(rest, key=lambda line: line.folder)]
+    return {
+        "sources": lines,
+        "count": len(found),
+        "troubled": troubled,
+        "folders": folders,
+        "filed": any(folder.name for folder in folders),
+        "names": sorted({line.folder for line in lines if line.folder}, key=str.casefold),
+        "filling": notice_sources([line.subscription for line in lines], now),
+        "failing": sum(line.failing for line in lines),
+        "trouble": sum(bool(line.trouble) for line in lines),
+        "private": any(line.is_private and line.address for line in lines),
+        "feeds": counts,
+        "find": find,
+        "show": show,
+        "shown": [(code, _(words)) for code, words in SHOWN.items()],
+        "levels": [(name, level_words(name)) for name in LEVELS],
+    }
+
+
+def _folder_key(line: SourceLine) -> tuple[str, str]:
+    return line.folder.casefold(), line.folder
+
+
+def source_lines(reader: Reader, now: datetime) -> list[SourceLine]:
+    """Return the reader's subscriptions by name, with feed health, source weight and ratings."""
+    effective, rated = config_effective(reader_id=reader.pk), feedback_by_source(reader_id=reader.pk)
+    rows = subscriptions_of(reader_id=reader.pk)
+    feeds = Counter(row.feed.source_id for row in rows)
+    lines = [_source_line(row, effective, rated, now) for row in rows]
+    lines = [replace(one, others=feeds[one.subscription.feed.source_id] - 1) for one in lines]
+    return sorted(lines, key=lambda line: (line.name.casefold(), line.subscription.feed.url))
+
+
+def _facts(feed: Feed) -> FeedFacts:
+    moving = bool(feed.moved_url or feed.answered_by)
+    return FeedFacts(feed.state, feed.failures, feed.last_fetched_at, feed.last_new_at, moving)
+
+
+def _source_line(
+    row: Subscription, effective: EffectiveConfig, rated: dict[str, RatingCounts], now: datetime
+) -> SourceLine:
+    feed, weight, tally = row.feed, effective.weight(row.feed.source_id), rated.get(row.feed.source_id)
+    health = feed_health(
+        feed.state,
+        feed.error_message,
+        feed.failures,
+        feed.last_fetched_at,
+        now,
+        last_new=feed.last_new_at,
+        next_check=feed.next_check_at,
+        every_minutes=feed.check_minutes,
+    )
+    if feed.own_address.startswith(NEWSLETTER_PREFIX):
+        health = _("By mail. The last issue came {ago}.").format(ago=age_words(feed.last_new_at or now, now))
+    facts = _facts(feed)
+    return SourceLine(
+        subscription=row,
+        address=web_url(feed.address),
+        health=health,
+        condition=feed_condition(facts, now=now),
+        trouble=feed_trouble(facts, now=now),
+        weight=weight_words(weight),
+        figure=figure(weight),
+        level=weight_level(weight),
+        rated=_("you found {likes} of {n} useful").format(likes=tally.likes, n=tally.n) if tally else "",
+    )

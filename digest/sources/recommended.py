@@ -1,0 +1,97 @@
+"""Starter feeds: the interests on offer at a first visit (`recommended.toml`), and the reader's choice."""
+
+import tomllib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from django.db import transaction
+
+from digest.feeds.addresses import feed_address
+from digest.feeds.identity import source_key
+from digest.feeds.selectors import subscriptions_left
+from digest.models import Feed, Reader, Source, Subscription
+
+FILE: Final = Path(__file__).parent / "recommended.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class StarterFeed:
+    """A feed on offer; `title` is its publisher's name, or "publisher: part" for one of several."""
+
+    title: str
+    url: str
+
+    @property
+    def publisher(self) -> str:
+        """Return the publisher alone: the title of the feed's source."""
+        return self.title.partition(": ")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Interest:
+    """A few feeds under one heading."""
+
+    key: str
+    name: str
+    feeds: tuple[StarterFeed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WelcomeResult:
+    """How many feeds are new to the reader, and the titles of those that their publishers took down."""
+
+    added: int
+    gone: tuple[str, ...]
+
+
+@cache
+def starter_interests() -> tuple[Interest, ...]:
+    """Return all interests on offer, in the order of the file."""
+    listed = tomllib.loads(FILE.read_text(encoding="utf-8"))["interest"]
+    return tuple(
+        Interest(row["key"], row["name"], tuple(StarterFeed(*feed) for feed in row["feeds"]))
+        for row in listed
+    )
+
+
+def starter_feeds_chosen(*, interests: Collection[str], urls: Collection[str]) -> list[StarterFeed]:
+    """Return the feeds of `interests` (keys) and those at single `urls`, each once, in the file's order."""
+    feeds = {
+        feed.url: feed
+        for interest in starter_interests()
+        for feed in interest.feeds
+        if interest.key in interests or feed.url in urls
+    }
+    return list(feeds.values())
+
+
+def welcome_answer(*, reader: Reader, feeds: Sequence[StarterFeed], now: datetime) -> WelcomeResult:
+    """Subscribe the reader to `feeds` and do not ask again; feeds given up are left out.
+
+    No `feeds` is an answer too. Nothing is fetched here: feeds that nobody read before are due at once. A
+    constant number of statements, apart from SQLite's limit of parameters. Doing it again changes nothing
+    but the time of the answer.
+    """
+    wanted = {feed_address(feed.url): feed for feed in feeds}
+    keys = {url: source_key(url) or "unknown" for url in wanted}
+    sources = [Source(key=keys[url], title=feed.publisher) for url, feed in wanted.items()]
+    rows = [Feed(url=url, source_id=keys[url], title=wanted[url].title, next_check_at=now) for url in wanted]
+    with transaction.atomic():
+        Source.objects.bulk_create(sources, ignore_conflicts=True)
+        Feed.objects.bulk_create(rows, ignore_conflicts=True)
+        mine = Subscription.objects.filter(reader=reader, feed__url__in=wanted)
+        had = set(mine.values_list("feed_id", flat=True))
+        found = [feed for feed in Feed.objects.filter(url__in=wanted) if feed.pk not in had]
+        alive = [feed for feed in found if feed.state != Feed.State.GONE]
+        alive = alive[: subscriptions_left(reader_id=reader.pk)]
+        Subscription.objects.bulk_create(
+            [Subscription(reader=reader, feed=feed, created_at=now) for feed in alive], ignore_conflicts=True
+        )
+        reader.welcomed_at = now
+        reader.save(update_fields=["welcomed_at"])
+        gone = tuple(sorted(wanted[feed.url].title for feed in found if feed.state == Feed.State.GONE))
+        return WelcomeResult(mine.count() - len(had), gone)

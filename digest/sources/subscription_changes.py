@@ -1,0 +1,199 @@
+"""Changes of subscriptions, of one or of a thousand: folders, switches, removal and its undo, fetching now.
+
+Each is a constant number of statements. What the reader does not read is left out, and nobody else's
+subscriptions change.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
+
+from digest.errors import FeedNotFound
+from digest.feeds.ingest import feeds_current
+from digest.feeds.polling import MISSING_MAX
+from digest.feeds.sanitise import clean_text, one_line
+from digest.models import Feed, Reader, Subscription
+from digest.sources.opml import FOLDER_MAX_CHARS, TITLE_MAX_CHARS
+from digest.sources.subscriptions import check_room
+
+# A feed is everybody's: nobody's button asks its publisher again so soon after the last time.
+FETCH_PAUSE: Final = timedelta(minutes=10)
+# Columns that a removed subscription does not come back with.
+_NOT_RESTORED: Final = ("id", "reader", "feed", "created_at")
+
+Removed = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FetchAsked:
+    """What `feeds_fetch_now` did: feeds that are `due`, and those tried `lately` or not to be fetched."""
+
+    due: int
+    lately: int
+    never: int
+
+
+def subscription_change(
+    *,
+    reader: Reader,
+    feed_id: int,
+    folder: str | None = None,
+    own_name: str | None = None,
+    ai_enabled: bool | None = None,
+    full_text: bool | None = None,
+) -> bool:
+    """Move a subscription to another folder ("" for none), or switch models or full texts for its items.
+
+    `own_name` is what the reader calls the feed, "" for what it calls itself. None leaves a setting as it
+    is. Return whether the reader has such a subscription.
+    """
+    fields: dict[str, object] = {}
+    if folder is not None:
+        fields["folder"] = folder_clean(folder)
+    if own_name is not None:
+        fields["own_name"] = one_line(clean_text(own_name), limit=TITLE_MAX_CHARS)
+    if ai_enabled is not None:
+        fields["ai_enabled"] = ai_enabled
+    if full_text is not None:
+        fields["full_text"] = full_text
+    found = _mine(reader, [feed_id])
+    return found.update(**fields) > 0 if fields else found.exists()
+
+
+@transaction.atomic
+def subscriptions_rename(*, reader: Reader, names: Mapping[int, str]) -> None:
+    """Call feeds, by id, what the reader calls them; where that is "" or the feed's own name, as it does."""
+    own = Subscription.objects.filter(reader=reader, feed__in=names.keys())
+    rows = list(own.select_related("feed__source"))
+    for row in rows:
+        name = one_line(clean_text(names[row.feed_id]), limit=TITLE_MAX_CHARS)
+        row.own_name = "" if name in {row.feed.title, row.feed.name} else name
+    Subscription.objects.bulk_update(rows, ["own_name"])
+
+
+@transaction.atomic
+def subscriptions_move(*, reader: Reader, feed_ids: Collection[int], folder: str) -> dict[int, str]:
+    """Move subscriptions to a folder ("" for none); return the folders that their feeds were in."""
+    return _move(_mine(reader, feed_ids), folder)
+
+
+@transaction.atomic
+def folder_rename(*, reader: Reader, folder: str, name: str) -> dict[int, str]:
+    """Give a folder another name, which may be that of another one; "" empties it. Return as a move does.
+
+    A folder is no more than the name its subscriptions have: without any it is gone.
+    """
+    return _move(Subscription.objects.filter(reader=reader, folder=folder), name) if folder else {}
+
+
+def _move(rows: QuerySet[Subscription], folder: str) -> dict[int, str]:
+    before = {row.pk: (row.feed_id, row.folder) for row in rows.select_for_update()}
+    Subscription.objects.filter(pk__in=list(before)).update(folder=folder_clean(folder))
+    return dict(before.values())
+
+
+@transaction.atomic
+def subscriptions_move_back(*, reader: Reader, before: Mapping[int, str], folder: str) -> int:
+    """Undo a move to `folder`; what left it since stays where it is. Return how many feeds moved."""
+    moved = Subscription.objects.filter(reader=reader, feed__in=list(before), folder=folder)
+    rows = list(moved.select_for_update())
+    for row in rows:
+        row.folder = before[row.feed_id]
+    Subscription.objects.bulk_update(rows, ["folder"])
+    return len(rows)
+
+
+@transaction.atomic
+def subscriptions_remove(*, reader: Reader, feed_ids: Collection[int], now: datetime) -> list[dict[str, Any]]:
+    """End subscriptions; return what `subscriptions_restore` needs to undo it. What was rated stays.
+
+    Today's digest is due again: what it shows of the feeds goes, apart from what was rated.
+    """
+    rows = list(_mine(reader, feed_ids).select_for_update())
+    if rows:
+        Subscription.objects.filter(pk__in=[row.pk for row in rows]).delete()
+        Reader.objects.filter(pk=reader.pk).update(sources_left_at=now)
+    return [{"feed": row.feed_id} | _own_columns(row) for row in rows]
+
+
+@transaction.atomic
+def subscriptions_restore(*, reader: Reader, removed: Sequence[Removed], now: datetime) -> int:
+    """Undo a removal, with folders and switches as before; return how many feeds are read again.
+
+    The caller has made sure that the reader had them: feeds of others are nobody's business. Raises
+    `FeedNotFound` where none is stored any more, `TooManySubscriptions` beyond the limit.
+    """
+    wanted = {row["feed"]: row for row in removed}
+    stored = {feed.url: feed for feed in Feed.objects.filter(pk__in=list(wanted))}
+    if not stored:
+        raise FeedNotFound(gettext("This feed is no longer known here. Add its address instead."))
+    before = {feed.url: feed.pk for feed in stored.values()}
+    current = feeds_current(feeds=stored)
+    feeds = {feed.pk: feed for feed in current.values()}
+    lost = {feed.pk: wanted[before[url]] for url, feed in current.items()}
+    lost |= {pk: wanted[pk] for pk in lost if pk in wanted}
+    had = Subscription.objects.filter(reader=reader, feed__in=list(lost)).values_list("feed_id", flat=True)
+    missing = {pk: row for pk, row in lost.items() if pk not in set(had)}
+    if missing:
+        check_room(reader=reader, more=len(missing))
+    rows = [
+        Subscription(**{**row, "reader": reader, "feed": feeds[pk], "created_at": now})
+        for pk, row in missing.items()
+    ]
+    Subscription.objects.bulk_create(rows, ignore_conflicts=True)
+    return len(lost)
+
+
+def feeds_fetch_now(*, reader: Reader, feed_ids: Collection[int], now: datetime) -> FetchAsked:
+    """Make feeds of the reader due now; the next round fetches them.
+
+    One that was given up or refused gets one more try: if that fails as before, that is it again. Left alone
+    are feeds tried in the last ten minutes, those an operator paused, and imported ones, which have no
+    address.
+    """
+    mine = Feed.objects.filter(subscriptions__reader=reader, pk__in=feed_ids)
+    wanted = set(mine.values_list("pk", flat=True))
+    fetched = (Feed.State.ACTIVE, Feed.State.GONE, Feed.State.REFUSED)
+    open_ = Feed.objects.filter(pk__in=wanted, state__in=fetched)
+    total = open_.count()
+    rested = Q(last_fetched_at=None) | Q(last_fetched_at__lte=now - FETCH_PAUSE)
+    open_.filter(rested, state=Feed.State.GONE).update(
+        state=Feed.State.ACTIVE, missing=MISSING_MAX - 1, next_check_at=now
+    )
+    open_.filter(rested, state=Feed.State.REFUSED).update(state=Feed.State.ACTIVE, next_check_at=now)
+    due = open_.filter(rested, state=Feed.State.ACTIVE).update(next_check_at=now)
+    return FetchAsked(due, total - due, len(wanted) - total)
+
+
+def folder_clean(typed: str) -> str:
+    """Return the name of a folder as it is stored: one line, without invisible characters."""
+    return one_line(clean_text(typed), limit=FOLDER_MAX_CHARS)
+
+
+def _mine(reader: Reader, feed_ids: Collection[int]) -> QuerySet[Subscription]:
+    return Subscription.objects.filter(reader=reader, feed__pk__in=_with_moved(reader, feed_ids))
+
+
+def _with_moved(reader: Reader, feed_ids: Collection[int]) -> set[int]:
+    """Return the feeds and those the reader read before they moved there, whose items are still theirs."""
+    moved = Subscription.objects.filter(reader=reader, feed__state=Feed.State.MOVED)
+    before = {pk: (url, to) for pk, url, to in moved.values_list("feed_id", "feed__url", "feed__moved_url")}
+    found = set(feed_ids)
+    if not before:
+        return found
+    urls = set(Feed.objects.filter(pk__in=found).values_list("url", flat=True))
+    while more := {pk for pk, (_, to) in before.items() if to in urls} - found:
+        found |= more
+        urls |= {before[pk][0] for pk in more}
+    return found
+
+
+def _own_columns(row: Subscription) -> dict[str, Any]:
+    """Return what a subscription has of its own, as plain values."""
+    names = [field.name for field in Subscription._meta.concrete_fields if field.name not in _NOT_RESTORED]
+    return {name: getattr(row, name) for name in names}

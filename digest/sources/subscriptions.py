@@ -1,0 +1,218 @@
+"""Subscriptions of a reader: add one, and import and export them as an OPML list.
+
+Nothing is fetched here: new feeds are due at once.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+from django.utils.translation import gettext, gettext_noop
+
+from digest.errors import FeedIsGone, InvalidFeedUrl, TooManySubscriptions
+from digest.feeds.address_checks import FEED_GONE, check_address, check_fetchable, check_typed
+from digest.feeds.addresses import URL_MAX_CHARS
+from digest.feeds.entities import FeedProblem
+from digest.feeds.identity import source_key, web_url
+from digest.feeds.ingest import feed_get_or_create, feeds_get_or_create
+from digest.feeds.selectors import subscriptions_left, subscriptions_of
+from digest.models import Feed, Reader, Subscription
+from digest.sources.opml import ListedFeed, Reject, opml_read, opml_write
+
+FEED_GONE_REASON: Final = gettext_noop("The publisher took this feed down for good.")
+# In a list for other programs, so in English.
+WITHOUT_SECRET: Final = "Private: the password, header or cookie that opens it is not in this list."
+IMPORT_BATCH: Final = 500
+REJECTS_LISTED_MAX: Final = 100
+
+
+def check_room(*, reader: Reader, more: int = 1) -> None:
+    """Refuse `more` subscriptions where they go beyond SUBSCRIPTIONS_MAX. Raises `TooManySubscriptions`.
+
+    Within a transaction: the reader is locked, so that two requests at once do not both get the last place.
+    """
+    Reader.objects.select_for_update().get(pk=reader.pk)
+    if subscriptions_left(reader_id=reader.pk) < more:
+        raise TooManySubscriptions(limit_reached())
+
+
+def limit_reached() -> str:
+    """Return the sentence for a reader who has as many subscriptions as one may."""
+    return gettext("You read {SUBSCRIPTIONS_MAX} feeds, as many as one may here. Remove one first.").format(
+        SUBSCRIPTIONS_MAX=f"{settings.SUBSCRIPTIONS_MAX:,}"
+    )
+
+
+def private_at(*, reader: Reader, addresses: Collection[str]) -> list[Subscription]:
+    """Return the reader's subscriptions to private feeds fetched at one of these addresses; one query."""
+    found = Subscription.objects.filter(
+        reader=reader, feed__owner=reader, feed__own_address__in=set(addresses) - {""}
+    )
+    return list(found.select_related("feed"))
+
+
+@transaction.atomic
+def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = False) -> Subscription:
+    """Subscribe the reader to the feed at `url`; create the feed where nobody reads it yet.
+
+    Doing it again changes nothing, and so does the address of a private feed of the reader's. A feed that
+    was given up is fetched again where the caller has just seen it `alive`. Raises `InvalidFeedUrl` for what
+    is no plain web address, `FeedIsGone` for a feed given up, `TooManySubscriptions` beyond the limit.
+    """
+    url = check_address(url=url)
+    if own := private_at(reader=reader, addresses=[url]):
+        return own[0]
+    if not Subscription.objects.filter(reader=reader, feed__url=url).exists():
+        check_room(reader=reader)
+    feed = feed_get_or_create(url=url, now=now)
+    if feed.state == Feed.State.GONE:
+        if not alive:
+            raise FeedIsGone(FEED_GONE)
+        Feed.objects.filter(pk=feed.pk, state=Feed.State.GONE).update(
+            state=Feed.State.ACTIVE,
+            next_check_at=now,
+            failures=0,
+            missing=0,
+            error_code="",
+            error_message="",
+        )
+    subscription, _ = Subscription.objects.get_or_create(
+        reader=reader, feed=feed, defaults={"created_at": now}
+    )
+    return subscription
+
+
+@dataclass(slots=True)
+class OpmlReport:
+    """What an import did. `refused` counts every reject; `rejects` lists the first 100.
+
+    `found` = `added` + `already` + `duplicates` + the addresses among the refused.
+    """
+
+    found: int = 0
+    added: int = 0
+    already: int = 0
+    duplicates: int = 0
+    refused: int = 0
+    folders: int = 0
+    well_formed: bool = True
+    rejects: list[Reject] = field(default_factory=list)
+
+    def reject(self, reject: Reject) -> None:
+        """Count a line that brought no feed, and list it while the list is short."""
+        self.refused += 1
+        if len(self.rejects) < REJECTS_LISTED_MAX:
+            self.rejects.append(reject)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the object scripts rely on."""
+        names = ("found", "added", "already", "duplicates", "refused", "folders", "well_formed")
+        rows = [{"line": r.line, "code": r.code, "reason": r.reason, "what": r.what} for r in self.rejects]
+        return {name: getattr(self, name) for name in names} | {"rejects": rows}
+
+
+def opml_import(*, reader: Reader, document: bytes, now: datetime) -> OpmlReport:
+    """Subscribe `reader` to the feeds of a list; doing it again changes nothing.
+
+    A bad line is reported and the rest goes in. A name in the list that is not the feed's own is the
+    reader's own. Subscriptions that the reader has keep their folders and names.
+    Raises `OpmlTooLarge` and `NotOpml`, as `opml_read` does.
+    """
+    listed = opml_read(document)
+    report = OpmlReport(found=len(listed.feeds), well_formed=listed.well_formed)
+    for reject in listed.rejects:
+        report.reject(reject)
+    wanted = _by_address(listed.feeds, report)
+    addresses = list(wanted)
+    for start in range(0, len(addresses), IMPORT_BATCH):
+        batch = {url: wanted[url] for url in addresses[start : start + IMPORT_BATCH]}
+        with transaction.atomic():
+            _subscribe(reader, batch, report, now)
+    report.folders = len({feed.folder for feed in wanted.values() if feed.folder})
+    report.rejects.sort(key=lambda reject: reject.line)
+    return report
+
+
+def _by_address(feeds: Iterable[ListedFeed], report: OpmlReport) -> dict[str, ListedFeed]:
+    """Return the feeds by their addresses; refuse what may not be fetched, count what comes twice."""
+    wanted: dict[str, ListedFeed] = {}
+    for feed in feeds:
+        try:
+            url = _listed_url(feed.url)
+        except (InvalidFeedUrl, FeedProblem) as error:
+            report.reject(Reject(feed.line, error.code, error.message, feed.url[:200]))
+            continue
+        if url in wanted:
+            report.duplicates += 1
+        else:
+            wanted[url] = feed
+    return wanted
+
+
+def _listed_url(address: str) -> str:
+    """Return the address of a listed feed as it is stored. Raises `InvalidFeedUrl` or `FeedProblem`."""
+    if len(address) > URL_MAX_CHARS:
+        raise InvalidFeedUrl(
+            gettext("The address is too long: {url_max_chars} characters at most.").format(
+                url_max_chars=f"{URL_MAX_CHARS:,}"
+            )
+        )
+    check_typed(address)
+    check_fetchable(address)
+    return check_address(url=address)
+
+
+def _subscribe(reader: Reader, batch: dict[str, ListedFeed], report: OpmlReport, now: datetime) -> None:
+    Reader.objects.select_for_update().get(pk=reader.pk)  # so that two lists at once share what is left
+    left = subscriptions_left(reader_id=reader.pk)
+    private = {row.feed.own_address for row in private_at(reader=reader, addresses=batch)}
+    report.already += len(private)
+    batch = {url: listed for url, listed in batch.items() if url not in private}
+    mine = Q(pk__in=Subscription.objects.filter(reader=reader).values("feed_id"))
+    known = Feed.objects.filter(mine | Q(state=Feed.State.GONE), url__in=batch)
+    placed = set(known.values_list("url", flat=True))
+    beyond = set([url for url in batch if url not in placed][left:])
+    for url in beyond:
+        report.reject(Reject(batch[url].line, TooManySubscriptions.code, limit_reached(), url[:200]))
+    batch = {url: listed for url, listed in batch.items() if url not in beyond}
+    # A list names neither feed nor source: those names are everybody's.
+    new = (Feed(url=url, source_id=source_key(url) or "unknown", next_check_at=now) for url in batch)
+    feeds = feeds_get_or_create(feeds=new, source_titles={})
+    ids = [feed.pk for feed in feeds.values()]
+    had = set(Subscription.objects.filter(reader=reader, feed_id__in=ids).values_list("feed_id", flat=True))
+    rows = []
+    for url, listed in batch.items():
+        feed = feeds[url]
+        if feed.pk in had:
+            report.already += 1
+        elif feed.state == Feed.State.GONE:
+            report.reject(Reject(listed.line, "feed_is_gone", FEED_GONE_REASON, url[:200]))
+        else:
+            name = "" if listed.title in (feed.title, feed.source_id, listed.url, url) else listed.title
+            own = {"folder": listed.folder, "own_name": name}
+            rows.append(Subscription(reader=reader, feed=feed, created_at=now, **own))
+    Subscription.objects.bulk_create(rows, ignore_conflicts=True)
+    report.added += len(rows)
+
+
+def opml_export(*, reader: Reader, now: datetime | None = None) -> bytes:
+    """Return the reader's subscriptions as an OPML list, dated `now` where that is given.
+
+    Sources imported from files have no address and are left out; what opens a private feed does not go along,
+    and the list says so.
+    """
+    listed = [
+        ListedFeed(
+            row.feed.address,
+            row.name,
+            row.folder,
+            description=WITHOUT_SECRET if row.feed.owner_id else "",
+        )
+        for row in subscriptions_of(reader_id=reader.pk)
+        if web_url(row.feed.address)
+    ]
+    return opml_write(listed, title="Tidings", now=now)

@@ -1,0 +1,294 @@
+"""Views of the sources: add a site or feed, change a subscription, remove, undo, import and export."""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from digest.daily.first_fetch import first_fetch_wake
+from digest.daily.first_fetch_notice import notice_import
+from digest.errors import DigestError, NoFeedFound, SiteUnreachable, TooManyRequests
+from digest.feeds.address_checks import check_address
+from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover, site_address
+from digest.feeds.selectors import subscription_of
+from digest.requests import reader_of
+from digest.sources.adding import feed_add, feed_readdress
+from digest.sources.change_views import move_words, removal_read
+from digest.sources.list_page import FIND_CHARS, SHOWN, SourceLine, source_lines, sources_page
+from digest.sources.names import NamedFeed, feeds_named, is_name, subscription_named
+from digest.sources.newsletters import newsletters_are_on
+from digest.sources.opml import FEEDS_MAX, FOLDER_MAX_CHARS, OPML_BYTES_MAX, TITLE_MAX_CHARS
+from digest.sources.private_views import PrivateFeedForm, private_page
+from digest.sources.subscription_changes import subscription_change
+from digest.sources.subscriptions import opml_export, opml_import
+from digest.sources.weights import sources_weigh
+from digest.throttling import IMPORT, LOOKUP, SEARCH, limit_count, rate_limited
+from ranking.entities import InvalidSetting
+from ranking.setting_scale import weight_read
+
+
+class AddressForm(forms.Form):
+    """The name or address of a site, or a feed's own address."""
+
+    url = forms.CharField(
+        label=gettext_lazy("A site or a feed"),
+        max_length=2000,
+        widget=forms.TextInput(
+            attrs={
+                "autocomplete": "url",
+                "inputmode": "url",
+                "autocapitalize": "none",
+                "spellcheck": "false",
+                "aria-describedby": "url-hint",
+            }
+        ),
+    )
+    as_is = forms.BooleanField(required=False)
+
+
+class SubscriptionForm(forms.Form):
+    """A subscription's name and folder, and whether models may read its items for this reader."""
+
+    own_name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=TITLE_MAX_CHARS,
+        required=False,
+        help_text=gettext_lazy("What you call it. Empty for its publisher’s name."),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
+    )
+    folder = forms.CharField(
+        label=gettext_lazy("Folder"),
+        max_length=FOLDER_MAX_CHARS,
+        required=False,
+        help_text=gettext_lazy("Any name; “News / Local” is a folder in a folder. Empty for none."),
+        widget=forms.TextInput(attrs={"list": "folders", "autocomplete": "off"}),
+    )
+    ai_enabled = forms.BooleanField(
+        label=gettext_lazy("Language models may read what this feed brings, for summaries and the like"),
+        required=False,
+        help_text=gettext_lazy(
+            "Off: no text of this feed leaves this machine on your behalf. As your thumbs are "
+            "studied all together, suggestions then come from statistics alone."
+        ),
+    )
+    full_text = forms.BooleanField(
+        label=gettext_lazy("Always fetch the full text of its items from their pages"),
+        required=False,
+        help_text=gettext_lazy(
+            "Their sites’ robots.txt is kept to. All readers of this feed then see the full text."
+        ),
+    )
+
+    def __init__(self, *args: Any, line: SourceLine, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not settings.FULL_TEXT or line.is_newsletter:
+            del self.fields["full_text"]
+        elif line.is_private:
+            self.fields["full_text"].help_text = _(
+                "Their sites’ robots.txt is kept to. Nobody else here sees the full text."
+            )
+
+
+class OpmlForm(forms.Form):
+    """A subscription list from a file."""
+
+    file = forms.FileField(
+        label=gettext_lazy("An OPML list"),
+        widget=forms.ClearableFileInput(attrs={"accept": ".opml,.xml,text/xml,text/x-opml"}),
+        error_messages={
+            "required": gettext_lazy("Choose a file first."),
+            "empty": gettext_lazy("The file is empty."),
+        },
+    )
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def sources(request: HttpRequest) -> HttpResponse:
+    """Show the reader's sources and feed health; a POST adds a site's feed, or offers several."""
+    form = AddressForm(request.POST or None)
+    found: list[FoundFeed] = []
+    if request.method == "POST" and form.is_valid():
+        try:
+            if is_name(form.cleaned_data["url"]) and not form.cleaned_data["as_is"]:
+                return _page(request, form, named=_feeds_named(request, form.cleaned_data["url"]))
+            found = _feeds_of(request, form)
+            if len(found) == 1:
+                return _subscribe(request, found[0])
+        except DigestError as error:
+            if isinstance(error, SiteUnreachable) and error.is_locked:
+                asked = PrivateFeedForm(initial={"url": site_address(form.cleaned_data["url"])})
+                return private_page(request, asked, locked=error.message, status=422)
+            form.add_error("url", error.message)
+            can_add = isinstance(error, SiteUnreachable) and error.may_answer
+            answer = _page(request, form, can_add=can_add, status=422)
+            if isinstance(error, TooManyRequests):
+                answer.status_code, answer["Retry-After"] = error.status, str(error.retry_after_s)
+            return answer
+    return _page(request, form, found=found, status=422 if form.errors else 200)
+
+
+def _feeds_named(request: HttpRequest, name: str) -> list[NamedFeed]:
+    """Return the feeds known by a name. Raises `NoFeedFound` where there are none."""
+    limit_count(limit=SEARCH, who=reader_of(request).pk, now=timezone.now())
+    if found := feeds_named(name=name, now=timezone.now()):
+        return found
+    if title := subscription_named(reader_id=reader_of(request).pk, name=name):
+        raise NoFeedFound(_("You read “{title}” already: it is in the list below.").format(title=title))
+    raise NoFeedFound(_("No source known here has that name. Type the site’s address, such as example.org."))
+
+
+def _feeds_of(request: HttpRequest, form: AddressForm) -> list[FoundFeed]:
+    """Return the feeds to choose from; an address to be taken as it is, is the only one."""
+    url = form.cleaned_data["url"]
+    if form.cleaned_data["as_is"]:
+        return [FoundFeed(feed_as_typed(url=url), "", 0)]
+    check_address(url=site_address(url))  # before a lookup is counted
+    limit_count(limit=LOOKUP, who=reader_of(request).pk, now=timezone.now())
+    return feeds_discover(url=url)
+
+
+def _subscribe(request: HttpRequest, found: FoundFeed) -> HttpResponse:
+    """Subscribe; the message promises items only where they are there already."""
+    added = feed_add(reader=reader_of(request), found=found, now=timezone.now())
+    feed = added.subscription.feed
+    name = added.subscription.own_name or feed.title or found.title or str(feed)
+    if not added.new:
+        messages.info(request, _("You read {name} already.").format(name=name))
+        return redirect("digest:sources")
+    if added.stored:
+        next_step = _("Its posts are here.")
+    else:
+        first_fetch_wake()
+        next_step = _("It is being fetched.")
+    messages.success(request, _("You now read {name}. {next_step}").format(name=name, next_step=next_step))
+    return redirect("digest:sources")
+
+
+def _page(
+    request: HttpRequest,
+    form: AddressForm,
+    *,
+    found: list[FoundFeed] | None = None,
+    named: list[NamedFeed] | None = None,
+    can_add: bool = False,
+    list_form: OpmlForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    show = request.GET.get("show", "")
+    find = request.GET.get("find", "")[:FIND_CHARS].strip()
+    page = sources_page(reader_of(request), timezone.now(), find, show if show in SHOWN else "") | {
+        "form": form,
+        "found": found,
+        "named": named,
+        "can_add": can_add,
+        "newsletters": newsletters_are_on(),
+        "list_form": list_form or OpmlForm(),
+        "list_feeds_max": f"{min(FEEDS_MAX, settings.SUBSCRIPTIONS_MAX):,}",
+        "undo": removal_read(request, timezone.now()) if "removed" in request.GET else None,
+        "moved": move_words(request, timezone.now()) if "moved" in request.GET else "",
+    }
+    return render(request, "digest/sources.html", page, status=status)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def source(request: HttpRequest, feed_id: int) -> HttpResponse:
+    """Show one subscription: feed health, weight, folder, and whether models may read it; a POST changes it.
+
+    With `level` a POST sets the weight, and a GET shows why a weight cannot be set.
+    """
+    reader = reader_of(request)
+    lines = source_lines(reader, timezone.now())
+    line = next((line for line in lines if line.subscription.feed_id == feed_id), None)
+    if line is None:
+        raise Http404(_("You do not read that feed."))
+    current = {name: getattr(line.subscription, name) for name in SubscriptionForm.base_fields}
+    weighs = "level" in request.POST
+    form = SubscriptionForm(None if weighs else request.POST or None, initial=current, line=line)
+    typed = request.POST.get("level") or request.GET.get("level", "")
+    try:
+        if weighs:
+            sources_weigh(
+                reader=reader, feed_ids=[feed_id], level=request.POST["level"].strip(), now=timezone.now()
+            )
+        elif typed:
+            weight_read(typed)
+        refused = ""
+    except InvalidSetting as error:
+        refused = error.message
+    if request.method == "POST" and not refused and (weighs or form.is_valid()):
+        if not weighs:
+            subscription_change(reader=reader, feed_id=feed_id, **form.cleaned_data)
+        saved = subscription_of(reader_id=reader.pk, feed_id=feed_id) or line.subscription
+        messages.success(request, _("Saved: {name}.").format(name=saved.name))
+        return redirect("digest:sources")
+    folders = sorted({line.folder for line in lines if line.folder}, key=str.casefold)
+    page = {"form": form, "line": line, "folders": folders, "refused": refused, "typed": typed or line.figure}
+    return render(request, "digest/source.html", page, status=422 if form.errors or refused else 200)
+
+
+@login_required
+@require_POST
+def source_address(request: HttpRequest, feed_id: int) -> HttpResponse:
+    """Read a source at another address from now on, with folder, name and switches as they are."""
+    reader, now, typed = reader_of(request), timezone.now(), request.POST.get("url", "")
+    if subscription_of(reader_id=reader.pk, feed_id=feed_id) is None:
+        raise Http404(_("You do not read that feed."))
+    try:
+        check_address(url=site_address(typed))
+        limit_count(limit=LOOKUP, who=reader.pk, now=now)
+        found = feeds_discover(url=typed)
+        if len(found) > 1:
+            words = _("This site has {n} feeds. Type the address of one, such as {url}.")
+            raise NoFeedFound(words.format(n=len(found), url=found[0].url))
+        added = feed_readdress(reader=reader, feed_id=feed_id, found=found[0], now=now)
+    except DigestError as error:
+        messages.error(request, error.message)
+        return redirect("digest:source", feed_id)
+    if not added.stored:
+        first_fetch_wake()
+    row = added.subscription
+    messages.success(request, _("{name} is read at {url} now.").format(name=row.name, url=row.feed.url))
+    return redirect("digest:source", row.feed_id)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+@rate_limited(IMPORT)
+def opml_upload(request: HttpRequest) -> HttpResponse:
+    """Import a list and show line by line what was refused; a GET leads to the form."""
+    if request.method != "POST":
+        return redirect("digest:sources")
+    form = OpmlForm(request.POST, request.FILES)
+    if form.is_valid():
+        document = form.cleaned_data["file"].read(OPML_BYTES_MAX + 1)
+        try:
+            report = opml_import(reader=reader_of(request), document=document, now=timezone.now())
+        except DigestError as error:
+            form.add_error("file", error.message)
+        else:
+            first_fetch_wake()
+            page = {"report": report, "filling": notice_import(reader_of(request), timezone.now())}
+            return render(request, "digest/opml_imported.html", page)
+    return _page(request, AddressForm(), list_form=form, status=422)
+
+
+@login_required
+@require_GET
+@cache_control(private=True, no_store=True)
+def opml_download(request: HttpRequest) -> HttpResponse:
+    """Return the reader's feeds as an OPML file."""
+    document = opml_export(reader=reader_of(request), now=timezone.now())
+    answer = HttpResponse(document, content_type="text/x-opml; charset=utf-8")
+    answer["Content-Disposition"] = 'attachment; filename="tidings.opml"'
+    return answer

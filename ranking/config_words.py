@@ -1,0 +1,258 @@
+"""Explain ranking in plain words: weights, changes of a config, and causes of versions. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ranking.common.text import topic_key
+from ranking.entities import SAME_WEIGHT
+from ranking.language import figure, gettext_noop, pgettext
+from ranking.language import gettext as _
+from ranking.setting_scale import BOOSTS, level_words
+
+Body = Mapping[str, Any]
+# Names of effective weights: the largest distance from 1, the name above 1, the name below 1.
+WEIGHT_WORDS = (
+    (0.15, gettext_noop("a bit more than usual"), gettext_noop("a bit less than usual")),
+    (0.5, gettext_noop("more than usual"), gettext_noop("less than usual")),
+    (float("inf"), gettext_noop("much more than usual"), gettext_noop("much less than usual")),
+)
+WEIGHT_OF_SOURCE = (
+    (0.15, gettext_noop("a bit more from {source}"), gettext_noop("a bit less from {source}")),
+    (0.5, gettext_noop("more from {source}"), gettext_noop("less from {source}")),
+    (float("inf"), gettext_noop("much more from {source}"), gettext_noop("much less from {source}")),
+)
+# A weight this near to 1 makes no difference that a reader could notice.
+AS_USUAL = 0.02
+CAUSES = {
+    "edit": gettext_noop("You changed it here"),
+    "accept": gettext_noop("You accepted a suggestion"),
+    "revert": gettext_noop("You went back"),
+    "pin": gettext_noop("You pinned something"),
+}
+LEARNED_OVERNIGHT = gettext_noop("Learned from your thumbs")
+LEARNED_FROM_ANSWERS = gettext_noop("Learned from your answers")
+LEARNED = {
+    "liked_more_than_usual": gettext_noop("you found it useful more often than other sources"),
+    "liked_less_than_usual": gettext_noop("you found it useful less often than other sources"),
+}
+MUTED = {
+    "word": gettext_noop("the word “{value}”"),
+    "phrase": gettext_noop("the phrase “{value}”"),
+    "source": gettext_noop("the source “{value}”"),
+    "author": gettext_noop("the author “{value}”"),
+    "address": gettext_noop("addresses like “{value}”"),
+    "category": gettext_noop("the category “{value}”"),
+}
+SETTINGS = {
+    "recency_half_life_hours": gettext_noop("Freshness (hours to half)"),
+    "ai_score_alpha": gettext_noop("Similarity share"),
+}
+
+
+def weight_words(weight: float) -> str:
+    """Return an effective weight in words: 1.15 is "a bit more than usual", 0.85 "a bit less"."""
+    if round(abs(weight - 1), 4) <= AS_USUAL:
+        return _("as usual")
+    return _(_size(WEIGHT_WORDS, weight))
+
+
+def weight_of_source(weight: float, source: str) -> str:
+    """Return the effect of a weight in words: "a bit less from Gazette", or "" if it is as usual."""
+    if round(abs(weight - 1), 4) <= AS_USUAL:
+        return ""
+    return _(_size(WEIGHT_OF_SOURCE, weight)).format(source=source)
+
+
+def _size(names: Iterable[tuple[float, str, str]], weight: float) -> str:
+    distance = round(abs(weight - 1), 4)
+    return next(more if weight > 1 else less for bound, more, less in names if distance <= bound)
+
+
+def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = None) -> str:
+    """Return one row of `body_changes` as a sentence. `titles` has the names of sources by key."""
+    field, target, before, after = change["field"], change["target"], change["before"], change["after"]
+    name = (titles or {}).get(target, target)
+    match field:
+        case "topics":
+            joined = _("“{name}” joined your interests") if after else _("“{name}” left your interests")
+            return joined.format(name=target)
+        case "source_weights" if before == after:
+            return _("{name}: stays {weight} ({figure})").format(
+                name=name, weight=weight_words(after), figure=figure(after)
+            )
+        case "source_weights":
+            return f"{name}: {_step(before, after)}"
+        case "keyword_boosts":
+            return _("Keyword “{word}”: {before} → {after}").format(
+                word=target, before=_boost(before), after=_boost(after)
+            )
+        case "locked":
+            locked = (
+                _("“{name}” locked against suggestions") if after else _("“{name}” opened to suggestions")
+            )
+            return locked.format(name=name)
+        case "avoided":
+            avoided = (
+                _("“{name}” is never to be suggested") if after else _("“{name}” may be suggested again")
+            )
+            return avoided.format(name=name)
+        case "mutes":
+            return _mute_words(target.partition(":"), after, titles or {})
+        case _:
+            label = _(SETTINGS[field]) if field in SETTINGS else field
+            return f"{label}: {figure(before, 'g')} → {figure(after, 'g')}"
+
+
+def _step(before: float, after: float) -> str:
+    """Return a change of an effective weight in words and figures."""
+    figures = f"{figure(before)} → {figure(after)}"
+    before_words, after_words = weight_words(before), weight_words(after)
+    if before_words == after_words:
+        return f"{after_words} ({figures})"
+    return f"{before_words} → {after_words} ({figures})"
+
+
+def mute_label(kind: str, value: str, titles: Mapping[str, str] | None = None) -> str:
+    """Return the target of a mute in words: "the word “bitcoin”". `titles` has names of sources by key."""
+    return _(MUTED[kind]).format(value=(titles or {}).get(value, value) if kind == "source" else value)
+
+
+def _mute_words(target: tuple[str, str, str], after: str | bool, titles: Mapping[str, str]) -> str:
+    label = mute_label(target[0], target[2], titles)
+    if not after:
+        return _("No longer muted: {label}").format(label=label)
+    if after is True:
+        return _("Muted for ever: {label}").format(label=label)
+    return _("Muted until {day}: {label}").format(day=after, label=label)
+
+
+def body_words(body: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the settings of a config's body as (label, words), except weights, which have their own list."""
+    boosts = ", ".join(f"{word} {_boost(value)}" for word, value in body["keyword_boosts"].items())
+    mutes = ", ".join(mute_label(m["kind"], m["value"]) for m in body.get("mutes", []))
+    return [
+        (_("Topics"), ", ".join(body["topics"]) or _("none")),
+        (_("Keywords"), boosts or _("none")),
+        (pgettext("settings", "Muted"), mutes or _("nothing")),
+        *((_(label), figure(body[name], "g")) for name, label in SETTINGS.items()),
+    ]
+
+
+def _boost(value: float | None) -> str:
+    return _("none") if value is None else figure(value, "+g")
+
+
+def cause_words(cause: str, ref: str) -> str:
+    """Return the cause of a version as a sentence. For a revert it names the version restored."""
+    if cause == "edit" and ref.startswith("source:"):
+        return _("The operator joined or renamed a source")
+    if cause == "accept" and ref.startswith("early:"):
+        answers = ref.removeprefix("early:")
+        return _("You applied an early change, after {answers} answers").format(answers=answers)
+    if cause != "revert":
+        return _(CAUSES.get(cause, cause))
+    if ref.startswith("revert:"):
+        return _("You took a suggestion back")
+    if ref.startswith("learned:"):
+        return _("You took back what was learned from your thumbs")
+    if ref == "0":
+        return _("You went back to the defaults")
+    return _("You went back to version {version}").format(version=ref)
+
+
+def learned_words(before: float, after: float, reason: str) -> str:
+    """Return one step of the learning loop as a sentence."""
+    return f"{_step(before, after)}: {_(LEARNED.get(reason, reason))}"
+
+
+def steps_in_force(
+    steps: Sequence[tuple[str, float, float]], weights: Mapping[str, float], learned: Mapping[str, float]
+) -> list[bool]:
+    """Return for each learning step whether it is still in force.
+
+    `steps` are (source, weight before, weight after), newest first. `weights` are today's effective weights,
+    `learned` the deltas in them. A step is in force if it led to today's weight, or to the weight at which a
+    later step in force began.
+    """
+    led_to = {source: weights.get(source) for source in learned}
+    found = []
+    for source, before, after in steps:
+        wanted = led_to.get(source)
+        found.append(wanted is not None and abs(after - wanted) < SAME_WEIGHT)
+        if found[-1]:
+            led_to[source] = before
+    return found
+
+
+def learned_changes_undone(
+    changes: Sequence[Mapping[str, Any]], now: Body, then: Body
+) -> list[Mapping[str, Any]]:
+    """Return those of `changes` (`body_changes` from `now` to `then`) that undo a learned delta."""
+    return [
+        change
+        for change in changes
+        if change["field"] == "source_weights"
+        and now["learned"].get(change["target"], 0.0) != then["learned"].get(change["target"], 0.0)
+    ]
+
+
+def boost_lines(boosts: Mapping[str, float]) -> str:
+    """Return keyword boosts as the settings form shows them: one line each, `word: more` or `word: 0.8`."""
+    names = {boost: level_words(name) for name, boost in BOOSTS.items()}
+    return "\n".join(f"{word}: {names.get(boost) or figure(boost, 'g')}" for word, boost in boosts.items())
+
+
+LOCKED, AVOIDED, OPEN = "locked", "avoided", "open"
+# The choices for a target, in the words of the page.
+CHOICES = {
+    OPEN: gettext_noop("May be suggested"),
+    LOCKED: gettext_noop("Leave as it is"),
+    AVOIDED: gettext_noop("Never suggest"),
+}
+# No target is longer than the longest key of a source.
+TARGET_MAX_CHARS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class PinRow:
+    """One source or topic with its options: (value that the form sends, words, whether it is chosen)."""
+
+    target: str
+    name: str
+    options: tuple[tuple[str, str, bool], ...]
+
+
+def pin_rows(
+    names: Mapping[str, str],
+    topics: Sequence[str],
+    locked: Sequence[str],
+    avoided: Sequence[str],
+    typed: Mapping[str, str],
+) -> tuple[list[PinRow], list[PinRow]]:
+    """Return the rows of sources and the rows of topics, each sorted by name.
+
+    `names` (key -> title) includes pinned sources that the reader no longer follows. A topic's target is its
+    key, or its spelling in a pin. A pin that is no source or topic any more counts as a topic. `typed`
+    (target -> choice) has choices that are not saved yet.
+    """
+    pins = dict.fromkeys(locked, LOCKED) | dict.fromkeys(avoided, AVOIDED)
+    of_topics = {topic_key(pin): pin for pin in pins if pin not in names}
+    spelled = {topic_key(topic): topic for topic in topics}
+    keys = {key: of_topics.get(key, key) for key in {*of_topics, *spelled}}
+    about = [(target, spelled.get(key, target)) for key, target in keys.items()]
+    return _rows(names.items(), pins, typed), _rows(about, pins, typed)
+
+
+def _rows(
+    about: Iterable[tuple[str, str]], pins: Mapping[str, str], typed: Mapping[str, str]
+) -> list[PinRow]:
+    rows = [_row(target, name, pins.get(target, OPEN), typed) for target, name in about]
+    return sorted(rows, key=lambda row: (row.name.casefold(), row.target))
+
+
+def _row(target: str, name: str, current: str, typed: Mapping[str, str]) -> PinRow:
+    """Make a row. Its current option sends an empty value, so a save only changes pins that were changed."""
+    chosen = typed.get(target, current)
+    options = (("" if code == current else code, _(words), code == chosen) for code, words in CHOICES.items())
+    return PinRow(target, name, tuple(options))

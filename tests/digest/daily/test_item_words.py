@@ -1,0 +1,138 @@
+"""A digest in words."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.daily.item_words import age_words, feed_health, item_age_words, lede_cut, score_explain
+from digest.feeds.identity import web_url
+from ranking.entities import Candidate, Config, EffectiveConfig
+from ranking.scoring import Signals, rank
+
+NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
+
+
+def parts(effective=None, signals=None, hours=6.0, title="Plain news"):
+    item = Candidate(1, "gazette.example", title, "", NOW - timedelta(hours=hours))
+    score = rank([item], effective or EffectiveConfig(Config()), NOW, signals)[0]
+    return score.parts.as_dict(), score.total
+
+
+@pytest.mark.parametrize(
+    ("ago", "words"),
+    [
+        (timedelta(seconds=30), "just now"),
+        (timedelta(minutes=20), "20 minutes ago"),
+        (timedelta(hours=1), "1 hour ago"),
+        (timedelta(hours=23, minutes=59), "23 hours ago"),
+        (timedelta(hours=30), "yesterday"),
+        (timedelta(days=3), "3 days ago"),
+        (timedelta(hours=-2), "just now"),
+    ],
+)
+def test_ages_are_said_in_the_largest_unit_that_says_something(ago, words):
+    assert age_words(NOW - ago, NOW) == words
+
+
+def test_a_plain_item_is_recent_and_nothing_else():
+    why = score_explain(*parts(hours=20), "Gazette")
+    assert why.chips == ("recent",)
+    assert [line.label for line in why.lines] == ["Gazette, as usual", "Freshness", "Interest"]
+
+
+def test_what_is_too_old_to_rank_says_so_without_powers_of_ten():
+    why = score_explain(*parts(hours=24 * 400), "Gazette")
+    freshness = why.lines[1]
+    assert (freshness.words, freshness.figure) == ("400 days old, too old to rank", "× almost 0")
+    assert why.total == "almost 0"
+
+
+def test_the_readers_own_wishes_come_first_among_the_chips():
+    config = Config(
+        topics=("rust",), keyword_boosts={"gossip": -0.8}, source_weights={"gazette.example": 1.1}
+    )
+    why = score_explain(*parts(EffectiveConfig(config), title="Rust gossip", hours=20), "Gazette")
+    assert why.chips == ("your topic: rust", "less of “gossip”", "a bit more from Gazette")
+
+
+def test_learning_and_settings_are_told_apart():
+    effective = EffectiveConfig(Config(source_weights={"gazette.example": 0.9}), {"gazette.example": 0.15})
+    first = score_explain(*parts(effective), "Gazette").lines[0]
+    assert first.words == "0.90 in your settings, +0.15 learned from your thumbs"
+    assert first.figure == "1.05"
+
+
+def test_an_interest_at_the_floor_says_so():
+    effective = EffectiveConfig(Config(keyword_boosts={"gossip": -5.0}))
+    lines = score_explain(*parts(effective, title="Gossip"), "Gazette").lines
+    assert lines[-1].label == "Floor"
+
+
+@given(
+    st.floats(0.1, 2.0),
+    st.lists(st.sampled_from(["rust", "news"]), unique=True),
+    st.floats(0, 1),
+    st.floats(-0.15, 0.7),
+    st.floats(0, 60),
+)
+def test_the_parts_shown_add_up_to_the_interest_shown(weight, topics, similarity, community, hours):
+    effective = EffectiveConfig(Config(topics=tuple(topics), source_weights={"gazette.example": weight}))
+    signals = Signals({1: similarity}, {1: community})
+    lines = score_explain(*parts(effective, signals, hours, "Rust news"), "Gazette").lines
+    added = sum(float(line.figure.replace("− ", "-").replace("+ ", "")) for line in lines if line.part)
+    interest = float(next(line for line in lines if line.label == "Interest").figure.removeprefix("× "))
+    assert abs(1 + added - interest) < 0.03
+
+
+def test_a_lede_is_cut_at_a_word():
+    lede = lede_cut("word " * 200)
+    assert lede.endswith("word …")
+    assert len(lede) < 330
+    assert lede_cut("Short.\n\n And whole.") == "Short. And whole."
+
+
+@pytest.mark.parametrize("url", ["urn:tidings:abc", "javascript:alert(1)", "data:text/html,x", ""])
+def test_only_web_addresses_become_links(url):
+    assert web_url(url) == ""
+
+
+def test_a_web_address_is_a_link():
+    assert web_url("https://gazette.example/1") == "https://gazette.example/1"
+
+
+def test_a_failing_feed_says_how_often_and_why():
+    words = feed_health("active", "The server answered 503.", 3, NOW - timedelta(hours=2), NOW)
+    assert words == "Failed 3 times in a row; last tried 2 hours ago. The server answered 503."
+    assert feed_health("active", "", 0, None, NOW) == "Not fetched yet."
+
+
+@pytest.mark.parametrize(
+    ("minutes", "words"), [(5, "within minutes"), (60, "in about 1 h"), (170, "in about 3 h")]
+)
+def test_a_failing_feed_says_when_it_is_tried_again(minutes, words):
+    sentence = feed_health("active", "", 1, NOW, NOW, next_check=NOW + timedelta(minutes=minutes))
+    assert sentence == f"Failed once; last tried just now. It is tried again {words}."
+
+
+@pytest.mark.parametrize(
+    ("state", "fetched", "words"),
+    [
+        ("imported", None, "Imported from files."),
+        ("imported", NOW - timedelta(hours=2), "Imported from files; last read 2 hours ago."),
+        ("gone", None, "The publisher took this feed down for good."),
+        ("paused", NOW, "Paused."),
+    ],
+)
+def test_a_feed_that_is_not_polled_says_why(state, fetched, words):
+    assert feed_health(state, "", 0, fetched, NOW) == words
+
+
+def test_an_item_has_an_age_for_a_week_and_then_its_date_where_the_reader_is():
+    berlin = ZoneInfo("Europe/Berlin")
+    assert item_age_words(NOW - timedelta(days=6, hours=23), NOW, berlin) == "6 days ago"
+    assert item_age_words(NOW - timedelta(days=2966), NOW, berlin) == "2 February 2018"
+    late = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
+    assert item_age_words(late, NOW, berlin) == "2 March 2026"

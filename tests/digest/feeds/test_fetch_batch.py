@@ -1,0 +1,330 @@
+"""A round against a real server: what is fetched, what is stored, and what becomes of a feed."""
+
+import json
+import socket
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+from django.core.management import call_command
+from pytest_httpserver import HTTPServer
+
+from digest.feeds import fetch_batch
+from digest.feeds.entities import FetchReport
+from digest.feeds.fetch_batch import feeds_fetch
+from digest.feeds.ingest import feed_get_or_create
+from digest.feeds.rate_limit import _limiter
+from digest.feeds.selectors import subscriptions_of
+from digest.feeds.services import feed_claim, feed_move, feeds_check, feeds_pause
+from digest.items.selectors import items_candidates
+from digest.models import Feed, Item, Subscription
+from digest.sources.subscription_changes import subscriptions_remove
+from digest.sources.subscriptions import subscription_add
+from ranking.common.commands import database_label
+from tests.support.factories import FeedFactory
+from tests.support.ingest import document_ingest
+
+pytestmark = pytest.mark.django_db
+HOUR = timedelta(hours=1)
+
+
+def rss(*titles: str, head: str = "") -> bytes:
+    items = "".join(f"<item><title>{t}</title><guid>{t}</guid></item>" for t in titles)
+    return f"<rss><channel><title>Rivers</title>{head}{items}</channel></rss>".encode()
+
+
+@pytest.fixture
+def site(httpserver: HTTPServer, settings) -> Iterator[HTTPServer]:
+    settings.FETCH_ALLOW_HOSTS = ["localhost", "127.0.0.1"]
+    _limiter.cache_clear()
+    yield httpserver
+    _limiter.cache_clear()
+
+
+def round_(now, **wanted: object) -> FetchReport:
+    return feeds_fetch(now=now, draw=lambda: 0.0, **wanted)
+
+
+def ensure(site: HTTPServer, path: str, now, host: str = "localhost") -> Feed:
+    return feed_get_or_create(url=f"http://{host}:{site.port}{path}", now=now)
+
+
+def test_an_unchanged_feed_is_a_success_and_is_asked_with_what_it_gave(site, now):
+    feed = ensure(site, "/feed", now)
+    site.expect_ordered_request("/feed").respond_with_data(rss("Rain"), headers={"ETag": '"1"'})
+    site.expect_ordered_request("/feed").respond_with_data(b"", status=503)
+    site.expect_ordered_request("/feed", headers={"If-None-Match": '"1"'}).respond_with_data(b"", status=304)
+    reports = [round_(now + n * 24 * HOUR).as_dict() for n in range(3)]
+    assert [(r["ok"], r["unchanged"]) for r in reports] == [(1, 0), (0, 0), (1, 1)]
+    feed.refresh_from_db()
+    assert (feed.etag, feed.failures, feed.error_code) == ('"1"', 0, "")
+    assert (feed.last_new_at, feed.last_fetched_at) == (now, now + 48 * HOUR)
+
+
+@pytest.mark.parametrize(
+    ("headers", "head"),
+    [
+        ({"Cache-Control": "max-age=10800"}, ""),
+        ({"Retry-After": "10800"}, ""),
+        ({}, "<ttl>180</ttl>"),
+        ({}, "<sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>8</sy:updateFrequency>"),
+    ],
+)
+def test_what_a_publisher_asks_for_decides_when_it_is_asked_again(site, now, headers, head):
+    feed = ensure(site, "/feed", now)
+    site.expect_request("/feed").respond_with_data(rss("Rain", head=head), headers=headers)
+    round_(now)
+    feed.refresh_from_db()
+    assert feed.next_check_at == now + 3 * HOUR
+
+
+def test_two_workers_never_ask_one_feed_at_once(site, now):
+    feed = ensure(site, "/feed", now)
+    first, second = Feed.objects.get(), Feed.objects.get()
+    assert feed_claim(feed=first, until=now + HOUR)
+    assert not feed_claim(feed=second, until=now + HOUR)
+    assert round_(now, feeds=[feed]).as_dict()["feeds"] == 0
+    assert site.log == []
+    site.expect_request("/feed").respond_with_data(rss("Rain"))
+    assert round_(now + 2 * HOUR).as_dict()["ok"] == 1  # the worker that had it died
+
+
+def test_a_feed_paused_meanwhile_is_not_asked(site, now):
+    feed = ensure(site, "/feed", now)
+    assert feeds_pause(feed_ids=[feed.pk]) == 1
+    assert not feed_claim(feed=feed, until=now + HOUR)
+
+
+def test_a_feed_shared_by_readers_is_fetched_once(site, now, ada, ben):
+    site.expect_request("/feed").respond_with_data(rss("Rain"))
+    for reader in (ada, ben):
+        subscription_add(reader=reader, url=site.url_for("/feed"), now=now)
+    round_(now)
+    assert len(site.log) == 1
+
+
+def test_a_feed_missing_ten_times_in_a_row_is_given_up_and_can_be_taken_up_again(site, now):
+    feed = ensure(site, "/feed", now)
+    site.expect_request("/feed").respond_with_data(b"", status=404)
+    for n in range(9):
+        round_(now + n * 48 * HOUR)
+    feed.refresh_from_db()
+    assert (feed.state, feed.missing) == (Feed.State.ACTIVE, 9)
+    round_(now + 9 * 48 * HOUR)
+    feed.refresh_from_db()
+    assert feed.state == Feed.State.GONE and "ten times" in feed.error_message
+    assert round_(now + 99 * 48 * HOUR).as_dict()["feeds"] == 0
+    assert feeds_check(feed_ids=[feed.pk], now=now + 100 * 48 * HOUR) == 1
+    round_(now + 100 * 48 * HOUR)
+    feed.refresh_from_db()
+    assert (feed.state, feed.missing) == (Feed.State.ACTIVE, 1)
+
+
+def test_a_short_outage_costs_a_slow_feed_minutes_and_an_error_of_its_server_a_day(site, now):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    silent = feed_get_or_create(url=f"http://127.0.0.1:{port}/feed", now=now)
+    broken = ensure(site, "/feed", now)
+    site.expect_request("/feed").respond_with_data(b"", status=503)
+    Feed.objects.update(check_minutes=24 * 60)
+    waits = []
+    for _ in range(2):
+        at = Feed.objects.get(pk=silent.pk).next_check_at
+        assert round_(at).as_dict()["failed"] >= 1
+        waits.append(Feed.objects.get(pk=silent.pk).next_check_at - at)
+    broken.refresh_from_db()
+    assert waits == [HOUR / 6, HOUR / 3]
+    assert broken.next_check_at == now + 24 * HOUR
+
+
+def test_another_failure_in_between_starts_the_count_of_missing_anew(site, now):
+    feed = ensure(site, "/feed", now)
+    for n, status in enumerate([404, 404, 500, 404]):
+        site.expect_ordered_request("/feed").respond_with_data(b"", status=status)
+        round_(now + n * 48 * HOUR)
+    feed.refresh_from_db()
+    assert (feed.missing, feed.failures) == (1, 4)
+
+
+def test_a_host_that_was_asked_too_often_is_left_alone_with_all_its_feeds(site, now):
+    site.expect_request("/a").respond_with_data(b"", status=429, headers={"Retry-After": "900"})
+    for path in ("/a", "/b", "/c"):
+        ensure(site, path, now)
+    report = round_(now).as_dict()
+    assert (report["feeds"], report["left"], len(site.log)) == (1, 2, 1)
+
+
+def test_whoever_watches_hears_which_host_a_round_waits_for(site, now, monkeypatch):
+    monkeypatch.setattr(fetch_batch, "WAIT_REPORTED_S", 0.2)
+    busy = {"status": 429, "headers": {"Retry-After": "1"}}
+    for path in ("/a", "/b"):
+        site.expect_request(path).respond_with_data(b"", **busy)
+        ensure(site, path, now)
+    waits: list[tuple[str, float]] = []
+    report = round_(now, waiting=lambda host, seconds: waits.append((host, seconds)))
+    assert [host for host, _ in waits] == ["localhost"] and 0.5 < waits[0][1] <= 1
+    assert (len(report.errors), len(site.log)) == (2, 2)
+
+
+@pytest.mark.parametrize(("watched", "words"), [(True, "for localhost"), (False, "")])
+def test_the_command_names_what_it_waits_for_on_a_terminal_only(site, monkeypatch, capsys, watched, words):
+    monkeypatch.setattr(fetch_batch, "WAIT_REPORTED_S", 0.2)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: watched)
+    for path in ("/a", "/b"):
+        site.expect_request(path).respond_with_data(b"", status=429, headers={"Retry-After": "1"})
+    call_command("fetch_feeds", "--feed", site.url_for("/a"), site.url_for("/b"), "--json")
+    output = capsys.readouterr()
+    assert json.loads(output.out)["failed"] == 2
+    database, *waits = output.err.splitlines()
+    assert database == f"Into: {database_label()}."
+    assert words in "\n".join(waits) and bool(waits) == watched
+
+
+def test_feeds_of_one_host_wait_for_its_pause(site, now, settings, tmp_path):
+    settings.FETCH_HOST_GAP_S = 30.0
+    settings.VAR_DIR = tmp_path  # no other run's hosts
+    for path in ("/a", "/b", "/c"):
+        site.expect_request(path).respond_with_data(rss("Rain"))
+        ensure(site, path, now)
+    report = round_(now, seconds=5).as_dict()
+    assert (report["ok"], report["left"], len(site.log)) == (1, 2, 1)
+    assert Feed.objects.filter(next_check_at=now).count() == 2  # left as they were, for the next round
+
+
+def chain(site: HTTPServer, status: int, target: str) -> None:
+    site.expect_request("/old").respond_with_data(b"", status=status, headers={"Location": target})
+
+
+@pytest.mark.parametrize(("status", "moves"), [(301, True), (308, True), (302, False), (307, False)])
+def test_only_permanent_redirects_seen_three_times_change_the_address(site, now, ada, status, moves):
+    feed = ensure(site, "/old", now)
+    Subscription.objects.create(reader=ada, feed=feed, created_at=now)
+    chain(site, status, "/new")
+    site.expect_request("/new").respond_with_data(rss("Rain"))
+    states = []
+    for n in range(3):
+        round_(now + n * 48 * HOUR)
+        feed.refresh_from_db()
+        states.append(feed.state)
+    assert states == ["active", "active", "moved" if moves else "active"]
+    assert feed.moved_sightings == 0 and Item.objects.get().feed == feed
+    assert [row.feed.url for row in subscriptions_of(reader_id=ada.pk)] == [
+        site.url_for("/new" if moves else "/old")
+    ]
+
+
+def test_redirects_to_changing_addresses_are_no_move(site, now):
+    feed = ensure(site, "/old", now)
+    for n, target in enumerate(["/a", "/b", "/a", "/a"]):
+        site.clear()
+        chain(site, 301, target)
+        site.expect_request(target).respond_with_data(rss("Rain"))
+        round_(now + n * 48 * HOUR)
+    feed.refresh_from_db()
+    assert feed.url.endswith("/old") and feed.moved_sightings == 2
+
+
+def test_a_failure_between_two_redirects_starts_the_count_anew(site, now):
+    feed = ensure(site, "/old", now)
+    for n, status in enumerate([301, 500, 301, 500, 301]):
+        site.clear()
+        chain(site, status, "/new")
+        site.expect_request("/new").respond_with_data(rss("Rain"))
+        round_(now + n * 48 * HOUR)
+    feed.refresh_from_db()
+    assert feed.url.endswith("/old")
+    assert (feed.moved_sightings, feed.moved_since) == (1, now + 4 * 48 * HOUR)
+
+
+def test_three_redirects_within_an_hour_are_no_move_yet(site, now):
+    feed = ensure(site, "/old", now)
+    chain(site, 301, "/new")
+    site.expect_request("/new").respond_with_data(rss("Rain"))
+    for minutes in (0, 20, 40, 24 * 60):
+        Feed.objects.update(next_check_at=now)  # an operator has it fetched again
+        assert (feed.state, feed.moved_since) == ("active", now if minutes else None)
+        round_(now + minutes * HOUR / 60)
+        feed.refresh_from_db()
+    assert (feed.state, feed.moved_url, feed.moved_since) == ("moved", site.url_for("/new"), None)
+
+
+def test_a_move_takes_the_readers_along_and_leaves_the_items_with_them(site, now, ada, ben):
+    old, new = ensure(site, "/old", now), ensure(site, "/new", now)
+    document_ingest(feed=old, body=rss("Rain", "Sun"), now=now)
+    document_ingest(feed=new, body=rss("Rain", "Wind"), now=now)
+    for reader, feed in ((ada, old), (ben, new)):
+        Subscription.objects.create(reader=reader, feed=feed, created_at=now, ai_enabled=False)
+    assert feed_move(feed=old, url=new.url, now=now) == new
+    read = {
+        reader.username: {c.title for c in items_candidates(reader_id=reader.pk, now=now)}
+        for reader in (ada, ben)
+    }
+    assert read == {"ada": {"Rain", "Sun", "Wind"}, "ben": {"Rain", "Wind"}}
+    (row,) = subscriptions_of(reader_id=ada.pk)
+    assert (row.feed, row.ai_enabled) == (new, False)
+
+
+def test_who_leaves_a_feed_leaves_what_it_was_before_it_moved(site, now, ada):
+    feeds = [ensure(site, f"/{n}", now) for n in range(3)]
+    subscription_add(reader=ada, url=feeds[0].url, now=now)
+    for before, after in pairwise(feeds):
+        feed_move(feed=before, url=after.url, now=now)
+    assert subscriptions_remove(reader=ada, feed_ids=[feeds[2].pk], now=now)
+    assert not Subscription.objects.exists()
+
+
+def test_who_asks_for_the_old_address_gets_the_new_one(site, now, ada):
+    old, new = ensure(site, "/old", now), ensure(site, "/new", now)
+    feed_move(feed=old, url=new.url, now=now)
+    assert subscription_add(reader=ada, url=old.url, now=now).feed == new
+    feed_move(feed=new, url=old.url, now=now)  # and back
+    old.refresh_from_db()
+    assert [row.feed for row in subscriptions_of(reader_id=ada.pk)] == [old]
+    assert old.state == Feed.State.ACTIVE
+
+
+def test_a_feed_that_only_becomes_secure_goes_on_as_it_is(site, now, settings):
+    feed = feed_get_or_create(url="http://www.localhost/feed", now=now)
+    settings.FETCH_ALLOW_HOSTS = ["localhost"]
+    assert feed_move(feed=feed, url="https://localhost/feed", now=now) == feed
+    feed.refresh_from_db()
+    assert (feed.url, feed.state, Feed.objects.count()) == ("https://localhost/feed", "active", 1)
+
+
+def test_a_feed_given_up_is_fetched_again_when_another_moves_to_it(site, now):
+    old, new = ensure(site, "/old", now), ensure(site, "/new", now)
+    Feed.objects.filter(pk=new.pk).update(state=Feed.State.GONE, failures=3)
+    feed_move(feed=old, url=new.url, now=now)
+    new.refresh_from_db()
+    assert (new.state, new.failures) == (Feed.State.ACTIVE, 0)
+
+
+def test_a_feed_that_moves_to_another_publisher_does_not_keep_the_old_name(site, now):
+    feed = ensure(site, "/old", now)
+    moved = feed_move(feed=feed, url=f"http://127.0.0.1:{site.port}/new", now=now)
+    feed.refresh_from_db()
+    assert (feed.source_id, moved.source_id) == ("localhost", "127.0.0.1")
+
+
+def test_a_move_to_an_inner_address_is_refused(site, now, settings):
+    feed = ensure(site, "/old", now)
+    site.expect_request("/new").respond_with_data(rss("Rain"))
+    chain(site, 301, f"http://127.0.0.1:{site.port}/new")
+    for n in range(3):
+        if n == 2:  # the operator closes the hole between the second and the third look
+            settings.FETCH_ALLOW_HOSTS = ["localhost"]
+        round_(now + n * 48 * HOUR)
+    feed.refresh_from_db()
+    assert (feed.url.endswith("/old"), feed.error_code) == (True, "bad_port")
+
+
+def test_a_feed_without_a_move_costs_two_statements_when_nothing_changed(
+    site, now, django_assert_num_queries
+):
+    ensure(site, "/feed", now)
+    site.expect_request("/feed", headers={"If-None-Match": '"1"'}).respond_with_data(b"", status=304)
+    Feed.objects.update(etag='"1"', last_fetched_at=now - HOUR)
+    FeedFactory(state=Feed.State.PAUSED)
+    with django_assert_num_queries(3):  # which are due, the claim, the result
+        assert round_(now).unchanged == 1

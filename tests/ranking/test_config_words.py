@@ -1,0 +1,70 @@
+"""Ranking in words."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranking.config_words import boost_lines, cause_words, change_words, learned_words, weight_words
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        (0.1, "much less than usual"),
+        (0.7, "less than usual"),
+        (0.95, "a bit less than usual"),
+        (1.0, "as usual"),
+        (1.15, "a bit more than usual"),
+        (1.3, "more than usual"),
+        (2.0, "much more than usual"),
+    ],
+)
+def test_weights_have_words(weight, words):
+    assert weight_words(weight) == words
+
+
+@given(st.floats(0.1, 2.0), st.floats(0.1, 2.0))
+def test_a_higher_weight_never_sounds_lower(one, other):
+    sizes = ("much less", "less", "a bit less", "as", "a bit more", "more", "much more")
+    order = [f"{words} usual" if words == "as" else f"{words} than usual" for words in sizes]
+    low, high = sorted((one, other))
+    assert order.index(weight_words(low)) <= order.index(weight_words(high))
+
+
+@pytest.mark.parametrize("way", [0.01, 0.02, 0.03, 0.15, 0.16, 0.3, 0.5, 0.51, 0.9])
+def test_as_far_below_the_usual_as_above_it_sounds_as_far(way):
+    assert weight_words(1 - way) == weight_words(1 + way).replace("more", "less")
+
+
+@pytest.mark.parametrize(
+    ("field", "target", "before", "after", "words"),
+    [
+        ("topics", "rust", False, True, "“rust” joined your interests"),
+        ("topics", "rust", True, False, "“rust” left your interests"),
+        ("source_weights", "gazette.example", 1.0, 1.3, "Gazette: as usual → more than usual (1.00 → 1.30)"),
+        ("source_weights", "gazette.example", 1.3, 1.5, "Gazette: more than usual (1.30 → 1.50)"),
+        ("source_weights", "gazette.example", 1.0, 1.0, "Gazette: stays as usual (1.00)"),
+        ("keyword_boosts", "gossip", None, -0.8, "Keyword “gossip”: none → −0.8"),
+        ("recency_half_life_hours", "", 24.0, 36.0, "Freshness (hours to half): 24 → 36"),
+        ("avoided", "gazette.example", False, True, "“Gazette” is never to be suggested"),
+        ("locked", "rust", True, False, "“rust” opened to suggestions"),
+    ],
+)
+def test_changes_read_as_sentences(field, target, before, after, words):
+    change = {"field": field, "target": target, "before": before, "after": after}
+    assert change_words(change, {"gazette.example": "Gazette"}) == words
+
+
+def test_going_back_names_where_to():
+    assert cause_words("revert", "3") == "You went back to version 3"
+    assert cause_words("revert", "0") == "You went back to the defaults"
+    assert cause_words("accept", "17") == "You accepted a suggestion"
+
+
+def test_a_learned_step_says_why():
+    words = learned_words(1.0, 1.12, "liked_more_than_usual")
+    assert words.startswith("as usual → a bit more than usual (1.00 → 1.12): you found it useful more often")
+
+
+def test_boosts_are_one_a_line():
+    assert boost_lines({"rust": 0.5, "gossip": -1.0}) == "rust: more\ngossip: −1"
