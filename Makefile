@@ -8,6 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 # The services `make test-services` uses; they must be running.
 TEST_DATABASE_URL ?= postgres://postgres@127.0.0.1:5432/postgres
 TEST_REDIS_URL ?= redis://127.0.0.1:6379/9
+SERVICES := DATABASE_URL=$(TEST_DATABASE_URL) REDIS_URL=$(TEST_REDIS_URL)
 # Where `make run` serves; without SITE_URL, links in mails and feeds follow it.
 export PORT ?= 8000
 
@@ -16,7 +17,7 @@ export PORT ?= 8000
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup migrate run demo test check lint types contracts format test-services nightly test-hostile test-mutations mutation day faults bench load evaluate report size fuzz-api audit screenshots clean
+.PHONY: help setup migrate run demo test check lint types contracts format test-services test-services-all nightly test-hostile test-mutations mutation day faults bench load evaluate report size fuzz-api audit screenshots clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -56,8 +57,11 @@ check: lint types contracts test ## Lint, types, contracts, tests
 format: setup ## Rewrite the code in the house style
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
-test-services: setup ## The same tests on PostgreSQL and Redis, but those that ask neither
-	TIDINGS_SERVICES=1 DATABASE_URL=$(TEST_DATABASE_URL) REDIS_URL=$(TEST_REDIS_URL) $(BIN)/python -m pytest -n auto --dist worksteal
+test-services: setup ## On PostgreSQL and Redis: tests of own SQL, locks, upserts, constraints, queues
+	TIDINGS_SERVICES=own $(SERVICES) $(BIN)/python -m pytest -n auto --dist worksteal
+
+test-services-all: setup ## On PostgreSQL and Redis: every test that uses the database
+	TIDINGS_SERVICES=all $(SERVICES) $(BIN)/python -m pytest -n auto --dist worksteal
 
 nightly: setup ## The tests that are too long for every change
 	$(BIN)/python -m pytest -m nightly -n auto --dist worksteal

@@ -188,7 +188,7 @@ def rows() -> dict[str, int]:
     return {model._meta.label: model._base_manager.count() for model in apps.get_models()}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_check_leaves_no_row_and_no_file(site: Path, chain: HTTPServer):
     before, out, err = rows(), StringIO(), StringIO()
     with Script(chain, [], beyond=good), pytest.raises(SystemExit) as ended:
@@ -198,7 +198,7 @@ def test_a_check_leaves_no_row_and_no_file(site: Path, chain: HTTPServer):
     assert rows() == before and list(site.iterdir()) == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_ctrl_c_in_the_middle_leaves_nothing_either(site: Path):
     def interrupt() -> None:
         wait_until(lambda: [*site.rglob("*.sqlite3")], "no database was made")

@@ -257,6 +257,7 @@ def run_again_the_same_day_it_accepts_nothing_more_and_shows_the_current_state()
 
 @pytest.mark.alike
 @pytest.mark.django_db
+@pytest.mark.nightly
 @pytest.mark.parametrize("hour", [0, 23])
 def test_the_walkthrough_works_at_any_hour_of_any_day(hour: int):
     now = datetime(2027, 1, 1, hour, 59, tzinfo=UTC)

@@ -105,6 +105,7 @@ def page_of_ada(site: str) -> str:
         return answer.read().decode()
 
 
+@pytest.mark.nightly
 def test_tidings_run_leads_from_nothing_to_a_first_page(installed_wheel: Path, tmp_path: Path):
     port = port_free()
     site = f"http://127.0.0.1:{port}"

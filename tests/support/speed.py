@@ -1,0 +1,56 @@
+"""A pytest plugin: what makes the suite faster without changing what a test sees.
+
+Each part has a measured gain of at least 5 % of processor time; take it out if it has not any more.
+"""
+
+import gc
+from collections.abc import Callable, Iterator
+
+import pytest
+from _pytest import runner
+from whitenoise.middleware import WhiteNoiseMiddleware
+
+# Collecting creates half a million objects that stay alive, so that the garbage collector finds nothing.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Take the objects that exist by now out of garbage collection."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+    gc.set_threshold(20_000, 20, 20)
+
+
+def _call(run: Callable[[], object]) -> object:
+    """Call `run` in a large frame."""
+    return run()
+
+
+# CPython 3.11 keeps frames in chunks of 16 kB. It maps a chunk when a call needs one and unmaps it on return,
+# so a loop at the border of two chunks does so in every round. A function that claims to need 17,000 places
+# gets a chunk of 256 kB, and all calls below it find room there.
+_call.__code__ = _call.__code__.replace(co_stacksize=17_000)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> object:
+    """Run a test as pytest does, below the large frame."""
+    return _call(lambda: runner.pytest_runtest_protocol(item, nextitem))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def static_files_once() -> Iterator[None]:
+    """Look for static files once a process; each test client would look for them again."""
+    found: dict[str, object] = {}
+    find = WhiteNoiseMiddleware.add_files_from_finders
+
+    def find_once(self: WhiteNoiseMiddleware) -> None:
+        if not found:
+            find(self)
+            found.update(self.files)
+        self.files.update(found)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", find_once)
+        yield
