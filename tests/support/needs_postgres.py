@@ -1,9 +1,11 @@
 """Which tests must also run on PostgreSQL, read from the source of product and tests. Pure.
 
 A function of the product needs PostgreSQL if it has its own SQL, takes a row lock, claims rows by a
-conditional update, writes with a conflict clause, catches a broken constraint or asks for a special order, or
-if it calls such a function of its module. A test needs PostgreSQL if it names such a function, or a fixture or
-helper of its file that does. The first test of each file always counts, so that every file is tried there.
+conditional update, writes with a conflict clause, catches a broken constraint or asks for a special order. So
+does a function that calls such a function of its module.
+
+A test needs PostgreSQL if it names such a function, or a fixture or helper of its file that does. The first
+test of each file always counts, so that every file is tried there.
 """
 
 import ast

@@ -1,6 +1,7 @@
 """A pytest plugin: what makes the suite faster without changing what a test sees.
 
-Each part has a measured gain of at least 5 % of processor time; take it out if it has not any more.
+Each part says what the 170 tests of three files of views cost more without it, in processor time: the best of
+two runs each way on a busy machine. Take a part out if it saves less than 5 % of the suite.
 """
 
 import gc
@@ -10,7 +11,7 @@ import pytest
 from _pytest import runner
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-# Collecting creates half a million objects that stay alive, so that the garbage collector finds nothing.
+# 15 %. Collecting creates half a million objects that stay alive, so the garbage collector finds nothing.
 gc.disable()
 
 
@@ -27,7 +28,7 @@ def _call(run: Callable[[], object]) -> object:
     return run()
 
 
-# CPython 3.11 keeps frames in chunks of 16 kB. It maps a chunk when a call needs one and unmaps it on return,
+# 23 %. CPython 3.11 keeps frames in chunks of 16 kB. It maps a chunk when a call needs one and unmaps it on return,
 # so a loop at the border of two chunks does so in every round. A function that claims to need 17,000 places
 # gets a chunk of 256 kB, and all calls below it find room there.
 _call.__code__ = _call.__code__.replace(co_stacksize=17_000)
@@ -41,7 +42,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.fixture(scope="session", autouse=True)
 def static_files_once() -> Iterator[None]:
-    """Look for static files once a process; each test client would look for them again."""
+    """Look for static files once a process (24 %). Each test client would look for all of them again."""
     found: dict[str, object] = {}
     find = WhiteNoiseMiddleware.add_files_from_finders
 
