@@ -28,9 +28,9 @@ def _call(run: Callable[[], object]) -> object:
     return run()
 
 
-# 23 %. CPython 3.11 keeps frames in chunks of 16 kB. It maps a chunk when a call needs one and unmaps it on return,
-# so a loop at the border of two chunks does so in every round. A function that claims to need 17,000 places
-# gets a chunk of 256 kB, and all calls below it find room there.
+# 23 %. CPython 3.11 keeps frames in chunks of 16 kB. It maps a chunk when a call needs one and unmaps it on
+# return, so a loop at the border of two chunks does so in every round. A function that claims to need 17,000
+# places gets a chunk of 256 kB, and all calls below it find room there.
 _call.__code__ = _call.__code__.replace(co_stacksize=17_000)
 
 
