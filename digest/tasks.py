@@ -1,6 +1,5 @@
 """Celery tasks of the digest room. They read the clock and call the services."""
 
-import fastfeedparser  # noqa: F401  # Loaded before a worker forks, so its children share it.
 from celery import shared_task
 from django.utils import timezone
 

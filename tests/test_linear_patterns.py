@@ -26,6 +26,7 @@ from advisor.guidance.wording import NOTE_CHARS
 from advisor.models import Memory
 from digest.errors import DigestError
 from digest.feedback.records import QUESTION, BadLine
+from digest.feeds.dates import DATE_MAX_CHARS
 from digest.feeds.entities import FeedProblem
 from digest.items.search_query import query_terms, terms_fuzzy
 from digest.llm.entities import ModelError
@@ -45,6 +46,10 @@ USED_BY: dict[str, frozenset[str]] = {"digest.feeds.identity.PUBLISHER_RULES": f
 # More than linear on input that somebody else bounds: the greatest length in characters, and who keeps it.
 BOUNDED = {
     "advisor.guidance.wording._KEY": (NOTE_CHARS, "`is_grounded` refuses a longer text first"),
+    **{
+        f"digest.feeds.dates._FORMS[{n}]": (DATE_MAX_CHARS, "`date_read` reads no longer text")
+        for n in range(4)
+    },
 }
 BOUNDED_S = 0.05
 REFUSALS = (
@@ -100,11 +105,20 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
         {"enclosures": [{"url": text, "type": text, "length": text}], "itunes_duration": text}, base=BASE
     ),
     "digest.feeds.media.entry_image": lambda f, text: f({"image": text}, (), base=BASE, first=text),
-    "digest.feeds.media.media_complete": lambda f, text: f([{}], f"<item><itunes:image {text}"),
     "digest.sources.opml.opml_write": lambda f, text: f([ListedFeed(text, text, text)], title=text),
     "digest.feeds.identity.publisher_key": lambda f, text: [
         f(host=host, domain=host, path=text, query=text) for host in HOSTS
     ],
+    "digest.feeds.dates.date_read": lambda f, text: (f(text), f(text[:DATE_MAX_CHARS])),
+    "digest.feeds.encodings.text_of": lambda f, text: (
+        f(text.encode("utf-8", "replace")),
+        f(text.encode("cp1252", "replace"), content_type=f"text/xml; charset={text}"),
+    ),
+    "digest.feeds.feed_xml.feed_xml_read": lambda f, text: (
+        f(_feed(text), url="", entries_max=9),
+        f(f"<rss><channel><item><title>{text}", url="", entries_max=9),
+    ),
+    "digest.feeds.feed_xml.entries_left": lambda f, text: f(text, {"entries": []}, 0),
     "digest.feeds.parse.parse_document": lambda f, text: (f(text.encode()), f(_feed(text).encode())),
     "digest.feeds.parse.parse_checked": lambda f, text: f(_feed(text), url="https://example.org/"),
     "digest.feeds.polling.fresh_seconds": lambda f, text: f(
@@ -197,7 +211,10 @@ TEXT_MODULES = (
     "digest.feedback.reasons",
     "digest.feedback.records",
     "digest.feeds.body_html",
+    "digest.feeds.dates",
     "digest.feeds.discovery",
+    "digest.feeds.encodings",
+    "digest.feeds.feed_xml",
     "digest.feeds.fetch",
     "digest.feeds.identity",
     "digest.feeds.links",

@@ -7,7 +7,6 @@ A page is fetched like a feed: the same network guard, one connection to a host,
 robots.txt is read first, and again for each site that a redirect leads to (RFC 9309).
 """
 
-import codecs
 import re
 import time
 import zlib
@@ -30,10 +29,11 @@ from digest.articles.pictures import inside_allowed
 from digest.errors import FullTextMissing
 from digest.feeds.bodies import LEVEL
 from digest.feeds.discovery import LOOKUPS
+from digest.feeds.encodings import codec_of
 from digest.feeds.entities import FeedProblem, internal_problem
 from digest.feeds.fetch import FetchResponse, fetch, host_of, origin_of
 from digest.feeds.identity import web_url
-from digest.feeds.prechecks import REFUSED_CODECS, decode, decompress
+from digest.feeds.prechecks import decode, decompress
 from digest.feeds.rate_limit import LookupLock, hold_seconds, host_limiter
 from digest.models import Feed, FullText, Item, Subscription
 
@@ -156,13 +156,8 @@ def _markup(answer: FetchResponse) -> str:
     header = _HEADER_CHARSET.search(answer.content_type)
     inside = _CHARSET.search(body[:4096])
     for name in (header and header[1], inside and inside[1].decode()):
-        try:
-            codec = codecs.lookup(name or "").name
-            # The web calls Windows-1252 by the name of Latin 1 (WHATWG Encoding, section 4.2).
-            if codec not in REFUSED_CODECS:
-                return body.decode("cp1252" if codec == "iso8859-1" else codec, "replace")
-        except (LookupError, ValueError):  # Not a text encoding.
-            continue
+        if codec := codec_of(name or ""):
+            return body.decode(codec, "replace")
     return decode(body)
 
 

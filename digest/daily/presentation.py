@@ -35,6 +35,9 @@ from ranking.language import stored_text
 from ranking.scoring import Signals, rank
 from ranking.selectors import config_effective
 
+# An extract stands above articles of more words.
+SHORT_WORDS = 800
+
 
 @dataclass(frozen=True, slots=True)
 class ScoredItem:
@@ -105,9 +108,17 @@ class ShownItem:
     mark: str = ""
 
     @property
-    def summary_is_text(self) -> bool:
-        """Return whether the summary is the whole text, so a page need not show it twice."""
-        return self.summary is not None and self.summary.text.split() == self.item.text.split()
+    def short(self) -> ShownSummary | None:
+        """Return the summary that stands above the article, None if the article says it as quickly.
+
+        An extract helps only with a long article, and no summary helps that is how the article begins.
+        """
+        if not self.summary or not self.summary.text:
+            return None
+        words = self.item.text.split()
+        is_beginning = " ".join(words).startswith(" ".join(self.summary.text.split()).rstrip("… "))
+        is_wanted = self.summary.by_model or len(words) > SHORT_WORDS
+        return self.summary if is_wanted and not is_beginning else None
 
 
 def items_score(

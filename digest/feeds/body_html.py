@@ -18,6 +18,7 @@ from digest.feeds.links import link_absolute, link_or_mail
 # Of what is read, and of what is stored, in characters.
 MARKUP_MAX_CHARS: Final = 256 * 1024
 HTML_MAX_CHARS: Final = 100_000
+SRCSET_MAX_CHARS: Final = 8_000
 DEPTH_MAX: Final = 60
 # Room for the end tags and the mark of a cut.
 _CUT: Final = "<p>…</p>"
@@ -85,6 +86,10 @@ _SHAPES: Final[dict[str, dict[str, re.Pattern[str]]]] = {
 }
 # Where pages that load pictures late leave the address; `src` then is a placeholder.
 _SOURCES: Final = ("data-src", "data-original", "data-lazy-src", "src")
+_SETS: Final = ("data-srcset", "data-lazy-srcset", "srcset")
+_DESCRIPTOR: Final = re.compile(r"(\d{1,5})(?:\.\d{1,3})?[wx],?")
+# The largest that a column of text shows, twice as dense.
+_WIDTH_MAX: Final = 1_600
 _POLICY: Final = nh3.Cleaner(
     tags=set(_BLOCKS | _INLINE),
     clean_content_tags=set(_SKIPPED),
@@ -109,8 +114,6 @@ _TOKEN: Final = re.compile(
 )
 _ATTRIBUTE: Final = re.compile(r"([^\s=/\"'<>]++)\s*+(?:=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++)))?")
 _ELEMENT: Final = re.compile(r"</?[a-zA-Z]")
-# Markup that was escaped twice by mistake; a text about HTML rather names single tags.
-_TWICE: Final = re.compile(r"&lt;(?:p|div|br|img|ul|ol|h[1-6]|table|figure|blockquote)\b", re.IGNORECASE)
 # Controls, marks that turn the direction of everything after them, lone surrogates, tag characters.
 _FORBIDDEN: Final = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u206f\ufeff\ufff0-\ufffb\ufffe\uffff"
@@ -140,8 +143,6 @@ def html_clean(markup: str, *, base: str, plain: bool = False) -> tuple[str, str
     in the length.
     """
     markup = markup[:MARKUP_MAX_CHARS]
-    if "<" not in markup and _TWICE.search(markup):
-        markup = html.unescape(markup)
     if not _ELEMENT.search(markup):
         return "", ""
     if not markup.replace("\n", "").isprintable():
@@ -200,6 +201,8 @@ class _Writer:
         self._film: dict[str, str] = {}
         # Where the last whole block or outermost element ended, and what was open there.
         self._whole: tuple[int, list[str]] = (0, [])
+        # The other forms of the picture that is open, if any.
+        self._sources: list[dict[str, str]] | None = None
         self.has_markup, self.image = False, ""
 
     def write(self, markup: str) -> str:
@@ -230,6 +233,12 @@ class _Writer:
         elif name not in _SHOWN:
             if name == "embed":
                 self._link_film(_attributes(rest))
+            elif name == "picture":
+                self._picture_end() if closing else self._picture_begin()
+            elif name == "source" and self._sources is not None:
+                self._sources.append(_attributes(rest))
+            elif name == "base":
+                self._base = link_absolute(_attributes(rest).get("href", ""), base=self._base) or self._base
         elif closing:
             self._end(name)
         elif name == "img":
@@ -358,11 +367,29 @@ class _Writer:
         self._parts.append(written)
         self._chars += len(written)
 
+    def _picture_begin(self) -> None:
+        self._sources = []
+
+    def _picture_end(self) -> None:
+        """Show a picture that has sources and no element of its own."""
+        if self._sources:
+            self._picture({})
+        self._sources = None
+
+    def _address(self, found: dict[str, str]) -> str:
+        """Return the address of a picture: its own, else one of its sizes, else one of its other forms."""
+        forms = [found, *(self._sources or ())]
+        own = [found.get(name, "") for name in _SOURCES]
+        sizes = [_of_sizes(form.get(name, "")) for form in forms for name in _SETS]
+        others = [form.get("src", "") for form in forms[1:]]
+        links = (link_absolute(value, base=self._base) for value in (*own, *sizes, *others) if value)
+        return next((link for link in links if link), "")
+
     def _picture(self, found: dict[str, str]) -> None:
         if any(found.get(side, "").strip().removesuffix("px") in ("0", "1") for side in ("width", "height")):
             return  # a pixel that counts readers
-        addresses = (link_absolute(found.get(name, ""), base=self._base) for name in _SOURCES)
-        address = next((one for one in addresses if one), "")
+        address = self._address(found)
+        self._sources = None if self._sources is None else []
         if not address:
             self._text(html.escape(found.get("alt", "")[:200]))
         elif not _TRACKERS.match(address):
@@ -370,6 +397,16 @@ class _Writer:
             self.has_markup = True
             self._cell_begin()
             self._put(f'<img data-src="{html.escape(address)}"{_written_attributes("img", found)}>')
+
+
+def _of_sizes(value: str) -> str:
+    """Return the address of the largest size that is not too large, of the value of a `srcset`."""
+    sizes, words = list[tuple[int, str]](), iter(value[:SRCSET_MAX_CHARS].split())
+    for word in words:
+        size = None if word.endswith(",") else _DESCRIPTOR.fullmatch(next(words, ""))
+        sizes.append((int(size[1]) if size else 1, word.strip(",")))
+    fitting = [one for one in sizes if one[0] <= _WIDTH_MAX]
+    return max(fitting, key=lambda one: one[0], default=min(sizes, default=(0, "")))[1]
 
 
 def _written_attributes(name: str, found: dict[str, str]) -> str:

@@ -292,7 +292,7 @@ def _fetch_feed(
 
 def _parse(response: FetchResponse) -> ParsedFeed | None:
     try:
-        return parse_document(response.body or b"", url=response.url)
+        return parse_document(response.body or b"", url=response.url, content_type=response.content_type)
     except FeedProblem:
         return None
 

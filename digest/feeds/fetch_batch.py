@@ -231,7 +231,9 @@ def _read(feed: Feed, answer: Answer, draw: float) -> FeedAnswer | FeedProblem:
         return answer
     try:
         body = answer.body
-        parsed = None if body is None else parse_document(body, url=answer.url or feed.address)
+        if body is None:
+            return FeedAnswer(feed, answer, None, draw)
+        parsed = parse_document(body, url=answer.url or feed.address, content_type=answer.content_type)
         return FeedAnswer(feed, answer, parsed, draw)
     except FeedProblem as problem:
         return problem

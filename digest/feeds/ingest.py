@@ -6,20 +6,19 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 
 from digest.feeds.addresses import feed_address
+from digest.feeds.arrival import CORRECTED_WITHIN, LATE_AFTER, arrival_dates, corrected_date
 from digest.feeds.bodies import bodies_store, body_columns
 from digest.feeds.dedupe import IdentifiedEntry, IngestPlan, KnownItem, identify_entries, plan_ingest
 from digest.feeds.entities import IngestResult, ParsedFeed
 from digest.feeds.identity import (
-    age_date,
     article_hash,
     clamp_published,
     has_usable_date,
     source_key,
     title_agreed,
-    undated_age,
 )
 from digest.feeds.polling import mean_gap
 from digest.feeds.selectors import known_by_article, known_by_guid
@@ -48,7 +47,7 @@ ITEM_COLUMNS: Final = (
     "image",
     "body_hash",
 )
-# What a feed may change of an item it brought; dates stay, so that none can make an old post new. Whose
+# What a feed may change of an item it brought; dates stay (but see `_dates_correct`). Whose
 # words they are changes with them: a feed may have answered from another publisher's site before.
 CHANGED_COLUMNS: Final = ("guid", "title", "text", "author", "language", "fingerprint", "own", "source")
 # In the key of a private feed's own source, after its publisher's.
@@ -193,8 +192,18 @@ def _batch_ingest(batch: Documents, now: datetime) -> list[IngestResult]:
     rows = [
         _item_row(feed, entry, dated_at, now)
         for (feed, _), plan, gap in zip(batch, plans, gaps, strict=True)
-        for entry, dated_at in zip(plan.create, _dates(feed, plan.create, gap, now), strict=True)
+        for entry, dated_at in zip(
+            plan.create,
+            arrival_dates(
+                [one.entry.published for one in plan.create],
+                is_first=feed.last_new_at is None,
+                gap=gap,
+                now=now,
+            ),
+            strict=True,
+        )
     ]
+    _dates_correct(batch, now)
     rows_add(model=Item, columns=ITEM_COLUMNS, rows=rows)
     changed = [
         (pk, *_changed_values(feed, entry))
@@ -233,21 +242,23 @@ def _gap(parsed: ParsedFeed, now: datetime) -> timedelta | None:
     return mean_gap(dates, now=now)
 
 
-def _dates(
-    feed: Feed, entries: Sequence[IdentifiedEntry], gap: timedelta | None, now: datetime
-) -> list[datetime]:
-    """Return the date the age of each new entry counts from.
-
-    What a feed brought before anybody watched it was not all published this moment: the undated entries of
-    its first document are a `gap` apart. Later ones came since the last fetch and count from now.
-    """
-    dates, undated = [], 0
-    for identified in entries:
-        published, age = identified.entry.published, timedelta()
-        if feed.last_new_at is None and not has_usable_date(published, now):
-            age, undated = undated_age(undated, gap), undated + 1
-        dates.append(age_date(published, now, undated_age=age))
-    return dates
+def _dates_correct(batch: Documents, now: datetime) -> None:
+    """Correct dates that were far off of items that came lately, as their documents do; two statements."""
+    off = Q(published_at__lt=F("first_seen_at") - LATE_AFTER) | Q(published_at__gt=F("first_seen_at"))
+    feeds = [feed.pk for feed, _ in batch]
+    recent = Item.objects.filter(off, feed__in=feeds, first_seen_at__gt=now - CORRECTED_WITHIN)
+    stored: defaultdict[int | None, list[Item]] = defaultdict(list)
+    for item in recent.only("feed", "guid", "published_at", "first_seen_at"):
+        stored[item.feed_id].append(item)
+    rows = []
+    for feed, parsed in batch:
+        entries = identify_entries(parsed.entries, owner=str(feed.owner_id or "")) if stored[feed.pk] else {}
+        for item in stored[feed.pk]:
+            seen = item.first_seen_at
+            published = entries[item.guid].entry.published if item.guid in entries else None
+            if dated_at := corrected_date(published, stored=item.published_at, first_seen=seen):
+                rows.append((item.pk, clamp_published(published, seen), dated_at))
+    rows_set(model=Item, keys=("id",), columns=("published_at", "dated_at"), rows=sorted(rows))
 
 
 def _plans(batch: Documents) -> list[IngestPlan]:

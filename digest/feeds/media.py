@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from digest.feeds.entities import Enclosure
 from digest.feeds.links import link_absolute
-from digest.feeds.sanitise import one_line, title_to_text
+from digest.feeds.sanitise import guess_to_text, one_line
 from ranking.common.text import fold
 
 CATEGORIES_MAX: Final = 10
@@ -19,51 +19,51 @@ ENCLOSURES_MAX: Final = 5
 # Looked at before the first so many good ones are found.
 LISTED_MAX: Final = 50
 LENGTH_MAX_BYTES: Final = 1 << 40
+TYPE_MAX_CHARS: Final = 60
 DURATION_MAX_S: Final = 7 * 24 * 3600
 
 _MIME: Final = re.compile(r"(?:audio|video|image)/[a-z0-9][a-z0-9.+-]{0,60}")
+_FILE: Final = re.compile(
+    r"application/[a-z0-9][a-z0-9.+-]{0,80}|text/(?:plain|csv|calendar|markdown|x-[a-z]{1,20})"
+)
+# Types that say nothing, programs, and what a feed names beside a post and no reader opens.
+_NO_FILE: Final = re.compile(
+    r"(?:application|binary)/octet-stream"
+    r"|application/(?:x-shockwave-flash|(?:x-)?javascript|(?:xhtml|rss|atom|rdf)\+xml|xml|json|ogg)"
+)
 _DURATION: Final = re.compile(r"(?:(?:(\d{1,3}):)?(\d{1,3}):)?(\d{1,6})(?:\.\d{0,6})?", re.ASCII)
-_ENDING: Final = re.compile(r"\.([a-z0-9]{2,4})(?:[?#].*)?\Z", re.IGNORECASE)
+_ENDING: Final = re.compile(r"\.([a-z0-9]{2,7})(?:[?#].*)?\Z", re.IGNORECASE)
 _TYPES: Final = {
     **{"mp3": "audio/mpeg", "m4a": "audio/mp4", "ogg": "audio/ogg", "oga": "audio/ogg", "opus": "audio/ogg"},
     **{"aac": "audio/aac", "wav": "audio/wav", "flac": "audio/flac"},
     **{"mp4": "video/mp4", "m4v": "video/mp4", "webm": "video/webm", "mov": "video/quicktime"},
     **{"jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif"},
     **{"webp": "image/webp", "avif": "image/avif"},
+    **{"mkv": "video/x-matroska", "m4b": "audio/mp4", "spx": "audio/ogg", "ogv": "video/ogg"},
 }
+_FILES: Final = {
+    **{"pdf": "application/pdf", "epub": "application/epub+zip", "mobi": "application/x-mobipocket-ebook"},
+    **{"azw3": "application/vnd.amazon.ebook", "djvu": "image/vnd.djvu", "zip": "application/zip"},
+    **{
+        "doc": "application/msword",
+        "odt": "application/vnd.oasis.opendocument.text",
+        "rtf": "application/rtf",
+    },
+    **{"docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
+    **{"torrent": "application/x-bittorrent", "ics": "text/calendar", "csv": "text/csv", "txt": "text/plain"},
+    **{"cbz": "application/vnd.comicbook+zip"},
+}
+# By the first word of a type that is odd ("mp3", "audio/*") or of `medium`.
+_MEDIA: Final = {"audio": "audio/mpeg", "video": "video/mp4", "image": "image/jpeg"}
 # What says only that a post was not filed.
 _NO_CATEGORY: Final = frozenset({"uncategorized", "uncategorised"})
-# What the fast parser leaves out of an item.
-_ITEM: Final = re.compile(r"<(?:item|entry)(?=[\s>])")
-_ITUNES_DURATION: Final = re.compile(r"<itunes:duration[^<>]*+>\s*+([0-9:.]{1,16})\s*+<")
-_ITUNES_IMAGE: Final = re.compile(r"<itunes:image\s[^<>]*?\bhref\s*+=\s*+[\"']([^\"'<>]++)")
-_THUMBNAIL: Final = re.compile(r"<media:thumbnail\s[^<>]*?\burl\s*+=\s*+[\"']([^\"'<>]++)")
-
-
-def media_complete(entries: Iterable[Any], text: str) -> None:
-    """Add to each of `entries` the iTunes fields and the thumbnail that the XML document `text` has for it.
-
-    Items and entries are matched by their order; where their numbers differ, nothing is added.
-    """
-    if not any(name in text for name in ("<itunes:", "<media:thumbnail")):
-        return
-    entries, items = list(entries), _ITEM.split(text)[1:]
-    if len(items) != len(entries):
-        return
-    for entry, item in zip(entries, items, strict=True):
-        if found := _ITUNES_DURATION.search(item):
-            entry["itunes_duration"] = found[1]
-        if found := _ITUNES_IMAGE.search(item):
-            entry["image"] = {"href": found[1].replace("&amp;", "&")}
-        if found := _THUMBNAIL.search(item):
-            entry["media_thumbnail"] = [{"url": found[1].replace("&amp;", "&")}]
 
 
 def entry_categories(raw: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the categories of an entry as plain text, each once whatever its case, without addresses."""
     found: dict[str, str] = {}
     for tag in _mappings(raw.get("tags")):
-        name = title_to_text(_text(tag.get("label")) or _text(tag.get("term")))
+        name = one_line(guess_to_text(_text(tag.get("label")) or _text(tag.get("term"))))
         if name and len(name) <= CATEGORY_MAX_CHARS and "://" not in name and fold(name) not in _NO_CATEGORY:
             found.setdefault(fold(name), name)
         if len(found) == CATEGORIES_MAX:
@@ -72,11 +72,12 @@ def entry_categories(raw: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def entry_enclosures(raw: Mapping[str, Any], *, base: str) -> tuple[Enclosure, ...]:
-    """Return the sounds, films and pictures of an entry, each address once, addresses absolute."""
+    """Return the sounds, films, pictures and files of an entry, each address once, addresses absolute."""
     found: dict[str, Enclosure] = {}
     for one in _listed(raw):
         url = link_absolute(_text(one.get("url") or one.get("href")), base=base)
-        if url and url not in found and (kind := _mime_type(one, url)):
+        is_file = "medium" not in one and "group" not in one
+        if url and url not in found and (kind := _mime_type(one, url, is_file=is_file)):
             length = _count(one.get("length") or one.get("filesize"), LENGTH_MAX_BYTES)
             found[url] = Enclosure(url, kind, length, _duration(one.get("duration")))
         if len(found) == ENCLOSURES_MAX:
@@ -105,21 +106,53 @@ def entry_image(raw: Mapping[str, Any], enclosures: Iterable[Enclosure], *, base
 def _listed(raw: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield from _mappings(raw.get("enclosures"))
     yield from (one for one in _mappings(raw.get("links")) if one.get("rel") == "enclosure")
-    yield from _mappings(raw.get("media_content"))
+    yield from _one_each(_mappings(raw.get("media_content")))
+
+
+def _one_each(contents: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return media of which each stands once: of the forms of one thing the default, else the largest.
+
+    Forms of one thing are in one `media:group`, or are pictures at one path.
+    """
+    found: dict[tuple[object, ...], Mapping[str, Any]] = {}
+    for number, one in enumerate(contents):
+        kind = _mime_type(one, _text(one.get("url"))).partition("/")[0]
+        path = _text(one.get("url")).partition("?")[0]
+        group = one.get("group")
+        key = (kind, "group", group) if group else (kind, path) if kind == "image" and path else (number,)
+        if key not in found or _rank(one) > _rank(found[key]):
+            found[key] = one
+    return list(found.values())
+
+
+def _rank(one: Mapping[str, Any]) -> tuple[bool, int]:
+    width = _text(one.get("width")).partition(".")[0]
+    return _text(one.get("isdefault")).lower() == "true", int(width) if re.fullmatch(
+        "[0-9]{1,5}", width
+    ) else 0
 
 
 def _mappings(value: object) -> list[Mapping[str, Any]]:
     return [one for one in value[:LISTED_MAX] if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
-def _mime_type(one: Mapping[str, Any], url: str) -> str:
-    """Return the type of a sound, film or picture, by its name where none is given; "" for anything else."""
+def _mime_type(one: Mapping[str, Any], url: str, *, is_file: bool = False) -> str:
+    """Return the type of a sound, film or picture, or of a file if `is_file`; "" for anything else.
+
+    An odd type is told by the ending of the name, else by its first word.
+    """
     named = one_line(_text(one.get("type"))).partition(";")[0].strip().lower()
-    if named in ("", "application/octet-stream"):
-        ending = _ENDING.search(url.partition("?")[0][-12:])
-        medium = _text(one.get("medium"))
-        named = _TYPES.get(ending[1].lower() if ending else "", "image/jpeg" if medium == "image" else "")
-    return named if _MIME.fullmatch(named) and "svg" not in named else ""
+    if _MIME.fullmatch(named):
+        return "" if "svg" in named else named
+    found = _ENDING.search(url.partition("?")[0][-12:])
+    ending = found[1].lower() if found else ""
+    first = named.partition("/")[0] or _text(one.get("medium")).lower()
+    is_odd = not named or _NO_FILE.fullmatch(named) or not re.fullmatch("[a-z]+/[a-z0-9.+-]+", named)
+    if is_odd and (media := _TYPES.get(ending) or _TYPES.get(named) or _MEDIA.get(first)):
+        return media if len(named) <= TYPE_MAX_CHARS else ""
+    if not is_file:
+        return ""
+    return named if not is_odd and _FILE.fullmatch(named) else _FILES.get(ending, "") if is_odd else ""
 
 
 def _with_durations(raw: Mapping[str, Any], found: Iterable[Enclosure]) -> Iterator[Enclosure]:

@@ -1,191 +1,89 @@
 """Parse: bytes of a feed document to plain entries. RSS 0.9x to 2.0, RDF, Atom 0.3 and 1.0, JSON Feed.
 
 The content decides the format, never a name or a header. Whatever the bytes, the only exception is
-`FeedProblem`. A document of the usual size that the fast parser reads is read here; a larger one, and
-whatever that parser refuses, in the sandbox, within two seconds of processor time and 300 MiB. There a large
-one is also decoded and checked: one call of a pattern on ten megabytes would stop all threads of a site.
+`FeedProblem`. Every document is read in the sandbox, within two seconds of processor time and 300 MiB: a
+parser of strangers' bytes may be slow or greedy in ways its authors never listed, and its work stops no
+thread of a site. There it is decoded and checked, too.
 """
 
-import json
-import re
-from calendar import timegm
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import urljoin
 
 from digest.feeds.body_html import html_clean
-from digest.feeds.entities import FeedProblem, ParsedEntry, ParsedFeed
-from digest.feeds.media import entry_categories, entry_enclosures, entry_image, media_complete
+from digest.feeds.body_parts import body_prepared
+from digest.feeds.dates import date_read
+from digest.feeds.entities import ParsedEntry, ParsedFeed
+from digest.feeds.feed_json import JSON, feed_json_read
+from digest.feeds.media import entry_categories, entry_enclosures, entry_image
+from digest.feeds.people import people_named
 from digest.feeds.polling import document_ttl_minutes
 from digest.feeds.prechecks import check_xml, decode, decompress
 from digest.feeds.sandbox import parse_in_sandbox
-from digest.feeds.sanitise import clean_text, html_to_text, one_line, title_to_text
-from ranking.language import gettext_noop
+from digest.feeds.sanitise import (
+    clean_text,
+    guess_to_text,
+    has_markup,
+    html_to_text,
+    one_line,
+    references_read,
+    unwrapped,
+)
 
 ENTRIES_MAX: Final = 2_000
 AUTHOR_MAX_CHARS: Final = 200
 LANGUAGE_MAX_CHARS: Final = 20
 UNTITLED_MAX_CHARS: Final = 100
-# Beyond this a document is read in the sandbox (8 of 237 real feeds are larger). Within it the fast parser
-# and our sanitising took at most 0.2 s on documents made to be slow, a check 0.06 s.
-HERE_MAX_BYTES: Final = 1024 * 1024
-HERE_MAX_MARKS: Final = 40_000
 # So much markup of one document is cleaned, in most feeds that of the newest entries; those after it have
 # plain text alone. A tag, which takes some 3 µs, counts as so many characters at least.
 MARKUP_MAX: Final = 3 * 1024 * 1024
 TAG_CHARS: Final = 20
-# What XML closes at once and HTML reads as the start of something that never ends.
-_CLOSED_AT_ONCE: Final = re.compile(
-    r"<(script|style|title|textarea|iframe|noscript|template|svg|math)\b([^<>]*)/>", re.I
+# Where the text of an entry is, if it has no content. Those of other vocabularies come last.
+_SUMMARIES: Final = (
+    "summary",
+    "dc_description",
+    "media_description",
+    "itunes_summary",
+    "itunes_subtitle",
+    "subtitle",
 )
-_DATE_TAG: Final = re.compile(
-    r"<(?:[\w.-]+:)?(?:pubDate|published|issued|updated|modified|created|date)\b", re.I
-)
-# The language of a whole document, which stands before its first item.
-_LANGUAGE: Final = re.compile(r"<(?:dc:)?language>\s*+([A-Za-z][A-Za-z0-9-]{1,19})\s*+<")
+_TITLES: Final = ("title", "dc_title", "itunes_title", "media_title")
+_NO_DETAIL: Final[Mapping[str, Any]] = {}
 
 
-class _Refused(Exception):
-    """The fast parser could not read a document."""
-
-
-def parse_document(body: bytes, *, url: str = "") -> ParsedFeed:
+def parse_document(body: bytes, *, url: str = "", content_type: str = "") -> ParsedFeed:
     """Read one feed document; `url` is where it came from, for links that are relative.
 
-    Raises `FeedProblem` with one of the codes `empty`, `too_large`, `entity_declaration`, `too_deep`,
-    `too_complex`, `not_a_feed`, `malformed`, or one of `parse_in_sandbox`.
+    `content_type` is the header it came with: it may name the encoding. Raises `FeedProblem` with one of the
+    codes `empty`, `too_large`, `entity_declaration`, `too_deep`, `too_complex`, `not_a_feed`, `malformed`, or
+    one of `parse_in_sandbox`.
     """
-    body = decompress(body)
-    if len(body) > HERE_MAX_BYTES:
-        return parse_in_sandbox(body, url=url)
-    text = document_text(body)
-    if text.count("<") + text.count("&") > HERE_MAX_MARKS:
-        return parse_in_sandbox(text, url=url)
-    try:
-        raw = _parse_fast(text) if _is_xml(text) else _parse_json(text)
-    except _Refused:
-        return parse_in_sandbox(text, url=url)
-    return _feed(raw, url, ttl_minutes=document_ttl_minutes(text))
+    return parse_in_sandbox(decompress(body), url=url, content_type=content_type)
 
 
-def document_text(body: bytes) -> str:
+def document_text(body: bytes, *, content_type: str = "") -> str:
     """Return the text of a document once it has passed every check. Raises as `parse_document` does."""
-    text = decode(body)
+    text = decode(body, content_type=content_type)
     return check_xml(text) if _is_xml(text) else text
 
 
 def parse_checked(text: str, *, url: str) -> ParsedFeed:
-    """Read a document that passed the checks, by the fast parser or else the slow one, in this process.
+    """Read a document that passed the checks, in this process.
 
     Raises `FeedProblem`: `not_a_feed`, `malformed`, `too_deep`.
     """
     if not _is_xml(text):
-        return _feed(_parse_json(text), url, ttl_minutes=None)
-    try:
-        raw = _parse_fast(text)
-    except _Refused as refused:
-        raw = _parse_slow(text, refused)
-    return _feed(raw, url, ttl_minutes=document_ttl_minutes(text))
+        return _feed(feed_json_read(text), url, ttl_minutes=None)
+    # feedparser and more, which the parent never needs.
+    from digest.feeds.feed_xml import entries_left, feed_xml_read  # noqa: PLC0415
+
+    raw, _ = feed_xml_read(text, url=url, entries_max=ENTRIES_MAX)
+    left = entries_left(text, raw, ENTRIES_MAX)
+    return _feed(raw, url, ttl_minutes=document_ttl_minutes(text), left=left)
 
 
 def _is_xml(text: str) -> bool:
     return text[:1] not in ("{", "[")
-
-
-# Each parser returns the feed's own fields, and its entries as mappings under "entries".
-
-
-def _parse_fast(text: str) -> dict[str, Any]:
-    import fastfeedparser  # noqa: PLC0415 - lxml and more, for who fetches
-
-    try:
-        found = fastfeedparser.parse(text.encode())
-    except Exception as error:  # a parser of strangers' bytes may fail in ways its authors never listed
-        raise _Refused(str(error)) from error
-    marks = ("<item", "<entry", ":item", ":entry")
-    if not found["entries"] and any(mark in text for mark in marks):
-        raise _Refused("no entry could be read")
-    if not _DATE_TAG.search(text):
-        # Without a date the parser takes a guid for one: "1" would be the first of this month.
-        for entry in found["entries"]:
-            entry.pop("published", None)
-    media_complete(found["entries"], text)
-    raw = {**found["feed"], "entries": found["entries"]} if "feed" in found else dict(found)
-    head = text.partition("<item")[0]
-    if not raw.get("language") and (named := _LANGUAGE.search(head)):
-        raw["language"] = named[1]  # the parser knows `xml:lang` alone
-    return raw
-
-
-def _parse_slow(text: str, refused: _Refused) -> dict[str, Any]:
-    import feedparser  # noqa: PLC0415 - in the sandbox alone
-
-    try:
-        found = feedparser.parse(text.encode(), sanitize_html=False, resolve_relative_uris=False)
-    except MemoryError:
-        raise
-    except Exception as error:  # see above
-        raise _malformed(error) from error
-    if not found.entries and not found.get("version"):
-        raise _malformed(refused) from refused
-    return {**found.feed, "entries": found.entries}
-
-
-def _malformed(error: Exception) -> FeedProblem:
-    message = f"The document cannot be read as a feed ({error})."
-    return FeedProblem("malformed", one_line(clean_text(message), limit=280))
-
-
-def _parse_json(text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except RecursionError as error:
-        raise FeedProblem("too_deep", gettext_noop("The JSON document is nested too deep.")) from error
-    except ValueError as error:
-        raise FeedProblem("malformed", f"The JSON document is broken ({str(error)[:150]}).") from error
-    if not isinstance(found, dict) or not isinstance(found.get("items"), list):
-        raise FeedProblem(
-            "not_a_feed", gettext_noop("This JSON document is no JSON Feed: it has no list of items.")
-        )
-    return {
-        "title": found.get("title"),
-        "link": found.get("home_page_url"),
-        "language": found.get("language"),
-        "entries": [_json_entry(item) for item in found["items"] if isinstance(item, dict)],
-    }
-
-
-def _json_entry(item: dict[str, Any]) -> dict[str, Any]:
-    contents = (("text/html", item.get("content_html")), ("text/plain", item.get("content_text")))
-    authors = item.get("authors") or [item.get("author")]
-    author = authors[0] if isinstance(authors, list) and authors else None
-    return {
-        "id": item.get("id"),
-        "link": item.get("url") or item.get("external_url"),
-        "title": item.get("title"),
-        "content": [{"type": kind, "value": value} for kind, value in contents if value],
-        "description": item.get("summary"),
-        "author": author.get("name") if isinstance(author, dict) else author,
-        "language": item.get("language"),
-        "published": item.get("date_published"),
-        "updated": item.get("date_modified"),
-        "tags": [{"term": tag} for tag in _list(item.get("tags"))],
-        "enclosures": [
-            _json_attachment(one) for one in _list(item.get("attachments")) if isinstance(one, dict)
-        ],
-        "image": item.get("image"),
-        "banner_image": item.get("banner_image"),
-    }
-
-
-def _json_attachment(one: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "url": one.get("url"),
-        "type": one.get("mime_type"),
-        "length": one.get("size_in_bytes"),
-        "duration": one.get("duration_in_seconds"),
-    }
 
 
 class _Body(NamedTuple):
@@ -196,42 +94,37 @@ class _Body(NamedTuple):
     base: str
 
 
-def _feed(raw: Mapping[str, Any], url: str, *, ttl_minutes: int | None) -> ParsedFeed:
+def _feed(raw: Mapping[str, Any], url: str, *, ttl_minutes: int | None, left: int = 0) -> ParsedFeed:
     """Return the feed in what a parser found; values of wrong types count as missing."""
     site = _link(raw.get("link"), base=url)
     entries, blank, markup = [], 0, 0
     for entry in raw["entries"][:ENTRIES_MAX]:
-        body = _body(entry, base=_feed_base(raw, url))
+        body = _body(entry, _version(raw))
         markup += 0 if body.is_plain else max(len(body.text), TAG_CHARS * body.text.count("<"))
-        if parsed := _entry(
-            entry,
-            body,
-            base=site or url,
-            language=_text(raw.get("language")),
-            with_html=not body.is_plain and markup <= MARKUP_MAX,
-        ):
+        with_html = not body.is_plain and markup <= MARKUP_MAX
+        if parsed := _entry(entry, body, feed=raw, base=site or url, with_html=with_html):
             entries.append(parsed)
         else:
             blank += 1
     return ParsedFeed(
-        title=one_line(title_to_text(_text(raw.get("title"))), limit=200),
+        title=one_line(_title(raw, _version(raw)), limit=200),
         site_url=site,
         entries=tuple(entries),
-        dropped=max(len(raw["entries"]) - ENTRIES_MAX, 0),
+        dropped=max(len(raw["entries"]) - ENTRIES_MAX, 0) + left,
         blank=blank,
         ttl_minutes=ttl_minutes,
     )
 
 
 def _entry(
-    raw: Mapping[str, Any], body: _Body, *, base: str, language: str, with_html: bool
+    raw: Mapping[str, Any], body: _Body, *, feed: Mapping[str, Any], base: str, with_html: bool
 ) -> ParsedEntry | None:
-    """Return one entry, or None where it has neither text nor a link."""
-    guid, link = _text(raw.get("id")), _link(raw.get("link"), base=base)
+    """Return one entry, or None if it has neither text nor a link."""
+    guid, link = _text(raw.get("id")), _link(raw.get("link") or _alternate(raw), base=base)
     if not link and guid.startswith(("http://", "https://")):
         link = guid
     text = clean_text(body.text) if body.is_plain else html_to_text(body.text)
-    title = title_to_text(_text(raw.get("title"))) or one_line(text, limit=UNTITLED_MAX_CHARS) or link[:500]
+    title = _title(raw, _version(feed)) or one_line(text, limit=UNTITLED_MAX_CHARS) or link[:500]
     if not title:
         return None
     own = body.base or link or base
@@ -242,9 +135,9 @@ def _entry(
         link=link,
         title=title,
         text=text,
-        author=one_line(title_to_text(_text(raw.get("author"))), limit=AUTHOR_MAX_CHARS),
-        language=one_line(clean_text(_text(raw.get("language") or language)), limit=LANGUAGE_MAX_CHARS),
-        published=_published(raw),
+        author=people_named(raw, _mapping(raw.get("source")), feed, limit=AUTHOR_MAX_CHARS),
+        language=one_line(clean_text(_language(raw, feed)), limit=LANGUAGE_MAX_CHARS),
+        published=date_read(*(_text(raw.get(name)) for name in ("published", "updated", "created"))),
         html=html,
         categories=entry_categories(raw),
         enclosures=enclosures,
@@ -252,22 +145,80 @@ def _entry(
     )
 
 
-def _body(raw: Mapping[str, Any], *, base: str) -> _Body:
-    """Return an entry's content, else its description. An `xml:base` of its own counts from `base`."""
+def _version(feed: Mapping[str, Any]) -> str:
+    return _text(feed.get("version"))
+
+
+def _title(raw: Mapping[str, Any], version: str) -> str:
+    """Return the title of a feed or an entry as text on one line, "" if it has none."""
+    for name in _TITLES:
+        value, detail = _text(raw.get(name)), _mapping(raw.get(f"{name}_detail"))
+        kind = _text(detail.get("type"))
+        if "xhtml" in kind or (kind == "text/html" and version.startswith("atom")):
+            text = html_to_text(value)
+        elif version == JSON:
+            text = clean_text(references_read(value))
+        elif version.startswith("atom"):
+            text = clean_text(value)
+        else:
+            text = guess_to_text(value)
+        if text:
+            return one_line(text)
+    return ""
+
+
+def _body(raw: Mapping[str, Any], version: str) -> _Body:
+    """Return an entry's content, else its description, else what other vocabularies say of it."""
+    for value, detail in _bodies(raw):
+        if value.strip() and (found := _read_body(value, detail, version)):
+            return found
+    return _Body("", True, "")
+
+
+def _bodies(raw: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for part in _list(raw.get("content")):
-        value = _text(part.get("value")) if isinstance(part, Mapping) else ""
-        if value.strip():
-            if "xhtml" in _text(part.get("type")):
-                value = _CLOSED_AT_ONCE.sub(r"<\1\2></\1>", value)
-            is_plain = part.get("type") in ("text", "text/plain") and "</" not in value
-            return _Body(value, is_plain, _link(part.get("base"), base=base))
-    return _Body(_text(raw.get("description") or raw.get("summary")), False, "")
+        if isinstance(part, Mapping):
+            yield _text(part.get("value")), part
+    for name in _SUMMARIES:
+        yield _text(raw.get(name)), _mapping(raw.get(f"{name}_detail"))
 
 
-def _feed_base(raw: Mapping[str, Any], url: str) -> str:
-    """Return the `xml:base` of a feed, else its address."""
-    detail = raw.get("title_detail")
-    return _link(detail.get("base") if isinstance(detail, Mapping) else "", base=url) or url
+def _read_body(value: str, detail: Mapping[str, Any], version: str) -> _Body | None:
+    """Return a text as what it is: markup, or words. None for a picture or another file in the document."""
+    kind, base = _text(detail.get("type")) or "text/html", _text(detail.get("base"))
+    # RSS knows no types, and an Atom text without one is HTML in many feeds.
+    is_typed = version == JSON or (version.startswith("atom") and bool(detail.get("declared")))
+    is_markup = kind == "text/html" or kind.endswith(("+xml", "/xml"))
+    if not is_markup and not kind.startswith("text/"):
+        return None
+    if is_typed and not is_markup:
+        return _Body(value, True, base)
+    value = unwrapped(value)
+    if "xml" in kind or is_typed or has_markup(value, lone=True):
+        return _Body(body_prepared(value), False, base)
+    return _Body(references_read(value), True, base)
+
+
+def _alternate(raw: Mapping[str, Any]) -> str:
+    """Return the first link to an entry that is no page, such as a PDF; "" if there is none."""
+    links = [_mapping(one) for one in _list(raw.get("links"))]
+    return next(
+        (_text(one.get("href")) for one in links if one.get("rel") == "alternate" and one.get("href")), ""
+    )
+
+
+def _language(raw: Mapping[str, Any], feed: Mapping[str, Any]) -> str:
+    """Return the language of an entry: its own, that of its text or title (`xml:lang`), else the feed's."""
+    content = _list(raw.get("content"))
+    parts = [*content[:1], raw.get("summary_detail"), raw.get("title_detail"), feed]
+    return next(
+        (found for part in (raw, *parts) if (found := _text(_mapping(part).get("language")))),
+        "",
+    )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else _NO_DETAIL
 
 
 def _list(value: object) -> list[Any]:
@@ -286,18 +237,3 @@ def _link(value: object, *, base: str) -> str:
         return urljoin(base, link)
     except ValueError:
         return ""  # brackets that are no IPv6 address
-
-
-def _published(raw: Mapping[str, Any]) -> datetime | None:
-    """Return when an entry was published (else updated), in UTC; None where no date can be read."""
-    for name in ("published", "updated"):
-        parts = raw.get(f"{name}_parsed")
-        try:
-            if parts:
-                return datetime.fromtimestamp(timegm(parts), UTC)
-            if value := _text(raw.get(name)):
-                found = datetime.fromisoformat(value)
-                return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-        except (ValueError, OverflowError, TypeError, OSError):
-            continue
-    return None

@@ -4,11 +4,11 @@ Every limit answers a measured cost: 200,000 nested elements took a common parse
 of 1 kB 7 s, one element with 300,000 attributes 60 s. Pure.
 """
 
-import codecs
 import re
 import zlib
 from typing import Final
 
+from digest.feeds.encodings import text_of
 from digest.feeds.entities import FeedProblem
 from ranking.language import gettext_noop
 
@@ -24,16 +24,12 @@ ATTRIBUTES_MAX: Final = 512
 HEAD_CHARS: Final = 8192
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
-# Codecs that are no character encoding of a document, or that cost more than linear time.
-REFUSED_CODECS: Final = frozenset(
-    {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7", "undefined"}
-)
-FEED_ROOTS: Final = frozenset({"rss", "feed", "rdf", "channel"})
+# The last is a document of one Atom entry.
+FEED_ROOTS: Final = frozenset({"rss", "feed", "rdf", "channel", "entry"})
 
-_DECLARATION: Final = re.compile(rb"\s*<\?xml[^>]{0,500}?encoding\s*=\s*[\"']([A-Za-z0-9._:-]{1,40})[\"']")
 _XML_DECLARATION: Final = re.compile(r"<\?xml\s[^>]{0,500}>")
 _INVALID_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
-_START: Final = re.compile(r"<(?:\?xml|rss[\s>:]|feed[\s>]|rdf:rdf|channel[\s>])", re.IGNORECASE)
+_START: Final = re.compile(r"<(?:\?xml|rss[\s>:]|feed[\s>]|rdf:rdf|channel[\s>]|entry[\s>])", re.IGNORECASE)
 _DOCTYPE: Final = re.compile(r"<!DOCTYPE\s[^<>\[]{0,500}>", re.IGNORECASE)
 _ENTITY: Final = re.compile(r"<!ENTITY", re.IGNORECASE)
 _QUOTED: Final = re.compile(r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -77,57 +73,16 @@ def decompress(body: bytes) -> bytes:
     return plain
 
 
-def decode(body: bytes) -> str:
-    """Return `body` as text: by byte order mark, a declaration that can be true, UTF-8 or Windows-1252.
+def decode(body: bytes, *, content_type: str = "") -> str:
+    """Return `body` as text (see `digest.feeds.encodings`), without the characters that XML forbids.
 
-    Bytes that cannot be read become U+FFFD. Characters that XML forbids are dropped. Raises
-    `FeedProblem("empty")` where nothing is left.
+    Raises `FeedProblem("empty")` if nothing is left.
     """
-    text = _INVALID_XML.sub("", _decode_raw(body)).lstrip("\ufeff \t\r\n")
+    read = text_of(body, content_type=content_type)
+    text = _INVALID_XML.sub("", read).lstrip("\ufeff \t\r\n")
     if not text.strip():
         raise FeedProblem("empty", gettext_noop("The document is empty."))
     return text
-
-
-def _decode_raw(body: bytes) -> str:
-    for mark, encoding in (
-        (codecs.BOM_UTF8, "utf-8"),
-        (codecs.BOM_UTF32_LE, "utf-32"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    ):
-        if body.startswith(mark):
-            return body.decode(encoding, "replace")
-    for start, encoding in ((b"<\x00", "utf-16-le"), (b"\x00<", "utf-16-be")):
-        if body.startswith(start):
-            return body.decode(encoding, "replace")
-    declared = _DECLARATION.match(body[:1024])
-    encoding = declared.group(1).decode("ascii") if declared else "utf-8"
-    if _can_be_true(encoding, body[:40]):
-        return body.decode(encoding, "replace")
-    text = body.decode("utf-8", "replace")
-    broken = text.count("\ufffd")
-    if broken and broken * 2 > sum(map(text.count, "éèüöäßñçáíóúàâêôî’“”–…")) and not _mostly_multibyte(body):
-        return body.decode("cp1252", "replace")
-    return text
-
-
-def _can_be_true(encoding: str, head: bytes) -> bool:
-    """Return whether the declared encoding is allowed and reads its own declaration."""
-    try:
-        name = codecs.lookup(encoding).name
-        return name not in REFUSED_CODECS | {"utf-8", "ascii"} and head.decode(encoding) == head.decode(
-            "ascii"
-        )
-    except (LookupError, UnicodeError, ValueError):
-        return False
-
-
-def _mostly_multibyte(body: bytes) -> bool:
-    """Return whether most bytes beyond ASCII are in proper UTF-8 sequences."""
-    beyond = len(body) - len(body.decode("ascii", "ignore"))
-    proper = len(body.decode("utf-8", "ignore").encode()) - len(body.decode("ascii", "ignore"))
-    return proper * 2 > beyond
 
 
 def check_xml(text: str) -> str:

@@ -149,15 +149,22 @@ os.register_at_fork(after_in_child=SANDBOX.reset_after_fork)
 
 
 def parse_in_sandbox(
-    document: str | bytes, *, url: str, nursery: SandboxServer = SANDBOX, wall_s: float = WALL_S
+    document: str | bytes,
+    *,
+    url: str,
+    content_type: str = "",
+    nursery: SandboxServer = SANDBOX,
+    wall_s: float = WALL_S,
 ) -> ParsedFeed:
-    """Read a document, fetched from `url`, in the sandbox: a text that was checked, or bytes, checked there.
+    """Read a document, fetched from `url` with this header, in the sandbox.
+
+    Bytes are decoded and checked there; a text was.
 
     Raises what `parse_document` raises, and `FeedProblem`: `parse_timeout` (over two seconds of processor
     time), `parse_memory` (over 300 MiB), `parse_crashed` (the child died), `parse_unavailable` (it could
     not be started: no fault of the feed's).
     """
-    answer = sandbox_answer(document, url=url, server=nursery, wall_s=wall_s)
+    answer = sandbox_answer(document, url=url, server=nursery, wall_s=wall_s, content_type=content_type)
     try:
         return feed_from_json(answer)
     except (ValueError, KeyError, TypeError) as error:
@@ -165,10 +172,17 @@ def parse_in_sandbox(
 
 
 def sandbox_answer(
-    document: str | bytes, *, url: str, server: SandboxServer, wall_s: float, is_mail: bool = False
+    document: str | bytes,
+    *,
+    url: str,
+    server: SandboxServer,
+    wall_s: float,
+    content_type: str = "",
+    is_mail: bool = False,
 ) -> dict[str, Any]:
     """Return what a child of `server` made of `document`; raises as `parse_in_sandbox`."""
-    head = json.dumps({"url": url, "raw": isinstance(document, bytes), "mail": is_mail}).encode()
+    asked = {"url": url, "content_type": content_type, "raw": isinstance(document, bytes), "mail": is_mail}
+    head = json.dumps(asked).encode()
     body = document if isinstance(document, bytes) else document.encode("utf-8", "replace")
     try:
         code, answer = server.ask(head + b"\n" + body, wall_s=wall_s)

@@ -21,9 +21,9 @@ from functools import partial
 from math import ceil
 from typing import Any, Final
 
-import fastfeedparser  # noqa: F401  # before the first fork, so that children share them
-import feedparser  # noqa: F401
+import charset_normalizer  # noqa: F401  # before the first fork, so that children share it
 
+import digest.feeds.feed_xml  # noqa: F401  # as above
 from digest.feeds.entities import FeedProblem, feed_as_json
 from digest.feeds.mails import letter_as_json, mail_parse
 from digest.feeds.parse import document_text, parse_checked
@@ -137,7 +137,7 @@ def _read(head: Mapping[str, Any], body: bytes, parser: Parser) -> object:
     """Return what a mail, or a document by `parser`, says, as JSON knows it."""
     if head["mail"]:
         return letter_as_json(mail_parse(body))
-    text = document_text(body) if head["raw"] else body.decode()
+    text = document_text(body, content_type=str(head["content_type"])) if head["raw"] else body.decode()
     return parser(text, url=str(head["url"]))
 
 

@@ -1,7 +1,12 @@
-"""Sanitising: HTML of strangers to plain text, without tags, images and invisible characters. Pure."""
+"""Sanitising: HTML of strangers to plain text, without tags, images and invisible characters.
+
+A text may hold words that look like tags (`<system>`), because an article may be about them. Whoever writes a
+text into a page, a mail or a document escapes it there. Pure.
+"""
 
 import html
 import re
+import unicodedata
 from typing import Final
 
 import nh3
@@ -50,36 +55,59 @@ _VOID: Final = frozenset(
 _FORMATTING: Final = frozenset(
     ("a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u")
 )
-# A run that still looks like a tag after everything: removed, so that no reader of the text, person or
-# machine, can take it for markup. It ends at the next angle bracket, which keeps the pattern linear.
+# What is taken for a tag if a parser would take too long. It ends at the next angle bracket, which keeps the
+# pattern linear.
 _TAG_LIKE: Final = re.compile(r"<[a-zA-Z/!?][^<>]*>?")
-# C0 and C1 controls, soft hyphen, zero-width and bidi marks, lone surrogates, non-characters, Unicode tags.
+# C0 and C1 controls, soft hyphen, zero-width and bidi marks, lone surrogates, non-characters, Unicode tags;
+# and the joiners U+200C and U+200D, which spell words in many languages and hold emoji together. They are
+# kept between two letters, and between two signs; anywhere else, or in a row, they are hidden text.
 _INVISIBLE: Final = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e"
+    "(?P<joiners>[\u200c\u200d]+)"
+    "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\ufeff\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+# Kinds of characters (Unicode's general categories) that a joiner stands between; the sign before one in an
+# emoji may have a colour of skin (Sk) or a selector of its picture (Mn).
+_LETTERS: Final = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc"})
+_SIGNS: Final = frozenset({"So", "Sk", "Sm", "Mn"})
+# Unicode's combining class of viramas.
+_VIRAMA: Final = 9
+# What says that a text of unknown type is HTML, and not words about HTML.
+_MARK: Final = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*+)(\s[^<>]*+)?/?>|<!--")
+_OTHER_NAMES: Final = (
+    "a abbr acronym applet area audio b base bdi bdo big blink body button canvas caption center cite "
+    "code col colgroup data datalist del dfn dialog dir em embed fieldset font form frame frameset head "
+    "hgroup html i iframe img input ins kbd label legend link map mark marquee math menu meta meter nobr "
+    "noembed noframes noscript object optgroup option output param picture plaintext progress q rb rp rt "
+    "rtc ruby s samp script search select slot small source span strike strong style sub sup svg tbody "
+    "template textarea tfoot thead time title track tt u var video wbr xmp"
+)
+_KNOWN: Final = frozenset((*_BLOCKS.split(), *_OTHER_NAMES.split()))
+# Of these a single start tag is enough.
+_ALONE: Final = frozenset({"br", "hr", "img", "p", "div", "li", "ul", "ol", "table", "blockquote", "iframe"})
+# A whole body that was escaped twice by mistake, if it ends two elements at least. A text about HTML rather
+# names single tags.
+_TWICE: Final = re.compile(
+    r"\s*&lt;(?:p|div|br|img|ul|ol|h[1-6]|table|figure|blockquote|span|article|section|a)\b[^<]*"
+    r"(?:&lt;/[a-zA-Z][a-zA-Z0-9]{0,15}\s*|/\s*)&gt;\s*",
+    re.IGNORECASE,
 )
 
 
 def html_to_text(markup: str, *, limit: int = FIELD_MAX_CHARS) -> str:
-    """Return `markup` as plain text of at most `limit` characters: no tags or entities, a line per block.
+    """Return `markup` as plain text of at most `limit` characters: no tags, a line per block.
 
-    Markup that was escaped twice by mistake is unwrapped too. Time is linear in the length.
+    References are read once: `&lt;b&gt;` in an article is the word `<b>`. Time is linear in the length.
     """
     text = _visible(markup[:FIELD_MAX_CHARS])
-    for _ in range(2):
-        if "<" in text:
-            text = _tags_removed(text)
-        elif "&" not in text:
-            break
-        text = html.unescape(text)
-    return clean_text(text, limit=limit)
+    if "<" in text:
+        text = _tags_removed(text)
+    return clean_text(html.unescape(text) if "&" in text else text, limit=limit)
 
 
 def clean_text(text: str, *, limit: int = FIELD_MAX_CHARS) -> str:
-    """Return text that is no HTML without what is invisible or tag-like, and with white space collapsed."""
+    """Return text that is no HTML without what is invisible, and with white space collapsed."""
     text = _visible(text[:FIELD_MAX_CHARS])
-    if "<" in text:
-        text = _TAG_LIKE.sub(" ", text)
     # `splitlines` also splits at "\r", "\x85", "\u2028" and "\u2029", which are not removed as invisible.
     lines = [line.strip() for line in text.splitlines()]
     if text.replace("\n", "").isprintable():  # of white space, blanks alone: most lines have one at a time
@@ -87,6 +115,49 @@ def clean_text(text: str, *, limit: int = FIELD_MAX_CHARS) -> str:
     else:
         lines = [" ".join(line.split()) for line in lines]
     return "\n".join([line for line in lines if line])[:limit].rstrip()
+
+
+def guess_to_text(text: str) -> str:
+    """Return a title, a name or the like of unknown type as plain text.
+
+    It is HTML if it has markup, else words, whose references are read once: feeds that say no type mean HTML.
+    """
+    return html_to_text(text) if has_markup(text) else clean_text(references_read(text))
+
+
+def references_read(text: str) -> str:
+    """Return `text` with its references to characters read once."""
+    return html.unescape(text) if "&" in text else text
+
+
+def has_markup(text: str, *, lone: bool = False) -> bool:
+    """Return whether a text of unknown type is HTML: it has an element with its end, an attribute, a break.
+
+    A text that names tags ("the <col> in <colgroup>") is none. `lone` also takes one `<p>`, `<img>` or the
+    like for markup, as in bodies. Only elements that HTML knows count.
+    """
+    if "<" not in text:
+        return False
+    opened = set[str]()
+    for found in _MARK.finditer(text[:FIELD_MAX_CHARS]):
+        name = (found[2] or "").lower()
+        if not name:
+            return True  # a comment
+        if name not in _KNOWN:
+            continue
+        if found[1]:
+            if name in opened:
+                return True
+        elif name == "br" or (lone and name in _ALONE) or "=" in (found[3] or ""):
+            return True
+        opened.add(name)
+    return False
+
+
+def unwrapped(markup: str) -> str:
+    """Return a body; if the whole of it was escaped once too often, as its publisher meant it."""
+    is_twice = "<" not in markup and markup.count("&lt;/") > 1 and _TWICE.fullmatch(markup)
+    return html.unescape(markup) if is_twice else markup
 
 
 def _visible(text: str) -> str:
@@ -98,7 +169,26 @@ def _visible(text: str) -> str:
     bare = text.replace("\n", "").replace("\t", "").replace("\xa0", "")
     if bare.isprintable() and (bare.isascii() or len(bare.encode("utf-16-le")) == 2 * len(bare)):
         return text
-    return _INVISIBLE.sub("", text)
+    return _INVISIBLE.sub(_joined, text)
+
+
+def _joined(found: re.Match[str]) -> str:
+    """Return a joiner that stands between letters or in an emoji, "" for all else that is invisible."""
+    joiner = found["joiners"]
+    if not joiner or len(joiner) > 1:
+        return ""
+    before, after = (
+        found.string[max(0, found.start() - 1) : found.start()],
+        found.string[found.end() : found.end() + 1],
+    )
+    if not before:
+        return ""
+    kinds = unicodedata.category(before), unicodedata.category(after) if after else ""
+    is_spelt = kinds[0] in _LETTERS and kinds[1] in _LETTERS
+    # Behind a virama a joiner chooses the form of the letter, at the end of a word, too.
+    is_form = unicodedata.combining(before) == _VIRAMA
+    is_emoji = joiner == "\u200d" and kinds[0] in _SIGNS and kinds[1] in ("So", "Sm")
+    return joiner if is_spelt or is_form or is_emoji else ""
 
 
 def title_to_text(markup: str) -> str:

@@ -137,7 +137,7 @@ def test_a_web_process_has_loaded_its_pages_before_it_is_asked_and_nothing_that_
     names = loaded("import config.wsgi", tmp_path)
     assert "digest.web.pages.reading" in names
     heavy = {"sklearn", "scipy", "requests", "redis", "openai", "mcp", "genai_prices", "trafilatura", "bm25s"}
-    heavy |= {"celery", "yaml", "httpcore2", "feedparser", "fastfeedparser", "psycopg", "http_ece"}
+    heavy |= {"celery", "yaml", "httpcore2", "feedparser", "charset_normalizer", "psycopg", "http_ece"}
     assert not names & (heavy | {"advisor.run.execute", "config.api.mcp_tools"})
 
 

@@ -100,6 +100,9 @@ SUBCOMMANDS = {
         data=True,
         long=True,
     ),
+    "feeds": Subcommand(
+        "tests.lab.feeds.command", "what peers' suites state about documents, against what is read"
+    ),
     "size": Subcommand(
         "tests.lab.size.command",
         "files, lines, names, docs; files that one deed passes through",

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
+from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 from django.contrib import messages
@@ -21,12 +22,15 @@ from digest.articles.render import Mode, article_render, pictures_in, pictures_r
 from digest.errors import DigestError, FullTextMissing, PicturesBusy
 from digest.feeds.bodies import content_of
 from digest.feeds.entities import FETCH_PROBLEMS, Enclosure
+from digest.feeds.sanitise import clean_text, one_line
 from digest.items.selectors import item_for
 from digest.models import Item, Reader
 from digest.requests import reader_of
 from digest.throttling import FULL_TEXT, PICTURES, rate_limited
 from ranking.language import stored_text
 
+# Of the name of a file.
+NAME_MAX_CHARS = 80
 # Pictures change under new addresses, mostly; ours are signed, so that nobody can have stored another's.
 PICTURE_CACHE = "private, max-age=86400"
 FAILURE_CACHE = "private, max-age=300"
@@ -38,13 +42,19 @@ PICTURE_POLICY = "default-src 'none'; sandbox"
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """A sound or film: `kind` is "audio" or "video"; it is played here where `plays`, else linked."""
+    """A sound, film or file: `kind` is "audio", "video" or another. If `plays` is false it is linked."""
 
     kind: str
     href: str
     mime_type: str
     words: str
     plays: bool
+
+    @property
+    def name(self) -> str:
+        """Return what a file is called by its address, "File" if that says nothing."""
+        last = unquote(urlsplit(self.href).path.rpartition("/")[2])
+        return one_line(clean_text(last), limit=NAME_MAX_CHARS) or _("File")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +110,9 @@ def article_of(*, reader: Reader, item: Item) -> Article:
 
 def _player(one: Enclosure) -> Player:
     """Return a player; without TLS a browser would not load what is on another site."""
-    plays = one.url.startswith("https://")
-    return Player(one.mime_type.partition("/")[0], one.url, one.mime_type, enclosure_words(one), plays)
+    kind = one.mime_type.partition("/")[0]
+    plays = one.url.startswith("https://") and kind in ("audio", "video")
+    return Player(kind, one.url, one.mime_type, enclosure_words(one), plays)
 
 
 def enclosure_words(one: Enclosure) -> str:

@@ -24,6 +24,7 @@ from django.utils.translation import gettext as _
 
 from digest.articles.favicons import favicon_box
 from digest.articles.pictures import inside_allowed, picture_href
+from digest.feeds.arrival import LATE_AFTER
 from digest.models import Item, Reader, Source
 from digest.requests import reader_of
 
@@ -76,6 +77,15 @@ def local_time(at: datetime) -> str:
     """
     local = localtime(at)
     return f"{_day_words(local.date(), get_language())}, {local:%H:%M} {local.tzname()}"
+
+
+def published_words(item: Item) -> str:
+    """Return when an item was published that came much later: "published 3 June"; "" for all others."""
+    if item.dated_at - item.published_at < LATE_AFTER:
+        return ""
+    published = localtime(item.published_at).date()
+    form = _("j F") if published.year == localtime(item.dated_at).year else _("j F Y")
+    return _("published {date}").format(date=date_format(published, form))
 
 
 @lru_cache(maxsize=1024)
@@ -171,4 +181,5 @@ def _page(request: HttpRequest) -> dict[str, Any]:
         "thumbnail": lambda item: thumbnail(reader, item),
         "local_iso": lambda at: localtime(at).isoformat(),
         "local_time": local_time,
+        "published": published_words,
     }

@@ -90,7 +90,7 @@ def summarised(item: Item, now, **fields: object) -> Summary:
 
 
 def test_a_summary_says_whose_words_it_is(page: Client, ada: Reader, now):
-    item = fresh_item(ada, text="The pier is open. More follows.")
+    item = fresh_item(ada, text="Before. The pier is open. More follows. " + "And more of it. " * 220)
     summarised(item, now)
     summarised(item, now, model="openai:small", text="Open again.")
     body = page.get(f"/ui/item/{item.pk}").content.decode()
@@ -101,6 +101,27 @@ def test_a_summary_says_whose_words_it_is(page: Client, ada: Reader, now):
     body = page.get(f"/ui/item/{item.pk}").content.decode()
     assert "Open again." not in body
     assert "Sentences taken from the text." in body
+
+
+@pytest.mark.parametrize(
+    ("model", "words", "begins", "is_shown"),
+    [
+        ("offline", 100, False, False),
+        ("offline", 900, False, True),
+        ("offline", 900, True, False),
+        ("openai:small", 100, False, True),
+        ("openai:small", 100, True, False),
+    ],
+)
+def test_a_summary_stands_above_an_article_that_it_shortens(
+    page: Client, ada: Reader, model: str, words: int, begins: bool, is_shown: bool, now
+):
+    said = "The pier is open."
+    text = (f"{said} " if begins else "First.\n") + "word " * words + said
+    item = fresh_item(ada, text=text)
+    summarised(item, now, model=model, text=said, citations=[said])
+    body = page.get(f"/ui/item/{item.pk}").content.decode()
+    assert ("In short" in body) == is_shown
 
 
 def test_a_refused_summary_leaves_the_text_to_speak(page: Client, ada: Reader, now):

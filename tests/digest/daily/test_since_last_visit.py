@@ -100,8 +100,8 @@ def test_a_text_that_is_told_whole_is_told_once(page: Client, ada: Reader):
     items = [fresh_item(ada, text=text) for text in (short, f"{short} " + "The town waits for news. " * 40)]
     assert extracts_make(now=timezone.now()) == 2
     whole, cut = (page.get(f"/ui/item/{item.pk}").content.decode() for item in items)
-    assert "In short" in whole and whole.count(short) == 1
-    assert "In short" in cut and cut.count("The town waits for news.") > 30
+    assert "In short" not in whole and whole.count(short) == 1
+    assert "In short" not in cut and cut.count("The town waits for news.") > 30
 
 
 def test_the_name_a_topic_was_found_by_is_told(page: Client, ada: Reader):

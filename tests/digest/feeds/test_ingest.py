@@ -9,6 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_httpserver import HTTPServer
 
+from digest.feeds.arrival import AHEAD_AGE, LATE_MAX
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch_batch import feeds_fetch, folder_ingest
 from digest.feeds.ingest import feed_get_or_create
@@ -203,8 +204,64 @@ def test_undated_entries_beside_dated_ones_are_as_far_apart_as_those(now):
     document_ingest(feed=feed, body=rss(*dated, *undated), now=now)
     ages = {row.title: now - row.dated_at for row in Item.objects.all()}
     assert ages["At 2"] == timedelta(hours=8)
-    hours = [ages[title] / timedelta(hours=1) for title in ("Rain", "Unset clock", "Next year")]
-    assert hours == [2, 6, 10]
+    hours = [ages[title] / timedelta(hours=1) for title in ("Rain", "Unset clock")]
+    assert hours == [2, 6]
+
+
+def test_a_post_dated_far_ahead_is_never_the_freshest(now):
+    feed = FeedFactory()
+    ahead = dated_item("Next year", now + timedelta(days=365))
+    document_ingest(feed=feed, body=rss(ahead, dated_item("Rain", now - timedelta(days=5))), now=now)
+    assert Item.objects.get(title="Next year").dated_at == now - AHEAD_AGE
+    feed.last_new_at = now
+    later = now + timedelta(days=1)
+    document_ingest(feed=feed, body=rss(dated_item("In spring", now + timedelta(days=90))), now=later)
+    assert Item.objects.get(title="In spring").dated_at == later - AHEAD_AGE
+
+
+def old_posts(now, count: int) -> list[str]:
+    return [dated_item(f"Old {n}", now - timedelta(days=100 + n)) for n in range(count)]
+
+
+@pytest.mark.parametrize(("count", "is_news"), [(1, True), (LATE_MAX, True), (LATE_MAX + 1, False)])
+def test_an_old_date_hides_nothing_that_comes_today(now, count, is_news):
+    feed = FeedFactory(last_new_at=now - timedelta(days=1))
+    document_ingest(feed=feed, body=rss(*old_posts(now, count)), now=now)
+    dates = {row.dated_at for row in Item.objects.all()}
+    assert dates == ({now} if is_news else {now - timedelta(days=100 + n) for n in range(count)})
+    assert {row.published_at for row in Item.objects.all()} == {
+        now - timedelta(days=100 + n) for n in range(count)
+    }
+
+
+def test_what_a_first_fetch_brings_keeps_its_age(now):
+    document_ingest(feed=FeedFactory(last_new_at=None), body=rss(*old_posts(now, 1)), now=now)
+    assert Item.objects.get().dated_at == now - timedelta(days=100)
+
+
+@pytest.mark.parametrize("wrong", [timedelta(days=-2000), timedelta(days=300)])
+def test_a_date_far_off_is_corrected_once_within_two_days(now, wrong):
+    feed = FeedFactory(last_new_at=now - timedelta(days=9))
+    document_ingest(feed=feed, body=rss(dated_item("Rain", now + wrong)), now=now)
+    right = now - timedelta(hours=3)
+    later = now + timedelta(days=1)
+    document_ingest(feed=feed, body=rss(dated_item("Rain", right)), now=later)
+    assert [(row.published_at, row.dated_at) for row in Item.objects.all()] == [(right, right)]
+    document_ingest(feed=feed, body=rss(dated_item("Rain", later)), now=later)
+    assert Item.objects.get().dated_at == right
+
+
+def test_a_date_is_not_corrected_later_nor_to_one_after_the_post_came(now):
+    feed = FeedFactory(last_new_at=now - timedelta(days=9))
+    document_ingest(feed=feed, body=rss(dated_item("Rain", now - timedelta(days=900))), now=now)
+    first = Item.objects.get().dated_at
+    late = now + timedelta(days=3)
+    document_ingest(feed=feed, body=rss(dated_item("Rain", now - timedelta(hours=1))), now=late)
+    assert Item.objects.get().dated_at == first
+    document_ingest(feed=feed, body=rss(dated_item("Sun", now - timedelta(days=900))), now=late)
+    bumped = late + timedelta(hours=20)
+    document_ingest(feed=feed, body=rss(dated_item("Sun", bumped)), now=bumped)
+    assert Item.objects.get(title="Sun").dated_at == late
 
 
 def dated_item(title: str, at: datetime) -> str:

@@ -52,18 +52,17 @@ def test_an_episode_has_its_sound_its_length_its_cover_and_its_categories():
     assert found.categories == ("Rivers", "Rain & wind")
 
 
-def test_the_slow_parser_finds_the_same():
+def test_a_document_that_is_not_well_formed_has_the_same():
     body = f'<rss version="2.0" {SPACES}><channel><item><title>a</title><link>{BASE}</link>{EPISODE}</item>'
     broken = f"{body}<item><title>b</i></title></item></channel>"
     (found, _) = parse_checked(broken, url="").entries
     assert (found.enclosures, found.image) == (entry(EPISODE).enclosures, entry(EPISODE).image)
 
 
-def test_fields_are_not_given_to_another_item():
-    """Where items cannot be counted, nothing is guessed."""
+def test_an_item_has_its_own_picture_whatever_comments_hold():
     commented = f"<!-- <item> -->{FILM}"
     assert entry(f"{FILM}", "<item><title>b</title></item>").image == "https://i.example/t.jpg"
-    assert entry(commented, "<item><title>b</title></item>").image == ""
+    assert entry(commented, "<item><title>b</title></item>").image == "https://i.example/t.jpg"
 
 
 def test_a_film_of_another_site_has_a_picture_and_no_enclosure():
@@ -108,6 +107,53 @@ def test_the_first_picture_of_the_text_stands_in_for_one_of_the_publishers():
 def test_only_sounds_films_and_pictures_on_the_web_are_enclosed(one: dict, kind: str | None):
     found = entry_enclosures({"enclosures": [{"url": "/a", **one}]}, base=BASE)
     assert [enclosure.mime_type for enclosure in found] == ([kind] if kind else [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "read"),
+    [
+        ("mp3", "a", "audio/mpeg"),
+        ("mp3", "a.mp3", "audio/mpeg"),
+        ("audio/*", "a.m4a", "audio/mp4"),
+        ("audio", "a", "audio/mpeg"),
+        ("application/ogg", "a.ogg", "audio/ogg"),
+        ("application/ogg", "a.ogv", "video/ogg"),
+        ("binary/octet-stream", "a.mp3", "audio/mpeg"),
+        ("video/*", "a", "video/mp4"),
+        ("application/pdf", "d.pdf", "application/pdf"),
+        ("", "d.pdf", "application/pdf"),
+        ("application/octet-stream", "b.epub", "application/epub+zip"),
+        ("application/epub+zip", "b", "application/epub+zip"),
+        ("application/x-bittorrent", "t", "application/x-bittorrent"),
+        ("application/x-shockwave-flash", "f.swf", ""),
+        ("text/html", "a.html", ""),
+        ("application/javascript", "a.js", ""),
+        ("image/svg+xml", "a.svg", ""),
+    ],
+)
+def test_an_odd_type_is_told_by_the_name_and_a_file_is_a_link(kind: str, name: str, read: str):
+    found = entry(f'<enclosure url="https://ada.example/{name}" type="{kind}" length="100"/>')
+    assert [one.mime_type for one in found.enclosures] == ([read] if read else [])
+
+
+FORMS = "".join(
+    f'<media:content url="https://ada.example/{n}.jpg" medium="image" width="{n}00"{default}/>'
+    for n, default in ((9, ""), (3, ' isDefault="true"'), (1, ""))
+)
+SIZES = "".join(
+    f'<media:content url="https://ada.example/p.jpg?width={n}" width="{n}" type="image/jpeg"/>'
+    for n in (140, 700)
+)
+
+
+def test_of_the_forms_of_one_thing_one_is_shown():
+    group = entry(f"<media:group>{FORMS}</media:group>")
+    assert [one.url for one in group.enclosures] == ["https://ada.example/3.jpg"]
+    assert group.image == "https://ada.example/3.jpg"
+    assert [one.url for one in entry(SIZES).enclosures] == ["https://ada.example/p.jpg?width=700"]
+    assert len(entry(FORMS).enclosures) == 3
+    two = entry(f"<media:group>{FORMS}</media:group><media:group>{SIZES}</media:group>")
+    assert len(two.enclosures) == 2
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,8 @@ MARKUP = st.lists(
 
 
 @given(MARKUP)
-def test_nothing_that_looks_like_a_tag_or_hides_survives(markup: str):
+def test_nothing_that_hides_survives(markup: str):
     for text in (html_to_text(markup), clean_text(markup), title_to_text(markup)):
-        assert "<script" not in text.lower() and "<img" not in text.lower()
         assert not [c for c in text if unicodedata.category(c) in {"Cc", "Cs"} and c not in "\n\t"]
         assert "\x00" not in text and "\u202e" not in text and "\u200b" not in text
         text.encode("utf-8")
@@ -73,8 +72,12 @@ def test_plain_text_stays_as_it_is_the_second_time(markup: str):
         ("Fish &amp; chips", "Fish & chips"),
         ("AT&T", "AT&T"),
         ("I &lt;3 you", "I <3 you"),
+        (
+            "<p>Begin with &lt;system&gt;, close with &lt;/user&gt;</p>",
+            "Begin with <system>, close with </user>",
+        ),
         ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
-        ("&amp;lt;b&amp;gt;bold", "bold"),
+        ("&amp;lt;b&amp;gt;bold", "&lt;b&gt;bold"),
         ("<script>alert(1)</script>kept", "kept"),
         ("<style>p{}</style>kept<!-- not me -->", "kept"),
         ('<img src="https://tracker.example/pixel">kept', "kept"),

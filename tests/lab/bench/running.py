@@ -20,7 +20,7 @@ Json = dict[str, Any]
 # What the figures hang on; the peers only where they were there.
 PACKAGES = (
     "django",
-    "fastfeedparser",
+    "feedparser",
     "httpcore2",
     "numpy",
     "openai",

@@ -1,0 +1,139 @@
+"""Encodings: the bytes of a document to text, by the labels that browsers know (https://encoding.spec.whatwg.org).
+
+Publishers mean the label as browsers do: `gb2312` is GBK, `iso-8859-1` is Windows-1252. The order is that of
+RFC 7303: byte order mark, `Content-Type`, the document's own declaration. A label that the bytes contradict
+is passed over. Pure.
+"""
+
+import codecs
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import webencodings
+
+# Codecs that are no character encoding of a document, or that cost more than linear time.
+REFUSED_CODECS: Final = frozenset(
+    {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf_7", "undefined", "replacement"}
+)
+# Python's codec of the name refuses characters that browsers read.
+_WIDER: Final = {"gbk": "gb18030", "gb2312": "gb18030", "euc_jp": "euc_jis_2004"}
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_STARTS: Final = (
+    (b"<\x00\x00\x00", "utf-32-le"),
+    (b"\x00\x00\x00<", "utf-32-be"),
+    (b"<\x00", "utf-16-le"),
+    (b"\x00<", "utf-16-be"),
+)
+_DECLARATION: Final = re.compile(rb"\s*<\?xml[^>]{0,500}?encoding\s*=\s*[\"']([A-Za-z0-9._:-]{1,40})[\"']")
+_CHARSET: Final = re.compile(r";\s*charset\s*=\s*[\"']?([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
+_BEYOND_ASCII: Final = re.compile(rb"[^\x00-\x7f]")
+# The detector reads so many bytes: of 64 KiB it takes some 0.1 s. With fewer bytes beyond ASCII it guesses.
+_DETECT_BYTES: Final = 16 * 1024
+_DETECT_MIN: Final = 24
+# A document with this share of broken bytes among those beyond ASCII is what its label says, with a flaw.
+_BROKEN_SHARE: Final = 0.1
+
+
+def text_of(body: bytes, *, content_type: str = "") -> str:
+    """Return `body` as text, without a byte order mark. What no encoding reads becomes U+FFFD."""
+    for mark, codec in _MARKS:
+        if body.startswith(mark):
+            return body[len(mark) :].decode(codec, "replace")
+    for start, codec in _STARTS:
+        if body.startswith(start):
+            return body.decode(codec, "replace")
+    return _by_label(body, content_type)
+
+
+def codec_of(label: str) -> str:
+    """Return the name of the Python codec that reads what browsers read as `label`, "" for an unknown one."""
+    known = webencodings.lookup(label.strip())
+    try:
+        name = known.codec_info.name if known else codecs.lookup(label).name
+    except (LookupError, ValueError):
+        return ""
+    # `codecs` also knows what is no character encoding, such as base64.
+    is_text = known or getattr(codecs.lookup(name), "_is_text_encoding", False)
+    return _WIDER.get(name, name) if is_text and name.replace("-", "_") not in REFUSED_CODECS else ""
+
+
+def _by_label(body: bytes, content_type: str) -> str:
+    is_utf8, text = _utf8(body)
+    if is_utf8:
+        # Words in another encoding are hardly ever proper UTF-8 by chance; an escape makes ISO-2022-JP.
+        return _seven_bits(body, content_type) or text
+    for codec in _labels(body, content_type):
+        if codec != "utf-8" and (read := _read(body, codec)):
+            return read
+    if _mostly_utf8(body):
+        return text
+    found = _detect(body)
+    return found if found and "\ufffd" not in found else body.decode("cp1252", "replace")
+
+
+def _labels(body: bytes, content_type: str) -> Iterator[str]:
+    """Yield the codecs that the header and the document name, if they can be true."""
+    if sent := _CHARSET.search(f";{content_type}" if "=" in content_type else ""):
+        yield codec_of(sent[1])
+    if declared := _DECLARATION.match(body[:1024]):
+        codec = codec_of(declared[1].decode("ascii"))
+        # A declaration that can be read byte by byte is in no encoding of two bytes a letter.
+        if not codec.startswith(("utf-16", "utf-32")):
+            yield codec
+
+
+def _utf8(body: bytes) -> tuple[bool, str]:
+    try:
+        return True, body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False, body.decode("utf-8", "replace")
+
+
+def _seven_bits(body: bytes, content_type: str) -> str:
+    if b"\x1b" not in body:
+        return ""
+    codec = next((one for one in _labels(body, content_type) if one.startswith("iso2022")), "")
+    return _read(body, codec) if codec else ""
+
+
+def _read(body: bytes, codec: str) -> str:
+    """Return `body` by `codec`; "" if it cannot be, or if too much of it would be broken."""
+    if not codec:
+        return ""
+    try:
+        return body.decode(codec)
+    except UnicodeDecodeError:
+        pass
+    except (LookupError, UnicodeError, ValueError):
+        return ""
+    text = body.decode(codec, "replace")
+    beyond = len(_BEYOND_ASCII.findall(body))
+    return text if text.count("\ufffd") <= max(2, _BROKEN_SHARE * beyond) else ""
+
+
+def _mostly_utf8(body: bytes) -> bool:
+    """Return whether most bytes beyond ASCII are in proper UTF-8 sequences."""
+    plain = len(body.decode("ascii", "ignore"))
+    proper = len(body.decode("utf-8", "ignore").encode()) - plain
+    return proper * 2 > len(body) - plain
+
+
+def _detect(body: bytes) -> str:
+    """Return `body` by the encoding that a detector finds, "" if there is too little to tell from."""
+    from charset_normalizer import from_bytes  # noqa: PLC0415 - few documents need it
+
+    # Lines beyond ASCII say all that the others could.
+    lines = [line for line in body.splitlines() if not line.isascii()]
+    sample = b"\n".join(lines)[:_DETECT_BYTES]
+    if len(_BEYOND_ASCII.findall(sample)) < _DETECT_MIN:
+        return ""
+    found = from_bytes(sample).best()
+    codec = codec_of(found.encoding) if found else ""
+    return body.decode(codec, "replace") if codec else ""

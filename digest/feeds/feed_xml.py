@@ -1,0 +1,380 @@
+"""Feed XML: the text of an RSS, RDF or Atom document to the fields that feedparser finds in it.
+
+`feedparser` reads; its sanitiser and its resolver of links are off, because we clean and resolve ourselves.
+`_Reading` differs from it only in names: a title or a text of another vocabulary (Media RSS, iTunes, Dublin
+Core) is kept apart from the entry's own, and a guid is never a link. A document that is not well-formed is
+repaired first (names of characters, bare ampersands, prefixes without a namespace); if that is not enough,
+feedparser's loose parser reads it.
+"""
+
+import html.entities
+import io
+import re
+import xml.sax
+import xml.sax.expatreader
+import xml.sax.handler
+import xml.sax.xmlreader
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from feedparser.api import LooseFeedParser, StrictFeedParser
+from feedparser.mixin import _FeedParserMixin
+
+from digest.feeds.entities import FeedProblem
+from digest.feeds.sanitise import clean_text, one_line
+
+Attributes = dict[str, Any]
+# How a document was read, best first; `python -m tests.lab feeds` prints it beside each document.
+STRICT: Final = "strict"
+REPAIRED: Final = "repaired"
+LOOSE: Final = "loose"
+
+_XML_NAMES: Final = frozenset({"lt", "gt", "amp", "quot", "apos"})
+# A CDATA section, a comment, or a reference; each runs to its end or to the end of the document.
+_REFERENCE: Final = re.compile(
+    r"<!\[CDATA\[[^\]]*+(?:\](?!\]>)[^\]]*+)*+(?:\]\]>|\Z)|<!--[^-]*+(?:-(?!->)[^-]*+)*+(?:-->|\Z)"
+    r"|&(?:(#[0-9]{1,7};|#[xX][0-9a-fA-F]{1,6};)|([A-Za-z][A-Za-z0-9]{1,31});)?"
+)
+_PREFIX: Final = re.compile(
+    r"<([A-Za-z_][\w.-]{0,40}):[A-Za-z_]|\s([A-Za-z_][\w.-]{0,40}):[A-Za-z_][\w.-]{0,60}\s*="
+)
+_DECLARED: Final = re.compile(r"\sxmlns:([A-Za-z_][\w.-]{0,40})\s*=")
+_CONTROLS: Final = re.compile("[\x80-\x9f]")
+_ROOT: Final = re.compile(r"<[A-Za-z_][\w.:-]{0,60}(?=[\s>/])")
+# What a prefix means that is declared nowhere.
+_NAMESPACES: Final = {
+    **{prefix: uri for uri, prefix in _FeedParserMixin.namespaces.items() if prefix},
+    **{"rss": "http://backend.userland.com/rss", "rss1": "http://purl.org/rss/1.0/"},
+    **dict.fromkeys(("atom", "atom10", "a10", "feed"), "http://www.w3.org/2005/Atom"),
+}
+# The largest character, and those that XML forbids.
+_LAST: Final = 0x10FFFF
+_FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
+
+
+class _Text(str):
+    """The text of an element."""
+
+    __slots__ = ()
+
+    def translate(self, table: Any) -> str:
+        """Return the text with Windows-1252's characters for controls.
+
+        feedparser asks for it with every text, which took a third of its time; hardly a text has any.
+        """
+        return super().translate(table) if _CONTROLS.search(self) else self
+
+
+class _Reading(_FeedParserMixin):  # type: ignore[misc]
+    """What we read otherwise than feedparser. Its dispatcher finds these methods by the names of elements."""
+
+    document_base = ""
+    entries_max = 0
+    is_atom_element = False
+    media_groups = media_group = 0
+
+    def resolve_uri(self, uri: str) -> str:
+        """Return `uri` resolved by the `xml:base` that holds here; as it is if there is none.
+
+        Without one it counts from the site or the entry, which are known only later.
+        """
+        return uri if self.baseuri == self.document_base else super().resolve_uri(uri)
+
+    def push_content(
+        self, tag: str, attrs_d: Attributes, default_content_type: str, expecting_text: object
+    ) -> None:
+        """Begin a text; note whether it says itself of which type it is, and the base that holds in it."""
+        super().push_content(tag, attrs_d, default_content_type, expecting_text)
+        self.contentparams["declared"] = "type" in attrs_d or attrs_d.get("mode") == "escaped"
+        self.contentparams["base"] = "" if self.baseuri == self.document_base else self.baseuri
+
+    def decode_entities(self, element: str, data: str) -> str:
+        """Return the text of an element."""
+        return _Text(data)
+
+    @staticmethod
+    def looks_like_html(s: str) -> bool:
+        """Leave the guess to `digest.feeds.parse`, for which no type is guessed here."""
+        return False
+
+    def handle_charref(self, ref: str) -> None:
+        """Read a numeric reference; one that names no character is none."""
+        with suppress(ValueError, OverflowError):
+            super().handle_charref(ref)
+
+    def _sync_author_detail(self, key: str = "author") -> None:
+        """Note an author that is one text; `digest.feeds.people` tells names from addresses."""
+        context = self._get_context()
+        found = context.get(f"{key}s")
+        if found and not found[-1] and context.get(key):
+            found[-1]["name"] = context[key]
+
+    def _start_item(self, attrs_d: Attributes) -> None:
+        if self.entries_max and len(self.entries) >= self.entries_max:
+            raise _EnoughEntries
+        super()._start_item(attrs_d)
+
+    _start_entry = _start_item
+
+    def _end_guid(self) -> None:
+        self.pop("id")
+
+    _end_id = _end_guid
+
+    def _start_link(self, attrs_d: Attributes) -> None:
+        context, has_type = self._get_context(), "type" in attrs_d
+        before = context.get("link")
+        super()._start_link(attrs_d)
+        if not has_type and context.get("links"):
+            context["links"][-1].pop("type", None)  # feedparser says "text/html" of every link without one
+        # Of several alternates of Atom the first is the entry's, and none is before RSS's own link.
+        if before and "href" in attrs_d and (self.is_atom_element or self.version.startswith("atom")):
+            context["link"] = before
+
+    def _start_media_group(self, attrs_d: Attributes) -> None:
+        self.media_groups += 1
+        self.media_group = self.media_groups
+
+    def _end_media_group(self) -> None:
+        self.media_group = 0
+
+    def _start_media_content(self, attrs_d: Attributes) -> None:
+        if self.media_group:
+            attrs_d["group"] = self.media_group
+        super()._start_media_content(attrs_d)
+
+    def _start_itunes_author(self, attrs_d: Attributes) -> None:
+        self.push("itunes_author", 1)
+
+    def _end_itunes_author(self) -> None:
+        self.pop("itunes_author")
+
+
+def _kept_apart(name: str, default_type: str) -> tuple[Any, Any]:
+    """Return the methods that keep the text of an element under its own name, the first one of a kind."""
+
+    def start(self: Any, attrs_d: Attributes) -> None:
+        self.push_content(name, attrs_d, default_type, 1)
+
+    def end(self: Any) -> None:
+        context = self._get_context()
+        before = {key: context[key] for key in (name, f"{name}_detail") if context.get(name)}
+        self.pop_content(name)
+        context.update(before)
+
+    return start, end
+
+
+for _name, _type in (
+    ("media_title", "text/plain"),
+    ("media_description", "text/plain"),
+    ("itunes_title", "text/plain"),
+    ("itunes_summary", "text/plain"),
+    ("itunes_subtitle", "text/plain"),
+    ("dc_title", "text/plain"),
+    ("dc_description", "text/html"),
+):
+    _start, _end = _kept_apart(_name, _type)
+    setattr(_Reading, f"_start_{_name}", _start)
+    setattr(_Reading, f"_end_{_name}", _end)
+
+
+# What is done with an element: it is read by its name; it is noted under a name that nobody asks for, and
+# what is known inside it is left out; or it is a mark within a text, which is read on.
+_KNOWN: Final = "known"
+_UNKNOWN: Final = "unknown"
+_LEFT_OUT: Final = "left out"
+_MARK: Final = "mark"
+# Texts that hold no markup; by feedparser's names.
+_LEAVES: Final = frozenset({"id", "link", "author", "published", "updated", "created", "category", "name"})
+
+
+class _EnoughEntries(Exception):
+    """As many entries were read as are kept."""
+
+
+class _Strict(_Reading, StrictFeedParser):  # type: ignore[misc]
+    """Reads what is well-formed. Nothing inside an element that nobody knows is an entry's title or text."""
+
+    def __init__(self, base: str) -> None:
+        # With another spelling of the name feedparser does not guess whether a text was encoded twice.
+        super().__init__(base, None, "utf8")
+        self.root_namespace: str | None = None
+        # Of each open element what is done with it.
+        self._open: list[str] = []
+
+    def startElementNS(self, name: tuple[str | None, str], qname: str | None, attrs: Any) -> None:
+        """Begin an element."""
+        name = self._ours(name)
+        self._open.append(self._deed(name))
+        if self._open[-1] in (_KNOWN, _UNKNOWN):
+            self.is_atom_element = name[0] == _NAMESPACES["atom"]
+            super().startElementNS(name, qname, attrs)
+
+    def endElementNS(self, name: tuple[str | None, str], qname: str | None) -> None:
+        """End an element."""
+        if self._open.pop() in (_KNOWN, _UNKNOWN):
+            super().endElementNS(self._ours(name), qname)
+
+    def _ours(self, name: tuple[str | None, str]) -> tuple[str | None, str]:
+        """Return the name of an element: one of another vocabulary, without a prefix, is none of ours."""
+        namespace, local = name
+        lowered = (namespace or "").lower()
+        if self.root_namespace is None:
+            self.root_namespace = lowered
+        if not namespace or lowered in self._matchnamespaces:
+            return name
+        if "backend.userland.com/rss" in lowered:
+            return "http://backend.userland.com/rss", local
+        if lowered == self.root_namespace:
+            return None, local
+        has_prefix = any(prefix and uri == namespace for prefix, uri in self.namespaces_in_use.items())
+        return name if self.incontent or has_prefix else (namespace, f"other_{local}")
+
+    def _is_known(self, name: tuple[str | None, str]) -> bool:
+        prefix = self._matchnamespaces.get((name[0] or "").lower())
+        return prefix is not None and hasattr(
+            self, f"_start_{f'{prefix}_' if prefix else ''}{name[1].lower()}"
+        )
+
+    def _deed(self, name: tuple[str | None, str]) -> str:
+        """Return what is done with an element that begins here."""
+        if self.incontent or self._is_known(name):
+            is_entry = name[1].lower() in ("item", "entry")
+            inside = self._open[-1] if self._open and not self.incontent and not is_entry else _KNOWN
+            return _LEFT_OUT if inside in (_UNKNOWN, _LEFT_OUT) and (self.inentry or self.infeed) else _KNOWN
+        if self._open and self._open[-1] == _LEFT_OUT:
+            return _LEFT_OUT
+        is_within = bool(self.elementstack) and self.elementstack[-1][0] in _LEAVES
+        return _MARK if is_within else _UNKNOWN
+
+
+class _Expat(xml.sax.expatreader.ExpatParser):
+    """The parser of the standard library, which brings a text whole and not line by line: half the time."""
+
+    def reset(self) -> None:
+        """Begin a document."""
+        super().reset()
+        self._parser.buffer_text = True  # type: ignore[attr-defined]
+        self._parser.buffer_size = 64 * 1024  # type: ignore[attr-defined]
+
+
+class _Loose(_Reading, LooseFeedParser):  # type: ignore[misc]
+    """Reads what is not well-formed."""
+
+    def __init__(self, base: str) -> None:
+        super().__init__(base, None, "utf8", {})
+
+    def decode_entities(self, element: str, data: str) -> str:
+        """Read the references that are left."""
+        return _Text(super().decode_entities(element, data))
+
+
+def feed_xml_read(text: str, *, url: str, entries_max: int) -> tuple[dict[str, Any], str]:
+    """Return the feed's own fields, with its entries under "entries", and how the document was read.
+
+    `text` has passed the checks, without declaration and document type; `url` is where it came from. Raises
+    `FeedProblem("malformed")`.
+    """
+    base = url if url.startswith(("http://", "https://")) else ""
+    found = _read_strictly(text, base, entries_max)
+    path = STRICT
+    if found is None:
+        text, path = repaired(text), REPAIRED
+        found = _read_strictly(text, base, entries_max)
+    if found is None:
+        found, path = _read_loosely(text, base, entries_max), LOOSE
+    if not found.entries and not found.version and not found.feeddata:
+        raise malformed("no feed is in it")
+    # Of plain mappings nothing is read under another name: feedparser's own say "published" for "updated".
+    entries = [dict(entry) for entry in found.entries]
+    return {**found.feeddata, "version": found.version, "entries": entries}, path
+
+
+def _prepared(parser: Any, base: str, entries_max: int) -> Any:
+    parser.document_base = parser.baseuri = base
+    parser.entries_max = entries_max
+    parser.resolve_relative_uris = parser.sanitize_html = False
+    return parser
+
+
+def _read_strictly(text: str, base: str, entries_max: int) -> Any:
+    """Return the parser that has read `text`, or None if it is not well-formed."""
+    parser = _prepared(_Strict(base), base, entries_max)
+    sax = _Expat()
+    sax.setFeature(xml.sax.handler.feature_namespaces, 1)
+    sax.setFeature(xml.sax.handler.feature_external_ges, 0)
+    sax.setContentHandler(parser)
+    sax.setErrorHandler(parser)
+    source = xml.sax.xmlreader.InputSource()
+    source.setByteStream(io.BytesIO(text.encode("utf-8", "replace")))
+    source.setEncoding("utf-8")
+    try:
+        sax.parse(source)
+    except _EnoughEntries:
+        pass
+    except xml.sax.SAXException:
+        return None
+    except MemoryError:
+        raise
+    except Exception as error:  # a parser of strangers' bytes may fail in ways its authors never listed
+        raise malformed(error) from error
+    return parser
+
+
+def _read_loosely(text: str, base: str, entries_max: int) -> Any:
+    parser = _prepared(_Loose(base), base, entries_max)
+    try:
+        parser.feed(text)
+    except _EnoughEntries:
+        pass
+    except MemoryError:
+        raise
+    except Exception as error:  # see above
+        raise malformed(error) from error
+    return parser
+
+
+def malformed(error: object) -> FeedProblem:
+    """Return the problem of a document that no parser reads."""
+    message = f"The document cannot be read as a feed ({error})."
+    return FeedProblem("malformed", one_line(clean_text(message), limit=280))
+
+
+def repaired(text: str) -> str:
+    """Return a document with every reference one that XML knows, and every prefix declared. Linear time."""
+    text = _REFERENCE.sub(_reference, text)
+    used = {one for pair in _PREFIX.findall(text) for one in pair if one}
+    missing = used - set(_DECLARED.findall(text)) - {"xml", "xmlns"}
+    root = _ROOT.search(text) if missing else None
+    if not root:
+        return text
+    names = "".join(
+        f' xmlns:{one}="{_NAMESPACES.get(one, f"urn:undeclared:{one}")}"' for one in sorted(missing)
+    )
+    return f"{text[: root.end()]}{names}{text[root.end() :]}"
+
+
+def _reference(found: re.Match[str]) -> str:
+    """Return a CDATA section or comment as it is, and a reference as XML knows it."""
+    whole, number, name = found[0], found[1], found[2]
+    if not whole.startswith("&"):
+        return whole
+    if number:
+        code = int(number[2:-1], 16) if number[1] in "xX" else int(number[1:-1])
+        return whole if 0 < code <= _LAST and not _FORBIDDEN.match(chr(code)) else ""
+    if name and name not in _XML_NAMES:
+        letters = html.entities.html5.get(f"{name};")
+        return "".join(f"&#{ord(one)};" for one in letters) if letters else f"&amp;{name};"
+    return whole if name else "&amp;"
+
+
+def entries_left(text: str, found: Mapping[str, Any], entries_max: int) -> int:
+    """Return how many entries of a document were not read because there are too many."""
+    if len(found["entries"]) < entries_max:
+        return 0
+    return max(len(_ENTRY.findall(text)) - entries_max, 0)
+
+
+_ENTRY: Final = re.compile(r"<(?:[A-Za-z]{1,10}:)?(?:item|entry)(?=[\s>/])", re.IGNORECASE)

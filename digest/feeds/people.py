@@ -1,0 +1,62 @@
+"""People: who wrote an entry, by name, from what a parser found. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from digest.feeds.sanitise import guess_to_text, one_line
+from ranking.common.text import fold
+
+AUTHORS_MAX: Final = 20
+# "ada@a.example (Ada Lovelace)", "Ada Lovelace <ada@a.example>": RSS wants an address, and a name beside it.
+_ADDRESS: Final = re.compile(r"[^\s()<>,;:\"]{1,64}@[^\s()<>,;:\"]{1,255}")
+
+
+def people_named(
+    entry: Mapping[str, Any], source: Mapping[str, Any], feed: Mapping[str, Any], *, limit: int
+) -> str:
+    """Return the authors of an entry: its own, else those of the feed it was taken from, else the feed's.
+
+    Names, each once. An address stands only if the entry itself gives nothing else.
+    """
+    for one in (entry, source, feed):
+        if names := _names(one):
+            return one_line(", ".join(names), limit=limit)
+    return one_line(next(_addresses(entry), ""), limit=limit)
+
+
+def _names(found: Mapping[str, Any]) -> list[str]:
+    """Return the names of the authors; without any, that of `itunes:author`, which is often a station."""
+    names: dict[str, str] = {}
+    for text in _written(found, "name"):
+        if name := _without_address(text):
+            names.setdefault(fold(name), name)
+    if not names and (station := _without_address(_text(found.get("itunes_author")))):
+        return [station]
+    return list(names.values())
+
+
+def _addresses(found: Mapping[str, Any]) -> Iterator[str]:
+    for key in ("email", "name"):
+        for text in _written(found, key):
+            if address := _ADDRESS.search(text):
+                yield address[0]
+
+
+def _written(found: Mapping[str, Any], key: str) -> Iterator[str]:
+    authors = found.get("authors")
+    for one in authors[:AUTHORS_MAX] if isinstance(authors, list) else ():
+        if isinstance(one, Mapping) and (text := _text(one.get(key))):
+            yield text
+
+
+def _without_address(text: str) -> str:
+    """Return a name without the address beside it, "" if there is only an address."""
+    if not _ADDRESS.search(text):
+        return one_line(guess_to_text(text))
+    bare = _ADDRESS.sub(" ", text).replace("mailto:", " ")
+    return one_line(guess_to_text(re.sub(r"[<(\[]\s*[>)\]]", " ", bare))).strip(" ()<>\"'-,;:")
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

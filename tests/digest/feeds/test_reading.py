@@ -1,0 +1,382 @@
+"""What a publisher wrote is what an entry has: words, names, links and people, of every format."""
+
+import html
+import json
+
+import pytest
+
+from digest.feeds.entities import ParsedEntry, ParsedFeed
+from digest.feeds.feed_xml import LOOSE, REPAIRED, STRICT, feed_xml_read, repaired
+from digest.feeds.parse import parse_document
+
+SPACES = " ".join(
+    (
+        'xmlns:media="http://search.yahoo.com/mrss/" xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"',
+        'xmlns:content="http://purl.org/rss/1.0/modules/content/" xmlns:dc="http://purl.org/dc/elements/1.1/"',
+        'xmlns:a="http://www.w3.org/2005/Atom"',
+    )
+)
+URL = "https://ada.example/feed"
+
+
+def read(body: str, url: str = URL) -> ParsedFeed:
+    return parse_document(body.encode(), url=url)
+
+
+def rss(inner: str, head: str = "") -> ParsedEntry:
+    return read(
+        f'<rss version="2.0" {SPACES}><channel><title>Ada</title>{head}<item>{inner}</item></channel></rss>'
+    ).entries[0]
+
+
+def atom(inner: str, head: str = "", root: str = "") -> ParsedEntry:
+    start = f'<feed xmlns="http://www.w3.org/2005/Atom" {SPACES} {root}><title>Ada</title>{head}'
+    return read(f"{start}<entry>{inner}</entry></feed>").entries[0]
+
+
+def json_entry(**item: object) -> ParsedEntry:
+    return read(json.dumps({"items": [item]})).entries[0]
+
+
+NAMING = [
+    "Issue 8311: doesn't allow <col> in <colgroup>",
+    "<hello-world>",
+    "Any feature similar to <animate [etc.]>?",
+    "A bold claim about <head>",
+    "Why <script>alert(1)</script> is no greeting",
+    "List<String> or Map<K, V>",
+    "#include </etc/shadow>",
+    "a < b and b > c",
+    "AT&T & Co. &c.",
+]
+
+
+@pytest.mark.parametrize("words", NAMING)
+def test_a_plain_title_keeps_the_words_that_look_like_tags(words: str):
+    escaped = html.escape(words)
+    assert atom(f"<title>{escaped}</title><id>1</id>").title == words
+    assert atom(f'<title type="text">{escaped}</title><id>1</id>').title == words
+    assert json_entry(id="1", title=words).title == words
+    # HTML that names tags has escaped them once itself.
+    assert atom(f'<title type="html">{html.escape(escaped)}</title><id>1</id>').title == words
+    assert rss(f"<title>{html.escape(escaped)}</title>").title == words
+
+
+@pytest.mark.parametrize("words", [words for words in NAMING if "alert" not in words])
+def test_a_title_of_no_type_is_markup_only_where_it_has_some(words: str):
+    assert rss(f"<title>{html.escape(words)}</title>").title == words
+    assert rss(f"<title><![CDATA[{words}]]></title>").title == words
+
+
+@pytest.mark.parametrize(
+    ("written", "title"),
+    [
+        ("How <i>The Pitt</i> plays out", "How The Pitt plays out"),
+        ("Rain &amp; wind", "Rain & wind"),
+        ("Lover&rsquo;s eye &#8211; returned", "Lover’s eye – returned"),
+        ("One<br>two", "One two"),
+        ('<a href="/x">One</a>', "One"),
+        ("<span class='x'>₹</span>4,000", "₹4,000"),
+    ],
+)
+def test_a_title_of_no_type_with_markup_is_read_as_html(written: str, title: str):
+    assert rss(f"<title>{html.escape(written)}</title>").title == title
+
+
+def test_what_was_escaped_within_an_article_is_a_word_of_it():
+    prose = "<p>Begin with &lt;system&gt;, then &lt;user&gt;. The &lt;canvas&gt; element draws.</p>"
+    words = "Begin with <system>, then <user>. The <canvas> element draws."
+    assert rss(f"<description><![CDATA[{prose}]]></description>").text == words
+    assert rss(f"<content:encoded><![CDATA[{prose}]]></content:encoded>").text == words
+    assert atom(f'<content type="html">{html.escape(prose)}</content>').text == words
+    assert (
+        atom(f'<content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">{prose}</div></content>').text
+        == words
+    )
+    assert json_entry(id="1", content_html=prose).text == words
+
+
+def test_plain_content_stays_plain():
+    words = "Use <b>bold</b> and &amp; here"
+    assert json_entry(id="1", content_text=words).text == words
+    assert json_entry(id="1", summary=words).text == words
+    assert atom(f'<content type="text">{html.escape(words)}</content>').text == words
+    assert atom(f'<summary type="text">{html.escape(words)}</summary>').text == words
+
+
+def test_a_description_without_any_markup_is_words():
+    assert (
+        rss("<description>Use &lt;system&gt; and &lt;user&gt;</description>").text
+        == "Use <system> and <user>"
+    )
+    assert rss("<description>Fish &amp;amp; chips</description>").text == "Fish & chips"
+
+
+def test_a_body_that_was_escaped_once_too_often_is_read_as_it_was_meant():
+    body = html.escape(html.escape("<p>It <b>rained</b>.</p>"))
+    entry = rss(f"<description>{body}</description>")
+    assert (entry.text, entry.html) == ("It rained.", "<p>It <b>rained</b>.</p>")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "می‌خواهم کتاب‌ها را",
+        "ශ්‍රී ලංකා",
+        "👨‍👩‍👧 and 🏳️‍🌈 and 👩🏽‍🚀 and 🧑‍⚕️",
+        "അവന്‍ വന്നു",
+        "Auf‌lage",
+    ],
+)
+def test_joiners_that_spell_stay(words: str):
+    entry = rss(f"<title>{words}</title><description>{words}</description>")
+    assert (entry.title, entry.text) == (words, words)
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "a\u200d\u200c\u200db",
+        "\u200dab",
+        "ab\u200c",
+        "a\u200d \u200db",
+        "a\u202eb",
+        "a\u200bb",
+        "a\U000e0041b",
+        "a\u2066b",
+    ],
+)
+def test_what_only_hides_goes(hidden: str):
+    shown = rss(f"<title>{hidden}</title>").title
+    assert shown.replace(" ", "") == "ab"
+
+
+@pytest.mark.parametrize("kind", ["title", "summary", "content"])
+def test_an_xhtml_construct_is_read_whole(kind: str):
+    inside = '<div xmlns="http://www.w3.org/1999/xhtml">A <em>short</em> overview of <b>it</b>.</div>'
+    entry = atom(f'<{kind} type="xhtml">{inside}</{kind}><id>1</id>')
+    assert (entry.title if kind == "title" else entry.text) == "A short overview of it."
+
+
+def test_markup_that_was_not_escaped_is_read_whole():
+    assert rss("<description>It <b>rained</b>, <i>then</i> not.</description>").text == "It rained, then not."
+    assert rss("<title>A <i>title</i></title>").title == "A title"
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        "<media:title>The picture's title</media:title>",
+        "<itunes:title>Short</itunes:title>",
+        "<media:group><media:title>Of a film</media:title></media:group>",
+        "<media:content url='/a.jpg'><media:title>Of a picture</media:title></media:content>",
+        "<dc:title>Of a library</dc:title>",
+        "<og xmlns:og='http://ogp.me/ns#'><title>Nested</title><description>Nested too</description></og>",
+        "<title xmlns='urn:other'>Of another vocabulary</title>",
+        "<x:info xmlns:x='urn:x'><x:title>Of x</x:title></x:info>",
+        "<image><title>Of the picture</title></image>",
+        "<source url='/s'>Of the source</source>",
+    ],
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_names_of_other_vocabularies_are_not_the_entrys(others: str, is_first: bool):
+    own = "<title>The post's title</title><description>Its text</description>"
+    entry = rss(others + own if is_first else own + others)
+    assert (entry.title, entry.text) == ("The post's title", "Its text")
+
+
+def test_another_vocabularys_title_and_text_stand_where_there_is_no_other():
+    assert rss("<media:title>Of a film</media:title>").title == "Of a film"
+    assert rss("<itunes:title>Episode 1</itunes:title>").title == "Episode 1"
+    assert rss("<title>a</title><itunes:summary>What it is about</itunes:summary>").text == "What it is about"
+    assert rss("<title>a</title><dc:description>What it is about</dc:description>").text == "What it is about"
+
+
+LINES = "One\nTwo https://a.example/\n\n0:00 Start"
+
+
+def test_the_text_of_a_film_is_read_with_its_lines():
+    film = f"<media:title>Film</media:title><media:description>{LINES}</media:description>"
+    group = f"<media:group>{film}</media:group>"
+    entry = atom(f"<title>Film</title>{group}")
+    assert entry.text == "One\nTwo https://a.example/\n0:00 Start"
+
+
+def test_a_caption_is_no_article():
+    picture = "<media:content url='/a.jpg'><media:description>A caption</media:description></media:content>"
+    for inner in (f"{picture}<description>Words</description>", f"<description>Words</description>{picture}"):
+        assert rss(f"<title>a</title>{inner}").text == "Words"
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_the_description_stands_before_a_podcasts_summary(is_first: bool):
+    both = ["<description>Words</description>", "<itunes:summary>Others</itunes:summary>"]
+    assert rss("<title>a</title>" + "".join(both if is_first else reversed(both))).text == "Words"
+    assert rss("<title>a</title><content:encoded></content:encoded>" + "".join(both)).text == "Words"
+
+
+def test_the_whole_article_of_rss_1_is_read():
+    feed = read(
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/" '
+        'xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel rdf:about="x"><title>R</title>'
+        '</channel><item rdf:about="https://r.example/a"><title>Rain</title><link>https://r.example/a</link>'
+        "<description>Short</description>"
+        "<content:encoded><![CDATA[<p>All <b>of</b> it.</p>]]></content:encoded>"
+        "</item></rdf:RDF>"
+    )
+    assert feed.entries[0].text == "All of it."
+
+
+@pytest.mark.parametrize(
+    ("links", "leads_to"),
+    [
+        ("<link>https://ada.example/1</link><a:link rel='self' href='https://ada.example/self'/>", "1"),
+        ("<a:link rel='self' href='https://ada.example/self'/><link>https://ada.example/1</link>", "1"),
+        ("<link>https://ada.example/1</link><a:link href='https://ada.example/2'/>", "1"),
+        ("<a:link rel='enclosure' href='https://ada.example/e.mp3'/><link>https://ada.example/1</link>", "1"),
+        ("<guid>https://ada.example/1</guid>", "1"),
+        ("<guid>https://ada.example/g</guid><link>https://ada.example/1</link>", "1"),
+    ],
+)
+def test_the_link_of_an_entry_is_that_of_its_page(links: str, leads_to: str):
+    assert rss(f"<title>a</title>{links}").link == f"https://ada.example/{leads_to}"
+
+
+def test_a_guid_that_is_no_address_is_no_link():
+    assert rss("<title>a</title><guid>12</guid>").link == ""
+    assert atom("<title>a</title><id>tag:ada.example,2026:1</id>").link == ""
+
+
+def test_of_several_alternates_the_first_page_counts():
+    pdf = '<link rel="alternate" type="application/pdf" href="/a.pdf"/>'
+    pages = '<link href="/a"/><link rel="alternate" type="text/html" hreflang="de" href="/b"/>'
+    assert atom(f"<title>a</title>{pdf}{pages}").link == "https://ada.example/a"
+    assert atom(f"<title>a</title>{pdf}").link == "https://ada.example/a.pdf"
+
+
+def test_bases_are_resolved_in_order():
+    inside = html.escape('<b>x</b> <a href="notes.html">n</a>')
+    body = f'<content type="html" xml:base="deep/">{inside}</content>'
+    entry = atom(
+        f'<title>a</title><link href="rooted.html"/>{body}',
+        root='xml:base="https://based.example/ongoing/"',
+    )
+    assert entry.link == "https://based.example/ongoing/rooted.html"
+    assert 'href="https://based.example/ongoing/deep/notes.html"' in entry.html
+    relative = read(
+        '<feed xmlns="http://www.w3.org/2005/Atom" xml:base="/a/"><title>x</title><entry xml:base="b/">'
+        '<title>a</title><link href="c"/></entry></feed>'
+    )
+    assert relative.entries[0].link == "https://ada.example/a/b/c"
+
+
+def test_a_base_within_an_article_holds_for_what_follows():
+    body = '<base href="https://other.example/x/"><p><b>a</b> <a href="y">b</a></p>'
+    entry = rss(
+        f"<title>a</title><link>https://ada.example/1</link><description><![CDATA[{body}]]></description>"
+    )
+    assert 'href="https://other.example/x/y"' in entry.html
+
+
+@pytest.mark.parametrize(
+    ("people", "author"),
+    [
+        ("<dc:creator>Ada Lovelace</dc:creator><dc:creator>Ben Okri</dc:creator>", "Ada Lovelace, Ben Okri"),
+        ("<dc:creator>Ada</dc:creator><author>ada@a.example (Ada)</author>", "Ada"),
+        ("<author>cleo@au.example (Cleo Cole)</author>", "Cleo Cole"),
+        ("<author>Cleo Cole &lt;cleo@au.example&gt;</author>", "Cleo Cole"),
+        ("<author>cleo@au.example</author>", "cleo@au.example"),
+        ("<a:author><a:name>Ada</a:name></a:author><a:author><a:name>Ben</a:name></a:author>", "Ada, Ben"),
+        ("<itunes:author>Radio Ada</itunes:author>", "Radio Ada"),
+        ("<itunes:author>Radio Ada</itunes:author><author>ben@b.example (Ben)</author>", "Ben"),
+        ("<dc:creator>Ada &amp;lt;b&amp;gt; Lovelace</dc:creator>", "Ada <b> Lovelace"),
+        ("", ""),
+    ],
+)
+def test_all_who_wrote_an_entry_are_named(people: str, author: str):
+    assert rss(f"<title>a</title>{people}").author == author
+
+
+def test_an_entry_without_an_author_has_its_feeds():
+    ada = "<author><name>Ada</name><email>ada@a.example</email></author>"
+    assert atom("<title>a</title>", head=ada).author == "Ada"
+    assert atom("<title>a</title><author><name>Ben</name></author>", head=ada).author == "Ben"
+    source = "<source><title>s</title><author><name>Cleo</name></author></source>"
+    assert atom(f"<title>a</title>{source}", head=ada).author == "Cleo"
+    assert rss("<title>a</title>", head="<managingEditor>ed@a.example (Ed)</managingEditor>").author == "Ed"
+    assert rss("<title>a</title>", head="<itunes:author>Radio Ada</itunes:author>").author == "Radio Ada"
+    feed = {
+        "authors": [{"name": "Ada"}],
+        "items": [{"id": 1, "title": "a"}, {"id": 2, "author": {"name": "Ben"}, "title": "b"}],
+    }
+    assert [one.author for one in read(json.dumps(feed)).entries] == ["Ada", "Ben"]
+    two = json_entry(
+        id=1, title="a", authors=[{"name": "Ada"}, {"name": "Ben"}, {"url": "https://c.example"}]
+    )
+    assert two.author == "Ada, Ben"
+
+
+def test_a_document_of_one_atom_entry_is_read():
+    entry = '<entry xmlns="http://www.w3.org/2005/Atom"><title>Alone</title><id>1</id><summary>Words</summary></entry>'
+    (found,) = read(f'<?xml version="1.0"?>{entry}').entries
+    assert (found.title, found.text) == ("Alone", "Words")
+
+
+CAFE = "Caf&eacute; d&rsquo;or &mdash; 5&euro;"
+
+
+def path_of(text: str) -> str:
+    return feed_xml_read(text, url="", entries_max=9)[1]
+
+
+@pytest.mark.parametrize(
+    ("item", "path", "title"),
+    [
+        (f"<title>{CAFE}</title>", REPAIRED, "Café d’or — 5€"),
+        ("<title>Fish & chips &c. &nosuch; AT&T</title>", REPAIRED, "Fish & chips &c. &nosuch; AT&T"),
+        ("<title>A&#7;B&#0;C&#xFFFFFF;D</title>", REPAIRED, "ABCD"),
+        ("<media:title>x</media:title><zz:y/><title>Prefixes</title>", REPAIRED, "Prefixes"),
+        ("<title>Ends here</title><b>", LOOSE, "Ends here"),
+        ("<title>Right</title>", STRICT, "Right"),
+    ],
+)
+def test_what_is_not_well_formed_is_repaired_or_read_loosely(item: str, path: str, title: str):
+    body = f"<rss><channel><title>R</title><item>{item}</item></channel></rss>"
+    assert path_of(body) == path
+    assert read(body).entries[0].title == title
+
+
+def test_repair_leaves_what_is_quoted_as_it_is():
+    quoted = "<![CDATA[&eacute; & ]]><!-- & --><a>&amp;&#65;</a>"
+    assert repaired(quoted) == quoted
+
+
+def test_elements_that_are_never_closed_cost_no_item():
+    feed = read(
+        "<rss version='2.0'><channel><title>N</title><item><title>First</title><link>https://n.example/1</link>"
+        "<description>Hello<br> World<img src=a.png> and more</description></item><item><title>Second</title>"
+        "<link>https://n.example/2</link></item></channel></rss>"
+    )
+    assert [(one.title, one.link) for one in feed.entries] == [
+        ("First", "https://n.example/1"),
+        ("Second", "https://n.example/2"),
+    ]
+    assert feed.entries[0].text.split() == ["Hello", "World", "and", "more"]
+
+
+def test_a_document_whose_own_vocabulary_nobody_knows_is_read():
+    item = "<item><title>Rain</title></item>"
+    assert (
+        read(f'<rss xmlns="urn:nobody"><channel><title>R</title>{item}</channel></rss>').entries[0].title
+        == "Rain"
+    )
+    named = "<rss:item><rss:title>Rain</rss:title></rss:item>"
+    assert (
+        read(f"<rss><rss:channel><rss:title>R</rss:title>{named}</rss:channel></rss>").entries[0].title
+        == "Rain"
+    )
+
+
+def test_letters_that_look_encoded_twice_are_the_publishers():
+    assert rss("<title>Martine Ã©crit en UTF-8</title>").title == "Martine Ã©crit en UTF-8"
+    assert rss("<title>Controls &#150; of &#8217;98</title>").title == "Controls – of ’98"

@@ -1,0 +1,1 @@
+"""Feeds: what the peers' suites state about documents, against what is read here."""
