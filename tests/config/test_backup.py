@@ -1,4 +1,4 @@
-"""A backup is everything, restores to the same, and is refused before it does harm."""
+"""A backup contains everything and restores it exactly. A bad one is refused before it does harm."""
 
 import json
 import os
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.django_db
 
 
 def _world() -> None:
-    """Two readers with thumbs, a config, a suggestion with evidence; an operator in a group."""
+    """Create two readers with thumbs, a config and a suggestion with evidence, and an operator in a group."""
     ada, ben = (ReaderFactory(username=name, time_zone="Europe/Berlin") for name in ("ada", "ben"))
     operator, now = OperatorFactory(username="olga"), CLOCK
     tastes(ada)
@@ -66,12 +66,12 @@ def archive_once(stage, staged, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def world(stage, db) -> None:
-    """The world, until the test is over."""
+    """Create the world for one test."""
 
 
 @pytest.fixture
 def archive(archive_once, world) -> Path:
-    """An archive of the world, which no test writes to."""
+    """Return an archive of the world. Tests must not change it."""
     return archive_once
 
 
@@ -136,7 +136,7 @@ def test_a_database_that_holds_something_is_left_alone_unless_told(archive):
 
 
 def rewritten(archive: Path, name: str, change) -> Path:
-    """A copy of the archive with one member changed."""
+    """Return a copy of the archive with one member changed."""
     copy = archive.with_name("changed.zip")
     with ZipFile(archive) as old, ZipFile(copy, "w") as new:
         for member in old.namelist():

@@ -1,4 +1,4 @@
-"""A model that an operator brings: checked by its whole loop, in a world that is thrown away."""
+"""`check_model` gives an operator's model a whole run in a temporary database."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from digest.models import Reader
 from tests.support.processes import wait_until
 from tests.support.scripted_model import Body, Script, Step, calls, status, text
 
-# A model's words and a throwaway SQLite file, whatever the database of the tests is.
+# These tests check a model's words and use a temporary SQLite file, so one database is enough.
 pytestmark = pytest.mark.alike
 
 APPROVAL = {"verdict": "approve", "confidence": 0.9, "helps": True, "accepts": True, "reasoning": "Because."}
@@ -31,13 +31,13 @@ READ = calls(("query_user_feedback", {}), ("query_user_config", {}))
 
 
 def typed(body: Body) -> Step:
-    """The answer to a question without tools: a reader's words, or a proposal to review."""
+    """Return the answer to a question without tools: a reader's words, or a proposal to review."""
     wish = "in their own words" in body["messages"][0]["content"]
     return text(json.dumps(RIGHT if wish else APPROVAL))
 
 
 def good(body: Body) -> Step:
-    """Reads the thumbs, proposes the first hypothesis, and closes."""
+    """Read the thumbs, propose the first hypothesis, and end."""
     if not body.get("tools"):
         return typed(body)
     turns = sum(message["role"] == "assistant" for message in body["messages"])
@@ -50,12 +50,12 @@ def good(body: Body) -> Step:
 
 
 def silent(body: Body) -> Step:
-    """Answers in form and never calls a tool."""
+    """Answer in the right form, and never call a tool."""
     return text("I would read more of Quiet Port.") if body.get("tools") else typed(body)
 
 
 def clumsy(body: Body) -> Step:
-    """Calls tools that there are none of, and writes arguments that are no JSON; then it closes."""
+    """Call unknown tools, write arguments that are not JSON, and end."""
     if not body.get("tools"):
         return text("Less of Gigawow, I think.")
     turns = sum(message["role"] == "assistant" for message in body["messages"])
@@ -65,7 +65,7 @@ def clumsy(body: Body) -> Step:
 
 @pytest.fixture
 def chain(httpserver: HTTPServer, settings, tmp_path: Path) -> HTTPServer:
-    """One priced model on the scripted server, and a folder for the demo's feeds."""
+    """Configure one model with a price on the scripted server, and a folder for the demo's feeds."""
     settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL = "sk-canary", httpserver.url_for("/v1")
     settings.LLM_CHAIN, settings.VAR_DIR = ["openai:gpt-6-luna"], tmp_path
     settings.ALLOWED_HOSTS = ["127.0.0.1"]
@@ -73,7 +73,7 @@ def chain(httpserver: HTTPServer, settings, tmp_path: Path) -> HTTPServer:
 
 
 def checked(server: HTTPServer, answers: Callable[[Body], Step]) -> tuple[int, dict[str, Any]]:
-    """The exit code and the report of a check in this database."""
+    """Return the exit code and the report of a check in this database."""
     out = StringIO()
     with Script(server, [], beyond=answers), pytest.raises(SystemExit) as ended:
         call_command("check_model", here=True, json=True, stdout=out)
@@ -168,7 +168,7 @@ def test_a_database_with_readers_is_never_used(chain: HTTPServer, ada: Reader):
 
 @pytest.fixture
 def site(chain: HTTPServer, ada: Reader, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A site with a reader, its settings in the environment too; gives the folder of temporary files."""
+    """Create a site with a reader and its settings in the environment. Return the temporary folder."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))

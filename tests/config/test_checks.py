@@ -1,4 +1,4 @@
-"""Settings that read and still cannot work are refused by `check`, each with its code."""
+"""`check` refuses settings that can be read but cannot work, each with its own code."""
 
 import pytest
 from django.conf import settings as real

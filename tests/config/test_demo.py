@@ -1,4 +1,4 @@
-"""The demo: a world worth reading, seeded through the real ingest, and a story that really happens."""
+"""The demo is seeded through the real ingest, and its walkthrough really happens."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -40,7 +40,7 @@ RECURRING += ["open data", "night train", "solar roof", "AI assistant", "transfe
 
 @pytest.fixture(autouse=True)
 def private_place(settings, tmp_path):
-    """Feed files go to a folder of this test, and the site answers to this machine only."""
+    """Use a folder of this test for feed files, and a site for this machine only."""
     settings.VAR_DIR = tmp_path
     settings.ALLOWED_HOSTS = ["127.0.0.1", "localhost"]
 

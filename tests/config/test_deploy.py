@@ -1,4 +1,4 @@
-"""What is shipped for operators speaks of what there is: metrics, queues, settings, pages."""
+"""Files for operators name only existing metrics, queues, settings and pages."""
 
 import json
 import os
@@ -34,7 +34,7 @@ LABELS = re.compile(r'(\w+)="([^"]+)"')
 
 @pytest.fixture
 def emitted(db, ada, client: Client, now, settings) -> dict[str, list[dict[str, str]]]:
-    """Every metric of an installation that has lived a little, its broker being away, with its labels."""
+    """Return all metrics, with labels, of an installation with some data and without its broker."""
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     client.get("/healthz")
     assert job_claim_if_due(name="reconcile", every=timedelta(minutes=1), now=now)
@@ -102,7 +102,7 @@ def test_the_processes_serve_every_queue_and_one_beat():
 
 
 def commands() -> dict[str, dict[str, str]]:
-    """What each way of running starts, by process: the Procfile, the units, the compose file."""
+    """Return the command of each process in the Procfile, the units and the compose file."""
     procfile = dict(line.split(": ", 1) for line in (ROOT / "Procfile").read_text().splitlines())
     units = {
         path.stem.removeprefix("tidings-"): re.search(r"^ExecStart=(.+)$", path.read_text(), re.M)[1]
@@ -123,7 +123,7 @@ def test_every_way_of_running_starts_the_same_processes_with_the_same_queues():
 
 
 def loaded(code: str, folder: Path) -> set[str]:
-    """The modules that are loaded once `code` ran in a new interpreter."""
+    """Return the modules that a new interpreter has loaded after running `code`."""
     place = os.environ | {"TIDINGS_VAR_DIR": str(folder), "DJANGO_SETTINGS_MODULE": "config.settings"}
     look = f"{code}; import sys; print(*sys.modules)"
     command = [sys.executable, "-c", look]
@@ -168,7 +168,7 @@ def test_the_embedded_worker_needs_neither_scipy_nor_a_client_of_models(tmp_path
 
 
 def test_a_web_process_counts_on_where_its_predecessor_stopped(tmp_path, monkeypatch):
-    """Each has the lowest number that is free, so that there are as many files as processes at once."""
+    """Each process has the lowest free number, so there are no more files than processes at one time."""
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
     conf = runpy.run_path(str(ROOT / "deploy/gunicorn.conf.py"))
     (tmp_path / "counter_0.db").touch()
@@ -189,8 +189,11 @@ OPERATOR = re.compile(r" (?:[-+*/%^]|[<>]=?|[!=]=|and|or|unless) ")
 
 
 def unmatched(expression: str) -> list[tuple[str, str]]:
-    """Neighbours of which one keeps its labels and the other lost them to an aggregation: no pair is found,
-    and the rule says nothing for ever. `on` and `ignoring` name labels, so they are taken at their word."""
+    """Return pairs of operands of which one has lost its labels in an aggregation and the other has not.
+
+    Prometheus finds no match for such a pair, so the rule never fires. Pairs with `on` or `ignoring` name
+    their labels, so they count as matched.
+    """
     depth, inner, flat = 0, [""], ""
     for sign in expression:
         depth += (sign in "([{") - (sign in ")]}")
@@ -270,7 +273,7 @@ def test_one_health_check_asks_the_site_and_no_worker():
 
 @pytest.fixture
 def release(tmp_path, monkeypatch) -> Path:
-    """A release as in /opt, and settings as in /etc/tidings/environment; whoever asks is not root."""
+    """Return a release as in /opt with settings as in /etc/tidings/environment, for a non-root user."""
     (tmp_path / "deploy").mkdir()
     (tmp_path / ".venv/bin").mkdir(parents=True)
     shutil.copy(ROOT / "deploy/tidings", tmp_path / "deploy/tidings")

@@ -1,4 +1,4 @@
-"""Settings that cannot be read, and a Redis that is not there."""
+"""Unreadable settings are refused, and a missing Redis breaks nothing."""
 
 import os
 import socket
@@ -66,7 +66,7 @@ def test_a_password_is_read_percent_encoded_and_a_switch_by_many_words(monkeypat
 
 
 def postgresql_at(url: str) -> dict[str, Any]:
-    """A database as `config.settings` would have it."""
+    """Return a database's settings as `config.settings` makes them."""
     return postgresql_settings(Environment().database_from_url("DATABASE_URL", url), pool=0)
 
 
@@ -83,7 +83,7 @@ def test_a_database_that_takes_the_call_and_says_nothing_is_given_up_within_seco
 
 @pytest.fixture
 def dead_redis(settings):
-    """A cache at a port nobody listens at."""
+    """Return a cache at a port without a server."""
     settings.CACHES = {
         "default": {"BACKEND": "config.cache.FaultTolerantRedisCache", "LOCATION": "redis://127.0.0.1:1/0"}
     }
@@ -113,7 +113,7 @@ def test_a_cache_that_is_down_is_told_once_and_misses_everything(dead_redis):
     with structlog.testing.capture_logs() as said:
         for _ in range(2):
             cache.set("name", 1)
-            cache._cache._outage.until = 0.0  # its rest is over
+            cache._cache._outage.until = 0.0  # its pause is over
             assert cache.get("name", "nobody") == "nobody" and cache.add("name", 1)
     assert [entry["event"] for entry in said] == ["cache_down"]
     assert cache.get_many(["name"]) == {} and not cache.delete("name") and not cache.touch("name")

@@ -1,4 +1,4 @@
-"""What is logged at which level: Django's own records follow `LOG_LEVEL` as ours do."""
+"""Django's records follow `LOG_LEVEL` like ours, and no log line contains a secret."""
 
 import json
 import logging
@@ -14,7 +14,7 @@ from config.logs import logging_config, request_path_hide
 
 @pytest.fixture
 def configured():
-    """Logging as a level of the settings makes it; as it was afterwards."""
+    """Configure logging for a level, and restore it after the test."""
     yield lambda level: logging.config.dictConfig(logging_config(level))
     logging.config.dictConfig(settings.LOGGING)
 
@@ -39,7 +39,7 @@ def test_at_debug_django_does_not_tell_every_query(configured):
 
 
 def test_a_name_that_is_not_ours_is_one_line_without_the_name(configured, capsys):
-    """Without a handler of its own Python's last resort would print the traceback, which quotes the name."""
+    """Without its own handler, Python's last resort would print the traceback with the name."""
     configured("INFO")
     assert Client().get("/healthz", headers={"Host": "s3cret-host.test"}).status_code == 400
     (line,) = capsys.readouterr().err.splitlines()
@@ -51,7 +51,7 @@ def test_a_request_line_of_underscores_costs_no_time_and_an_address_stays_hidden
     began = time.thread_time()
     line = {"logger": "django.server", "event": f'code 400, message Bad request syntax ("{"_" * 65_000}")'}
     event = request_path_hide(None, "", line)["event"]
-    assert "_" in event and len(event) <= 500  # nobody fills a disk by what is no request
+    assert "_" in event and len(event) <= 500  # malformed requests cannot fill a disk
     assert time.thread_time() - began < 0.5
     line = {"logger": "django.server", "event": '"GET /ui/search?q=secret HTTP/1.1" 404 12'}
     assert request_path_hide(None, "", line)["event"] == '"GET HTTP/1.1" 404 12'

@@ -1,4 +1,4 @@
-"""What no browser sends gets 400 at the door, as a page or as JSON, and breaks nothing."""
+"""Requests that no browser sends get a 400, as a page or as JSON, and break nothing."""
 
 import time
 from wsgiref.util import setup_testing_defaults
@@ -28,7 +28,7 @@ def test_an_address_with_a_nul_is_not_understood(path):
 
 
 def test_scripts_are_told_so_in_their_own_shape(as_ada):
-    """No operation has such an address; a form in another charset is no body."""
+    """No operation has such an address, and none accepts a form in another charset."""
     for path in ("/api/digests/%00", "/api/\0"):
         assert (answer := as_ada.get(path)).status_code == 404 and answer.json()["error"] == "not_found"
     body = {"data": b"a=b", "content_type": f"{FORM}; charset=latin-1"}
@@ -38,7 +38,7 @@ def test_scripts_are_told_so_in_their_own_shape(as_ada):
 
 
 def test_a_form_with_files_is_no_body_of_an_operation(ada):
-    """Its token is looked for first, and then it cannot be read as JSON any more."""
+    """Django reads it for a token first, and then it cannot be read as JSON."""
     client = Client(raise_request_exception=False, enforce_csrf_checks=True)
     client.force_login(ada)
     client.cookies["csrftoken"] = "M" * 32
@@ -51,7 +51,7 @@ def test_a_form_with_files_is_no_body_of_an_operation(ada):
 @pytest.mark.parametrize("kind", [FORM, "multipart/form-data; boundary=x"])
 @pytest.mark.parametrize("path", ["/accounts/login/", "/ui/config", "/api/suggestions/accept-all"])
 def test_a_form_in_another_charset_is_not_understood(path, kind, charset):
-    """With a token, so that CSRF reads the form, and so does the page of what went wrong."""
+    """It has a token, so the CSRF check and the error page both read the form."""
     client = Client(raise_request_exception=False, enforce_csrf_checks=True)
     client.cookies["csrftoken"] = "M" * 32
     answer = client.generic("POST", path, b"a=b", content_type=f"{kind}; charset={charset}")
@@ -61,7 +61,7 @@ def test_a_form_in_another_charset_is_not_understood(path, kind, charset):
 @pytest.mark.parametrize("charset", ["hex", "rot13", "idna", "undefined", '"UTF-8"', "latin-1"])
 @pytest.mark.parametrize(("method", "kind"), [("GET", "text/html"), ("GET", FORM), ("POST", FORM)])
 def test_an_address_is_read_as_utf_8_whatever_charset_a_body_has(method: str, kind: str, charset: str):
-    """Through the whole of the site: Django reads the query before any middleware is asked."""
+    """This uses the whole site, because Django reads the query before any middleware runs."""
     environ = {"PATH_INFO": "/accounts/login/", "QUERY_STRING": "next=/%C3%A9", "REQUEST_METHOD": method}
     environ |= {"CONTENT_TYPE": f"{kind}; charset={charset}", "HTTP_HOST": "127.0.0.1"}
     setup_testing_defaults(environ)
@@ -75,7 +75,7 @@ def test_an_address_is_read_as_utf_8_whatever_charset_a_body_has(method: str, ki
 @pytest.mark.parametrize("charset", PIECES)
 @pytest.mark.parametrize("kind", ["text/html", FORM, "multipart/form-data; boundary=x"])
 def test_a_charset_in_pieces_or_encoded_breaks_nothing(kind: str, charset: str):
-    """RFC 2231, as Django reads the header of a form, and of nothing but forms."""
+    """Django reads RFC 2231 in the headers of forms only."""
     environ = {"PATH_INFO": "/accounts/login/", "REQUEST_METHOD": "POST", "HTTP_HOST": "127.0.0.1"}
     environ["CONTENT_TYPE"] = f"{kind}; {charset}"
     setup_testing_defaults(environ)
@@ -116,7 +116,7 @@ def test_no_cache_keeps_what_the_api_told_one_reader(as_ada):
 
 @pytest.mark.parametrize("name", ["q", "reader__username", "topics", "a\0b"])
 def test_the_admin_asks_the_database_for_no_nul(operator, client: Client, name: str):
-    """PostgreSQL refuses to store or to compare one."""
+    """PostgreSQL can neither store nor compare a NUL."""
     client.force_login(operator)
     for model in ("digest/feed", "digest/item", "digest/reader", "ranking/rankconfig"):
         assert client.get(f"/admin/{model}/", {name: "a\0b"}).status_code == 400

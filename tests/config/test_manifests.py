@@ -1,4 +1,4 @@
-"""The manifests for Umbrel, Unraid and Kubernetes speak of the image that deploy/Dockerfile makes."""
+"""The manifests for Umbrel, Unraid and Kubernetes match the image of deploy/Dockerfile."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def parsed(path: str) -> Any:
 
 
 def rendered() -> dict[str, Any]:
-    """The chart's documents by kind, for a release `news`; the template knows nothing but fields."""
+    """Return the chart's documents by kind, for a release `news`. The template uses only plain fields."""
     chart = {name[0].upper() + name[1:]: value for name, value in parsed("helm/Chart.yaml").items()}
     known = {"Values": parsed("helm/values.yaml"), "Chart": chart, "Release": {"Name": "news"}}
     text = (DEPLOY / "helm/templates/tidings.yaml").read_text()

@@ -1,4 +1,4 @@
-"""Migrations run beside the code of the release before: it goes on reading and writing meanwhile."""
+"""The previous release's code can read and write while migrations run."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -34,7 +34,7 @@ TAKES = (
 
 
 def trouble(operations: Sequence[Operation]) -> list[str]:
-    """What the release before could not live with."""
+    """Return the changes that would break the previous release."""
     found = []
     for one in operations:
         if isinstance(one, TAKES):
@@ -71,7 +71,7 @@ def test_what_the_release_before_could_not_live_with_is_found():
 
 
 def search_triggers() -> set[str]:
-    """The triggers that write what items say into SQLite's search."""
+    """Return the triggers that write items' words into SQLite's search index."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT sql FROM sqlite_master WHERE type='trigger' AND tbl_name='digest_item'")
         return {row[0] for row in cursor.fetchall()}
@@ -106,7 +106,7 @@ def test_the_search_is_taken_away_and_finds_all_items_when_it_is_added_again(ada
 
 
 def item_titles(reader: Reader, query: str) -> list[str]:
-    """What a reader finds."""
+    """Return the titles that a reader's search finds."""
     return [item.title for item in items_search(reader_id=reader.pk, query=query, now=timezone.now()).items]
 
 
@@ -116,7 +116,7 @@ def test_every_change_of_a_model_has_its_migration_in_the_repository():
 
 
 def recorded(room: str) -> Any:
-    """What the database has on record of a room's migrations."""
+    """Return the migrations of a room that the database has recorded."""
     return MigrationRecorder(connection).migration_qs.filter(app=room)
 
 

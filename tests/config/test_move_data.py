@@ -1,4 +1,4 @@
-"""Everything moves from SQLite into this database, compared table by table, or nothing does."""
+"""`move_data` copies everything from SQLite into this database and compares each table, or copies nothing."""
 
 import json
 import shutil
@@ -38,7 +38,7 @@ def described(path: Path) -> dict[str, object]:
 
 @pytest.fixture
 def old(ada, installed, tmp_path, now) -> Path:
-    """A database of SQLite with a reader, thumbs and a suggestion; this one has what `migrate` makes."""
+    """Return an SQLite database with a reader, thumbs and a suggestion. This one has none of these."""
     tastes(ada)
     proposed(ada)
     archive, path = tmp_path / "all.zip", tmp_path / "old.sqlite3"
@@ -51,7 +51,7 @@ def old(ada, installed, tmp_path, now) -> Path:
 
 
 def refused(source: Path | str) -> tuple[int, str]:
-    """The exit code of moving from there, and what was said."""
+    """Return the exit code and the message of a refused move."""
     with pytest.raises(CommandError) as error:
         call_command("move_data", str(source), stdout=StringIO())
     return error.value.returncode, str(error.value)

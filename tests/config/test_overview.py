@@ -1,4 +1,4 @@
-"""The operator's first page: what fails, what waits, what was spent, each figure leading to its list."""
+"""The operator's first page has figures on failures, queues and spending, each with a link to its list."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -32,12 +32,12 @@ def site(operator: Reader) -> Client:
 
 
 def shown(operator: Reader, now: datetime) -> dict[str, OverviewFigure]:
-    """The figures by name."""
+    """Return the figures by name."""
     return {figure.name: figure for figure in overview_figures(reader=operator, now=now)}
 
 
 def night(now: datetime, **steps: str) -> NightlyReport:
-    """The nightly run of `now`'s day, with steps in these states."""
+    """Create the nightly run of `now`'s day, with steps in these states."""
     return NightlyReport.objects.create(
         day=now.date(),
         status="failed" if "failed" in steps.values() else "completed",
@@ -48,7 +48,7 @@ def night(now: datetime, **steps: str) -> NightlyReport:
 
 
 def spent(day: datetime, usd: str, *, settled: bool = True) -> None:
-    """One call of a day."""
+    """Create one call in the ledger."""
     amount = Decimal(usd)
     Spend.objects.create(
         surface="ingest",
@@ -61,7 +61,7 @@ def spent(day: datetime, usd: str, *, settled: bool = True) -> None:
 
 
 def accepted(reader: Reader, at: datetime, key: str, kind: str = "decision") -> Outcome:
-    """A change that a reader accepted, or what became of it."""
+    """Create a change that a reader accepted, or its outcome."""
     suggestion = suggested(reader, evidence=0, target_key=key, status="accepted")
     row = Outcome(suggestion=suggestion, reader=reader, kind=kind, outcome="accepted", config_before={})
     row.suggestion_type, row.target_key, row.created_at, row.decided_at = "boost_source", key, at, at

@@ -1,4 +1,4 @@
-"""What the embedded mode keeps is for its owner alone, whatever the umask."""
+"""Only their owner can read the files of the embedded mode, whatever the umask."""
 
 import os
 import stat

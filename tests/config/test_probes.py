@@ -1,4 +1,4 @@
-"""What machines ask of us: alive, ready, and in figures; and who may see the details."""
+"""Health, readiness and metrics, and who may see their details."""
 
 import re
 import socket
@@ -26,18 +26,18 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def client() -> Client:
-    """A visitor from this machine, as `curl localhost` asks."""
+    """Return a client that asks like `curl localhost` on this machine."""
     return Client(headers={"Host": "localhost"})
 
 
 @pytest.fixture(autouse=True)
 def unremembered(monkeypatch):
-    """Each test looks at the migrations for itself."""
+    """Forget which migrations were found applied, so that each test checks again."""
     monkeypatch.setattr(module, "_migrated", set())
 
 
 def figures(now) -> dict[tuple[str, tuple[str, ...]], float]:
-    """Every sample by name and label values, as Prometheus reads them."""
+    """Return all samples by name and label values, as Prometheus reads them."""
     families = text_string_to_metric_families(metrics_text(now=now).decode())
     return {(s.name, tuple(s.labels.values())): s.value for family in families for s in family.samples}
 
@@ -139,7 +139,7 @@ def test_a_request_passed_on_by_a_proxy_is_not_this_machines_own(client: Client,
 def test_behind_a_proxy_that_sends_no_header_figures_and_details_need_the_token(
     client: Client, settings, site: str, host: str, proxies: int, status: int
 ):
-    """A proxy on this machine is a local peer, and may pass the host on or name ours in its place."""
+    """A proxy on this machine is a local client, and may send its own host name or ours."""
     settings.SITE_URL, settings.ALLOWED_HOSTS = site, ["*"]
     settings.ALLAUTH_TRUSTED_PROXY_COUNT, settings.SECURE_SSL_REDIRECT = proxies, False
     assert client.get("/metrics", headers={"Host": host}).status_code == status
@@ -197,7 +197,7 @@ def test_requests_are_counted_by_view_and_never_by_address(client: Client, ada, 
 
 
 def test_a_schedule_that_never_began_grows_old_from_the_first_table_on(now):
-    """An installation whose beat was forgotten has to raise the alarm like one whose beat died."""
+    """An installation without beat must raise the same alarm as one whose beat died."""
     MigrationRecorder.Migration.objects.update(applied=now - timedelta(days=2))
     found = figures(now)
     assert found["tidings_job_age_seconds", ("reconcile",)] == 2 * 86_400

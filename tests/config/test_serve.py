@@ -24,20 +24,20 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """The environment of an installation that keeps its data in a folder."""
+    """Return the environment of an installation with its data in a folder."""
     kept = {k: v for k, v in os.environ.items() if k not in ("DATABASE_URL", "REDIS_URL")}
     return {**kept, "TIDINGS_VAR_DIR": str(folder), "LOG_LEVEL": "WARNING"}
 
 
 @pytest.fixture
 def place(installed, tmp_path) -> dict[str, str]:
-    """The environment of an installation of its own."""
+    """Return the environment of a new installation."""
     database_without_work(installed, tmp_path / "tidings.sqlite3")
     return environment(tmp_path)
 
 
 def fetched(url: str, *, patience_s: float = PATIENCE_S) -> bytes:
-    """The answer of a server that may still be starting."""
+    """Return the answer of a server that may still be starting."""
     deadline = time.monotonic() + patience_s
     while True:
         try:
@@ -61,7 +61,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def shared_mb(pid: int) -> float:
-    """Memory that a process shares with another, files apart."""
+    """Return the memory that a process shares with another, without files."""
     lines = Path(f"/proc/{pid}/smaps").read_text(encoding="ascii").splitlines()
     sizes = dict.fromkeys(("Shared_Dirty",), 0)
     for line in lines:
@@ -87,7 +87,7 @@ def test_serve_gives_pages_and_static_files_and_ends_with_its_worker(place):
         env=place,
         stdout=subprocess.PIPE,
         text=True,
-        # What a shell does to its background jobs: they inherit a Ctrl-C that is ignored.
+        # Like a shell's background jobs, which inherit an ignored Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
     ) as site:
         try:
@@ -102,7 +102,7 @@ def test_serve_gives_pages_and_static_files_and_ends_with_its_worker(place):
             site.kill()
     assert site.returncode == 0
     assert f"http://127.0.0.1:{port}/" in output and output.endswith("Stopped.\n")
-    # Forked from the loaded site: most of what a worker has loaded is the site's too.
+    # The worker is forked from the loaded site, so it shares most of its memory.
     assert shared > 40
     assert not Path(f"/proc/{worker}").exists()
 
@@ -127,10 +127,10 @@ def test_the_site_trims_its_heap_once_when_readers_pause(monkeypatch):
     try:
         for _ in range(3):
             assert fetched(f"http://127.0.0.1:{port}/")
-        assert not trims  # they are still at it
+        assert not trims  # requests still come
         wait_until(lambda: trims, "the heap was not trimmed")
         time.sleep(1.5)
-        assert len(trims) == 1  # nobody came since
+        assert len(trims) == 1  # no request came since
         assert fetched(f"http://127.0.0.1:{port}/")
         wait_until(lambda: len(trims) == 2, "the heap was not trimmed again")
     finally:
@@ -150,7 +150,7 @@ def test_a_port_in_use_is_answered_with_how_to_choose_another(place):
 
 
 def test_run_serves_nothing_where_the_demo_is_refused(place):
-    """Its passwords are printed in the documentation."""
+    """The documentation prints its passwords."""
     command = [sys.executable, "manage.py", "run"]
     public = place | {"ALLOWED_HOSTS": "news.example.org", "PORT": str(port_free())}
     done = subprocess.run(command, cwd=ROOT, env=public, capture_output=True, text=True, check=False)
@@ -160,7 +160,7 @@ def test_run_serves_nothing_where_the_demo_is_refused(place):
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for the worker in /proc")
 def test_a_worker_leaves_when_the_site_beside_it_is_killed(place):
-    """A shell stands for the site, which starts its worker with the same argument."""
+    """A shell stands in for the site and starts the worker with the same argument."""
     command = ["sh", "-c", f'"{sys.executable}" manage.py work --parent $$ & wait']
     with subprocess.Popen(command, cwd=ROOT, env=place) as site:
         try:
@@ -173,7 +173,7 @@ def test_a_worker_leaves_when_the_site_beside_it_is_killed(place):
 
 
 def running(pid: int) -> bool:
-    """Whether a process lives; one that ended and that nobody has buried does not."""
+    """Return whether a process is alive. An ended one that was not reaped does not count."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

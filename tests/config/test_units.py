@@ -1,4 +1,4 @@
-"""systemd's own reader finds nothing wrong with the units."""
+"""`systemd-analyze verify` finds no fault in the units."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.systemd
 
 
 def verified(folder: Path, texts: dict[str, str]) -> tuple[int, str]:
-    """The exit code of `systemd-analyze verify` on units, and what it complains about."""
+    """Return the exit code and the complaints of `systemd-analyze verify`."""
     for name, text in texts.items():
         (folder / name).write_text(text.replace(COMMANDS, HERE))
     command = ["systemd-analyze", "verify", "--man=no", *(str(folder / name) for name in texts)]

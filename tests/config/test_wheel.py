@@ -1,4 +1,4 @@
-"""The wheel as somebody installs it: everything is in it, and `tidings run` leads to a first page."""
+"""An installed wheel contains everything, and `tidings run` leads to a first page."""
 
 import http.cookiejar
 import os
@@ -24,7 +24,7 @@ from tests.support.processes import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("config", "advisor", "suggestions", "digest", "ranking")
-# What a checkout has at its top, and a wheel inside config.
+# Folders at the top of a checkout, and inside config in a wheel.
 SITE_FILES = ("templates", "static")
 BESIDE = ("manage.py", "pyproject.toml", "README.md", "LICENSE")
 # The demo learns and advises before the site is served.
@@ -35,27 +35,27 @@ pytestmark = [pytest.mark.slow, pytest.mark.alike]
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel of a copy of the code: what an earlier build left beside it would get into it."""
+    """Build a wheel from a copy of the code, because files of an earlier build would get into it."""
     source, built = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
     for room in (*ROOMS, *SITE_FILES):
         shutil.copytree(ROOT / room, source / room, ignore=shutil.ignore_patterns("__pycache__"))
     for name in BESIDE:
         shutil.copy(ROOT / name, source / name)
-    # By the backend that pip would start in a process of its own.
+    # Call the build backend, which pip would start in its own process.
     (path,) = WheelBuilder(str(source)).build(directory=str(built), versions=["standard"])
     return Path(path)
 
 
 @pytest.fixture(scope="module")
 def installed_wheel(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The commands of an environment with the wheel, which borrows our libraries but not our code."""
+    """Return the commands of an environment with the wheel. It uses our libraries but not our code."""
     place = tmp_path_factory.mktemp("environment")
     venv.create(place, with_pip=False)
     (packages,) = place.glob("lib/python*/site-packages")
     # Of a folder that a .pth file names, the .pth files are not read: ours leads to the checkout.
     (packages / "libraries.pth").write_text(sysconfig.get_path("purelib"))
     pip = [sys.executable, "-m", "pip", "--python", str(place / "bin/python"), "--disable-pip-version-check"]
-    # What is run compiles itself, which is less than all of it.
+    # Python compiles only the modules that run, so do not compile all of them.
     alone = ["--quiet", "--no-index", "--no-deps", "--no-compile"]
     subprocess.run([*pip, "install", *alone, str(wheel)], check=True)
     return place / "bin"
@@ -77,7 +77,7 @@ def test_every_file_of_the_rooms_is_in_the_wheel_and_nothing_else(wheel: Path):
 
 
 def run(installed_wheel: Path, home: Path, port: int) -> subprocess.Popen[str]:
-    """`tidings run` of somebody who set nothing but a port, in a folder that is not ours."""
+    """Start `tidings run` with only a port set, in a foreign folder."""
     environment = {"PATH": os.defpath, "HOME": str(home), "PORT": str(port), "LANG": "C.UTF-8"}
     command = [str(installed_wheel / "tidings"), "run"]
     return subprocess.Popen(command, cwd=home, env=environment, stdout=subprocess.PIPE, text=True)
@@ -93,7 +93,7 @@ def test_the_command_tells_tidings_own_version(installed_wheel: Path, tmp_path: 
 
 
 def page_of_ada(site: str) -> str:
-    """What Ada sees after she signed in."""
+    """Return the page that Ada sees after signing in."""
     jar = http.cookiejar.CookieJar()
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
     with browser.open(f"{site}/accounts/login/", timeout=PATIENCE_S) as answer:
@@ -133,7 +133,7 @@ def test_an_installed_wheel_reads_its_settings_where_its_data_is(installed_wheel
     data.mkdir()
     elsewhere.mkdir()
     (data / ".env").write_text("NIGHTLY_HOUR=7\n")
-    # The settings of another program, in whose folder somebody happens to be.
+    # The current folder has the settings file of another program.
     (elsewhere / ".env").write_text("NIGHTLY_HOUR=11\n")
     look = "from django.conf import settings as s; print(s.NIGHTLY_HOUR, s.DATABASES['default']['NAME'])"
     place = {"PATH": os.defpath, "HOME": str(tmp_path), "TIDINGS_VAR_DIR": str(data)}

@@ -1,4 +1,4 @@
-"""Catalogues are complete and true to the code, and no page has words that no catalogue can change."""
+"""Catalogues are complete and match the code, and every text of a page can be translated."""
 
 import ast
 import re
@@ -11,20 +11,20 @@ from tests.support import words
 
 LANGUAGES = [code for code, _ in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
 CATALOGUES = [path.parent.parent.name for path in sorted(settings.LOCALE_PATHS[0].glob("*/LC_MESSAGES/*.po"))]
-# What is a name, or code inside of a text.
+# Names, and code inside texts.
 NAMES = {"Tidings", "· Tidings", "-- \nTidings,", "· tidings_", 'data-theme="'}
 MARKED_AT_IMPORT = {"gettext_noop", "gettext_lazy", "pgettext_lazy", "ngettext_lazy"}
 LOOKED_UP = {"_", "gettext", "ngettext", "pgettext"}
 
 
 def fields_of(text: str) -> set[str]:
-    """The places of a text where values come in."""
+    """Return the fields of a text for values."""
     braces = {name for _, name, _, _ in string.Formatter().parse(text.replace("%", "%%")) if name is not None}
     return braces | set(re.findall(r"%\((\w+)\)s", text))
 
 
 def tags_of(text: str) -> list[str]:
-    """The HTML tags inside of a text, in no order."""
+    """Return the HTML tags in a text, in any order."""
     return sorted(re.findall(r"</?[a-z][^>]*>", text))
 
 
@@ -56,7 +56,7 @@ def test_a_translation_takes_the_same_values_and_tags(language: str):
         _, singular, plural = words.key_of(message)
         allowed, forms = fields_of(singular) | fields_of(plural), words.forms_of(message)
         for form in forms if message.id else []:
-            # A singular may say "one" in words.
+            # A singular form may say "one" in words.
             needed = fields_of(plural or singular) if form == forms[-1] else set()
             right = needed <= fields_of(form) <= allowed and tags_of(form) == tags_of(plural or singular)
             wrong += [] if right else [(singular, form)]
@@ -110,7 +110,7 @@ def test_no_text_is_looked_up_while_modules_are_imported():
 
 
 def calls_at_import(node: ast.AST) -> list[ast.Call]:
-    """The calls that run when a module is imported: those outside of functions' bodies."""
+    """Return the calls outside function bodies, which run when a module is imported."""
     found = [node] if isinstance(node, ast.Call) else []
     if isinstance(node, ast.Lambda):
         return found

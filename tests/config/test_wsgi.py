@@ -1,4 +1,4 @@
-"""What answers a request has room for its frames, however deep the server calls it."""
+"""A request's calls have room for their frames, however deep the server's own stack is."""
 
 import io
 import sys
@@ -11,17 +11,17 @@ import pytest
 from config.wsgi import application
 
 ROUNDS = 300
-# What may be mapped and touched for the first time, beside the frames.
+# Page faults allowed for other memory than frames.
 FAULTS_MAX = 50
 
 
 def down(depth: int, run: Callable[[], object]) -> object:
-    """Run something so many calls further down."""
+    """Call `run` this many calls deeper."""
     return down(depth - 1, run) if depth else run()
 
 
 def faults_of_a_loop() -> int:
-    """How often a loop of calls touched memory that had just been mapped."""
+    """Count how often a loop of calls touched newly mapped memory."""
     before = getrusage(RUSAGE_THREAD).ru_minflt
     for _ in range(ROUNDS):
         down(8, int)
@@ -29,7 +29,7 @@ def faults_of_a_loop() -> int:
 
 
 def answering(found: list[int]) -> None:
-    """Answer a request, and look at a loop of calls meanwhile."""
+    """Answer a request, and measure a loop of calls meanwhile."""
     environ = {
         "REQUEST_METHOD": "GET",
         "PATH_INFO": "/nowhere",
@@ -42,7 +42,7 @@ def answering(found: list[int]) -> None:
 
 
 def at_all_depths(run: Callable[[list[int]], object]) -> list[int]:
-    """What is found in a thread of its own, which begins with one chunk, from very many depths."""
+    """Measure in a new thread, which begins with one chunk, at very many depths."""
     found: list[int] = []
     thread = Thread(target=lambda: [down(depth, lambda: run(found)) for depth in range(0, 160, 3)])
     thread.start()

@@ -1,4 +1,4 @@
-"""Published figures: how noise is spread, what it costs, and what the best of attackers guesses from it."""
+"""Published figures: the distribution of the noise, its cost, and the best attacker's guess."""
 
 from collections.abc import Sequence
 from math import exp, sqrt
@@ -28,7 +28,7 @@ from ranking.community import (
 )
 
 RUNS = 40_000
-# Four standard errors of a share of RUNS: a bound that holds is passed by chance once in 30,000 tests.
+# Four standard errors of a share of RUNS. A true bound fails by chance once in 30,000 tests.
 CHANCE = 4 * 0.5 / sqrt(RUNS)
 Ints = NDArray[np.int64]
 
@@ -43,17 +43,17 @@ def uniforms(rng: np.random.Generator, rows: int, runs: int = RUNS) -> NDArray[n
 
 
 def drawn(rng: np.random.Generator, likes: int, thumbs: int, runs: int = RUNS) -> tuple[Ints, Ints, Ints]:
-    """What is published of a figure, once for each run: likes, thumbs, and whether anything is."""
+    """Return for each run the published likes and thumbs of a figure, and whether it is published."""
     shape = np.ones(runs, dtype=np.int64)
     liked, counted, shown = published(likes * shape, thumbs * shape, uniforms(rng, 4, runs))
     return liked, counted, shown.astype(np.int64)
 
 
 def seen(rng: np.random.Generator, likes: int, thumbs: int, known: tuple[int, int]) -> Ints:
-    """All that bears on one thumb in a figure, for those who know the others' likes and thumbs (`known`).
+    """Return all that a figure says about one thumb, to attackers who know the others (`known`).
 
-    0 where nothing is published; else 1 to 4 by whether either count exceeds what is known: the likelihood
-    ratio of two geometric distributions one apart takes two values alone.
+    It is 0 if nothing is published, else 1 to 4 by whether each count exceeds the known one. The likelihood
+    ratio of two geometric distributions one apart takes only two values.
     """
     liked, counted, shown = drawn(rng, likes, thumbs)
     return shown * sight(liked, counted, known)
@@ -65,9 +65,9 @@ def sight(liked: Ints, counted: Ints, known: tuple[int, int]) -> Ints:
 
 
 def best_guess(one: Sequence[Ints], other: Sequence[Ints]) -> float:
-    """How often the best guess between two worlds is right, from what was seen of each of a world's figures.
+    """Return how often the best guess between two worlds is right, from the published figures of each.
 
-    It is tuned on half of the runs (which sight is likelier in which world: no other rule beats that) and
+    It is tuned on half of the runs (which observation is likelier in which world, the best rule there is) and
     judged on the other half.
     """
     first, second = (np.ravel_multi_index(world, (5,) * len(world)) for world in (one, other))
@@ -138,7 +138,7 @@ def test_no_number_of_accomplices_tells_a_like_from_a_dislike(rng, others):
     right = best_guess(thumb(rng, known, likes=1, thumbs=1), thumb(rng, known, likes=0, thumbs=1))
     assert right <= guess_right_max(epsilon_of_a_thumb(seen=False)) + CHANCE
     print(f"useful or not, {others} others: {right:.1%}")
-    # With four accomplices only the whole is published, and a guess is nearly a coin.
+    # With four accomplices only the whole is published, so a guess is nearly a coin toss.
     assert right < 0.53 if others == 4 else right > 0.53
 
 
@@ -152,13 +152,13 @@ def test_joining_and_leaving_around_a_thumb_does_not_show_whether_it_was_given(r
 
 
 def test_a_figure_drawn_anew_every_day_would_give_a_thumb_away(rng):
-    # The control: what the tests above would find if a figure were published each day of two months.
+    # The control: if a figure were published daily for two months, the attack would succeed.
     means = [np.mean([drawn(rng, 40 + like, 80, 4_000)[0] for _ in range(60)], axis=0) for like in (0, 1)]
     right = ((means[0] < 40.5).mean() + (means[1] > 40.5).mean()) / 2
     assert right > 0.7 > guess_right_max(sum(LOSSES))
 
 
 def test_exact_sums_would_give_a_thumb_away():
-    # The control of the guess itself: without noise it is never wrong.
+    # The control of the guess itself: without noise it is always right.
     sights = np.ones(200, dtype=np.int64)
     assert best_guess([4 * sights], [3 * sights]) == 1.0

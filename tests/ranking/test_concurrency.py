@@ -1,4 +1,4 @@
-"""Two writers at once: versions stay consecutive, nothing is lost, the loop runs once."""
+"""With two writers at once versions stay consecutive, nothing is lost, and the loop runs once."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A config's body: checked before it is stored, compared in words a reader understands."""
+"""A config's body is checked before it is stored, and differences are described in a reader's words."""
 
 import pytest
 from hypothesis import given

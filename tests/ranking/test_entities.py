@@ -1,4 +1,4 @@
-"""Weights: what is effective is clamped, and each source has exactly one."""
+"""Effective weights are limited, and each source has exactly one."""
 
 import json
 from datetime import UTC, datetime

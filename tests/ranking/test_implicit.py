@@ -1,4 +1,4 @@
-"""Opens are weak evidence: bounded, corrected for place, weighed by what they foretell, below any thumb."""
+"""Opens are weak evidence: limited, corrected for place, weighed by their predictions, below any thumb."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -46,12 +46,12 @@ THUMBS = st.lists(st.builds(Thumb, st.sampled_from(SOURCES), KEYS, FLAGS, st.flo
 
 
 def pages(count: int, wanted: str = "good", passed: str = "bad") -> list[ReadingEvent]:
-    """So many items of one source opened, and as many of another passed over."""
+    """Return events: so many items of one source opened, and as many of another skipped."""
     return [ReadingEvent(wanted, opened=True), ReadingEvent(passed)] * count
 
 
 def thumbs(good: int, bad: int) -> list[Thumb]:
-    """Ten thumbs on each of two sources, so many of them up."""
+    """Return ten thumbs on each of two sources, of which so many are up."""
     return [Thumb(source, NONE, n < ups) for source, ups in (("good", good), ("bad", bad)) for n in range(10)]
 
 

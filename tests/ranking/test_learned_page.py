@@ -1,4 +1,4 @@
-"""What the settings page says of learned weights: which steps hold, and what going back takes away."""
+"""The settings page says which learning steps are in force, and which ones going back would undo."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ CONFIG = "/ui/config"
 
 @pytest.fixture
 def page(client: Client, ada: Reader) -> Client:
-    """Ada's browser, signed in; she reads the Gazette."""
+    """Return Ada's signed-in browser. She reads the Gazette."""
     client.force_login(ada)
     subscribe(ada)
     return client

@@ -1,4 +1,4 @@
-"""The learning loop takes small steps, and only where the thumbs speak clearly."""
+"""The learning loop takes small steps, and only if the thumbs are clear."""
 
 import pytest
 from hypothesis import given
@@ -22,7 +22,7 @@ def effective(**weights: float) -> EffectiveConfig:
     return EffectiveConfig(Config(source_weights=weights))
 
 
-# A reader with an even base rate: what "rest" likes and dislikes keeps it there.
+# A reader with an even base rate, which the thumbs on "rest" keep even.
 REST = tally("rest", 100, 200)
 
 

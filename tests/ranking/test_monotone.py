@@ -1,4 +1,4 @@
-"""More of something never lowers it, less never raises it, and the rest keeps its order."""
+"""Asking for more never lowers items, asking for less never raises them, and the others keep their order."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -53,7 +53,7 @@ def totals_of(drawn: Drawn, config: EffectiveConfig) -> "np.ndarray[tuple[int], 
 
 
 def check(drawn: Drawn, less: EffectiveConfig, more: EffectiveConfig, about: list[bool]) -> None:
-    """With `more` the named items' mean rank is no worse than with `less`; the others' totals stay."""
+    """Check that the named items' mean rank is no worse with `more` than `less`, and other totals stay."""
     low, high = totals_of(drawn, less), totals_of(drawn, more)
     named = np.array(about)
     if named.any():
@@ -79,7 +79,7 @@ def test_a_source_rises_and_falls_with_its_weight(drawn: Drawn, config: Effectiv
 
     more = change_applied(config, BOOST_SOURCE, "a.example", weight_text(min(2.0, weight + step)))
     less = change_applied(config, REDUCE_SOURCE, "a.example", weight_text(max(0.1, weight - step)))
-    # A weight at its bound cannot be moved further.
+    # A weight at its limit cannot move further.
     assume(more.weight("a.example") >= weight >= less.weight("a.example"))
     check(drawn, config, more, about)
     check(drawn, less, config, about)

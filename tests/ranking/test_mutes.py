@@ -1,4 +1,4 @@
-"""Mutes: what they find in an item, and their life in the versioned config."""
+"""Mutes find items, and are part of the versioned config."""
 
 import fnmatch
 import re

@@ -1,4 +1,4 @@
-"""Mutes are read once a request, and again once they were written."""
+"""Mutes are read once a request, and again after a write."""
 
 from django.db import connection
 from django.test import Client
@@ -30,7 +30,7 @@ def test_what_is_written_meanwhile_is_seen_by_its_reader_alone(ada: Reader, ben:
     with reading_once():
         assert not mutes_in_force(reader_id=ada.pk, now=now)
         mute_set(reader_id=ada.pk, mute=LAMP, now=now)
-        with reading_once():  # shares what the outer one read
+        with reading_once():  # shares the outer block's memory
             assert mutes_in_force(reader_id=ada.pk, now=now).mutes == (LAMP,)
         assert not mutes_in_force(reader_id=ben.pk, now=now)
     assert config_mutes(reader_id=ada.pk) == (LAMP,)

@@ -1,4 +1,4 @@
-"""Pins as the settings page offers them."""
+"""The rows of pins on the settings page."""
 
 from ranking.config_words import PinRow, pin_rows
 
@@ -6,7 +6,7 @@ NAMES = {"b.example": "Bee", "a.example": "Ant"}
 
 
 def said(row: PinRow) -> tuple[str, str, str, list[str]]:
-    """Target, name, the words chosen, and what each option would send."""
+    """Return target, name, chosen words, and the value that each option sends."""
     chosen = next(words for _, words, chosen in row.options if chosen)
     return row.target, row.name, chosen, [code for code, *_ in row.options]
 

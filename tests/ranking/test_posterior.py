@@ -1,4 +1,4 @@
-"""Beliefs: sure only when the thumbs are many, and always against the reader's own base."""
+"""Beliefs are sure only with many thumbs, and always relative to the reader's own base rate."""
 
 import numpy as np
 import pytest
@@ -76,7 +76,7 @@ def test_a_rounding_error_in_decayed_sums_is_no_dislike():
 @example(likes=34, dislikes=2)
 @example(likes=28, dislikes=31)
 def test_a_reader_of_one_source_has_a_belief_about_it(likes, dislikes):
-    """Its like-rate is then the reader's own, where the two ways to compute the probability meet."""
+    """Its like-rate is then the reader's own, at which the two ways to compute the probability meet."""
     n = likes + dislikes
     base = base_rate(likes, n)
     expected = betainc(KAPPA * (1 - base) + dislikes, KAPPA * base + likes, 1 - base)

@@ -1,4 +1,4 @@
-"""Old rows go a batch at a time, oldest first, and so many a night at most."""
+"""Old rows are deleted in batches, oldest first, up to a limit a night."""
 
 from datetime import timedelta
 
@@ -13,5 +13,5 @@ def test_snapshots_go_after_their_term_and_a_night_has_its_share(ada, now, setti
     for days in (733, 732, 731, 730, 1):
         day = (now - timedelta(days=days)).date()
         WeightSnapshot.objects.create(reader=ada, source_key="s", cycle=day, **figures)
-    assert snapshots_prune(now=now) == 3  # one batch reaches beyond a night's share, the next is not begun
+    assert snapshots_prune(now=now) == 3  # one batch passes the night's limit, and the next does not begin
     assert (WeightSnapshot.objects.count(), snapshots_prune(now=now)) == (2, 0)

@@ -1,4 +1,4 @@
-"""The score is a product: weights scale it, age halves it, and the parts say why."""
+"""The score is a product: weights scale it, age halves it, and its parts explain it."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -24,7 +24,7 @@ def total(candidate: Candidate, config: Config | None = None, **deltas: float) -
 
 
 def naive_score(candidate: Candidate, config: Config, deltas: dict[str, float], signals: Signals) -> float:
-    """The documented formula, written out once more for one item at a time."""
+    """Return the score by the documented formula, written again for one item."""
     weight = min(2.0, max(0.1, config.source_weights.get(candidate.source, 1.0) + deltas.get("a", 0.0)))
     age = max(0.0, (NOW - candidate.dated_at).total_seconds() / 3600)
     words = candidate.title.split()
@@ -106,7 +106,7 @@ def test_an_item_dated_ahead_counts_as_new():
 
 
 def test_ties_go_to_the_newer_then_to_the_lower_id():
-    # Both dated ahead of the clock, so that both score as brand new.
+    # Both dates are in the future, so both items score as new.
     older, newer = item(hours=-1, item_id=1), item(hours=-2, item_id=9)
     twin = item(hours=-2, item_id=3)
     order = rank([older, newer, twin], EffectiveConfig(Config()), NOW)

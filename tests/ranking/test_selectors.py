@@ -1,4 +1,4 @@
-"""The one read path: what ranks, what changed, and when the loop last looked."""
+"""Selectors read the effective config, its changes, and the time of the loop's last run."""
 
 from datetime import date, timedelta
 

@@ -1,4 +1,4 @@
-"""The one write path: every write is a version, a stale one is refused, and the loop keeps off decisions."""
+"""Every write makes a version, a stale write is refused, and the loop leaves decisions alone."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -42,7 +42,7 @@ def weight(reader, source):
 
 
 def state(reader):
-    """Everything that ranks for a reader."""
+    """Return all settings that rank for a reader."""
     effective = config_effective(reader_id=reader.id)
     config = effective.config
     return config.topics, dict(config.source_weights), config.recency_half_life_hours, dict(effective.deltas)

@@ -1,4 +1,4 @@
-"""Items as vectors and tastes as sums: what is alike, in two languages, and what can be taken back."""
+"""Items as vectors and tastes as sums: similarity in two languages, and thumbs taken back."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ titles = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 
 
 def vectors(*titles: str) -> list[Vector]:
-    """The vectors of items that came in together."""
+    """Return the vectors of items that were ingested together."""
     terms = [term_counts(title, "") for title in titles]
     counts = document_counts_add(np.zeros(HASH_BUCKETS, np.uint32), terms)
     return [tfidf_vector(one, counts, len(terms)) for one in terms]

@@ -1,4 +1,4 @@
-"""The settings over time: every version with what it changed, and what going back would change."""
+"""Pages of versions show each version's changes, and the changes that going back would make."""
 
 import pytest
 from django.test import Client
@@ -10,7 +10,7 @@ from ranking.services import ConfigEdit, config_edit, source_weight_set
 
 @pytest.fixture
 def three_versions(ada, now):
-    """Ada takes up chess, accepts more from the wire, and drops chess again."""
+    """Make three versions: Ada adds chess, accepts more from the wire, and removes chess again."""
     config_edit(reader_id=ada.pk, edit=ConfigEdit(topics=["chess"]), expected_version=0, now=now)
     source_weight_set(reader_id=ada.pk, source="wire.example", weight=1.3, ref="7", now=now)
     config_edit(reader_id=ada.pk, edit=ConfigEdit(topics=[]), expected_version=2, now=now)

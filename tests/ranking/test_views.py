@@ -1,4 +1,4 @@
-"""The settings page: what is typed and what of it is saved, by the form and by the page; the way back."""
+"""The settings page saves typed values by form and page, and can go back."""
 
 from uuid import UUID
 
@@ -144,13 +144,13 @@ CONFIG = "/ui/config"
 
 @pytest.fixture
 def page(client: Client, ada: Reader) -> Client:
-    """Ada's browser, signed in."""
+    """Return Ada's signed-in browser."""
     client.force_login(ada)
     return client
 
 
 def typed(**changes: str) -> dict[str, str]:
-    """The form as a fresh reader would send it, with `changes`."""
+    """Return the form that a new reader would send, with `changes`."""
     plain = {
         "version": "0",
         "topics": "",

@@ -1,4 +1,4 @@
-"""The page about the API: all of it, in words, for everybody, under the site's own policy."""
+"""The API's page describes all operations to everybody, and obeys the site's content security policy."""
 
 import json
 import re
@@ -25,13 +25,13 @@ OPERATIONS = {row.id: row for rows in operations_by_tag(SCHEMA).values() for row
 
 
 def operation(method: str, path: str) -> Operation:
-    """The one operation with this method and path."""
+    """Return the only operation with this method and path."""
     [found] = [row for row in OPERATIONS.values() if (row.method, row.path) == (method, path)]
     return found
 
 
 def names(row: Operation) -> set[str]:
-    """The codes of an operation's refusals."""
+    """Return an operation's error codes."""
     return {code.code for code in row.codes}
 
 

@@ -1,4 +1,4 @@
-"""One key, one deed: a repeated call gets the first answer, byte for byte, and nothing happens twice."""
+"""A call repeated with the same key gets the first answer, byte for byte, and nothing happens twice."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Every JSON schema that goes out is read by a strict validator: the tools', those of MCP, and OpenAPI."""
+"""A strict validator accepts every JSON schema that we send: those of tools, MCP and OpenAPI."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -19,12 +19,12 @@ from config.api.mcp_tools import READER_TOOLS, tool_parameters
 from config.api.routes import api
 from digest.daily.diversity import ExclusionReason
 
-# What is no JSON schema itself holds schemas under these names.
+# Objects under these names are no JSON schemas themselves, but contain some.
 OPENAPI_SCHEMA_KEYS = ("schema", "schemas")
 
 
 def problems(document: Any, schema: Any, at: str) -> Iterator[str]:
-    """What is wrong with `schema`, a part of `document`; references are looked up in that."""
+    """Return the problems of `schema`, a part of `document`. References are resolved in the document."""
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
@@ -43,7 +43,7 @@ def problems(document: Any, schema: Any, at: str) -> Iterator[str]:
 
 
 def nodes(schema: Any, at: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every object below a schema that can hold keywords, with its place."""
+    """Yield every object in a schema that can have keywords, with its place."""
     if isinstance(schema, list):
         for n, part in enumerate(schema):
             yield from nodes(part, f"{at}/{n}")
@@ -56,7 +56,7 @@ def nodes(schema: Any, at: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def documents() -> dict[str, dict[str, Any]]:
-    """Every schema of a tool, by who lists it."""
+    """Return the schemas of all tools, by the list that they are in."""
     found = {f"agent: {one['function']['name']}": dict(one["function"]["parameters"]) for one in schemas()}
     for tool in tools_listed():
         found[f"stdio: {tool.name}"] = tool.input_schema
@@ -88,20 +88,20 @@ def test_the_description_of_the_api_is_valid_and_whole():
 
 
 class Mood(StrEnum):
-    """An enum, which pydantic puts beside a schema."""
+    """An enum, which pydantic stores beside a schema."""
 
     GOOD = "good"
     BAD = "bad"
 
 
 class Part(BaseModel):
-    """A model inside another."""
+    """A model within another model."""
 
     mood: Mood | None = None
 
 
 class AllShapes(Arguments):
-    """Every way in which pydantic refers to a definition."""
+    """A model with every way in which pydantic refers to a definition."""
 
     mood: Mood
     perhaps: Mood | None = None

@@ -1,4 +1,4 @@
-"""A first round through a real broker and a real worker: signing up wakes it, and nobody waits for beat."""
+"""Signing up wakes a first fetch through a real broker and worker, without waiting for beat."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Who holds a night: what failed is tried again, a dead worker is noticed, a hanging one can be relieved."""
+"""The lease of a night: failed steps are retried, a dead worker is noticed, a hanging one can be replaced."""
 
 import os
 import signal
@@ -36,13 +36,13 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def done() -> list[str]:
-    """What the steps of `night` did, in order."""
+    """Return the list of steps that `night` ran, in order."""
     return []
 
 
 @pytest.fixture
 def night(done: list[str]) -> dict:
-    """Seven steps under their own names that only note that they ran."""
+    """Return seven steps that only record that they ran."""
     return {name: lambda now, name=name: done.append(name) or {"n": len(done)} for name in STEP_NAMES}
 
 
@@ -51,7 +51,7 @@ def breaking(_now: object) -> dict:
 
 
 class Killed(BaseException):
-    """What a killed process leaves: nothing after it runs."""
+    """Stands for a killed process: no code after it runs."""
 
 
 def killing(_now: object) -> dict:
@@ -84,7 +84,7 @@ def test_what_goes_on_failing_is_tried_three_times_ever_later(night, done, now):
     steps = night | {"deliver": lambda at: tries.append(at) or breaking(at)}
     for minute in range(0, 12 * 60, 2):
         nightly_run(now=now + minute * MINUTE, steps=steps)
-    assert [round((at - now) / MINUTE) for at in tries] == [0, 12, 44]  # as looked for: every two minutes
+    assert [round((at - now) / MINUTE) for at in tries] == [0, 12, 44]  # the test looks every two minutes
     assert done.count("fetch") == 1 and NightlyReport.objects.get().status == "failed"
 
 
@@ -142,7 +142,7 @@ def test_a_long_step_keeps_its_night_and_renews_no_more_once_it_is_over(now, tmp
     row = held(now, lease_until=now + LEASE)
     ticks = iter(range(10_000))
 
-    def clock() -> datetime:  # every look at it is a minute later
+    def clock() -> datetime:  # each call of the clock is a minute later
         return now + next(ticks) * MINUTE
 
     def lease() -> datetime:
@@ -177,7 +177,7 @@ def test_a_step_that_hangs_loses_the_night_in_the_end(now, tmp_path):
     ticks = iter(range(10_000))
     with database_on_disk(tmp_path / "night.sqlite3"):
         with night_lease_renewal(row, lambda: now + next(ticks) * MINUTE, beat_s=0.01, lasting_s=600):
-            time.sleep(0.5)  # time for far more than ten looks at the clock
+            time.sleep(0.5)  # enough for far more than ten calls of the clock
         found = seen_by_writers(lambda: NightlyReport.objects.get().lease_until)
     assert now + MINUTE < found <= now + 12 * MINUTE
 
@@ -222,7 +222,7 @@ def test_the_signs_of_life_die_with_the_process(tmp_path, night):
 
 
 def _database(tmp_path) -> dict[str, str]:
-    """How a child process finds the database of this test."""
+    """Return the settings by which a child process finds this test's database."""
     known = connection.settings_dict
     if connection.vendor == "sqlite":
         return {"DATABASE_URL": f"sqlite:///{tmp_path / 'night.sqlite3'}"}
@@ -231,7 +231,7 @@ def _database(tmp_path) -> dict[str, str]:
 
 
 def _lease_after(wanted) -> datetime:
-    """The lease once it is as wanted, or as it stands after ten seconds."""
+    """Return the lease when it is as wanted, or its state after ten seconds."""
     ends = time.monotonic() + 10
     while True:
         found = seen_by_writers(lambda: NightlyReport.objects.get().lease_until)

@@ -1,4 +1,4 @@
-"""The night's work: once a day, in order, taken up where it stopped, and no step spoils the next."""
+"""The nightly run: once a day, in order, continued after a stop, and no step stops the next."""
 
 import json
 from contextlib import closing, suppress
@@ -37,13 +37,13 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def done() -> list[str]:
-    """What the steps of `night` did, in order."""
+    """Return the list of steps that `night` ran, in order."""
     return []
 
 
 @pytest.fixture
 def night(done: list[str]) -> dict:
-    """Seven steps under their own names that only note that they ran."""
+    """Return seven steps that only record that they ran."""
     return {name: lambda now, name=name: done.append(name) or {"n": len(done)} for name in STEP_NAMES}
 
 
@@ -52,7 +52,7 @@ def breaking(_now: object) -> dict:
 
 
 class Killed(BaseException):
-    """What a killed process leaves: nothing after it runs."""
+    """Stands for a killed process: no code after it runs."""
 
 
 def killing(_now: object) -> dict:
@@ -106,7 +106,7 @@ def test_a_night_somebody_is_at_is_left_alone(night, done, now, force):
 def test_after_a_crash_at_any_step_the_next_run_begins_there(crash, night, done, now):
     with pytest.raises(Killed):
         nightly_run(now=now, steps=night | {crash: killing})
-    assert nightly_run(now=now + LEASE / 2, steps=night).status == "running"  # its lease still holds
+    assert nightly_run(now=now + LEASE / 2, steps=night).status == "running"  # its lease is still valid
     row = nightly_run(now=now + LEASE + 2 * MINUTE, steps=night)
     assert done == list(STEP_NAMES) and row.status == "completed"
     assert row.steps[crash]["tries"] == 2 and row.attempts == 2
@@ -150,7 +150,7 @@ def test_a_step_that_fails_is_told_and_the_others_run(night, done, now, settings
     (alert,) = mail.outbox
     assert "summarise" in alert.body and "no ink" in alert.body
     nightly_run(now=now + 5 * MINUTE, steps=night)
-    assert len(done) == 6  # the night is over for now; what failed has its time
+    assert len(done) == 6  # the night is over for now; the failed step is due later
 
 
 # --- The steps -----------------------------------------------------------------------------------------

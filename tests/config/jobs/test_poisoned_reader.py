@@ -1,4 +1,4 @@
-"""One reader for whom something breaks: in each command and job the failure is theirs, and it is told."""
+"""If something breaks for one reader, each command and job reports it and serves the others."""
 
 import io
 import json
@@ -36,7 +36,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture(autouse=True)
 def quiet_before(own_cache) -> None:
-    """No alert was raised before."""
+    """Make sure that no alert was raised before."""
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def both(ada: Reader, ben: Reader) -> tuple[Reader, Reader]:
 
 
 def report_of(*command: str) -> dict[str, Any]:
-    """What a command that fails for a reader prints; its exit code is 1."""
+    """Return the output of a command that fails for a reader. Its exit code is 1."""
     out = io.StringIO()
     with pytest.raises((CommandError, SystemExit)) as ended:
         call_command(*command, "--json", stdout=out)

@@ -1,4 +1,4 @@
-"""Celery's part: every task has a queue and a limit, and two beats move the schedule once."""
+"""Every Celery task has a queue and a limit, and two beats run each scheduled turn once."""
 
 import logging
 import os
@@ -103,7 +103,7 @@ def test_a_worker_that_is_to_stop_leaves_the_rest_of_the_night_to_the_next(setti
 @pytest.mark.services
 @pytest.mark.django_db(transaction=True)
 def test_the_messages_of_two_beats_move_the_schedule_once(broker_alone):
-    """A real broker and a real worker: the message of the second beat is found out."""
+    """With a real broker and worker, the second beat's message is recognised."""
     app.control.purge()
     options = connection.settings_dict
     database = f"postgres://{options['USER']}@{options['HOST']}:{options['PORT']}/{options['NAME']}"
@@ -131,7 +131,7 @@ def test_a_worker_waits_for_a_lost_broker_for_as_long_as_it_takes():
 
 
 def test_celery_leaves_the_logs_as_django_has_them():
-    """Celery would raise the root logger to WARNING, and no worker would tell of its runs."""
+    """Otherwise Celery would set the root logger to WARNING, and workers would not log their runs."""
     root = logging.getLogger()
     before = root.level, list(root.handlers)
     app.log.setup_logging_subsystem(loglevel="WARNING")

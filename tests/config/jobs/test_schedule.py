@@ -1,4 +1,4 @@
-"""What is due when: the same list for beat and worker, and a night that begins at its hour."""
+"""Beat and worker have the same schedule, and the night begins at its hour."""
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
@@ -46,7 +46,7 @@ def test_an_hour_that_is_none_fails_the_check(settings, hour, ids):
 
 
 def test_no_two_checks_share_an_id():
-    """Each id is written in the code of one check."""
+    """Each id occurs in the code of only one check."""
     root = Path(__file__).resolve().parents[3]
     modules = [path for room in ROOMS for path in (root / room).rglob("*.py")]
     found = [set(re.findall(r'"(tidings\.[EW]\d+)"', path.read_text())) for path in modules]

@@ -1,4 +1,4 @@
-"""The door to language models, over a real socket."""
+"""Calls of language models over a real socket."""
 
 import json
 import os

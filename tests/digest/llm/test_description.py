@@ -1,4 +1,4 @@
-"""The wire is OpenAI's as OpenAI describes it: every other test's requests and answers are checked too."""
+"""Our requests and answers match OpenAI's published description, also in all other tests."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""No spelling of an address, a number, a request or a strange name passes; what honest models write does."""
+"""No spelling of an address, number, request or unknown name passes. Honest models' words do."""
 
 import pytest
 

@@ -33,7 +33,7 @@ def model(httpserver: HTTPServer, settings) -> Model:
 
 
 def answered(turn, content='{"seen": 1}'):
-    """The messages after `turn` and the results of its calls."""
+    """Return the messages after `turn` and the results of its calls."""
     results = [{"role": "tool", "tool_call_id": call.id, "content": content} for call in turn.tool_calls]
     return [*OPENING, turn.message, *results]
 

@@ -1,4 +1,4 @@
-"""Providers, prices and checks: what the settings say about models."""
+"""Settings of models: providers, prices and checks."""
 
 import json
 import socket

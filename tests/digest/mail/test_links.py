@@ -1,4 +1,4 @@
-"""A link in a mail does the one thing it names, once, for whoever holds it, and nothing by being opened."""
+"""A link in a mail does its one action, once, without a sign-in. Opening it changes nothing."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -32,19 +32,19 @@ MINUTE = timedelta(minutes=1)
 
 @pytest.fixture
 def item(ada: Reader) -> Item:
-    """Something of Ada's to rate."""
+    """Return an item that Ada can rate."""
     return fresh_item(ada, title="Tides & bells")
 
 
 @pytest.fixture
 def link(ada: Reader, item: Item) -> str:
-    """Ada's link for a thumb up."""
+    """Return Ada's link for a thumb up."""
     return thumb_sign(reader_id=ada.pk, item_id=item.pk, useful=True, now=timezone.now())
 
 
 @pytest.fixture
 def stranger() -> Client:
-    """Somebody who is not signed in, with real checks of forms."""
+    """Return a client without a sign-in that checks CSRF."""
     return Client(enforce_csrf_checks=True)
 
 
@@ -52,7 +52,7 @@ def url(link: str) -> str:
     return f"/ui/mail/thumb/{link}"
 
 
-# --- What a link says ----------------------------------------------------------------------------------
+# --- Contents of links ----------------------------------------------------------------------------------
 
 
 MOMENTS = st.datetimes(datetime(2020, 1, 1), datetime(2090, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
@@ -87,7 +87,7 @@ def test_nonsense_is_refused_and_never_breaks(text):
             read(text)
 
 
-# --- What it does --------------------------------------------------------------------------------------
+# --- Effects of links -----------------------------------------------------------------------------------
 
 
 def test_a_link_records_once(ada, item, link, now):

@@ -1,4 +1,4 @@
-"""A link of a mail in a real browser: one tap for a person, nothing for a program that only looks."""
+"""In a real browser a mail's link takes a person one tap, and a mail scanner triggers nothing."""
 
 import re
 from collections.abc import Iterator
@@ -18,19 +18,19 @@ from tests.support.factories import confirmed
 from tests.support.mailbox import Mailbox
 
 pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
-# Without it the browser says that a program drives it, as the browsers of mail scanners do.
+# Without this, the browser says that a program drives it, as mail scanners' browsers do.
 AS_A_PERSON = "--disable-blink-features=AutomationControlled"
 
 
 @pytest.fixture
 def browsers() -> dict[str, Browser]:
-    """A person's Chromium and a scanner's."""
+    """Return a person's Chromium and a scanner's."""
     return {"person": chromium(AS_A_PERSON), "scanner": chromium()}
 
 
 @pytest.fixture
 def tab(request: pytest.FixtureRequest, browsers, live_server) -> Iterator[Page]:
-    """An empty tab of whoever the test is about; what the console complains of fails the test."""
+    """Open an empty tab in one of the browsers. Errors on its console fail the test."""
     options = {"base_url": live_server.url, "reduced_motion": "reduce"} | getattr(request, "param", {})
     context = browsers[options.pop("who", "person")].new_context(**options)
     page = context.new_page()
@@ -45,7 +45,7 @@ def tab(request: pytest.FixtureRequest, browsers, live_server) -> Iterator[Page]
 
 @pytest.fixture
 def item(ada: Reader) -> Item:
-    """Something of Ada's to rate."""
+    """Return an item that Ada can rate."""
     return fresh_item(ada, title="Tides turn early in the harbour")
 
 

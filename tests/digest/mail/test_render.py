@@ -1,4 +1,4 @@
-"""The mail as it arrives: read back from the wire as a mail program reads it."""
+"""The rendered mail, parsed again as a mail program parses it."""
 
 import re
 from datetime import timedelta
@@ -16,14 +16,14 @@ from digest.models import Delivery, Story, Summary
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory, confirmed
 from tests.support.mailbox import Mailbox
 
-# Where Gmail cuts a message off: 102 KB.
+# Gmail cuts messages off at 102 KB.
 CLIPPED_BYTES = 102 * 1024
 HOSTILE = 'Tides <script>alert(1)</script> & "bells"'
 
 
 @pytest.fixture
 def ada(ada, settings):
-    """Ada wants daily mail; the site is known under its real name."""
+    """Return Ada, who wants daily mail, on a site with a public name."""
     settings.SITE_URL = "https://tidings.example/"
     source = SourceFactory(key="gazette.example", title="Gazette")
     SubscriptionFactory(reader=ada, feed=FeedFactory(source=source))

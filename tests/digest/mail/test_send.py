@@ -1,4 +1,4 @@
-"""Mail goes out when it is due, once, to everybody it can reach, whatever becomes of the others."""
+"""Due mail goes out once to every reader it can reach, even if it fails for others."""
 
 import json
 import re
@@ -60,7 +60,7 @@ def wanting(reader: Reader, rhythm: str = "daily", **fields: object) -> Reader:
 
 @pytest.fixture
 def ada(ada: Reader) -> Reader:
-    """Ada has two items and wants daily mail from seven on."""
+    """Return Ada, who has two items and wants daily mail at seven."""
     subscribed(ada)
     return wanting(ada)
 
@@ -178,7 +178,7 @@ def test_a_reader_without_an_address_is_skipped_and_has_no_row(ada, now, mailbox
 
 @pytest.mark.parametrize("asked", ["none", "optional", "mandatory"])
 def test_nobody_gets_mail_before_they_confirmed_their_address(ada, now, mailbox: Mailbox, settings, asked):
-    """Whatever new readers are asked for: else anybody's address could be filled with a stranger's titles."""
+    """This holds for every setting. Otherwise a stranger could have titles sent to anybody's address."""
     settings.ACCOUNT_EMAIL_VERIFICATION = asked
     EmailAddress.objects.all().delete()
     assert digests_deliver(now=now).skipped == 1 and mailbox.messages == []
@@ -283,7 +283,7 @@ def test_a_lost_connection_is_opened_again_and_the_mail_keeps_its_id(ada, ben, m
 
 def test_of_two_runs_at_once_one_gets_the_mail(ada, mailbox: Mailbox, now, monkeypatch):
     digests_deliver(now=now)
-    monkeypatch.setattr(send, "deliveries_recent", lambda *, now: {})  # as read before the other began
+    monkeypatch.setattr(send, "deliveries_recent", lambda *, now: {})  # read before the other run began
     assert digests_deliver(now=now).sent == 0
     assert len(mailbox.messages) == 1
 
@@ -294,7 +294,7 @@ def test_a_run_that_was_so_slow_that_another_took_its_mail_over_does_not_send_it
     written, later = send.mail_message, now + send.CLAIM_LASTS
 
     def overtaken(letter, *, now):
-        if now < later:  # the first run, which had its mail written for a quarter of an hour
+        if now < later:  # the first run, after a quarter of an hour of building its mail
             assert digests_deliver(now=later).sent == 1
         return written(letter, now=now)
 
@@ -362,7 +362,7 @@ def test_queries_do_not_grow_with_the_readers_who_are_not_due(ada, now, django_a
         digests_deliver(now=now)
 
 
-# --- What is told --------------------------------------------------------------------------------------
+# --- Messages ------------------------------------------------------------------------------------------
 
 
 def test_a_reader_is_told_what_was_wrong_until_a_mail_arrives(ada, mailbox: Mailbox, now):

@@ -1,4 +1,4 @@
-"""Several workers, and several taps, at the same moment: one mail a reader, one thumb a link, one night."""
+"""Several workers or taps at the same moment give one mail a reader, one thumb a link, and one night."""
 
 from collections import Counter
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def readers(tmp_path) -> list[Reader]:
-    """Eight readers who want daily mail, on a database that threads share."""
+    """Create eight readers who want daily mail, in a database that threads share."""
     source = SourceFactory()
     feed = FeedFactory(source=source)
     ItemFactory.create_batch(3, source=source)

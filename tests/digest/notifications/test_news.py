@@ -1,4 +1,4 @@
-"""What readers are told: what they asked for of their own, so often a day, in no quiet hour, and once."""
+"""Readers get the news they asked for, once, within the daily limit and outside quiet hours."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -29,20 +29,20 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def page(ada: Reader, client: Client) -> Client:
-    """Ada's browser."""
+    """Return Ada's browser."""
     client.force_login(ada)
     return client
 
 
 def wanting(reader: Reader, *, at: datetime = NOW, **fields: object) -> NotificationSettings:
-    """The reader, with one destination, wants to be told since three days before `at`."""
+    """Give the reader one destination and notifications since three days before `at`."""
     Destination.objects.create(reader=reader, kind="ntfy", address="https://ntfy.sh/a", created_at=at)
     given = {"events": ["digest", "word", "suggestion", "effect"], "since": at - 3 * DAY, **fields}
     return NotificationSettings.objects.create(reader=reader, **given)
 
 
 def tell(reader: Reader, at: datetime, name: str) -> int:
-    """Have something to tell at that moment; how many readers were told."""
+    """Create notifications at that time, and return the number of readers notified."""
     due = notifications_due(now=at)
     news = [News(reader.pk, "digest", (name,), name, "/")] if reader.pk in due else []
     return notifications_make(due=due, news=news, now=at)
@@ -57,9 +57,9 @@ def test_quiet_hours_go_by_the_wall_clock_in_nights_that_lose_or_repeat_an_hour(
         quiet = [at for at in moments if quiet_end(row, at) is not None]
         assert {quiet_end(row, at).astimezone(BERLIN).hour for at in quiet} == {7}
         assert len({quiet_end(row, at) for at in quiet}) == 1
-        # Nine hours by the clock: eight of them in spring, ten in autumn.
+        # Nine hours on the clock are eight hours in spring and ten in autumn.
         assert len(quiet) == 4 * (8 if night.month == 3 else 10)
-    row.quiet_from, row.quiet_until = 2, 3  # an hour that comes twice in October, and not at all in March
+    row.quiet_from, row.quiet_until = 2, 3  # this hour comes twice in October, and not at all in March
     hours = [datetime(2026, 10, 24, 23, tzinfo=UTC) + n * HOUR for n in range(4)]
     assert [quiet_end(row, at) is not None for at in hours] == [False, True, True, False]
     row.quiet_until = 2

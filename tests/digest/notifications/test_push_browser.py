@@ -1,4 +1,4 @@
-"""Web Push in a real browser: subscribing by the page, and showing what a push service hands on."""
+"""In a real browser the page subscribes to Web Push, and the worker shows a push service's messages."""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ ENDPOINT = "https://push.example/ada"
 
 @pytest.fixture
 def tab(live_server) -> Iterator[Page]:
-    """A tab of a Chromium with windows, since the other shows no notifications, and of its own profile."""
+    """Open a tab in a Chromium with windows and its own profile. Headless Chromium shows no notifications."""
     context = chromium(program=CHROMIUM).new_context(base_url=live_server.url, reduced_motion="reduce")
     with context, watched(context.new_page(), live_server.url) as window:
         yield window
@@ -27,8 +27,10 @@ def tab(live_server) -> Iterator[Page]:
 
 @pytest.fixture
 def allowed(page: Page) -> Iterator[Page]:
-    """Ada's page of notifications, which may show some. The one thing made up is what a push service answers:
-    none can be asked from here."""
+    """Open Ada's page of notifications, with permission to show some.
+
+    Only the push service's answers are made up, because tests cannot reach one.
+    """
     page.goto("/ui/account/notifications")
     page.context.grant_permissions(["notifications"], origin=page.evaluate("location.origin"))
     yield page
@@ -56,7 +58,7 @@ def test_a_push_is_shown_with_its_words_and_where_it_leads(allowed: Page):
     origin = allowed.evaluate("location.origin")
     allowed.evaluate("navigator.serviceWorker.ready.then(() => null)")
     data = json.dumps({"title": "Tidings", "body": "“tides”: Tides rise", "url": f"{origin}/ui/saved"})
-    # A private window has no push service, and a worker is given more time for events of its browser alone.
+    # A private window has no push service, and a worker gets more time only for events of its own browser.
     shown = allowed.context.service_workers[-1].evaluate(
         """async (data) => {
           const event = new PushEvent("push", { data });

@@ -1,4 +1,4 @@
-"""Notifications arrive once at most, signed or encrypted, and at no address inside."""
+"""Notifications arrive at most once, signed or encrypted, and never at an internal address."""
 
 import json
 import socket
@@ -40,7 +40,7 @@ SUBSCRIPTION = json.dumps({"keys": {"p256dh": b64url(public_bytes(KEY)), "auth":
 
 @pytest.fixture(autouse=True)
 def inside(settings, httpserver: HTTPServer) -> None:
-    """The receiver stands inside, and the operator allows it."""
+    """Allow the receiver, which has an internal address."""
     settings.NOTIFY_ALLOW_HOSTS = [f"{httpserver.host}:{httpserver.port}"]
 
 
@@ -53,14 +53,14 @@ def added(reader: Reader, server: HTTPServer, kind: str, secret: str = "", path:
 
 
 def told(reader: Reader, *, at: datetime = NOW, words: str = "Your digest is ready.") -> list[Notification]:
-    """One notification to each of the reader's destinations."""
+    """Create a notification for each of the reader's destinations."""
     if due := notifications_due(now=at):
         notifications_make(due=due, news=[News(reader.pk, "digest", (words,), words, "/")], now=at)
     return list(Notification.objects.filter(created_at=at).order_by("pk"))
 
 
 def answers(server: HTTPServer, *statuses: int, path: str = "/in") -> list[Request]:
-    """Answer with these, the last one for ever; what was asked is added to the list."""
+    """Answer with these in turn, repeating the last one, and return the list of requests."""
     asked: list[Request] = []
 
     def answer(request: Request) -> Response:
@@ -77,7 +77,7 @@ def test_a_webhook_is_signed_so_that_the_specs_own_library_takes_it_and_nothing_
 ):
     row, asked = added(ada, httpserver, "webhook"), answers(httpserver, 200)
     assert row.made not in row.secret and secret_decrypt(row.secret) == row.made
-    now = timezone.now()  # the library looks at the clock
+    now = timezone.now()  # the library reads the clock
     message = Message("abc", [Line("digest", "Your digest is ready.", "https://a.example/")], now)
     message_post(destination=row, message=message, now=now)
     headers, body = dict(asked[0].headers), asked[0].get_data()
@@ -100,7 +100,7 @@ def test_ntfy_gets_the_topic_the_words_and_the_token(ada: Reader, httpserver: HT
 
 
 def decrypted(body: bytes) -> bytes:
-    """What a browser reads: RFC 8188 and RFC 8291, written from their text."""
+    """Decrypt a push message like a browser, by RFC 8188 and RFC 8291."""
     salt, size, length = body[:16], int.from_bytes(body[16:20]), body[20]
     sender, sealed = body[21 : 21 + length], body[21 + length :]
     assert len(sealed) <= size
@@ -168,7 +168,7 @@ def test_what_may_have_arrived_is_tried_again_with_webhooks_only(ada: Reader, se
         settings.NOTIFY_ALLOW_HOSTS = [f"127.0.0.1:{listener.getsockname()[1]}"]
 
         def hang_up() -> None:
-            for _ in range(2):  # it read what was sent, and says nothing to it
+            for _ in range(2):  # it reads the request and does not answer
                 caller, _ = listener.accept()
                 caller.recv(65536)
                 caller.close()
@@ -194,7 +194,7 @@ def test_a_process_that_ends_between_claim_and_result_doubles_nothing(
     row = told(ada)[0]
 
     class Killed(BaseException):
-        """The process ends."""
+        """Stands for a process that ends."""
 
     def killed(*_: object, **more: object) -> None:
         raise Killed
@@ -215,7 +215,7 @@ def test_six_workers_at_once_make_and_send_it_once(ada: Reader, httpserver: HTTP
     added(ada, httpserver, "webhook")
     asked = answers(httpserver, 200)
 
-    due = notifications_due(now=NOW)  # as all of them read it
+    due = notifications_due(now=NOW)  # all workers read the row like this
 
     def work(number: int) -> None:
         notifications_make(due=due, news=[News(ada.pk, "digest", ("a",), "Ready.", "/")], now=NOW)
@@ -247,7 +247,7 @@ def test_what_fails_for_days_is_switched_off_and_a_test_that_arrives_switches_it
 
 @pytest.fixture
 def names(monkeypatch) -> Iterator[list[str]]:
-    """`turns.example` is public when it is first asked for, and this machine from then on."""
+    """Resolve `turns.example` to a public address at first, and to this machine from then on."""
     usual, asked = socket.getaddrinfo, []
 
     def resolve(host: str, port: int, *args: object, **more: object) -> list[tuple[object, ...]]:

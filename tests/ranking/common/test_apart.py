@@ -1,4 +1,4 @@
-"""Parts of a task fail apart."""
+"""If one part of a task fails, the others still run."""
 
 import pytest
 from billiard.exceptions import SoftTimeLimitExceeded

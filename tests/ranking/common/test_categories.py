@@ -1,4 +1,4 @@
-"""Categories: which spellings are one, and which topics an item has by its categories."""
+"""Spellings of a category are one, and an item has topics by its categories."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""A failure of one is that one's: recorded, counted, told; the others are done."""
+"""One reader's failure is recorded and counted, and the other readers are done."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What work leaves behind goes back to the system."""
+"""Free memory goes back to the system after work."""
 
 import platform
 import subprocess
@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-# Eighty megabytes in small pieces, of which every thousandth stays, so that most lie before the heap's end. A
-# cycle holds them, which counting references never ends.
+# Eighty megabytes in small pieces. Every thousandth stays, so most free ones lie before the heap's end. A
+# reference cycle holds them, which only the garbage collector can free.
 SCRIPT = """
 from ranking.common.heap import heap_trim
 

@@ -1,4 +1,4 @@
-"""Probabilities of our own are those of SciPy, which installations need not have, at their edges too."""
+"""Our probabilities equal SciPy's, also at the edges. Installations do not need SciPy."""
 
 from math import inf, nextafter
 
@@ -32,7 +32,7 @@ def test_it_is_scipys_around_the_mean_too(a, b, off):
 
 @given(a=COUNT, b=COUNT, steps=st.integers(min_value=-4, max_value=4))
 def test_it_is_scipys_where_its_two_sides_meet(a, b, steps):
-    """There each side is "the other one" by a rounding error, and a call must not send back and forth."""
+    """There rounding can choose either side, and a call must not alternate between them for ever."""
     rate = (a + 1) / (a + b + 2)
     for _ in range(abs(steps)):
         rate = nextafter(rate, inf if steps > 0 else -inf)

@@ -1,4 +1,4 @@
-"""Topics that go by several names: each finds the others, and nothing that only looks like them."""
+"""Each name of a topic finds its other names, and no words that only look like them."""
 
 import csv
 import gzip
@@ -83,7 +83,7 @@ def test_a_short_name_that_is_a_word_of_its_own_is_found_only_where_it_was_typed
 
 @pytest.mark.parametrize(("topic", "form"), MATCHED)
 def test_what_finds_a_topic_is_a_name_of_it_or_an_inflection(topic, form):
-    """Two topics that share a form would be one to the texts, and two to the reader."""
+    """If two topics shared a form, texts could not tell them apart."""
     owners = {known.names[0] for known in known_topics() if form in known.match or form in known.names}
     assert owners == {topic}
     assert term_matches(topic, fold(f"So {form}, they say."))
@@ -96,7 +96,7 @@ def test_every_name_leads_to_one_topic_and_is_no_longer_than_a_topic_may_be():
 
 
 def _inflected() -> set[str]:
-    """The names that share their identity with another name of the same topic."""
+    """Return the names that have the same identity as another name of the same topic."""
     seen: dict[str, str] = {}
     return {fold(name) for name in NAMES if seen.setdefault(topic_key(name), name) != name}
 
@@ -135,7 +135,7 @@ def test_two_names_of_one_topic_count_once():
 
 
 def labelled(data_dir) -> Iterator[tuple[str, str]]:
-    """(label, folded text) of the labelled news of two collections."""
+    """Return (label, folded text) for the labelled news of two collections."""
     with gzip.open(data_dir / "topics-ag-news" / "ag_news_test.csv.gz", "rt", encoding="utf-8") as rows:
         yield from ((r["label"], fold(f"{r['title']}\n{r['description']}")) for r in csv.DictReader(rows))
     with gzip.open(data_dir / "topics-bbc" / "bbc_news.csv.gz", "rt", encoding="utf-8") as rows:
@@ -143,14 +143,14 @@ def labelled(data_dir) -> Iterator[tuple[str, str]]:
 
 
 def plainly(topic: str) -> Callable[[str], bool]:
-    """Whether a text has the topic by its own name alone."""
+    """Return whether a text has the topic by its own name."""
     forms = "|".join(map(re.escape, sorted(_forms(fold(topic)), key=len, reverse=True)))
     return lambda text: re.search(rf"(?<!\w)(?:{forms})(?!\w)", text) is not None
 
 
 @pytest.mark.data
 def test_what_other_names_find_is_about_the_topic_as_often_as_what_its_own_name_finds(data_dir):
-    """Told by the section that an editor put the text into: technology or sport."""
+    """The measure is the section that an editor chose for the text: technology or sport."""
     texts = list(labelled(data_dir))
     sections = {"ai": TECH, "cybersecurity": TECH, "open source": TECH, "virtual reality": TECH}
     sections |= {"formula 1": SPORT, "olympics": SPORT, "soccer": SPORT}

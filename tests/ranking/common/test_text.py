@@ -1,4 +1,4 @@
-"""Topics meet texts as whole words, in whatever spelling."""
+"""Topics match texts as whole words, in any spelling."""
 
 import pytest
 from hypothesis import given
