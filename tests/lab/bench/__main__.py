@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.lab.bench.book import book_text
 from tests.lab.bench.entities import Row
 from tests.lab.bench.peers import PEERS, PeersMissing, environment
 from tests.lab.bench.registry import ALSO, BY_NAME, EVALUATIONS, ROWS, SPEED
@@ -114,7 +115,7 @@ def keep(path: Path, record: Json) -> None:
         record = record | {"before": older["before"]}
     book["rows"][record["name"]] = record
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(book, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(book_text(book), encoding="utf-8")
 
 
 def in_earnest(record: Json) -> bool:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from tests.lab.bench.book import book_text
 from tests.lab.bench.running import machine
 from tests.lab.image.build import Buildah, base_make, image_build, image_config
 from tests.lab.image.container import Container, container
@@ -56,7 +57,7 @@ def main() -> int:
                 file=sys.stderr,
             )
             return 2
-    text = json.dumps(found, indent=1) + "\n"
+    text = book_text(found)
     if given.json:
         given.json.write_text(text, encoding="utf-8")
     print(text, end="")

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tests.lab.bench.book import book_text
 from tests.lab.bench.running import machine
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -86,7 +87,7 @@ def keep(path: Path, record: dict[str, Any]) -> None:
     book = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     book[record["name"]] = record
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(book, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(book_text(book), encoding="utf-8")
 
 
 if __name__ == "__main__":

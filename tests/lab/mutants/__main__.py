@@ -21,6 +21,7 @@ from pathlib import Path
 from shutil import copy2
 from typing import Any
 
+from tests.lab.bench.book import book_text
 from tests.lab.bench.peers import ROOT, environment
 from tests.lab.bench.running import machine
 
@@ -170,7 +171,7 @@ def told(survivor: Json) -> str:
 def keep(path: Path, name: str, row: Json) -> None:
     """Put the part's row into the record."""
     record = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    path.write_text(json.dumps({**record, name: row}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(book_text({**record, name: row}), encoding="utf-8")
 
 
 if __name__ == "__main__":

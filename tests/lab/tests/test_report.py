@@ -4,10 +4,12 @@ import json
 import re
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from tests.lab.bench.__main__ import chosen, keep, lines, recorded
+from tests.lab.bench.book import WIDTH, book_text
 from tests.lab.bench.entities import Aim, Row
 from tests.lab.bench.peers import PeersMissing
 from tests.lab.bench.registry import BY_NAME, EVALUATIONS, ROWS, SPEED
@@ -196,3 +198,16 @@ def test_the_newest_record_of_a_row_counts(tmp_path):
 def test_records_and_plots_name_no_machine():
     for path in [*RECORDS.glob("*.json"), *FOLDER.glob("*.svg"), PAGE]:
         assert not PATHS.search(path.read_text(encoding="utf-8")), path.name
+
+
+def test_a_book_of_records_keeps_its_figures_and_drops_single_events():
+    book = {"rows": {"a": {"at": "now", "targets": [{"value": 1.5}] * 40, "report": {"slow": [1] * 99}}}}
+    text = book_text(book)
+    assert json.loads(text) == {"rows": {"a": {"at": "now", "targets": [{"value": 1.5}] * 40, "report": {}}}}
+    assert len(text.splitlines()) < 20 and max(map(len, text.splitlines())) <= WIDTH
+
+
+@pytest.mark.parametrize("path", sorted(RECORDS.rglob("*.json")), ids=lambda path: path.stem)
+def test_a_record_is_stored_as_a_summary(path: Path):
+    text = path.read_text(encoding="utf-8")
+    assert text == book_text(json.loads(text))

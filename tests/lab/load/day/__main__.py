@@ -5,7 +5,6 @@ databases, is in TEST_DATABASE_URL. Everything listens on this machine alone and
 """
 
 import argparse
-import json
 import os
 import signal
 import sys
@@ -17,6 +16,7 @@ from typing import Any
 
 import django
 
+from tests.lab.bench.book import book_text
 from tests.lab.load.day.release import release_copy, release_next, release_switch
 from tests.lab.load.day.servers import OwnRedis, database, port_free
 from tests.lab.load.day.site import Site
@@ -41,7 +41,7 @@ def main() -> int:
         record = live(folder, url, logs)
     record |= {"seconds": round(time.monotonic() - began, 1)}
     if options.json:
-        options.json.write_text(json.dumps({"rows": {"day": record}}, indent=1) + "\n", encoding="utf-8")
+        options.json.write_text(book_text({"rows": {"day": record}}), encoding="utf-8")
     for row in record["report"]["rows"]:
         print("  ".join(f"{key} {value}" for key, value in row.items()))
     for target in record["targets"]:
