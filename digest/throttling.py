@@ -23,6 +23,8 @@ from digest.requests import reader_of
 
 KEYS = "digest:limit"
 MINUTE, HOUR = 60, 3600
+# Caches count in whole numbers, so a use is a thousand parts.
+PARTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +77,27 @@ SEND_ON = Limit(
 LIMITS = (API, SEARCH, GENERATE, DECIDE, LOOKUP, IMPORT, EXPORT, TEACH, PICTURES, FULL_TEXT, SEND_ON)
 
 
-def limit_count(*, limit: Limit, who: object, now: datetime) -> None:
-    """Count one use of `limit` by `who`, the id of a reader or a token.
+def limit_count(*, limit: Limit, who: object, now: datetime, cost: float = 1) -> None:
+    """Count one use of `limit` by `who`, the id of a reader or a token, as `cost` uses.
 
     Raises `TooManyRequests` with the seconds until the window ends.
     """
-    window, elapsed = divmod(now.timestamp(), limit.seconds)
-    key = f"{KEYS}:{limit.name}:{who}:{int(window)}"
+    if limit_charge(limit=limit, who=who, now=now, cost=cost) > limit.times:
+        elapsed = now.timestamp() % limit.seconds
+        raise TooManyRequests(gettext(limit.message), retry_after_s=ceil(limit.seconds - elapsed))
+
+
+def limit_charge(*, limit: Limit, who: object, now: datetime, cost: float) -> float:
+    """Add `cost` uses to a limit, and return the uses in this window.
+
+    Alone, for work that is done already: nothing is refused, and the next request pays.
+    """
+    key = f"{KEYS}:{limit.name}:{who}:{int(now.timestamp() // limit.seconds)}"
     cache.add(key, 0, timeout=2 * limit.seconds)
     try:
-        count = cache.incr(key)
+        return float(cache.incr(key, round(cost * PARTS))) / PARTS
     except ValueError:  # The cache dropped the key in between, or is down.
-        return
-    if count > limit.times:
-        raise TooManyRequests(gettext(limit.message), retry_after_s=ceil(limit.seconds - elapsed))
+        return 0
 
 
 P = ParamSpec("P")

@@ -133,13 +133,19 @@ def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def token_authorise(*, secret: str, needed: str, now: datetime) -> ApiToken:
+def token_limit() -> Limit:
+    """Return the limit of the requests with one token."""
+    return Limit("token", REQUESTS_PER_MINUTE, MINUTE, TOO_OFTEN)
+
+
+def token_authorise(*, secret: str, needed: str, now: datetime, cost: float = 1) -> ApiToken:
     """Return the token of `secret` for a request that needs the scope `needed`, and count the request.
 
-    Raises `InvalidToken`, `TokenExpired`, `ScopeMissing` or `TooManyRequests`.
+    A small request counts as less than one by its `cost`. Raises `InvalidToken`, `TokenExpired`,
+    `ScopeMissing` or `TooManyRequests`.
     """
     used = token_use(secret=secret, now=now)
-    limit_count(limit=Limit("token", REQUESTS_PER_MINUTE, MINUTE, TOO_OFTEN), who=used.pk, now=now)
+    limit_count(limit=token_limit(), who=used.pk, now=now, cost=cost)
     if not scope_allows(used.scope, needed):
         raise ScopeMissing(
             gettext(

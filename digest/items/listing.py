@@ -162,11 +162,20 @@ class ReadFeed:
     site_url: str
 
 
-def feeds_read(*, reader_id: UUID) -> list[ReadFeed]:
-    """Return the reader's feeds, sorted by name; one query. Moved feeds are part of their successor."""
+def feeds_read(*, reader_id: UUID, feed_ids: Collection[int] | None = None) -> list[ReadFeed]:
+    """Return the reader's feeds, sorted by name; one query. Moved feeds are part of their successor.
+
+    With `feed_ids` those feeds at least: apps ask feed by feed, and a reader may have a thousand.
+    """
     subscriptions = Subscription.objects.filter(reader_id=reader_id).select_related("feed__source")
     columns = ("url", "own_address", "state", "moved_url", "title", "site_url", "source__title")
-    rows = list(subscriptions.only("folder", "own_name", *(f"feed__{name}" for name in columns)))
+    subscriptions = subscriptions.only("folder", "own_name", *(f"feed__{name}" for name in columns))
+    moved = Feed.State.MOVED
+    if feed_ids is not None:
+        rows = list(subscriptions.filter(Q(feed_id__in=feed_ids) | Q(feed__state=moved)))
+    # A chain of moved feeds may lead through any other, so all are read if there is one.
+    if feed_ids is None or any(row.feed.state == moved for row in rows):
+        rows = list(subscriptions)
     by_url = {row.feed.url: row.feed for row in rows}
     ids: dict[int, list[int]] = {}
     for row in rows:
@@ -225,7 +234,10 @@ def filter_feeds(
 def feeds_among(*, reader_id: UUID, chosen: ListFilter, muted: Collection[str] = ()) -> list[int] | None:
     """Return the result of `filter_feeds` for the reader's feeds; no query if all of them pass."""
     narrowed = chosen.narrow or (muted and not chosen.saved)
-    return filter_feeds(feeds_read(reader_id=reader_id), chosen, muted) if narrowed else None
+    if not narrowed:
+        return None
+    feed_ids = None if chosen.feed is None else [chosen.feed]
+    return filter_feeds(feeds_read(reader_id=reader_id, feed_ids=feed_ids), chosen, muted)
 
 
 def list_items(*, ids: Sequence[int]) -> list[Item]:

@@ -140,7 +140,7 @@ def test_an_assistant_reads_rates_and_proposes_for_its_reader(ada, person, assis
     assert assistant.call(token, "rate_item", item_id=item.pk)["error"] == "invalid_arguments"
     draft = boost(liked_urls(ada, "loved.example"), reason=WHY)
     assert assistant.call(token, "write_suggestion", **draft)["success"] is True
-    assert assistant.call(token, "write_suggestion", **draft)["error"] == "blocked"
+    assert assistant.call(token, "write_suggestion", **draft)["error"] == "duplicate_pending"
     assert Suggestion.objects.get().status == "pending"
     run = Run.objects.get()  # both calls are one session
     assert (run.trigger, run.status, run.steps.count()) == ("mcp", "running", 2)

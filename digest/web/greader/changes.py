@@ -39,7 +39,7 @@ from digest.web.greader.codec import (
     moment_read,
     stream_read,
 )
-from digest.web.greader.door import OK, Sent, authorised, json, plain
+from digest.web.greader.door import COST_ITEM, COST_TAG, OK, Sent, authorised, charge, json, plain
 from digest.web.greader.streams import THUMBS, feed_named, stream_filter, stream_page
 from digest.web.pages.lists import ListAsked, list_mark_read
 
@@ -50,7 +50,7 @@ FEEDS_MAX = 1_000
 NO_LABEL = "Labels are Useful and Not useful; no other can be given."
 
 
-@authorised("POST", scope=RATE)
+@authorised("POST", scope=RATE, cost=COST_TAG)
 def edit_tag(request: HttpRequest) -> HttpResponse:
     """Mark items as read or unread, star them, or rate them by a label. Other states, and Today, stay.
 
@@ -60,6 +60,7 @@ def edit_tag(request: HttpRequest) -> HttpResponse:
     ids = items_read(sent.all("i"))
     if not ids or len(ids) > IDS_MAX:
         raise ValueError(f"Name 1 to {IDS_MAX:,} items by i.")
+    charge(request, (len(ids) - 1) * COST_ITEM)
     added, removed = _tags(sent.all("a")), _tags(sent.all("r"))
     rated = (added | removed) & THUMBS.keys()
     if rated and len(ids) > THUMBS_MAX:

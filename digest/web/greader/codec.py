@@ -24,7 +24,8 @@ SECONDS_MAX: Final = 253_402_300_799
 ID_MAX: Final = 2**63 - 1
 # What the id of a folder ends in that has the name of a label.
 FOLDER_END: Final = " (folder)"
-_USER: Final = re.compile(r"user/[^/]+/(state/com\.google|label)/(.+)", re.DOTALL)
+# Some clients leave out the user, or all but the name of a state: `state/com.google/read`, `reading-list`.
+_USER: Final = re.compile(r"(?:user/[^/]+/)?(state/com\.google|label)/(.+)", re.DOTALL)
 _HEX: Final = re.compile(r"[0-9a-fA-F]{1,16}")
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,19}")
 
@@ -71,6 +72,8 @@ def stream_read(text: str) -> Stream:
             return Stream(_STATES.get(name, Kind.OTHER))
         label = next((kind for kind in LABELS if kind.value == name), None)
         return Stream(label) if label else Stream(Kind.FOLDER, _folder_read(name))
+    if short := _STATES.get(text.removeprefix("com.google/")):
+        return Stream(short)
     if text.startswith(FEED) and (name := re.sub(r"^(feed/)+", "", text)):
         return Stream(Kind.FEED, name)
     raise ValueError(f"“{text[:80]}” is not a stream. Ask for one that a list of this server names.")

@@ -56,6 +56,8 @@ from digest.web.greader.codec import (
 Shape = dict[str, Any]
 THUMBS = {Kind.USEFUL: True, Kind.NOT_USEFUL: False}
 TITLES = {Kind.ALL: "All items", Kind.READ: "Read", Kind.UNREAD: "Unread", Kind.STARRED: "Starred"}
+# A feed's id has fewer digits than this; a longer number is in no database.
+ID_DIGITS = 19
 # Of the articles in one answer, but for its first.
 ANSWER_MAX_CHARS = 8_000_000
 
@@ -101,12 +103,18 @@ def stream_filter(*, reader: Reader, asked: Asked) -> ListFilter | None:
     stream = asked.stream
     feed = None
     if stream.kind == Kind.FEED:
-        found = feed_named(feeds=feeds_read(reader_id=reader.pk), stream=stream)
+        found = _feed_of(reader, stream)
         if found is None:
             return None
         feed = found.feed_id
     folder = stream.name if stream.kind == Kind.FOLDER else None
     return ListFilter(folder=folder, feed=feed, unread=asked.unread, saved=asked.starred)
+
+
+def _feed_of(reader: Reader, stream: Stream) -> ReadFeed | None:
+    by_id = stream.name.isascii() and stream.name.isdecimal() and len(stream.name) < ID_DIGITS
+    feed_ids = [int(stream.name)] if by_id else None
+    return feed_named(feeds=feeds_read(reader_id=reader.pk, feed_ids=feed_ids), stream=stream)
 
 
 def feed_named(*, feeds: Sequence[ReadFeed], stream: Stream) -> ReadFeed | None:
@@ -121,7 +129,7 @@ def feed_named(*, feeds: Sequence[ReadFeed], stream: Stream) -> ReadFeed | None:
 def stream_title(*, reader: Reader, stream: Stream) -> str:
     """Return what a stream is called; one query at most."""
     if stream.kind == Kind.FEED:
-        found = feed_named(feeds=feeds_read(reader_id=reader.pk), stream=stream)
+        found = _feed_of(reader, stream)
         return found.name if found else stream.name
     return stream.name or TITLES.get(stream.kind, stream.kind.value)
 
@@ -236,6 +244,7 @@ def continuation_after(*, reader: Reader, asked: Asked, item_id: int, now: datet
 
 def _states(reader: Reader, items: Sequence[Item], now: datetime) -> _States:
     ids = [item.pk for item in items]
+    feed_ids = {item.feed_id for item in items if item.feed_id}
     readings = readings_of(reader_id=reader.pk, items=items)
     old = now - timedelta(days=UNREAD_DAYS)
     today = Impression.objects.filter(
@@ -248,7 +257,7 @@ def _states(reader: Reader, items: Sequence[Item], now: datetime) -> _States:
         starred={pk for pk, state in readings.items() if state.saved_at},
         today=set(today.order_by().values_list("item_id", flat=True)),
         useful={pk: rating.useful for pk, rating in ratings.items()},
-        feeds={pk: one for one in feeds_read(reader_id=reader.pk) for pk in one.ids},
+        feeds={pk: one for one in feeds_read(reader_id=reader.pk, feed_ids=feed_ids) for pk in one.ids},
     )
 
 

@@ -17,7 +17,20 @@ from digest.errors import InvalidToken
 from digest.requests import reader_of
 from digest.web.api.syndication import ATOM, element_add
 from digest.web.greader.codec import CONTENTS_MAX, IDS_MAX, STATE, Kind, asked_read, items_read, stream_read
-from digest.web.greader.door import OK, Sent, answering, authorise, authorised, json, plain
+from digest.web.greader.door import (
+    COST_ID,
+    COST_ITEM,
+    COST_STREAM,
+    COST_TINY,
+    OK,
+    Sent,
+    answering,
+    authorise,
+    authorised,
+    charge,
+    json,
+    plain,
+)
 from digest.web.greader.streams import (
     continuation_after,
     entries,
@@ -75,14 +88,14 @@ def client_login(request: HttpRequest) -> HttpResponse:
     return plain("".join(f"{name}={value}\n" for name, value in values.items()))
 
 
-@authorised("GET", "HEAD")
+@authorised("GET", "HEAD", cost=COST_TINY)
 def write_token(request: HttpRequest) -> HttpResponse:
     """Return what clients send as `T` with changes. It is not read: the header says who asks."""
     made = salted_hmac("digest.web.greader", str(reader_of(request).pk), algorithm="sha256").hexdigest()
     return plain(made[:WRITE_TOKEN_CHARS] + "\n")
 
 
-@authorised("GET", "HEAD")
+@authorised("GET", "HEAD", cost=COST_TINY)
 def user_info(request: HttpRequest) -> HttpResponse:
     """Return the reader's name and address."""
     reader = reader_of(request)
@@ -111,13 +124,13 @@ def unread_count(request: HttpRequest) -> HttpResponse:
     return json({"max": counts[-1]["count"], "unreadcounts": counts})
 
 
-@authorised("GET", "HEAD")
+@authorised("GET", "HEAD", cost=COST_STREAM)
 def stream_contents(request: HttpRequest, stream: str = "") -> HttpResponse:
     """Return a page of a stream with its items; all of the reader's items where none is named."""
     return json(_stream(request, stream))
 
 
-@authorised("GET", "HEAD")
+@authorised("GET", "HEAD", cost=COST_STREAM)
 def stream_atom(request: HttpRequest, stream: str) -> HttpResponse:
     """Return the same page as Atom, as clients from before JSON ask for it (Newsboat's mode for FeedHQ)."""
     page = _stream(request, stream)
@@ -132,29 +145,32 @@ def _stream(request: HttpRequest, stream: str) -> dict[str, Any]:
     asked = asked_read(name, sent.all, most=CONTENTS_MAX)
     page = stream_page(reader=reader, asked=asked, now=now)
     items, seen = entries(reader=reader, item_ids=page.ids, now=now)
+    charge(request, seen * COST_ITEM)
     more = page.continuation
     if seen < len(page.ids):
         more = continuation_after(reader=reader, asked=asked, item_id=page.ids[seen - 1], now=now)
     return _listed(name, items, more)
 
 
-@authorised("GET", "HEAD")
+@authorised("GET", "HEAD", cost=COST_STREAM)
 def stream_ids(request: HttpRequest) -> HttpResponse:
     """Return the ids of a page of a stream, in decimal."""
     sent = Sent(request)
     asked = asked_read(sent.one("s"), sent.all, most=IDS_MAX)
     page = stream_page(reader=reader_of(request), asked=asked, now=timezone.now())
+    charge(request, len(page.ids) * COST_ID)
     more = {"continuation": page.continuation} if page.continuation else {}
     return json({"itemRefs": [{"id": str(pk)} for pk in page.ids]} | more)
 
 
-@authorised("GET", "HEAD", "POST")
+@authorised("GET", "HEAD", "POST", cost=COST_STREAM)
 def items_contents(request: HttpRequest) -> HttpResponse:
     """Return the items named by `i`, a thousand at most at a time; a continuation is how many came before."""
     sent, now = Sent(request), timezone.now()
     wanted, done = items_read(sent.all("i")), sent.one("c")
     start = int(done[:9]) if done.isascii() and done.isdecimal() else 0
     items, seen = entries(reader=reader_of(request), item_ids=wanted[start : start + CONTENTS_MAX], now=now)
+    charge(request, seen * COST_ITEM)
     end = start + seen
     return json(_listed(STATE + Kind.ALL.value, items, str(end) if len(wanted) > end else ""))
 

@@ -77,13 +77,17 @@ def test_what_is_no_id_is_refused(text: str):
         ("user/-/label/News / Local", Stream(Kind.FOLDER, "News / Local")),
         ("feed/feed/https://a.example/feed?x=1", Stream(Kind.FEED, "https://a.example/feed?x=1")),
         ("feed/12", Stream(Kind.FEED, "12")),
+        ("reading-list", Stream(Kind.ALL)),
+        ("com.google/starred", Stream(Kind.STARRED)),
+        ("state/com.google/read", Stream(Kind.READ)),
+        ("label/News", Stream(Kind.FOLDER, "News")),
     ],
 )
 def test_a_stream_is_known_by_its_id(text: str, stream: Stream):
     assert stream_read(text) == stream
 
 
-@pytest.mark.parametrize("text", ["", "feed/", "user/-/label/", "splice/x", "reading-list"])
+@pytest.mark.parametrize("text", ["", "feed/", "user/-/label/", "splice/x", "reading", "label/"])
 def test_what_is_no_stream_is_refused(text: str):
     with pytest.raises(ValueError, match="not a stream"):
         stream_read(text)

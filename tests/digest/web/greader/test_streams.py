@@ -97,7 +97,7 @@ def test_a_revoked_and_an_expired_token_are_shut_out(app: App, ada: Reader):
 def test_a_token_may_ask_so_often_a_minute(app: App, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("digest.accounts.tokens.REQUESTS_PER_MINUTE", 2)
     assert REQUESTS_PER_MINUTE > 2
-    codes = [app.get("token").status_code for _ in range(3)]
+    codes = [app.get("tag/list").status_code for _ in range(3)]
     assert codes == [200, 200, 429] and app.get("token")["Retry-After"]
 
 
@@ -212,6 +212,35 @@ def test_states_and_labels_are_categories_that_no_publisher_can_forge(app: App, 
     FeedbackFactory(reader=ada, item=item)
     labels = [STARRED, "user/-/label/News", "user/-/label/Useful", "Sea"]
     assert app.items()[0]["categories"] == [ALL, *labels]
+
+
+@pytest.mark.parametrize(
+    "form", ["{}", "com.google/{}", "state/com.google/{}", "user/1234/state/com.google/{}"]
+)
+def test_a_state_may_be_named_in_short(ada: Reader, form: str):
+    """Some clients leave out the user, or ask for `stream/contents/reading-list`."""
+    app = App(ada)
+    plain, read, starred = (fresh_item(ada, hours=n) for n in (1, 2, 3))
+    item_read(reader=ada, item_id=read.pk, now=timezone.now())
+    item_save(reader=ada, item_id=starred.pk, saved=True, now=timezone.now())
+    wanted = {"reading-list": [plain.pk, read.pk, starred.pk], "read": [read.pk], "starred": [starred.pk]}
+    wanted["kept-unread"] = [plain.pk, starred.pk]
+    for name, ids in wanted.items():
+        stream = form.format(name)
+        assert app.ids(stream) == ids and len(app.items(stream)) == len(ids)
+    assert app.ids(xt=form.format("read")) == app.ids(it=form.format("kept-unread")) == wanted["kept-unread"]
+    assert app.tag(plain, a=form.format("starred")).content == b"OK"
+    assert app.ids("starred") == [plain.pk, starred.pk]
+    assert app.post("mark-all-as-read", s=form.format("reading-list")).content == b"OK"
+    assert app.ids("kept-unread") == []
+
+
+def test_a_label_may_be_named_in_short_and_an_unknown_word_is_no_stream(app: App, ada: Reader):
+    item = fresh_item(ada)
+    Subscription.objects.update(folder="News")
+    assert app.ids("label/News") == [item.pk]
+    for word in ("news", "readinglist", "user", "user/-/", "com.google/"):
+        assert app.get(f"stream/contents/{word}").status_code == 400
 
 
 def test_streams_have_what_they_are_named_for(app: App, ada: Reader):
