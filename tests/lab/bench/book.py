@@ -29,7 +29,7 @@ def book_text(book: Any) -> str:
 
 def _text(value: Any, indent: str) -> str:
     line = json.dumps(value, ensure_ascii=False)
-    if not isinstance(value, dict | list) or not value or len(indent) + len(line) <= WIDTH:
+    if not isinstance(value, dict | list) or not value or len(indent) + len(line) + 2 <= WIDTH:
         return line
     if isinstance(value, list):
         return _block("[]", (_text(one, indent + " ") for one in value), indent)
@@ -41,7 +41,9 @@ def _block(brackets: str, parts: Iterable[str], indent: str) -> str:
     """Return the parts in brackets below one another; short ones share a line."""
     lines: list[str] = []
     for part in parts:
-        fits = lines and "\n" not in lines[-1] + part and len(indent) + len(lines[-1]) + len(part) < WIDTH
+        fits = (
+            lines and "\n" not in lines[-1] + part and len(indent) + len(lines[-1]) + len(part) + 4 <= WIDTH
+        )
         if fits:
             lines[-1] += f", {part}"
         else:
