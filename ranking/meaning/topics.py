@@ -1,0 +1,91 @@
+"""Which items are about a topic although they never say its name. Pure.
+
+The items that do say it, the *seeds*, show what it is about. All vectors are centred on the mean of the
+installation's items. An item's *likeness* is its cosine with the sum of the seeds; a seed's own is taken
+without itself. An item is about the topic if its likeness reaches the cut, the larger of
+
+    the likeness that nine of ten seeds have, and
+    the likeness that 92 of 100 other items do not have.
+
+Both guard against a topic whose seeds have nothing in common: the first alone would then let everything
+in. If half of the seeds do not stand above nine of ten others, or if there are fewer than five seeds, the
+topic stays literal. With vectors dealt to other items no topic passes that test.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranking.meaning.table import DIMENSIONS, Floats, Vectors, unit_rows
+
+SEEDS_MIN = 5
+# The share of the seeds whose likeness an item must reach, and the shares of others it must stand above.
+SEEDS_SHARE, OTHERS_SHARE, OTHERS_MIDDLE_SHARE = 0.9, 0.92, 0.9
+# What such an item adds to interest; one that says the topic adds 1.
+ABOUT_WORTH = 0.5
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMeaning:
+    """What a topic's seeds have in common: the mean of all items (128,), a direction (128,) and the cut."""
+
+    mean: Floats
+    direction: Floats
+    cut: float
+    seeds: int
+
+    def likeness(self, vectors: Vectors) -> Floats:
+        """Return the cosine of each row with the direction, (rows,); -1 for a row of zeros."""
+        found: Floats = centred(vectors, self.mean) @ self.direction
+        found[~vectors.any(axis=1)] = -1.0
+        return found
+
+    def about(self, vectors: Vectors) -> Mask:
+        """Return which rows are about the topic, (rows,)."""
+        return self.likeness(vectors) >= self.cut
+
+    def packed(self) -> bytes:
+        """Return mean and direction as little-endian single precision: 1,024 bytes."""
+        return self.mean.astype("<f4").tobytes() + self.direction.astype("<f4").tobytes()
+
+    @classmethod
+    def unpacked(cls, packed: bytes, *, cut: float, seeds: int) -> "TopicMeaning":
+        """Return the meaning that `packed` wrote."""
+        both = np.frombuffer(packed, "<f4").reshape(2, DIMENSIONS)
+        return cls(both[0], both[1], cut, seeds)
+
+
+def centred(vectors: Vectors | Floats, mean: Floats) -> Floats:
+    """Return the rows as unit vectors, minus the mean, with length 1 again."""
+    return unit_rows(unit_rows(vectors) - mean)
+
+
+def topic_meaning(vectors: Vectors, seeds: Mask) -> TopicMeaning | None:
+    """Return what the seeds among the rows have in common; None if they are too few or do not stand out.
+
+    `vectors` (rows, 128) are the items of some weeks, `seeds` (rows,) those that say the topic.
+    """
+    known = vectors.any(axis=1)
+    rows, is_seed = unit_rows(vectors[known]), seeds[known]
+    count = int(is_seed.sum())
+    if count < SEEDS_MIN or count == len(rows):
+        return None
+    mean = rows.mean(axis=0)
+    rows = unit_rows(rows - mean)
+    total = rows[is_seed].sum(axis=0)
+    length = float(np.sqrt((total**2).sum()))
+    if not length:
+        return None
+    direction = total / length
+    likeness = rows @ direction
+    others = likeness[~is_seed]
+    # A seed's likeness to the others: the direction of the sum without it.
+    without = total - rows[is_seed]
+    own = (rows[is_seed] * unit_rows(without)).sum(axis=1)
+    if float(np.median(own)) <= float(np.quantile(others, OTHERS_MIDDLE_SHARE)):
+        return None
+    cut = max(float(np.quantile(own, 1 - SEEDS_SHARE)), float(np.quantile(others, OTHERS_SHARE)))
+    return TopicMeaning(mean, direction, cut, count)
