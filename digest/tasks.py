@@ -8,6 +8,7 @@ from digest.articles.full_text import full_texts_update
 from digest.daily.first_fetch import FIRST_ROUND, stories_refresh
 from digest.feeds import exchange  # noqa: F401
 from digest.feeds.fetch_batch import feeds_fetch
+from digest.items.meanings import meanings_update
 from digest.items.vectors import item_vectors_update
 from digest.sources.newsletters import newsletters_fetch
 from digest.summaries.services import extracts_make
@@ -20,9 +21,9 @@ first_round_task = FIRST_ROUND.celery
 def feeds_fetch_task() -> None:
     """Fetch due feeds and new newsletters, then process the new items.
 
-    In this order: stories, vectors, extracts, full texts, favicons. Stories come before extracts, because an
-    extract's reasons depend on whether other sources report the same. If a step fails, the others still run,
-    and the first failure is raised at the end.
+    In this order: stories, vectors, meanings, extracts, full texts, favicons. Stories come before extracts,
+    because an extract's reasons depend on whether other sources report the same. If a step fails, the others
+    still run, and the first failure is raised at the end.
     """
     clock = timezone.now
     apart = Apart("digest.feeds_fetch")
@@ -30,6 +31,7 @@ def feeds_fetch_task() -> None:
     apart.run("newsletters", lambda: newsletters_fetch(now=clock()))
     apart.run("stories", lambda: stories_refresh(now=clock(), clock=clock))
     apart.run("vectors", lambda: item_vectors_update(now=clock()))
+    apart.run("meanings", lambda: meanings_update(now=clock()))
     apart.run("extracts", lambda: extracts_make(now=clock()))
     apart.run("full_texts", lambda: full_texts_update(now=clock()))
     apart.run("favicons", lambda: favicons_update(now=clock()))

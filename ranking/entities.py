@@ -122,11 +122,13 @@ class ScoreBreakdown:
     reading: float = 0.0
     opened: int = 0
     shown: int = 0
+    # Topics that the item is about by meaning, without saying them.
+    about: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the parts as JSON values, as stored with an impression."""
         plain = {name: getattr(self, name) for name in self.__slots__}
-        return {**plain, "topics": list(self.topics), "boosts": dict(self.boosts)}
+        return {**plain, "topics": list(self.topics), "about": list(self.about), "boosts": dict(self.boosts)}
 
 
 @dataclass(frozen=True, slots=True)

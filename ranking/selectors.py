@@ -108,6 +108,12 @@ def config_effective_many(*, reader_ids: Sequence[UUID]) -> dict[UUID, Effective
     }
 
 
+def topics_of_all_readers() -> set[str]:
+    """Return every topic of any reader's settings, as spelled there; one query."""
+    rows = RankConfig.objects.exclude(topics=[]).values_list("topics", flat=True)
+    return {topic for topics in rows.iterator() for topic in topics}
+
+
 def config_of_row(row: RankConfig | None) -> Config:
     """Return the config of a row, or the defaults without a row."""
     if row is None:

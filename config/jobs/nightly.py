@@ -34,6 +34,7 @@ from digest.feedback.noisy_counts import community_publish
 from digest.feedback.services import cycles_run
 from digest.feeds.fetch_batch import feeds_fetch
 from digest.feeds.health import round_message
+from digest.items.meanings import meanings_update, topic_meanings_prune
 from digest.items.vectors import item_vectors_prune, item_vectors_update
 from digest.mail.send import digests_deliver
 from digest.models import Feedback, Reader
@@ -84,7 +85,9 @@ def cluster(now: datetime) -> Counts:
     evidence = [Evidence.objects.filter(item=OuterRef("pk"))]
     counts = {
         "vectors": apart.run("vectors", lambda: item_vectors_update(now=now)),
+        "meanings": (apart.run("meanings", lambda: meanings_update(now=now)) or {}).get("topics", 0),
         "pruned": apart.run("old vectors", lambda: item_vectors_prune(now=now)),
+        "topics_pruned": apart.run("old topics", topic_meanings_prune),
         "rows_pruned": sum(
             apart.run(name, partial(prune, now=now)) or 0
             for name, prune in (

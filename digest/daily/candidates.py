@@ -21,6 +21,7 @@ from digest.errors import FutureDate
 from digest.feedback.implicit import implicit_leans_current
 from digest.feedback.peers import community_rates_many
 from digest.items.clustering import StoryTitle, stories_split, story_title
+from digest.items.meanings import topics_about
 from digest.items.selectors import (
     CANDIDATE_FIELDS,
     CANDIDATES_MAX,
@@ -133,7 +134,7 @@ def digest_candidates(
     """
     as_of = as_of_day(reader, date, now)
     found = items_window(reader_id=reader.pk, now=as_of, seen_by=seen_by, latest=True)
-    pool = Pool(found.candidates)
+    pool = Pool(found.candidates, topics_about)
     origins = {c.item_id: (c.source, found.articles[c.item_id]) for c in found.candidates}
     carried = {reader.pk: ReaderRows(None, found.stories, found.reported_by, found.muted)}
     made = _candidates_of_readers(pool, origins, carried, {reader.pk: date}, as_of, {})
@@ -242,7 +243,9 @@ def window_load(*, now: dt.datetime) -> Window:
         owned.append(own)
     columns = np.array(articles, dtype=np.int64), np.array(owned, dtype=np.bool_)
     titles = _titles(candidates, articles, clustered)
-    return Window(now, Pool(candidates), origins, _arrays(by_feed), *columns, titles, _arrays(latest))
+    return Window(
+        now, Pool(candidates, topics_about), origins, _arrays(by_feed), *columns, titles, _arrays(latest)
+    )
 
 
 def _titles(

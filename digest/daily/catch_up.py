@@ -12,6 +12,7 @@ from digest.daily.item_words import FOUND
 from digest.daily.presentation import ScoredItem
 from digest.days import day_begin, day_of
 from digest.entities import DIGEST_SIZE
+from digest.items.meanings import topics_about
 from digest.items.reading import readings_for
 from digest.items.selectors import items_window
 from digest.models import Exposure, Item, Reader
@@ -100,7 +101,7 @@ def _unread_since(reader: Reader, since: dt.datetime, now: dt.datetime) -> tuple
     unread_candidates = DayCandidates(
         as_of=now,
         seed="",
-        pool=Pool(found),
+        pool=Pool(found, topics_about),
         origins={c.item_id: (c.source, window.articles[c.item_id]) for c in found},
         stories=window.stories,
         signals=replace(signals, reported_by=window.reported_by),

@@ -18,6 +18,7 @@ from digest.feeds.discovery import LOOKUPS
 from digest.feeds.entities import FetchReport
 from digest.feeds.fetch_batch import ROUND_FEEDS, feeds_fetch
 from digest.feeds.first_fetch import AT_WORK, feeds_new, filling_is_stuck, readers_filled_anew
+from digest.items.meanings import meanings_update
 from digest.items.stories import StoriesReport, stories_update
 from digest.items.vectors import item_vectors_update
 from digest.models import Reader
@@ -67,6 +68,7 @@ def first_round(*, now: datetime, clock: Callable[[], datetime], seconds: float 
         apart = Apart("first round")
         apart.run("stories", lambda: stories_refresh(now=clock(), clock=clock))
         apart.run("vectors", lambda: item_vectors_update(now=clock()))
+        apart.run("meanings", lambda: meanings_update(now=clock()))
         apart.run("extracts", lambda: extracts_make(now=clock()))
         apart.end()
     log.info("first_round_done", fetched=tried, left=report.left)

@@ -14,6 +14,7 @@ from ranking.config_words import weight_of_source, weight_words
 from ranking.entities import WEIGHT_DEFAULT
 from ranking.language import figure, gettext_noop, ngettext, percent, pgettext, stored_text
 from ranking.language import gettext as _
+from ranking.meaning.topics import ABOUT_WORTH
 from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, agreement
 
 LEDE_CHARS = 320
@@ -129,6 +130,7 @@ def changed_by_learning(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool
 def _preferences(parts: Mapping[str, Any], source: str) -> list[str]:
     """Return chips for the parts of a score that come from the reader's settings and ratings."""
     chips = [_("your topic: {topic}").format(topic=topic) for topic in parts["topics"]]
+    chips += [_("about {topic}, by meaning").format(topic=topic) for topic in topics_about(parts)]
     for word, boost in parts["boosts"].items():
         chips.append((_("more of “{word}”") if boost > 0 else _("less of “{word}”")).format(word=word))
     weight = weight_of_source(parts["source_weight"], source)
@@ -153,12 +155,16 @@ def _interest_lines(parts: Mapping[str, Any], found: Mapping[str, str]) -> list[
     community, sources = COMMUNITY_GAMMA * parts["community"], reported_by(parts)
     agreed = float(agreement(sources))
     reading = parts.get("reading", 0.0)
-    named = len(parts["topics"]) + sum(parts["boosts"].values()) + community + agreed + reading
+    topics = len(parts["topics"]) + ABOUT_WORTH * len(topics_about(parts))
+    named = topics + sum(parts["boosts"].values()) + community + agreed + reading
     matched = {term: ", " + _("matched {how}").format(how=how) for term, how in found.items()}
     lines = []
     for topic in parts["topics"]:
         words = _("“{topic}” is one of yours").format(topic=topic) + matched.get(topic, "")
         lines.append(_part_line(_("Topic"), words, 1.0))
+    for topic in topics_about(parts):
+        words = _("about “{topic}” by meaning, without the word").format(topic=topic)
+        lines.append(_part_line(_("Topic"), words, ABOUT_WORTH))
     boosts = parts["boosts"].items()
     lines += [_part_line(_("Keyword"), f"“{word}”{matched.get(word, '')}", boost) for word, boost in boosts]
     if parts["similarity"] and parts["interest"] > INTEREST_MIN:
@@ -188,6 +194,11 @@ def _reading_words(parts: Mapping[str, Any]) -> str:
 def reported_by(parts: Mapping[str, Any]) -> int:
     """Return how many of the reader's sources reported the item; 1 for a score stored without that number."""
     return int(parts.get("reported_by", 1))
+
+
+def topics_about(parts: Mapping[str, Any]) -> list[str]:
+    """Return the topics that the item is about by meaning; none if its score was stored without them."""
+    return list(parts.get("about", ()))
 
 
 def _part_line(label: str, words: str, value: float) -> BreakdownLine:

@@ -184,6 +184,7 @@ def _window_of(configs: Mapping[UUID, EffectiveConfig], now: dt.datetime) -> Win
     """Load the week's items, and match them with the terms of all these settings."""
     window, settings = window_load(now=now), [effective.config for effective in configs.values()]
     window.pool.search_all({term for config in settings for term in (*config.topics, *config.keyword_boosts)})
+    window.pool.search_meanings({topic for config in settings for topic in config.topics})
     return window
 
 

@@ -19,6 +19,7 @@ from django.db.models.functions import RowNumber
 from numpy.typing import NDArray
 
 from digest.days import utc_day
+from digest.items.meanings import meanings_of
 from digest.models import Feedback, Item, ItemVector, TasteProfile, TermCounts
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
 from ranking.similarity import (
@@ -40,7 +41,7 @@ Ratings = NDArray[Any]
 # Items that may still be ranked, with a margin for digests of past days.
 VECTOR_DAYS = 30
 # An older item without a rating is in no digest and no taste profile.
-VECTOR_RETENTION_DAYS = 60
+VECTOR_RETENTION_DAYS = 90
 # Ratings that weigh less than 2^-5 of a fresh one, or are not among the newest thousand, are ignored.
 RATINGS_DAYS = 300
 RATINGS_MAX = 1000
@@ -64,7 +65,7 @@ def item_vectors_update(*, now: datetime, limit: int = 5_000) -> int:
 
 
 def item_vectors_prune(*, now: datetime) -> int:
-    """Delete the vectors of items older than 60 days that nobody rated; return how many."""
+    """Delete the vectors of items older than 90 days that nobody rated; return how many."""
     old = now - timedelta(days=VECTOR_RETENTION_DAYS)
     deleted, _ = ItemVector.objects.filter(item__dated_at__lt=old, item__feedback__isnull=True).delete()
     return deleted
@@ -228,8 +229,9 @@ def _vectors_make(item_ids: Sequence[int]) -> None:
     """
     for start in range(0, len(item_ids), BATCH):
         batch = Item.objects.filter(pk__in=item_ids[start : start + BATCH])
-        rows = batch.values_list("pk", "fingerprint", "title", "text", "feed__owner")
-        items = [(pk, fingerprint, term_counts(title, text)) for pk, fingerprint, title, text, _ in rows]
+        rows = list(batch.values_list("pk", "fingerprint", "title", "text", "language", "feed__owner"))
+        items = [(pk, fingerprint, term_counts(title, text)) for pk, fingerprint, title, text, *_ in rows]
+        meanings = meanings_of([(title, text, language) for _, _, title, text, language, _ in rows])
         private = {pk for pk, *_, owner in rows if owner}
         public = [terms for pk, _, terms in items if pk not in private]
         with transaction.atomic():
@@ -241,13 +243,16 @@ def _vectors_make(item_ids: Sequence[int]) -> None:
             row.save()
             vectors = [
                 ItemVector(
-                    pk=pk, fingerprint=fingerprint, terms=tfidf_vector(terms, counts, row.documents).packed()
+                    pk=pk,
+                    fingerprint=fingerprint,
+                    terms=tfidf_vector(terms, counts, row.documents).packed(),
+                    meaning=meaning,
                 )
-                for pk, fingerprint, terms in items
+                for (pk, fingerprint, terms), meaning in zip(items, meanings, strict=True)
             ]
             ItemVector.objects.bulk_create(
                 vectors,
                 update_conflicts=True,
                 unique_fields=["item"],
-                update_fields=["fingerprint", "terms"],
+                update_fields=["fingerprint", "terms", "meaning"],
             )

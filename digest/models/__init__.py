@@ -17,6 +17,7 @@ from digest.models.feeds import (
     Subscription,
     TasteProfile,
     TermCounts,
+    TopicMeaning,
 )
 from digest.models.llm import Spend, SpendRefusal, SuggestedReasons, Summary
 from digest.models.notifications import Destination, Notification, NotificationSettings
@@ -57,5 +58,6 @@ __all__ = [
     "Summary",
     "TasteProfile",
     "TermCounts",
+    "TopicMeaning",
     "UsedLink",
 ]

@@ -330,9 +330,25 @@ class ItemVector(models.Model):
     item = models.OneToOneField(Item, models.CASCADE, primary_key=True, related_name="vector")
     fingerprint = models.CharField(max_length=64, help_text="Of the words it was made from.")
     terms = models.BinaryField()
+    meaning = models.BinaryField(
+        null=True, help_text="128 signed bytes; empty if the item is not English, null before it was made."
+    )
 
     def __str__(self) -> str:
         return f"vector of {self.item_id}"
+
+
+class TopicMeaning(models.Model):
+    """What the items that say a topic have in common, as `ranking.meaning.topics` packs it."""
+
+    key = models.CharField(max_length=64, unique=True, help_text="The topic, folded and singular.")
+    seeds = models.PositiveIntegerField(help_text="Items that say the topic.")
+    cut = models.FloatField(null=True, help_text="The least likeness; null if the topic stays literal.")
+    packed = models.BinaryField(default=bytes)
+    made_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"meaning of {self.key}"
 
 
 class TermCounts(models.Model):

@@ -122,7 +122,8 @@ def unit_rows(vectors: Vectors | Floats) -> Floats:
     """Return the vectors with length 1; a row of zeros stays."""
     rows = vectors.astype(np.float32)
     lengths = np.sqrt((rows**2).sum(axis=1, keepdims=True))
-    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    found: Floats = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    return found
 
 
 def vectors_of(packed: Sequence[bytes]) -> Vectors:
@@ -136,4 +137,5 @@ def _bytes_of(rows: Floats) -> Vectors:
     """Return each row scaled so that its largest number is 127: a cosine does not ask for the length."""
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     scaled = np.divide(rows * 127, largest, out=np.zeros_like(rows), where=largest > 0)
-    return np.round(scaled).astype(np.int8)
+    found: Vectors = np.round(scaled).astype(np.int8)
+    return found

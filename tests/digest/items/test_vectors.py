@@ -65,7 +65,7 @@ def test_unused_old_vectors_are_deleted(ada, items, now):
     item_vectors_update(now=now)
     FeedbackFactory(reader=ada, item=items[0])
     assert item_vectors_prune(now=now) == 0
-    assert item_vectors_prune(now=now + 61 * DAY) == 3
+    assert item_vectors_prune(now=now + 91 * DAY) == 3
     assert ItemVector.objects.get().item == items[0]
 
 

@@ -1,0 +1,140 @@
+"""Topics that find items by meaning: made from the installation's items, used by each reader's digest."""
+
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from digest.daily.candidates import digest_candidates
+from digest.daily.explain import score_explain
+from digest.items.meanings import (
+    SEED_DAYS,
+    item_meanings_update,
+    meanings_update,
+    topic_meanings_prune,
+    topic_meanings_update,
+    topics_about,
+)
+from digest.items.vectors import item_vectors_update
+from digest.models import Feed, Item, ItemVector, Reader, TopicMeaning
+from ranking.selectors import config_effective
+from ranking.services import ConfigEdit, config_edit
+from tests.support.factories import FeedFactory, ItemFactory, SubscriptionFactory
+
+SAY_TENNIS = (
+    "Tennis: Nadal through to the final in Madrid",
+    "Injury keeps Osaka away from tennis until spring",
+    "Murray says farewell to tennis at the Olympics",
+    "How Halep learned her tennis on clay courts",
+    "The tennis season ends with a doubles title",
+    "Tennis: wild card beats second seed in Rome",
+)
+ABOUT_TENNIS = "Djokovic wins Wimbledon in straight sets"
+SUBJECTS = ("Parliament", "The central bank", "A chip maker", "The museum", "A volcano", "The airline")
+EVENTS = ("announces the new rules", "reports losses to all", "opens again to the public", "raises prices")
+OTHERS = [f"{subject} {event}" for subject in SUBJECTS for event in EVENTS]
+
+
+@pytest.fixture
+def feed(ada: Reader) -> Feed:
+    found = FeedFactory()
+    SubscriptionFactory(reader=ada, feed=found)
+    return found
+
+
+@pytest.fixture
+def items(feed: Feed, now) -> dict[str, Item]:
+    """A feed about many things, six of whose items say tennis; all have vectors."""
+    made = {title: english(feed, title, now) for title in (*SAY_TENNIS, ABOUT_TENNIS, *OTHERS)}
+    item_vectors_update(now=now)
+    return made
+
+
+def english(feed: Feed, title: str, now, **more) -> Item:
+    dated = {"published_at": now - timedelta(hours=6)} | more
+    return ItemFactory(source=feed.source, feed=feed, title=title, language="en", **dated)
+
+
+def likes_tennis(reader: Reader, now) -> None:
+    config_edit(reader_id=reader.pk, edit=ConfigEdit(topics=("tennis",)), expected_version=0, now=now)
+
+
+def about_tennis(items: dict[str, Item]) -> set[str]:
+    ids = np.array([item.pk for item in items.values()], dtype=np.int64)
+    places = topics_about(["tennis"], ids).get("tennis", ())
+    return {list(items)[place] for place in places}
+
+
+def test_a_topic_finds_an_item_that_never_says_its_name(ada, items, now):
+    topic_meanings_update(topics=["Tennis"], now=now)
+    assert ABOUT_TENNIS in about_tennis(items)
+    assert not about_tennis(items) & set(OTHERS)
+
+
+def test_such_an_item_gains_half_a_topic_and_the_reader_is_told_why(ada, items, now):
+    likes_tennis(ada, now)
+    meanings_update(now=now)
+    scores = digest_candidates(reader=ada, date=now.date(), now=now).ranking(
+        config_effective(reader_id=ada.pk)
+    )
+    found = {score.candidate.title: score.parts for score in scores[:]}
+    assert found[ABOUT_TENNIS].about == ("tennis",)
+    assert found[ABOUT_TENNIS].topics == ()
+    assert found[ABOUT_TENNIS].interest == pytest.approx(1.5)
+    assert found[SAY_TENNIS[0]].about == ()
+    assert found[SAY_TENNIS[0]].interest == pytest.approx(2.0)
+    told = score_explain(found[ABOUT_TENNIS].as_dict(), 1.0, "Gazette")
+    assert "about tennis, by meaning" in told.chips
+    assert ("Topic", "+ 0.50") in [(line.label, line.figure) for line in told.lines]
+
+
+def test_a_topic_with_four_items_stays_literal(ada, feed, now):
+    made = {title: english(feed, title, now) for title in (*SAY_TENNIS[:4], ABOUT_TENNIS, *OTHERS)}
+    item_vectors_update(now=now)
+    topic_meanings_update(topics=["tennis"], now=now)
+    assert about_tennis(made) == set()
+
+
+def test_items_of_private_feeds_and_of_long_ago_make_no_topic(ada, feed, now):
+    private = FeedFactory(owner=ada)
+    old = now - timedelta(days=SEED_DAYS + 1)
+    made = {title: english(private, title, now) for title in SAY_TENNIS[:3]}
+    made |= {title: english(feed, title, now, published_at=old) for title in SAY_TENNIS[3:]}
+    made |= {title: english(feed, title, now) for title in (ABOUT_TENNIS, *OTHERS)}
+    item_vectors_update(now=now)
+    item_meanings_update()
+    topic_meanings_update(topics=["tennis"], now=now)
+    assert about_tennis(made) == set()
+
+
+def test_an_item_in_another_language_has_no_meaning(ada, feed, now):
+    german = english(feed, "Der Bundestag hat das Gesetz mit großer Mehrheit beschlossen", now)
+    item_vectors_update(now=now)
+    assert bytes(ItemVector.objects.get(pk=german.pk).meaning) == b""
+
+
+def test_items_stored_before_meanings_existed_get_theirs_once(ada, items, now):
+    before = bytes(ItemVector.objects.get(pk=items[ABOUT_TENNIS].pk).meaning)
+    ItemVector.objects.update(meaning=None)
+    assert item_meanings_update() == len(items)
+    assert bytes(ItemVector.objects.get(pk=items[ABOUT_TENNIS].pk).meaning) == before
+    assert item_meanings_update() == 0
+
+
+def test_a_topic_is_made_once_a_day_and_goes_with_the_last_reader_who_had_it(ada, items, now):
+    likes_tennis(ada, now)
+    assert meanings_update(now=now)["topics"] == 1
+    assert meanings_update(now=now + timedelta(hours=1))["topics"] == 0
+    assert meanings_update(now=now + timedelta(days=1))["topics"] == 1
+    assert topic_meanings_prune() == 0
+    config_edit(reader_id=ada.pk, edit=ConfigEdit(topics=()), expected_version=1, now=now)
+    assert topic_meanings_prune() == 1
+    assert not TopicMeaning.objects.exists()
+
+
+def test_topics_of_any_number_cost_the_same_queries(ada, items, now, django_assert_num_queries):
+    many = ["tennis", "museum", "volcano", "bank"]
+    with django_assert_num_queries(3):
+        topic_meanings_update(topics=many, now=now)
+    with django_assert_num_queries(2):
+        topics_about(many, np.array([item.pk for item in items.values()], dtype=np.int64))
