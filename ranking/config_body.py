@@ -32,7 +32,7 @@ class ConfigEdit:
 
     `source_weights` has the new effective weight of each source that changes; `None` returns the source to
     the default and the learning loop. `pins` has the new pin of each target that changes: `locked`,
-    `avoided`, or any other text for no pin.
+    `avoided`, or any other text for no pin. `literal` says of some topics whether they match by words alone.
     """
 
     topics: Sequence[str] | None = None
@@ -41,6 +41,7 @@ class ConfigEdit:
     recency_half_life_hours: float | None = None
     ai_score_alpha: float | None = None
     pins: Mapping[str, str] | None = None
+    literal: Mapping[str, bool] | None = None
 
 
 def body_of(config: Config, learned: Mapping[str, float]) -> Body:
@@ -54,6 +55,7 @@ def body_of(config: Config, learned: Mapping[str, float]) -> Body:
         "locked": list(config.locked),
         "avoided": list(config.avoided),
         "mutes": [mute.as_dict() for mute in config.mutes],
+        "literal": list(config.literal),
         "learned": dict(learned),
     }
 
@@ -75,6 +77,7 @@ def body_effective(body: Body) -> EffectiveConfig:
             locked=tuple(body["locked"]),
             avoided=tuple(body["avoided"]),
             mutes=mutes_read(body.get("mutes", [])),
+            literal=tuple(body.get("literal", [])),
         ),
         dict(body["learned"]),
     )
@@ -102,6 +105,8 @@ def effective_with_topic(effective: EffectiveConfig, key: str, spelling: str) ->
 def body_validate(body: Body) -> None:
     """Check all values; clean topics and mutes in place. Raises `InvalidSetting` for the first bad value."""
     body["topics"] = _topics(body["topics"])
+    keys = {topic_key(topic) for topic in body["topics"]}
+    body["literal"] = sorted(keys & {*body.get("literal", [])})
     for source, weight in body["source_weights"].items():
         _check_range(_("The weight of {source}").format(source=source), weight, WEIGHT_MIN, WEIGHT_MAX)
     if len(body["keyword_boosts"]) > BOOSTS_MAX:
@@ -181,6 +186,7 @@ def body_changes(before: Body, after: Body) -> list[Change]:
         ),
         *_set_changes("locked", before["locked"], after["locked"]),
         *_set_changes("avoided", before["avoided"], after["avoided"]),
+        *_set_changes("literal", before.get("literal", []), after.get("literal", [])),
         *_mute_changes(before.get("mutes", []), after.get("mutes", [])),
     ]
 
@@ -249,6 +255,9 @@ def body_edit(body: Body, edit: ConfigEdit) -> None:
         if (value := getattr(edit, name)) is not None:
             body[name] = value
     body_weigh(body, edit.source_weights or {})
+    for topic, is_literal in (edit.literal or {}).items():
+        others = [key for key in body.get("literal", []) if key != topic_key(topic)]
+        body["literal"] = [*others, topic_key(topic)] if is_literal else others
     for target, pin in (edit.pins or {}).items():
         body_pin(body, target, pin)
 
@@ -313,6 +322,7 @@ def body_keys_current(body: Body, renamed: Mapping[str, str]) -> Body:
         name: value.copy() if isinstance(value, dict | list) else value for name, value in body.items()
     }
     copy.setdefault("mutes", [])
+    copy.setdefault("literal", [])
     for old, new in renamed.items():
         delta = copy["learned"].pop(old, None)
         if delta is not None and new not in copy["source_weights"]:

@@ -97,6 +97,11 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
                 _("“{name}” is never to be suggested") if after else _("“{name}” may be suggested again")
             )
             return avoided.format(name=name)
+        case "literal":
+            literal = (
+                _("“{name}” matches by its words alone") if after else _("“{name}” matches by meaning, too")
+            )
+            return literal.format(name=name)
         case "mutes":
             return _mute_words(target.partition(":"), after, titles or {})
         case _:

@@ -68,6 +68,8 @@ class Config:
     locked: tuple[str, ...] = ()
     avoided: tuple[str, ...] = ()
     mutes: tuple[Mute, ...] = ()
+    # Keys of topics that match by their words alone, and not by meaning.
+    literal: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,9 @@ class RankConfig(models.Model):
     ai_score_alpha = models.FloatField(default=ALPHA_DEFAULT)
     locked = models.JSONField(default=list, blank=True, help_text="Targets the advisor must not touch.")
     avoided = models.JSONField(default=list, blank=True, help_text="Targets never to be suggested again.")
+    literal = models.JSONField(
+        default=list, db_default=[], blank=True, help_text="Topics that match by their words alone."
+    )
     mutes = models.JSONField(
         default=list, db_default=[], blank=True, help_text="What is hidden: kind, value, until."
     )

@@ -45,7 +45,6 @@ INTEREST_MIN = 0.05
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 FindAbout = Callable[[Sequence[str], Ids], Mapping[str, Ids]]
-NO_ROWS: Ids = np.zeros(0, dtype=np.int64)
 T = TypeVar("T", bound=np.generic)
 _WORD = re.compile(r"\w+")
 
@@ -134,7 +133,7 @@ class Pool:
         self._by_author: dict[str, list[int]] | None = None
         self._matches: dict[str, NDArray[np.bool_]] = {}
         self._find_about = find_about
-        self._about: dict[str, Ids] = {}
+        self._about: dict[str, Ids | None] = {}
 
     def __len__(self) -> int:
         return len(self.candidates)
@@ -176,14 +175,22 @@ class Pool:
         missing = {topic_key(topic): topic for topic in topics if topic_key(topic) not in self._about}
         if missing and self._find_about:
             found = self._find_about(list(missing.values()), self.ids)
-            self._about |= {key: found.get(key, NO_ROWS) for key in missing}
+            self._about |= {key: found.get(key) for key in missing}
+
+    def has_meaning(self, topic: str) -> bool:
+        """Return whether `topic` matches by meaning at all; others are found by their words alone."""
+        self.search_meanings([topic])
+        return self._about.get(topic_key(topic)) is not None
 
     def about(self, topic: str) -> NDArray[np.bool_]:
         """Return a mask of candidates that are about `topic` by meaning and do not say it."""
         self.search_meanings([topic])
         found = np.zeros(len(self), dtype=np.bool_)
-        found[self._about.get(topic_key(topic), NO_ROWS)] = True
-        return found & ~self.matches(topic) if found.any() else found
+        rows = self._about.get(topic_key(topic))
+        if rows is None or not len(rows):
+            return found
+        found[rows] = True
+        return found & ~self.matches(topic)
 
     def _label_rows(self, term: str) -> list[int]:
         """Return the rows of candidates that have `term` as a category or author."""
@@ -272,7 +279,9 @@ class Ranking(Sequence[Score]):
         self._leans = signals.implicit
         self._reading = self._at(pool.implicit(self._leans)) if self._leans.weight else np.zeros(len(ids))
         self._topics = topics_distinct(effective.config.topics, topic_key)
-        pool.search_meanings(self._topics)
+        # Topics that also match by meaning.
+        self._wide = [topic for topic in self._topics if topic_key(topic) not in effective.config.literal]
+        pool.search_meanings(self._wide)
         self._interest = self._interests(effective.config.keyword_boosts)
         self._weight = pool.weights(effective)[source]
         self._scores = self._weight * self._recency * self._interest
@@ -291,6 +300,7 @@ class Ranking(Sequence[Score]):
         interest += agreement(self._reported_by) + self._reading
         for topic in self._topics:
             interest += self._at(self._pool.matches(topic))
+        for topic in self._wide:
             interest += ABOUT_WORTH * self._at(self._pool.about(topic))
         for word, boost in boosts.items():
             interest += boost * self._at(self._pool.matches(word))
@@ -347,7 +357,7 @@ class Ranking(Sequence[Score]):
             for row, topics, about, boosts, total, *figures in zip(
                 rows.tolist(),
                 self._terms_by_row(self._topics, rows, self._pool.matches),
-                self._terms_by_row(self._topics, rows, self._pool.about),
+                self._terms_by_row(self._wide, rows, self._pool.about),
                 self._terms_by_row(self._effective.config.keyword_boosts, rows, self._pool.matches),
                 self._scores[places].tolist(),
                 *(column[places].tolist() for column in columns),

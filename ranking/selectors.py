@@ -127,6 +127,7 @@ def config_of_row(row: RankConfig | None) -> Config:
         ai_score_alpha=row.ai_score_alpha,
         locked=tuple(row.locked),
         avoided=tuple(row.avoided),
+        literal=tuple(row.literal),
         mutes=mutes_read(row.mutes),
     )
 

@@ -12,6 +12,7 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -63,6 +64,8 @@ TYPED, SHOWN = "weight:", "was:"
 PIN = "pin:"
 # The field of ticked categories to add to the topics.
 TOPIC_ADD = "topic_add"
+# The boxes of topics that match by meaning, and the topics that had one on the page.
+MEANING, MEANING_SHOWN = "by_meaning", "by_meaning_shown"
 # Version numbers have fewer digits. Larger ones would not fit into the database's integers.
 VERSION_DIGITS = 9
 VERSIONS_PER_PAGE = 20
@@ -130,6 +133,7 @@ class ConfigForm(forms.Form):
         if any("\0" in name for name in self.data):
             self.add_error(None, gettext("A field is named with a character that no source or topic has."))
         cleaned["pins"] = self.typed_pins()
+        cleaned["literal"] = self.typed_literal()
         for target, choice in cleaned["pins"].items():
             if choice not in CHOICES or len(target) > TARGET_MAX_CHARS:
                 self.add_error(
@@ -165,6 +169,13 @@ class ConfigForm(forms.Form):
             for name, typed in self.data.items()
             if name.startswith(TYPED) and typed.strip() != self.data.get(SHOWN + name[len(TYPED) :], "")
         }
+
+    def typed_literal(self) -> dict[str, bool]:
+        """Return for each topic with a box "by meaning" on the page whether the box is empty."""
+        if not isinstance(self.data, MultiValueDict):
+            return {}
+        ticked = set(self.data.getlist(MEANING))
+        return {topic: topic not in ticked for topic in self.data.getlist(MEANING_SHOWN)}
 
     def typed_pins(self) -> dict[str, str]:
         """Return the choice for each target whose pin changes, valid or not."""

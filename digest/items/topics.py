@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from digest.items.meanings import topics_about
 from digest.items.selectors import items_candidates
 from ranking.common.categories import EMPTY_CATEGORIES, author_names, category_key, topic_categories
 from ranking.common.text import TOPIC_MAX_CHARS
@@ -24,21 +25,27 @@ AUTHOR_SHARE_MAX = 0.8
 
 @dataclass(frozen=True, slots=True)
 class TopicCounts:
-    """How many of `total` items each topic matches, and categories and authors that are not topics yet."""
+    """How many of `total` items each topic matches, and categories and authors that are not topics yet.
+
+    `topics` counts matches by words or label. `meanings` has the topics that also match by meaning, and how
+    many more items each matches so.
+    """
 
     total: int
     topics: tuple[tuple[str, int], ...]
+    meanings: tuple[tuple[str, int], ...]
     categories: tuple[tuple[str, int], ...]
     authors: tuple[tuple[str, int], ...]
 
 
 def topic_counts(*, reader_id: UUID, topics: Sequence[str], now: datetime) -> TopicCounts:
-    """Return the counts over the reader's newest items of 30 days, at most 2,000; two queries.
+    """Return the counts over the reader's newest items of 30 days, at most 2,000; four queries.
 
     They count the items that ranking would match, by words or by a label.
     """
     candidates = items_candidates(reader_id=reader_id, now=now, days=TOPIC_DAYS, limit=ITEMS_MAX)
-    pool = Pool(candidates)
+    pool = Pool(candidates, topics_about)
+    pool.search_meanings(topics)
     known = EMPTY_CATEGORIES.union(*map(topic_categories, topics))
     categories = _frequent_labels((one.categories for one in candidates), known)
     authors = _authors(candidates, known.union(map(category_key, categories)))
@@ -47,7 +54,8 @@ def topic_counts(*, reader_id: UUID, topics: Sequence[str], now: datetime) -> To
     )
     for rows in others:
         rows.sort(key=lambda pair: (-pair[1], pair[0].casefold()))
-    return TopicCounts(len(candidates), *map(tuple, (mine, *others)))
+    meanings = [(name, int(pool.about(name).sum())) for name in topics if pool.has_meaning(name)]
+    return TopicCounts(len(candidates), *map(tuple, (mine, meanings, *others)))
 
 
 def _authors(candidates: Sequence[Candidate], known: frozenset[str]) -> list[str]:

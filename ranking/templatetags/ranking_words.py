@@ -35,6 +35,12 @@ def lost_words(changes: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -
     return _("Going back also changes what was learned from your thumbs. {changes}.").format(changes=listed)
 
 
+@register.filter
+def matches_by_meaning(topic: str, literal: Sequence[str]) -> bool:
+    """Return whether a topic matches by meaning, too: its key is not among the `literal` ones."""
+    return topic_key(topic) not in literal
+
+
 @register.simple_tag
 def names_with_topics(names: Mapping[str, str], topics: Iterable[str]) -> dict[str, str]:
     """Return `names` together with the reader's `topics`, by the key that a pin of each has."""

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from django.utils import timezone
 
 from digest.daily.candidates import digest_candidates
 from digest.daily.explain import score_explain
@@ -138,3 +139,45 @@ def test_topics_of_any_number_cost_the_same_queries(ada, items, now, django_asse
         topic_meanings_update(topics=many, now=now)
     with django_assert_num_queries(2):
         topics_about(many, np.array([item.pk for item in items.values()], dtype=np.int64))
+
+
+def test_a_reader_keeps_a_topic_to_its_words_by_a_box_in_settings(client, ada, feed):
+    now = timezone.now()
+    for title in (*SAY_TENNIS, ABOUT_TENNIS, *OTHERS):
+        english(feed, title, now)
+    item_vectors_update(now=now)
+    likes_tennis(ada, now)
+    meanings_update(now=now)
+    client.force_login(ada)
+    page = client.get("/ui/config").content.decode()
+    assert 'name="by_meaning" value="tennis" checked' in page
+    form = {"version": "1", "topics": "tennis", "recency_half_life_hours": "24", "ai_score_alpha": "0.1"}
+    saved = client.post("/ui/config", form | {"by_meaning_shown": "tennis"}, follow=True)
+    assert "“tennis” matches by its words alone" in saved.content.decode()
+    effective = config_effective(reader_id=ada.pk)
+    assert effective.config.literal == ("tennis",)
+    scores = digest_candidates(reader=ada, date=now.date(), now=now).ranking(effective)
+    assert {score.parts.about for score in scores[:]} == {()}
+    client.post("/ui/config", form | {"version": "2", "by_meaning_shown": "tennis", "by_meaning": "tennis"})
+    assert config_effective(reader_id=ada.pk).config.literal == ()
+
+
+def test_settings_saved_from_a_page_without_boxes_change_no_topic(client, ada, items, now):
+    config_edit(
+        reader_id=ada.pk,
+        edit=ConfigEdit(topics=("tennis",), literal={"tennis": True}),
+        expected_version=0,
+        now=now,
+    )
+    client.force_login(ada)
+    form = {"version": "1", "topics": "tennis", "recency_half_life_hours": "30", "ai_score_alpha": "0.1"}
+    client.post("/ui/config", form)
+    effective = config_effective(reader_id=ada.pk)
+    assert (effective.config.version, effective.config.literal) == (2, ("tennis",))
+
+
+def test_a_topic_that_left_takes_its_switch_with_it(ada, now):
+    first = ConfigEdit(topics=("tennis", "rust"), literal={"tennis": True, "rust": True})
+    config_edit(reader_id=ada.pk, edit=first, expected_version=0, now=now)
+    config_edit(reader_id=ada.pk, edit=ConfigEdit(topics=("rust",)), expected_version=1, now=now)
+    assert config_effective(reader_id=ada.pk).config.literal == ("rust",)
