@@ -93,6 +93,9 @@ SUBCOMMANDS = {
         ("--n", "20"),
         data=True,
     ),
+    "meaning": _evaluation(
+        "meaning", "what vectors of meaning tell that words do not", "--draws", "1", data=True
+    ),
     "upgrade": Subcommand(
         "tests.lab.upgrade.command",
         "a database of an earlier version, migrated and used by this one",

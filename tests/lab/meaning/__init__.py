@@ -1,0 +1,1 @@
+"""What vectors of meaning tell that words do not."""
