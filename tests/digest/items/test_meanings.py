@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from digest.daily.candidates import digest_candidates
-from digest.daily.explain import score_explain
+from digest.daily.item_words import score_explain
 from digest.items.meanings import (
     SEED_DAYS,
     item_meanings_update,

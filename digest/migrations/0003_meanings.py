@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('digest', '0001_squashed'),
+        ('digest', '0002_feeds_read_anew'),
     ]
 
     operations = [
