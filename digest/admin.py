@@ -44,7 +44,7 @@ from digest.models import (
     Summary,
 )
 from digest.requests import operators_remain
-from ranking.common.admin import OperatorAdmin, OperatorInline, ReadOnlyAdmin, lately, recent_values
+from ranking.common.admin import OperatorAdmin, OperatorInline, ReadOnlyAdmin, recent_days, recent_values
 from ranking.selectors import key_current
 
 
@@ -131,7 +131,7 @@ class SpendAdmin(ReadOnlyAdmin, OperatorAdmin):
 
     list_display = ["created_at", "surface", "purpose", "model", "reserved_usd", "settled_usd"]
     list_display += ["reader", "run_id"]
-    list_filter = [lately("created_at"), "surface", recent_values("purpose")]
+    list_filter = [recent_days("created_at"), "surface", recent_values("purpose")]
     list_select_related = ["reader"]
 
 

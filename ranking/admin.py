@@ -1,4 +1,4 @@
-"""Ranking's admin, read only: settings, their history and what the learning loop did."""
+"""Ranking's admin, read only: settings, their history, and the learning loop's changes."""
 
 from django.contrib import admin
 

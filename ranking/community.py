@@ -84,7 +84,7 @@ def with_noise(likes: Ints, thumbs: Ints, uniforms: Floats, epsilon: float) -> t
     return np.clip(likes + noise(uniforms[2:], epsilon), 0, np.maximum(counted, 0)), counted
 
 
-def published(likes: Ints, thumbs: Ints, uniforms: Floats) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+def publish(likes: Ints, thumbs: Ints, uniforms: Floats) -> tuple[Ints, Ints, NDArray[np.bool_]]:
     """Return noisy likes and thumbs of items or sources, and a mask of the figures to publish."""
     liked, counted = with_noise(likes, thumbs, uniforms, EPSILON)
     return liked, counted, counted >= GROUP_MIN

@@ -144,7 +144,7 @@ def position_correction(rank: int) -> float:
     return float(min(CORRECTION_MAX, max(1, rank) ** ETA))
 
 
-def passed_over(ranks: Mapping[int, int], opened: Iterable[int]) -> set[int]:
+def articles_skipped(ranks: Mapping[int, int], opened: Iterable[int]) -> set[int]:
     """Return the articles of one page that were skipped: unopened and above an opened one.
 
     `ranks` has the place of each article on the page.

@@ -154,7 +154,7 @@ def config_edit_current(*, edit: ConfigEdit) -> ConfigEdit:
     return replace(edit, source_weights=weights, pins=values_by_current_key(values=edit.pins or {}))
 
 
-def config_edited(*, reader_id: UUID, edit: ConfigEdit) -> tuple[EffectiveConfig, EffectiveConfig]:
+def config_with_edit(*, reader_id: UUID, edit: ConfigEdit) -> tuple[EffectiveConfig, EffectiveConfig]:
     """Return the reader's settings without and with `edit` applied, and store nothing.
 
     Raises `InvalidSetting` as `ranking.services.config_edit` does.

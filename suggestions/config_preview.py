@@ -22,7 +22,7 @@ from digest.sources.weights import weights_at_level
 from ranking.config_body import ConfigEdit, body_changes, effective_body
 from ranking.config_words import change_words
 from ranking.entities import InvalidSetting
-from ranking.selectors import config_edited
+from ranking.selectors import config_with_edit
 from ranking.views import config_form, config_refused, edit_of
 from suggestions.preview import configs_side_by_side
 from suggestions.views import sides_page
@@ -74,7 +74,7 @@ def preview_page(*, reader_id: UUID, edit: ConfigEdit, now: datetime) -> dict[st
 
     A constant number of queries. Raises `InvalidSetting` as a save does.
     """
-    before, after = config_edited(reader_id=reader_id, edit=edit)
+    before, after = config_with_edit(reader_id=reader_id, edit=edit)
     changes = body_changes(effective_body(before), effective_body(after))
     names = source_titles(keys={change["target"] for change in changes})
     left, right = configs_side_by_side(reader_id=reader_id, before=before, after=after, now=now)

@@ -24,7 +24,7 @@ from advisor.guidance.entities import Level, Phase, why_words
 from advisor.guidance.events import UPLIFT_WINDOW, guidance_observed, uplift_report
 from advisor.models import GuidanceEvent, GuidanceInsight, GuidanceRule, Memory
 from advisor.tools.registry import TOOLS
-from ranking.common.admin import OperatorAdmin, ReadOnlyAdmin, lately, recent_values
+from ranking.common.admin import OperatorAdmin, ReadOnlyAdmin, recent_days, recent_values
 from ranking.common.charts import bars_stack
 from suggestions.entities import FIELD_OF_TYPE
 
@@ -82,7 +82,7 @@ class GuidanceEventAdmin(ReadOnlyAdmin, OperatorAdmin):
         *("at", "level", "why", "tool", "suggestion_type", "reader", "holdout"),
         *("followed", "helpful", "ms", "error_code"),
     )
-    list_filter = (lately("at"), recent_values("level"), recent_values("why"), recent_values("phase"))
+    list_filter = (recent_days("at"), recent_values("level"), recent_values("why"), recent_values("phase"))
     ordering = ["-at", "-pk"]
     list_select_related = ("reader",)
     raw_id_fields = ("run", "reader")

@@ -17,7 +17,7 @@ from digest.days import utc_day
 from digest.models import Exposure, Feedback, Reader, Reading
 from ranking.common.categories import category_keys
 from ranking.common.failures import batches_apart
-from ranking.implicit import ImplicitLeans, ReadingEvent, Thumb, implicit_leans, passed_over
+from ranking.implicit import ImplicitLeans, ReadingEvent, Thumb, articles_skipped, implicit_leans
 from ranking.implicit_store import implicit_delete, implicit_store
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
 from ranking.selectors import implicit_leans_many
@@ -189,7 +189,7 @@ def _passed_articles(shown: Iterable[Showing], responses: Mapping[int, Response]
     found: set[int] = set()
     for page in pages.values():
         opened = [article for article, one in page.items() if _opened_there(one, responses.get(article))]
-        found |= passed_over({article: one.rank for article, one in page.items()}, opened)
+        found |= articles_skipped({article: one.rank for article, one in page.items()}, opened)
     return found - responses.keys()
 
 

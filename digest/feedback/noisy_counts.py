@@ -24,7 +24,7 @@ from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 from digest.days import utc_day, utc_day_begin
 from digest.feedback.peers import PERIOD_DAYS, PERIODS
 from digest.models import CommunityRound, Feedback, Item, ItemFigure, SourceFigure
-from ranking.community import EPSILON_WHOLE, VOTES_MAX, VOTES_WHOLE_MAX, Floats, published, with_noise
+from ranking.community import EPSILON_WHOLE, VOTES_MAX, VOTES_WHOLE_MAX, Floats, publish, with_noise
 
 # Conditions to be counted: this many thumbs, on this many days, the first this long ago. The direction of the
 # thumbs plays no part.
@@ -153,7 +153,7 @@ def votes_counted(rows: Iterable[tuple[Any, str, bool]], most: int) -> dict[str,
 def _add_noise(counts: Mapping[Any, tuple[int, int]]) -> Sequence[tuple[Any, int, int]]:
     """Return (key, likes, thumbs) with noise for all that may be published."""
     likes, thumbs = np.array(list(counts.values()), dtype=np.int64).reshape(-1, 2).T
-    likes, thumbs, shown = published(likes, thumbs, uniforms_secret((4, len(counts))))
+    likes, thumbs, shown = publish(likes, thumbs, uniforms_secret((4, len(counts))))
     rows = zip(counts, likes.tolist(), thumbs.tolist(), shown, strict=True)
     return [(key, liked, n) for key, liked, n, seen in rows if seen]
 

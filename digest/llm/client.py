@@ -253,7 +253,7 @@ class RemoteModel:
         return self.cost_usd(Usage(input_tokens=tokens, written_tokens=tokens, output_tokens=output))
 
     def cost_usd(self, usage: Usage) -> Decimal:
-        """Return what `usage` costs, in USD. Raises `PriceUnknown`."""
+        """Return the cost of `usage` in USD. Raises `PriceUnknown`."""
         return cost_usd(self._ref, usage)
 
 
@@ -392,11 +392,11 @@ class EnvelopeModel:
         raise ModelUnavailable(f"{self.name} gave no usable answer in {ENVELOPE_TRIES} tries: {problem}.")
 
     def worst_case_usd(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Decimal:
-        """Return what both tries can cost, in USD. Raises `PriceUnknown`."""
+        """Return the most that both tries can cost, in USD. Raises `PriceUnknown`."""
         return ENVELOPE_TRIES * self._remote.worst_case_usd(messages, tools)
 
     def cost_usd(self, usage: Usage) -> Decimal:
-        """Return what `usage` costs, in USD. Raises `PriceUnknown`."""
+        """Return the cost of `usage` in USD. Raises `PriceUnknown`."""
         return self._remote.cost_usd(usage)
 
 

@@ -171,7 +171,7 @@ class Model(Protocol):
         """Return the most that `complete` with these arguments can cost, in USD. Raises `PriceUnknown`."""
 
     def cost_usd(self, usage: Usage) -> Decimal:
-        """Return what `usage` costs, in USD. Raises `PriceUnknown`."""
+        """Return the cost of `usage` in USD. Raises `PriceUnknown`."""
 
 
 class ModelError(Exception):

@@ -92,7 +92,7 @@ def recent_values(column: str) -> type[admin.SimpleListFilter]:
     return RecentValuesFilter
 
 
-def lately(column: str) -> type[admin.SimpleListFilter]:
+def recent_days(column: str) -> type[admin.SimpleListFilter]:
     """Return a filter by time: the last 1, 7 or 30 days of `column`, an indexed time."""
 
     class LatelyFilter(admin.SimpleListFilter):

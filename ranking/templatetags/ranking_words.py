@@ -56,12 +56,12 @@ def pins_of(names: Mapping[str, str], config: Config, chosen: Mapping[str, str])
 
 @register.filter
 def mute_words(mute: Mute) -> str:
-    """Return what a mute hides, in words."""
+    """Return the target of a mute in words."""
     return config_words.mute_label(mute.kind, mute.value)
 
 
 @register.filter
 def pin_count(config: Config) -> str:
-    """Return how many targets are pinned, in words: "3 left alone"; nothing where none is."""
+    """Return the number of pinned targets in words ("3 left alone"), or "" if there are none."""
     pinned = len({*config.locked, *config.avoided})
     return ngettext("{n} left alone", "{n} left alone", pinned).format(n=pinned) if pinned else ""

@@ -23,7 +23,7 @@ from ranking.community import (
     like_rate,
     noise,
     opinion_of,
-    published,
+    publish,
     with_noise,
 )
 
@@ -45,7 +45,7 @@ def uniforms(rng: np.random.Generator, rows: int, runs: int = RUNS) -> NDArray[n
 def drawn(rng: np.random.Generator, likes: int, thumbs: int, runs: int = RUNS) -> tuple[Ints, Ints, Ints]:
     """Return for each run the published likes and thumbs of a figure, and whether it is published."""
     shape = np.ones(runs, dtype=np.int64)
-    liked, counted, shown = published(likes * shape, thumbs * shape, uniforms(rng, 4, runs))
+    liked, counted, shown = publish(likes * shape, thumbs * shape, uniforms(rng, 4, runs))
     return liked, counted, shown.astype(np.int64)
 
 

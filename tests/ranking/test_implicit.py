@@ -16,8 +16,8 @@ from ranking.implicit import (
     ImplicitLeans,
     ReadingEvent,
     Thumb,
+    articles_skipped,
     implicit_leans,
-    passed_over,
     position_correction,
 )
 from ranking.learning import STEP_MAX
@@ -108,9 +108,9 @@ def test_two_sources_opened_as_often_lean_apart_where_one_was_further_down():
 
 
 def test_only_what_lay_above_an_open_was_passed_over():
-    assert passed_over({10: 1, 11: 2, 12: 3, 13: 4}, [12]) == {10, 11}
-    assert passed_over({10: 1, 11: 2}, []) == set()
-    assert passed_over({10: 1, 11: 2}, [99]) == set()
+    assert articles_skipped({10: 1, 11: 2, 12: 3, 13: 4}, [12]) == {10, 11}
+    assert articles_skipped({10: 1, 11: 2}, []) == set()
+    assert articles_skipped({10: 1, 11: 2}, [99]) == set()
 
 
 def test_old_opens_count_less():

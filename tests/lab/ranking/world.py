@@ -14,9 +14,9 @@ from scipy.special import logit
 
 from digest.items.clustering import TitledItem, cluster_items
 from ranking.common.categories import category_keys
-from ranking.community import Figure, item_rate, like_rate, published
+from ranking.community import Figure, item_rate, like_rate, publish
 from ranking.entities import ALPHA_DEFAULT, Config, EffectiveConfig, SourceTally, clamp_weight
-from ranking.implicit import NO_LEANS, ImplicitLeans, ReadingEvent, implicit_leans, passed_over
+from ranking.implicit import NO_LEANS, ImplicitLeans, ReadingEvent, articles_skipped, implicit_leans
 from ranking.learning import base_rate, learn, posterior
 from ranking.scoring import ItemValues, Pool, Signals, ranked
 from ranking.similarity import (
@@ -87,7 +87,7 @@ class World:
         self.likes = np.bincount(places, [up for _, up in given], len(data.items)).astype(np.int64)
         uniforms = 1 - np.random.default_rng(seed).random((4, len(data.items)))
         self.usual = like_rate([Figure(int(self.likes.sum()), int(self.thumbs.sum()))])
-        liked, counted, shown = published(self.likes, self.thumbs, uniforms)
+        liked, counted, shown = publish(self.likes, self.thumbs, uniforms)
         self._noisy = self._rates(liked, counted, shown & (self.thumbs > 0))
         self._exact = self._rates(self.likes, self.thumbs, self.thumbs >= EXACT_MIN)
         self._alike: dict[tuple[str, int], Floats] = {}
@@ -157,7 +157,7 @@ class World:
     def _events(self, page: Sequence[tuple[int, bool]]) -> Iterator[ReadingEvent]:
         ranks = {place: rank for rank, (place, _) in enumerate(page, start=1)}
         opened = {place for place, yes in page if yes}
-        for place in (*opened, *passed_over(ranks, opened)):
+        for place in (*opened, *articles_skipped(ranks, opened)):
             item = self.data.items[place]
             keys = category_keys(item.categories)
             yield ReadingEvent(item.source, keys, ranks[place], opened=place in opened)

@@ -24,7 +24,7 @@ from ranking.community import (
     Opinion,
     like_rate,
     opinion_of,
-    published,
+    publish,
     with_noise,
 )
 from ranking.learning import base_rate, posterior
@@ -114,7 +114,7 @@ def opinions_of(earlier: Sequence[Rating], rng: np.random.Generator | None) -> d
     likes, thumbs = np.array([*counts.values(), *sources.values()], dtype=np.int64).T
     shown = thumbs >= EXACT_MIN
     if rng is not None:
-        likes, thumbs, shown = published(likes, thumbs, 1 - rng.random((4, len(keys))))
+        likes, thumbs, shown = publish(likes, thumbs, 1 - rng.random((4, len(keys))))
         all_likes, all_thumbs = np.array(list(whole.values())).T
         drawn = with_noise(all_likes, all_thumbs, 1 - rng.random((4, 1)), EPSILON_WHOLE)
         whole = {"": (int(drawn[0][0]), int(drawn[1][0]))}
