@@ -135,7 +135,9 @@ def _entry(
         link=link,
         title=title,
         text=text,
-        author=people_named(raw, _mapping(raw.get("source")), feed, limit=AUTHOR_MAX_CHARS),
+        author=people_named(
+            raw, _mapping(raw.get("source")), feed, limit=AUTHOR_MAX_CHARS, is_plain=_is_typed(_version(feed))
+        ),
         language=one_line(clean_text(_language(raw, feed)), limit=LANGUAGE_MAX_CHARS),
         published=date_read(*(_text(raw.get(name)) for name in ("published", "updated", "created"))),
         html=html,
@@ -143,6 +145,11 @@ def _entry(
         enclosures=enclosures,
         image=entry_image(raw, enclosures, base=own, first=first),
     )
+
+
+def _is_typed(version: str) -> bool:
+    """Return whether a format says of each text of which type it is, and of names that they are words."""
+    return version == JSON or version.startswith("atom")
 
 
 def _version(feed: Mapping[str, Any]) -> str:

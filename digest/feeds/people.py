@@ -1,10 +1,10 @@
 """People: who wrote an entry, by name, from what a parser found. Pure."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from digest.feeds.sanitise import guess_to_text, one_line
+from digest.feeds.sanitise import clean_text, guess_to_text, one_line
 from ranking.common.text import fold
 
 AUTHORS_MAX: Final = 20
@@ -13,25 +13,31 @@ _ADDRESS: Final = re.compile(r"[^\s()<>,;:\"]{1,64}@[^\s()<>,;:\"]{1,255}")
 
 
 def people_named(
-    entry: Mapping[str, Any], source: Mapping[str, Any], feed: Mapping[str, Any], *, limit: int
+    entry: Mapping[str, Any],
+    source: Mapping[str, Any],
+    feed: Mapping[str, Any],
+    *,
+    limit: int,
+    is_plain: bool,
 ) -> str:
     """Return the authors of an entry: its own, else those of the feed it was taken from, else the feed's.
 
-    Names, each once. An address stands only if the entry itself gives nothing else.
+    Names, each once. An address stands only if the entry itself gives nothing else. If `is_plain`, as in Atom
+    and JSON Feed, names are words; elsewhere they may be HTML.
     """
     for one in (entry, source, feed):
-        if names := _names(one):
+        if names := _names(one, clean_text if is_plain else guess_to_text):
             return one_line(", ".join(names), limit=limit)
     return one_line(next(_addresses(entry), ""), limit=limit)
 
 
-def _names(found: Mapping[str, Any]) -> list[str]:
+def _names(found: Mapping[str, Any], as_text: Callable[[str], str]) -> list[str]:
     """Return the names of the authors; without any, that of `itunes:author`, which is often a station."""
     names: dict[str, str] = {}
     for text in _written(found, "name"):
-        if name := _without_address(text):
+        if name := _without_address(text, as_text):
             names.setdefault(fold(name), name)
-    if not names and (station := _without_address(_text(found.get("itunes_author")))):
+    if not names and (station := _without_address(_text(found.get("itunes_author")), as_text)):
         return [station]
     return list(names.values())
 
@@ -50,12 +56,12 @@ def _written(found: Mapping[str, Any], key: str) -> Iterator[str]:
             yield text
 
 
-def _without_address(text: str) -> str:
+def _without_address(text: str, as_text: Callable[[str], str]) -> str:
     """Return a name without the address beside it, "" if there is only an address."""
     if not _ADDRESS.search(text):
-        return one_line(guess_to_text(text))
+        return one_line(as_text(text))
     bare = _ADDRESS.sub(" ", text).replace("mailto:", " ")
-    return one_line(guess_to_text(re.sub(r"[<(\[]\s*[>)\]]", " ", bare))).strip(" ()<>\"'-,;:")
+    return one_line(as_text(re.sub(r"[<(\[]\s*[>)\]]", " ", bare))).strip(" ()<>\"'-,;:")
 
 
 def _text(value: object) -> str:

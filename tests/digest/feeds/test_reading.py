@@ -297,6 +297,12 @@ def test_all_who_wrote_an_entry_are_named(people: str, author: str):
     assert rss(f"<title>a</title>{people}").author == author
 
 
+@pytest.mark.parametrize("name", ["Ada <b>", "<script>alert(1)</script>", "Ada & Ben", "A. &amp; B."])
+def test_a_name_of_a_typed_format_is_words(name: str):
+    assert atom(f"<title>a</title><author><name>{html.escape(name)}</name></author>").author == name
+    assert json_entry(id=1, title="a", authors=[{"name": name}]).author == name
+
+
 def test_an_entry_without_an_author_has_its_feeds():
     ada = "<author><name>Ada</name><email>ada@a.example</email></author>"
     assert atom("<title>a</title>", head=ada).author == "Ada"
