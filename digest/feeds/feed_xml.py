@@ -90,8 +90,8 @@ class _Reading(_FeedParserMixin):  # type: ignore[misc]
         self.contentparams["base"] = "" if self.baseuri == self.document_base else self.baseuri
 
     def decode_entities(self, element: str, data: str) -> str:
-        """Return the text of an element."""
-        return _Text(data)
+        """Return the text of an element; the loose parser reads its references here."""
+        return _Text(super().decode_entities(element, data))
 
     @staticmethod
     def looks_like_html(s: str) -> bool:
@@ -265,10 +265,6 @@ class _Loose(_Reading, LooseFeedParser):  # type: ignore[misc]
 
     def __init__(self, base: str) -> None:
         super().__init__(base, None, "utf8", {})
-
-    def decode_entities(self, element: str, data: str) -> str:
-        """Read the references that are left."""
-        return _Text(super().decode_entities(element, data))
 
 
 def feed_xml_read(text: str, *, url: str, entries_max: int) -> tuple[dict[str, Any], str]:

@@ -357,6 +357,20 @@ def test_repair_leaves_what_is_quoted_as_it_is():
     assert repaired(quoted) == quoted
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<![CDATA[<p>It <b>rained</b> &amp; blew.</p>]]>",
+        "&lt;p&gt;It &lt;b&gt;rained&lt;/b&gt; &amp;amp; blew.&lt;/p&gt;",
+    ],
+)
+def test_a_document_read_loosely_has_its_articles_as_html(body: str):
+    text = f"<rss><channel><item><title>a</title><description>{body}</description></item><b></channel></rss>"
+    assert path_of(text) == LOOSE
+    (entry,) = read(text).entries
+    assert (entry.text, entry.html) == ("It rained & blew.", "<p>It <b>rained</b> &amp; blew.</p>")
+
+
 def test_elements_that_are_never_closed_cost_no_item():
     feed = read(
         "<rss version='2.0'><channel><title>N</title><item><title>First</title><link>https://n.example/1</link>"
