@@ -114,13 +114,8 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
         f(text.encode("utf-8", "replace")),
         f(text.encode("cp1252", "replace"), content_type=f"text/xml; charset={text}"),
     ),
-    "digest.feeds.feed_xml.feed_xml_read": lambda f, text: (
-        f(_feed(text), url="", entries_max=9),
-        f(f"<rss><channel><item><title>{text}", url="", entries_max=9),
-    ),
     "digest.feeds.feed_xml.entries_left": lambda f, text: f(text, {"entries": []}, 0),
     "digest.feeds.parse.parse_document": lambda f, text: (f(text.encode()), f(_feed(text).encode())),
-    "digest.feeds.parse.parse_checked": lambda f, text: f(_feed(text), url="https://example.org/"),
     "digest.feeds.polling.fresh_seconds": lambda f, text: f(
         {name: text for name in ("cache-control", "expires", "date", "age")}, now=NOW
     ),
@@ -190,6 +185,9 @@ LEFT_OUT = (
     "digest.feedback.records.record_row",
     "digest.items.search.items_search",
     "digest.feeds.parse.parse_in_sandbox",
+    # feedparser's own time, which the sandbox bounds.
+    "digest.feeds.feed_xml.feed_xml_read",
+    "digest.feeds.parse.parse_checked",
     "digest.feeds.discovery.feed_as_typed",
     "digest.feeds.discovery.feed_open",
     "digest.notifications.wire.vapid_of",
