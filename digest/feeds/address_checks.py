@@ -1,22 +1,21 @@
 """Checks of an address that a reader typed, before anything is fetched from it."""
 
+import re
 from typing import Final
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
-from django.core.validators import URLValidator
 from django.utils.translation import gettext, gettext_noop
 
 from digest.errors import InvalidFeedUrl
-from digest.feeds.addresses import feed_address
+from digest.feeds.addresses import NotAnAddress, address_read, feed_address
 from digest.feeds.connect import check_host
 from digest.feeds.fetch import web_address
 
 FEED_GONE: Final = gettext_noop(
     "This feed’s publisher took it down for good. If the site moved, try its new address."
 )
-_validate = URLValidator(schemes=["http", "https"])
+_SCHEME: Final = re.compile(r"https?://", re.IGNORECASE)
 
 
 def check_address(*, url: str) -> str:
@@ -34,8 +33,12 @@ def check_address(*, url: str) -> str:
 def check_typed(url: str) -> None:
     """Raise `InvalidFeedUrl` if a typed address is none of the web, or holds a password."""
     try:
-        _validate(url.strip())
-    except ValidationError:
+        address_read(url)
+    except NotAnAddress:
+        if _SCHEME.match(url.strip()):
+            raise InvalidFeedUrl(
+                gettext("No site can have the name in this address. Check it for typing errors.")
+            ) from None
         raise InvalidFeedUrl(
             gettext("That is not a web address. It should start with https:// or http://.")
         ) from None

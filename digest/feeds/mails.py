@@ -24,6 +24,7 @@ MAIL_MAX_BYTES: Final = 2 * 1024 * 1024
 PARTS_MAX: Final = 50
 SENDER_MAX_CHARS, TITLE_MAX_CHARS, GUID_MAX_CHARS = 200, 300, 400
 UNTITLED: Final = "Without a subject"
+UNKNOWN_SENDER: Final = "Unknown sender"
 # Stored in English, shown in the language of the page (`digest.articles.render`).
 UNSUBSCRIBE: Final = gettext_noop("Unsubscribe from this newsletter")
 # Where mail servers and senders name who a mail is for, the most reliable first.
@@ -90,7 +91,7 @@ def mail_parse(mail: bytes) -> Letter:
         image=image,
     )
     key = one_line(clean_text((listed[1] if listed else address).casefold()), limit=SENDER_MAX_CHARS)
-    return Letter(_recipients(message), key, ParsedFeed(sender or key, "", (entry,)))
+    return Letter(_recipients(message), key, ParsedFeed(sender or key or UNKNOWN_SENDER, "", (entry,)))
 
 
 def _header(message: EmailMessage, name: str) -> str:

@@ -186,6 +186,27 @@ def test_what_no_host_is_called_is_no_address(address: str):
 
 
 @pytest.mark.parametrize(
+    "typed", ["http://a_b.example/feed", "https://news.example:/f", "http://bücher.example/"]
+)
+def test_a_name_that_resolvers_know_is_no_typing_error(typed: str):
+    assert check_address(url=typed).startswith("http")
+
+
+@pytest.mark.parametrize(
+    ("typed", "problem"),
+    [
+        ("http://a b.example/f", "No site can have the name"),
+        (f"https://{'a' * 64}.example/", "No site can have the name"),
+        ("ftp://x.example/", "It should start with https:// or http://"),
+        ("x", "It should start with https:// or http://"),
+    ],
+)
+def test_a_refusal_says_what_is_wrong_with_the_address(typed: str, problem: str):
+    with pytest.raises(InvalidFeedUrl, match=problem):
+        check_address(url=typed)
+
+
+@pytest.mark.parametrize(
     ("typed", "address"),
     [
         ("HTTP://X.example:80/A?utm_source=x&b=1&&c=a=b#top", "http://x.example/A?utm_source=x&b=1&&c=a=b"),

@@ -128,3 +128,8 @@ def test_an_exception_of_one_mail_is_that_mails(mailbox, ada, ben, monkeypatch, 
     monkeypatch.setattr(newsletters, "letter_store", store)
     # A mail that broke something is done with; one that met no database comes in later.
     assert newsletters_fetch(now=timezone.now()).stored == (0 if is_seen else 1)
+
+
+def test_a_mail_that_names_neither_list_nor_sender_has_a_feed_with_a_name():
+    letter = mail_parse(b"To: ada@news.example\r\nSubject: Hello\r\n\r\nText\r\n")
+    assert letter.feed.title == "Unknown sender"
