@@ -12,6 +12,7 @@ from django.utils import timezone
 from ninja import Router, Schema
 from pydantic import ConfigDict, Field, StrictFloat, StrictInt, StrictStr
 
+from digest.feeds.identity import web_url
 from digest.requests import reader_of
 from digest.throttling import DECIDE, GENERATE, limit_count
 from suggestions.entities import Refusal, Resolved
@@ -232,6 +233,8 @@ def _result(answer: Resolved | Refusal) -> ResultOut:
 
 def _suggestion(row: Suggestion, note: str, muted: Collection[int]) -> SuggestionOut:
     evidence = evidence_summary(evidence=[one for one in row.evidence.all() if one.item_id not in muted])
+    for one in evidence:
+        one["url"] = web_url(one["url"])  # what has no address goes by a name of ours, which opens nowhere
     return SuggestionOut(
         suggestion_id=row.pk,
         suggestion_type=row.suggestion_type,

@@ -88,7 +88,7 @@ def explain_item(request: HttpRequest, asked: ItemArguments) -> dict[str, Any]:
     return {
         "item_id": item.pk,
         "title": item.title,
-        "url": item.url,
+        "url": item.address,
         "source": str(item.source),
         "dated_at": item.dated_at.isoformat(),
         "text": item.text[:TEXT_CHARS_MAX],

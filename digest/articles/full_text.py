@@ -268,7 +268,7 @@ def _fetch(item: Item, now: datetime) -> FeedProblem | None:
     """Fetch and store one full text, or why there is none, which is returned."""
     allow = settings.FETCH_ALLOW_HOSTS if inside_allowed(item=item) else ()
     try:
-        page = page_get(item.url, allow=allow)
+        page = page_get(item.address, allow=allow)
     except Exception as error:
         problem = error if isinstance(error, FeedProblem) else internal_problem("read this page", error)
         if problem is not error:  # one page's trouble: the next ones are fetched

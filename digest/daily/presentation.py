@@ -23,7 +23,6 @@ from digest.daily.item_words import (
 from digest.entities import RatedItem
 from digest.feedback.reasons import SuggestedReason
 from digest.feedback.selectors import feedback_by_items, reason_tags
-from digest.feeds.identity import web_url
 from digest.items.reading import NOT_READ, readings_of
 from digest.items.selectors import item_candidate, sources_reporting
 from digest.items.stories import RelatedItem, items_related
@@ -189,7 +188,7 @@ def _shown_item(
         summary = None
     return ShownItem(
         item=item,
-        href=web_url(item.url),
+        href=item.address,
         age=age,
         lede=lede_cut(summary.text if summary else item.text),
         why=why,
@@ -209,7 +208,7 @@ def _story_mates(mates: Sequence[RelatedItem]) -> RelatedItems | None:
     if not mates:
         return None
     sources = {mate.source_key or mate.source for mate in mates}
-    return RelatedItems(len(sources), tuple((mate, web_url(mate.url)) for mate in mates))
+    return RelatedItems(len(sources), tuple((mate, mate.url) for mate in mates))
 
 
 def scores_changed(*, reader: Reader, scored: Sequence[ScoredItem], now: datetime) -> dict[int, OtherScore]:

@@ -27,6 +27,10 @@ _PATH_SAFE: Final = "%~:/[]@!$&'()*+,;="
 _QUERY_SAFE: Final = _PATH_SAFE + "?"
 
 
+# What programs for feeds and podcasts write in place of a scheme, or before one.
+_FEED_SCHEME: Final = re.compile(r"(?:feeds?|pcast|itpc|podcast|rss):(?=//|https?:)", re.IGNORECASE)
+
+
 class NotAnAddress(ValueError):
     """A text that is no address of the web, or names a host that cannot exist."""
 
@@ -91,6 +95,18 @@ def feed_address(text: str) -> str:
     except NotAnAddress:
         return ""
     return address if len(address) <= URL_MAX_CHARS else ""
+
+
+def scheme_other(address: str) -> str:
+    """Return an address with TLS instead of without, or the reverse."""
+    scheme, mark, rest = address.partition("://")
+    return f"{'http' if scheme == 'https' else 'https'}{mark}{rest}"
+
+
+def feed_scheme_dropped(text: str) -> str:
+    """Return an address without `feed:` or its like; one without another scheme begins with `//` then."""
+    text = text.strip()
+    return _FEED_SCHEME.sub("", text, count=1) if _FEED_SCHEME.match(text) else text
 
 
 @lru_cache(maxsize=8192)

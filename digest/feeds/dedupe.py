@@ -1,27 +1,51 @@
 """Dedupe: decide before anything is written which entries of a document are new items of its feed.
 
-A document touches items of its own feed alone, so that no feed can change, hide or announce what another one
-carries; that items of several feeds are one article is decided where a reader's items are read. Pure."""
+Two posts are never one: a guid, link or text that posts of one document share, with other words, dates or
+enclosures, names none of them. One post is never two: names are compared without scheme, `www.`, a slash at
+the end and tracking parameters. A document touches items of its own feed alone, so that no feed can change,
+hide or announce what another one carries; that items of several feeds are one article is decided where a
+reader's items are read. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import product
+from typing import Final
+from urllib.parse import urldefrag
 
 from digest.feeds.entities import ParsedEntry
 from digest.feeds.identity import (
+    PUBLISHED_MIN,
     URN_PREFIX,
+    address_folded,
+    address_spellings,
     article_hash,
     body_hash,
     canonical_url,
     entry_guid,
+    entry_name_hash,
     fingerprint,
     item_urn,
 )
+from digest.feeds.links import link_absolute
 from ranking.common.text import fold
+
+# A post that comes under another guid, with another text, is the same one if its date moved by less.
+CORRECTED_WITHIN: Final = timedelta(hours=12)
+ANY: Final = "*"
+# From here on, the precise names of a post have its date.
+DATED: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class IdentifiedEntry:
-    """An entry and its identities: `guid` in the feed, `url` and its hash, and those of text and body."""
+    """An entry and its identities: `guid` in the feed, `url` and its hash, and those of text and body.
+
+    `link` is where it leads, "" for nowhere. `precise` are names made of what tells posts of one guid or link
+    apart: title, words, title and date, words and date. `is_named`: no other post of its document has its
+    guid. `is_placed`: its link leads to this post alone. `is_worded`: no other has its words and enclosures.
+    """
 
     entry: ParsedEntry
     guid: str
@@ -29,16 +53,44 @@ class IdentifiedEntry:
     article: int
     fingerprint: str
     body_hash: int = 0
+    link: str = ""
+    precise: tuple[str, ...] = ()
+    is_named: bool = True
+    is_placed: bool = False
+    is_worded: bool = True
 
     @property
     def urn(self) -> str:
-        """Return the name the item goes by where its address is another item's."""
+        """Return the name the item goes by if its address is another item's."""
         return URN_PREFIX + self.fingerprint
+
+    @property
+    def own_urn(self) -> str:
+        """Return the name the item goes by if another item has its words, too."""
+        return URN_PREFIX + self.precise[-1]
+
+    def spellings(self) -> list[str]:
+        """Return the guids that the same post may have had: without TLS, with `www.`, and so on."""
+        return [entry_guid(guid=one, link="", title="", text="") for one in address_spellings(self.guid)]
+
+    def articles(self) -> list[int]:
+        """Return the hashes of addresses at which the feed may have the post, its own first."""
+        places = [one for one in (canonical_url(self.entry.link), canonical_url(self.entry.guid)) if one]
+        found = [self.article, article_hash(self.urn), article_hash(self.own_urn)]
+        return found + [article_hash(one) for place in places for one in address_spellings(place)]
+
+    def named(self, url: str) -> "IdentifiedEntry":
+        """Return the entry as one that goes by `url`."""
+        return replace(self, url=url, article=article_hash(url))
 
 
 @dataclass(frozen=True, slots=True)
 class KnownItem:
-    """An item that the feed carried before; `id` is 0 where retention deleted it."""
+    """An item that the feed carried before; `id` is 0 if retention deleted it.
+
+    `link` is where it leads, None if that was not asked for. `published` is None if the publisher gave no
+    date. `enclosures` are addresses without parameters, empty if they were not asked for.
+    """
 
     id: int
     guid: str
@@ -47,13 +99,16 @@ class KnownItem:
     author: str = ""
     fingerprint: str = ""
     body_hash: int = 0
+    link: str | None = None
+    published: datetime | None = None
+    enclosures: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
 class IngestPlan:
     """What one document changes: entries to store as new items, and by item id those to store again.
 
-    `update` has those whose words changed, `rebody` those whose body, categories or picture did.
+    `update` has those whose words or link changed, `rebody` those whose body, categories or picture did.
     """
 
     create: list[IdentifiedEntry] = field(default_factory=list)
@@ -61,19 +116,108 @@ class IngestPlan:
     rebody: dict[int, IdentifiedEntry] = field(default_factory=dict)
 
 
-def identify_entries(entries: Sequence[ParsedEntry], *, owner: str = "") -> dict[str, IdentifiedEntry]:
-    """Return entries by guid; where a document repeats one, the first counts.
+@dataclass(frozen=True, slots=True)
+class _Post:
+    """A post of a document, with the names that others may share: as written, and folded."""
+
+    entry: ParsedEntry
+    guid: str
+    link: str
+    place: str
+    words: str
+    media: tuple[str, ...]
+    precise: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Return the guid as written, else the link."""
+        return self.guid or entry_guid(guid="", link=self.link, title="", text="")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return what may name the post in its feed, the coarsest first."""
+        return (address_folded(self.guid), self.guid) if self.guid else (self.place, self.link)
+
+    def asked(self) -> Iterator[object]:
+        """Yield what a post that this one repeats has been `seen` as; a missing date or enclosure is any."""
+        dates = (self.entry.published, None) if self.entry.published else (ANY,)
+        media = (self.media, ()) if self.media else (ANY,)
+        for name in {*self.names, self.place} - {""} or {self.words}:
+            yield from product((name,), (self.words,), dates, media)
+
+    def seen(self) -> Iterator[object]:
+        """Yield what later posts that repeat this one ask for."""
+        for name in {*self.names, self.place} - {""} or {self.words}:
+            yield from product((name,), (self.words,), (self.entry.published, ANY), (self.media, ANY))
+
+
+def identify_entries(
+    entries: Sequence[ParsedEntry], *, owner: str = "", site: str = ""
+) -> dict[str, IdentifiedEntry]:
+    """Return the posts of a document by guid; one that it repeats comes once.
 
     With the `owner` of a private feed the fingerprints are that reader's own: nothing that is stored by the
-    fingerprint of a text, such as its summary, is shared with whoever has the same text.
+    fingerprint of a text, such as its summary, is shared with whoever has the same text. `site` is the
+    address of the feed's site, which names none of its posts.
     """
+    posts = _distinct([_post(entry, owner) for entry in entries])
+    names = Counter(name for post in posts for name in {*post.names} - {""})
+    places = Counter(post.place for post in posts)
+    words = Counter(post.words for post in posts)
+    sounds = Counter((post.words, post.media) for post in posts)
+    precise = Counter(name for post in posts for name in post.precise)
+    home = address_folded(site)
     found: dict[str, IdentifiedEntry] = {}
-    for entry in entries:
-        guid = entry_guid(guid=entry.guid, link=entry.link, title=entry.title, text=entry.text)
-        if guid not in found:
-            url = canonical_url(entry.link) or item_urn(entry.title, entry.text)
-            print_ = fingerprint(entry.title, entry.text, owner)
-            found[guid] = IdentifiedEntry(entry, guid, url, article_hash(url), print_, _body_hash(entry))
+    for post in posts:
+        exact = next((name for name in post.precise if precise[name] == 1), post.precise[-1])
+        is_placed = post.place not in ("", home) and places[post.place] == 1
+        is_named = any(names[name] == 1 for name in post.names) and post.names[0] not in ("", home)
+        is_told = words[post.words] == 1 and (is_named or not post.place)
+        urn = item_urn(post.entry.title, post.entry.text) if is_told else URN_PREFIX + exact
+        url = (is_placed and canonical_url(post.entry.link)) or urn
+        guid = (is_named and post.name) or (urn if is_told and not post.names[0] else exact)
+        found[guid] = IdentifiedEntry(
+            post.entry,
+            guid,
+            url,
+            article_hash(url),
+            post.words,
+            _body_hash(post.entry),
+            link=_leads_to(post.entry, site),
+            precise=post.precise,
+            is_named=is_named or guid == exact,
+            is_placed=is_placed,
+            is_worded=sounds[post.words, post.media] == 1,
+        )
+    return found
+
+
+def _leads_to(entry: ParsedEntry, site: str) -> str:
+    """Return where a post leads: its link as the publisher wrote it, else what it encloses, else the site."""
+    offers = (entry.link, *(one.url for one in entry.enclosures), site)
+    return next((found for one in offers if (found := link_absolute(one, base=""))), "")
+
+
+def _post(entry: ParsedEntry, owner: str) -> _Post:
+    guid = entry_guid(guid=entry.guid, link="", title="", text="") if entry.guid.strip() else ""
+    link = entry.link.strip()
+    media = tuple(sorted({one.url.partition("?")[0] for one in entry.enclosures}))
+    words, place = fingerprint(entry.title, entry.text, owner), address_folded(link)
+    date = entry.published and entry.published.isoformat()
+    name, title = (address_folded(guid) or place, media), fold(entry.title)
+    told = ((title,), (words,), (title, date), (words, date))
+    precise = tuple(entry_name_hash(repr((*name, *one))) for one in told)
+    return _Post(entry, guid, link, place, words, media, precise)
+
+
+def _distinct(posts: Iterable[_Post]) -> list[_Post]:
+    """Return the posts without repeats: what shares a name, words, date and enclosures is one."""
+    found: list[_Post] = []
+    seen: set[object] = set()  # looked up and not searched: a document may have 2,000 posts of one name
+    for post in posts:
+        if seen.isdisjoint(post.asked()):
+            found.append(post)
+            seen.update(post.seen())
     return found
 
 
@@ -83,43 +227,119 @@ def plan_ingest(
     by_guid: Mapping[str, KnownItem],
     by_article: Mapping[int, Sequence[KnownItem]],
 ) -> IngestPlan:
-    """Decide what the entries of one document change, given what its feed has stored.
+    """Decide what the posts of one document change, given what its feed has stored.
 
-    `by_guid` are the feed's items with these guids, `by_article` those at the addresses of the entries whose
-    guid is unknown: a feed that gives a post a new guid each time brings it once. Two entries that share an
-    address but not a title (all pointing to a home page, say) are two items: the later one goes by a urn.
+    `by_guid` are the feed's items with the guids of the posts, their precise names and other spellings;
+    `by_article` those at the addresses of posts whose guid is unknown: a feed that gives a post a new guid
+    each time brings it once. No two posts are one stored item; a new one whose address is another item's goes
+    by a urn.
     """
     plan = IngestPlan()
-    titles: dict[int, str] = {}  # of what this document has brought at an address
+    known = _match(entries, by_guid, by_article)
+    taken: set[int] = set()  # addresses of what this document brings
     for guid, entry in entries.items():
-        known = by_guid.get(guid)
-        if known is None:
-            entry, known = _at_address(entry, by_article, titles)
-            if known and known.guid in entries:
-                continue  # the same post twice in one document
-        if known is None:
-            if entry.article not in titles:
-                titles[entry.article] = fold(entry.entry.title)
-                plan.create.append(entry)
-        elif known.id:
-            if _is_changed(entry, known):
-                plan.update[known.id] = entry
-            if entry.body_hash != known.body_hash:
-                plan.rebody[known.id] = entry
+        item = known.get(guid)
+        if guid in by_guid and (item is None or item.guid != guid):
+            # Its guid is another item's, which stays: this post goes by what it has, or by all it says.
+            entry = replace(entry, guid=item.guid if item else entry.precise[-1])
+        if item is None:
+            entry = _unshared(entry, taken, by_article)
+            taken.add(entry.article)
+            plan.create.append(entry)
+        elif item.id:
+            if _is_changed(entry, item):
+                plan.update[item.id] = entry
+            if entry.body_hash != item.body_hash:
+                plan.rebody[item.id] = entry
     return plan
 
 
-def _at_address(
-    entry: IdentifiedEntry, by_article: Mapping[int, Sequence[KnownItem]], titles: Mapping[int, str]
-) -> tuple[IdentifiedEntry, KnownItem | None]:
-    """Return the entry, by a urn where its address is another item's, and the stored item it is."""
-    title = fold(entry.entry.title)
-    stored = by_article.get(entry.article, ())
-    same = next((item for item in stored if fold(item.title) == title), None)
-    if same or (not stored and titles.get(entry.article, title) == title):
-        return entry, same
-    entry = replace(entry, url=entry.urn, article=article_hash(entry.urn))
-    return entry, next(iter(by_article.get(entry.article, ())), None)
+def _match(
+    entries: Mapping[str, IdentifiedEntry],
+    by_guid: Mapping[str, KnownItem],
+    by_article: Mapping[int, Sequence[KnownItem]],
+) -> dict[str, KnownItem]:
+    """Return the stored item of each post, by guid; the surest matches first, and each item once."""
+    found: dict[str, KnownItem] = {}
+    taken: set[str] = set()
+    if not by_guid and not by_article:
+        return found
+
+    def take(guid: str, item: KnownItem | None) -> None:
+        if item and guid not in found and item.guid not in taken:
+            found[guid] = item
+            taken.add(item.guid)
+
+    for guid, entry in entries.items():
+        for n, name in reversed([*enumerate(entry.precise)]):
+            item = by_guid.get(name)
+            if item and (n >= DATED or not item.id or _is_alike(entry, item)):
+                take(guid, item)
+    for guid, entry in entries.items():
+        item = by_guid.get(guid)
+        if item and (entry.is_named or _is_alike(entry, item)):
+            take(guid, item)
+    for guid, entry in entries.items():
+        for spelling in entry.spellings() if guid not in found else ():
+            item = by_guid.get(spelling)
+            if item and (entry.is_named or _is_alike(entry, item)):
+                take(guid, item)
+    for guid, entry in entries.items():
+        for article in entry.articles() if guid not in found else ():
+            for item in by_article.get(article, ()):
+                if _is_at(entry, item):
+                    take(guid, item)
+    return found
+
+
+def _is_alike(entry: IdentifiedEntry, item: KnownItem) -> bool:
+    """Return whether a stored item is the post, of several that share its name."""
+    if _differ(entry, item):
+        return False
+    if entry.fingerprint == item.fingerprint:
+        return entry.is_worded or not _is_dated_apart(entry, item, timedelta())
+    return _has_title(entry, item) and not _is_dated_apart(entry, item, timedelta())
+
+
+def _is_at(entry: IdentifiedEntry, item: KnownItem) -> bool:
+    """Return whether a stored item at the post's address, or with its words, is the post.
+
+    Where the same words come under another date, the feed dates all it has by the day: nothing is new.
+    """
+    if _differ(entry, item):
+        return False
+    if entry.fingerprint == item.fingerprint:
+        return entry.is_worded or not _is_dated_apart(entry, item, timedelta())
+    parts = {urldefrag(one).fragment for one in (entry.link, item.link or "")} - {""}
+    if not entry.is_placed or len(parts) > 1 or not _has_title(entry, item):
+        return False
+    return not _is_dated_apart(entry, item, CORRECTED_WITHIN)
+
+
+def _has_title(entry: IdentifiedEntry, item: KnownItem) -> bool:
+    return fold(entry.entry.title) == fold(item.title)
+
+
+def _is_dated_apart(entry: IdentifiedEntry, item: KnownItem, within: timedelta) -> bool:
+    """Return whether two dates that are known lie further apart."""
+    published = entry.entry.published
+    if published is None or item.published is None or published <= PUBLISHED_MIN:
+        return False
+    return abs(published - item.published) > within
+
+
+def _differ(entry: IdentifiedEntry, item: KnownItem) -> bool:
+    """Return whether the two enclose other things; nothing says nothing."""
+    media = {one.url.partition("?")[0] for one in entry.entry.enclosures}
+    return bool(media) and bool(item.enclosures) and media.isdisjoint(item.enclosures)
+
+
+def _unshared(
+    entry: IdentifiedEntry, taken: set[int], by_article: Mapping[int, Sequence[KnownItem]]
+) -> IdentifiedEntry:
+    """Return a new entry by a name that no other item of its feed has."""
+    names = (entry, entry.named(entry.urn), entry.named(entry.own_urn))
+    return next((one for one in names if one.article not in taken and not by_article.get(one.article)), entry)
 
 
 def _body_hash(entry: ParsedEntry) -> int:
@@ -128,5 +348,7 @@ def _body_hash(entry: ParsedEntry) -> int:
 
 
 def _is_changed(entry: IdentifiedEntry, known: KnownItem) -> bool:
+    if known.link is not None and known.link != entry.link:
+        return True
     is_same = (entry.guid, entry.fingerprint, entry.entry.author)
     return is_same != (known.guid, known.fingerprint, known.author)

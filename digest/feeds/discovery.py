@@ -1,5 +1,6 @@
 """Discovery: from what a reader types to feeds, at that address or behind the page there."""
 
+import re
 import ssl
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from digest.errors import (
 )
 from digest.feeds.access import REFUSED, REFUSED_MESSAGE, REFUSED_STATUSES, refusal_read
 from digest.feeds.address_checks import FEED_GONE, check_address, check_fetchable
-from digest.feeds.addresses import feed_address
+from digest.feeds.addresses import feed_address, feed_scheme_dropped
 from digest.feeds.entities import FETCH_PROBLEMS, FeedProblem, ParsedFeed
 from digest.feeds.fetch import Access, FetchResponse, fetch, host_of
 from digest.feeds.page_tags import page_tags
@@ -53,6 +54,9 @@ LINKS_MAX: Final = 10
 # Of those that a page names: working an address out takes up to a millisecond.
 LINKS_READ: Final = 100
 TITLE_MAX_CHARS: Final = 200
+# A link of a header and its parameters, as in `</feed>; rel="alternate"; type="application/rss+xml"`.
+_LINK: Final = re.compile(r"<([^<>\s]{1,2000})>((?:[^<>,\"]|\"[^\"]*+\")*+)")
+_PARAMETER: Final = re.compile(r";\s*([A-Za-z*-]{1,20})\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]{1,500}))")
 
 # One page and what it leads to; a reader waits for the answer.
 REQUESTS_MAX: Final = 8
@@ -240,7 +244,9 @@ def _candidates(
         markup = decode(decompress(response.body or b"")[:HTML_MAX_CHARS])
     except FeedProblem:
         markup = ""
-    links = page_feeds(markup, url=response.url)
+    linked = [*header_feeds(response.links, url=response.url), *page_feeds(markup, url=response.url)]
+    once = {link.url: link for link in reversed(linked)}
+    links = sorted(reversed(once.values()), key=_is_about_comments)[:LINKS_MAX]
     choices, found = links[:CHOICES_MAX], False
     for link in choices:
         if answer := _fetch_feed(link.url, lookup, failed):
@@ -314,11 +320,7 @@ def site_address(text: str) -> str:
 
     `feed:` addresses, which some programs use, become web addresses. Nothing else is checked.
     """
-    text = text.strip()
-    if text.lower().startswith("feed://"):
-        return f"https://{text[7:]}"
-    if text.lower().startswith(("feed:http://", "feed:https://")):
-        return text[5:]
+    text = feed_scheme_dropped(text)
     if text.startswith("//"):
         return f"https:{text}"
     return f"https://{text}" if _is_bare(text) else text
@@ -354,6 +356,18 @@ def page_feeds(markup: str, *, url: str) -> list[LinkedFeed]:
         if address and address not in found:
             found[address] = LinkedFeed(address, one_line(title_to_text(title), limit=TITLE_MAX_CHARS))
     return sorted(found.values(), key=_is_about_comments)[:LINKS_MAX]
+
+
+def header_feeds(header: str, *, url: str) -> list[LinkedFeed]:
+    """Return up to ten feeds that `Link` headers of the page at `url` name (RFC 8288), in their order."""
+    found: dict[str, LinkedFeed] = {}
+    for target, parameters in _LINK.findall(header)[:LINKS_READ]:
+        attributes = {name.lower(): quoted or plain for name, quoted, plain in _PARAMETER.findall(parameters)}
+        address = feed_address(_join(url, _feed_href({**attributes, "href": target})))
+        if address and address != feed_address(url):
+            title = one_line(title_to_text(attributes.get("title", "")), limit=TITLE_MAX_CHARS)
+            found.setdefault(address, LinkedFeed(address, title))
+    return list(found.values())[:LINKS_MAX]
 
 
 def usual_addresses(url: str) -> Sequence[str]:

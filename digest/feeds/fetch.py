@@ -6,6 +6,7 @@ settings of the environment are ignored.
 """
 
 import time
+import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -17,7 +18,13 @@ from digest.feeds.addresses import NotAnAddress, WebAddress, address_read
 from digest.feeds.connect import PORTS, resolve_addresses
 from digest.feeds.entities import FeedProblem, Headers
 from digest.feeds.polling import fresh_seconds, retry_after_seconds
-from digest.feeds.prechecks import BODY_MAX_BYTES, COMPRESSED_MAX_BYTES, GZIP_MAGIC
+from digest.feeds.prechecks import (
+    BODY_MAX_BYTES,
+    COMPRESSED_MAX_BYTES,
+    GZIP_MAGIC,
+    RATIO_MAX,
+    RATIO_UNCHECKED_BYTES,
+)
 from digest.feeds.rate_limit import HostLock
 from ranking.language import gettext_noop
 
@@ -30,13 +37,21 @@ READ_TIMEOUT_S: Final = 10.0
 TOTAL_TIMEOUT_S: Final = 30.0
 POST_TIMEOUT_S: Final = 10.0
 POST_ANSWER_BYTES: Final = 64 * 1024
-REDIRECTS_MAX: Final = 3
+# A browser follows twenty; servers that set a cookie and come back need some on one host.
+HOPS_MAX, HOSTS_MAX = 10, 5
+COOKIES_MAX, COOKIE_CHARS_MAX = 20, 4096
 REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 PERMANENT_STATUSES: Final = frozenset({301, 308})
 ACCEPT: Final = (
     "application/rss+xml, application/atom+xml, application/feed+json, application/xml;q=0.9, */*;q=0.5"
 )
 ENCODING: Final = "Accept-Encoding"
+# Names in `Content-Encoding` of what needs no look at the bytes, and of what nobody here can read.
+PLAIN_ENCODINGS: Final = frozenset({"", "identity", "gzip", "x-gzip"})
+OTHER_ENCODINGS: Final = frozenset({"br", "zstd", "compress", "x-compress", "dcb", "dcz"})
+# How plain documents begin: markup, JSON, or a byte order mark.
+TEXT_STARTS: Final = (b"<", b"{", b"[", b"\xef", b"\xff", b"\xfe")
+LINKS_MAX_CHARS: Final = 8_000
 USER_AGENT: Final = f"Tidings/{version('tidings')}"
 STATUS_MESSAGES: Final = {
     401: gettext_noop("The server wants a password (status 401)."),
@@ -65,7 +80,8 @@ class FetchResponse:
 
     `asked` is the address of the request, before redirects: an answer may be stored as that feed's alone.
     `fresh_s` is how long the answer counts as fresh by its headers, in seconds. `moved_url` is where the
-    permanent redirects at the head of the chain led, "" where there were none; `content_type` is the header.
+    permanent redirects at the head of the chain led, "" where there were none; `content_type` and `links` are
+    the headers.
     """
 
     url: str
@@ -77,12 +93,39 @@ class FetchResponse:
     moved_url: str = ""
     content_type: str = ""
     asked: str = ""
+    links: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Redirect:
     address: WebAddress
     permanent: bool
+    cookies: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Jar:
+    """The cookies of one fetch, by host: gone with it, and sent back to the host that set them alone."""
+
+    cookies: dict[str, dict[str, tuple[str, bool]]] = field(default_factory=dict)
+
+    def keep(self, address: WebAddress, headers: Sequence[str]) -> None:
+        """Keep what a host set by `Set-Cookie`, of usual number and size."""
+        mine = self.cookies.setdefault(address.host, {})
+        for header in headers:
+            pair, _, attributes = header.partition(";")
+            name, is_pair, value = (part.strip() for part in pair.partition("="))
+            fits = len(pair) <= COOKIE_CHARS_MAX and len(mine) < COOKIES_MAX
+            if name and is_pair and fits and _sendable(pair):
+                mine[name] = value, "secure" in {one.strip().lower() for one in attributes.split(";")}
+
+    def headers(self, address: WebAddress, secret: Headers) -> Headers:
+        """Return `secret` with the cookies for an address; those of TLS go over TLS alone."""
+        mine = self.cookies.get(address.host, {}).items()
+        sent = [f"{name}={value}" for name, (value, safe) in mine if not safe or address.scheme == "https"]
+        if own := secret.get("Cookie"):
+            sent.insert(0, own if isinstance(own, str) else own.decode("ascii"))
+        return secret | ({"Cookie": "; ".join(sent)} if sent else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +155,13 @@ def fetch(
     check: Callable[[str], None] | None = None,
     access: Access | None = None,
 ) -> FetchResponse:
-    """GET `url`, following at most three redirects, each checked like the first address.
+    """GET `url`, following up to ten redirects on one host and five between hosts.
 
-    `allow` lists hosts ("host" or "host:port") that pass the address and port rules; `host_lock` moves to
-    the host of each redirect, once `check` got its address, which may raise. `accept` is the header; with
-    `body_max`, in bytes, nothing compressed is asked for. What is secret in `access` is sent until a redirect
-    leads elsewhere. Raises `FeedProblem`: `bad_url`, `bad_port`, `not_found`, `forbidden_address`, `timeout`,
+    Each is checked like the first address, and cookies are kept for this fetch, each for its host. `allow`
+    lists hosts ("host" or "host:port") that pass the address and port rules; `host_lock` moves to the host of
+    each redirect, once `check` got its address, which may raise. `accept` is the header; with `body_max`, in
+    bytes, nothing compressed is asked for. What is secret in `access` is sent until a redirect leads
+    elsewhere. Raises `FeedProblem`: `bad_url`, `bad_port`, `not_found`, `forbidden_address`, `timeout`,
     `connect_failed`, `tls_failed`, `broken_response`, `too_large`, `too_many_redirects`, `gone`, `http_…`,
     `host_busy`.
     """
@@ -125,19 +169,24 @@ def fetch(
     agent, encoding = (access and access.user_agent) or USER_AGENT, "identity" if body_max else "gzip"
     headers = _headers(etag, last_modified) | {"User-Agent": agent, "Accept": accept, ENCODING: encoding}
     moved, permanent, address = "", True, web_address(url)
-    asked = str(address)
-    for _ in range(REDIRECTS_MAX + 1):
+    asked, hops, hosts, jar = str(address), 0, 0, _Jar()
+    while hops <= HOPS_MAX and hosts <= HOSTS_MAX:
         access = access if access and address.origin == access.origin else None
-        answer = _get(address, headers | (access.headers if access else {}), limits)
+        secret = access.headers if access else {}
+        answer = _get(address, headers | jar.headers(address, secret), limits)
         if isinstance(answer, FetchResponse):
             return replace(answer, moved_url=moved, asked=asked)
+        jar.keep(address, answer.cookies)
+        same = answer.address.host == address.host
+        hops, hosts = hops + same, hosts + (not same)
         address, permanent = answer.address, permanent and answer.permanent
         moved = str(address) if permanent else moved
         if check:
             check(str(address))
         if host_lock:
             host_lock.move_to(address.host, until=limits.deadline)
-    raise FeedProblem("too_many_redirects", f"The address redirects more than {REDIRECTS_MAX} times.")
+    most = HOPS_MAX if hops > HOPS_MAX else HOSTS_MAX
+    raise FeedProblem("too_many_redirects", f"The address redirects more than {most} times.")
 
 
 def host_of(url: str) -> str:
@@ -211,7 +260,8 @@ def web_address(url: str) -> WebAddress:
 
 
 def _answer(address: WebAddress, response: "Response", limits: _Limits) -> FetchResponse | _Redirect:
-    headers = {name.decode("ascii").lower(): _header_text(value) for name, value in response.headers}
+    listed = [(name.decode("ascii").lower(), _header_text(value)) for name, value in response.headers]
+    headers = dict(listed)
     now = datetime.now(UTC)
     wait = retry_after_seconds(headers.get("retry-after", ""), now=now)
     if response.status in REDIRECT_STATUSES and headers.get("location"):
@@ -221,7 +271,8 @@ def _answer(address: WebAddress, response: "Response", limits: _Limits) -> Fetch
             raise FeedProblem(
                 "bad_url", gettext_noop("The server redirects to something that is no web address.")
             ) from error
-        return _Redirect(target, response.status in PERMANENT_STATUSES)
+        cookies = tuple(value for name, value in listed if name == "set-cookie")
+        return _Redirect(target, response.status in PERMANENT_STATUSES, cookies)
     if response.status == 410:
         raise FeedProblem(
             "gone", gettext_noop("The publisher says that this feed is gone for good."), gone=True
@@ -237,6 +288,7 @@ def _answer(address: WebAddress, response: "Response", limits: _Limits) -> Fetch
         wait,
         fresh_seconds(headers, now=now),
         content_type=headers.get("content-type", "")[:200],
+        links=", ".join(value for name, value in listed if name == "link")[:LINKS_MAX_CHARS],
     )
 
 
@@ -249,9 +301,39 @@ def _header_text(value: bytes) -> str:
 
 
 def _body(response: "Response", headers: dict[str, str], limits: _Limits) -> bytes:
-    """Return the body as sent; whoever reads it decompresses it, within limits of its own."""
-    if headers.get("content-encoding", "identity").strip().lower() not in ("identity", "gzip", "x-gzip", ""):
+    """Return the body as sent, gzip or plain: whoever reads it decompresses it, within limits of its own.
+
+    What `Content-Encoding` says counts for little, the bytes decide: many servers name what they did not do
+    (`aws-chunked`, `utf-8`), and some deflate unasked.
+    """
+    named = {one.strip().lower() for one in headers.get("content-encoding", "").split(",")}
+    body = _bytes(response, limits)
+    if body.startswith(GZIP_MAGIC) or not named - PLAIN_ENCODINGS:
+        return body
+    if named & {"deflate", "x-deflate"} and body.lstrip()[:1] not in TEXT_STARTS:
+        return _inflated(body, limits)
+    if named & OTHER_ENCODINGS and body.lstrip()[:1] not in TEXT_STARTS:
         raise FeedProblem("broken_response", gettext_noop("The server sent a compression nobody asked for."))
+    return body
+
+
+def _inflated(body: bytes, limits: _Limits) -> bytes:
+    """Return deflated bytes as plain ones, with the frame of zlib or without, within the limits of gzip."""
+    limit = min(limits.body_max, max(RATIO_MAX * len(body), RATIO_UNCHECKED_BYTES))
+    for wbits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
+        stream = zlib.decompressobj(wbits=wbits)
+        try:
+            plain = stream.decompress(body, limit + 1)
+        except zlib.error:
+            continue
+        if len(plain) > limit:
+            raise FeedProblem("too_large", f"What the server sends is larger than {limit >> 20} MiB.")
+        if stream.eof:
+            return plain
+    raise FeedProblem("broken_response", gettext_noop("The server sent a compression nobody asked for."))
+
+
+def _bytes(response: "Response", limits: _Limits) -> bytes:
     body = bytearray()
     for chunk in response.iter_stream():
         body += chunk

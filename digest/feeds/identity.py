@@ -131,6 +131,8 @@ TRACKING_NAMES: Final = frozenset(_TRACKING.split())
 
 _NAME: Final = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _PLAIN_URL: Final = re.compile(rf"https?://(?=[a-z0-9.-]{{1,253}}/){_NAME}(?:\.{_NAME})*/[A-Za-z0-9_~./-]*\Z")
+_WEB: Final = re.compile(r"https?://", re.IGNORECASE)
+_TAIL: Final = re.compile(r"[?#]")
 _UNWANTED: Final = re.compile(
     "[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 )
@@ -169,6 +171,34 @@ def _url_step(url: str) -> str:
     parts = urlsplit(url_normalize(f"{address}{f'#!{page}' if bang else ''}") or "")
     query = "&".join(pair for pair in parts.query.split("&") if pair and not _is_tracking(pair))
     return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
+
+
+@lru_cache(maxsize=8192)
+def address_folded(text: str) -> str:
+    """Return what the addresses of one post share: no scheme, `www.`, slash at the end, fragment, tracking.
+
+    What is no address of the web stays as it is.
+    """
+    url = canonical_url(text) if _WEB.match(text) else ""
+    if not url:
+        return text
+    place, mark, query = url.partition("://")[2].removeprefix("www.").partition("?")
+    return f"{place.removesuffix('/')}{mark}{query}"
+
+
+def address_spellings(text: str) -> list[str]:
+    """Return the addresses that one post may have had, as written and canonical; none for another name.
+
+    With and without TLS, `www.` and a slash at the end of the path.
+    """
+    found: dict[str, None] = {}
+    for url in (text, canonical_url(text)) if _WEB.match(text) else ():
+        place = url.partition("://")[2].removeprefix("www.")
+        path = _TAIL.split(place, maxsplit=1)[0]
+        stem, tail = path.removesuffix("/"), place[len(path) :]
+        for start in ("https://", "https://www.", "http://", "http://www."):
+            found |= {f"{start}{stem}{tail}": None, f"{start}{stem}/{tail}": None}
+    return list(found)
 
 
 def _is_tracking(pair: str) -> bool:
@@ -210,6 +240,11 @@ def entry_guid(*, guid: str, link: str, title: str, text: str) -> str:
     name = guid.strip() or link.strip() or item_urn(title, text)
     name = _UNWANTED.sub("", name) or item_urn(title, text)
     return name if len(name) <= GUID_MAX_CHARS else f"sha256:{_sha256(name)}"
+
+
+def entry_name_hash(written: str) -> str:
+    """Return the identity of an entry that nothing but all it says tells apart."""
+    return f"sha256:{_sha256(written)}"
 
 
 def _sha256(text: str) -> str:

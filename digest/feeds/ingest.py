@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -14,14 +15,13 @@ from digest.feeds.bodies import bodies_store, body_columns
 from digest.feeds.dedupe import IdentifiedEntry, IngestPlan, KnownItem, identify_entries, plan_ingest
 from digest.feeds.entities import IngestResult, ParsedFeed
 from digest.feeds.identity import (
-    article_hash,
     clamp_published,
     has_usable_date,
     source_key,
     title_agreed,
 )
 from digest.feeds.polling import mean_gap
-from digest.feeds.selectors import known_by_article, known_by_guid
+from digest.feeds.selectors import enclosures_known, feeds_with_history, known_by_article, known_by_guid
 from digest.models import Feed, Item, Source
 from ranking.common.rows import rows_add, rows_set
 from ranking.selectors import key_current, keys_current
@@ -46,10 +46,14 @@ ITEM_COLUMNS: Final = (
     "categories",
     "image",
     "body_hash",
+    "link",
 )
 # What a feed may change of an item it brought; dates stay (but see `_dates_correct`). Whose
 # words they are changes with them: a feed may have answered from another publisher's site before.
-CHANGED_COLUMNS: Final = ("guid", "title", "text", "author", "language", "fingerprint", "own", "source")
+CHANGED_COLUMNS: Final = (
+    *("guid", "title", "text", "author", "language"),
+    *("fingerprint", "own", "source", "link"),
+)
 # In the key of a private feed's own source, after its publisher's.
 PRIVATE_KEY: Final = "/private-"
 # Entries looked up and written at once; far from what any database takes as parameters (SQLite: 32,766).
@@ -242,6 +246,10 @@ def _gap(parsed: ParsedFeed, now: datetime) -> timedelta | None:
     return mean_gap(dates, now=now)
 
 
+def _identified(feed: Feed, parsed: ParsedFeed) -> dict[str, IdentifiedEntry]:
+    return identify_entries(parsed.entries, owner=str(feed.owner_id or ""), site=parsed.site_url)
+
+
 def _dates_correct(batch: Documents, now: datetime) -> None:
     """Correct dates that were far off of items that came lately, as their documents do; two statements."""
     off = Q(published_at__lt=F("first_seen_at") - LATE_AFTER) | Q(published_at__gt=F("first_seen_at"))
@@ -252,7 +260,7 @@ def _dates_correct(batch: Documents, now: datetime) -> None:
         stored[item.feed_id].append(item)
     rows = []
     for feed, parsed in batch:
-        entries = identify_entries(parsed.entries, owner=str(feed.owner_id or "")) if stored[feed.pk] else {}
+        entries = _identified(feed, parsed) if stored[feed.pk] else {}
         for item in stored[feed.pk]:
             seen = item.first_seen_at
             published = entries[item.guid].entry.published if item.guid in entries else None
@@ -262,24 +270,47 @@ def _dates_correct(batch: Documents, now: datetime) -> None:
 
 
 def _plans(batch: Documents) -> list[IngestPlan]:
-    """Return what each document changes, in three queries for all."""
-    entries = {
-        feed.pk: identify_entries(parsed.entries, owner=str(feed.owner_id or "")) for feed, parsed in batch
-    }
-    stored = known_by_guid(guids={feed: some.keys() for feed, some in entries.items()})
+    """Return what each document changes, in seven queries at most for all; one if all feeds are new."""
+    entries = {feed.pk: _identified(feed, parsed) for feed, parsed in batch}
+    known = feeds_with_history(feed_ids=list(entries))
     by_guid: dict[int, dict[str, KnownItem]] = {feed: {} for feed in entries}
-    for (feed, guid), item in stored.items():
-        by_guid[feed][guid] = item
-    new = {feed: [e for e in some.values() if e.guid not in by_guid[feed]] for feed, some in entries.items()}
-    articles = {
-        feed: {article for e in some for article in (e.article, article_hash(e.urn))}
-        for feed, some in new.items()
-    }
-    at_address = known_by_article(articles=articles)
+    _look_up(by_guid, {f: {n for e in entries[f].values() for n in (e.guid, *e.precise)} for f in known})
+    new = {f: [e for e in entries[f].values() if e.guid not in by_guid[f]] for f in known}
+    new = {feed: some for feed, some in new.items() if some}
+    _look_up(by_guid, {feed: {name for e in some for name in e.spellings()} for feed, some in new.items()})
+    articles = {feed: {article for e in some for article in e.articles()} for feed, some in new.items()}
+    at = known_by_article(articles=articles)
+    _enclosures_add(entries, by_guid, at)
     return [
-        plan_ingest(entries[feed.pk], by_guid=by_guid[feed.pk], by_article=at_address[feed.pk])
+        plan_ingest(entries[feed.pk], by_guid=by_guid[feed.pk], by_article=at.get(feed.pk, {}))
         for feed, _ in batch
     ]
+
+
+def _look_up(by_guid: dict[int, dict[str, KnownItem]], guids: Mapping[int, Collection[str]]) -> None:
+    """Add the stored items with these guids to `by_guid`, by feed."""
+    for (feed, guid), item in known_by_guid(guids=guids).items():
+        by_guid[feed][guid] = item
+
+
+def _enclosures_add(
+    entries: Mapping[int, Mapping[str, IdentifiedEntry]],
+    by_guid: Mapping[int, dict[str, KnownItem]],
+    at: Mapping[int, dict[int, list[KnownItem]]],
+) -> None:
+    """Add what stored items enclose, for those that are compared with posts by it."""
+    unsure = {feed: [e for e in some.values() if not e.is_named] for feed, some in entries.items()}
+    ids = {item.id for found in at.values() for items in found.values() for item in items}
+    for feed, some in unsure.items():
+        names = {name for e in some for name in (e.guid, *e.spellings())}
+        ids |= {item.id for name in names if (item := by_guid[feed].get(name))}
+    media = enclosures_known(item_ids=ids)
+    for feed in by_guid:
+        for guid, item in by_guid[feed].items():
+            by_guid[feed][guid] = replace(item, enclosures=media.get(item.id, ()))
+    for found in at.values():
+        for items in found.values():
+            items[:] = [replace(item, enclosures=media.get(item.id, ())) for item in items]
 
 
 def _item_row(
@@ -303,6 +334,7 @@ def _item_row(
         dated_at,
         identified.fingerprint,
         *body_columns(identified),
+        "" if identified.link == identified.url else identified.link,
     )
 
 
@@ -328,4 +360,5 @@ def _changed_values(feed: Feed, identified: IdentifiedEntry) -> tuple[object, ..
         identified.fingerprint,
         _is_own(feed, identified),
         feed.source_id,
+        identified.link,
     )

@@ -1,7 +1,8 @@
 """Selectors of feeds, subscriptions, and what is stored of the entries that feeds carry."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime, timedelta
+from typing import TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -9,7 +10,11 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 
 from digest.feeds.dedupe import KnownItem
 from digest.feeds.health import FetchFacts, stall_message
-from digest.models import Feed, Item, PrunedEntry, Reader, Subscription
+from digest.feeds.identity import PUBLISHED_MIN, web_url
+from digest.models import Feed, Item, ItemBody, PrunedEntry, Reader, Subscription
+from ranking.common.rows import VALUES_MAX
+
+T = TypeVar("T")
 
 
 def feeds_due(*, now: datetime) -> QuerySet[Feed]:
@@ -29,31 +34,57 @@ def feeds_due(*, now: datetime) -> QuerySet[Feed]:
 def known_by_guid(*, guids: Mapping[int, Collection[str]]) -> dict[tuple[int, str], KnownItem]:
     """Return what is stored of the `guids` of some feeds (a few thousand at most), by feed and guid.
 
-    An item that retention deleted is known too, with the id 0. Two queries.
+    An item that retention deleted is known too, with the id 0. Two queries for every 10,000 guids.
     """
-    wanted = {guid for some in guids.values() for guid in some}
-    if not wanted:
-        return {}
-    among = Q(feed_id__in=list(guids), guid__in=wanted)
-    pruned = PrunedEntry.objects.filter(among).values_list("feed_id", "guid")
-    found = {(feed, guid): KnownItem(0, guid) for feed, guid in pruned}
-    fields = ("feed_id", "guid", "pk", "author", "fingerprint", "body_hash")
-    for feed, guid, pk, author, print_, body in Item.objects.filter(among).values_list(*fields):
-        found[feed, guid] = KnownItem(pk, guid, author=author, fingerprint=print_, body_hash=body)
+    found: dict[tuple[int, str], KnownItem] = {}
+    for wanted in _chunks({guid for some in guids.values() for guid in some}):
+        among = Q(feed_id__in=list(guids), guid__in=wanted)
+        pruned = PrunedEntry.objects.filter(among).values_list("feed_id", "guid")
+        found |= {(feed, guid): KnownItem(0, guid) for feed, guid in pruned}
+        for feed, item in _known(Item.objects.filter(among)):
+            found[feed, item.guid] = item
     return {(feed, guid): item for (feed, guid), item in found.items() if guid in guids[feed]}
 
 
 def known_by_article(*, articles: Mapping[int, Collection[int]]) -> dict[int, dict[int, list[KnownItem]]]:
     """Return by feed and article the items that the feeds have at these addresses; one query."""
     found: dict[int, dict[int, list[KnownItem]]] = {feed: {} for feed in articles}
-    wanted = {article for some in articles.values() for article in some}
-    if wanted:
+    for wanted in _chunks({article for some in articles.values() for article in some}):
         rows = Item.objects.filter(feed_id__in=list(articles), article__in=wanted).order_by("pk")
-        fields = ("feed_id", "pk", "guid", "article", "title", "author", "fingerprint", "body_hash")
-        for feed, *values in rows.values_list(*fields):
-            item = KnownItem(*values)
+        for feed, item in _known(rows):
             found[feed].setdefault(item.article, []).append(item)
     return found
+
+
+def _known(rows: QuerySet[Item]) -> Iterator[tuple[int, KnownItem]]:
+    """Yield each item with its feed; a date that ingest set itself is none of the publisher's."""
+    fields = ("feed_id", "pk", "guid", "article", "title", "author", "fingerprint", "body_hash")
+    more = ("link", "url", "published_at", "first_seen_at")
+    for feed, *values in rows.values_list(*fields, *more):
+        *values, link, url, published, seen = values
+        is_told = PUBLISHED_MIN < published < seen
+        values += [link or web_url(url), published if is_told else None]
+        yield feed or 0, KnownItem(*values)
+
+
+def _chunks(wanted: Collection[T]) -> Iterator[list[T]]:
+    """Yield runs that one statement takes."""
+    listed = list(wanted)
+    for start in range(0, len(listed), VALUES_MAX):
+        yield listed[start : start + VALUES_MAX]
+
+
+def feeds_with_history(*, feed_ids: Collection[int]) -> set[int]:
+    """Return which of these feeds have brought anything before; one query."""
+    brought = Exists(Item.objects.filter(feed=OuterRef("pk")))
+    pruned = Exists(PrunedEntry.objects.filter(feed=OuterRef("pk")))
+    return set(Feed.objects.filter(brought | pruned, pk__in=feed_ids).values_list("pk", flat=True))
+
+
+def enclosures_known(*, item_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
+    """Return the addresses, without parameters, of what items enclose; one query, none without ids."""
+    rows = ItemBody.objects.filter(pk__in=item_ids).values_list("pk", "enclosures") if item_ids else ()
+    return {pk: tuple(str(one["url"]).partition("?")[0] for one in some) for pk, some in rows}
 
 
 def subscriptions_of(*, reader_id: UUID) -> list[Subscription]:

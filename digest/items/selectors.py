@@ -284,8 +284,8 @@ def item_get(*, reader_id: UUID, item_id: int) -> Item:
 
 
 def item_urls(*, item_ids: Collection[int]) -> dict[int, str]:
-    """Return {id: URL} of the items."""
-    return dict(Item.objects.filter(pk__in=item_ids).values_list("pk", "url"))
+    """Return where each of the items leads, by id."""
+    return {item.pk: item.address for item in Item.objects.filter(pk__in=item_ids).only("url", "link")}
 
 
 def _sources_of(reader_id: UUID) -> QuerySet[Feed, str]:

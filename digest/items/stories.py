@@ -127,7 +127,7 @@ def _story_keys(items: Collection[Item]) -> dict[int, int]:
 def _mates(item: Item, others: Sequence[Item]) -> list[RelatedItem]:
     once = {other.article: other for other in reversed(others)}
     return [
-        RelatedItem(other.pk, other.title, str(other.source), other.url, other.source_id)
+        RelatedItem(other.pk, other.title, str(other.source), other.address, other.source_id)
         for other in others
         if other.source_id != item.source_id
         and other.article != item.article

@@ -212,8 +212,10 @@ def private_deleted(
 class Item(models.Model):
     """One post as one feed carries it: words, date and author are that feed's own.
 
-    `url` is its canonical URL, or a `urn:tidings:` hash if the feed gives none. Items of several feeds with
-    the same URL are one article: a reader sees one of them, reads it once and rates it once.
+    What it is and where it leads are two things. `url` is its identity: the canonical URL of its link as it
+    first came, or a `urn:tidings:` hash if the feed gives no link, or one that several posts share. Items of
+    several feeds with one URL are one article: a reader sees one of them, reads it once and rates it once.
+    `address` is what a reader opens.
     """
 
     feed = models.ForeignKey(
@@ -229,6 +231,13 @@ class Item(models.Model):
         max_length=500, blank=True, help_text="Its identity in the feed: guid, else link, else hash."
     )
     url = models.CharField(max_length=2000)
+    link = models.CharField(
+        max_length=2000,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Where it leads, as the publisher wrote it; empty: to its URL, if that is an address.",
+    )
     article = models.BigIntegerField(help_text="Hash of the URL, which all items of the article share.")
     own = models.BooleanField(default=False, help_text="The feed is that of the address's own publisher.")
     source = models.ForeignKey(Source, models.PROTECT, related_name="items", db_index=False)
@@ -270,6 +279,11 @@ class Item(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def address(self) -> str:
+        """Return where the item leads: the link its publisher wrote, "" if there is nothing to open."""
+        return self.link or ("" if self.url.startswith("urn:") else self.url)
 
 
 class ItemBody(models.Model):

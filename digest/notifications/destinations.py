@@ -16,7 +16,6 @@ from digest.feeds.connect import check_host, is_allowed
 from digest.feeds.discovery import LOOKUPS
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import web_address
-from digest.feeds.identity import web_url
 from digest.mail.render import site_link
 from digest.models import Destination, Item, Notification, NotificationSettings, Reader
 from digest.notifications.news import NOTIFIED, Event
@@ -193,7 +192,7 @@ def item_send_on(*, reader: Reader, item: Item) -> Destination:
 
     Raises `DestinationMissing` if there is no service or no address, `DeliveryFailed` if the service refuses.
     """
-    row, link = saving_destination(reader_id=reader.pk), web_url(item.url)
+    row, link = saving_destination(reader_id=reader.pk), item.address
     if row is None or not link:
         raise DestinationMissing(gettext("There is no service to save to, or the item has no address."))
     _deliver(row, lambda: link_post(destination=row, link=link))

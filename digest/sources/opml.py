@@ -180,20 +180,28 @@ def _attributes(inside: str) -> dict[str, str]:
 def _collect(tags: Iterable[_Tag]) -> tuple[list[ListedFeed], list[Reject], int]:
     """Return the feeds in their folders, the rejects, and how many outlines there were."""
     feeds, rejects, path, outlines = list[ListedFeed](), list[Reject](), list[str](), 0
+    childless: list[Reject | None] = []  # of the open outlines: why it is no feed, unless others are in it
     for tag in tags:
         if tag.attributes is None:
             path = path[:-1]
+            rejects += filter(None, [childless.pop()] if childless else [])
             continue
         outlines += 1
+        childless[-1:] = [None] if childless else []
         name = _title(tag.attributes.get("text") or tag.attributes.get("title") or "")
         url = tag.attributes.get("xmlurl", "").strip()
         folder = FOLDER_SEPARATOR.join(part for part in path if part) or _category(tag.attributes)
-        if url and len(feeds) < FEEDS_MAX:
+        beyond = len(feeds) >= FEEDS_MAX
+        if url and not beyond:
             feeds.append(ListedFeed(url, name, folder[:FOLDER_MAX_CHARS].rstrip(" /"), tag.line))
-        elif reject := _reject(tag, name, url):
+        reject = None if url and not beyond else _reject(tag, name, url)
+        is_folder = reject is not None and reject.code == "no_address" and "xmlurl" not in tag.attributes
+        if reject and (tag.empty or not is_folder):
             rejects.append(reject)
         if not tag.empty and len(path) < DEPTH_MAX:
             path.append("" if url else name)
+            childless.append(reject if is_folder else None)
+    rejects += filter(None, childless)
     return feeds, rejects, outlines
 
 

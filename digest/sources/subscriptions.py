@@ -4,7 +4,7 @@ Nothing is fetched here: new feeds are due at once.
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from digest.errors import FeedIsGone, InvalidFeedUrl, TooManySubscriptions
 from digest.feeds.address_checks import FEED_GONE, check_address, check_fetchable, check_typed
-from digest.feeds.addresses import URL_MAX_CHARS
+from digest.feeds.addresses import URL_MAX_CHARS, feed_scheme_dropped, scheme_other
 from digest.feeds.entities import FeedProblem
 from digest.feeds.identity import source_key, web_url
 from digest.feeds.ingest import feed_get_or_create, feeds_get_or_create
@@ -55,6 +55,19 @@ def private_at(*, reader: Reader, addresses: Collection[str]) -> list[Subscripti
     return list(found.select_related("feed"))
 
 
+def subscribed_otherwise(*, reader: Reader, addresses: Collection[str]) -> dict[str, Subscription]:
+    """Return by address what the reader reads by that address with TLS instead of without, or the reverse.
+
+    With and without TLS it is one feed to a reader; only the reader's own subscriptions count, as nobody
+    knows what answers at an address before it was asked. One query.
+    """
+    others = {scheme_other(url): url for url in addresses}
+    both = Q(feed__url__in=list(others)) | Q(feed__url__in=list(addresses))
+    rows = list(Subscription.objects.filter(both, reader=reader).select_related("feed"))
+    had = {row.feed.url for row in rows}
+    return {others[row.feed.url]: row for row in rows if others.get(row.feed.url, row.feed.url) not in had}
+
+
 @transaction.atomic
 def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = False) -> Subscription:
     """Subscribe the reader to the feed at `url`; create the feed where nobody reads it yet.
@@ -66,6 +79,8 @@ def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = F
     url = check_address(url=url)
     if own := private_at(reader=reader, addresses=[url]):
         return own[0]
+    if other := subscribed_otherwise(reader=reader, addresses=[url]).get(url):
+        return other
     if not Subscription.objects.filter(reader=reader, feed__url=url).exists():
         check_room(reader=reader)
     feed = feed_get_or_create(url=url, now=now)
@@ -138,7 +153,11 @@ def opml_import(*, reader: Reader, document: bytes, now: datetime) -> OpmlReport
 
 
 def _by_address(feeds: Iterable[ListedFeed], report: OpmlReport) -> dict[str, ListedFeed]:
-    """Return the feeds by their addresses; refuse what may not be fetched, count what comes twice."""
+    """Return the feeds by their addresses; refuse what may not be fetched, count what comes twice.
+
+    What comes with and without TLS is one feed, by TLS. A later mention may name a folder that the first
+    did not.
+    """
     wanted: dict[str, ListedFeed] = {}
     for feed in feeds:
         try:
@@ -146,10 +165,12 @@ def _by_address(feeds: Iterable[ListedFeed], report: OpmlReport) -> dict[str, Li
         except (InvalidFeedUrl, FeedProblem) as error:
             report.reject(Reject(feed.line, error.code, error.message, feed.url[:200]))
             continue
-        if url in wanted:
+        if known := wanted.get(url) or wanted.get(scheme_other(url)):
             report.duplicates += 1
-        else:
-            wanted[url] = feed
+            feed = replace(known, folder=known.folder or feed.folder, title=known.title or feed.title)
+            url = max(url, scheme_other(url)) if scheme_other(url) in wanted else url
+            wanted.pop(scheme_other(url), None)
+        wanted[url] = feed
     return wanted
 
 
@@ -161,6 +182,8 @@ def _listed_url(address: str) -> str:
                 url_max_chars=f"{URL_MAX_CHARS:,}"
             )
         )
+    address = feed_scheme_dropped(address)
+    address = f"https:{address}" if address.startswith("//") else address
     check_typed(address)
     check_fetchable(address)
     return check_address(url=address)
@@ -170,6 +193,7 @@ def _subscribe(reader: Reader, batch: dict[str, ListedFeed], report: OpmlReport,
     Reader.objects.select_for_update().get(pk=reader.pk)  # so that two lists at once share what is left
     left = subscriptions_left(reader_id=reader.pk)
     private = {row.feed.own_address for row in private_at(reader=reader, addresses=batch)}
+    private |= set(subscribed_otherwise(reader=reader, addresses=batch))
     report.already += len(private)
     batch = {url: listed for url, listed in batch.items() if url not in private}
     mine = Q(pk__in=Subscription.objects.filter(reader=reader).values("feed_id"))

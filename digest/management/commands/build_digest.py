@@ -66,7 +66,7 @@ def _build_entries(reader: Reader, day: date, now: datetime, limit: int | None) 
         {
             "rank": shown.rank,
             "item_id": shown.item_id,
-            "url": shown.item.url,
+            "url": shown.item.address,
             "title": shown.item.title,
             "source": shown.item.source_id,
             "score": shown.score,

@@ -15,7 +15,6 @@ from digest.days import day_of
 from digest.errors import CursorInvalid
 from digest.feedback.selectors import feedback_by_items
 from digest.feeds.bodies import content_of
-from digest.feeds.identity import web_url
 from digest.items.listing import (
     ListFilter,
     feeds_read,
@@ -139,7 +138,7 @@ def items_get(request: HttpRequest, asked: Query[PageIn]) -> ListOut:
         listed.append(
             ListedOut(
                 item_id=item.pk,
-                url=item.url,
+                url=item.address,
                 title=item.title,
                 source=item.source_id,
                 source_title=str(item.source),
@@ -219,7 +218,7 @@ def item_get(request: HttpRequest, item_id: int) -> ItemOut:
     state = readings_of(reader_id=reader.pk, items=[item]).get(item_id)
     return ItemOut(
         item_id=item_id,
-        url=web_url(item.url),
+        url=item.address,
         source=item.source_id,
         title=item.title,
         author=item.author,

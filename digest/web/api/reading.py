@@ -156,7 +156,7 @@ def search_get(request: HttpRequest, asked: Query[SearchIn]) -> SearchOut:
     hits = [
         HitOut(
             item_id=hit.item.pk,
-            url=hit.item.url,
+            url=hit.item.address,
             source=str(hit.item.source),
             title=[PartOut(text=part.text, marked=part.marked) for part in hit.title],
             snippet=[PartOut(text=part.text, marked=part.marked) for part in hit.snippet],
@@ -462,7 +462,7 @@ def _entry(row: Impression, mates: list[RelatedItem]) -> EntryOut:
     return EntryOut(
         rank=row.rank,
         item_id=row.item_id,
-        url=row.item.url,
+        url=row.item.address,
         title=row.item.title,
         source=row.item.source_id,
         dated_at=row.item.dated_at,

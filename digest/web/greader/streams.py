@@ -265,7 +265,7 @@ def _entry(item: Item, content: ItemContent, states: _States) -> Shape:
     feed = states.feeds.get(item.feed_id or 0)
     seen = microseconds(item.first_seen_at)
     # Apps take the first link without asking whether there is one. An item without a link has its page here.
-    link = web_url(item.url) or f"{settings.SITE_URL}{reverse('digest:item', args=[item.pk])}"
+    link = item.address or f"{settings.SITE_URL}{reverse('digest:item', args=[item.pk])}"
     shape: Shape = {
         "id": item_write(item.pk),
         "crawlTimeMsec": str(seen // 1000),

@@ -35,7 +35,6 @@ from digest.daily.selectors import (
 )
 from digest.daily.services import digest_current
 from digest.days import day_of, month_first, month_of
-from digest.feeds.identity import web_url
 from digest.feeds.selectors import subscriptions_of
 from digest.items.reading import items_saved
 from digest.items.search import NO_FILTERS, Order, SearchFilters, SearchPage, items_search
@@ -236,7 +235,7 @@ def _hits(reader: Reader, found: SearchPage, now: datetime) -> list[Hit]:
     return [
         Hit(
             item=item,
-            href=web_url(item.url),
+            href=item.address,
             age=item_age_words(item.dated_at, now, reader.zone),
             title=highlight(item.title, found.terms),
             snippet=terms_snippet(item.text, found.terms),

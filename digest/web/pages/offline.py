@@ -19,7 +19,6 @@ from digest.daily.item_words import item_age_words
 from digest.daily.selectors import digest_for, digest_impressions
 from digest.days import day_of
 from digest.feeds.bodies import bodies_html
-from digest.feeds.identity import web_url
 from digest.models import Item, Reader
 from digest.requests import reader_of
 
@@ -62,7 +61,7 @@ def today_offline(request: HttpRequest) -> HttpResponse:
         StoredItem(
             item,
             item_age_words(item.dated_at, now, reader.zone),
-            web_url(item.url),
+            item.address,
             mark_safe(article_render(html.get(item.pk, ""), pictures="never", href=href)),
         )
         for item in items

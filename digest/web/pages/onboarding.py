@@ -21,7 +21,6 @@ from digest.days import day_of
 from digest.errors import ItemNotFound
 from digest.feedback.onboarding import QUESTIONS, Headline, Question
 from digest.feedback.services import feedback_set
-from digest.feeds.identity import web_url
 from digest.feeds.selectors import subscriptions_of
 from digest.items.selectors import item_for
 from digest.models import Reader
@@ -129,4 +128,4 @@ def _question_page(
     if item is None:
         return {**page, "has_sources": bool(subscriptions_of(reader_id=reader.pk))}
     age = item_age_words(item.dated_at, now, reader.zone)
-    return {**page, "item": item, "age": age, "lede": lede_cut(item.text), "href": web_url(item.url)}
+    return {**page, "item": item, "age": age, "lede": lede_cut(item.text), "href": item.address}

@@ -1,0 +1,243 @@
+"""Two posts of a feed are never one, one post is never two, and each leads where its publisher wrote."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.urls import reverse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from digest.feedback.services import feedback_set
+from digest.feeds.dedupe import identify_entries
+from digest.feeds.entities import Enclosure, ParsedEntry, ParsedFeed
+from digest.feeds.identity import URN_PREFIX, address_folded, address_spellings
+from digest.feeds.ingest import documents_ingest
+from digest.models import Feed, Feedback, Item, Reader
+from tests.digest.web.greader.support import App
+from tests.support.factories import FeedFactory, SubscriptionFactory
+
+DAY = timedelta(days=1)
+THEN = datetime(2026, 3, 16, 9, tzinfo=UTC)
+SITE = "https://river.example/"
+
+
+def post(guid: str = "", link: str = "", title: str = "Rain", text: str = "", **more: object) -> ParsedEntry:
+    """A post as a document has it, of two days ago unless it says otherwise."""
+    given = {"author": "", "language": "", "published": THEN} | more
+    return ParsedEntry(guid=guid, link=link, title=title, text=text, **given)
+
+
+def sound(n: int, token: str = "") -> tuple[Enclosure, ...]:
+    """The sound of an episode."""
+    return (Enclosure(f"https://radio.example/{n}.mp3{token}", "audio/mpeg"),)
+
+
+@pytest.fixture
+def feed(db, ada: Reader) -> Feed:
+    """A feed that Ada reads."""
+    feed = FeedFactory(url="https://river.example/feed")
+    SubscriptionFactory(reader=ada, feed=feed)
+    return feed
+
+
+def bring(feed: Feed, *posts: ParsedEntry, now: datetime, site: str = SITE) -> list[Item]:
+    """Have the feed bring a document with these posts; its items then, oldest first."""
+    documents_ingest(documents=[(feed, ParsedFeed("River", site, posts))], now=now)
+    return list(feed.items.order_by("pk"))
+
+
+LINK = "https://river.example/live"
+SHARED = {
+    "one link, no guid": [post(link=LINK, title=f"Shirt {n}") for n in range(4)],
+    "one link and date, other words": [post(link=LINK, text=f"Print {n}") for n in range(4)],
+    "one link and title, other guids and sounds": [
+        post(f"ep-{n}", LINK, enclosures=sound(n), published=THEN + n * DAY) for n in range(4)
+    ],
+    "the same, without dates": [post(f"ep-{n}", LINK, enclosures=sound(n), published=None) for n in range(4)],
+    "one guid for all, other titles": [post("show", f"{LINK}/{n}", title=f"Part {n}") for n in range(4)],
+    "one guid and link for all, other dates": [post("x", LINK, published=THEN + n * DAY) for n in range(4)],
+    "one guid, no link, other sounds": [post("x", enclosures=sound(n)) for n in range(4)],
+    "nothing but words, other dates": [post(published=THEN + n * DAY) for n in range(4)],
+    "comments of one page": [
+        post(f"c{n}", LINK, title="Re: Rain", text=f"I say {n}", published=None) for n in range(4)
+    ],
+    "the site's own link": [post(link=SITE, title=f"Notice {n}") for n in range(4)],
+    "the site's own link as guid": [post(SITE, SITE, title=f"Notice {n}") for n in range(4)],
+    "links that differ after #": [post(link=f"{LINK}#v{n}", title=f"v{n}") for n in range(4)],
+    "guids that differ after #": [
+        post(f"{LINK}#v{n}", f"{LINK}#v{n}", title="Release", text=f"{n}") for n in range(4)
+    ],
+}
+
+
+@pytest.mark.parametrize("posts", SHARED.values(), ids=SHARED)
+def test_what_shares_a_name_with_others_is_a_post_of_its_own(feed: Feed, now, posts: list[ParsedEntry]):
+    assert len(bring(feed, *posts[:3], now=now)) == 3
+    items = bring(feed, *reversed(posts), now=now + DAY)
+    assert len(items) == len({item.article for item in items}) == 4
+    stored = {(item.title, item.text, item.pk) for item in items}
+    for some in (posts, posts[2:], posts[:1], posts[3:], posts):
+        bring(feed, *some, now=now + 2 * DAY)
+        assert {(item.title, item.text, item.pk) for item in feed.items.all()} == stored
+
+
+@pytest.mark.parametrize("posts", SHARED.values(), ids=SHARED)
+def test_posts_that_come_one_by_one_are_as_many_if_a_guid_or_the_site_says_so(feed, now, posts):
+    for n, one in enumerate(posts):
+        bring(feed, one, now=now + n * DAY)
+    told = (len({post.guid for post in posts} - {""}) == 4 and posts[0].published) or posts[0].enclosures
+    if told or posts[0].link == SITE:
+        assert feed.items.count() == (1 if posts[0].guid == "x" else 4)
+
+
+PLACES = ("http://river.example/a", "https://www.river.example/a/", "https://river.example/a?utm_source=rss")
+
+
+@pytest.mark.parametrize("first", PLACES)
+@pytest.mark.parametrize("then", PLACES)
+@pytest.mark.parametrize("named", ["guid", "link", "both", "new guid"])
+def test_a_post_that_comes_by_another_spelling_is_the_same(feed, ada, now, first, then, named):
+    def spelt(place: str, n: int) -> ParsedEntry:
+        guid = {"guid": place, "both": place, "link": "", "new guid": str(n)}[named]
+        return post(guid, "" if named == "guid" else place, text="It rained.")
+
+    (item,) = bring(feed, spelt(first, 1), now=now)
+    feedback_set(reader=ada, item_id=item.pk, useful=True, now=now)
+    (again,) = bring(feed, spelt(then, 2), now=now + DAY)
+    assert again.pk == item.pk and Feedback.objects.get().article == again.article
+    if named != "guid":
+        assert again.address == then  # a corrected link arrives
+
+
+def test_spellings_in_one_document_are_one_post_and_other_words_are_not(feed: Feed, now):
+    same = [post(place, place) for place in PLACES]
+    assert len(bring(feed, *same, now=now)) == 1
+    other = replace(same[1], title="Sun")
+    assert len(bring(feed, same[0], other, now=now + DAY)) == 2
+
+
+def test_a_feed_that_dates_all_it_has_by_the_day_brings_nothing_twice(feed: Feed, now):
+    shirts = [post(link=LINK, title=f"Shirt {n}") for n in range(3)]
+    stored = bring(feed, *shirts, now=now)
+    tomorrow = [replace(one, published=THEN + DAY) for one in shirts]
+    items = bring(feed, post(link=LINK, title="Badger", published=THEN + DAY), *tomorrow, now=now + DAY)
+    assert len(items) == 4 and items[:3] == stored
+    (other,) = bring(feed, post("9", LINK, published=THEN + DAY, text="New."), now=now)[4:]
+    assert other.text == "New."
+
+
+def test_folding_is_inside_one_feed_only(feed: Feed, now):
+    other = FeedFactory(url="https://planet.example/feed")
+    bring(feed, post("1", PLACES[0]), now=now)
+    bring(other, post("1", PLACES[1]), now=now)
+    assert Item.objects.count() == 2 and len({item.article for item in Item.objects.all()}) == 2
+
+
+def test_a_guid_that_another_item_has_takes_nothing_from_it(feed: Feed, now):
+    a, b = bring(feed, post("1", title="A"), post("2", title="B"), now=now)
+    items = bring(feed, post("2", title="A"), post("1", title="B"), now=now + DAY)
+    assert {item.pk for item in items} == {a.pk, b.pk}
+
+
+def test_an_enclosure_with_another_token_is_the_same_and_what_returns_is_not_new(feed: Feed, now):
+    (item,) = bring(feed, post("1", LINK, enclosures=sound(1, "?t=1")), now=now)
+    bring(feed, post("2", f"{LINK}/2"), now=now + DAY)
+    items = bring(feed, post("1", LINK, enclosures=sound(1, "?t=2")), now=now + 2 * DAY)
+    assert len(items) == 2 and items[0].pk == item.pk
+
+
+def test_a_correction_is_no_second_post(feed: Feed, now):
+    (item,) = bring(feed, post("", LINK, title="Rian", text="It raned."), now=now)
+    (again,) = bring(feed, post("", LINK, title="Rain", text="It rained."), now=now + DAY)
+    assert (again.pk, again.title) == (item.pk, "Rain")
+
+
+@pytest.mark.parametrize(
+    ("one", "leads"),
+    [
+        (post("1", f"{LINK}#v1"), f"{LINK}#v1"),
+        (post("1", "https://app.example/#!/rain?b=2&a=1"), "https://app.example/#!/rain?b=2&a=1"),
+        (
+            post("1", "http://www.river.example/a/?utm_source=rss"),
+            "http://www.river.example/a/?utm_source=rss",
+        ),
+        (post("1", "HTTPS://River.example/Ä b"), "HTTPS://River.example/Ä%20b"),
+        (post("1", enclosures=sound(1, "?t=1")), "https://radio.example/1.mp3?t=1"),
+        (post("1"), SITE),
+        (post("1", "https://bank.example@evil.example/"), SITE),
+        (post("1", "javascript:alert(1)"), SITE),
+        (post("urn:uuid:1", "urn:uuid:1"), SITE),
+        (post("1", LINK + "?" + "x" * 2100), SITE),
+    ],
+)
+def test_a_reader_opens_what_the_publisher_wrote(feed, ada, now, one: ParsedEntry, leads: str):
+    (item,) = bring(feed, one, now=now)
+    assert item.address == leads
+    (shown,) = App(ada).items()
+    assert shown["alternate"][0]["href"] == shown["canonical"][0]["href"] == leads
+
+
+def test_several_posts_of_one_link_all_lead_there_and_no_urn_is_shown(feed, ada, now, client):
+    bring(feed, *SHARED["one link and title, other guids and sounds"], now=now)
+    client.force_login(ada)
+    for item in feed.items.all():
+        assert item.address == LINK and item.url.startswith(URN_PREFIX)
+        page = client.get(reverse("digest:item", args=[item.pk])).content.decode()
+        assert f'href="{LINK}"' in page and "urn:" not in page
+        assert client.get(f"/api/items/{item.pk}").json()["url"] == LINK
+
+
+def test_an_item_of_the_release_before_keeps_its_id_and_learns_its_link(feed: Feed, now):
+    (item,) = bring(feed, post("1", f"{LINK}#v1"), now=now)
+    Item.objects.update(link="")  # as the release before stored it
+    (again,) = bring(feed, post("1", f"{LINK}#v1"), now=now + DAY)
+    assert (again.pk, again.address) == (item.pk, f"{LINK}#v1")
+
+
+POSTS = st.lists(
+    st.builds(
+        post,
+        guid=st.sampled_from(["", "1", "2", LINK, *PLACES]),
+        link=st.sampled_from(["", LINK, SITE, *PLACES]),
+        title=st.sampled_from(["Rain", "Sun"]),
+        text=st.sampled_from(["", "wet"]),
+        published=st.sampled_from([None, THEN, THEN + DAY]),
+        enclosures=st.sampled_from([(), sound(1), sound(2)]),
+    ),
+    max_size=6,
+)
+
+
+@given(POSTS)
+def test_no_post_of_a_document_is_lost_but_what_it_repeats(posts: list[ParsedEntry]):
+    found = identify_entries(posts, site=SITE)
+    told = {(p.title, p.text, p.published or THEN, bool(p.enclosures) and p.enclosures) for p in posts}
+    kept = {(e.entry.title, e.entry.text) for e in found.values()}
+    assert kept == {(title, text) for title, text, *_ in told}
+    assert len({e.url for e in found.values()}) == len(found) <= len(posts)
+    assert list(identify_entries([e.entry for e in found.values()], site=SITE)) == list(found)
+
+
+@pytest.mark.django_db
+@settings(max_examples=40)
+@given(POSTS, POSTS)
+def test_the_same_documents_again_bring_nothing(one: list[ParsedEntry], other: list[ParsedEntry]):
+    feed = FeedFactory()
+    documents = [(feed, ParsedFeed("", SITE, tuple(some))) for some in (one, other)]
+    for now in (THEN + 2 * DAY, THEN + 3 * DAY):
+        results = [documents_ingest(documents=[document], now=now)[0] for document in documents]
+    assert results[0].items_new == 0
+    feed.items.all().delete()
+
+
+def test_names_fold_by_place_and_other_names_stay():
+    assert len({address_folded(place) for place in PLACES}) == 1
+    assert address_folded("tag:river.example,2026:1") == "tag:river.example,2026:1"
+    assert address_spellings("ep-1") == []
+    assert {*PLACES[:2]} <= {*address_spellings(PLACES[2])}
+
+
+def test_a_document_of_two_thousand_posts_of_one_name_takes_no_quadratic_time():
+    posts = [post("x", LINK, published=THEN + timedelta(seconds=n)) for n in range(2_000)]
+    assert len(identify_entries(posts)) == 2_000
