@@ -283,7 +283,7 @@ class Item(models.Model):
     @property
     def address(self) -> str:
         """Return where the item leads: the link its publisher wrote, "" if there is nothing to open."""
-        return self.link or ("" if self.url.startswith("urn:") else self.url)
+        return self.link or (self.url if self.url.startswith(("http://", "https://")) else "")
 
 
 class ItemBody(models.Model):

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     """Add `Item.link`, and the triggers of search, which SQLite drops with the table it builds anew."""
 
-    dependencies = [("digest", "0002_feeds_read_anew")]
+    dependencies = [("digest", "0003_meanings")]
 
     operations = [
         migrations.AddField(
