@@ -2,8 +2,12 @@
 
 import pytest
 
+from digest.feeds import fetch_batch as rounds
 from digest.feeds.encodings import codec_of, text_of
+from digest.feeds.fetch import FetchResponse
 from digest.feeds.parse import parse_document
+from digest.feeds.services import FeedAnswer
+from digest.models import Feed
 
 HEAD = (
     '<?xml version="1.0"{}?><rss version="2.0"><channel><title>{}</title><item><title>{}</title></item>'
@@ -90,3 +94,13 @@ def test_nothing_is_raised_whatever_the_bytes():
     for body in (b"", b"\xff\xfe", b"\xfe\xff\x00", b"<\x00", b"\x00<", bytes(range(256)), b"\xef\xbb\xbf"):
         for sent in ("", "text/xml; charset=utf-16", "text/xml; charset=iso-2022-jp", "; charset="):
             assert isinstance(text_of(body, content_type=sent), str)
+
+
+def test_a_fetched_document_is_read_by_the_header_it_came_with():
+    words = "Новая тема"
+    body = HEAD.format("", words, words).encode("cp1251")
+    answer = FetchResponse(
+        "https://ada.example/feed", body, "", "", None, content_type="text/xml; charset=windows-1251"
+    )
+    read = rounds._read(Feed(url="https://ada.example/feed"), answer, 0.5)
+    assert isinstance(read, FeedAnswer) and read.parsed and read.parsed.title == words
