@@ -222,7 +222,8 @@ def test_nothing_of_a_hostile_feed_runs_on_any_page(watched: Page, ada: Reader, 
         bodies += bool(content_of(item=item).html)
         if n % 3 == 0 or content_of(item=item).html:  # each payload once at least, and all that came as HTML
             quiet(watched, f"/ui/item/{item.pk}")
-    assert bodies >= len(PAYLOADS) - 1
+    # All but those that a browser, too, reads as words, or as elements that take the rest along.
+    assert bodies >= len(PAYLOADS) - 2
     today = timezone.localdate(timezone=ada.zone)
     addresses = [
         "/",
