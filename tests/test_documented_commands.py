@@ -6,6 +6,7 @@ Management commands run in an installation of Ada's; what needs a terminal, a se
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from django.core.management import CommandError, call_command, get_commands, loa
 from digest.models import Reader
 from tests.lab.tests.parsing import lab_parses
 from tests.support.documented import ROOT, documented_commands, words_of
+from tests.support.factories import ReaderFactory
 from tests.support.suggestion_worlds import tastes
 
 COMMANDS = documented_commands()
@@ -73,6 +75,18 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def reader(staged: Callable[[Callable[[], Reader]], Reader]) -> Reader:
+    """Ada with 120 thumbs, made once: each command runs on a savepoint above her world."""
+
+    def world() -> Reader:
+        ada = ReaderFactory(username="ada")
+        tastes(ada)
+        return ada
+
+    return staged(world)
+
+
 def filled(words: tuple[str, ...], ada: Reader, place: Path) -> list[str]:
     """Return the words of a command with real values in the places of FILE, UUID, NAME and N."""
     file = place / "file"
@@ -95,14 +109,13 @@ MANAGED = [words for words in of_kind("manage") if words not in (*NAMED_ONLY, ("
 
 @pytest.mark.parametrize("words", MANAGED, ids=" ".join)
 def test_a_documented_management_command_works(
-    words: tuple[str, ...], ada: Reader, place: Path, capsys: pytest.CaptureFixture[str]
+    words: tuple[str, ...], db: None, reader: Reader, place: Path, capsys: pytest.CaptureFixture[str]
 ):
-    name, *given = filled(words, ada, place)
+    name, *given = filled(words, reader, place)
     if name in PARSED:
         parser = load_command_class(get_commands()[name], name).create_parser("manage.py", name)
         assert parser.parse_args(given)
         return
-    tastes(ada)
     code = exit_code(name, *given)
     assert code == 0 or code in TELLS.get(name, {}), capsys.readouterr().err
 

@@ -8,7 +8,8 @@ class Subcommand:
     """`main()` of `module` reads the command line. `django`: it needs Django set up.
 
     `quick` are options that make it take seconds; `None` if it cannot be run just so, and `needs` says why.
-    `data`: it reads TIDINGS_DATA. `long`: even its quick form takes more than ten seconds of processor time.
+    `data`: it reads TIDINGS_DATA. `long`: even its quick form takes more than five seconds of processor time,
+    so its test runs in `make nightly`.
     """
 
     module: str
@@ -38,15 +39,20 @@ SUBCOMMANDS = {
         "the order of items against what readers chose later",
         *("--readers", "20", "--data", "topics"),
         data=True,
+        long=True,
     ),
     "steer": _evaluation(
         "steer", "does a change move what it names, and nothing else?", "--pools", "1", data=True
     ),
-    "guidance": _evaluation("guidance", "what guidance says, withholds and blocks", module="evaluate"),
+    "guidance": _evaluation(
+        "guidance", "what guidance says, withholds and blocks", module="evaluate", long=True
+    ),
     "reflector": _evaluation(
         "reflector", "whether the second look earns its place", "--data", "nemig-en", data=True, long=True
     ),
-    "memory": _evaluation("memory", "what remembering costs, what the outcome check finds", "--readers", "2"),
+    "memory": _evaluation(
+        "memory", "what remembering costs, what the outcome check finds", "--readers", "2", long=True
+    ),
     "summaries": _evaluation(
         "summaries", "extracts and the grounding check on captured feeds", data=True, long=True
     ),
@@ -92,6 +98,7 @@ SUBCOMMANDS = {
         "feed documents and mutations, read within limits",
         ("--n", "20"),
         data=True,
+        long=True,
     ),
     "meaning": _evaluation(
         "meaning", "what vectors of meaning tell that words do not", "--draws", "1", data=True

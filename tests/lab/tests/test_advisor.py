@@ -45,6 +45,7 @@ def test_the_services_and_the_arrays_live_the_same_life():
         assert one.curve == pytest.approx(array.curve, abs=1e-9)
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_readers_answer_what_the_advisor_asks_and_spam_is_not_followed():
     (one,) = simulate(Setting(seed=3, weeks=2, readers=(4,), spam=True))
@@ -200,6 +201,7 @@ def test_a_shard_with_much_to_say_does_not_wait_for_its_reader(monkeypatch: pyte
     assert len(result["x"]) == 300_000 and weeks[0] == "long: week 1"
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_what_a_reader_opens_and_answers_early_counts_in_the_services_and_in_the_truth() -> None:
     setting = Setting(seed=3, weeks=1, readers=(0,), interview=True, reading=True, early=True)

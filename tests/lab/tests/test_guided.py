@@ -68,6 +68,7 @@ def test_the_agent_ends_with_three_stored_after_ten_writes_and_where_it_cannot_r
     assert not written(failed) and FEEDBACK in json.dumps(failed)
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_an_arm_lives_its_weeks_over_the_wire_and_counts_tokens_writes_and_what_was_told(settings):
     settings.LLM_CHAIN, settings.LLM_CHAIN_REVIEW = ["local:eager"], ["openai:none"]

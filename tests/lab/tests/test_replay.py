@@ -98,6 +98,7 @@ def test_a_target_rests_for_a_week_and_three_changes_a_week_are_the_most():
     assert max(sum(a.week == week for a in asked) for week in range(1, WEEKS)) == 3
 
 
+@pytest.mark.nightly
 def test_a_real_taste_is_found_and_shuffled_thumbs_hold_none():
     many = [history(seed) for seed in range(25)]
     targets = targets_of(many)
@@ -114,6 +115,7 @@ def test_the_curve_of_a_replay_is_the_mean_so_far():
     assert course_weekly(3, [0.5], [0.2], []).uplift == 0.2
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_the_replay_goes_through_the_services_week_by_week(films):
     (course,) = replay_run(Trial(SMALL, thumbs=160, held=0), lambda week: None)
