@@ -15,7 +15,7 @@ from lxml import html
 
 from digest.items.reading import item_read
 from digest.models import Item, Reader, Subscription
-from digest.web.pages.lists import ACTIONS, ListAsked, list_asked
+from digest.web.pages.lists import ACTIONS, ListRequest, list_request
 from tests.support.browser import ago
 from tests.test_axe_browser import ASKED, full, pages_of
 from tests.test_isolation import ids
@@ -119,10 +119,10 @@ def test_no_field_of_a_form_has_two_meanings(forms: list[Form]):
 
 
 def test_no_filter_of_a_list_has_the_name_of_a_button():
-    every = list_asked(
+    every = list_request(
         {"unread": "1", "saved": "1", "folder": "", "feed": "1", "order": "best", "before": "1"}
     )
-    named = {*ListAsked(every.chosen, every.order, "1").fields, "source", "category", "seen"}
+    named = {*ListRequest(every.chosen, every.order, "1").fields, "source", "category", "seen"}
     assert not named & {*ACTIONS}
 
 

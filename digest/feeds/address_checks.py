@@ -21,8 +21,8 @@ _SCHEME: Final = re.compile(r"https?://", re.IGNORECASE)
 def check_address(*, url: str) -> str:
     """Return the address of a feed as it is fetched and stored (see `feed_address`).
 
-    A feed is shared, so an address with a password is refused. Raises `InvalidFeedUrl` for it, and for what
-    is no plain web address.
+    A feed is shared, so an address with a password is refused. Raises `InvalidFeedUrl` for it, and for any
+    other text that is no plain web address.
     """
     check_typed(url)
     if address := feed_address(url):

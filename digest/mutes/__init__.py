@@ -1,1 +1,1 @@
-"""What readers have muted: changing it, looking at its effect first, and its page."""
+"""Mutes of readers: changes, previews of their effect, and the page."""

@@ -1,4 +1,4 @@
-"""The page of mutes: those there are, adding one after a look at what it hides, and undoing."""
+"""The page of mutes: the list, adding one after a preview of its effect, and undoing."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -41,7 +41,7 @@ ITEM_ID_CHARS = 18
 
 
 class MuteForm(forms.Form):
-    """What to mute, and until when; empty: for ever."""
+    """A mute and its last day; empty: for ever."""
 
     kind = forms.ChoiceField(
         choices=[(kind, gettext_lazy(name)) for kind, name in KIND_NAMES.items()], label=gettext_lazy("What")
@@ -56,7 +56,7 @@ class MuteForm(forms.Form):
     )
 
     def mute(self, reader: Reader) -> Mute | None:
-        """Return the mute that is asked for; `None` with an error of the form where there is none."""
+        """Return the mute of the form; `None` with an error of the form if it names none."""
         if not self.is_valid():
             return None
         try:
@@ -69,7 +69,7 @@ class MuteForm(forms.Form):
 @login_required
 @require_safe
 def mutes(request: HttpRequest) -> HttpResponse:
-    """Show the mutes and the form; with `kind` and `value` what that would hide, with `item` what to mute."""
+    """Show the mutes and the form; with `kind` and `value` a preview, with `item` the mutes that fit it."""
     reader, now = reader_of(request), timezone.now()
     page: dict[str, Any] = {"form": MuteForm(initial={"kind": WORD}), "undo": _undo_read(request.GET, reader)}
     page["back"] = own_path(request.GET.get("next", ""))
@@ -82,14 +82,14 @@ def mutes(request: HttpRequest) -> HttpResponse:
     elif "item" in request.GET:
         page["back"] = page["back"] or referrer_path(request)
         page["item"] = item = _item_or_404(reader, request.GET["item"])
-        page["suggested"] = _suggested(item, page["back"])
-    return render(request, "digest/mutes.html", page | _listed(reader, page), status=status)
+        page["suggested"] = _suggestions(item, page["back"])
+    return render(request, "digest/mutes.html", page | _lines(reader, page), status=status)
 
 
 @login_required
 @require_POST
 def mute_add(request: HttpRequest) -> HttpResponse:
-    """Store the mute of the form; go to the list, where it can be undone."""
+    """Store the mute of the form. Go to the list, which offers undo."""
     reader, now = reader_of(request), timezone.now()
     form = MuteForm(request.POST)
     if mute := form.mute(reader):
@@ -99,13 +99,13 @@ def mute_add(request: HttpRequest) -> HttpResponse:
         except TooManyMutes as error:
             form.add_error(None, error.message)
     page = {"form": form, "back": own_path(request.POST.get("next", ""))}
-    return render(request, "digest/mutes.html", page | _listed(reader, page), status=422)
+    return render(request, "digest/mutes.html", page | _lines(reader, page), status=422)
 
 
 @login_required
 @require_POST
 def mute_end(request: HttpRequest) -> HttpResponse:
-    """End the mute of this `kind` and `value`; go to the list, where it can be undone."""
+    """End the mute of this `kind` and `value`. Go to the list, which offers undo."""
     reader, now = reader_of(request), timezone.now()
     mute = Mute(request.POST.get("kind", ""), request.POST.get("value", ""))
     before = mutes_change(reader=reader, mute=mute, muted=False, now=now)
@@ -115,7 +115,7 @@ def mute_end(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def mute_undo(request: HttpRequest) -> HttpResponse:
-    """Put back what was muted, or not, before a change of the last hour."""
+    """Undo a change of mutes made in the last hour."""
     reader, now = reader_of(request), timezone.now()
     undo = _undo_read(request.POST, reader)
     if undo is None:
@@ -142,7 +142,7 @@ def _done(reader: Reader, after: Mute | None, before: Mute | None, back: str = "
 
 
 def _undo_read(query: Mapping[str, str], reader: Reader) -> dict[str, Any] | None:
-    """Return what a signed change was, if it was this reader's and not long ago, with words for it."""
+    """Return a signed change with words for it, if it is this reader's and not too old."""
     signed = query.get("done", "")
     try:
         undo: dict[str, Any] = signing.loads(signed, salt=UNDO_SALT, max_age=UNDO_S)
@@ -167,8 +167,8 @@ def _item_or_404(reader: Reader, typed: str) -> Item:
     return item
 
 
-def _suggested(item: Item, back: str) -> list[dict[str, str]]:
-    """Return what to mute after seeing an item: words and the address of each preview."""
+def _suggestions(item: Item, back: str) -> list[dict[str, str]]:
+    """Return the mutes that fit an item: words and the address of each preview."""
     then = {"next": back} if back else {}
     titles = {item.source_id: str(item.source)}
     return [
@@ -180,8 +180,8 @@ def _suggested(item: Item, back: str) -> list[dict[str, str]]:
     ]
 
 
-def _listed(reader: Reader, page: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the reader's mutes as lines, those that are over last, and what the form needs."""
+def _lines(reader: Reader, page: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the reader's mutes as lines, expired ones last, and the form's context."""
     found, today = config_mutes(reader_id=reader.pk), day_of(timezone.now(), reader.zone)
     preview = page.get("preview")
     titles = source_titles(keys=_sources([*found, preview.mute] if preview else found))

@@ -1,4 +1,4 @@
-"""Adding a feed that a lookup has just read: what was downloaded is stored, so nobody waits for a round."""
+"""Add a feed that a lookup has just read. Its document is stored, so nobody waits for a fetch batch."""
 
 import random
 from collections.abc import Callable
@@ -42,8 +42,8 @@ def feed_add(
 ) -> AddedFeed:
     """Subscribe the reader to a feed that was found, and store the document that the lookup downloaded.
 
-    A document is stored as a round would store it, under a claim, where the feed was never fetched or is due;
-    else what is stored is recent enough. Where that fails, the next round tries. Raises as
+    The document is stored as a fetch batch would, under a claim, if the feed was never fetched or is due.
+    Otherwise the stored items are recent enough. If that fails, the next batch tries. Raises as
     `subscription_add` does.
     """
     subscription = subscription_add(reader=reader, url=found.url, now=now, alive=found.document is not None)
@@ -51,10 +51,10 @@ def feed_add(
 
 
 def feed_readdress(*, reader: Reader, feed_id: int, found: FoundFeed, now: datetime) -> AddedFeed:
-    """Have the reader read the feed that was found instead of another one, for a site that moved.
+    """Replace a feed of the reader's by the one that was found, for a site that moved.
 
-    Folder, name and switches stay, and what was set for the old source counts for the new one. Raises
-    `FeedNotFound` for what the reader does not read or is private, `InvalidFeedUrl` for what they read
+    Folder, name and switches stay, and settings of the old source count for the new one. Raises
+    `FeedNotFound` for a feed the reader does not read or a private one, `InvalidFeedUrl` for one they read
     already, and as `subscription_add` does.
     """
     with transaction.atomic():

@@ -1,4 +1,4 @@
-"""JSON API of feeds: adding one, open or with what opens it, and changing that."""
+"""JSON API of feeds: adding a public or a private one, and changing a private one's access."""
 
 from typing import Annotated, Literal
 
@@ -21,7 +21,7 @@ feeds_router = Router(tags=["feeds"])
 
 
 class AccessIn(Schema):
-    """What opens a feed: a user name and password, a header or cookies; and the user agent to ask by."""
+    """Access to a feed: a user name and password, a header or cookies; and the user agent to send."""
 
     kind: Literal["basic", "header", "cookie", "none"]
     name: SecretStr = Field(SecretStr(""), max_length=NAME_CHARS_MAX)
@@ -68,7 +68,7 @@ def feeds_post(request: HttpRequest, body: FeedIn) -> FeedOut:
 
 @feeds_router.post("/feeds/{int:feed_id}/access", response=FeedOut)
 def feed_access_post(request: HttpRequest, feed_id: int, body: AccessIn) -> FeedOut:
-    """Change what opens a feed; nothing is stored unless it works. A public feed becomes a private one."""
+    """Change the access to a feed. Nothing is stored unless it works. A public feed becomes private."""
     reader, now = reader_of(request), timezone.now()
     limit_count(limit=LOOKUP, who=reader.pk, now=now)
     return _out(private_feed_change(reader=reader, feed_id=feed_id, given=body.given, now=now))

@@ -1,4 +1,4 @@
-"""Changes of many sources at once, from the list of them: which are chosen, what is done, and its undo."""
+"""Views that change many sources at once, from their list: the choice, the change, and its undo."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -39,7 +39,7 @@ REMOVAL: Final = "sources_removed"
 MOVE: Final = "sources_moved"
 UNDO_FOR: Final = timedelta(hours=1)
 ID_CHARS: Final = 18
-# What a level is called in a message.
+# Words for levels in messages.
 LEVEL_WORDS: Final = {
     "less": ngettext_lazy("Less of {n} source.", "Less of {n} sources.", "n"),
     "usual": ngettext_lazy("As usual: {n} source.", "As usual: {n} sources.", "n"),
@@ -68,7 +68,7 @@ def sources_change(request: HttpRequest) -> HttpResponse:
         case "move":
             folder = folder_clean(typed.get("folder", ""))
             before = subscriptions_move(reader=reader, feed_ids=chosen, folder=folder)
-            return _moved(request, before, folder, now)
+            return _report_move(request, before, folder, now)
         case "weigh":
             return _weigh(request, reader, chosen, typed.get("level", ""), now)
         case "fetch":
@@ -98,7 +98,7 @@ def folder_change(request: HttpRequest) -> HttpResponse:
     before = folder_rename(reader=reader_of(request), folder=folder, name=name)
     if not before:
         raise Http404(_("You have no such folder."))
-    return _moved(request, before, name, timezone.now())
+    return _report_move(request, before, name, timezone.now())
 
 
 @login_required
@@ -152,7 +152,7 @@ def removal_read(request: HttpRequest, now: datetime) -> dict[str, Any] | None:
 
 
 def move_words(request: HttpRequest, now: datetime) -> str:
-    """Return what the last move to a folder did; "" after an hour, or where there was none."""
+    """Return words for the last move to a folder; "" after an hour, or if there was none."""
     move = _undo_read(request, MOVE, now)
     return _move_words(len(move["feeds"]), move["folder"]) if move else ""
 
@@ -163,7 +163,7 @@ def _undo_read(request: HttpRequest, name: str, now: datetime) -> dict[str, Any]
     return done if at is not None and now - at < UNDO_FOR else None
 
 
-def _moved(request: HttpRequest, before: dict[int, str], folder: str, now: datetime) -> HttpResponse:
+def _report_move(request: HttpRequest, before: dict[int, str], folder: str, now: datetime) -> HttpResponse:
     # JSON, in which a session is stored, has no numbers as keys.
     request.session[MOVE] = {"at": now.isoformat(), "folder": folder, "feeds": list(before.items())}
     return _back(request, moved="1")

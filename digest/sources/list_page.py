@@ -27,7 +27,7 @@ from ranking.language import figure
 from ranking.selectors import config_effective
 from ranking.setting_scale import LEVELS, level_words, weight_level
 
-# What the list can be cut to, and how the form calls it.
+# The filters of the list, and their words in the form.
 SHOWN: Final = {
     "": gettext_noop("all"),
     "trouble": gettext_noop("those in trouble"),
@@ -47,7 +47,7 @@ FIND_CHARS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """One subscription as the sources page shows it; `address` is "" where nothing is fetched from one.
+    """One subscription as the sources page shows it. `address` is "" if nothing is fetched from one.
 
     `level` is one of `ranking.setting_scale.LEVELS`, "" for a weight between them. `trouble` is one of
     `TROUBLES`. `others` counts the reader's other feeds of its source, which weights and ratings are of.
@@ -88,17 +88,17 @@ class SourceLine:
 
     @property
     def name(self) -> str:
-        """Return what the reader calls the feed, else its own title, else its source's key."""
+        """Return the reader's name for the feed, or its own title, or its source's key."""
         return self.subscription.name
 
     @property
     def also(self) -> str:
-        """Return what the feed calls itself where its reader calls it otherwise, else ""."""
+        """Return the feed's own title if the reader calls it otherwise, else ""."""
         return self.subscription.feed.name if self.subscription.own_name else ""
 
     @property
     def moved(self) -> str:
-        """Return where its address leads, for one that moves."""
+        """Return the new address of a feed that moved."""
         feed = self.subscription.feed
         return _("Its address now leads to {value}.").format(
             value=feed.answered_by or host_of(feed.moved_url)
@@ -112,7 +112,7 @@ class SourceLine:
 
     @property
     def remarks(self) -> str:
-        """Return what is unusual about it besides its weight, in a few words each."""
+        """Return its settings that differ from the usual, besides its weight, in a few words each."""
         models = "" if self.subscription.ai_enabled else _("no models")
         words = ngettext(
             "one source with {n} other feed of {source}",
@@ -129,7 +129,7 @@ class SourceLine:
 
     @property
     def folder(self) -> str:
-        """Return the reader's folder for it, "" for none."""
+        """Return the reader's folder for it, or ""."""
         return self.subscription.folder
 
     def matches(self, words: Sequence[str]) -> bool:
@@ -138,7 +138,7 @@ class SourceLine:
         return all(word in text for word in words)
 
     def is_shown(self, show: str) -> bool:
-        """Return whether it belongs to what `show`, one of `SHOWN`, cuts the list to."""
+        """Return whether it passes the filter `show`, one of `SHOWN`."""
         match show:
             case "trouble":
                 return bool(self.trouble)

@@ -1,4 +1,4 @@
-"""Sites by name: what a reader types that is no address, among the starters and the feeds many read here."""
+"""Find sites by name, among the recommended feeds and the feeds that many readers have."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -37,7 +37,7 @@ def is_name(text: str) -> bool:
 
 
 def subscription_named(*, reader_id: UUID, name: str) -> str:
-    """Return what the reader calls a feed they read whose name has every word of `name`, "" for none."""
+    """Return the name of a feed of the reader's that has every word of `name`, or ""."""
     words = fold(name).split()[:WORDS_MAX]
     rows = Subscription.objects.filter(reader_id=reader_id).select_related("feed").order_by("pk")
     return next((row.name for row in rows if words and all(word in fold(row.name) for word in words)), "")

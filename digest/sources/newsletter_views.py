@@ -1,4 +1,4 @@
-"""The page of newsletters: the reader's own address, a new one, and what they removed."""
+"""The page of newsletters: the reader's own address, a new one, and removed lists."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required

@@ -30,11 +30,11 @@ from digest.models import Feed, MailboxState, Reader, Subscription
 from digest.sources.private_feeds import private_feed_create
 from digest.sources.subscriptions import check_room
 
-# What stands in place of the address of a newsletter's feed, before its list.
+# The beginning of a newsletter feed's address, before its list.
 NEWSLETTER_PREFIX: Final = "newsletter:"
 # 80 bits, in letters and digits that survive any mail server.
 TOKEN_BYTES: Final = 10
-# What stands for the reader in NEWSLETTERS_ADDRESS.
+# The placeholder for the reader in NEWSLETTERS_ADDRESS.
 PLACE: Final = "*"
 # --- The mailbox, by IMAP (RFC 3501); the operator names it, so it may be anywhere ---
 PORTS: Final = {"imaps": 993, "imap": 143}
@@ -48,9 +48,9 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class NewslettersReport:
-    """What a round brought: mails `stored`, of nobody (`unknown`), `removed` lists, and those `refused`.
+    """The mails of one run: `stored`, of nobody (`unknown`), of `removed` lists, and `refused`.
 
-    `problem` says why the mailbox could not be read, "" where it was.
+    `problem` says why the mailbox could not be read, or is "".
     """
 
     stored: int = 0
@@ -66,7 +66,7 @@ def newsletters_are_on() -> bool:
 
 
 def newsletter_address(*, reader: Reader) -> str:
-    """Return the reader's address for newsletters; "" where they have none, or there is no mailbox."""
+    """Return the reader's address for newsletters; "" if they have none, or there is no mailbox."""
     if not newsletters_are_on() or not reader.newsletter_token:
         return ""
     return str(settings.NEWSLETTERS_ADDRESS).replace(PLACE, reader.newsletter_token)
@@ -80,7 +80,7 @@ def newsletter_address_issue(*, reader: Reader) -> str:
 
 
 def newsletters_removed(*, reader_id: UUID) -> QuerySet[Feed]:
-    """Select the newsletters that the reader removed: what they still send is thrown away."""
+    """Select the newsletters that the reader removed. Their mails are thrown away."""
     read = Subscription.objects.filter(feed=OuterRef("pk"), reader_id=reader_id)
     mine = Feed.objects.filter(owner_id=reader_id, own_address__startswith=NEWSLETTER_PREFIX)
     return mine.filter(~Exists(read)).order_by("title", "pk")
@@ -122,12 +122,12 @@ def newsletters_fetch(*, now: datetime) -> NewslettersReport:
 
 
 def mailbox_state() -> MailboxState | None:
-    """Return how the last reading of the mailbox went; `None` where none is set, or before the first."""
+    """Return the result of the last look into the mailbox; `None` if none is set, or before the first."""
     return MailboxState.objects.first() if newsletters_are_on() else None
 
 
 def mailbox_problem() -> str:
-    """Return why the mailbox does not open, "" where it does or none is set; it is asked now."""
+    """Try the mailbox now. Return why it does not open; "" if it does or none is set."""
     try:
         if newsletters_are_on():
             with mailbox_open(settings.NEWSLETTERS_URL):
@@ -155,7 +155,7 @@ def _mail_handle(mail: bytes, report: NewslettersReport, now: datetime) -> bool:
 
 
 def _mail_store(mail: bytes, report: NewslettersReport, now: datetime) -> None:
-    """Store one mail and count what became of it; what cannot be read is thrown away."""
+    """Store one mail and count the result. A mail that cannot be read is thrown away."""
     try:
         body = sandbox_answer(mail, url="", server=SANDBOX, wall_s=WALL_S, is_mail=True)
         letter = letter_from_json(body)
@@ -189,9 +189,9 @@ def reader_named(*, recipients: Iterable[str]) -> Reader | None:
 
 @transaction.atomic
 def letter_store(*, reader: Reader, letter: Letter, now: datetime) -> bool:
-    """Store a mail as an item of the reader's private feed of its list, both created where they are new.
+    """Store a mail as an item of the reader's private feed of its list. Create both if they are new.
 
-    Return whether it was: of a list that the reader removed nothing is. Raises `TooManySubscriptions`.
+    Return whether it was stored: mails of removed lists are not. Raises `TooManySubscriptions`.
     """
     address = f"{NEWSLETTER_PREFIX}{letter.list_key or 'unknown'}"
     feed = Feed.objects.filter(owner=reader, own_address=address).first()
@@ -241,7 +241,7 @@ class Mailbox:
 def mailbox_open(url: str) -> Iterator[Mailbox]:
     """Open the mailbox at `imaps://name:password@host[:port][/folder]`, with its certificate checked.
 
-    Raises `MailboxFailed`, whose words repeat nothing of the address or of what the server said.
+    Raises `MailboxFailed`, whose words repeat nothing of the address or of the server's answer.
     """
     connection = _connect(urlsplit(url))
     try:
@@ -275,7 +275,7 @@ def _connect(parts: SplitResult) -> imaplib.IMAP4:
 
 @contextmanager
 def _failing(words: str) -> Iterator[None]:
-    """Raise `MailboxFailed`: with these words where the server refuses, with others where it is not there."""
+    """Raise `MailboxFailed`: with these words if the server refuses, with others if it does not answer."""
     try:
         yield
     except (imaplib.IMAP4.abort, OSError) as error:

@@ -49,7 +49,7 @@ _ATTRIBUTE: Final = re.compile(rf"(?<![\w:.-])({_ATTRIBUTE_NAMES})\s*=\s*([\"'])
 class ListedFeed:
     """A feed of a list; `folder` is its path, joined by “ / ”, and `line` counts from 1.
 
-    `description` is what a list of ours says about a feed, beside its title; it is not read.
+    `description` is our own lists' text about a feed, beside its title. It is not read.
     """
 
     url: str
@@ -71,7 +71,7 @@ class Reject:
 
 @dataclass(frozen=True, slots=True)
 class FeedList:
-    """A list that was read. `well_formed` is false where it was no XML."""
+    """A list that was read. `well_formed` is false if it was no XML."""
 
     title: str
     feeds: tuple[ListedFeed, ...]
@@ -92,7 +92,7 @@ class _Tag:
 def opml_read(document: bytes) -> FeedList:
     """Return the feeds of a list, at most 2,000, in its own order, and rejects with their lines.
 
-    Raises `OpmlTooLarge` above 2 MiB, `NotOpml` where there is no outline at all.
+    Raises `OpmlTooLarge` above 2 MiB, and `NotOpml` if there is no outline at all.
     """
     if len(document) > OPML_BYTES_MAX:
         raise OpmlTooLarge(
@@ -254,7 +254,7 @@ def opml_write(feeds: Iterable[ListedFeed], *, title: str, now: datetime | None 
 
 
 def _folder(folders: dict[tuple[str, ...], etree._Element], path: tuple[str, ...]) -> etree._Element:
-    """Return the element of a folder, created with its parents where it is new."""
+    """Return the element of a folder. Create it with its parents if it is new."""
     if path not in folders:
         parent = _folder(folders, path[:-1])
         folders[path] = etree.SubElement(

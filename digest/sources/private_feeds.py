@@ -1,4 +1,4 @@
-"""Private feeds: what a reader has a password, header or cookie for, as a row that nobody else comes to."""
+"""Private feeds: opened by a reader's password, header or cookie, in a row that nobody else reaches."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -21,16 +21,16 @@ from digest.sources.adding import AddedFeed, found_store
 from digest.sources.subscriptions import check_room, private_at
 from digest.sources.weights import source_settings_follow
 
-# What stands in place of an address in `Feed.url`: no list, redirect or lookup leads to it.
+# Begins `Feed.url` in place of an address: no list, redirect or lookup leads to it.
 PRIVATE_PREFIX: Final = "private:"
 PUBLISHER_MAX_CHARS: Final = 80
 
 
 def private_feed_add(*, reader: Reader, url: str, given: AccessGiven, now: datetime) -> AddedFeed:
-    """Fetch the feed at `url` with what the reader gave, and subscribe them to it as a private feed.
+    """Fetch the feed at `url` with the reader's access, and subscribe them to it as a private feed.
 
-    The same address again changes what opens it. Nothing is stored unless it answers as a feed. Raises
-    `AccessInvalid`, `AccessRefused`, `InvalidFeedUrl`, `TooManySubscriptions`, and what `feed_open` raises.
+    The same address again changes the access. Nothing is stored unless it answers as a feed. Raises
+    `AccessInvalid`, `AccessRefused`, `InvalidFeedUrl`, `TooManySubscriptions`, and as `feed_open` does.
     """
     access_check(given)
     address = check_address(url=site_address(url))
@@ -42,10 +42,10 @@ def private_feed_add(*, reader: Reader, url: str, given: AccessGiven, now: datet
 
 
 def private_feed_change(*, reader: Reader, feed_id: int, given: AccessGiven, now: datetime) -> AddedFeed:
-    """Open a feed the reader reads with what they gave; a public one becomes a private one of theirs.
+    """Open a feed of the reader's with new access. A public feed becomes a private one of theirs.
 
-    A name or a secret that is left empty stays as it is stored, of the same kind. The items of a public feed
-    stay where they were rated or saved. Raises `FeedNotFound`, and what `private_feed_add` raises.
+    A name or a secret left empty stays as stored, if the kind is the same. The items of a public feed
+    stay if they were rated or saved. Raises `FeedNotFound`, and as `private_feed_add` does.
     """
     row = subscription_of(reader_id=reader.pk, feed_id=feed_id)
     if row is None or not web_url(row.feed.address):
@@ -66,17 +66,17 @@ def private_feed_change(*, reader: Reader, feed_id: int, given: AccessGiven, now
 
 
 def access_of_feed(*, feed: Feed) -> FeedAccess | None:
-    """Return what opens a private feed, still encrypted; one query, none for a public feed."""
+    """Return the access of a private feed, still encrypted; one query, none for a public feed."""
     return FeedAccess.objects.filter(feed=feed).first() if feed.owner_id else None
 
 
 def private_feed_create(
     *, reader: Reader, address: str, publisher: str, title: str, state: str = Feed.State.ACTIVE
 ) -> Feed:
-    """Return the reader's private feed at `address`; a new one gets a source of its own, called as it is.
+    """Return the reader's private feed at `address`. A new one gets a source of its own with its title.
 
-    The source's key begins with the `publisher`'s, and is nobody else's: what one reader pays for is neither
-    listed nor weighed with what everybody reads, and bears no name but its own.
+    The source's key begins with the `publisher`'s, and is nobody else's: a feed that one reader pays for is
+    neither listed nor weighed with public ones, and bears no name but its own.
     """
     name = uuid4()
     key = f"{publisher[:PUBLISHER_MAX_CHARS] or 'unknown'}{PRIVATE_KEY}{name.hex[:12]}"
@@ -84,7 +84,7 @@ def private_feed_create(
         "url": f"{PRIVATE_PREFIX}{name}",
         "title": title[:200],
         "state": state,
-        # Called, by Django, only where the feed is new.
+        # Django calls it only if the feed is new.
         "source": lambda: source_get_or_create(key=key, title=title),
     }
     feed, _ = Feed.objects.get_or_create(owner=reader, own_address=address, defaults=made)
@@ -92,7 +92,7 @@ def private_feed_create(
 
 
 def _subscription(reader: Reader, address: str, title: str, now: datetime) -> Subscription:
-    """Return the reader's subscription to their private feed at `address`; create both where they are new."""
+    """Return the reader's subscription to their private feed at `address`. Create both if they are new."""
     if own := private_at(reader=reader, addresses=[address]):
         _feed_due(own[0].feed, now)
         return own[0]
@@ -105,7 +105,7 @@ def _subscription(reader: Reader, address: str, title: str, now: datetime) -> Su
 def _subscription_moved(row: Subscription, address: str, title: str, now: datetime) -> Subscription:
     """Move a subscription, with its folder and switches, from the public feed to a private one.
 
-    What its reader set for the source counts for the private one's, too.
+    The reader's settings of the source count for the private one's, too.
     """
     before = row.feed.source_id
     row.feed = private_feed_create(
@@ -117,7 +117,7 @@ def _subscription_moved(row: Subscription, address: str, title: str, now: dateti
 
 
 def _feed_due(feed: Feed, now: datetime) -> None:
-    """Make a feed due: what it answered to others, or to another secret, says nothing any more."""
+    """Make a feed due, because answers to others or to another secret say nothing any more."""
     feed.state, feed.next_check_at, feed.failures, feed.missing = Feed.State.ACTIVE, now, 0, 0
     feed.etag = feed.last_modified = feed.error_code = feed.error_message = ""
     columns = ["state", "next_check_at", "failures", "missing", "etag", "last_modified"]
@@ -125,7 +125,7 @@ def _feed_due(feed: Feed, now: datetime) -> None:
 
 
 def _given_before(stored: FeedAccess, given: AccessGiven) -> AccessGiven:
-    """Return what was given, with what is stored for the rest. Raises `AccessInvalid` where that fails."""
+    """Fill the gaps of the given access from the stored one. Raises `AccessInvalid` if that fails."""
     try:
         before = secret_read(stored)
     except FeedProblem as problem:

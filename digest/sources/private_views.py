@@ -1,4 +1,4 @@
-"""Pages of feeds that are not public: adding one with what opens it, and changing that."""
+"""Pages of private feeds: adding one with its access, and changing that."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ from ranking.language import stored_text
 
 
 class AccessForm(forms.Form):
-    """What opens a feed, and the user agent it is asked by. What is stored is never shown again."""
+    """The access to a feed, and the user agent to send. Stored secrets are never shown again."""
 
     kind = forms.ChoiceField(choices=Kind.choices, label=gettext_lazy("What opens it"))
     name = forms.CharField(
@@ -64,14 +64,14 @@ class AccessForm(forms.Form):
 
     @property
     def given(self) -> AccessGiven:
-        """Return what was typed into a valid form."""
+        """Return the access typed into a valid form."""
         return AccessGiven(
             **{name: self.cleaned_data[name] for name in ("kind", "name", "value", "user_agent")}
         )
 
 
 class PrivateFeedForm(AccessForm):
-    """The address of a feed, and what opens it."""
+    """The address of a feed, and its access."""
 
     url = forms.CharField(
         label=gettext_lazy("The feed’s address"),
@@ -84,7 +84,7 @@ class PrivateFeedForm(AccessForm):
 
 
 def access_form(feed: Feed, stored: FeedAccess | None) -> AccessForm | None:
-    """Return the form of what opens a feed, with what may be shown; `None` for one that is not fetched."""
+    """Return the form of a feed's access without its secrets; `None` for a feed that is not fetched."""
     if not web_url(feed.address):
         return None
     shown = {"kind": stored.kind, "user_agent": stored.user_agent} if stored else {}
@@ -96,7 +96,7 @@ def access_form(feed: Feed, stored: FeedAccess | None) -> AccessForm | None:
 @sensitive_post_parameters("name", "value")
 @require_http_methods(["GET", "HEAD", "POST"])
 def private_source(request: HttpRequest) -> HttpResponse:
-    """Show the form for a feed that is not public; a POST fetches it with what was given and adds it."""
+    """Show the form for a private feed. A POST fetches the feed with the given access and adds it."""
     form = PrivateFeedForm(request.POST or None, initial={"url": request.GET.get("url", "")[:2000]})
     if request.method == "POST" and form.is_valid():
         try:
@@ -105,7 +105,7 @@ def private_source(request: HttpRequest) -> HttpResponse:
             added = private_feed_add(reader=reader, url=form.cleaned_data["url"], given=form.given, now=now)
         except DigestError as error:
             form.add_error(None, error.message)
-            return _refused(private_page(request, form, status=422), error)
+            return _refuse(private_page(request, form, status=422), error)
         messages.success(
             request, _("You now read {name}. Nobody else here can.").format(name=added.subscription.feed.name)
         )
@@ -116,7 +116,7 @@ def private_source(request: HttpRequest) -> HttpResponse:
 def private_page(
     request: HttpRequest, form: PrivateFeedForm, *, locked: str = "", status: int = 200
 ) -> HttpResponse:
-    """Show the form; `locked` is what the server answered to an address that was to be added without it."""
+    """Show the form. `locked` is the server's answer to the address without any access."""
     return render(request, "digest/private_source.html", {"form": form, "locked": locked}, status=status)
 
 
@@ -125,7 +125,7 @@ def private_page(
 @sensitive_post_parameters("name", "value")
 @require_http_methods(["GET", "HEAD", "POST"])
 def source_access(request: HttpRequest, feed_id: int) -> HttpResponse:
-    """Show what kind of secret opens a source; a POST tries what was typed and stores it where it works."""
+    """Show the kind of secret that opens a source. A POST tries the typed one and stores it if it works."""
     reader, now = reader_of(request), timezone.now()
     row = subscription_of(reader_id=reader.pk, feed_id=feed_id)
     if row is None or not web_url(row.feed.address):
@@ -141,7 +141,7 @@ def source_access(request: HttpRequest, feed_id: int) -> HttpResponse:
             raise Http404(error.message) from error
         except DigestError as error:
             form.add_error(None, error.message)
-            return _refused(_access_page(request, row.feed, form, stored, 422), error)
+            return _refuse(_access_page(request, row.feed, form, stored, 422), error)
         messages.success(
             request,
             _("Saved: {name} opens, and nobody else here reads it.").format(name=added.subscription.name),
@@ -160,7 +160,7 @@ def _access_page(
     return render(request, "digest/source_access.html", page, status=status)
 
 
-def _refused(answer: HttpResponse, error: DigestError) -> HttpResponse:
+def _refuse(answer: HttpResponse, error: DigestError) -> HttpResponse:
     if isinstance(error, TooManyRequests):
         answer.status_code, answer["Retry-After"] = error.status, str(error.retry_after_s)
     return answer

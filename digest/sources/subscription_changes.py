@@ -1,6 +1,6 @@
 """Changes of subscriptions, of one or of a thousand: folders, switches, removal and its undo, fetching now.
 
-Each is a constant number of statements. What the reader does not read is left out, and nobody else's
+Each is a constant number of statements. Feeds the reader does not read are left out, and nobody else's
 subscriptions change.
 """
 
@@ -31,7 +31,7 @@ Removed = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class FetchAsked:
-    """What `feeds_fetch_now` did: feeds that are `due`, and those tried `lately` or not to be fetched."""
+    """Result of `feeds_fetch_now`: feeds that are `due`, and those tried `lately` or never fetched."""
 
     due: int
     lately: int
@@ -49,7 +49,7 @@ def subscription_change(
 ) -> bool:
     """Move a subscription to another folder ("" for none), or switch models or full texts for its items.
 
-    `own_name` is what the reader calls the feed, "" for what it calls itself. None leaves a setting as it
+    `own_name` is the reader's name for the feed, "" for its own title. None leaves a setting as it
     is. Return whether the reader has such a subscription.
     """
     fields: dict[str, object] = {}
@@ -67,7 +67,7 @@ def subscription_change(
 
 @transaction.atomic
 def subscriptions_rename(*, reader: Reader, names: Mapping[int, str]) -> None:
-    """Call feeds, by id, what the reader calls them; where that is "" or the feed's own name, as it does."""
+    """Store the reader's names of feeds, by id. "" and the feed's own title mean no name."""
     own = Subscription.objects.filter(reader=reader, feed__in=names.keys())
     rows = list(own.select_related("feed__source"))
     for row in rows:
@@ -78,7 +78,7 @@ def subscriptions_rename(*, reader: Reader, names: Mapping[int, str]) -> None:
 
 @transaction.atomic
 def subscriptions_move(*, reader: Reader, feed_ids: Collection[int], folder: str) -> dict[int, str]:
-    """Move subscriptions to a folder ("" for none); return the folders that their feeds were in."""
+    """Move subscriptions to a folder ("" for none). Return the folders that their feeds were in."""
     return _move(_mine(reader, feed_ids), folder)
 
 
@@ -99,7 +99,7 @@ def _move(rows: QuerySet[Subscription], folder: str) -> dict[int, str]:
 
 @transaction.atomic
 def subscriptions_move_back(*, reader: Reader, before: Mapping[int, str], folder: str) -> int:
-    """Undo a move to `folder`; what left it since stays where it is. Return how many feeds moved."""
+    """Undo a move to `folder`. Feeds that left it since stay. Return how many feeds moved."""
     moved = Subscription.objects.filter(reader=reader, feed__in=list(before), folder=folder)
     rows = list(moved.select_for_update())
     for row in rows:
@@ -110,9 +110,9 @@ def subscriptions_move_back(*, reader: Reader, before: Mapping[int, str], folder
 
 @transaction.atomic
 def subscriptions_remove(*, reader: Reader, feed_ids: Collection[int], now: datetime) -> list[dict[str, Any]]:
-    """End subscriptions; return what `subscriptions_restore` needs to undo it. What was rated stays.
+    """End subscriptions. Return the rows that `subscriptions_restore` takes to undo it. Rated items stay.
 
-    Today's digest is due again: what it shows of the feeds goes, apart from what was rated.
+    Today's digest is due again: it loses the feeds' items, apart from rated ones.
     """
     rows = list(_mine(reader, feed_ids).select_for_update())
     if rows:
@@ -126,7 +126,7 @@ def subscriptions_restore(*, reader: Reader, removed: Sequence[Removed], now: da
     """Undo a removal, with folders and switches as before; return how many feeds are read again.
 
     The caller has made sure that the reader had them: feeds of others are nobody's business. Raises
-    `FeedNotFound` where none is stored any more, `TooManySubscriptions` beyond the limit.
+    `FeedNotFound` if none is stored any more, `TooManySubscriptions` beyond the limit.
     """
     wanted = {row["feed"]: row for row in removed}
     stored = {feed.url: feed for feed in Feed.objects.filter(pk__in=list(wanted))}
@@ -176,10 +176,10 @@ def folder_clean(typed: str) -> str:
 
 
 def _mine(reader: Reader, feed_ids: Collection[int]) -> QuerySet[Subscription]:
-    return Subscription.objects.filter(reader=reader, feed__pk__in=_with_moved(reader, feed_ids))
+    return Subscription.objects.filter(reader=reader, feed__pk__in=_ids_with_predecessors(reader, feed_ids))
 
 
-def _with_moved(reader: Reader, feed_ids: Collection[int]) -> set[int]:
+def _ids_with_predecessors(reader: Reader, feed_ids: Collection[int]) -> set[int]:
     """Return the feeds and those the reader read before they moved there, whose items are still theirs."""
     moved = Subscription.objects.filter(reader=reader, feed__state=Feed.State.MOVED)
     before = {pk: (url, to) for pk, url, to in moved.values_list("feed_id", "feed__url", "feed__moved_url")}
@@ -194,6 +194,6 @@ def _with_moved(reader: Reader, feed_ids: Collection[int]) -> set[int]:
 
 
 def _own_columns(row: Subscription) -> dict[str, Any]:
-    """Return what a subscription has of its own, as plain values."""
+    """Return a subscription's own columns as plain values."""
     names = [field.name for field in Subscription._meta.concrete_fields if field.name not in _NOT_RESTORED]
     return {name: getattr(row, name) for name in names}

@@ -31,7 +31,7 @@ REJECTS_LISTED_MAX: Final = 100
 
 
 def check_room(*, reader: Reader, more: int = 1) -> None:
-    """Refuse `more` subscriptions where they go beyond SUBSCRIPTIONS_MAX. Raises `TooManySubscriptions`.
+    """Refuse `more` subscriptions beyond SUBSCRIPTIONS_MAX. Raises `TooManySubscriptions`.
 
     Within a transaction: the reader is locked, so that two requests at once do not both get the last place.
     """
@@ -56,7 +56,7 @@ def private_at(*, reader: Reader, addresses: Collection[str]) -> list[Subscripti
 
 
 def subscribed_otherwise(*, reader: Reader, addresses: Collection[str]) -> dict[str, Subscription]:
-    """Return by address what the reader reads by that address with TLS instead of without, or the reverse.
+    """Return, by address, the subscriptions to the same address with TLS instead of without, or the reverse.
 
     With and without TLS it is one feed to a reader; only the reader's own subscriptions count, as nobody
     knows what answers at an address before it was asked. One query.
@@ -70,10 +70,10 @@ def subscribed_otherwise(*, reader: Reader, addresses: Collection[str]) -> dict[
 
 @transaction.atomic
 def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = False) -> Subscription:
-    """Subscribe the reader to the feed at `url`; create the feed where nobody reads it yet.
+    """Subscribe the reader to the feed at `url`. Create the feed if nobody reads it yet.
 
     Doing it again changes nothing, and so does the address of a private feed of the reader's. A feed that
-    was given up is fetched again where the caller has just seen it `alive`. Raises `InvalidFeedUrl` for what
+    was given up is fetched again if the caller has just seen it `alive`. Raises `InvalidFeedUrl` if `url`
     is no plain web address, `FeedIsGone` for a feed given up, `TooManySubscriptions` beyond the limit.
     """
     url = check_address(url=url)
@@ -103,7 +103,7 @@ def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = F
 
 @dataclass(slots=True)
 class OpmlReport:
-    """What an import did. `refused` counts every reject; `rejects` lists the first 100.
+    """The result of an import. `refused` counts every reject; `rejects` lists the first 100.
 
     `found` = `added` + `already` + `duplicates` + the addresses among the refused.
     """
@@ -153,7 +153,7 @@ def opml_import(*, reader: Reader, document: bytes, now: datetime) -> OpmlReport
 
 
 def _by_address(feeds: Iterable[ListedFeed], report: OpmlReport) -> dict[str, ListedFeed]:
-    """Return the feeds by their addresses; refuse what may not be fetched, count what comes twice.
+    """Return the feeds by their addresses. Refuse those that may not be fetched, and count duplicates.
 
     What comes with and without TLS is one feed, by TLS. A later mention may name a folder that the first
     did not.
@@ -190,7 +190,7 @@ def _listed_url(address: str) -> str:
 
 
 def _subscribe(reader: Reader, batch: dict[str, ListedFeed], report: OpmlReport, now: datetime) -> None:
-    Reader.objects.select_for_update().get(pk=reader.pk)  # so that two lists at once share what is left
+    Reader.objects.select_for_update().get(pk=reader.pk)  # so that two lists at once share the remaining room
     left = subscriptions_left(reader_id=reader.pk)
     private = {row.feed.own_address for row in private_at(reader=reader, addresses=batch)}
     private |= set(subscribed_otherwise(reader=reader, addresses=batch))
@@ -224,9 +224,9 @@ def _subscribe(reader: Reader, batch: dict[str, ListedFeed], report: OpmlReport,
 
 
 def opml_export(*, reader: Reader, now: datetime | None = None) -> bytes:
-    """Return the reader's subscriptions as an OPML list, dated `now` where that is given.
+    """Return the reader's subscriptions as an OPML list, dated `now` if that is given.
 
-    Sources imported from files have no address and are left out; what opens a private feed does not go along,
+    Sources imported from files have no address and are left out. Access to private feeds does not go along,
     and the list says so.
     """
     listed = [

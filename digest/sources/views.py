@@ -138,7 +138,7 @@ def sources(request: HttpRequest) -> HttpResponse:
 
 
 def _feeds_named(request: HttpRequest, name: str) -> list[NamedFeed]:
-    """Return the feeds known by a name. Raises `NoFeedFound` where there are none."""
+    """Return the feeds known by a name. Raises `NoFeedFound` if there are none."""
     limit_count(limit=SEARCH, who=reader_of(request).pk, now=timezone.now())
     if found := feeds_named(name=name, now=timezone.now()):
         return found
@@ -158,7 +158,7 @@ def _feeds_of(request: HttpRequest, form: AddressForm) -> list[FoundFeed]:
 
 
 def _subscribe(request: HttpRequest, found: FoundFeed) -> HttpResponse:
-    """Subscribe; the message promises items only where they are there already."""
+    """Subscribe. The message promises items only if they are there already."""
     added = feed_add(reader=reader_of(request), found=found, now=timezone.now())
     feed = added.subscription.feed
     name = added.subscription.own_name or feed.title or found.title or str(feed)
@@ -266,7 +266,7 @@ def source_address(request: HttpRequest, feed_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @rate_limited(IMPORT)
 def opml_upload(request: HttpRequest) -> HttpResponse:
-    """Import a list and show line by line what was refused; a GET leads to the form."""
+    """Import a list and show its rejects line by line. A GET leads to the form."""
     if request.method != "POST":
         return redirect("digest:sources")
     form = OpmlForm(request.POST, request.FILES)

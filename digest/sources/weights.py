@@ -31,5 +31,5 @@ def sources_weigh(*, reader: Reader, feed_ids: Collection[int], level: str, now:
 
 
 def source_settings_follow(*, reader_id: UUID, source: str, to: str, now: datetime) -> None:
-    """Have the reader's weight, pins and mute of `source` count for `to`, where their feed went, as well."""
+    """Copy the reader's weight, pins and mute of `source` to `to`, the source that their feed moved to."""
     source_settings_copy(reader_id=reader_id, source=source, to=to, now=now)

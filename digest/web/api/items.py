@@ -29,7 +29,7 @@ from digest.models import Reader
 from digest.mutes.preview import mute_named, mute_preview
 from digest.mutes.services import mutes_change
 from digest.requests import reader_of
-from digest.web.pages.lists import ListAsked, list_mark_read, list_rows, plain_name
+from digest.web.pages.lists import ListRequest, list_mark_read, list_rows, plain_name
 from ranking.entities import Mute
 from ranking.mutes import KINDS, mute_over
 from ranking.selectors import config_effective
@@ -50,11 +50,11 @@ class ListIn(Schema):
     saved: bool = False
     order: Literal["newest", "best"] = "newest"
 
-    def asked(self, cursor: str = "") -> ListAsked:
+    def asked(self, cursor: str = "") -> ListRequest:
         """Return the list, from `cursor` on."""
         folder = None if self.folder is None else plain_name(self.folder)
         chosen = ListFilter(plain_name(self.source), folder, self.feed, self.unread, self.saved)
-        return ListAsked(filter_current(chosen=chosen), self.order, cursor)
+        return ListRequest(filter_current(chosen=chosen), self.order, cursor)
 
 
 class PageIn(ListIn):
@@ -158,7 +158,7 @@ def items_get(request: HttpRequest, asked: Query[PageIn]) -> ListOut:
 
 @items_router.post("/items/read", response=MarkedOut)
 def items_read_post(request: HttpRequest, body: ReadIn) -> MarkedOut:
-    """Mark up to 1,000 items, or all of a list, as read; what the reader may not see is left out."""
+    """Mark up to 1,000 items, or all of a list, as read. Items the reader may not see are left out."""
     reader, now = reader_of(request), timezone.now()
     count = _read_by_id(reader, body.item_ids, now) if body.item_ids else 0
     if body.list is not None:
@@ -169,7 +169,7 @@ def items_read_post(request: HttpRequest, body: ReadIn) -> MarkedOut:
 
 @items_router.post("/items/unread", response=CountOut)
 def items_unread_post(request: HttpRequest, body: UnreadIn) -> CountOut:
-    """Undo what `POST /api/items/read` marked at the moment `at`, and nothing else."""
+    """Make the items unread again that `POST /api/items/read` marked at the moment `at`."""
     return CountOut(count=readings_undo(reader=reader_of(request), at=body.at))
 
 
@@ -190,7 +190,7 @@ class EnclosureOut(Schema):
 class ItemOut(Schema):
     """One item. `content_html` is cleaned, and "" where `text` says all; its pictures are at the publisher's.
 
-    `url` and `image` are "" where there is none.
+    `url` and `image` are "" if there is none.
     """
 
     item_id: int
@@ -239,7 +239,7 @@ Kind = Literal["word", "phrase", "source", "author", "address", "category"]
 
 
 class MuteIn(Schema):
-    """What to mute: a source by key or title; in an address `*` is anything. `until` is the last day."""
+    """A mute: a source by key or title, or an address, in which `*` is anything. `until` is the last day."""
 
     kind: Kind
     value: Annotated[str, Field(min_length=1, max_length=max(KINDS.values()))]
@@ -270,7 +270,7 @@ class MutesOut(Schema):
 
 
 class MutePreviewOut(Schema):
-    """What a mute would hide: `hides` of the `total` of the last seven days, with up to ten `titles`."""
+    """The effect of a mute: it hides `hides` of the last week's `total` items; up to ten `titles` of them."""
 
     hides: int
     total: int
@@ -279,13 +279,13 @@ class MutePreviewOut(Schema):
 
 @mutes_router.get("/mutes", response=MutesOut)
 def mutes_get(request: HttpRequest) -> MutesOut:
-    """Return what the reader has muted."""
+    """Return the reader's mutes."""
     return _mutes(reader_of(request), timezone.now())
 
 
 @mutes_router.get("/mutes/preview", response=MutePreviewOut)
 def mutes_preview_get(request: HttpRequest, asked: Query[MuteIn]) -> MutePreviewOut:
-    """Return what a mute would hide of the last seven days; nothing is stored."""
+    """Return the items of the last seven days that a mute would hide. Nothing is stored."""
     reader, now = reader_of(request), timezone.now()
     mute = mute_named(reader=reader, now=now, **asked.dict())
     found = mute_preview(reader=reader, mute=mute, now=now)

@@ -67,7 +67,7 @@ class SearchIn(Schema):
 
 
 class PartOut(Schema):
-    """A piece of plain text, marked where it matches the query. Escape it before use in HTML."""
+    """A piece of plain text; `marked` if it matches the query. Escape it before use in HTML."""
 
     text: str
     marked: bool
@@ -90,7 +90,7 @@ class HitOut(Schema):
 class SearchOut(Schema):
     """One page of results. `loose`: no item has the whole words, these have longer ones.
 
-    `instead`: nor those, so this was searched for, `q` without a typo; "" where `q` itself was.
+    `instead` is `q` without a typo, if that was searched for because `q` found nothing; else "".
     """
 
     total: int
@@ -247,7 +247,7 @@ def feedback_post(request: HttpRequest, item_id: int, body: FeedbackIn) -> Feedb
 
 @feedback_router.delete("/items/{int:item_id}/feedback", response=ClearedOut)
 def feedback_delete(request: HttpRequest, item_id: int) -> ClearedOut:
-    """Delete the rating and its reasons; what it alone marked as read is unread again."""
+    """Delete the rating and its reasons. An item that only the rating marked as read is unread again."""
     cleared = feedback_take_back(reader=reader_of(request), item_id=item_id)
     return ClearedOut(item_id=item_id, cleared=cleared)
 
@@ -319,7 +319,7 @@ class RefusedOut(Schema):
 
 
 class CapOut(Schema):
-    """A surface's cap for today, and what is left of it."""
+    """A surface's cap for today, and the rest of it."""
 
     surface: str
     cap: Usd
@@ -328,7 +328,7 @@ class CapOut(Schema):
 
 
 class ReusedOut(Schema):
-    """What was saved by sharing summaries among items with the same text."""
+    """The money saved by sharing summaries among items with the same text."""
 
     items: int
     usd: Usd
@@ -360,7 +360,7 @@ class CostsOut(Schema):
 
 @costs_router.get("/costs", response=CostsOut)
 def costs_get(request: HttpRequest) -> CostsOut:
-    """Return what models cost, for operators. Raises `OperatorsOnly`."""
+    """Return the costs of models, for operators. Raises `OperatorsOnly`."""
     if not reader_of(request).is_staff:
         raise OperatorsOnly("Only operators may see what models cost. Sign in as one.")
     page = costs_page(timezone.now())
@@ -428,7 +428,7 @@ class DigestOut(Schema):
 
 @digests_router.get("/digests/{date}", response=DigestOut)
 def digest_get(request: HttpRequest, date: Date) -> DigestOut:
-    """Return the reader's digest of a day in their zone. Today's is built where it is due."""
+    """Return the reader's digest of a day in their zone. Today's is built if it is due."""
     reader, now = reader_of(request), timezone.now()
     digest = _digest(reader, date, now)
     shown = digest_impressions(digest=digest, now=now)

@@ -37,12 +37,12 @@ JSON_FEED = "https://jsonfeed.org/version/1.1"
 DESCRIPTION = gettext_noop("The best of your sources, and why each item is here.")
 # Today's digest and the two before it: a feed reader that was off for a weekend misses nothing.
 DIGESTS = 3
-# What XML 1.0 cannot hold, not even escaped.
+# Characters that XML 1.0 cannot hold, not even escaped.
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 # Digests are built by the hour at most: a client that asks more often is answered from its own copy.
 MAX_AGE_S = 900
-# In place of the moment of the build where two feeds are compared.
+# Replaces the moment of the build when two feeds are compared.
 ANY_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -150,7 +150,7 @@ def _json_item(item: ChannelItem) -> dict[str, object]:
 
 
 def _html(item: ChannelItem) -> str:
-    """Return what a feed reader shows of an item: its text, who else reports it, and why it is here."""
+    """Return an item's HTML for feed readers: its text, other sources that report it, and its reasons."""
     paragraphs = [escape(item.lede)] if item.lede else []
     if item.by:
         paragraphs.append(f"<small>{escape(item.by)}</small>")
@@ -162,7 +162,7 @@ def _html(item: ChannelItem) -> str:
 
 
 def element_add(parent: ET.Element, name: str, text: str = "", **attributes: str) -> ET.Element:
-    """Add an element of Atom to `parent` and return it, without what XML cannot hold."""
+    """Add an element of Atom to `parent` and return it, without characters that XML cannot hold."""
     legal = {key: _legal(value) for key, value in attributes.items()}
     child = ET.SubElement(parent, f"{{{ATOM}}}{name}", legal)
     if text:
@@ -188,9 +188,9 @@ def reader_of_token(*, token: str) -> Reader | None:
 
 
 def channel_of(*, reader: Reader, token: str, now: datetime) -> tuple[Channel, list[Digest]]:
-    """Return the reader's feed of the newest digests, each item where it was last shown, and those.
+    """Return the reader's feed of the newest digests, each item at its last place, and those digests.
 
-    Today's digest is built again where it is due. But for `updated`, which is when the newest was built, the
+    Today's digest is built again if it is due. But for `updated`, which is when the newest was built, the
     channel is the same as long as its items and their reasons are. The number of queries depends on
     that of digests (three), not of items.
     """
@@ -249,7 +249,7 @@ def feed_json(request: HttpRequest, token: str) -> HttpResponse:
 def _feed_answer(
     request: HttpRequest, token: str, write: Callable[[Channel], bytes], content_type: str
 ) -> HttpResponse:
-    """Return the feed, or 304 where the client has it already. Raises 404 for an unknown secret.
+    """Return the feed, or 304 if the client has it already. Raises 404 for an unknown secret.
 
     The ETag is of what the document is made of: a digest built again to the same items and reasons is not
     sent again, nor written. It is a weak one (RFC 9110, section 8.8.1), as the moment of the build, which the

@@ -1,4 +1,4 @@
-"""What clients change: what is read, starred and rated, whole streams, subscriptions and folders."""
+"""Changes by apps: items read, starred and rated, whole streams, subscriptions and folders."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -32,31 +32,31 @@ from digest.web.greader.codec import (
     FEED,
     IDS_MAX,
     LABELS,
-    Asked,
     Kind,
     Stream,
+    StreamRequest,
     items_read,
     moment_read,
     stream_read,
 )
-from digest.web.greader.door import COST_ITEM, COST_TAG, OK, Sent, authorised, charge, json, plain
+from digest.web.greader.door import COST_ITEM, COST_TAG, OK, Fields, charge, json, plain, token_required
 from digest.web.greader.streams import THUMBS, feed_named, stream_filter, stream_page
-from digest.web.pages.lists import ListAsked, list_mark_read
+from digest.web.pages.lists import ListRequest, list_mark_read
 
-# A thumb changes what is learned of a reader, so each is a step of its own; the most that a client sends.
+# Each thumb is learned from in a step of its own. No app was seen to send more.
 THUMBS_MAX = 200
 # Each is looked for among all that the reader has.
 FEEDS_MAX = 1_000
 NO_LABEL = "Labels are Useful and Not useful; no other can be given."
 
 
-@authorised("POST", scope=RATE, cost=COST_TAG)
+@token_required("POST", scope=RATE, cost=COST_TAG)
 def edit_tag(request: HttpRequest) -> HttpResponse:
     """Mark items as read or unread, star them, or rate them by a label. Other states, and Today, stay.
 
     Items the reader may not see are left out.
     """
-    reader, now, sent = reader_of(request), timezone.now(), Sent(request)
+    reader, now, sent = reader_of(request), timezone.now(), Fields(request)
     ids = items_read(sent.all("i"))
     if not ids or len(ids) > IDS_MAX:
         raise ValueError(f"Name 1 to {IDS_MAX:,} items by i.")
@@ -101,31 +101,33 @@ def _rate(
             feedback_take_back(reader=reader, item_id=item.pk)
 
 
-@authorised("POST", scope=RATE)
+@token_required("POST", scope=RATE)
 def mark_all_as_read(request: HttpRequest) -> HttpResponse:
-    """Mark a stream as read, up to what had come at the moment `ts`."""
-    reader, now, sent = reader_of(request), timezone.now(), Sent(request)
-    asked = Asked(stream_read(sent.one("s")), IDS_MAX, seen_by=min(moment_read(sent.one("ts")) or now, now))
+    """Mark the items of a stream as read that had come by the moment `ts`."""
+    reader, now, sent = reader_of(request), timezone.now(), Fields(request)
+    asked = StreamRequest(
+        stream_read(sent.one("s")), IDS_MAX, seen_by=min(moment_read(sent.one("ts")) or now, now)
+    )
     if asked.stream.kind in LABELS:
         page = stream_page(reader=reader, asked=asked, now=now)
         items_mark(reader=reader, item_ids=page.ids, now=now)
     elif asked.stream.kind not in {Kind.OTHER, Kind.READ} and (
         chosen := stream_filter(reader=reader, asked=asked)
     ):
-        wanted = ListAsked(replace(chosen, unread=False))
+        wanted = ListRequest(replace(chosen, unread=False))
         list_mark_read(reader, wanted, above="", seen_by=asked.seen_by or now, now=now)
     return plain(OK)
 
 
-@authorised("POST", scope=FULL)
+@token_required("POST", scope=FULL)
 def subscription_edit(request: HttpRequest) -> HttpResponse:
     """Subscribe to feeds, end subscriptions, or move them to the folder `a` or out of the folder `r`.
 
-    `t` is what the reader calls the feed, one for each `s` in the same order; alone and empty, what it calls
-    itself. Of several new feeds those that can be had are subscribed to, whatever is wrong with another.
+    `t` is the reader's name for a feed, one for each `s` in the same order. Alone and empty, it brings the
+    feed's own name back. Of several new feeds, one with a fault does not stop the others.
     Raises `FeedNotFound`.
     """
-    reader, now, sent = reader_of(request), timezone.now(), Sent(request)
+    reader, now, sent = reader_of(request), timezone.now(), Fields(request)
     streams, action = [stream_read(text) for text in sent.all("s")], sent.one("ac")
     if not 1 <= len(streams) <= FEEDS_MAX or any(stream.kind != Kind.FEED for stream in streams):
         raise ValueError(f"Name 1 to {FEEDS_MAX:,} feeds by s, as feed/… .")
@@ -157,7 +159,7 @@ def subscription_edit(request: HttpRequest) -> HttpResponse:
 def _subscribe_all(
     reader: Reader, streams: Collection[Stream], now: datetime
 ) -> tuple[dict[int, int], DigestError | None]:
-    """Subscribe to each; the feeds' ids by the places of their streams, and what was wrong first."""
+    """Subscribe to each stream. Return the feeds' ids by the places of their streams, and the first error."""
     found: dict[int, int] = {}
     problem = None
     for n, stream in enumerate(streams):
@@ -177,7 +179,7 @@ def _feeds_of(reader: Reader, streams: Collection[Stream]) -> list[ReadFeed]:
 
 
 def folder_read(text: str) -> str:
-    """Return the name of the folder with this id. Raises `ValueError` for what is none, or is a label."""
+    """Return the name of the folder with this id. Raises `ValueError` if it is no folder's, or a label's."""
     stream = stream_read(text)
     if stream.kind != Kind.FOLDER:
         raise ValueError("That is not the id of a folder, or it has the name of a label.")
@@ -194,10 +196,10 @@ def _subscribe(reader: Reader, url: str, now: datetime) -> AddedFeed:
     return added
 
 
-@authorised("POST", scope=FULL)
+@token_required("POST", scope=FULL)
 def quick_add(request: HttpRequest) -> HttpResponse:
-    """Subscribe to a feed by its address or its site's; what was wrong is said in the answer."""
-    reader, typed = reader_of(request), Sent(request).one("quickadd").removeprefix(FEED)
+    """Subscribe to a feed by its address or its site's. An error is a text in the answer."""
+    reader, typed = reader_of(request), Fields(request).one("quickadd").removeprefix(FEED)
     try:
         feed = _subscribe(reader, typed, timezone.now()).subscription.feed
     except DigestError as error:
@@ -209,23 +211,23 @@ def quick_add(request: HttpRequest) -> HttpResponse:
     )
 
 
-@authorised("POST", scope=FULL)
+@token_required("POST", scope=FULL)
 def rename_tag(request: HttpRequest) -> HttpResponse:
     """Rename the folder `s` to `dest`. Answer 404 if no feed is in it, since nothing is renamed then."""
-    sent = Sent(request)
+    sent = Fields(request)
     old, new = folder_read(sent.one("s")), folder_read(sent.one("dest"))
     if not folder_rename(reader=reader_of(request), folder=old, name=new):
         return plain("You have no such folder. Load your folders again.", 404)
     return plain(OK)
 
 
-@authorised("POST", scope=FULL)
+@token_required("POST", scope=FULL)
 def disable_tag(request: HttpRequest) -> HttpResponse:
     """Delete the folders `s`; their feeds are in no folder then.
 
     Apps unsubscribe a folder's feeds first. The last one ends the folder, so a folder without feeds is OK.
     """
-    names = {folder_read(text) for text in Sent(request).all("s")}
+    names = {folder_read(text) for text in Fields(request).all("s")}
     if not names:
         raise ValueError("Name a folder by s.")
     feeds = [one.feed_id for one in feeds_read(reader_id=reader_of(request).pk) if one.folder in names]

@@ -1,4 +1,4 @@
-"""What Google Reader's clients write: ids of items, names of streams, moments, and what a request asks for.
+"""Read the words of Google Reader's clients: ids of items, names of streams, moments, and requests.
 
 As in the API's description by its users (https://feedhq.readthedocs.io/en/latest/api/). Pure.
 """
@@ -16,13 +16,13 @@ LABEL: Final = "user/-/label/"
 FEED: Final = "feed/"
 TODAY, USEFUL, NOT_USEFUL = "Today", "Useful", "Not useful"
 SIZE: Final = 20
-# Whoever asks for more is given a continuation.
+# The most items and ids in one answer. A continuation leads to the rest.
 CONTENTS_MAX, IDS_MAX = 1_000, 10_000
 MICROSECONDS: Final = 1_000_000
 # The last second that a date can hold.
 SECONDS_MAX: Final = 253_402_300_799
 ID_MAX: Final = 2**63 - 1
-# What the id of a folder ends in that has the name of a label.
+# The ending of a folder's id, if the folder has the name of a label.
 FOLDER_END: Final = " (folder)"
 # Some clients leave out the user, or all but the name of a state: `state/com.google/read`, `reading-list`.
 _USER: Final = re.compile(r"(?:user/[^/]+/)?(state/com\.google|label)/(.+)", re.DOTALL)
@@ -31,7 +31,7 @@ _DECIMAL: Final = re.compile(r"-?[0-9]{1,19}")
 
 
 class Kind(Enum):
-    """What a stream has; `OTHER` is a state that Tidings does not know, which has nothing."""
+    """The contents of a stream. `OTHER` is a state that Tidings does not know, and is empty."""
 
     ALL = "reading-list"
     READ = "read"
@@ -64,7 +64,7 @@ class Stream:
 def stream_read(text: str) -> Stream:
     """Return the stream of this id.
 
-    Raises `ValueError` for what is no id of a stream.
+    Raises `ValueError` for any other text.
     """
     if found := _USER.fullmatch(text):
         space, name = found.groups()
@@ -97,7 +97,7 @@ def item_write(item_id: int) -> str:
 def items_read(texts: Iterable[str]) -> list[int]:
     """Return the items of these ids, each once: long, 16 hexadecimal digits alone, or decimal.
 
-    What no database can hold is left out. Raises `ValueError` for what is no id.
+    Numbers beyond a database's are left out. Raises `ValueError` for any other text.
     """
     found = dict.fromkeys(_item_read(text) for text in texts)
     return [item_id for item_id in found if 0 < item_id <= ID_MAX]
@@ -115,7 +115,7 @@ def _item_read(text: str) -> int:
 def moment_read(text: str) -> datetime | None:
     """Return the moment of a count of seconds, milli-, micro- or nanoseconds since 1970, told by its size.
 
-    `None` for 0 and for what is no count. Raises `ValueError` for one beyond the year 9999.
+    `None` for 0 and for other texts. Raises `ValueError` for a moment beyond the year 9999.
     """
     if not (text.isascii() and text.isdecimal()) or not int(text[:30]):
         return None
@@ -134,7 +134,7 @@ def microseconds(at: datetime) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StreamRequest:
     """Which items of a stream are asked for, in which order; `after` is the continuation of a page.
 
     `only` and `without` are the states that items must have, and must not.
@@ -165,17 +165,17 @@ class Asked:
         return Kind.STARRED in {self.stream.kind, *self.only}
 
 
-def asked_read(stream: str, values: Callable[[str], Sequence[str]], *, most: int) -> Asked:
-    """Return what the fields of a request ask of a stream, `most` items at most.
+def stream_request_read(stream: str, values: Callable[[str], Sequence[str]], *, most: int) -> StreamRequest:
+    """Return the request for a stream that these fields make, of `most` items at most.
 
-    `values` gives all values of a field. Raises `ValueError` for what can be no stream or no moment.
+    `values` gives all values of a field. Raises `ValueError` for a field that is no stream or no moment.
     """
 
     def one(name: str) -> str:
         return next(iter(values(name)), "")
 
     size = one("n")
-    return Asked(
+    return StreamRequest(
         stream=stream_read(stream),
         limit=min(max(int(size[:9]), 1), most) if size.isascii() and size.isdecimal() else SIZE,
         oldest=one("r") == "o",

@@ -17,7 +17,7 @@ from digest.throttling import API, limit_charge, limit_count
 
 OK = "OK"
 _HEADER = re.compile(r"GoogleLogin\s+auth=(\S+)", re.IGNORECASE)
-# What these clients know; any other refusal is the request's fault.
+# The statuses that these clients know. Any other refusal is the request's fault (400).
 _STATUSES = {401, 403, 404, 409, 413, 429, 503}
 
 # Apps go feed by feed and item by item, so small requests count for less than one, about by the server's time
@@ -30,7 +30,7 @@ P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
-class Sent:
+class Fields:
     """The fields of a request, those of its body before those of its address.
 
     Raises `ValueError` for a field with a NUL, which PostgreSQL stores and compares in no text.
@@ -54,7 +54,7 @@ class Sent:
         return self._body.getlist(name) or self._query.getlist(name)
 
     def one(self, name: str) -> str:
-        """Return the first value of a field, without white space around it; "" where there is none."""
+        """Return the first value of a field, without white space around it; "" if there is none."""
         return next(iter(self.all(name)), "").strip()
 
 
@@ -68,7 +68,7 @@ def json(shape: Any) -> HttpResponse:
     return JsonResponse(shape, json_dumps_params={"ensure_ascii": False, "separators": (",", ":")})
 
 
-def refused(error: DigestError) -> HttpResponse:
+def refusal_of(error: DigestError) -> HttpResponse:
     """Return an error with the headers by which clients know a token that is not valid."""
     response = plain(error.message, error.status if error.status in _STATUSES else 400)
     if isinstance(error, InvalidToken | TokenExpired):
@@ -79,10 +79,10 @@ def refused(error: DigestError) -> HttpResponse:
     return response
 
 
-def answering(*methods: str) -> Callable[[View[P]], View[P]]:
+def allow_methods(*methods: str) -> Callable[[View[P]], View[P]]:
     """Make a view answer these methods alone, without a CSRF token, and its errors as plain text.
 
-    No browser sends these credentials by itself. A `ValueError` says what is wrong with the request.
+    No browser sends these credentials by itself. A `ValueError`'s text is the answer to a bad request.
     """
 
     def decorate(view: View[P]) -> View[P]:
@@ -91,7 +91,7 @@ def answering(*methods: str) -> Callable[[View[P]], View[P]]:
             try:
                 return view(request, *args, **kwargs)
             except DigestError as error:
-                return refused(error)
+                return refusal_of(error)
             except ValueError as error:
                 return plain(str(error), 400)
 
@@ -100,7 +100,7 @@ def answering(*methods: str) -> Callable[[View[P]], View[P]]:
     return decorate
 
 
-def authorised(*methods: str, scope: str = READ, cost: float = 1) -> Callable[[View[P]], View[P]]:
+def token_required(*methods: str, scope: str = READ, cost: float = 1) -> Callable[[View[P]], View[P]]:
     """Make a view answer these methods for a token of at least `scope`. Its reader is the request's user.
 
     The request counts as `cost` requests of the rate limit.
@@ -113,13 +113,13 @@ def authorised(*methods: str, scope: str = READ, cost: float = 1) -> Callable[[V
             request.user, request.app_token = used.reader, used  # type: ignore[attr-defined]
             return view(request, *args, **kwargs)
 
-        return answering(*methods)(guarded)
+        return allow_methods(*methods)(guarded)
 
     return decorate
 
 
 def charge(request: HttpRequest, cost: float) -> None:
-    """Count `cost` more requests for an answer that turned out to be long. Nothing is refused."""
+    """Count `cost` more requests for an answer that turned out to be long. Nothing is refusal_of."""
     used, now = request.app_token, timezone.now()  # type: ignore[attr-defined]
     limit_charge(limit=token_limit(), who=used.pk, now=now, cost=cost)
     limit_charge(limit=API, who=used.reader_id, now=now, cost=cost)
@@ -132,7 +132,7 @@ def token_of(request: HttpRequest, scope: str, cost: float = 1) -> ApiToken:
     """
     header = request.headers.get("Authorization", "").strip()
     found = _HEADER.fullmatch(header)
-    secret = found[1] if found else "" if header else Sent(request).secret("T")
+    secret = found[1] if found else "" if header else Fields(request).secret("T")
     if not secret:
         raise InvalidToken("Log in first: POST Email and Passwd, an app token, to /accounts/ClientLogin.")
     return authorise(secret, scope, cost)

@@ -45,9 +45,9 @@ from digest.web.greader.codec import (
     STATE,
     TODAY,
     USEFUL,
-    Asked,
     Kind,
     Stream,
+    StreamRequest,
     folder_write,
     item_write,
     microseconds,
@@ -64,17 +64,17 @@ ANSWER_MAX_CHARS = 8_000_000
 
 @dataclass(frozen=True, slots=True)
 class StreamPage:
-    """The ids of one page, in its order, and what asks for the next one, "" on the last."""
+    """The ids of one page, in its order, and the continuation of the next page, "" on the last."""
 
     ids: Sequence[int]
     continuation: str = ""
 
 
-def stream_page(*, reader: Reader, asked: Asked, now: datetime) -> StreamPage:
-    """Return a page of a stream; a constant number of queries, and today's digest is built where it is due.
+def stream_page(*, reader: Reader, asked: StreamRequest, now: datetime) -> StreamPage:
+    """Return a page of a stream, in a constant number of queries. Today's digest is built if it is due.
 
-    A page after the first begins after the last item of the one before, whatever came in between. What is
-    muted is on none, but for what is starred. Raises `CursorInvalid`.
+    A page begins after the last item of the page before, whatever came in between. Muted items are on no
+    page, apart from starred ones. Raises `CursorInvalid`.
     """
     if asked.stream.kind == Kind.OTHER or (asked.read and asked.unread):
         return StreamPage([])
@@ -98,7 +98,7 @@ def stream_page(*, reader: Reader, asked: Asked, now: datetime) -> StreamPage:
     return StreamPage(page, key)
 
 
-def stream_filter(*, reader: Reader, asked: Asked) -> ListFilter | None:
+def stream_filter(*, reader: Reader, asked: StreamRequest) -> ListFilter | None:
     """Return the list that a stream is; `None` for a feed its reader does not read. One query at most."""
     stream = asked.stream
     feed = None
@@ -127,15 +127,17 @@ def feed_named(*, feeds: Sequence[ReadFeed], stream: Stream) -> ReadFeed | None:
 
 
 def stream_title(*, reader: Reader, stream: Stream) -> str:
-    """Return what a stream is called; one query at most."""
+    """Return the name of a stream; one query at most."""
     if stream.kind == Kind.FEED:
         found = _feed_of(reader, stream)
         return found.name if found else stream.name
     return stream.name or TITLES.get(stream.kind, stream.kind.value)
 
 
-def _ids(reader: Reader, asked: Asked, chosen: ListFilter, after: ListKey | None, now: datetime) -> list[int]:
-    """Return the ids of a page, and one more where there are some."""
+def _ids(
+    reader: Reader, asked: StreamRequest, chosen: ListFilter, after: ListKey | None, now: datetime
+) -> list[int]:
+    """Return the ids of a page, and one more if there is one."""
     muted = mutes_in_force(reader_id=reader.pk, now=now).sources
     among = feeds_among(reader_id=reader.pk, chosen=chosen, muted=muted)
     if asked.stream.kind not in THUMBS and not asked.read:
@@ -168,7 +170,7 @@ def _read(reader: Reader, chosen: ListFilter, among: list[int] | None) -> QueryS
     return rows if among is None else rows.filter(item__feed_id__in=among)
 
 
-def _today(reader: Reader, asked: Asked, now: datetime) -> StreamPage:
+def _today(reader: Reader, asked: StreamRequest, now: datetime) -> StreamPage:
     """Return today's digest in its order, which no wish changes; a continuation is the last rank."""
     digest = digest_current(reader=reader, date=day_of(now, reader.zone), now=now)
     if digest is None:
@@ -186,22 +188,22 @@ def _today(reader: Reader, asked: Asked, now: datetime) -> StreamPage:
     return StreamPage([row.item_id for row in page], str(page[-1].rank) if len(rows) > asked.limit else "")
 
 
-def _states_left(reader: Reader, page: StreamPage, asked: Asked) -> StreamPage:
+def _states_left(reader: Reader, page: StreamPage, asked: StreamRequest) -> StreamPage:
     """Return the page without the items whose states are not those asked for; one query."""
     states = readings_for(reader_id=reader.pk, item_ids=page.ids)
     found = []
     for pk in page.ids:
         state = states.get(pk, NOT_READ)
-        refused = state.read_at and asked.unread, not state.read_at and asked.read
+        refusal_of = state.read_at and asked.unread, not state.read_at and asked.read
         starred = state.saved_at is not None
-        if not any(refused) and not (starred and Kind.STARRED in asked.without):
+        if not any(refusal_of) and not (starred and Kind.STARRED in asked.without):
             found += [pk] if starred or not asked.starred else []
     return StreamPage(found, page.continuation)
 
 
 @dataclass(frozen=True, slots=True)
 class _States:
-    """What items are to their reader: ids that are read, starred, in today's digest, rated; feeds by id."""
+    """The reader's states of items: ids that are read, starred, in today's digest, rated; and feeds by id."""
 
     read: set[int]
     starred: set[int]
@@ -214,7 +216,7 @@ def entries(*, reader: Reader, item_ids: Sequence[int], now: datetime) -> tuple[
     """Return those of the items that the reader may see and has not muted, in this order, and how many of
     `item_ids` were looked at: all of them, or fewer where their articles come to `ANSWER_MAX_CHARS`.
 
-    What is starred is shown although it is muted. Ten queries.
+    Starred items are shown even if they are muted. Ten queries.
     """
     found = items_visible(reader_id=reader.pk).filter(pk__in=item_ids).select_related("source").in_bulk()
     items = [found[pk] for pk in item_ids if pk in found]
@@ -232,8 +234,8 @@ def entries(*, reader: Reader, item_ids: Sequence[int], now: datetime) -> tuple[
     return shapes, len(item_ids)
 
 
-def continuation_after(*, reader: Reader, asked: Asked, item_id: int, now: datetime) -> str:
-    """Return what asks for the items of a stream after this one; one query, or those of today's digest."""
+def continuation_after(*, reader: Reader, asked: StreamRequest, item_id: int, now: datetime) -> str:
+    """Return the continuation after this item; one query, or those of today's digest."""
     if asked.stream.kind == Kind.TODAY:
         digest = digest_current(reader=reader, date=day_of(now, reader.zone), now=now)
         rows = digest_impressions(digest=digest, now=now) if digest else []
@@ -252,7 +254,7 @@ def _states(reader: Reader, items: Sequence[Item], now: datetime) -> _States:
     )
     ratings = feedback_by_items(reader_id=reader.pk, items=items)
     return _States(
-        # After so many days nothing counts as unread, so that clients count what the pages count.
+        # Older items count as read, so that clients show the counts of the pages.
         read={i.pk for i in items if readings.get(i.pk, NOT_READ).read_at or i.dated_at <= old},
         starred={pk for pk, state in readings.items() if state.saved_at},
         today=set(today.order_by().values_list("item_id", flat=True)),

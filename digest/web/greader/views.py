@@ -1,4 +1,4 @@
-"""What clients read: who they are, subscriptions, folders and labels, counts, and streams of items."""
+"""Answers to apps: the account, subscriptions, folders and labels, counts, and streams of items."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -16,20 +16,28 @@ from digest.accounts.tokens import READ
 from digest.errors import InvalidToken
 from digest.requests import reader_of
 from digest.web.api.syndication import ATOM, element_add
-from digest.web.greader.codec import CONTENTS_MAX, IDS_MAX, STATE, Kind, asked_read, items_read, stream_read
+from digest.web.greader.codec import (
+    CONTENTS_MAX,
+    IDS_MAX,
+    STATE,
+    Kind,
+    items_read,
+    stream_read,
+    stream_request_read,
+)
 from digest.web.greader.door import (
     COST_ID,
     COST_ITEM,
     COST_STREAM,
     COST_TINY,
     OK,
-    Sent,
-    answering,
+    Fields,
+    allow_methods,
     authorise,
-    authorised,
     charge,
     json,
     plain,
+    token_required,
 )
 from digest.web.greader.streams import (
     continuation_after,
@@ -53,27 +61,27 @@ NOT_A_TOKEN: Final = (
 WRITE_TOKEN_CHARS = 57
 
 
-@answering("GET", "HEAD")
+@allow_methods("GET", "HEAD")
 def ready(request: HttpRequest) -> HttpResponse:
     """Say that the API is here, as clients ask FreshRSS before they log in."""
     return plain(OK)
 
 
-@answering("GET", "HEAD", "POST")
+@allow_methods("GET", "HEAD", "POST")
 def missing(request: HttpRequest) -> HttpResponse:
     """Answer an unknown address of the API with 404."""
     return plain("There is no such operation.", 404)
 
 
 @sensitive_post_parameters("Passwd")
-@answering("POST")
+@allow_methods("POST")
 def client_login(request: HttpRequest) -> HttpResponse:
     """Return the credentials for a reader's name or address as `Email` and a token of theirs as `Passwd`.
 
-    They are the token itself: whoever has it needs no other secret. What is wrong is one answer, so that
+    The credentials are the token itself. Any fault gets the same answer, so that
     nobody learns who has an account.
     """
-    sent = Sent(request)
+    sent = Fields(request)
     secret, name = sent.secret("Passwd"), sent.one("Email").casefold()
     try:
         reader = authorise(secret, READ).reader
@@ -88,14 +96,14 @@ def client_login(request: HttpRequest) -> HttpResponse:
     return plain("".join(f"{name}={value}\n" for name, value in values.items()))
 
 
-@authorised("GET", "HEAD", cost=COST_TINY)
+@token_required("GET", "HEAD", cost=COST_TINY)
 def write_token(request: HttpRequest) -> HttpResponse:
-    """Return what clients send as `T` with changes. It is not read: the header says who asks."""
+    """Return the text that clients send as `T` with changes. It is not read: the header says who asks."""
     made = salted_hmac("digest.web.greader", str(reader_of(request).pk), algorithm="sha256").hexdigest()
     return plain(made[:WRITE_TOKEN_CHARS] + "\n")
 
 
-@authorised("GET", "HEAD", cost=COST_TINY)
+@token_required("GET", "HEAD", cost=COST_TINY)
 def user_info(request: HttpRequest) -> HttpResponse:
     """Return the reader's name and address."""
     reader = reader_of(request)
@@ -105,32 +113,32 @@ def user_info(request: HttpRequest) -> HttpResponse:
     )
 
 
-@authorised("GET", "HEAD")
+@token_required("GET", "HEAD")
 def subscription_list(request: HttpRequest) -> HttpResponse:
     """Return the feeds the reader reads."""
     return json({"subscriptions": subscriptions(reader=reader_of(request))})
 
 
-@authorised("GET", "HEAD")
+@token_required("GET", "HEAD")
 def tag_list(request: HttpRequest) -> HttpResponse:
     """Return the reader's folders, and the labels of every reader."""
     return json({"tags": tags(reader=reader_of(request))})
 
 
-@authorised("GET", "HEAD")
+@token_required("GET", "HEAD")
 def unread_count(request: HttpRequest) -> HttpResponse:
     """Return the unread counts of the last 30 days; the last one is of all."""
     counts = unread(reader=reader_of(request), now=timezone.now())
     return json({"max": counts[-1]["count"], "unreadcounts": counts})
 
 
-@authorised("GET", "HEAD", cost=COST_STREAM)
+@token_required("GET", "HEAD", cost=COST_STREAM)
 def stream_contents(request: HttpRequest, stream: str = "") -> HttpResponse:
-    """Return a page of a stream with its items; all of the reader's items where none is named."""
+    """Return a page of a stream with its items, or of all the reader's items if no stream is named."""
     return json(_stream(request, stream))
 
 
-@authorised("GET", "HEAD", cost=COST_STREAM)
+@token_required("GET", "HEAD", cost=COST_STREAM)
 def stream_atom(request: HttpRequest, stream: str) -> HttpResponse:
     """Return the same page as Atom, as clients from before JSON ask for it (Newsboat's mode for FeedHQ)."""
     page = _stream(request, stream)
@@ -140,42 +148,42 @@ def stream_atom(request: HttpRequest, stream: str) -> HttpResponse:
 
 def _stream(request: HttpRequest, stream: str) -> dict[str, Any]:
     """Return a page of a stream with its items."""
-    reader, now, sent = reader_of(request), timezone.now(), Sent(request)
+    reader, now, sent = reader_of(request), timezone.now(), Fields(request)
     name = stream or sent.one("s") or STATE + Kind.ALL.value
-    asked = asked_read(name, sent.all, most=CONTENTS_MAX)
+    asked = stream_request_read(name, sent.all, most=CONTENTS_MAX)
     page = stream_page(reader=reader, asked=asked, now=now)
     items, seen = entries(reader=reader, item_ids=page.ids, now=now)
     charge(request, seen * COST_ITEM)
     more = page.continuation
     if seen < len(page.ids):
         more = continuation_after(reader=reader, asked=asked, item_id=page.ids[seen - 1], now=now)
-    return _listed(name, items, more)
+    return _stream_answer(name, items, more)
 
 
-@authorised("GET", "HEAD", cost=COST_STREAM)
+@token_required("GET", "HEAD", cost=COST_STREAM)
 def stream_ids(request: HttpRequest) -> HttpResponse:
     """Return the ids of a page of a stream, in decimal."""
-    sent = Sent(request)
-    asked = asked_read(sent.one("s"), sent.all, most=IDS_MAX)
+    sent = Fields(request)
+    asked = stream_request_read(sent.one("s"), sent.all, most=IDS_MAX)
     page = stream_page(reader=reader_of(request), asked=asked, now=timezone.now())
     charge(request, len(page.ids) * COST_ID)
     more = {"continuation": page.continuation} if page.continuation else {}
     return json({"itemRefs": [{"id": str(pk)} for pk in page.ids]} | more)
 
 
-@authorised("GET", "HEAD", "POST", cost=COST_STREAM)
+@token_required("GET", "HEAD", "POST", cost=COST_STREAM)
 def items_contents(request: HttpRequest) -> HttpResponse:
     """Return the items named by `i`, a thousand at most at a time; a continuation is how many came before."""
-    sent, now = Sent(request), timezone.now()
+    sent, now = Fields(request), timezone.now()
     wanted, done = items_read(sent.all("i")), sent.one("c")
     start = int(done[:9]) if done.isascii() and done.isdecimal() else 0
     items, seen = entries(reader=reader_of(request), item_ids=wanted[start : start + CONTENTS_MAX], now=now)
     charge(request, seen * COST_ITEM)
     end = start + seen
-    return json(_listed(STATE + Kind.ALL.value, items, str(end) if len(wanted) > end else ""))
+    return json(_stream_answer(STATE + Kind.ALL.value, items, str(end) if len(wanted) > end else ""))
 
 
-def _listed(name: str, items: list[dict[str, Any]], continuation: str) -> dict[str, Any]:
+def _stream_answer(name: str, items: list[dict[str, Any]], continuation: str) -> dict[str, Any]:
     more = {"continuation": continuation} if continuation else {}
     return {"id": name, "updated": int(timezone.now().timestamp()), "items": items} | more
 

@@ -16,7 +16,7 @@ __all__ = ["Consent", "Registration", "RevokeView", "TokenView"]
 
 
 class ConsentForm(AuthorizationForm):  # type: ignore[misc]
-    """What the reader may allow, the least first; each can be taken out."""
+    """The permissions that a reader may give, the smallest first. Each can be unticked."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -28,7 +28,7 @@ class ConsentForm(AuthorizationForm):  # type: ignore[misc]
 
 
 class Consent(AuthorizationView):  # type: ignore[misc]
-    """The page of `allauth`, for our resource where the client names none."""
+    """The page of `allauth`, for our resource if the client names none."""
 
     form_class = ConsentForm
     template_name = "digest/assistant_consent.html"
@@ -39,7 +39,7 @@ class Consent(AuthorizationView):  # type: ignore[misc]
         return cast(dict[str, Any], super().get_initial())
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add who asks, in the reader's terms, and where this answer goes: a client may have many places."""
+        """Add the client's name and the host that the answer goes to: a client may have several."""
         page = super().get_context_data(**kwargs)
         host = hosts_words([self._request_info["redirect_uri"]])
         off = "" if models_allowed(reader_id=reader_of(self.request).pk) else _(MODELS_OFF)

@@ -1,4 +1,4 @@
-"""Pages on which readers allow assistants: the question what one may do, and the list of those connected.
+"""Pages on which readers allow assistants: the form with its permissions, and the list of those connected.
 
 `allauth.idp.oidc` speaks the protocol. This module adds its gaps: PKCE by S256 alone, and no redirect to
 another site without a page of ours in between.
@@ -36,7 +36,7 @@ from digest.web.oauth.refusals import MODELS_OFF, NO_PKCE, NOT_OURS
     app="allauth.account", enabled=lambda request: not signed_in_lately(request)
 )
 def consent(request: HttpRequest) -> HttpResponse:
-    """Ask the reader what an assistant may do, and lead back to it with the answer."""
+    """Ask the reader for an assistant's permissions, and lead back to it with the answer."""
     if request.method != "POST":
         return _form(request)
     if "request" not in request.POST:
@@ -62,13 +62,13 @@ def _form(request: HttpRequest) -> HttpResponse:
         return _refuse(request, NO_PKCE)
     answer = protocol_answer("Consent", request)
     if answer.status_code == 302 and not answer["Location"].startswith("/"):
-        # Whoever registered may have made this request to send a reader there.
+        # The client may have made this request only to send a reader to that address.
         return _refuse(request, NOT_OURS)
     return _page_of_ours(request, answer)
 
 
 def _page_of_ours(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
-    """Return the form; in place of a page about what is wrong with the request, ours."""
+    """Return the form, or our own page instead of allauth's page about a faulty request."""
     is_ours = isinstance(answer, TemplateResponse) or answer.status_code != 200
     return answer if is_ours else _refuse(request, NOT_OURS)
 

@@ -1,7 +1,7 @@
 """Views of the account: settings, mail and its signed links, own feed, tokens, deletion, welcome, signing in.
 
 Nobody signs in behind a signed link; the link is the key. A GET of one never acts, since mail scanners open
-every link of a mail. It shows what the link would do, and a script on the page sends the form in a real
+every link of a mail. It shows the effect of the link, and a script on the page sends the form in a real
 browser.
 """
 
@@ -104,7 +104,7 @@ def account(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def reading(request: HttpRequest) -> HttpResponse:
-    """Store what becomes of pictures, whether opens count in the ranking, and whether devices store Today."""
+    """Store how pictures are shown, whether opens count in the ranking, and whether devices store Today."""
     form = ReadingForm(request.POST)
     if not form.is_valid():
         return _page(request, reading_form=form)
@@ -156,7 +156,7 @@ def feed(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest) -> HttpResponse:
-    """Ask before deleting the account; a POST with username and password deletes it and lists what.
+    """Ask before deleting the account. A POST with username and password deletes it and lists its contents.
 
     Who has no password shows in another way that it is them, as before other sensitive changes.
     """
@@ -168,7 +168,7 @@ def delete(request: HttpRequest) -> HttpResponse:
         return _delete_page(request, form)
     if not by_password:
         return cast(HttpResponse, _delete_again(request, form))
-    # A password is checked here, so tries are counted as they are where it is asked for again.
+    # A password is checked here, so tries are counted, as on the page that asks for it again.
     if not ratelimit.consume(request, action="reauthenticate", user=reader):
         fresh = DeleteForm(reader=reader, by_password=by_password)
         answer = _delete_page(request, fresh, _(TOO_OFTEN), status=429)
@@ -183,7 +183,7 @@ def _ways_again(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def _delete(request: HttpRequest, form: DeleteForm) -> HttpResponse:
-    """Delete the account where the form confirms it."""
+    """Delete the account if the form confirms it."""
     if not form.is_valid():
         return _delete_page(request, form, status=422)
     try:
@@ -249,7 +249,7 @@ def _feeds(request: HttpRequest, reader: Reader) -> dict[str, Any]:
 
 
 def _address(name: str, **kwargs: str) -> str:
-    """Return the address of the page `name`; "" where this installation has no such page."""
+    """Return the address of the page `name`; "" if this installation has no such page."""
     try:
         return reverse(name, kwargs=kwargs or None)
     except NoReverseMatch:
@@ -359,20 +359,20 @@ class SignIn(LoginLimit, LoginView):  # type: ignore[misc]
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def oidc_login(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Ask before leading to the provider, and lead there; a page that says so where it does not answer.
+    """Ask before leading to the provider, then lead there, or show an error if it does not answer.
 
     By a page, since the policy of ours lets no form end at another site.
     """
     from allauth.socialaccount.providers.openid_connect.views import login  # noqa: PLC0415  # with OIDC_ISSUER
 
-    return _left_by(request, lambda: cast(HttpResponse, login(request, provider_id=provider_id)))
+    return _leave_by(request, lambda: cast(HttpResponse, login(request, provider_id=provider_id)))
 
 
 @login_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def oidc_again(request: HttpRequest) -> HttpResponse:
-    """Ask a reader without a password to sign in at the provider again, and go on where they were."""
+    """Ask a reader without a password to sign in at the provider again, then go back to their page."""
     from digest.accounts.oidc import PROVIDER, SIGN_IN_AGAIN, provider_of  # noqa: PLC0415  # with OIDC_ISSUER
 
     if signed_in_again(request):
@@ -386,11 +386,11 @@ def oidc_again(request: HttpRequest) -> HttpResponse:
         answer = provider.redirect(request, "redirect", next_url=back, data=SIGN_IN_AGAIN, auth_params=fresh)
         return cast(HttpResponse, answer)
 
-    return _left_by(request, lead)
+    return _leave_by(request, lead)
 
 
-def _left_by(request: HttpRequest, lead: Callable[[], HttpResponse]) -> HttpResponse:
-    """Lead to the provider by a page of ours; one that says so where it does not answer."""
+def _leave_by(request: HttpRequest, lead: Callable[[], HttpResponse]) -> HttpResponse:
+    """Lead to the provider by a page of ours, or show an error if it does not answer."""
     try:
         answer = lead()
     except (OSError, ValueError, KeyError) as error:  # those of requests are OSErrors
@@ -405,7 +405,7 @@ def _left_by(request: HttpRequest, lead: Callable[[], HttpResponse]) -> HttpResp
 
 
 def oidc_callback(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Sign in whom the provider names; a page that says so where its answer names nobody."""
+    """Sign in the provider's user, or show an error."""
     from allauth.socialaccount.models import SocialApp  # noqa: PLC0415  # with OIDC_ISSUER
     from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView  # noqa: PLC0415
 
@@ -422,7 +422,7 @@ class SecondFactor(LoginLimit, AuthenticateView):  # type: ignore[misc]
     """Asks for the code at sign-in, or for a passkey."""
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Add what the reader has for it."""
+        """Add the reader's data for the page."""
         user = self.stage.login.user
         return {
             **super().get_context_data(**kwargs),
@@ -462,7 +462,7 @@ def _signed_link(view: View) -> View:
 
 @_signed_link
 def thumb_link(request: HttpRequest, link: str) -> HttpResponse:
-    """Show what the link would record or has recorded; a POST records it once, or undoes it."""
+    """Show the thumb of the link. A POST records it once, or undoes it."""
     now = timezone.now()
     if request.method != "POST":
         state, did = thumb_link_state(link=link, now=now), ""

@@ -17,7 +17,7 @@ from digest.items.listing import EPOCH, MICROSECOND
 from digest.items.reading import item_read, item_unread, readings_undo
 from digest.models import Reader
 from digest.requests import reader_of
-from digest.web.pages.lists import ACTIONS, ListAsked, list_asked, list_mark_read, list_page
+from digest.web.pages.lists import ACTIONS, ListRequest, list_mark_read, list_page, list_request
 
 ITEM_ID_CHARS = 18
 
@@ -28,7 +28,7 @@ def all_items(request: HttpRequest) -> HttpResponse:
     """Show a page of the reader's items: `source`, `folder`, `feed`, `unread`, `saved`, `order`, `before`."""
     reader, now = reader_of(request), timezone.now()
     marked = _moment(request.GET.get("marked", ""))
-    page = list_page(reader, list_asked(request.GET), marked, now)
+    page = list_page(reader, list_request(request.GET), marked, now)
     return render(request, "digest/all.html", page)
 
 
@@ -37,7 +37,7 @@ def all_items(request: HttpRequest) -> HttpResponse:
 def all_read(request: HttpRequest) -> HttpResponse:
     """Do the action that a button of a list names, one of `ACTIONS`; the other fields name the list."""
     reader, now, typed = reader_of(request), timezone.now(), request.POST
-    asked = list_asked(typed)
+    asked = list_request(typed)
     match next((action for action in ACTIONS if action in typed), None):
         case "read_item":
             return _mark_one(reader, asked, typed["read_item"], read_at=now)
@@ -54,7 +54,7 @@ def all_read(request: HttpRequest) -> HttpResponse:
     raise Http404(_("There is no such change."))
 
 
-def _mark_one(reader: Reader, asked: ListAsked, typed: str, read_at: datetime | None) -> HttpResponse:
+def _mark_one(reader: Reader, asked: ListRequest, typed: str, read_at: datetime | None) -> HttpResponse:
     """Mark the item with this id as read at `read_at`, or as unread for `None`."""
     if not typed.isdecimal() or len(typed) > ITEM_ID_CHARS:
         raise Http404(_("No such item among your sources."))
@@ -69,21 +69,21 @@ def _mark_one(reader: Reader, asked: ListAsked, typed: str, read_at: datetime | 
 
 
 def _mark_many(
-    request: HttpRequest, reader: Reader, asked: ListAsked, above: str, now: datetime
+    request: HttpRequest, reader: Reader, asked: ListRequest, above: str, now: datetime
 ) -> HttpResponse:
     """Mark all of a list as read, or the rows above the key `above`."""
     seen_by = _seen(request.POST.get("seen", ""), now)
     newly = list_mark_read(reader, asked, above=above, seen_by=seen_by, now=now)
     if newly is None:
         messages.error(request, _("That list has changed. Choose the item again."))
-        return redirect(ListAsked(asked.chosen, asked.order).address())
+        return redirect(ListRequest(asked.chosen, asked.order).address())
     if not newly:
         messages.info(request, _("Nothing there was unread."))
         return redirect(asked.address())
     return redirect(asked.address(marked=now.isoformat()))
 
 
-def _undo(request: HttpRequest, reader: Reader, asked: ListAsked) -> HttpResponse:
+def _undo(request: HttpRequest, reader: Reader, asked: ListRequest) -> HttpResponse:
     """Make the items unread again that were marked at the moment in the field `undo`."""
     at = _moment(request.POST["undo"])
     count = readings_undo(reader=reader, at=at) if at else 0
@@ -104,7 +104,7 @@ def _moment(typed: str) -> datetime | None:
 
 
 def _seen(typed: str, now: datetime) -> datetime:
-    """Return the moment a page was made, from microseconds since 1970; now for what cannot be one."""
+    """Return the moment a page was made, from microseconds since 1970; now for any other text."""
     if not typed.isdecimal() or len(typed) > ITEM_ID_CHARS - 1:
         return now
     return min(EPOCH + int(typed) * MICROSECOND, now)

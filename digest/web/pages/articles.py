@@ -52,14 +52,14 @@ class Player:
 
     @property
     def name(self) -> str:
-        """Return what a file is called by its address, "File" if that says nothing."""
+        """Return a file's name from its address, or "File" if there is none."""
         last = unquote(urlsplit(self.href).path.rpartition("/")[2])
         return one_line(clean_text(last), limit=NAME_MAX_CHARS) or _("File")
 
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """What the page of an item shows of its publisher's; `html` is "" where plain text says all.
+    """The publisher's part of an item's page. `html` is "" if plain text says all.
 
     With `full` it is the full text from the page; `can_fetch` is whether that may be asked for.
     """
@@ -94,7 +94,7 @@ def article_of(*, reader: Reader, item: Item) -> Article:
     poster = href(content.image) if is_film and content.image and mode == "shown" else ""
     enclosed = (one.url for one in content.enclosures if one.mime_type.startswith("image/"))
     shown = pictures_in(text)
-    # The picture of the entry stands above a text that has none; what is enclosed is no part of the text.
+    # The entry's picture stands above a text without pictures. Enclosures are no part of the text.
     first = [content.image] if content.image and not shown and not poster else []
     lead = [one for one in dict.fromkeys([*first, *enclosed]) if one not in shown]
     return Article(
@@ -109,7 +109,7 @@ def article_of(*, reader: Reader, item: Item) -> Article:
 
 
 def _player(one: Enclosure) -> Player:
-    """Return a player; without TLS a browser would not load what is on another site."""
+    """Return a player. Without TLS a browser would not load a file of another site."""
     kind = one.mime_type.partition("/")[0]
     plays = one.url.startswith("https://") and kind in ("audio", "video")
     return Player(kind, one.url, one.mime_type, enclosure_words(one), plays)
@@ -155,7 +155,7 @@ def picture(request: HttpRequest, signed: str) -> HttpResponse:
     try:
         return _picture_answer(picture_get(signed=signed, now=timezone.now()), PICTURE_CACHE)
     except DigestError as refused:
-        return _picture_refused(refused)
+        return _refuse_picture(refused)
 
 
 @login_required
@@ -165,7 +165,7 @@ def favicon(request: HttpRequest, signed: str) -> HttpResponse:
     try:
         return _picture_answer(favicon_get(signed=signed), FAVICON_CACHE)
     except DigestError as refused:
-        return _picture_refused(refused)
+        return _refuse_picture(refused)
 
 
 def _picture_answer(found: Picture, cache: str) -> HttpResponse:
@@ -175,7 +175,7 @@ def _picture_answer(found: Picture, cache: str) -> HttpResponse:
     return _as_picture(answer)
 
 
-def _picture_refused(refused: DigestError) -> HttpResponse:
+def _refuse_picture(refused: DigestError) -> HttpResponse:
     answer = HttpResponse(refused.message, status=refused.status, content_type="text/plain")
     answer["Cache-Control"] = FAILURE_CACHE
     if isinstance(refused, PicturesBusy):

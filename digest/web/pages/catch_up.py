@@ -1,4 +1,4 @@
-"""Views for coming back: what was missed since the last visit, and marking it or the rest of it as read."""
+"""Views for coming back: the best items since the last visit, and marking them or the rest as read."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -22,7 +22,7 @@ from digest.web.pages.reading import moment_or_404
 @login_required
 @require_safe
 def catching_up(request: HttpRequest) -> HttpResponse:
-    """Show the best since the reader's last visit, where that is three days ago or more."""
+    """Show the best since the reader's last visit, if that was three days ago or more."""
     reader, now = reader_of(request), timezone.now()
     found = catch_up(reader=reader, now=now)
     done = "done" in request.GET

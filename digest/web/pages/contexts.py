@@ -1,4 +1,4 @@
-"""Page data of the digest room: what each page shows, as its template's context."""
+"""Contexts of the reading pages' templates."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -48,9 +48,9 @@ OLDEST = timedelta(days=730)
 
 
 def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = False) -> dict[str, Any]:
-    """Return the digest of `date` for its page, today's built again where it is due (`digest_current`).
+    """Return the digest of `date` for its page. Rebuild today's digest if it is stale (`digest_current`).
 
-    Today's leaves out what was read where the reader wants that, unless `all_items` are asked for.
+    Today's leaves out read items if the reader wants that, unless `all_items` are asked for.
     """
     today = day_of(now, reader.zone)
     digest = digest_current(reader=reader, date=date, now=now)
@@ -65,7 +65,7 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
     shown = items_shown(reader=reader, scored=scored, now=now, ratings=ratings, since=since)
     hides = reader.hide_read and date == today and not all_items
     change = change_read(digest.change) if digest and date == today else None
-    shown = _marked(shown, change.places if change else {})
+    shown = _mark_moves(shown, change.places if change else {})
     return {
         "change": change,
         "filling": notice_today(reader, digest, now, not impressions) if digest and date == today else None,
@@ -88,7 +88,7 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
 
 
 def _read_state(shown: list[ShownItem], *, hides: bool) -> dict[str, Any]:
-    """Return the items to show, only those unread where `hides`, and how many of all are unread."""
+    """Return the items to show (unread ones only, if `hides`), and the number of unread among all."""
     unread = [entry for entry in shown if entry.response.read_at is None]
     return {
         "shown": unread if hides else shown,
@@ -99,8 +99,8 @@ def _read_state(shown: list[ShownItem], *, hides: bool) -> dict[str, Any]:
     }
 
 
-def _marked(shown: list[ShownItem], places: Mapping[int, int | None]) -> list[ShownItem]:
-    """Return the items with what is said of those that moved or came in."""
+def _mark_moves(shown: list[ShownItem], places: Mapping[int, int | None]) -> list[ShownItem]:
+    """Return the items, with words for those that moved or came in."""
     return [
         replace(entry, mark=mark_words(places[entry.item.pk])) if entry.item.pk in places else entry
         for entry in shown
@@ -108,7 +108,7 @@ def _marked(shown: list[ShownItem], places: Mapping[int, int | None]) -> list[Sh
 
 
 def last_read_batch(moments: Collection[datetime | None]) -> tuple[datetime, int] | None:
-    """Return the latest moment of reading and how many items share it, where that is more than one."""
+    """Return the latest moment of reading and the number of its items, if there are several."""
     counts = Counter(moment for moment in moments if moment is not None)
     latest = max(counts, default=None)
     return (latest, counts[latest]) if latest and counts[latest] > 1 else None
@@ -144,7 +144,7 @@ class ExcludedLine:
 
 
 def left_out_page(reader: Reader, date: Date, reason: str, page: int, now: datetime) -> dict[str, Any]:
-    """Return the items left out of a day's digest for the reason named, or for all where it is no reason.
+    """Return the items left out of a day's digest for the reason named, or for any if it is no reason.
 
     The number of queries is constant.
     """
@@ -181,7 +181,7 @@ def _reason_words(row: ExcludedItem) -> str:
 def item_page(reader: Reader, item: Item, now: datetime) -> dict[str, Any]:
     """Return one item with its score as it would be now, its place in a digest, and its score there.
 
-    The score there is shown where the reader's settings treated the item differently then.
+    The score there is shown if the reader's settings treated the item differently then.
     """
     place = item_place(reader=reader, item=item, now=now)
     scored = items_score(reader=reader, items=[item], now=now)
@@ -200,7 +200,7 @@ def item_page(reader: Reader, item: Item, now: datetime) -> dict[str, Any]:
 
 
 def saved_page(reader: Reader, page: int, now: datetime) -> dict[str, Any]:
-    """Return one page of what the reader saved, with scores as they would be now."""
+    """Return one page of the saved items, with their scores as of now."""
     saved = items_saved(reader_id=reader.pk, page=page)
     scored = items_score(reader=reader, items=saved.items, now=now)
     return {"saved": saved, "shown": items_shown(reader=reader, scored=scored, now=now)}
@@ -222,7 +222,7 @@ class Hit:
 def search_page(
     reader: Reader, query: str, order: Order, page: int, now: datetime, filters: SearchFilters = NO_FILTERS
 ) -> dict[str, Any]:
-    """Return what a search found, with matches marked and each item's score as it would be now."""
+    """Return the hits of a search, with matches marked and each item's score as of now."""
     found = items_search(reader_id=reader.pk, query=query, order=order, page=page, filters=filters, now=now)
     return {"query": query, "order": order, "found": found, "hits": _hits(reader, found, now)}
 

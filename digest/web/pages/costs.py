@@ -1,6 +1,6 @@
 """The costs page: sums of the ledger for the month to date, estimates, and the chart of the last days.
 
-Every amount is in USD; calls that are not settled count with what was reserved for them.
+Every amount is in USD. Calls that are not settled count with the money reserved for them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,9 +36,9 @@ CHART_DAYS, CHART_WIDTH, CHART_HEIGHT = 30, 600, 160
 # Readers and runs that are listed.
 ROWS_MAX = 20
 INGEST, ADVISOR = Spend.Surface.INGEST.value, Spend.Surface.ADVISOR.value
-# What an estimate looks back on.
+# The period that an estimate looks back on.
 HISTORY_DAYS, RUNS_COUNTED = 30, 50
-# What one call may put out (`digest.llm.client`), and about what its prompt takes.
+# Tokens that one call may put out (`digest.llm.client`), and about those of its prompt.
 OUTPUT_TOKENS, PROMPT_CHARS = 1_500, 2_600
 
 
@@ -46,7 +46,7 @@ OUTPUT_TOKENS, PROMPT_CHARS = 1_500, 2_600
 class CostLine:
     """The calls of one group: a surface and purpose, a model, a reader or a run.
 
-    `saved` is what the provider's cache saved; `open` is the part of `usd` that is reserved and not settled.
+    `saved` was saved by the provider's cache. `open` is the part of `usd` that is reserved and not settled.
     """
 
     name: str
@@ -87,7 +87,7 @@ class RefusedLine:
 
 @dataclass(frozen=True, slots=True)
 class CapLine:
-    """The cap of one surface for a UTC day, and what was spent of it."""
+    """The cap of one surface for a UTC day, and the money spent of it."""
 
     surface: str
     cap: Decimal
@@ -95,13 +95,13 @@ class CapLine:
 
     @property
     def left(self) -> Decimal:
-        """Return what may still be spent today."""
+        """Return the money that may still be spent today."""
         return max(Decimal(0), self.cap - self.spent)
 
 
 @dataclass(frozen=True, slots=True)
 class Reused:
-    """Items whose text was summarised already for another item, and what that saved."""
+    """Items whose text was summarised already for another item, and the money saved by it."""
 
     items: int
     usd: Decimal
@@ -141,9 +141,9 @@ def costs_of_month(*, now: datetime) -> Costs:
         readers=tuple(_lines(month.exclude(reader=None), ("reader__username",))[:ROWS_MAX]),
         runs=_runs(month),
         days=days,
-        refused=_refused(first, today),
+        refused=_refusals_since(first, today),
         caps=_caps(days[-1]),
-        reused=_reused(first, now),
+        reused=_reuse_since(first, now),
     )
 
 
@@ -217,7 +217,7 @@ def _days(today: date) -> tuple[DayLine, ...]:
     )
 
 
-def _refused(first: date, today: date) -> tuple[RefusedLine, ...]:
+def _refusals_since(first: date, today: date) -> tuple[RefusedLine, ...]:
     rows = SpendRefusal.objects.filter(day__gte=first, day__lte=today).order_by()
     groups: Iterable[Mapping[str, Any]] = (
         rows.values("code", "surface", "purpose")
@@ -234,7 +234,7 @@ def _caps(today: DayLine) -> tuple[CapLine, ...]:
     )
 
 
-def _reused(first: date, now: datetime) -> Reused:
+def _reuse_since(first: date, now: datetime) -> Reused:
     """Count each further item with a summarised text as one more summary at the same cost."""
     same = Item.objects.filter(fingerprint=OuterRef("fingerprint")).order_by()
     twins = same.values("fingerprint").annotate(n=Count("pk")).values("n")
@@ -248,7 +248,7 @@ def _reused(first: date, now: datetime) -> Reused:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The expected cost of one run in USD, at most what its caps allow; `basis` says how it was estimated."""
+    """The expected cost of one run in USD, within its caps. `basis` says how it was estimated."""
 
     name: str
     usd: Decimal
@@ -261,9 +261,9 @@ def estimates_at(*, now: datetime) -> tuple[Estimate, ...]:
 
 
 def _advisor_estimate(now: datetime) -> Estimate:
-    """Take the mean of recent paid runs; the cap of a run where there was none."""
+    """Take the mean of recent paid runs, or the cap of a run if there was none."""
     name, cap = "the next advisor run", Decimal(str(settings.ADVISOR_RUN_CAP_USD))
-    if not _configured("advisor"):
+    if not _models_of("advisor"):
         return Estimate(name, Decimal(0), "no provider is configured: the statistical planner is free")
     rows = Spend.objects.filter(
         surface=ADVISOR, run_id__isnull=False, created_at__gt=now - timedelta(days=HISTORY_DAYS)
@@ -278,7 +278,7 @@ def _advisor_estimate(now: datetime) -> Estimate:
 
 def _summaries_estimate(now: datetime) -> Estimate:
     """Count the texts that wait and may be sent, each at the mean cost so far or the worst case."""
-    name, refs = "tonight's summaries", _configured("summary")
+    name, refs = "tonight's summaries", _models_of("summary")
     if not refs:
         return Estimate(name, Decimal(0), "no provider is configured: extracts are free")
     texts = min(texts_waiting(now=now), settings.LLM_SUMMARIES_PER_NIGHT)
@@ -290,7 +290,7 @@ def _summaries_estimate(now: datetime) -> Estimate:
     return Estimate(name, whole.quantize(MICRO_USD), f"{texts} texts; each at {basis}")
 
 
-def _configured(purpose: str) -> list[ModelRef]:
+def _models_of(purpose: str) -> list[ModelRef]:
     try:
         return [ref for ref in chain_refs(purpose) if provider_endpoint(ref.provider)]
     except ValueError:
@@ -311,7 +311,7 @@ def _worst_each(refs: list[ModelRef]) -> Decimal:
 
 @dataclass(frozen=True, slots=True)
 class CostsPage:
-    """What operators see; `chart_words` says the chart in a sentence."""
+    """The page's data. `chart_words` is the chart as a sentence."""
 
     costs: Costs
     estimates: tuple[Estimate, ...]
@@ -320,7 +320,7 @@ class CostsPage:
 
 
 def costs_page(now: datetime) -> CostsPage:
-    """Return everything about what models cost, at `now`."""
+    """Return all costs of models, at `now`."""
     costs = costs_of_month(now=now)
     rows = [(float(day.ingest), float(day.advisor)) for day in costs.days]
     chart = bars_stack(rows, width=CHART_WIDTH, height=CHART_HEIGHT)

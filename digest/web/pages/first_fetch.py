@@ -1,4 +1,4 @@
-"""Views of first fetches: the notice on a page anew, and today's digest built with new items."""
+"""Views of first fetches: renew the notice on a page, and rebuild today's digest with new items."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -18,9 +18,9 @@ from digest.requests import reader_of
 @login_required
 @require_safe
 def filling(request: HttpRequest) -> HttpResponse:
-    """Return the part of a page anew to a script; a browser without scripts is led back to the page.
+    """Return the notice to a script. A browser without scripts is led back to the page.
 
-    Where no worker comes for the feeds, some are fetched meanwhile (`first_fetch_advance`).
+    If no worker takes the feeds, some are fetched meanwhile (`first_fetch_advance`).
     """
     reader = reader_of(request)
     place: Place = "sources" if request.GET.get("page") == "sources" else "today"
@@ -40,6 +40,6 @@ def filling(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def newer(request: HttpRequest) -> HttpResponse:
-    """Build today's digest again with what came since, though it is not due yet."""
+    """Rebuild today's digest with the items that came since, although it is not due yet."""
     digest_refresh(reader=reader_of(request), now=timezone.now())
     return redirect("digest:today")

@@ -40,7 +40,7 @@ class SignupTimeZoneForm(TimeZoneForm):
     def signup(self, request: HttpRequest, user: Reader) -> None:
         """Store the chosen zone, and the language of the page, with the new account (called by allauth)."""
         user.time_zone = self.cleaned_data["time_zone"]
-        # Mails come without a browser to say which language; whoever reads English here chose nothing yet.
+        # Mails have no browser that names a language. A reader whose page is English has chosen none yet.
         language = get_language() or settings.LANGUAGE_CODE
         user.language = "" if language == settings.LANGUAGE_CODE else language
         user.save(update_fields=["time_zone", "language"])
@@ -89,7 +89,7 @@ class AccountForm(TimeZoneForm):
 
 
 class ReadingForm(forms.Form):
-    """What becomes of pictures, whether opens count in the ranking, and whether devices store Today."""
+    """How pictures are shown, whether opens count in the ranking, and whether devices store Today."""
 
     pictures = forms.ChoiceField(
         choices=Reader.Pictures.choices,

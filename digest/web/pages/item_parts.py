@@ -41,14 +41,14 @@ TAP = '<details class="thumb"><summary>{}</summary>{}</details>'
 
 
 def item_part(request: HttpRequest, name: str, *values: Any) -> SafeString:
-    """Return what the macro `name` makes of `values` for a request's reader; the constant `name` without."""
+    """Return the HTML of the macro `name` with `values` for a request's reader, or the constant `name`."""
     made = macros().make_module(_Words().functions | _page(request))
     part = getattr(made, name)
     return mark_safe(str(part(*values) if values else part))
 
 
 def thumbnail(reader: Reader, item: Item) -> SafeString | str:
-    """Return the picture of an item for a list as its reader wants it; "" for none, and in compact lists."""
+    """Return the picture of an item for a list, as its reader wants it; "" in compact lists."""
     is_wanted = reader.pictures != Reader.Pictures.NEVER and reader.list_density != Reader.ListDensity.COMPACT
     if not item.image or not is_wanted:
         return ""
@@ -60,20 +60,20 @@ def thumbnail(reader: Reader, item: Item) -> SafeString | str:
 
 
 def favicon(reader: Reader, source: Source) -> SafeString:
-    """Return the favicon of a source in a box of its own, a letter where there is none or none is wanted."""
+    """Return the favicon of a source in a box of its own; a letter if there is none or pictures are off."""
     wanted = reader.pictures != Reader.Pictures.NEVER
     return favicon_box(source if wanted else Source(title=str(source)))
 
 
 def language_attributes(language: str) -> SafeString:
-    """Return the attributes of a text: its direction, and its `language` where that is known."""
+    """Return the attributes of a text: its direction, and its `language` if that is known."""
     return format_html(' dir="auto" lang="{}"', language) if language else mark_safe(' dir="auto"')
 
 
 def local_time(at: datetime) -> str:
     """Return `at` in the reader's zone, which is named: "Sunday, 25 October 2026, 02:30 CET".
 
-    Django's own `T` shows nothing in the hour that a clock change repeats, where it is needed most.
+    Django's own `T` is empty in the hour that a clock change repeats, when it is needed most.
     """
     local = localtime(at)
     return f"{_day_words(local.date(), get_language())}, {local:%H:%M} {local.tzname()}"
@@ -100,13 +100,13 @@ def macros() -> "Template":
 
 
 def macros_forget() -> None:
-    """Forget what was compiled, for tests that exchange catalogues."""
+    """Drop the compiled macros, for tests that exchange catalogues."""
     _environment.cache_clear()
 
 
 @cache
 def _environment(language: str) -> "Environment":
-    """Return the environment of a language, which is in force where it compiles."""
+    """Return the environment of a language, which must be active when it compiles."""
     # Workers and most commands make no page, and need not load it.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
     from jinja2.ext import Extension  # noqa: PLC0415
@@ -160,7 +160,7 @@ def _with_values(text: SafeString, values: dict[str, Any]) -> SafeString:
 
 
 def _page(request: HttpRequest) -> dict[str, Any]:
-    """Return what the macros need to know of a page: its reader, addresses, pictures, moments."""
+    """Return the macros' context: reader, addresses, pictures, moments."""
     reader = reader_of(request)
     item_prefix, source_prefix = reverse("digest:item", args=[0])[:-1], f"{reverse('digest:all')}?source="
     boxes: dict[str, SafeString] = {}

@@ -1,4 +1,4 @@
-"""Page data of the lists of all items: what was asked for, the rows, the side list, and addresses."""
+"""Contexts of the lists of all items: the request, the rows, the side list, and addresses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,7 +42,7 @@ ACTIONS = ("read_item", "unread_item", "above", "all", "undo")
 
 
 @dataclass(frozen=True, slots=True)
-class ListAsked:
+class ListRequest:
     """A list as its address names it; `before` is the key that the page begins after, as it was typed."""
 
     chosen: ListFilter
@@ -51,7 +51,7 @@ class ListAsked:
 
     @property
     def fields(self) -> dict[str, str]:
-        """Return the query of the address, without what is usual."""
+        """Return the query of the address, without defaults."""
         chosen = self.chosen
         found = {
             "source": chosen.source,
@@ -73,7 +73,7 @@ class ListAsked:
     def other(self, *, order: Order | None = None, **chosen: Any) -> str:
         """Return the address of the first page of a list that differs in `order` or `chosen`."""
         changed = replace(self.chosen, **chosen)
-        return ListAsked(changed, order or self.order).address()
+        return ListRequest(changed, order or self.order).address()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class SideLine:
 
 @dataclass(frozen=True, slots=True)
 class SideFolder:
-    """A folder of the side list with its feeds; `line` is `None` where there are no folders."""
+    """A folder of the side list with its feeds. `line` is `None` if the reader has no folders."""
 
     line: SideLine | None
     feeds: tuple[SideLine, ...]
@@ -117,8 +117,8 @@ class ListPage:
     older: str
 
 
-def list_asked(query: Mapping[str, str]) -> ListAsked:
-    """Return the list that a query or a form names; what cannot be one counts as not given."""
+def list_request(query: Mapping[str, str]) -> ListRequest:
+    """Return the list that a query or a form names. A field that cannot be read counts as missing."""
     feed = query.get("feed", "")
     chosen = ListFilter(
         source=plain_name(query.get("source", "")),
@@ -129,11 +129,11 @@ def list_asked(query: Mapping[str, str]) -> ListAsked:
         category=plain_name(query.get("category", "")),
     )
     order: Order = "best" if query.get("order") == "best" else "newest"
-    return ListAsked(filter_current(chosen=chosen), order, query.get("before", "")[:80])
+    return ListRequest(filter_current(chosen=chosen), order, query.get("before", "")[:80])
 
 
 def list_rows(
-    reader: Reader, asked: ListAsked, feeds: Sequence[ReadFeed], size: int, now: datetime
+    reader: Reader, asked: ListRequest, feeds: Sequence[ReadFeed], size: int, now: datetime
 ) -> ListPage:
     """Return one page of a list; a constant number of queries."""
     muted = mutes_in_force(reader_id=reader.pk, now=now).sources
@@ -156,7 +156,7 @@ def list_rows(
     return ListPage(scored, keys, keys[-1] if len(ids) > size and keys else "")
 
 
-def list_page(reader: Reader, asked: ListAsked, marked: datetime | None, now: datetime) -> dict[str, Any]:
+def list_page(reader: Reader, asked: ListRequest, marked: datetime | None, now: datetime) -> dict[str, Any]:
     """Return one page of a list with the side list and addresses; a constant number of queries.
 
     `marked` is the moment at which items were marked as read just now, so that it can be undone.
@@ -196,11 +196,11 @@ def list_page(reader: Reader, asked: ListAsked, marked: datetime | None, now: da
 
 
 def list_mark_read(
-    reader: Reader, asked: ListAsked, *, above: str, seen_by: datetime, now: datetime
+    reader: Reader, asked: ListRequest, *, above: str, seen_by: datetime, now: datetime
 ) -> int | None:
-    """Mark what a list shows as read, or what is above a row of it; `None` where there is no such row.
+    """Mark a list as read, or its rows above one. Return how many, or `None` if there is no such row.
 
-    Only what was first seen by `seen_by`, the moment the page was made.
+    Items that came after `seen_by`, the moment the page was made, stay unread.
     """
     muted = mutes_in_force(reader_id=reader.pk, now=now).sources
     among = feeds_among(reader_id=reader.pk, chosen=asked.chosen, muted=muted)
@@ -234,7 +234,7 @@ def _place(item: Item) -> tuple[datetime, int]:
 
 
 def list_name(feeds: Sequence[ReadFeed], chosen: ListFilter) -> str:
-    """Return what a list is called: its category, its feed, its source, its folder, or what it has of all."""
+    """Return the name of a list: its category, its feed, its source, its folder, or "All items"."""
     if chosen.category:
         return _("Category: {category}").format(category=chosen.category)
     if chosen.feed is not None:
@@ -246,7 +246,7 @@ def list_name(feeds: Sequence[ReadFeed], chosen: ListFilter) -> str:
     return _("All items")
 
 
-def side_list(asked: ListAsked, feeds: Sequence[ReadFeed], counts: UnreadCounts) -> list[SideFolder]:
+def side_list(asked: ListRequest, feeds: Sequence[ReadFeed], counts: UnreadCounts) -> list[SideFolder]:
     """Return the reader's folders with their feeds, those in none last, each with its unread count."""
     chosen = asked.chosen
     ordered = sorted(feeds, key=lambda one: (not one.folder, one.folder.casefold(), one.folder))
@@ -279,7 +279,7 @@ def side_list(asked: ListAsked, feeds: Sequence[ReadFeed], counts: UnreadCounts)
     return found
 
 
-def _tabs(asked: ListAsked) -> list[SideLine]:
+def _tabs(asked: ListRequest) -> list[SideLine]:
     chosen = asked.chosen
     return [
         SideLine(_("All"), asked.other(unread=False, saved=False), 0, not chosen.unread and not chosen.saved),
@@ -288,7 +288,7 @@ def _tabs(asked: ListAsked) -> list[SideLine]:
     ]
 
 
-def _orders(asked: ListAsked) -> list[SideLine]:
+def _orders(asked: ListRequest) -> list[SideLine]:
     return [
         SideLine(_("Newest first"), asked.other(order="newest"), 0, asked.order == "newest"),
         SideLine(_("Best first"), asked.other(order="best"), 0, asked.order == "best"),

@@ -1,4 +1,4 @@
-"""The page of notifications: what is told and when, where to; and sending an item on to a service."""
+"""The page of notifications: topics, times and destinations; and sending an item on to a service."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ HOURS = [(hour, f"{hour}:00") for hour in range(24)]
 
 
 class NotificationsForm(forms.Form):
-    """What a reader is told, how often, and when not."""
+    """The reader's choice of notifications, their rhythm, and quiet hours."""
 
     digest = forms.BooleanField(label=gettext_lazy("My digest is ready"), required=False)
     suggestion = forms.BooleanField(label=gettext_lazy("A suggestion waits for me"), required=False)
@@ -90,7 +90,7 @@ class NotificationsForm(forms.Form):
 
 
 class DestinationForm(forms.Form):
-    """Where to: a kind, its address, and its secret where it has one."""
+    """A destination: a kind, its address, and its secret if it has one."""
 
     kind = forms.ChoiceField(choices=Kind.choices, label=gettext_lazy("What is it?"))
     address = forms.CharField(
@@ -126,7 +126,7 @@ class TypedDestinationForm(DestinationForm):
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def notifications(request: HttpRequest) -> HttpResponse:
-    """Show what is told and where to; a POST stores what and when."""
+    """Show the notifications and their destinations. A POST stores the choice and its times."""
     if request.method != "POST":
         return _page(request)
     form = NotificationsForm(request.POST)
@@ -151,14 +151,14 @@ def destination_new(request: HttpRequest) -> HttpResponse:
     is_push = request.POST.get("kind") == Kind.PUSH
     form = DestinationForm(request.POST) if is_push else TypedDestinationForm(request.POST)
     if not form.is_valid():
-        return _destination_refused(request, form)
+        return _destination_errors(request, form)
     reader = reader_of(request)
     before = saving_destination(reader_id=reader.pk) if form.cleaned_data["kind"] in SAVING else None
     try:
         row, made = destination_add(reader=reader, now=timezone.now(), **form.cleaned_data)
     except DestinationInvalid as error:
         form.add_error(None, error.message)
-        return _destination_refused(request, form)
+        return _destination_errors(request, form)
     if made:
         return _page(request, made=made)
     words = _("{get_kind_display} is added.").format(get_kind_display=row.get_kind_display())
@@ -169,8 +169,8 @@ def destination_new(request: HttpRequest) -> HttpResponse:
     return redirect("digest:notifications")
 
 
-def _destination_refused(request: HttpRequest, form: DestinationForm) -> HttpResponse:
-    """Show what was typed with what is wrong with it; what a browser sent is shown to nobody."""
+def _destination_errors(request: HttpRequest, form: DestinationForm) -> HttpResponse:
+    """Show the typed form with its errors. The destination's secret is not shown again."""
     if isinstance(form, TypedDestinationForm):
         return _page(request, add_form=form)
     messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
@@ -212,7 +212,7 @@ def remove(request: HttpRequest, destination_id: int) -> HttpResponse:
 @require_POST
 @rate_limited(SEND_ON)
 def item_send(request: HttpRequest, item_id: int) -> HttpResponse:
-    """Send the address of an item to the reader's service, and go back to where they were."""
+    """Send the address of an item to the reader's service, and go back to the last page."""
     reader = reader_of(request)
     try:
         row = item_send_on(reader=reader, item=item_get(reader_id=reader.pk, item_id=item_id))

@@ -29,7 +29,7 @@ TAG_CHARS = 16
 
 @dataclass(frozen=True, slots=True)
 class StoredItem:
-    """One item of the page: its article as HTML, "" where plain text says all."""
+    """One item of the page: its article as HTML, or "" if plain text says all."""
 
     item: Item
     age: str

@@ -1,6 +1,6 @@
-"""The pages of the interview: one headline at a time, and at its end what the answers moved.
+"""Pages of the onboarding interview: one headline at a time, and at its end the effect of the answers.
 
-Where an interview stands is in the reader's session: what was asked, what was rated, and the open question.
+The reader's session holds its state: the questions asked, the ratings, and the open question.
 """
 
 from datetime import datetime
@@ -34,15 +34,15 @@ ANSWERS = {"yes": True, "no": False, "skip": None}
 @login_required
 @require_safe
 def teach(request: HttpRequest) -> HttpResponse:
-    """Show the open question, or the next one; begin an interview where none is under way."""
+    """Show the open question, or the next one. Begin an interview if none is under way."""
     reader, now = reader_of(request), timezone.now()
     state = request.session.get(UNDER_WAY)
     if state is None:
-        # What today's digest is before the first answer is what the last one is compared with.
+        # Today's digest before the first answer, which the digest after the last one is compared with.
         digest_current(reader=reader, date=day_of(now, reader.zone), now=now)
         state = {"asked": [], "rated": [], "open": None}
     asked = [Headline(*one) for one in state["asked"]]
-    question = question_next(reader=reader, asked=asked, current=_open(state), now=now)
+    question = question_next(reader=reader, asked=asked, current=_open_question(state), now=now)
     if question:
         headline = question.headline
         fields = [headline.item_id, headline.source, headline.article, headline.story]
@@ -61,7 +61,7 @@ def answer(request: HttpRequest) -> HttpResponse:
     """
     reader, now = reader_of(request), timezone.now()
     state = request.session.get(UNDER_WAY) or {}
-    question, typed = _open(state), request.POST.get("answer", "")
+    question, typed = _open_question(state), request.POST.get("answer", "")
     if question is None or typed not in ANSWERS:
         return redirect("digest:teach")
     item_id = question.headline.item_id
@@ -78,21 +78,21 @@ def answer(request: HttpRequest) -> HttpResponse:
     state["asked"].append(state["open"][0])
     state["open"] = None
     request.session[UNDER_WAY] = state
-    return _finished(request, reader, now) if len(state["asked"]) >= QUESTIONS else redirect("digest:teach")
+    return _finish(request, reader, now) if len(state["asked"]) >= QUESTIONS else redirect("digest:teach")
 
 
 @login_required
 @require_POST
 @rate_limited(TEACH)
 def stop(request: HttpRequest) -> HttpResponse:
-    """End the interview, and show what its answers did."""
-    return _finished(request, reader_of(request), timezone.now())
+    """End the interview, and show the effect of its answers."""
+    return _finish(request, reader_of(request), timezone.now())
 
 
 @login_required
 @require_safe
 def done(request: HttpRequest) -> HttpResponse:
-    """Show what the answers of the last interview did to today's digest; without one, begin one."""
+    """Show the effect of the last interview on today's digest, or begin one if there was none."""
     reader, now = reader_of(request), timezone.now()
     ended = request.session.get(DONE)
     if ended is None:
@@ -104,7 +104,7 @@ def done(request: HttpRequest) -> HttpResponse:
     return render(request, "digest/onboarding_done.html", page)
 
 
-def _finished(request: HttpRequest, reader: Reader, now: datetime) -> HttpResponse:
+def _finish(request: HttpRequest, reader: Reader, now: datetime) -> HttpResponse:
     state = request.session.pop(UNDER_WAY, None)
     if not state or not state["asked"]:
         return redirect("digest:today")
@@ -113,7 +113,7 @@ def _finished(request: HttpRequest, reader: Reader, now: datetime) -> HttpRespon
     return redirect("digest:teach_done")
 
 
-def _open(state: dict[str, Any]) -> Question | None:
+def _open_question(state: dict[str, Any]) -> Question | None:
     if not (found := state.get("open")):
         return None
     return Question(Headline(*found[0]), found[1])

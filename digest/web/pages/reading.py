@@ -1,4 +1,4 @@
-"""Views for reading: days, calendar, items, saved items, what was left out, and trends."""
+"""Views for reading: days, calendar, items, saved items, left-out items, and trends."""
 
 from datetime import UTC, datetime, time, timedelta
 from datetime import date as Date
@@ -48,14 +48,14 @@ from digest.web.pages.onboarding import DONE
 from ranking.selectors import config_effective, weight_history
 
 DAY = timedelta(days=1)
-# What a publisher plays may come from any host, and be redirected to others: publishers count their listeners
+# Sound and film may come from any host and be redirected to others: publishers count their listeners
 # so. A browser asks for it once the reader presses play, since players preload nothing.
 PLAYING = {"media-src": ["https:"]}
 
 
 @require_safe
 def today(request: HttpRequest) -> HttpResponse:
-    """Show today's digest, in the reader's time zone; to visitors, what Tidings is."""
+    """Show today's digest, in the reader's time zone. Show visitors the front page."""
     if not request.user.is_authenticated:
         return _visitors_answer(request)
     reader, now = reader_of(request), timezone.now()
@@ -83,7 +83,7 @@ def calendar(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def read(request: HttpRequest, date: Date) -> HttpResponse:
-    """Mark everything in a day's digest as read; with `at`, undo what was marked at that moment."""
+    """Mark a day's digest as read. With `at`, make the items unread again that were marked at that moment."""
     reader, now = reader_of(request), timezone.now()
     if reason := _day_missing(reader, date, now):
         raise Http404(reason)
@@ -124,10 +124,10 @@ def nudge_dismiss(request: HttpRequest) -> HttpResponse:
 
 
 def _visitors_answer(request: HttpRequest) -> HttpResponse:
-    """Show what Tidings is, with one suggestion of the demo; sign-up only where it is open. No query."""
+    """Show the front page with a suggestion of the demo, and sign-up if it is open. No query."""
     page = {"signup_open": get_adapter(request).is_open_for_signup(request)}
     answer = render(request, "digest/visitors.html", page)
-    # The same address is the digest of whoever signs in.
+    # After signing in, the same address is the reader's digest.
     answer["Cache-Control"] = "no-store"
     return answer
 
@@ -143,12 +143,12 @@ def _day_answer(request: HttpRequest, reader: Reader, date: Date, now: datetime)
 
 
 def _day_missing(reader: Reader, date: Date, now: datetime) -> str:
-    """Return why there can be no digest of `date`, and which days have one; "" where there may be."""
+    """Return why there can be no digest of `date`, and which days have one; "" if there can be one."""
     today = day_of(now, reader.zone)
     if today - OLDEST <= date <= today:
         return ""
     if date == today + DAY and digest_for(reader_id=reader.pk, date=date):
-        return ""  # made where it was tomorrow already, before the reader moved west
+        return ""  # built before the reader moved west, when it was tomorrow already
     first, last = (date_format(day, _("j F Y")) for day in (today - OLDEST, today))
     return _("There is no digest of that day. Digests go back from today, {last}, to {first}.").format(
         last=last, first=first
@@ -156,7 +156,7 @@ def _day_missing(reader: Reader, date: Date, now: datetime) -> str:
 
 
 def moment_or_404(typed: str) -> datetime:
-    """Return the moment `typed` in ISO 8601, in UTC. Raises `Http404` where it is none."""
+    """Return the moment `typed` in ISO 8601, in UTC. Raises `Http404` for any other text."""
     try:
         moment = parse_datetime(typed)
         if moment is not None and timezone.is_aware(moment):
@@ -222,7 +222,7 @@ def save(request: HttpRequest, item_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def unread(request: HttpRequest, item_id: int) -> HttpResponse:
-    """Mark an item as not read and go back to where the reader came from, or to today's digest."""
+    """Mark an item as unread and go back to the reader's last page, or to today's digest."""
     found = _item_or_404(reader_of(request), item_id)
     item_unread(reader=reader_of(request), item_id=item_id)
     messages.success(request, _("“{title}” is unread again.").format(title=found.title))

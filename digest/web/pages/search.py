@@ -57,7 +57,7 @@ def search_filters(
 
 
 class SearchForm(forms.Form):
-    """What narrows a search. Empty fields narrow nothing."""
+    """The filters of a search. Empty fields filter nothing."""
 
     source = forms.CharField(required=False, max_length=SOURCE_KEY_MAX_CHARS)
     since = forms.DateField(
@@ -107,7 +107,7 @@ FILTERS = tuple(SearchForm.base_fields)
 @require_safe
 @rate_limited(SEARCH, when=lambda request: bool(request.GET.get("q")))
 def search(request: HttpRequest) -> HttpResponse:
-    """Show what `?q=` finds, the best first, or with `order=newest` the newest; see `SearchForm`."""
+    """Show the hits of `?q=`, the best first, or with `order=newest` the newest; see `SearchForm`."""
     reader = reader_of(request)
     query = request.GET.get("q", "").replace("\0", " ").strip()[:QUERY_CHARS]
     order: Order = "newest" if request.GET.get("order") == "newest" else "best"

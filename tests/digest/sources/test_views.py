@@ -166,7 +166,11 @@ def test_folder_and_models_are_the_readers_own(page: Client, ada: Reader, ben: R
     assert 'name="ai_enabled"' in page.get(f"{PAGE}/{feed.pk}").content.decode()
     page.post(f"{PAGE}/{feed.pk}", {"folder": " News <b>"})
     mine, theirs = (Subscription.objects.get(reader=reader) for reader in (ada, ben))
-    assert (mine.folder, mine.ai_enabled) == ("News", False)
+    assert (mine.folder, mine.ai_enabled) == ("News <b>", False)
+    assert (
+        "News &lt;b&gt;" in page.get(PAGE).content.decode()
+        and "News <b>" not in page.get(PAGE).content.decode()
+    )
     assert (theirs.folder, theirs.ai_enabled) == ("", True)
     assert "no models" in page.get(PAGE).content.decode()
     assert page.post(f"{PAGE}/{feed.pk}", {"folder": "x" * 101}).status_code == 422
@@ -258,7 +262,7 @@ def test_a_reader_gives_a_feed_a_name_that_lists_of_feeds_use_and_items_do_not(
     Feed.objects.filter(pk=item.feed_id).update(title="Gazette")
     theirs = Subscription.objects.create(reader=ben, feed=item.feed, created_at=timezone.now())
     address = f"{PAGE}/{item.feed_id}"
-    saved = page.post(address, {"own_name": " My <b>paper</b>\n", "ai_enabled": "on"}, follow=True)
+    saved = page.post(address, {"own_name": " My\npaper\n", "ai_enabled": "on"}, follow=True)
     assert "Saved: My paper." in messages_in(saved.content.decode())
     assert [line.name for line in page.get(PAGE, {"find": "my paper"}).context["sources"]] == ["My paper"]
     assert [line.name for line in page.get(PAGE, {"find": "gazette"}).context["sources"]] == ["My paper"]

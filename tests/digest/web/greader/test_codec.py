@@ -10,13 +10,13 @@ from digest.web.greader.codec import (
     ID_MAX,
     Kind,
     Stream,
-    asked_read,
     folder_write,
     item_write,
     items_read,
     microseconds,
     moment_read,
     stream_read,
+    stream_request_read,
 )
 from tests.support.adversarial import seconds
 
@@ -109,7 +109,7 @@ def test_a_moment_is_the_same_in_every_unit():
 def test_a_request_is_read_or_refused_whatever_it_says(text: str):
     for stream in (text, f"feed/{text}", f"user/-/label/{text}"):
         try:
-            asked = asked_read(stream, lambda name: [text], most=1000)
+            asked = stream_request_read(stream, lambda name: [text], most=1000)
         except ValueError:
             continue
         assert 1 <= asked.limit <= 1000

@@ -1,4 +1,4 @@
-"""Rate limits by cost: what apps do in good faith goes through, and what loads the server is refused."""
+"""Rate limits by cost: what apps do in good faith goes through, and what loads the server is refusal_of."""
 
 from datetime import timedelta
 

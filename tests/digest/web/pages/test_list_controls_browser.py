@@ -18,7 +18,7 @@ from playwright.sync_api import Page, expect
 from digest.items.listing import ListFilter
 from digest.items.reading import item_save
 from digest.models import Feedback, Item, Reader, Reading, Subscription
-from digest.web.pages.lists import Order, list_asked
+from digest.web.pages.lists import Order, list_request
 from tests.support.browser import ago, fresh_item
 from tests.test_pages_browser import browser, page, tab
 
@@ -286,7 +286,7 @@ def test_the_registry_has_every_filter_and_every_key(ada: Reader):
     asked = {name.split("=")[0] for query in FILTERS.values() for name in query.split("&") if name}
     assert asked == named
     orders = {
-        list_asked(dict(part.split("=") for part in query.split("&") if part)).order
+        list_request(dict(part.split("=") for part in query.split("&") if part)).order
         for query in FILTERS.values()
     }
     assert orders == {*get_args(Order)}
