@@ -10,6 +10,7 @@ tools are synchronous and use the database, so they run one at a time in a threa
 """
 
 import json
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -31,12 +32,13 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from advisor.agent.loop import ToolRunner
-from advisor.entities import ToolContext, ToolOutcome, json_object_or_empty
-from advisor.guidance.engine import Guide, guide_for
+from advisor.agent.loop import tool_step
+from advisor.entities import ToolContext, ToolOutcome
+from advisor.guidance.engine import guide_for
 from advisor.models import Run
 from advisor.review.compose import context_with_reviewers
-from advisor.run.execute import CountingDispatch, RunClock, StepLog, fence_of, run_owned
+from advisor.run.calls import RunCalls
+from advisor.run.ownership import RunClock, StepLog, fence_of, run_owned
 from advisor.selectors import ATTEMPTS_MAX, mcp_suggestions_count, run_suggestion_ids, run_totals
 from advisor.tools.registry import TOOLS, schemas
 from digest.days import day_of
@@ -83,10 +85,9 @@ class Session:
     """One open session: its run, the counts and steps of that run, and its guidance."""
 
     run: Run
-    dispatcher: CountingDispatch
+    tools: RunCalls
     steps: StepLog
     calls: int = field(default=0)
-    guide: Guide | None = None
 
 
 def session_open(*, reader: Reader, now: datetime) -> Session:
@@ -113,10 +114,10 @@ def session_open(*, reader: Reader, now: datetime) -> Session:
 
 def _session(run: Run, now: datetime) -> Session:
     fence = fence_of(run)
-    dispatcher = CountingDispatch(ToolContext(run.reader_id, run.pk, now, fence))
-    session = Session(run, dispatcher, StepLog(run, fence, RunClock(now)))
+    tools = RunCalls(ToolContext(run.reader_id, run.pk, now, fence))
+    session = Session(run, tools, StepLog(run, fence, RunClock(now)))
     session.calls = session.steps.n
-    session.guide = guide_for(run=run, context=dispatcher.context, moment=lambda: session.steps.clock.now)
+    tools.guide = guide_for(run=run, context=tools.context, moment=lambda: session.steps.clock.now)
     return session
 
 
@@ -178,24 +179,21 @@ def session_call(*, session: Session, name: str, arguments: Mapping[str, Any], n
         session_close(session=session, now=now)
         return SESSION_OVER
     session.calls += 1
-    context = replace(session.dispatcher.context, now=now, review=None)
-    moment = RunClock(now)
-    session.steps.clock = moment
-    session.dispatcher.context = context_with_reviewers(
-        context,
+    moment = session.steps.clock = RunClock(now)
+    session.tools.context = context_with_reviewers(
+        replace(session.tools.context, now=now),
         session.run,
         interactive=True,
         timeout_s=settings.ADVISOR_TIMEOUT_S,
-        moment=lambda: moment.now,
+        moment=moment.read,
     )
     # As text, since only parsed text is known to fit a JSON column.
     call = ToolCall(f"mcp-{session.calls}", name, json.dumps(dict(arguments), ensure_ascii=False))
+    started = time.monotonic()
     enough = name in WRITE_TOOLS and mcp_has_written_enough(reader_id=session.run.reader_id, now=now)
-    dispatch = (lambda _: ENOUGH) if enough else session.dispatcher
-    runner = ToolRunner(dispatch, session.steps, schemas(), guide=None if enough else session.guide)
-    content, _ = runner.run(call)
-    result = json_object_or_empty(content)
-    return ToolOutcome(content, "" if result.get("success", True) else str(result.get("error", "")))
+    outcome = ENOUGH if enough else session.tools.answer(call)
+    session.steps.add(tool_step(call, outcome.content, outcome.error_code, started))
+    return outcome
 
 
 def mcp_has_written_enough(*, reader_id: UUID, now: datetime) -> bool:
@@ -218,7 +216,7 @@ def session_close(*, session: Session, now: datetime) -> bool:
         stop_reason="session_ended",
         message=ENDED,
         **run_totals(run_id=session.run.pk),
-        meta=session.dispatcher.as_meta(suggestions_count),
+        meta=session.tools.as_meta(suggestions_count),
         lease_until=None,
         finished_at=now,
     )

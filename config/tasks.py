@@ -18,7 +18,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from advisor.agent.error_policy import alert_raise, error_handle
-from advisor.run.execute import RunClock
+from advisor.run.ownership import RunClock
 from advisor.run.request import run_execute_next
 from advisor.run.workers import heartbeat, heartbeat_delete, job_claim, job_failed, jobs_last_started
 from advisor.tasks import (

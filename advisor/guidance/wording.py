@@ -13,14 +13,14 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from advisor.entities import BYTES_PER_TOKEN, ToolOutcome, as_json, fit_text, json_bytes
+from advisor.entities import BYTES_PER_TOKEN, ToolOutcome, as_json, call_target, fit_text, json_bytes
 from advisor.guidance.entities import Level, ReaderFacts, Tunables, Why
 from advisor.models import Memory
 from advisor.prompts import ADVISOR_PROMPT, prompt_load, quotes_prompt
 from digest.feeds.selectors import models_allowed
 from digest.llm.caller import data_fence, typed_ask
 from digest.llm.client import chain_configured
-from digest.llm.entities import Deadline, Model, json_object
+from digest.llm.entities import Deadline, Model, ToolCall, json_object
 from digest.llm.ledger import SpendAccount
 from digest.summaries.grounding import content_stems, grounding_of, overlap_of
 from suggestions.entities import SOURCE_WEIGHTS
@@ -132,7 +132,7 @@ def start_text(
     return text.rstrip("\n")
 
 
-def blocked_outcome(advice: Advice, *, target: str, counted: bool) -> ToolOutcome:
+def blocked_outcome(advice: Advice, call: ToolCall) -> ToolOutcome:
     """Return the answer to a call that a rule stopped: which rule, why, and until when."""
     result: dict[str, Any] = {
         "success": False,
@@ -141,7 +141,7 @@ def blocked_outcome(advice: Advice, *, target: str, counted: bool) -> ToolOutcom
         "reason": fit_text(advice.text, NOTE_TOKENS),
         "until": advice.until.isoformat(timespec="minutes") if advice.until else None,
     }
-    return ToolOutcome(as_json(result), BLOCKED, target, counted)
+    return ToolOutcome(as_json(result), BLOCKED, call_target(call), advice.repeated)
 
 
 def with_advice(content: str, advice: Advice) -> str:

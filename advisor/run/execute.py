@@ -1,25 +1,33 @@
 """The execution of a run: claimed by one worker at a time, fenced while it writes, always ended.
 
-While it works each step is stored as a row, and what it reads is counted.
+The agent's loop yields steps; `_drive` stores each, answers its tool calls with guidance beside them, and has
+proposals reviewed. If the models store nothing for the reader, the planner gets the run (`_is_handed_over`).
 """
 
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, transaction
-from django.db.models import F, Max, QuerySet
+from django.db import DatabaseError
+from django.db.models import F
 from django.utils import translation
 from structlog.contextvars import bound_contextvars
 
 from advisor.agent.error_policy import run_end_handle
-from advisor.agent.loop import agent_run
+from advisor.agent.loop import (
+    Ended,
+    ModelAnswered,
+    RunBudget,
+    Steps,
+    ToolAnswered,
+    ToolCalled,
+    agent_run,
+)
 from advisor.agent.planner import NAME as PLANNER
 from advisor.agent.planner import StatisticalPlanner
 from advisor.entities import (
@@ -28,20 +36,17 @@ from advisor.entities import (
     Limits,
     RunEnd,
     RunTotals,
-    StepRecord,
     StopReason,
     ToolContext,
-    ToolOutcome,
-    json_object_or_empty,
-    thumbs_weighed,
 )
-from advisor.guidance.engine import Guide, guide_for
-from advisor.guidance.entities import ReaderFacts
+from advisor.guidance.engine import guide_for
 from advisor.guidance.run_context import reader_facts, targets_refused
 from advisor.models import Decision, Run, Step
-from advisor.prompts import quotes_prompt
+from advisor.prompts import PromptUnusable, opening_messages, prompt_load, quotes_prompt
 from advisor.review.compose import context_with_reviewers
 from advisor.review.context import review_totals
+from advisor.run.calls import RunCalls
+from advisor.run.ownership import RunClock, StepLog, fence_of, run_owned
 from advisor.run.workers import lease_renewal
 from advisor.selectors import (
     ATTEMPTS_MAX,
@@ -50,15 +55,15 @@ from advisor.selectors import (
     run_suggestion_ids,
     run_totals,
 )
-from advisor.tools.registry import dispatch, schemas
+from advisor.tools.registry import schemas
 from digest.feeds.selectors import models_allowed
 from digest.llm.client import chain_configured
-from digest.llm.entities import Model, ToolCall, preview
+from digest.llm.entities import Message, Model, preview
 from digest.llm.ledger import advisor_account
 from digest.llm.phishing import phishing_problem
 from digest.models import Reader
 from ranking.common.rows import retention_start, rows_delete
-from suggestions.entities import Fence, FenceLost
+from suggestions.entities import FenceLost
 from suggestions.explain import model_adds, reason_clean
 from suggestions.wording import NO_CHANGE
 
@@ -84,108 +89,25 @@ PLANNER_TIMEOUT_S = 15.0
 NOT_HANDED_OVER = (StopReason.FENCE_LOST, StopReason.DATABASE, StopReason.CRASHED)
 
 
-def run_owned(run: Run) -> QuerySet[Run]:
-    """Return `run` as a query that is empty once it is over or another worker took it over."""
-    return Run.objects.filter(pk=run.pk, fence=run.fence, status=Run.Status.RUNNING)
-
-
-def fence_of(run: Run) -> Fence:
-    """Return a check that `run` is still ours, to be made inside the transaction of each of its writes.
-
-    The check is an update, so that it also keeps a reclaim waiting until that transaction is over.
-    """
-
-    def fence() -> None:
-        if not run_owned(run).update(fence=run.fence):
-            raise FenceLost(f"Run {run.pk} is held by another worker or over.")
-
-    return fence
-
-
-@dataclass(slots=True)
-class RunClock:
-    """The time during a run: the moment it began plus what a monotonic clock has counted since."""
-
-    started_at: datetime
-    clock: Callable[[], float] = time.monotonic
-    _zero: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._zero = self.clock()
-
-    @property
-    def now(self) -> datetime:
-        """Return the current time."""
-        return self.started_at + timedelta(seconds=self.clock() - self._zero)
-
-
-@dataclass(slots=True)
-class StepLog:
-    """Stores each step in a transaction of its own, so that a later failure loses nothing."""
-
-    run: Run
-    fence: Fence
-    clock: RunClock
-    n: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.n = Step.objects.filter(run=self.run).aggregate(last=Max("n"))["last"] or 0
-
-    def __call__(self, step: StepRecord) -> None:
-        """Store one step. Raises `FenceLost` for a run that was reclaimed."""
-        with transaction.atomic():
-            self.fence()
-            Step.objects.create(run=self.run, n=self.n + 1, at=self.clock.now, **asdict(step))
-        self.n += 1
-
-
-@dataclass(slots=True)
-class CountingDispatch:
-    """Runs tool calls and counts their results, whatever a model may claim later."""
-
-    context: ToolContext
-    items_analyzed: int = 0
-    patterns_found: int = 0
-    suggestions_generated: int = 0
-
-    def __call__(self, call: ToolCall) -> ToolOutcome:
-        """Run one call through the registry."""
-        outcome = dispatch(self.context, call)
-        if call.name == "write_suggestion":
-            self.suggestions_generated += 1
-        elif call.name == "query_user_feedback" and not outcome.error_code:
-            meta = json_object_or_empty(outcome.content).get("meta", {})
-            self.items_analyzed = thumbs_weighed(meta)
-            self.patterns_found = meta.get("patterns_found", 0)
-        return outcome
-
-    def as_meta(self, suggestions_count: int) -> dict[str, int]:
-        """Return the counts as `Run.meta` stores them; `suggestions_count` suggestions passed the rules."""
-        return {
-            "items_analyzed": self.items_analyzed,
-            "patterns_found": self.patterns_found,
-            "suggestions_generated": self.suggestions_generated,
-            "suggestions_after_validation": suggestions_count,
-        }
-
-
 def run_execute(*, run_id: UUID, now: datetime) -> bool:
     """Claim a queued run and carry it out; `False` when there was none to claim.
 
-    Whatever happens inside, the run ends in a final status with its reason, and what it wrote stays. Only
-    where the process dies, `runs_reconcile` ends it.
+    Whatever happens inside, the run ends in a final status with its reason, and its writes stay. Only if the
+    process dies, `runs_reconcile` ends it.
     """
     run = _claim(run_id, now)
     if run is None:
         return False
-    run_clock = RunClock(now)
-    dispatcher = CountingDispatch(ToolContext(run.reader_id, run.pk, now, fence_of(run)))
     log.info("advisor_run_started", user_id=str(run.reader_id), run_id=str(run.pk), trigger=run.trigger)
     # Every line that this thread logs meanwhile carries the id of the run.
     named = bound_contextvars(**{"gen_ai.conversation.id": str(run.pk)})
     # Prompts, and what is stored, are in one language, whoever's page waits for them.
-    with translation.override(settings.LANGUAGE_CODE), named, _lease(run, run_clock):
-        _finish(run, _end_of(run, dispatcher, run_clock), dispatcher, run_clock)
+    with translation.override(settings.LANGUAGE_CODE), named, _lease(run, RunClock(now)):
+        work = _work_of(run, now)
+        end = _drive(work, _models_part)
+        if _is_handed_over(work, end):
+            end = _merge(work, end, _drive(work, _planner_part))
+        _finish(work, end)
     return True
 
 
@@ -223,7 +145,7 @@ def _lease(run: Run, run_clock: RunClock) -> AbstractContextManager[None]:
     """Return a context in which the lease is renewed while the run goes on, as long as it may."""
     return lease_renewal(
         renew=lambda: bool(run_owned(run).update(lease_until=run_clock.now + LEASE)),
-        clock=lambda: run_clock.now,
+        clock=run_clock.read,
         beat_s=BEAT_S,
         lasting_s=run_limits(run.trigger).timeout_s + LEASE_MARGIN_S,
         failure_event="advisor_beat_failed",
@@ -232,14 +154,17 @@ def _lease(run: Run, run_clock: RunClock) -> AbstractContextManager[None]:
 
 @dataclass(slots=True)
 class _Work:
-    """A run under way: its tools, its caps, its steps and its guidance."""
+    """A run under way: its caps, its clock, its stored steps and its tool calls.
+
+    `models` are those that it may ask, `None` before that is known; `label` is who finishes it if the planner
+    does: no news for a reader without models.
+    """
 
     run: Run
-    dispatcher: CountingDispatch
-    clock: RunClock
     limits: Limits
+    clock: RunClock
     steps: StepLog
-    guide: Guide | None = None
+    calls: RunCalls
     models: list[Model] | None = None
 
     @property
@@ -249,111 +174,123 @@ class _Work:
 
     @property
     def label(self) -> str:
-        """Return who finishes the run if the planner does: no news for a reader who has no models."""
+        """Return the label of a run that the planner finishes."""
         return "" if self.models == [] and not self.is_deferred else PLANNER_LABEL
 
     def review(self, *, is_free: bool) -> None:
         """Set the reviewers; `is_free`: rules alone, which cost nothing."""
-        self.dispatcher.context = context_with_reviewers(
-            replace(self.dispatcher.context, review=None),
+        self.calls.context = context_with_reviewers(
+            self.calls.context,
             self.run,
             interactive=is_free,
             timeout_s=self.limits.timeout_s,
-            moment=lambda: self.clock.now,
+            moment=self.clock.read,
         )
 
-    def loop(self, models: list[Model], **more: Any) -> RunEnd:
-        """Run the loop with these models."""
-        return agent_run(
-            context=self.dispatcher.context,
-            models=models,
-            dispatch=self.dispatcher,
-            schemas=schemas(),
-            ledger=advisor_account(
-                reader_id=self.run.reader_id, run_id=self.run.pk, now=self.dispatcher.context.now
-            ),
-            record=self.steps,
-            guide=self.guide,
-            **{"limits": self.limits} | more,
-        )
+    def budget(self, totals: RunTotals, timeout_s: float) -> RunBudget:
+        """Return the run's caps, with what was used of them, and the account that pays for its calls."""
+        now = self.calls.context.now
+        ledger = advisor_account(reader_id=self.run.reader_id, run_id=self.run.pk, now=now)
+        return RunBudget(replace(self.limits, timeout_s=timeout_s), ledger, totals)
 
 
-def _end_of(run: Run, dispatcher: CountingDispatch, run_clock: RunClock) -> RunEnd:
-    """Return how the run ended: by the models, or by the planner if they stored nothing for the reader."""
-    work = _Work(
-        run, dispatcher, run_clock, run_limits(run.trigger), StepLog(run, dispatcher.context.fence, run_clock)
-    )
-    end = _safely(lambda: _by_models(work), run)
-    if end.totals.model == PLANNER and end.reason is StopReason.DONE:
-        return replace(end, finished_by=work.label)
-    # A planner that had the run for itself gains nothing by a second one, but it needs no prompt.
-    alone = work.models == [] and end.reason is not StopReason.PROMPT_UNUSABLE
-    if alone or end.reason in NOT_HANDED_OVER:
-        return end
-    return _safely(lambda: _by_planner(work, end), run, otherwise=end)
+def _work_of(run: Run, now: datetime) -> _Work:
+    clock, fence = RunClock(now), fence_of(run)
+    calls = RunCalls(ToolContext(run.reader_id, run.pk, now, fence))
+    return _Work(run, run_limits(run.trigger), clock, StepLog(run, fence, clock), calls)
 
 
-def _safely(act: Callable[[], RunEnd], run: Run, otherwise: RunEnd | None = None) -> RunEnd:
-    """Return the end that `act` comes to; a crash is an end like any other, with its message.
+def _drive(work: _Work, part: Callable[[_Work], Steps]) -> RunEnd:
+    """Carry out one part of a run: store its steps, answer its tool calls, return its end.
 
-    `otherwise` is the end of a run whose second part crashed.
+    A crash is an end like any other, with its message.
     """
     try:
-        return act()
+        steps, outcome = part(work), None
+        while True:
+            match steps.send(outcome):
+                case ToolCalled(call=call):
+                    outcome = work.calls.answer(call)
+                case Ended(end=end):
+                    return end
+                case ModelAnswered(step=step) | ToolAnswered(step=step):
+                    work.steps.add(step)
+                    outcome = None
+    except PromptUnusable as error:
+        return RunEnd(StopReason.PROMPT_UNUSABLE, str(error))
     except FenceLost as error:
-        return RunEnd(StopReason.FENCE_LOST, str(error))
+        return RunEnd(StopReason.FENCE_LOST, f"Another worker took this run over. {error}")
     except Exception as error:
-        log.exception("advisor_run_crashed", run_id=str(run.pk))
+        log.exception("advisor_run_crashed", run_id=str(work.run.pk))
         reason = StopReason.DATABASE if isinstance(error, DatabaseError) else StopReason.CRASHED
-        crashed = RunEnd(reason, f"Something broke inside the run: {type(error).__name__}: {error}")
-        return otherwise or crashed
+        return RunEnd(reason, f"Something broke inside the run: {type(error).__name__}: {error}")
 
 
-def _by_models(work: _Work) -> RunEnd:
-    """Run the loop with the models of the chain, and the planner behind them."""
+def _models_part(work: _Work) -> Steps:
+    """Return the steps of the chain's models, with the planner behind them.
+
+    Raises `PromptUnusable`.
+    """
     run = work.run
     work.models = [] if work.is_deferred else models_for(run.reader)
     work.review(is_free=work.is_deferred or run.trigger in INTERACTIVE)
-    work.guide = guide_for(run=run, context=work.dispatcher.context, moment=lambda: work.clock.now)
-    facts = _facts_of(work)
+    guide = work.calls.guide = guide_for(run=run, context=work.calls.context, moment=work.clock.read)
+    facts = guide.reader_facts() if guide else reader_facts(reader_id=run.reader_id, now=work.clock.now)
+    opening = opening_messages(prompt_load(), work.calls.context, guidance=guide.start() if guide else "")
     used = RunTotals(**run_totals(run_id=run.pk) | {"model": ""})
-    return work.loop([*work.models, StatisticalPlanner(facts)], used=used)
+    return agent_run(
+        opening=opening,
+        models=[*work.models, StatisticalPlanner(facts)],
+        schemas=schemas(),
+        budget=work.budget(used, work.limits.timeout_s),
+    )
 
 
-def _facts_of(work: _Work) -> ReaderFacts:
-    if work.guide:
-        return work.guide.reader_facts()
-    return reader_facts(reader_id=work.run.reader_id, now=work.clock.now)
+def _planner_part(work: _Work) -> Steps:
+    """Return the steps of the planner alone, after the models stored nothing for the reader.
 
-
-def _by_planner(work: _Work, end: RunEnd) -> RunEnd:
-    """Hand a run that stored nothing for its reader to the planner; return its end, whose reason stays.
-
-    The planner proposes nothing about a target that was refused in this run. Rules review it: it costs
-    nothing, and what broke the models' run may break their reviews.
+    It proposes nothing about a target that was refused in this run, and reads no prompt. Rules review it: it
+    costs nothing, and what broke the models' run may break their reviews.
     """
     run = work.run
-    if run_suggestion_ids(run_id=run.pk):
-        # The planner may have taken over within the models' time, and stored before that was up.
-        return replace(end, finished_by=work.label) if end.totals.model == PLANNER else end
     work.review(is_free=True)
     known = reader_facts(reader_id=run.reader_id, now=work.clock.now)
     facts = replace(known, refused=targets_refused(run_id=run.pk))
-    limits = replace(work.limits, timeout_s=PLANNER_TIMEOUT_S)
-    finished = work.loop([StatisticalPlanner(facts)], limits=limits, prompt=None)
+    opening: list[Message] = [{"role": "user", "content": ""}]
+    budget = work.budget(RunTotals(), PLANNER_TIMEOUT_S)
+    planner = [StatisticalPlanner(facts)]
+    return agent_run(opening=opening, models=planner, schemas=schemas(), budget=budget)
+
+
+def _is_handed_over(work: _Work, end: RunEnd) -> bool:
+    """Return whether the planner takes the run over from the models, which stored nothing for the reader."""
+    # A planner that had the run for itself gains nothing by a second one, but it needs no prompt.
+    alone = work.models == [] and end.reason is not StopReason.PROMPT_UNUSABLE
+    done = end.totals.model == PLANNER and end.reason is StopReason.DONE
+    if alone or done or end.reason in NOT_HANDED_OVER:
+        return False
+    return not run_suggestion_ids(run_id=work.run.pk)
+
+
+def _merge(work: _Work, end: RunEnd, finished: RunEnd) -> RunEnd:
+    """Return the end of a run that was handed over: the models' reason, and what the planner made of it."""
     if finished.reason is StopReason.FENCE_LOST:
         return finished
     if finished.reason is not StopReason.DONE:
         return end
     end = replace(end, finished_by=work.label)
-    if run_suggestion_ids(run_id=run.pk):
+    if run_suggestion_ids(run_id=work.run.pk):
         return replace(end, summary=finished.summary)
     silence = str((finished.summary or {}).get("reason", ""))
     return replace(end, summary=end.summary or finished.summary, silence=silence)
 
 
-def _finish(run: Run, end: RunEnd, dispatcher: CountingDispatch, run_clock: RunClock) -> None:
+def _finish(work: _Work, end: RunEnd) -> None:
     """Store how the run ended; for one that another worker took over store only a decision."""
+    run = work.run
+    if end.totals.model == PLANNER and not end.finished_by:
+        # The planner took over within the models' own conversation.
+        end = replace(end, finished_by=work.label)
     suggestions_count = len(run_suggestion_ids(run_id=run.pk))
     found = "" if suggestions_count else run_change_found(run_id=run.pk)
     status = STATUS_OF.get(end.reason, Run.Status.AGENT_ERROR)
@@ -366,21 +303,21 @@ def _finish(run: Run, end: RunEnd, dispatcher: CountingDispatch, run_clock: RunC
         message=_message(end, suggestions_count, found=found, model=str(totals["model"])),
         cost_usd=cost,
         **totals,
-        meta=_meta(run, end, dispatcher.as_meta(suggestions_count)),
+        meta=_meta(run, end, work.calls.as_meta(suggestions_count)),
         summary=end.summary,
         lease_until=None,
-        finished_at=run_clock.now,
+        finished_at=work.clock.now,
     )
     if not ended:
-        decision_add(run=run, action="run_lost", reason=end.message, now=run_clock.now)
+        decision_add(run=run, action="run_lost", reason=end.message, now=work.clock.now)
         return
     if status == Run.Status.AGENT_ERROR:
-        decision_add(run=run, action="run_failed", reason=end.message, now=run_clock.now, code=end.reason)
+        decision_add(run=run, action="run_failed", reason=end.message, now=work.clock.now, code=end.reason)
     elif end.finished_by and not run.meta.get("deferred"):
         decision_add(
-            run=run, action="run_handed_over", reason=end.message, now=run_clock.now, code=end.reason
+            run=run, action="run_handed_over", reason=end.message, now=work.clock.now, code=end.reason
         )
-    run_end_handle(run=run, end=end, now=run_clock.now, is_retry_wanted=status != Run.Status.COMPLETED)
+    run_end_handle(run=run, end=end, now=work.clock.now, is_retry_wanted=status != Run.Status.COMPLETED)
     log.info(
         "advisor_run_completed",
         user_id=str(run.reader_id),

@@ -256,15 +256,11 @@ def _insert(reader: Reader, trigger: str, now: datetime, is_deferred: bool) -> R
     return run
 
 
-def _execute(run_id: UUID, now: datetime) -> None:
-    from advisor.run.execute import run_execute  # noqa: PLC0415 - the agent, where no worker has it
-
-    run_execute(run_id=run_id, now=now)
-
-
 def run_execute_now(run_id: str) -> None:
     """Carry out a queued run, unless someone else already does."""
-    _execute(UUID(run_id), timezone.now())
+    from advisor.run.execute import run_execute  # noqa: PLC0415 - the agent, if no worker has it
+
+    run_execute(run_id=UUID(run_id), now=timezone.now())
 
 
 RUN_EXECUTE = WorkerTask("advisor.run_execute", run_execute_now)
@@ -288,7 +284,9 @@ def run_start(*, run_id: UUID, now: datetime, inline: bool = False) -> None:
     if settings.REDIS_URL and not inline:
         transaction.on_commit(partial(run_wake, run_id))
     elif inline or not worker_alive(now=now):
-        _execute(run_id, now)
+        from advisor.run.execute import run_execute  # noqa: PLC0415 - the agent, if no worker has it
+
+        run_execute(run_id=run_id, now=now)
 
 
 def run_execute_next(*, now: datetime) -> UUID | None:
@@ -298,7 +296,7 @@ def run_execute_next(*, now: datetime) -> UUID | None:
     )
     run_id = oldest.values_list("pk", flat=True).first()
     if run_id is not None:
-        _execute(run_id, now)
+        run_start(run_id=run_id, now=now, inline=True)
     return run_id
 
 
@@ -319,7 +317,7 @@ def run_advance(*, run: Run, now: datetime) -> Run:
     run = run_reclaim(run=run, now=now)
     waiting = run.status == Run.Status.QUEUED and now - run.created_at >= START_WITHIN
     if waiting and not settings.REDIS_URL:
-        _execute(run.pk, now)
+        run_start(run_id=run.pk, now=now, inline=True)
         run.refresh_from_db()
     return run
 

@@ -27,7 +27,7 @@ from suggestions.critique import Issue
 from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS, Draft, Preview, Proposed, Refusal
 from suggestions.planner.forecasts import Forecast
 from suggestions.preview import Comparison, Critique, Trial, change_try, configs_compare, drafts_critique
-from suggestions.services.lifecycle import REVIEW_IMPROVE, suggestion_propose
+from suggestions.services.lifecycle import REVIEW_IMPROVE, suggestion_candidate, suggestion_store
 
 EXAMPLES_MAX = 5
 DETAILS_TOKENS = 40
@@ -248,17 +248,21 @@ def _impact(found: Comparison) -> dict[str, Any]:
 
 
 def write_suggestion(context: ToolContext, arguments: SuggestionArguments) -> dict[str, Any]:
-    """Store a pending suggestion, or return the rule that refused it. Raises `FenceLost`."""
-    answer = suggestion_propose(
+    """Store a pending suggestion, or return the refusal of a rule or a reviewer. Raises `FenceLost`.
+
+    The run's reviewers judge what passed every rule, outside any transaction.
+    """
+    addresses = evidence_addresses(context, [item.url for item in arguments.evidence_items])
+    candidate = suggestion_candidate(
         reader_id=context.reader_id,
         run_id=context.run_id,
-        draft=draft_from_suggestion(
-            arguments, evidence_addresses(context, [item.url for item in arguments.evidence_items])
-        ),
+        draft=draft_from_suggestion(arguments, addresses),
         now=context.now,
-        fence=context.fence,
-        review=context.review,
     )
+    if isinstance(candidate, Refusal):
+        return _refused(candidate)
+    review = context.review(candidate.proposal) if context.review else None
+    answer = suggestion_store(candidate=candidate, review=review, now=context.now, fence=context.fence)
     return _refused(answer) if isinstance(answer, Refusal) else _written(answer)
 
 

@@ -1,10 +1,12 @@
-"""The tools by name: their schemas, and the dispatch of a model's call to one."""
+"""The tools by name: their schemas, and the dispatch of a model's call to one, with one retry."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import structlog
+from django.db import DatabaseError
 from pydantic import BaseModel, ValidationError
 
 from advisor.entities import ToolContext, ToolOutcome, as_json, call_target, error_result
@@ -30,7 +32,9 @@ from advisor.tools.queries import (
     query_user_feedback,
 )
 from digest.llm.entities import ToolCall, ToolSchema
+from suggestions.entities import FenceLost
 
+log = structlog.get_logger(__name__)
 ARGUMENTS_CHARS_MAX = 20_000
 PROBLEMS_MAX = 5
 # Limits that no sensible call comes near, and texts for people who read the code.
@@ -126,25 +130,51 @@ def schemas() -> tuple[ToolSchema, ...]:
     return tuple(tool.schema for tool in TOOLS.values())
 
 
-def dispatch(context: ToolContext, call: ToolCall) -> ToolOutcome:
-    """Run one call for the reader of the run. Bad calls become error results with what is valid.
+def is_tool(name: str) -> bool:
+    """Return whether there is a tool of this name."""
+    return name in TOOLS
 
-    Whatever a tool itself raises goes up: the tool runner decides about retries.
+
+def dispatch(context: ToolContext, call: ToolCall) -> ToolOutcome:
+    """Run one call for the reader of the run, a second time if the tool raises. Raises `FenceLost`.
+
+    Bad calls, and tools that fail twice, become error results that say what is valid or what to do.
     """
-    tool = TOOLS.get(call.name)
-    if tool is None:
-        return _refused("unknown_tool", f"There is no tool “{call.name[:64]}”.", tools=list(TOOLS))
+    bound = _bind(call)
+    if isinstance(bound, ToolOutcome):
+        return bound
+    tool, arguments = bound
+    for attempt in (1, 2):
+        try:
+            return _outcome(tool.function(context, arguments))
+        except FenceLost:
+            raise
+        except Exception as error:
+            log.exception("tool_failed", tool=call.name, attempt=attempt)
+            code = "database_failed" if isinstance(error, DatabaseError) else "tool_failed"
+    return _refused(code, "The tool failed twice for a reason of its own. Go on without it.")
+
+
+def _bind(call: ToolCall) -> ToolOutcome | tuple[Tool, BaseModel]:
+    """Return the tool of a call with its checked arguments, or the error result of a bad call."""
     error = call.error
     if len(call.text) > ARGUMENTS_CHARS_MAX:
         error = f"they are longer than {ARGUMENTS_CHARS_MAX} characters"
     if error:
-        return _refused("invalid_arguments", f"The arguments are not a JSON object: {error}.")
+        message = f"The arguments are not a JSON object: {error}. They began: {call.text[:80]!r}"
+        return _refused("invalid_arguments", message, valid_tools=list(TOOLS))
+    tool = TOOLS.get(call.name)
+    if tool is None:
+        return _refused("unknown_tool", f"There is no tool {call.name[:64]!r}.", valid_tools=list(TOOLS))
     try:
-        arguments = tool.arguments.model_validate(call.arguments)
+        return tool, tool.arguments.model_validate(call.arguments)
     except ValidationError as problem:
         valid = list(tool.arguments.model_fields)
         return _refused("invalid_arguments", _problems(problem), call_target(call), arguments=valid)
-    result = tool.function(context, arguments)
+
+
+def _outcome(result: dict[str, Any]) -> ToolOutcome:
+    """Return a tool's result as the outcome of its call."""
     target = str(result.pop("target", ""))
     counted = bool(result.pop("counted", True))
     error_code = "" if result.get("success", True) else str(result["error"])

@@ -9,7 +9,7 @@ A prompt is a Markdown file below a YAML front matter, which only people read.
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -127,6 +127,7 @@ class _Request:
     cost: Decimal = Decimal(0)
     worst_case: Decimal = Decimal(0)
     spend_id: int | None = None
+    attempts: list[Attempt] = field(default_factory=list)
 
     def end(self, code: str, message: str, *, turn: Turn | None = None, wait: float | None = None) -> None:
         name = self.models[0].name if self.models else ""
@@ -138,21 +139,30 @@ class ModelCaller:
     """Call models for one account, within one deadline, until one gives a turn.
 
     `share` is the part of the remaining time that a call may take if another model could still take over. A
-    timeout ends the request only if the call had all the remaining time. `on_attempt` receives each attempt
-    after its money is booked; its exceptions propagate. Failures of models and providers raise nothing.
+    timeout ends the request only if the call had all the remaining time. Failures of models and
+    providers raise nothing.
     """
 
     ledger: SpendAccount
     deadline: Deadline
     sleep: Callable[[float], None] = time.sleep
     share: float = 1.0
-    on_attempt: Callable[[Attempt], None] = lambda attempt: None
 
     def ask(
         self, models: list[Model], messages: Sequence[Message], tools: Sequence[ToolSchema] = ()
-    ) -> Reply:
-        """Return the reply of the first of `models` that works. Remove models that fail from the list."""
-        return self._run([_Request(models, messages, tools)])[0]
+    ) -> Generator[Attempt, None, Reply]:
+        """Yield each attempt after its money is booked; return the reply of the first model that works.
+
+        Models that fail are removed from `models`.
+        """
+        request = _Request(models, messages, tools)
+        while request.reply is None:
+            wait = self._book(request, self._call(request)) if self._reserve(request) else 0.0
+            yield from request.attempts
+            request.attempts.clear()
+            if wait:
+                self.sleep(wait)
+        return request.reply
 
     def ask_all(self, models: Sequence[Model], conversations: Sequence[Sequence[Message]]) -> list[Reply]:
         """Ask all `conversations` at the same time, and return the replies in their order."""
@@ -219,7 +229,7 @@ class ModelCaller:
         request.ms += attempt.ms
         request.cost += attempt.cost
         _log(self.ledger.purpose, attempt)
-        self.on_attempt(attempt)
+        request.attempts.append(attempt)
         if attempt.error:
             return self._next_step(request, attempt.error)
         request.end("", "", turn=attempt.turn)

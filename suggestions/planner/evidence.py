@@ -185,7 +185,7 @@ def _forecast(
 
 
 def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> HypothesisReport:
-    """Return at most `limit` changes that `suggestion_propose` would take as they are, best first.
+    """Return at most `limit` changes that `suggestion_candidate` would take as they are, best first.
 
     Chosen by five sixths of the ratings (all below 120), measured on the rest; those whose whole measured
     interval is below zero, or that all ratings together contradict, are dropped and counted. Without any

@@ -6,7 +6,7 @@ refused. The sweep expires, wakes and supersedes. Neither applies anything.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -33,7 +33,7 @@ from suggestions.entities import (
     Proposal,
     Proposed,
     Refusal,
-    Reviewer,
+    Review,
 )
 from suggestions.explain import REASON_MAX_CHARS, impact_sentence, reason_clean, reason_sentence
 from suggestions.models import Evidence, Outcome, Suggestion
@@ -67,21 +67,25 @@ Status = Suggestion.Status
 _HAND_CAUSES = ("edit", "revert")
 
 
-def suggestion_propose(
-    *,
-    reader_id: UUID,
-    run_id: UUID,
-    draft: Draft,
-    now: datetime,
-    fence: Fence,
-    review: Reviewer | None = None,
-) -> Proposed | Refusal:
-    """Check `draft` by every rule, have it reviewed, and store it with its evidence and forecast.
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A draft that passed every rule: the unsaved suggestion, and the facts it is judged and stored with."""
 
-    `review` is called outside any transaction; without one a proposal that breaks no rule passes. `fence` is
-    called inside the transaction of the write; whatever it raises undoes the write and goes on to the caller.
-    A refusal, or a request to improve (`review_improve`), stores nothing.
-    """
+    row: Suggestion
+    accepted: Accepted
+    weighed: WeighedChange
+    facts: Facts
+
+    @property
+    def proposal(self) -> Proposal:
+        """Return the candidate as reviewers see it."""
+        return _proposal(self.row, self.accepted, self.weighed)
+
+
+def suggestion_candidate(
+    *, reader_id: UUID, run_id: UUID, draft: Draft, now: datetime
+) -> Candidate | Refusal:
+    """Check `draft` by every rule; return it with evidence and forecast, or the refusal. Stores nothing."""
     urls = list(dict.fromkeys(url for url in draft.evidence_urls if isinstance(url, str)))[:EVIDENCE_URLS_MAX]
     facts = facts_for(reader_id=reader_id, now=now, run_id=run_id, drafts=[draft], urls=urls)
     verdict = check(draft, facts)
@@ -94,32 +98,40 @@ def suggestion_propose(
     row = _row(reader_id, run_id, verdict, weighed, facts, preview, now)
     if refusal := _note_refused(row, draft, verdict, weighed):
         return _refused(reader_id, draft, refusal)
-    if refusal := _reviewed(row, verdict, weighed, review):
-        return _refused(reader_id, draft, refusal)
-    stored = _store(row, verdict, now=now, fence=fence, facts=facts)
+    return Candidate(row, verdict, weighed, facts)
+
+
+def suggestion_store(
+    *, candidate: Candidate, review: Review | None, now: datetime, fence: Fence
+) -> Proposed | Refusal:
+    """Store a candidate as its `review` says; without one it passes.
+
+    `fence` is called inside the transaction of the write; whatever it raises undoes the write and goes on to
+    the caller. A refusal, or a request to improve (`review_improve`), stores nothing.
+    """
+    row = candidate.row
+    stored: Proposed | Refusal | None = _review_apply(row, candidate.weighed, review) if review else None
+    stored = stored or _store(row, candidate.accepted, now=now, fence=fence, facts=candidate.facts)
+    about = {"user_id": str(row.reader_id), "type": row.suggestion_type}
     if isinstance(stored, Refusal):
-        return _refused(reader_id, draft, stored)
-    about = {"type": row.suggestion_type, "status": row.status}
-    log.info("suggestion_written", user_id=str(reader_id), suggestion_id=row.pk, **about)
+        cited = len(candidate.accepted.evidence)
+        log.info("suggestion_rejected_validation", **about, error=stored.code, evidence_count=cited)
+    else:
+        log.info("suggestion_written", **about, suggestion_id=row.pk, status=row.status)
     return stored
 
 
-def _reviewed(
-    row: Suggestion, accepted: Accepted, weighed: WeighedChange, review: Reviewer | None
-) -> Refusal | None:
+def _review_apply(row: Suggestion, weighed: WeighedChange, review: Review) -> Refusal | None:
     """Apply the reviewers' verdict to the unsaved `row`, or return why it may not be stored."""
-    if review is None:
-        return None
-    answer = review(_proposal(row, accepted, weighed))
-    if answer.verdict in (IMPROVE, REFUSE):
-        code = REVIEW_IMPROVE if answer.verdict == IMPROVE else answer.code or REVIEW_REFUSED
-        return Refusal(code, answer.message, row.target_key)
-    row.status = Suggestion.Status.DRAFT if answer.verdict == DRAFT else Suggestion.Status.PENDING
-    row.validation_notes = [*row.validation_notes, *answer.notes]
-    if answer.p_helpful is not None:
-        row.p_helpful = answer.p_helpful
-        row.forecast = {**row.forecast, "p_helpful": round(answer.p_helpful, 3)}
-        row.confidence = confidence_of(answer.p_helpful, weighed.forecast.low, weighed.forecast.high)
+    if review.verdict in (IMPROVE, REFUSE):
+        code = REVIEW_IMPROVE if review.verdict == IMPROVE else review.code or REVIEW_REFUSED
+        return Refusal(code, review.message, row.target_key)
+    row.status = Suggestion.Status.DRAFT if review.verdict == DRAFT else Suggestion.Status.PENDING
+    row.validation_notes = [*row.validation_notes, *review.notes]
+    if review.p_helpful is not None:
+        row.p_helpful = review.p_helpful
+        row.forecast = {**row.forecast, "p_helpful": round(review.p_helpful, 3)}
+        row.confidence = confidence_of(review.p_helpful, weighed.forecast.low, weighed.forecast.high)
     return None
 
 

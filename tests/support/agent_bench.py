@@ -5,11 +5,16 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from unittest.mock import patch
 
+from pydantic import BaseModel, ConfigDict
 from pytest_httpserver import HTTPServer
 
-from advisor.agent.loop import agent_run
+from advisor.agent.loop import Ended, RunBudget, Steps, ToolCalled, agent_run
 from advisor.entities import Limits, RunEnd, StepRecord, ToolContext, ToolOutcome
+from advisor.prompts import opening_messages, prompt_load
+from advisor.tools import registry
+from advisor.tools.registry import Tool
 from digest.llm.client import chain_configured
 from digest.llm.entities import Model, ToolCall, Turn, Usage
 from digest.llm.ledger import advisor_account
@@ -22,6 +27,28 @@ SCHEMAS = [
     {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": {}}}}
     for name in (LOOK, WRITE)
 ]
+
+
+class Anything(BaseModel):
+    """Arguments of a tool that takes any."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+def drive(
+    steps: Steps, answer: Callable[[ToolCall], ToolOutcome], record: Callable[[StepRecord], object]
+) -> RunEnd:
+    """Carry out a run outside the product: answer its tool calls, record its steps, return its end."""
+    outcome = None
+    while True:
+        step = steps.send(outcome)
+        outcome = None
+        if isinstance(step, Ended):
+            return step.end
+        if isinstance(step, ToolCalled):
+            outcome = answer(step.call)
+        else:
+            record(step.step)
 
 
 class Bench:
@@ -38,21 +65,24 @@ class Bench:
         self, *steps: Step, limits: Limits = LIMITS, models: Sequence[Model] | None = None, **more
     ) -> RunEnd:
         with Script(self.server, steps) as self.script:
-            return agent_run(
-                context=self.context,
-                models=chain_configured() if models is None else models,
-                dispatch=self._dispatch,
-                schemas=SCHEMAS,
-                limits=limits,
-                ledger=advisor_account(
-                    reader_id=self.context.reader_id, run_id=self.context.run_id, now=self.context.now
-                ),
-                record=self.steps.append,
-                sleep=self.waits.append,
-                **more,
+            ledger = advisor_account(
+                reader_id=self.context.reader_id, run_id=self.context.run_id, now=self.context.now
             )
+            steps = agent_run(
+                opening=opening_messages(prompt_load(), self.context),
+                models=chain_configured() if models is None else models,
+                schemas=SCHEMAS,
+                budget=RunBudget(limits, ledger, sleep=self.waits.append, **more),
+            )
+            return drive(steps, self._answer, self.steps.append)
 
-    def _dispatch(self, call: ToolCall) -> ToolOutcome:
+    def _answer(self, call: ToolCall) -> ToolOutcome:
+        """Answer a call as a run does, with two tools that answer as told."""
+        tools = {name: Tool(name, "", Anything, lambda *_: self._called(call)) for name in (LOOK, WRITE)}
+        with patch.object(registry, "TOOLS", tools), patch.object(registry, "_outcome", lambda found: found):
+            return registry.dispatch(self.context, call)
+
+    def _called(self, call: ToolCall) -> ToolOutcome:
         self.called.append(call)
         return self.answer(call)
 

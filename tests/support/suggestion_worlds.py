@@ -8,9 +8,9 @@ from digest.days import utc_day
 from digest.entities import RatedItem
 from digest.feeds.identity import article_hash
 from digest.models import Feed, Feedback, Item, Reader
-from suggestions.entities import Draft, Proposed
+from suggestions.entities import Draft, Proposed, Refusal
 from suggestions.models import Suggestion
-from suggestions.services.lifecycle import suggestion_propose
+from suggestions.services.lifecycle import suggestion_candidate, suggestion_store
 from tests.support.factories import (
     CLOCK,
     FeedFactory,
@@ -94,11 +94,14 @@ def add_topic(reader: Reader, topic: str) -> Draft:
     return Draft("add_topic", "topics", None, topic, evidence, "You like it.")
 
 
-def propose(reader: Reader, draft: Draft, now: datetime = CLOCK, run_id=None, fence=lambda: None):
+def propose(
+    reader: Reader, draft: Draft, now: datetime = CLOCK, run_id=None, fence=lambda: None, review=None
+):
     """Put `draft` through the agent's door."""
-    return suggestion_propose(
-        reader_id=reader.pk, run_id=run_id or uuid4(), draft=draft, now=now, fence=fence
-    )
+    found = suggestion_candidate(reader_id=reader.pk, run_id=run_id or uuid4(), draft=draft, now=now)
+    if isinstance(found, Refusal):
+        return found
+    return suggestion_store(candidate=found, review=review and review(found.proposal), now=now, fence=fence)
 
 
 def proposed(reader: Reader, draft: Draft | None = None, now: datetime = CLOCK) -> Suggestion:

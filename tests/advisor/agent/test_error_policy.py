@@ -1,6 +1,7 @@
 """Errors meet a table: a wait is kept, a database alerts, a model gets one more chance, the rest is left."""
 
 import socket
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -27,12 +28,12 @@ from advisor.agent.error_policy import (
     run_end_handle,
     wait_of,
 )
-from advisor.agent.loop import ToolRunner
 from advisor.entities import RunEnd, StopReason
 from advisor.models import Decision, Run, Step
 from advisor.run.execute import run_execute
 from advisor.run.request import ATTEMPTS_PER_DAY
 from advisor.run.scheduling import readers_advise, retries_request
+from advisor.tools.registry import TOOLS, dispatch
 from config.celery import app
 from config.jobs.celery_task import BaseTask
 from config.tasks import Worker
@@ -234,15 +235,14 @@ def test_tools_that_broke_in_a_run_are_on_record_and_refusals_are_not(ada, now):
     assert sorted(uses()) == [("alert", "database"), ("skip_and_log", "unknown")]
 
 
-def test_a_tool_whose_database_fails_says_so():
-    def broken(call):
+def test_a_tool_whose_database_fails_says_so(monkeypatch):
+    def broken(context, arguments):
         raise OperationalError("no such table")
 
-    steps = []
-    schemas = [{"type": "function", "function": {"name": "look", "parameters": {}}}]
-    content, stop = ToolRunner(broken, steps.append, schemas).run(ToolCall("1", "look", "{}"))
-    assert "database_failed" in content and stop is None
-    assert steps[0].error_code == "database_failed"
+    look = TOOLS["query_user_config"]
+    monkeypatch.setitem(TOOLS, look.name, replace(look, function=broken))
+    outcome = dispatch(None, ToolCall("1", look.name, "{}"))
+    assert outcome.error_code == "database_failed" and "Go on without it" in outcome.content
 
 
 @pytest.mark.django_db

@@ -1,16 +1,20 @@
 """The loop trims its history, answers and records every call, and ends a run whose failures repeat."""
 
 import json
+from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.agent.loop import FailureAction, RepeatGuard, ToolRunner, history_trim
+from advisor.agent.loop import FailureAction, RepeatGuard, RunBudget, agent_run, history_trim
 from advisor.entities import (
     BYTES_PER_TOKEN,
     DROP_NOTE,
     WRITE_TOKENS,
+    RunEnd,
+    StopReason,
     as_json,
     error_result,
     fit_text,
@@ -18,8 +22,10 @@ from advisor.entities import (
 )
 from advisor.tools.registry import dispatch, schemas
 from digest.llm.caller import messages_portable
-from digest.llm.entities import ToolCall
+from digest.llm.entities import ToolCall, Turn
+from digest.llm.ledger import advisor_account
 from tests.advisor.tools.test_tools import boost
+from tests.support.agent_bench import LIMITS, drive
 from tests.support.histories import context_for
 from tests.support.scripted_model import assert_paired
 
@@ -94,15 +100,45 @@ def test_another_provider_gets_nothing_it_would_not_know():
     ]
 
 
-def runner(context):
-    return ToolRunner(lambda call: dispatch(context, call), lambda step: None, schemas())
+class Insistent:
+    """A model in the process that makes these calls, one a turn, and keeps the answers."""
+
+    name = "offline:insistent"
+
+    def __init__(self, *asked: ToolCall):
+        self.left, self.answers = list(asked), []
+
+    def complete(self, messages, tools, *, timeout_s) -> Turn:
+        self.answers = [m["content"] for m in messages if m["role"] == "tool"]
+        if not self.left:
+            return Turn({"role": "assistant", "content": "{}"}, "{}")
+        call = replace(self.left.pop(0), id=f"c{len(self.left)}")
+        function = {"name": call.name, "arguments": call.text}
+        message = {"role": "assistant", "content": "", "tool_calls": [{"id": call.id, "function": function}]}
+        return Turn(message, tool_calls=(call,))
+
+    def worst_case_usd(self, messages, tools) -> Decimal:
+        return Decimal(0)
+
+    def cost_usd(self, usage) -> Decimal:
+        return Decimal(0)
+
+
+def asked(reader, *calls: ToolCall) -> tuple[RunEnd, list[str]]:
+    """How a run with these calls ends, and what each was answered."""
+    context, answers = context_for(reader), []
+    ledger = advisor_account(reader_id=reader.pk, run_id=context.run_id, now=context.now)
+    steps = agent_run(
+        opening=OPENING, models=[Insistent(*calls)], schemas=schemas(), budget=RunBudget(LIMITS, ledger)
+    )
+    end = drive(steps, lambda call: dispatch(context, call), answers.append)
+    return end, [step.result for step in answers if step.kind == "tool"]
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("arguments", JUNK)
 def test_a_refused_write_stays_within_its_tokens_with_the_note_too(ada, arguments):
-    tools = runner(context_for(ada))
-    answers = [tools.run(ToolCall("c", "write_suggestion", arguments))[0] for _ in range(2)]
+    _, answers = asked(ada, *[ToolCall("c", "write_suggestion", arguments)] * 2)
     assert all(len(answer.encode("utf-8")) <= BYTES_MAX for answer in answers)
     first, second = (json.loads(answer) for answer in answers)
     assert first["error"] and first["details"] and "note" not in first
@@ -111,9 +147,8 @@ def test_a_refused_write_stays_within_its_tokens_with_the_note_too(ada, argument
 
 @pytest.mark.django_db
 def test_so_does_the_answer_to_a_tool_that_does_not_exist(ada):
-    call = ToolCall("c", "x" * 500, "{}")
-    for answer in (runner(context_for(ada)).run(call)[0], dispatch(context_for(ada), call).content):
-        assert len(answer.encode()) <= BYTES_MAX and "write_suggestion" in answer
+    answer = dispatch(context_for(ada), ToolCall("c", "x" * 500, "{}")).content
+    assert len(answer.encode()) <= BYTES_MAX and "write_suggestion" in answer
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8")))
@@ -131,17 +166,15 @@ def test_a_text_is_cut_to_any_room(text, tokens):
 @pytest.mark.django_db
 @pytest.mark.parametrize("key", ["target_key", "suggested_value"])
 def test_malformed_writes_about_three_sources_are_three_failures_not_one(ada, key):
-    tools = runner(context_for(ada))
-    for target in ("a.example", "b.example", "c.example"):
-        stop = tools.run(ToolCall("c", "write_suggestion", as_json({key: target})))[1]
-        assert stop is None
+    targets = ("a.example", "b.example", "c.example")
+    end, answers = asked(ada, *(ToolCall("c", "write_suggestion", as_json({key: one})) for one in targets))
+    assert (end.reason, len(answers)) == (StopReason.DONE, 3)
 
 
 @pytest.mark.django_db
 def test_the_same_malformed_write_three_times_ends_the_run(ada):
-    tools = runner(context_for(ada))
-    stops = [tools.run(ToolCall("c", "write_suggestion", '{"target_key": "a.example"}'))[1] for _ in range(3)]
-    assert [stop is None for stop in stops] == [True, True, False]
+    end, answers = asked(ada, *[ToolCall("c", "write_suggestion", '{"target_key": "a.example"}')] * 4)
+    assert (end.reason, len(answers)) == (StopReason.REPEATED_FAILURE, 3)
 
 
 def test_the_second_equal_failure_drops_and_the_third_ends():

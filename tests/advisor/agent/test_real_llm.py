@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from advisor.agent.loop import agent_run
+from advisor.agent.loop import RunBudget, agent_run
 from advisor.entities import Limits, StepRecord, StopReason
+from advisor.prompts import opening_messages, prompt_load
 from advisor.tools.registry import TOOLS, dispatch, schemas
 from digest.llm.client import chain_configured
 from digest.llm.ledger import advisor_account
@@ -21,6 +22,7 @@ from digest.llm.providers import PROVIDERS
 from digest.models import Spend
 from ranking.models import ConfigVersion, RankConfig
 from suggestions.models import Suggestion
+from tests.support.agent_bench import drive
 from tests.support.histories import context_for, opinionated
 from tests.support.scripted_model import assert_paired
 
@@ -55,15 +57,10 @@ def small(server, settings, monkeypatch):
 def test_a_real_small_model_drives_the_loop_and_the_rules_hold(small, ada, now):
     opinionated(ada)
     context, steps = context_for(ada), []
-    end = agent_run(
-        context=context,
-        models=small,
-        dispatch=lambda call: dispatch(context, call),
-        schemas=schemas(),
-        limits=LIMITS,
-        ledger=advisor_account(reader_id=ada.pk, run_id=context.run_id, now=now),
-        record=steps.append,
-    )
+    ledger = advisor_account(reader_id=ada.pk, run_id=context.run_id, now=now)
+    opening = opening_messages(prompt_load(), context)
+    run = agent_run(opening=opening, models=small, schemas=schemas(), budget=RunBudget(LIMITS, ledger))
+    end = drive(run, lambda call: dispatch(context, call), steps.append)
     report(end, steps)
     assert end.reason in (
         StopReason.DONE,

@@ -8,13 +8,11 @@ from django.conf import settings as django_settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from advisor.agent.loop import ToolRunner
 from advisor.entities import ToolContext, ToolOutcome
 from advisor.guidance.engine import guide_for
 from advisor.guidance.entities import Level, Why
 from advisor.models import GuidanceEvent, Memory
-from advisor.run.execute import CountingDispatch
-from advisor.tools.registry import schemas
+from advisor.run.calls import RunCalls
 from digest.llm.entities import ToolCall
 from digest.models import Spend
 from ranking.models import RankConfig
@@ -109,46 +107,50 @@ def test_a_write_that_outcomes_speak_against_goes_through_with_a_warning_beside_
 
 
 class Loop:
-    """The real dispatch behind the real runner, with guidance between."""
+    """A run's own tool calls, with guidance before each."""
 
     def __init__(self, desk):
         context = ToolContext(desk.reader.pk, desk.run.pk, desk.at, lambda: None)
-        self.steps = []
-        self.runner = ToolRunner(CountingDispatch(context), self.steps.append, schemas(), guide=desk.guide)
+        self.codes = []
+        self.calls = RunCalls(context, desk.guide)
 
     def __call__(self, name, **arguments):
-        content, stop = self.runner.run(ToolCall("c", name, json.dumps(arguments)))
-        return json.loads(content), stop
+        outcome = self.calls.answer(ToolCall("c", name, json.dumps(arguments)))
+        self.codes.append(outcome.error_code)
+        return json.loads(outcome.content)
 
 
 def test_a_warning_by_score_stops_no_write_of_a_model(desk, ada):
     opinionated(ada)
     memory(ada, CAUTION, suggestion_type="boost_source", target_key="loved.example")
     ask = Loop(desk)
-    written, stop = ask("write_suggestion", **boost(liked_urls(ada)))
-    assert written["success"] is True and stop is None
+    written = ask("write_suggestion", **boost(liked_urls(ada)))
+    assert written["success"] is True
     assert next(iter(written)) == "guidance" and "declined" in written["guidance"]
     assert Suggestion.objects.get().target_key == "loved.example"
-    assert desk.events[-1].level == "warning" and ask.steps[0].error_code == ""
+    assert desk.events[-1].level == "warning" and ask.codes == [""]
 
 
 def test_a_blocked_call_says_which_rule_and_is_not_run(desk, ada):
     opinionated(ada)
     written = rule(target_is("loved.example"))
     ask = Loop(desk)
-    answer, stop = ask("write_suggestion", **boost(liked_urls(ada)))
-    assert answer["error"] == "blocked" and answer["rule_id"] == f"rule-{written.pk}" and stop is None
+    answer = ask("write_suggestion", **boost(liked_urls(ada)))
+    assert answer["error"] == "blocked" and answer["rule_id"] == f"rule-{written.pk}"
     assert set(answer) == {"success", "error", "rule_id", "reason", "until"}
-    assert ask.runner.dispatch.suggestions_generated == 0
-    assert ask.steps[0].error_code == "blocked"
+    assert ask.calls.suggestions_generated == 0 and ask.codes == ["blocked"]
 
 
 def test_a_model_that_runs_into_the_same_block_again_and_again_is_stopped(desk, ada):
     opinionated(ada)
     rule(target_is("loved.example"))
-    ask, proposal = Loop(desk), boost(liked_urls(ada))
-    stops = [ask("write_suggestion", **proposal)[1] for _ in range(4)]
-    assert stops[:3] == [None] * 3 and stops[3].reason == "repeated_failure"
+    ask, call = Loop(desk), ToolCall("c", "write_suggestion", json.dumps(boost(liked_urls(ada))))
+    outcomes = [ask.calls.answer(call) for _ in range(4)]
+    # The first block is no failure; the loop ends a run at its third equal one.
+    assert [(one.error_code, one.counted) for one in outcomes] == [
+        ("blocked", False),
+        *[("blocked", True)] * 3,
+    ]
 
 
 def test_the_rules_hold_where_guidance_is_off(ada, now, settings):
@@ -158,9 +160,8 @@ def test_the_rules_hold_where_guidance_is_off(ada, now, settings):
     assert guide_for(run=run, context=context, moment=lambda: now) is None
     opinionated(ada)
     pending(ada, now, suggestion_type="boost_source", target_key="loved.example")
-    runner = ToolRunner(CountingDispatch(context), [].append, schemas())
-    content, _ = runner.run(ToolCall("c", "write_suggestion", json.dumps(boost(liked_urls(ada)))))
-    assert json.loads(content)["error"] == "duplicate_pending"
+    call = ToolCall("c", "write_suggestion", json.dumps(boost(liked_urls(ada))))
+    assert RunCalls(context).answer(call).error_code == "duplicate_pending"
 
 
 def test_a_note_is_the_last_field_and_a_warning_the_first(desk, ada):
@@ -169,12 +170,12 @@ def test_a_note_is_the_last_field_and_a_warning_the_first(desk, ada):
     noted = memory(ada, "Take small steps up, because 4 of 5 were accepted.", polarity=1, **about)
     ask = Loop(desk)
     trial = {"suggestion_type": "boost_source", "target": "loved.example"}
-    answer, _ = ask("test_suggestion", **trial)
+    answer = ask("test_suggestion", **trial)
     assert list(answer)[-1] == "guidance" and "4 of 5" in answer["guidance"]
     assert answer["would_match"] > 0
     Memory.objects.filter(pk=noted.pk).delete()
     warning = rule(target_is("loved.example"), ceiling=Memory.Ceiling.WARNING)
-    answer, _ = ask("test_suggestion", **trial)
+    answer = ask("test_suggestion", **trial)
     assert next(iter(answer)) == "guidance" and "its feed is being moved" in answer["guidance"]
     assert desk.events[-1].emitted_ids == [warning.pk] and desk.events[-1].level == "warning"
 

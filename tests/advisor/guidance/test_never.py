@@ -111,8 +111,8 @@ def test_it_never_reaches_an_agent_and_is_counted(case, why, counted, ada, ben, 
     with case(ada, ben, settings) as told:
         desk = Desk(ada)
         opening = desk.guide.start()
-        answer, stop = Loop(desk)("write_suggestion", **boost(liked_urls(ada)))
-    assert LURE not in opening + json.dumps(answer) and stop is None
+        answer = Loop(desk)("write_suggestion", **boost(liked_urls(ada)))
+    assert LURE not in opening + json.dumps(answer)
     heard = answer.get("guidance", answer.get("whispers", ""))
     assert told in heard if told else heard == ""
     assert (desk.events[-1].why, bool(desk.events[-1].text)) == (why, bool(told))

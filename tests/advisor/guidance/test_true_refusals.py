@@ -7,11 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from advisor.agent.loop import ToolRunner
 from advisor.entities import ToolContext
 from advisor.guidance.engine import guide_for
-from advisor.run.execute import CountingDispatch
-from advisor.tools.registry import schemas
+from advisor.run.calls import RunCalls
 from digest.llm.entities import ToolCall
 from digest.models import Reader
 from ranking.models import RankConfig
@@ -161,16 +159,14 @@ ELSEWHERE = {"unknown_type", "run_cap"}
 
 
 def answered(reader: Reader, arguments: Arguments, *, guided: bool, run=None) -> tuple[dict, str]:
-    """The answer of the write tool behind the real runner, and the code that is stored of it."""
+    """The answer to a write as a run makes it, and the code that is stored of it."""
     run = run or run_of(reader)
     context = ToolContext(reader.pk, run.pk, CLOCK, lambda: None)
     guide = guide_for(run=run, context=context, moment=lambda: CLOCK) if guided else None
-    steps = []
-    runner = ToolRunner(CountingDispatch(context), steps.append, schemas(), guide=guide)
-    content, _ = runner.run(ToolCall("c", "write_suggestion", json.dumps(arguments)))
+    outcome = RunCalls(context, guide).answer(ToolCall("c", "write_suggestion", json.dumps(arguments)))
     run.status = "agent_error"
     run.save()
-    return json.loads(content), steps[0].error_code
+    return json.loads(outcome.content), outcome.error_code
 
 
 def test_every_code_of_the_rules_is_tried():

@@ -14,11 +14,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from advisor.agent.loop import ToolRunner
+from advisor.agent.loop import tool_step
 from advisor.entities import ToolContext
 from advisor.models import Run
-from advisor.run.execute import CountingDispatch, RunClock, StepLog, fence_of
-from advisor.tools.registry import TOOLS, schemas
+from advisor.run.calls import RunCalls
+from advisor.run.ownership import RunClock, StepLog, fence_of
+from advisor.tools.registry import TOOLS
 from digest.llm.entities import ToolCall
 from tests.advisor.hostile.doors import Attempt, statements
 from tests.advisor.hostile.invariants import breaches
@@ -127,15 +128,16 @@ def machine_for(world: World, done: Counter[str]) -> type[RuleBasedStateMachine]
             )
             context = ToolContext(world.ada.pk, self.run.pk, world.now, fence_of(self.run))
             self.log = StepLog(self.run, context.fence, RunClock(world.now))
-            self.findings, self.attempt = CountingDispatch(context), Attempt(self.run)
+            self.tools, self.attempt = RunCalls(context), Attempt(self.run)
 
         @rule(seed=st.integers(0, 2**32))
         def call(self, seed: int) -> None:
-            # A fresh guard for each batch: here the run goes on after what would have ended it.
-            tools = ToolRunner(self.findings, self.log, schemas())
             with statements() as sql:
                 for n, (name, arguments) in enumerate(caller.calls(seed)):
-                    answer, _ = tools.run(ToolCall(f"c{n}", name, json.dumps(arguments)))
+                    call = ToolCall(f"c{n}", name, json.dumps(arguments))
+                    outcome = self.tools.answer(call)
+                    answer = outcome.content
+                    self.log.add(tool_step(call, answer, outcome.error_code, 0.0))
                     self.attempt.answers.append(answer)
                     self.attempt.emitted += 1
                     refused = json.loads(answer).get("error", "")

@@ -18,7 +18,7 @@ from advisor.prompts import prompt_load
 from advisor.review.compose import PROMPTS, panel_vote, reviewer_for
 from advisor.review.context import Reflection, ReviewContext, review_counts, review_totals
 from advisor.review.votes import POINTS_MAX, SENTENCE_WORDS_MAX, Vote
-from advisor.run.execute import fence_of
+from advisor.run.ownership import fence_of
 from advisor.run.request import run_request
 from advisor.tools.registry import TOOLS
 from digest.llm.client import chain_configured

@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from advisor.agent.loop import agent_run
 from advisor.entities import BY_PLANNER, StopReason
 from advisor.models import Decision, Run, Step
 from advisor.run.execute import run_execute
@@ -15,6 +14,7 @@ from advisor.run.explain import status_message
 from advisor.run.request import GenerateResult, run_request
 from advisor.run.scheduling import readers_advise, readers_ration, run_candidates
 from advisor.selectors import run_reason
+from digest.llm.caller import prompt_read
 from digest.llm.providers import PROVIDERS
 from digest.models import Reader, Spend
 from suggestions.entities import DRAFT, REFUSE, Review
@@ -189,7 +189,7 @@ def test_a_fault_of_our_own_is_not_hidden_by_suggestions(ada, model, settings):
 
 def test_a_prompt_that_is_gone(ada, model, monkeypatch, tmp_path):
     opinionated(ada)
-    monkeypatch.setitem(agent_run.__kwdefaults__, "prompt", tmp_path / "gone.md")
+    monkeypatch.setattr("advisor.run.execute.prompt_load", lambda: prompt_read(tmp_path / "gone.md"))
     result, run = model()
     stands(result, run, StopReason.PROMPT_UNUSABLE)
 

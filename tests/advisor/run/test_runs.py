@@ -13,7 +13,8 @@ from django.db import connections
 from advisor.agent.planner import NAME
 from advisor.entities import StepRecord, StopReason, ToolContext
 from advisor.models import Decision, Heartbeat, Run, Step
-from advisor.run.execute import RunClock, StepLog, fence_of, run_execute, run_limits
+from advisor.run.execute import run_execute, run_limits
+from advisor.run.ownership import RunClock, StepLog, fence_of
 from advisor.run.request import run_execute_next, run_request, run_wait, runs_reconcile
 from advisor.run.scheduling import readers_lacking_feedback
 from advisor.run.workers import heartbeat
@@ -377,14 +378,14 @@ def test_what_a_reclaimed_worker_still_writes_does_not_land(ada, now):
     with pytest.raises(FenceLost):
         dispatch(context, ToolCall("c", "write_suggestion", arguments))
     with pytest.raises(FenceLost):
-        StepLog(run, context.fence, RunClock(now))(StepRecord("tool", tool="write_suggestion"))
+        StepLog(run, context.fence, RunClock(now)).add(StepRecord("tool", tool="write_suggestion"))
     assert not Suggestion.objects.exists() and not Step.objects.exists()
 
 
 def test_a_second_attempt_counts_its_steps_on(ada, now):
     opinionated(ada)
     run = claimed(ada, now)
-    StepLog(run, fence_of(run), RunClock(now))(StepRecord("model", model=NAME))
+    StepLog(run, fence_of(run), RunClock(now)).add(StepRecord("model", model=NAME))
     runs_reconcile(now=now + timedelta(seconds=61))
     run_execute_next(now=now + timedelta(seconds=61))
     run.refresh_from_db()
@@ -477,7 +478,7 @@ def test_progress_shows_the_last_twenty_steps_in_constant_queries(ada, now, djan
     run = claimed(ada, now)
     log = StepLog(run, fence_of(run), RunClock(now))
     for n in range(30):
-        log(StepRecord("tool", tool="query_user_config", error_code="" if n else "tool_failed"))
+        log.add(StepRecord("tool", tool="query_user_config", error_code="" if n else "tool_failed"))
     with django_assert_num_queries(4):  # totals, model, steps, suggestions
         progress = run_progress(run)
     assert [step["n"] for step in progress["steps"]] == list(range(11, 31))

@@ -8,7 +8,8 @@ from django.db import OperationalError
 
 from advisor.models import Run
 from advisor.run import execute
-from advisor.run.execute import LEASE, RunClock
+from advisor.run.execute import LEASE
+from advisor.run.ownership import RunClock
 from advisor.run.workers import lease_renewal
 from config.jobs.schedule import JOBS
 from tests.support.concurrency import database_on_disk, seen_by_writers

@@ -113,7 +113,7 @@ def test_what_is_ignored_is_taken_and_not_asked_for(ada):
 def test_an_unknown_tool_is_answered_with_the_ones_there_are(ada):
     outcome, content = call(context_for(ada), "accept_suggestion", suggestion_id=1)
     assert outcome.error_code == "unknown_tool"
-    assert content["tools"] == list(BUDGETS)
+    assert content["valid_tools"] == list(BUDGETS)
 
 
 @pytest.mark.parametrize(

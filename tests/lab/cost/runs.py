@@ -8,8 +8,9 @@ from uuid import UUID, uuid4
 
 from django.db import transaction
 
-from advisor.agent.loop import agent_run
+from advisor.agent.loop import RunBudget, agent_run
 from advisor.entities import Limits, RunEnd, StepRecord, ToolContext
+from advisor.prompts import opening_messages, prompt_load
 from advisor.tools.registry import dispatch, schemas
 from digest.feedback.transfer import feedback_import
 from digest.llm.entities import Message, ToolSchema, Usage
@@ -17,6 +18,7 @@ from digest.llm.ledger import advisor_account
 from digest.llm.prices import cost_usd, tokens_estimated
 from digest.llm.providers import ModelRef
 from tests.lab.cost.model import READER, TypicalModel, typical_history
+from tests.support.agent_bench import drive
 
 LIMITS = Limits(turns=20, tool_calls=30, history_turns=15, timeout_s=60)
 # OpenAI caches a prompt's beginning from 1,024 tokens on, in steps of 128 (its guide on prompt caching).
@@ -76,15 +78,10 @@ def typical_run(*, reader_id: UUID | None, now: datetime, model: TypicalModel | 
             imported = feedback_import(lines=typical_history(now), now=now)
             reader_id = UUID(imported.reader_ids[READER])
         context = ToolContext(reader_id, uuid4(), now, fence=_unfenced)
-        end = agent_run(
-            context=context,
-            models=[model],
-            dispatch=lambda call: dispatch(context, call),
-            schemas=schemas(),
-            limits=LIMITS,
-            ledger=advisor_account(reader_id=reader_id, run_id=context.run_id, now=now),
-            record=steps.append,
-        )
+        opening = opening_messages(prompt_load(), context)
+        ledger = advisor_account(reader_id=reader_id, run_id=context.run_id, now=now)
+        run = agent_run(opening=opening, models=[model], schemas=schemas(), budget=RunBudget(LIMITS, ledger))
+        end = drive(run, lambda call: dispatch(context, call), steps.append)
         transaction.set_rollback(True)
     return TypicalRun(_sizes(model), end, tuple(steps), _prefix(*model.asked[0]))
 

@@ -13,10 +13,12 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.lab.size import source
 
 ROOT = Path(__file__).resolve().parents[3]
+Trace = dict[str, Any]
 TRACER = Path(__file__).with_name("tracer.py")
 
 
@@ -38,7 +40,7 @@ class Figure:
 def main() -> int:
     """Print the table, or JSON; return 0."""
     parser = argparse.ArgumentParser(description="Measure the size of the product.")
-    parser.add_argument("--json", action="store_true", help="print JSON, with the files of each trace")
+    parser.add_argument("--json", action="store_true", help="print JSON, with each trace")
     options = parser.parse_args()
     traces = {deed: trace(deed) for deed in ("button", "thumb")}
     figures = measure(ROOT, traces)
@@ -49,8 +51,11 @@ def main() -> int:
     return 0
 
 
-def trace(deed: str) -> list[str]:
-    """Return the product's files that run while a reader does `deed`, on a new database."""
+def trace(deed: str) -> Trace:
+    """Return the product's files, functions, calls and queries while a reader does `deed`, on a new database.
+
+    `tracer.Trace.summary` says what each figure counts.
+    """
     with tempfile.TemporaryDirectory() as folder:
         environment = {
             **{name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")},
@@ -64,11 +69,11 @@ def trace(deed: str) -> list[str]:
         # -P: the tracer's folder is no place to import from.
         command = [sys.executable, "-P", str(TRACER), deed]
         done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True)
-    files: list[str] = json.loads(done.stdout)
-    return files
+    found: Trace = json.loads(done.stdout)
+    return found
 
 
-def measure(root: Path, traces: Mapping[str, list[str]]) -> list[Figure]:
+def measure(root: Path, traces: Mapping[str, Trace]) -> list[Figure]:
     """Return every figure of the tree at `root`."""
     files, modules = source.files_of(root), source.modules_of(root)
     small, single = source.small_modules(root), source.one_importer(root)
@@ -97,8 +102,21 @@ def measure(root: Path, traces: Mapping[str, list[str]]) -> list[Figure]:
         Figure("words in docs", sum(pages.values())),
         Figure("words of the longest page", pages[longest], note=longest),
         Figure("screenshots", source.screenshots(root)),
-        Figure("files touched: button to stored suggestion", len(traces["button"]), note="planner"),
-        Figure("files touched: thumb to changed digest", len(traces["thumb"])),
+        *way("button to stored suggestion", traces["button"]),
+        *way("thumb to changed digest", traces["thumb"]),
+    ]
+
+
+def way(deed: str, found: Trace) -> list[Figure]:
+    """Return the figures of one trace."""
+    mutual = ", ".join(" and ".join(pair) for pair in found["mutual"])
+    return [
+        Figure(f"{deed}: files", len(found["files"])),
+        Figure(f"{deed}: functions", found["functions"]),
+        Figure(f"{deed}: call edges between files", found["edges"]),
+        Figure(f"{deed}: pairs that call each other", len(found["mutual"]), note=mutual),
+        Figure(f"{deed}: depth of calls", found["depth"]),
+        Figure(f"{deed}: queries", found["queries"]),
     ]
 
 

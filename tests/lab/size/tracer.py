@@ -1,8 +1,8 @@
-"""`python tracer.py button|thumb`: the product's files that run while a reader does one thing.
+"""`python tracer.py button|thumb`: the way through the product while a reader does one thing.
 
 Runs in a process of its own, in the root of the tree to be traced, on a SQLite database below TIDINGS_VAR_DIR
-that is seeded as the demo is. Every module is imported first: a file counts only where one of its functions
-is executed. Prints a JSON list of paths.
+that is seeded as the demo is. Every module is imported first: a file counts only if one of its functions is
+executed. Prints a JSON object (see `Trace`).
 """
 
 import inspect
@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Any
 
 import django
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -34,7 +36,7 @@ def main(deed: str) -> None:
     django.setup()
     call_command("migrate", verbosity=0)
     everything_import()
-    print(json.dumps(DEEDS[deed]()))
+    print(json.dumps(DEEDS[deed]().summary))
 
 
 def everything_import() -> None:
@@ -46,43 +48,95 @@ def everything_import() -> None:
                 import_module(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
 
 
+@dataclass
+class Trace:
+    """The calls between the product's functions, and the queries.
+
+    `edges` are (file that calls, file that is called), the nearest function of the product counting as the
+    caller; `depth` is the most functions of the product on the stack at once. The bodies of modules and
+    classes, and comprehensions, are no functions.
+    """
+
+    functions: set[CodeType] = field(default_factory=set)
+    edges: set[tuple[str, str]] = field(default_factory=set)
+    depth: int = 0
+    queries: int = 0
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Return the figures, with the files and the pairs of files that call each other."""
+        mutual = sorted(edge for edge in self.edges if edge[0] < edge[1] and edge[::-1] in self.edges)
+        return {
+            "files": sorted({file_of(code) for code in self.functions}),
+            "functions": len(self.functions),
+            "edges": len(self.edges),
+            "mutual": mutual,
+            "depth": self.depth,
+            "queries": self.queries,
+        }
+
+
+def file_of(code: CodeType) -> str:
+    """Return the path of a function of the product, below the root; "" for any other code."""
+    # A generator's own expression or comprehension is no function: its name begins with "<".
+    if not code.co_flags & inspect.CO_OPTIMIZED or code.co_name.startswith("<"):
+        return ""
+    path = Path(code.co_filename)
+    inner = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+    return inner.as_posix() if inner.parts[0] in ROOMS else ""
+
+
 @contextmanager
-def traced() -> Iterator[set[str]]:
-    """Collect the product's files in which a function is called, in any thread, until the block ends."""
-    codes: set[CodeType] = set()
-    files: set[str] = set()
+def traced() -> Iterator[Trace]:
+    """Collect the calls of the product's functions, in any thread, and the queries, until the block ends."""
+    trace, known, stacks = Trace(), dict[CodeType, str](), threading.local()
 
     def note(frame: FrameType, event: str, arg: object) -> None:
-        if event == "call":
-            codes.add(frame.f_code)
+        if event not in ("call", "return"):
+            return
+        code = frame.f_code
+        if code not in known:
+            known[code] = file_of(code)
+        if not (called := known[code]):
+            return
+        stack: list[str] = stacks.__dict__.setdefault("files", [])
+        if event == "return":
+            # A function that was called before the trace began returns within it.
+            if stack:
+                stack.pop()
+            return
+        if stack and stack[-1] != called:
+            trace.edges.add((stack[-1], called))
+        stack.append(called)
+        trace.functions.add(code)
+        trace.depth = max(trace.depth, len(stack))
 
-    threading.setprofile(note)
-    sys.setprofile(note)
-    try:
-        yield files
-    finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
-        for code in codes:
-            path = Path(code.co_filename)
-            # The body of a module or class is no function: it lacks this flag.
-            if code.co_flags & inspect.CO_OPTIMIZED and path.is_relative_to(ROOT):
-                inner = path.relative_to(ROOT)
-                files |= {inner.as_posix()} if inner.parts[0] in ROOMS else set()
+    def count(execute: Callable[..., Any], *given: Any) -> Any:
+        trace.queries += 1
+        return execute(*given)
+
+    with connection.execute_wrapper(count):
+        threading.setprofile(note)
+        sys.setprofile(note)
+        try:
+            yield trace
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
 
 
-def button() -> list[str]:
+def button() -> Trace:
     """Press the button of the suggestions page: the planner's run, until its suggestion is stored."""
     client, reader = signed_in()
-    with traced() as files:
+    with traced() as trace:
         answer = client.post("/ui/suggestions/generate")
     assert answer.status_code == 302, answer.status_code
     stored = import_module("suggestions.models").Suggestion.objects.filter(reader=reader)
     assert stored.exists(), "no suggestion was stored"
-    return sorted(files)
+    return trace
 
 
-def thumb() -> list[str]:
+def thumb() -> Trace:
     """Rate an item on the page, learn and build as the night does; the digest must have another order."""
     build = import_module("digest.daily.services").digest_build
     learn = import_module("digest.feedback.services").weights_update
@@ -91,14 +145,14 @@ def thumb() -> list[str]:
     now, day = timezone.now(), timezone.localdate(timezone=reader.zone)
     digest = build(reader=reader, date=day, now=now)
     before = [(one.item_id, one.score) for one in shown(digest=digest, now=now)]
-    with traced() as files:
+    with traced() as trace:
         later = now + timedelta(minutes=1)
         answer = client.post(f"/ui/item/{before[0][0]}/feedback", {"useful": "0"})
         learn(reader_id=reader.pk, now=later)
         digest = build(reader=reader, date=day, now=later)
     assert answer.status_code == 302, answer.status_code
     assert before != [(one.item_id, one.score) for one in shown(digest=digest, now=now)], "nothing changed"
-    return sorted(files)
+    return trace
 
 
 def signed_in() -> tuple[Client, Any]:
@@ -110,7 +164,7 @@ def signed_in() -> tuple[Client, Any]:
     return client, reader
 
 
-DEEDS: dict[str, Callable[[], list[str]]] = {"button": button, "thumb": thumb}
+DEEDS: dict[str, Callable[[], Trace]] = {"button": button, "thumb": thumb}
 
 if __name__ == "__main__":
     main(sys.argv[1])

@@ -5,6 +5,8 @@ from threading import Thread
 
 import pytest
 
+from digest.models import Reader
+from ranking.common.categories import topics_among
 from ranking.common.text import fold
 from ranking.entities import clamp_weight
 from tests.lab.size import source
@@ -80,7 +82,17 @@ def test_figures_are_printed_as_numbers_and_as_shares():
 
 def test_a_trace_holds_the_files_whose_functions_ran_in_any_thread():
     """Importing a module is not running it, and a class body is no function."""
-    with traced() as files:
+    with traced() as trace:
         Thread(target=lambda: fold("Über")).start()
         clamp_weight(3.0)
-    assert files == {"ranking/common/text.py", "ranking/entities.py"}
+    assert trace.summary["files"] == ["ranking/common/text.py", "ranking/entities.py"]
+
+
+def test_a_trace_counts_calls_between_files_and_their_depth(db):
+    """`topics_among` folds what it is given, in another file; a query is a query."""
+    with traced() as trace:
+        topics_among(["Über"], ["über"])
+        assert not Reader.objects.filter(username="nobody").exists()
+    found = trace.summary
+    assert ("ranking/common/categories.py", "ranking/common/text.py") in trace.edges
+    assert found["depth"] >= 2 and found["mutual"] == [] and found["queries"] == 1

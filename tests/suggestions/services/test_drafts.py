@@ -15,10 +15,11 @@ from suggestions.entities import DRAFT, Draft, Proposed, Review
 from suggestions.models import Outcome, Suggestion
 from suggestions.selectors import suggestion_for, suggestions_pending, suggestions_settled
 from suggestions.services.drafts import draft_discard, draft_release
-from suggestions.services.lifecycle import suggestion_propose, suggestions_sweep
+from suggestions.services.lifecycle import suggestions_sweep
 from tests.advisor.tools.test_tools import liked_urls
 from tests.support.concurrency import at_once, database_on_disk, seen_by_writers
 from tests.support.histories import context_for, opinionated
+from tests.support.suggestion_worlds import propose as put_forward
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
@@ -40,14 +41,7 @@ def propose(ada, run, now, review=None):
     written = Draft(
         "boost_source", "source_weights", "loved.example", "1.3", tuple(liked_urls(ada)), "You like Loved."
     )
-    answer = suggestion_propose(
-        reader_id=ada.pk,
-        run_id=run.pk,
-        draft=written,
-        now=now,
-        fence=lambda: None,
-        review=review and (lambda proposal: review),
-    )
+    answer = put_forward(ada, written, now, run.pk, review=review and (lambda proposal: review))
     return Suggestion.objects.get(pk=answer.suggestion_id) if isinstance(answer, Proposed) else answer
 
 

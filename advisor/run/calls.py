@@ -1,0 +1,57 @@
+"""The answers to a run's tool calls: guidance before each, the tool itself, and counts of what it found."""
+
+from dataclasses import dataclass, replace
+
+from advisor.entities import ToolContext, ToolOutcome, json_object_or_empty, thumbs_weighed
+from advisor.guidance.engine import Guide
+from advisor.guidance.entities import Level
+from advisor.guidance.wording import blocked_outcome, with_advice
+from advisor.tools.registry import dispatch, is_tool
+from digest.llm.entities import ToolCall
+
+
+@dataclass(slots=True)
+class RunCalls:
+    """Answers tool calls for one run and counts their results, whatever a model may claim later."""
+
+    context: ToolContext
+    guide: Guide | None = None
+    items_analyzed: int = 0
+    patterns_found: int = 0
+    suggestions_generated: int = 0
+
+    def answer(self, call: ToolCall) -> ToolOutcome:
+        """Answer one call; a call that an operator's rule stops is not run. Raises `FenceLost`.
+
+        A block that the run meets for the first time is no failure; a model that runs into it again is
+        failing.
+        """
+        if self.guide is None or call.error or not is_tool(call.name):
+            return self.counted(call, dispatch(self.context, call))
+        advice = self.guide.before(call)
+        if advice.level is Level.BLOCK:
+            outcome = blocked_outcome(advice, call)
+        else:
+            outcome = self.counted(call, dispatch(self.context, call))
+            outcome = replace(outcome, content=with_advice(outcome.content, advice))
+        self.guide.after(call, outcome)
+        return outcome
+
+    def counted(self, call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
+        """Return `outcome` after its result was counted."""
+        if call.name == "write_suggestion":
+            self.suggestions_generated += 1
+        elif call.name == "query_user_feedback" and not outcome.error_code:
+            meta = json_object_or_empty(outcome.content).get("meta", {})
+            self.items_analyzed = thumbs_weighed(meta)
+            self.patterns_found = meta.get("patterns_found", 0)
+        return outcome
+
+    def as_meta(self, suggestions_count: int) -> dict[str, int]:
+        """Return the counts as `Run.meta` stores them; `suggestions_count` suggestions passed the rules."""
+        return {
+            "items_analyzed": self.items_analyzed,
+            "patterns_found": self.patterns_found,
+            "suggestions_generated": self.suggestions_generated,
+            "suggestions_after_validation": suggestions_count,
+        }
