@@ -194,7 +194,7 @@ def _hypotheses(hypotheses: Sequence[Hypothesis], tokens: float) -> list[dict[st
     """Return the strongest first, each with five of its items, or three where there are many."""
     taken: list[dict[str, Any]] = []
     for support in (SUPPORT_MAX, EVIDENCE_MIN):
-        taken = fit_rows((_hypothesis(h, support) for h in hypotheses), tokens)
+        taken = fit_rows([_hypothesis(h, support) for h in hypotheses], tokens)
         if len(taken) == len(hypotheses):
             break
     return taken
@@ -262,7 +262,7 @@ def _curated(sample: Sequence[RatedItem], now: datetime, tokens: float) -> list[
     """Return what fits of the sample in rows of `ITEM_COLUMNS`, titles as long as so many allow."""
     rows: list[list[Any]] = []
     for chars in TITLE_CHARS:
-        rows = fit_rows((_item(item, now, chars) for item in sample), tokens)
+        rows = fit_rows([_item(item, now, chars) for item in sample], tokens)
         if len(rows) >= min(SAMPLE_MIN, len(sample)):
             break
     return rows
