@@ -25,7 +25,7 @@ from tests.support.factories import ReaderFactory, SubscriptionFactory
 from tests.support.histories import balanced, opinionated
 from tests.support.scripted_model import Script, calls, garbage, status, text
 
-pytestmark = [pytest.mark.alike, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 CLOSING = '{"suggestions": [], "skipped": [], "meta": {}}'
 REFUSAL = {"error": {"message": "I will not.", "type": "policy", "param": None, "code": None}}
 
