@@ -88,20 +88,6 @@ def effective_body(effective: EffectiveConfig) -> Body:
     return body_of(effective.config, effective.deltas)
 
 
-def effective_with_weight(effective: EffectiveConfig, source: str, weight: float) -> EffectiveConfig:
-    """Return `effective` with `weight` as the effective weight of `source`, without its learned delta."""
-    weights = {**effective.config.source_weights, source: weight}
-    deltas = {key: delta for key, delta in effective.deltas.items() if key != source}
-    return EffectiveConfig(replace(effective.config, source_weights=weights), deltas)
-
-
-def effective_with_topic(effective: EffectiveConfig, key: str, spelling: str) -> EffectiveConfig:
-    """Return `effective` with the topic `key` last, in this spelling. An empty `spelling` removes it."""
-    topics = tuple(topic for topic in effective.config.topics if topic_key(topic) != key)
-    topics = (*topics, spelling) if spelling else topics
-    return EffectiveConfig(replace(effective.config, topics=topics), effective.deltas)
-
-
 def body_validate(body: Body) -> None:
     """Check all values; clean topics and mutes in place. Raises `InvalidSetting` for the first bad value."""
     body["topics"] = _topics(body["topics"])

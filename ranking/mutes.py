@@ -181,7 +181,7 @@ class MuteFilter:
         self._authors = {fold(mute.value): mute for mute in self.mutes if mute.kind == AUTHOR}
         self._categories = {category_key(m.value): m for m in self.mutes if m.kind == CATEGORY}
         self._addresses = [mute for mute in self.mutes if mute.kind == ADDRESS]
-        self._texts = [(mute, _finder(mute)) for mute in self.mutes if mute.kind in (WORD, PHRASE)]
+        self._texts = [(mute, mute_finder(mute)) for mute in self.mutes if mute.kind in (WORD, PHRASE)]
 
     def __bool__(self) -> bool:
         return bool(self.mutes)
@@ -211,6 +211,7 @@ class MuteFilter:
         return next((mute for mute, finds in self._texts if finds(text)), None)
 
 
-def _finder(mute: Mute) -> Finder:
+def mute_finder(mute: Mute) -> Finder:
+    """Return whether a text, folded lightly, has the word or phrase of a mute."""
     spaced = mute.kind == WORD and not _SPACELESS.search(mute.value)
     return term_finder(mute.value) if spaced else text_finder(mute.value)

@@ -13,7 +13,16 @@ from django.db.models import F, QuerySet
 
 from ranking.common.rows import export_rows
 from ranking.common.start import reader_sources_registered
-from ranking.config_body import ConfigEdit, body_edit, body_effective, body_validate, effective_body
+from ranking.config_body import (
+    Body,
+    ConfigEdit,
+    body_edit,
+    body_effective,
+    body_keys,
+    body_keys_current,
+    body_validate,
+    effective_body,
+)
 from ranking.entities import Config, EffectiveConfig, Mute, WeightPoint
 from ranking.implicit import ImplicitLeans, Lean
 from ranking.models import (
@@ -326,6 +335,11 @@ def keys_current(*, keys: Collection[str]) -> dict[str, str]:
 def key_current(*, key: str) -> str:
     """Return the current key for `key`, which differs if the source was renamed or joined. One query."""
     return keys_current(keys=[key]).get(key, key)
+
+
+def body_current(*, body: Body) -> Body:
+    """Return a copy of a version's body with the current keys of sources; one query at most."""
+    return body_keys_current(body, keys_current(keys=body_keys(body)))
 
 
 def values_by_current_key(*, values: Mapping[str, V]) -> dict[str, V]:

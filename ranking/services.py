@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from math import isfinite
 from uuid import UUID
 
 from django.db import transaction
@@ -12,7 +11,6 @@ from django.db.models import F
 from django.utils.translation import gettext
 
 from ranking.common.rows import retention_start, rows_delete
-from ranking.common.text import topic_key
 from ranking.config_body import (
     Body,
     Change,
@@ -41,7 +39,6 @@ from ranking.entities import (
     StaleVersion,
     UnknownVersion,
     WeightChange,
-    clamp_weight,
 )
 from ranking.learning import HOLD_DAYS
 from ranking.models import ConfigVersion, LearnedWeight, RankConfig, SourceAlias, WeightSnapshot
@@ -87,21 +84,23 @@ def config_edit(
     return _write(reader_id, lambda body: body_edit(body, current), cause, ref, now, expected_version, note)
 
 
-def source_weight_set(
-    *, reader_id: UUID, source: str, weight: float, ref: str, now: datetime, cause: Cause = Cause.ACCEPT
+def body_change(
+    *,
+    reader_id: UUID,
+    change: Callable[[Body], object],
+    cause: Cause,
+    ref: str,
+    now: datetime,
+    expected_version: int | None = None,
+    note: str = "",
 ) -> int:
-    """Set the effective weight of `source` to exactly `weight` (limited to 0.1–2.0). Return the new version.
+    """Make a change that a person agreed to, or went back on. Return the version afterwards.
 
-    The weight goes into the config and the learned delta becomes 0. The learning loop leaves the source alone
-    for 14 days. Raises `InvalidSetting` if the weight is not a finite number.
+    `change` works on the body in place, under the row lock. If it changes nothing, there is no new version.
+    The learning loop leaves alone for 14 days the sources whose weight it changes. `expected_version` and
+    `note` are as in `config_edit`. Raises `InvalidSetting` for values out of range.
     """
-    source = key_current(key=source)
-
-    def change(body: Body) -> None:
-        body["source_weights"][source] = clamp_weight(weight) if isfinite(weight) else weight
-        body["learned"].pop(source, None)
-
-    return _write(reader_id, change, cause, ref, now)
+    return _write(reader_id, change, cause, ref, now, expected_version, note)
 
 
 def source_weights_set(*, reader_id: UUID, weights: Mapping[str, float | None], now: datetime) -> int:
@@ -112,43 +111,6 @@ def source_weights_set(*, reader_id: UUID, weights: Mapping[str, float | None], 
     """
     current = values_by_current_key(values=weights)
     return _write(reader_id, lambda body: body_weigh(body, current), Cause.EDIT, "", now)
-
-
-def source_weight_restore(*, reader_id: UUID, source: str, earlier: Body, ref: str, now: datetime) -> int:
-    """Restore the config weight and the learned delta that `source` has in the body `earlier`.
-
-    Return the new version.
-    """
-    source, earlier = (
-        key_current(key=source),
-        body_keys_current(earlier, keys_current(keys=body_keys(earlier))),
-    )
-
-    def change(body: Body) -> None:
-        for part in ("source_weights", "learned"):
-            body[part].pop(source, None)
-            if source in earlier[part]:
-                body[part][source] = earlier[part][source]
-
-    return _write(reader_id, change, Cause.REVERT, ref, now)
-
-
-def topic_set(
-    *, reader_id: UUID, topic: str, present: bool, ref: str, now: datetime, cause: Cause = Cause.ACCEPT
-) -> int:
-    """Add `topic` to the reader's interests, or remove it if not `present`. Return the version afterwards.
-
-    If the topic is already there (or already gone), nothing changes and there is no new version.
-    """
-
-    def change(body: Body) -> None:
-        others = [t for t in body["topics"] if topic_key(t) != topic_key(topic)]
-        if present and len(others) == len(body["topics"]):
-            body["topics"] = [*others, topic]
-        elif not present:
-            body["topics"] = others
-
-    return _write(reader_id, change, cause, ref, now)
 
 
 def target_pin(*, reader_id: UUID, target: str, pin: str, ref: str, now: datetime) -> int:
@@ -375,7 +337,7 @@ def _learned_row(
 
 def _write(
     reader_id: UUID,
-    change: Callable[[Body], None],
+    change: Callable[[Body], object],
     cause: Cause,
     ref: str,
     now: datetime,

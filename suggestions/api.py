@@ -15,12 +15,12 @@ from pydantic import ConfigDict, Field, StrictFloat, StrictInt, StrictStr
 from digest.feeds.identity import web_url
 from digest.requests import reader_of
 from digest.throttling import DECIDE, GENERATE, limit_count
+from suggestions.changes.weights import weight_parse
 from suggestions.entities import Refusal, Resolved
 from suggestions.explain import answer_kind, confidence_stated, teaching_of
 from suggestions.models import Suggestion
 from suggestions.notes import NO_NOTE, notes_shown
 from suggestions.outcomes.services import evidence_summary
-from suggestions.rules import weight_parse
 from suggestions.selectors import evidence_muted, suggestions_pending
 from suggestions.services import resolve
 from suggestions.services.lifecycle import suggestions_sweep

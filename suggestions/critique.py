@@ -27,17 +27,8 @@ from datetime import datetime, timedelta
 
 from digest.days import utc_day
 from digest.entities import RatedItem
-from suggestions.entities import (
-    ADD_TOPIC,
-    BOOST_SOURCE,
-    EVIDENCE_MIN,
-    LIKED_TYPES,
-    REDUCE_SOURCE,
-    REMOVE_TOPIC,
-    TOPICS,
-    Refusal,
-)
-from suggestions.planner.phrases import phrase_contains
+from suggestions.changes.entities import Change
+from suggestions.entities import EVIDENCE_MIN, Refusal
 
 CITED_FEW = 5
 OLD = timedelta(days=30)
@@ -45,12 +36,6 @@ DAYS_MIN = 3
 ONE_SOURCE_SHARE = 0.8
 LEAD_MIN = 0.1
 CONFLICT_SHARE, CONFLICT_MIN = 0.3, 2
-OPPOSITE = {
-    ADD_TOPIC: REMOVE_TOPIC,
-    REMOVE_TOPIC: ADD_TOPIC,
-    BOOST_SOURCE: REDUCE_SOURCE,
-    REDUCE_SOURCE: BOOST_SOURCE,
-}
 ACCEPTED, REJECTED, REVERTED, HARMED = "accepted", "rejected", "reverted", "harmed"
 REPEATS = {REJECTED: "rejected this", REVERTED: "reverted this", HARMED: "had a worse digest with this"}
 VALUED, DISLIKED = "valued", "disliked"
@@ -79,15 +64,12 @@ class PastOutcome:
 class DraftRecord:
     """A draft beside the reader's ratings of its target.
 
-    `cited` are the ratings it names, `target_ratings` the newest ones of the target; `liked` of `rated` are
-    all of the target, `all_liked` of `all_rated` all there are. `gain` is the measured change of nDCG@10.
+    The evidence of `change` are the ratings it names, `target_ratings` the newest ones of the target; `liked`
+    of `rated` are all of the target, `all_liked` of `all_rated` all there are. `gain` is the measured change
+    of nDCG@10.
     """
 
-    suggestion_type: str
-    field: str
-    target_key: str
-    label: str
-    cited: tuple[RatedItem, ...]
+    change: Change
     target_ratings: tuple[RatedItem, ...]
     liked: int
     rated: int
@@ -100,7 +82,7 @@ class DraftRecord:
     @property
     def expects_likes(self) -> bool:
         """True if the draft rests on liked items."""
-        return self.suggestion_type in LIKED_TYPES
+        return self.change.kind.liked
 
 
 def critique(record: DraftRecord, kinds: Mapping[str, str], now: datetime) -> list[Issue]:
@@ -120,14 +102,15 @@ def critique(record: DraftRecord, kinds: Mapping[str, str], now: datetime) -> li
     return sorted((issue for issue in found if issue), key=lambda issue: not issue.serious)
 
 
-def duplicates(drafts: Mapping[int, tuple[str, str, str]]) -> dict[int, Issue]:
-    """Return an issue for each draft, by number, that repeats an earlier one: (field, key, label) each."""
+def duplicates(drafts: Mapping[int, Change]) -> dict[int, Issue]:
+    """Return an issue for each draft, by number, that repeats an earlier one."""
     issues: dict[int, Issue] = {}
-    for n, (field, key, _) in drafts.items():
-        for m, (other_field, other, label) in drafts.items():
-            nested = field == TOPICS and (phrase_contains(key, other) or phrase_contains(other, key))
-            if m < n and field == other_field and (key == other or nested):
-                details = f"Draft {m + 1} is about “{label}” already. Keep the better one."
+    for n, one in drafts.items():
+        for m, other in drafts.items():
+            pairs = ((one.target, other.target), (other.target, one.target))
+            alike = one.target == other.target or any(one.kind.nested(*pair) for pair in pairs)
+            if m < n and one.field is other.field and alike:
+                details = f"Draft {m + 1} is about “{other.label}” already. Keep the better one."
                 issues[n] = Issue("duplicate_draft", details)
     return issues
 
@@ -178,19 +161,21 @@ def _past(record: DraftRecord) -> list[Issue]:
     issues = []
     decided = sorted(record.past, key=lambda past: past.at, reverse=True)
     last = next((past for past in decided if past.outcome in (ACCEPTED, REJECTED)), None)
-    if last and last.outcome == ACCEPTED and last.suggestion_type == OPPOSITE[record.suggestion_type]:
+    if last and last.outcome == ACCEPTED and last.suggestion_type == record.change.kind.opposite:
         issues.append(
             Issue("undoes_accepted", f"The reader accepted the opposite on {last.at:%F}. What changed since?")
         )
     for outcome, verb in REPEATS.items():
-        same = [p for p in decided if p.outcome == outcome and p.suggestion_type == record.suggestion_type]
+        same = [
+            p for p in decided if p.outcome == outcome and p.suggestion_type == record.change.suggestion_type
+        ]
         if same:
             issues.append(Issue(f"repeats_{outcome}", f"The reader {verb} on {same[0].at:%F}."))
     return issues
 
 
 def _evidence(record: DraftRecord, now: datetime) -> list[Issue | None]:
-    cited = record.cited
+    cited = record.change.evidence
     if not cited:
         return []
     sources = [item.source for item in cited]
@@ -204,7 +189,7 @@ def _evidence(record: DraftRecord, now: datetime) -> list[Issue | None]:
         _minor(
             "one_source",
             f"{top} of {len(cited)} cited items come from one source. Is it the topic, or the source?",
-            record.field == TOPICS and top >= ONE_SOURCE_SHARE * len(cited),
+            record.change.kind.of_many_sources and top >= ONE_SOURCE_SHARE * len(cited),
         ),
     ]
 

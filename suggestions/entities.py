@@ -1,12 +1,13 @@
 """Values of the suggestions room: drafts, refusals, proposals, reviews, previews. Pure."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from digest.entities import RatedItem
+from ranking.entities import EffectiveConfig
 
 WEIGHT_STEP_MAX = 0.3
 EVIDENCE_MIN = 3
@@ -23,17 +24,8 @@ NEVER = "never"
 # The verdicts of the check two weeks later.
 HELPED, HARMED, UNCLEAR = "helped", "harmed", "unclear"
 
-ADD_TOPIC, REMOVE_TOPIC = "add_topic", "remove_topic"
-BOOST_SOURCE, REDUCE_SOURCE = "boost_source", "reduce_source"
-TOPIC_TYPES = frozenset({ADD_TOPIC, REMOVE_TOPIC})
-LIKED_TYPES = frozenset({ADD_TOPIC, BOOST_SOURCE})
-TOPICS, SOURCE_WEIGHTS = "topics", "source_weights"
-FIELD_OF_TYPE = {
-    ADD_TOPIC: TOPICS,
-    REMOVE_TOPIC: TOPICS,
-    BOOST_SOURCE: SOURCE_WEIGHTS,
-    REDUCE_SOURCE: SOURCE_WEIGHTS,
-}
+# A setting and the identity of what it is set for.
+Target = tuple[str, str]
 
 # Called inside the transaction of a write: returns only if the caller still holds its run, else raises.
 Fence = Callable[[], None]
@@ -54,6 +46,24 @@ class Draft:
     evidence_urls: tuple[str, ...]
     reason: str
     expected_impact: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The state of the reader in the database, read before the rules run.
+
+    `sources` are those of the drafts' targets that are the reader's; `rated` their ratings of the evidence
+    by URL; `waiting` what open suggestions are about; `cooling` the end of the cooldown of each target that
+    has one; `written` the fields of this run's suggestions; `declined` the types always turned down.
+    """
+
+    effective: EffectiveConfig
+    sources: frozenset[str]
+    rated: Mapping[str, RatedItem] = field(default_factory=dict)
+    waiting: frozenset[Target] = frozenset()
+    cooling: Mapping[Target, datetime] = field(default_factory=dict)
+    written: Sequence[str] = ()
+    declined: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,21 +8,15 @@ from typing import Any
 from ranking.config_words import weight_words
 from ranking.language import figure, ngettext, percent, stored_text
 from ranking.language import gettext as _
-from suggestions.entities import (
-    ADD_TOPIC,
-    BOOST_SOURCE,
-    LIKED_TYPES,
-    REDUCE_SOURCE,
-    TOPIC_TYPES,
-    Preview,
-)
+from suggestions.changes.entities import REASONS
+from suggestions.changes.registry import KINDS, SUGGESTED
+from suggestions.changes.weights import weight_bounds, weight_text
+from suggestions.entities import Preview
 from suggestions.planner.hypotheses import GAIN_MIN, MEANING, confidence_capped
 from suggestions.reasons import TOO_MUCH, reason_code
-from suggestions.rules import weight_bounds, weight_text
 from suggestions.wording import (
     ACCEPT_ALL,
     ALL_DONE,
-    AUTHOR_IMPACTS,
     CHANGE_STOPPED,
     CHANGES_FOUND,
     CHANGES_STOPPED,
@@ -31,18 +25,13 @@ from suggestions.wording import (
     EFFECTS,
     ERROR_OTHER,
     ERRORS,
-    HEADLINES,
-    IMPACTS,
     LEVELS,
     MEASURED,
     MODEL_ADDS,
     NOTHING_CHANGED,
-    REASONS,
     SENTENCES,
-    SMALL_IMPACTS,
     STATUSES,
     TOO_LARGE,
-    TOPIC_SENTENCES,
     UNDO_AT_ONCE,
     WHY_NOT,
 )
@@ -60,30 +49,13 @@ class Bounds:
     high: str
 
 
-def reason_sentence(
-    kind: str,
-    label: str,
-    likes: int,
-    thumbs: int,
-    else_likes: int,
-    else_thumbs: int,
-    *,
-    is_author: bool = False,
-) -> str:
+def reason_sentence(kind: str, label: str, *counts: int, is_author: bool = False) -> str:
     """Return "You liked 8 of 10 articles from Reuters, against 5 of 10 elsewhere.", in English, to be stored.
 
-    The first pair counts the ratings of the target, the second all others, left out where there are none.
+    `counts` are likes and ratings of the target, then of all else, left out if there is nothing else.
     """
-    about = "from" if kind in (BOOST_SOURCE, REDUCE_SOURCE) else "by" if is_author else "about"
-    there = "article" if thumbs == 1 else "articles"
-    pattern = next(
-        one
-        for one in REASONS
-        if f"{{thumbs}} {there} {about} " in one and ("else" in one) == bool(else_thumbs)
-    )
-    return pattern.format(
-        likes=likes, thumbs=thumbs, label=label, else_likes=else_likes, else_thumbs=else_thumbs
-    )
+    likes, thumbs, else_likes, else_thumbs = counts
+    return KINDS[kind].reason(label, (likes, thumbs, else_likes, else_thumbs), is_author=is_author)
 
 
 def reason_shown(reason: str) -> str:
@@ -93,7 +65,7 @@ def reason_shown(reason: str) -> str:
 
 def impact_shown(impact: str) -> str:
     """Return a stored expected impact in the language in force."""
-    return stored_text(impact, (*IMPACTS.values(), *SMALL_IMPACTS.values(), *AUTHOR_IMPACTS.values()))
+    return stored_text(impact, [text for kind in SUGGESTED for text in kind.texts.impacts])
 
 
 def evidence_sentence(kind: str, label: str, count: int) -> str:
@@ -101,24 +73,7 @@ def evidence_sentence(kind: str, label: str, count: int) -> str:
 
     `count` is that of its evidence, which is all liked or all disliked by its type.
     """
-    source, liked = kind in (BOOST_SOURCE, REDUCE_SOURCE), kind in LIKED_TYPES
-    if source and liked:
-        words = ngettext("You liked {n} article from {label}.", "You liked {n} articles from {label}.", count)
-    elif source:
-        words = ngettext(
-            "You did not like {n} article from {label}.", "You did not like {n} articles from {label}.", count
-        )
-    elif liked:
-        words = ngettext(
-            "You liked {n} article about {label}.", "You liked {n} articles about {label}.", count
-        )
-    else:
-        words = ngettext(
-            "You did not like {n} article about {label}.",
-            "You did not like {n} articles about {label}.",
-            count,
-        )
-    return words.format(n=count, label=label)
+    return KINDS[kind].evidence_words(label, count)
 
 
 def because(reason: str) -> str:
@@ -144,11 +99,10 @@ def change_found_split(reason: str) -> tuple[str, str]:
 
 
 def impact_sentence(kind: str, label: str, step: float = 0.0, *, is_author: bool = False) -> str:
-    """Return what accepting does, in English, to be stored; `step` is that of the weight, 0 for topics."""
-    if is_author and kind in AUTHOR_IMPACTS:
-        return AUTHOR_IMPACTS[kind].format(label=label)
-    sizes = SMALL_IMPACTS if abs(step) <= A_BIT and kind in SMALL_IMPACTS else IMPACTS
-    return sizes[kind].format(label=label)
+    """Return what accepting does, in English, to be stored; `step` is that of the weight, 0 for others."""
+    texts = KINDS[kind].texts
+    small = texts.small if abs(step) <= A_BIT else ""
+    return ((texts.author if is_author else "") or small or texts.impact).format(label=label)
 
 
 def reason_clean(reason: object) -> str:
@@ -161,16 +115,6 @@ def reason_clean(reason: object) -> str:
 def percent_text(share: float) -> str:
     """Return a share in whole percent, "under 1%" where that would be 0."""
     return _("under 1%") if 0 < share < 0.01 else percent(share)
-
-
-def no_op_note(kind: str, label: str) -> str:
-    """Return the note on an accept that changed nothing."""
-    if kind not in TOPIC_TYPES:
-        return _("The weight was already what you agreed to.")
-    words = _("“{label}” is no longer one of your topics, so nothing had to change.")
-    if kind == ADD_TOPIC:
-        words = _("“{label}” is already one of your topics, so nothing had to change.")
-    return words.format(label=label)
 
 
 def changed_message(label: str, current: float, agreed: float) -> str:
@@ -232,12 +176,13 @@ def script_words() -> dict[str, Any]:
 
 def headline(suggestion_type: str, label: str) -> str:
     """Return a suggestion as the reader would say it."""
-    return _(HEADLINES[suggestion_type]).format(label=label)
+    return _(KINDS[suggestion_type].texts.headline).format(label=label)
 
 
 def sentence(suggestion_type: str, label: str) -> str:
-    """Return what a change of topics does; "" for sources, whose change is shown in figures."""
-    return _(TOPIC_SENTENCES.get(suggestion_type, "")).format(label=label)
+    """Return what a change does; "" for sources, whose change is shown in figures."""
+    words = KINDS[suggestion_type].texts.sentence
+    return _(words).format(label=label) if words else ""
 
 
 def settled_status(status: str, *, decided: str, reverted: bool, never: bool) -> str:
@@ -274,7 +219,7 @@ def number_of(value: object) -> float | None:
 def level(suggestion_type: str, current: object, suggested: object) -> str:
     """Return "Small boost" or "Big reduction"; "" for topics, or unless both values are numbers."""
     before, after = number_of(current), number_of(suggested)
-    if suggestion_type in TOPIC_TYPES or before is None or after is None:
+    if not KINDS[suggestion_type].of_source or before is None or after is None:
         return ""
     size = round(abs(after - before), 4)
     more, less = next((more, less) for bound, more, less in LEVELS if size <= bound)
@@ -310,30 +255,7 @@ def still_words(kind: str, label: str, preview: Preview) -> str:
         return ""
     if not preview.shown:
         return _("There is nothing on today’s page that this could move.")
-    is_source = kind not in TOPIC_TYPES
-    if not preview.about:
-        words = _("Today’s page would not change: no article of the last seven days is about {label}.")
-        if is_source:
-            words = _("Today’s page would not change: no article of the last seven days is from {label}.")
-        return words.format(label=label)
-    words = (
-        ngettext(
-            "Today’s page would not change: the {n} recent article from {label} would keep its place, "
-            "on the page or below it.",
-            "Today’s page would not change: the {n} recent articles from {label} would keep their places, "
-            "on the page or below it.",
-            preview.about,
-        )
-        if is_source
-        else ngettext(
-            "Today’s page would not change: the {n} recent article about {label} would keep its place, "
-            "on the page or below it.",
-            "Today’s page would not change: the {n} recent articles about {label} would keep their places, "
-            "on the page or below it.",
-            preview.about,
-        )
-    )
-    return words.format(n=preview.about, label=label)
+    return KINDS[kind].still_words(label, preview.about)
 
 
 def today_words(preview: Preview) -> str:

@@ -7,20 +7,12 @@ from django.db import models
 from django.db.models import Q
 
 from digest.models import Item
+from suggestions.changes.entities import Change
+from suggestions.changes.registry import change_stored, field_choices, kind_choices
 
 
 class Suggestion(models.Model):
     """One proposed change of one reader's ranking, waiting for that reader's decision."""
-
-    class Type(models.TextChoices):
-        ADD_TOPIC = "add_topic"
-        REMOVE_TOPIC = "remove_topic"
-        BOOST_SOURCE = "boost_source"
-        REDUCE_SOURCE = "reduce_source"
-
-    class Field(models.TextChoices):
-        TOPICS = "topics"
-        SOURCE_WEIGHTS = "source_weights"
 
     class Status(models.TextChoices):
         PENDING = "pending"
@@ -44,9 +36,11 @@ class Suggestion(models.Model):
 
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="suggestions")
     run_id = models.UUIDField(db_index=True, default=uuid.uuid4)
-    suggestion_type = models.CharField(max_length=20, choices=Type.choices)
-    field = models.CharField(max_length=20, choices=Field.choices)
-    target_key = models.CharField(max_length=120, help_text="The source's key, or the topic's identity.")
+    suggestion_type = models.CharField(max_length=20, choices=kind_choices)
+    field = models.CharField(max_length=20, choices=field_choices)
+    target_key = models.CharField(
+        max_length=120, help_text="A source's key, or a topic's or word's identity."
+    )
     label = models.CharField(
         max_length=200, help_text="The source's title, or the topic as it will be written."
     )
@@ -80,6 +74,12 @@ class Suggestion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.suggestion_type} {self.label} ({self.status})"
+
+    @property
+    def change(self) -> Change:
+        """Return the change that it proposes."""
+        value, current = self.suggested_value, self.current_value
+        return change_stored(kind=self.suggestion_type, target=self.target_key, value=value, current=current)
 
 
 class Evidence(models.Model):
@@ -126,7 +126,7 @@ class Outcome(models.Model):
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="outcomes")
     kind = models.CharField(max_length=10, choices=Kind.choices)
     outcome = models.CharField(max_length=12, choices=Result.choices)
-    suggestion_type = models.CharField(max_length=20, choices=Suggestion.Type.choices)
+    suggestion_type = models.CharField(max_length=20, choices=kind_choices)
     target_key = models.CharField(max_length=120)
     user_reason = models.CharField(max_length=500, blank=True)
     edited_value = models.CharField(max_length=64, blank=True, help_text="The value a reader chose instead.")

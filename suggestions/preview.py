@@ -22,12 +22,14 @@ from digest.entities import RatedItem
 from digest.feedback.selectors import feedback_recent, feedback_source_counts, reason_tags
 from digest.items.selectors import item_is_hidden, mutes_in_force
 from digest.models import Feedback, Impression, Reader
-from ranking.common.categories import label_keys, topic_matches
+from ranking.common.categories import label_keys
 from ranking.common.text import fold
 from ranking.config_body import Body, body_changes, body_default, body_effective, effective_body
 from ranking.entities import EffectiveConfig, Mute
 from ranking.mutes import MuteFilter
 from ranking.selectors import config_bodies, config_effective
+from suggestions.changes.entities import Change
+from suggestions.changes.registry import KINDS
 from suggestions.critique import (
     DraftRecord,
     Issue,
@@ -37,30 +39,11 @@ from suggestions.critique import (
     duplicates,
     refused_issue,
 )
-from suggestions.entities import (
-    FIELD_OF_TYPE,
-    LIKED_TYPES,
-    REDUCE_SOURCE,
-    SOURCE_WEIGHTS,
-    Draft,
-    Preview,
-    PreviewItem,
-    Refusal,
-)
+from suggestions.entities import Draft, Facts, Preview, PreviewItem, Refusal, Target
 from suggestions.models import Outcome, Suggestion
 from suggestions.planner.evidence import WeighedChange, change_weigh
 from suggestions.planner.forecasts import Forecast, forecast_of, split_by_time
-from suggestions.rules import (
-    Accepted,
-    Facts,
-    Target,
-    change_applied,
-    change_parse,
-    check,
-    concerns,
-    visibility_refusal,
-    weight_bounds,
-)
+from suggestions.rules import change_parse, check, visibility_refusal
 from suggestions.selectors import facts_for
 
 # A digest by rank, each item with its place before and after.
@@ -102,16 +85,16 @@ def suggestion_previews(
         return {}
     before, today = config_effective(reader_id=reader_id), _today(reader_id, now)
     made = _order(today, before)
-    afters = {row.pk: _order(today, _accepted(before, row)) for row in suggestions}
+    afters = {row.pk: _order(today, row.change.applied(before)) for row in suggestions}
     previews = {pk: _preview(today, *_sides(today, before, made, after)) for pk, after in afters.items()}
-    about = {row.pk: _about_count(today, row.field, row.target_key, row.label) for row in suggestions}
+    about = {row.pk: _about_count(today, row.change) for row in suggestions}
     return {pk: replace(preview, about=about[pk]) for pk, preview in previews.items()}
 
 
 def suggestion_side_by_side(*, suggestion: Suggestion, now: datetime) -> tuple[Side, Side]:
     """Return today's whole digest as it is and as with `suggestion` accepted; twelve queries at most."""
     before = config_effective(reader_id=suggestion.reader_id)
-    after = _accepted(before, suggestion)
+    after = suggestion.change.applied(before)
     return configs_side_by_side(reader_id=suggestion.reader_id, before=before, after=after, now=now)
 
 
@@ -147,28 +130,24 @@ def preview_matching(
     *,
     reader_id: UUID,
     before: EffectiveConfig,
-    after: EffectiveConfig,
-    field: str,
-    key: str,
-    label: str,
+    change: Change,
     now: datetime,
 ) -> tuple[Preview, int]:
-    """Return `preview_of` and how many candidates are about the target; eleven queries at most."""
-    today = _today(reader_id, now)
-    about = _about_count(today, field, key, label)
+    """Return the preview of a change and how many candidates are about its target; eleven queries at most."""
+    today, after = _today(reader_id, now), change.applied(before)
+    about = _about_count(today, change)
     sides = _sides(today, before, _order(today, before), _order(today, after))
     return _preview(today, *sides), about
 
 
-def _about_count(today: _Inputs, field: str, key: str, label: str) -> int:
-    candidates = today.material.pool.candidates
-    if field == SOURCE_WEIGHTS:
-        return sum(c.source == key for c in candidates)
-    return sum(topic_matches(label, fold(c.title), label_keys(c.categories, c.author)) for c in candidates)
-
-
-def _accepted(before: EffectiveConfig, row: Suggestion) -> EffectiveConfig:
-    return change_applied(before, row.suggestion_type, row.target_key, row.suggested_value)
+def _about_count(today: _Inputs, change: Change) -> int:
+    """Return how many candidates are about the target, by their titles."""
+    return sum(
+        change.kind.covers(
+            change.label, source=c.source, text=fold(c.title), labels=label_keys(c.categories, c.author)
+        )
+        for c in today.material.pool.candidates
+    )
 
 
 def _today(reader_id: UUID, now: datetime) -> _Inputs:
@@ -254,7 +233,7 @@ class Trial:
     is the rules' answer to the best evidence there is, `None` if they permit it.
     """
 
-    change: Accepted
+    change: Change
     weighed: WeighedChange
     ratings: tuple[RatedItem, ...]
     liked: int
@@ -296,25 +275,21 @@ def change_try(*, reader_id: UUID, draft: Draft, now: datetime) -> Trial | Refus
     A refusal means that the draft is no change at all. A fixed number of queries.
     """
     facts = facts_for(reader_id=reader_id, now=now, drafts=[draft])
-    draft = _with_value(draft, facts)
+    draft = draft_completed(draft, facts)
     change = change_parse(draft, facts)
     if isinstance(change, Refusal):
         return change
     weighed = change_weigh(reader_id=reader_id, change=change, effective=facts.effective, now=now)
-    ratings = _about(change, weighed)
-    sources = feedback_source_counts(reader_id=reader_id) if change.field == SOURCE_WEIGHTS else {}
+    ratings = change.among(weighed.evidence.rated)
+    sources = feedback_source_counts(reader_id=reader_id) if change.kind.of_source else {}
     liked, rated, _, ratings_considered = _counts(change, ratings, weighed, sources)
     preview, recent_items = preview_matching(
         reader_id=reader_id,
         before=facts.effective,
-        after=weighed.after,
-        field=change.field,
-        key=change.target_key,
-        label=change.label,
+        change=change,
         now=now,
     )
-    liked_type = change.suggestion_type in LIKED_TYPES
-    best = replace(draft, evidence_urls=tuple(i.url for i in ratings if i.useful is liked_type))
+    best = replace(draft, evidence_urls=tuple(i.url for i in ratings if i.useful is change.kind.liked))
     refusal = _refusal(best, facts, weighed, ratings) or visibility_refusal(change, preview)
     return Trial(change, weighed, ratings, liked, rated, ratings_considered, recent_items, preview, refusal)
 
@@ -351,11 +326,11 @@ def drafts_critique(
     """
     urls = {url for draft in drafts for url in draft.evidence_urls}
     facts = facts_for(reader_id=reader_id, now=now, run_id=run_id, drafts=drafts, urls=urls)
-    drafts = [_with_value(draft, facts) for draft in drafts]
+    drafts = [draft_completed(draft, facts) for draft in drafts]
     changes = [change_parse(draft, facts) for draft in drafts]
-    accepted = {n: change for n, change in enumerate(changes) if isinstance(change, Accepted)}
-    past = outcomes_about(reader_id=reader_id, keys={change.target_key for change in accepted.values()})
-    doubles = duplicates({n: (c.field, c.target_key, c.label) for n, c in accepted.items()})
+    accepted = {n: change for n, change in enumerate(changes) if isinstance(change, Change)}
+    past = outcomes_about(reader_id=reader_id, keys={change.target for change in accepted.values()})
+    doubles = duplicates(accepted)
     counts = feedback_source_counts(reader_id=reader_id)
     kinds = {tag.slug: tag.kind for tag in reason_tags()}
     found = []
@@ -365,14 +340,10 @@ def drafts_critique(
             found.append(Critique(draft.suggestion_type, change.target, None, "low", refused))
             continue
         weighed = change_weigh(reader_id=reader_id, change=change, effective=facts.effective, now=now)
-        record = _record(
-            draft, change, weighed, facts, counts, past.get((change.field, change.target_key), ())
-        )
+        record = _record(draft, change, weighed, facts, counts, past.get((change.field, change.target), ()))
         issues = (*([doubles[n]] if n in doubles else []), *critique(record, kinds, now))
         confidence = confidence_after(weighed.confidence, issues)
-        found.append(
-            Critique(change.suggestion_type, change.target_key, weighed.p_helpful, confidence, issues)
-        )
+        found.append(Critique(change.suggestion_type, change.target, weighed.p_helpful, confidence, issues))
     return found
 
 
@@ -382,16 +353,14 @@ def outcomes_about(*, reader_id: UUID, keys: Collection[str]) -> dict[Target, tu
     rows = about.exclude(suggestion__status=Suggestion.Status.TAKEN_BACK).order_by("-decided_at")
     found: defaultdict[Target, list[PastOutcome]] = defaultdict(list)
     for kind, key, outcome, at in rows.values_list("suggestion_type", "target_key", "outcome", "decided_at"):
-        found[FIELD_OF_TYPE[kind], key].append(PastOutcome(kind, outcome, at))
+        found[str(KINDS[kind].field), key].append(PastOutcome(kind, outcome, at))
     return {target: tuple(past) for target, past in found.items()}
 
 
-def _with_value(draft: Draft, facts: Facts) -> Draft:
-    """Return `draft` with the largest permitted step where a source comes without a weight."""
-    if draft.field != SOURCE_WEIGHTS or draft.suggested_value not in (None, ""):
-        return draft
-    low, high = weight_bounds(facts.effective.weight(str(draft.target_key)))
-    return replace(draft, suggested_value=low if draft.suggestion_type == REDUCE_SOURCE else high)
+def draft_completed(draft: Draft, facts: Facts) -> Draft:
+    """Return `draft` with the largest permitted step if its kind has a step and it names none."""
+    kind = KINDS.get(draft.suggestion_type)
+    return kind.with_value(draft, facts) if kind else draft
 
 
 def _refusal(
@@ -403,39 +372,30 @@ def _refusal(
     return verdict if isinstance(verdict, Refusal) else weighed.refusal(verdict)
 
 
-def _about(change: Accepted, weighed: WeighedChange) -> tuple[RatedItem, ...]:
-    field, key, label = change.field, change.target_key, change.label
-    return tuple(item for item in weighed.evidence.rated if concerns(item, field, key, label))
-
-
 def _counts(
-    change: Accepted, about: Sequence[RatedItem], weighed: WeighedChange, sources: Counts
+    change: Change, about: Sequence[RatedItem], weighed: WeighedChange, sources: Counts
 ) -> tuple[int, int, int, int]:
-    """Return (liked, rated) of the target and of all: every rating for a source, the newest for a topic."""
-    if change.field != SOURCE_WEIGHTS:
+    """Return (liked, rated) of the target and of all: every rating for a source, else the newest."""
+    if not change.kind.of_source:
         newest = weighed.evidence.rated
         return sum(i.useful for i in about), len(about), sum(i.useful for i in newest), len(newest)
-    liked, rated = sources.get(change.target_key, (0, 0))
+    liked, rated = sources.get(change.target, (0, 0))
     return liked, rated, sum(pair[0] for pair in sources.values()), sum(pair[1] for pair in sources.values())
 
 
 def _record(
     draft: Draft,
-    change: Accepted,
+    change: Change,
     weighed: WeighedChange,
     facts: Facts,
     sources: Counts,
     past: tuple[PastOutcome, ...],
 ) -> DraftRecord:
     cited = tuple(facts.rated[url] for url in dict.fromkeys(draft.evidence_urls) if url in facts.rated)
-    about = _about(change, weighed)
+    about = change.among(weighed.evidence.rated)
     liked, rated, all_liked, all_rated = _counts(change, about, weighed, sources)
     return DraftRecord(
-        suggestion_type=change.suggestion_type,
-        field=change.field,
-        target_key=change.target_key,
-        label=change.label,
-        cited=cited,
+        change=change.with_evidence(cited),
         target_ratings=about,
         liked=liked,
         rated=rated,
@@ -450,12 +410,10 @@ def _record(
 def _proposed(drafts: Sequence[Draft], facts: Facts) -> tuple[Names, Body, Body] | Refusal:
     effective = facts.effective
     for draft in drafts:
-        change = change_parse(_with_value(draft, facts), facts)
+        change = change_parse(draft_completed(draft, facts), facts)
         if isinstance(change, Refusal):
             return change
-        effective = change_applied(
-            effective, change.suggestion_type, change.target_key, change.suggested_value
-        )
+        effective = change.applied(effective)
     return ("current", "proposed"), effective_body(facts.effective), effective_body(effective)
 
 

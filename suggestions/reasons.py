@@ -1,7 +1,7 @@
 """What a reader's own words for a "no" mean: one code each, and the step they would rather have. Pure."""
 
 from ranking.common.text import fold, term_matches
-from suggestions.entities import BOOST_SOURCE, REDUCE_SOURCE
+from suggestions.changes.registry import KINDS
 
 OTHER, TOO_MUCH = "other", "too_much"
 REASON_TERMS = {
@@ -29,6 +29,7 @@ def reason_code(text: str) -> str:
 
 def step_wished(suggestion_type: str, text: str) -> float | None:
     """Return the share of the proposed step that a reason for a "no" asks for; `None`: it asks for none."""
-    if suggestion_type not in (BOOST_SOURCE, REDUCE_SOURCE) or reason_code(text) != TOO_MUCH:
+    kind = KINDS.get(suggestion_type)
+    if kind is None or not kind.of_source or reason_code(text) != TOO_MUCH:
         return None
     return TOO_LARGE_SHARE

@@ -17,11 +17,11 @@ from digest.feedback.selectors import feedback_by_urls
 from digest.items.selectors import items_hidden, mutes_in_force, reader_sources_known
 from digest.notifications.news import LOOKBACK, Due, Event, News, news_since, news_words
 from ranking.common.rows import export_rows
-from ranking.common.text import fold, topic_key
+from ranking.common.text import fold
 from ranking.config_body import body_effective
-from ranking.entities import SAME_WEIGHT, EffectiveConfig
+from ranking.entities import EffectiveConfig
 from ranking.selectors import config_effective
-from suggestions.entities import EXPIRE_DAYS, UNDO_MINUTES, Draft
+from suggestions.entities import EXPIRE_DAYS, UNDO_MINUTES, Draft, Facts, Target
 from suggestions.models import (
     Evidence,
     Outcome,
@@ -30,7 +30,7 @@ from suggestions.models import (
     Suggestion,
     TasteContribution,
 )
-from suggestions.rules import Facts, Target, types_declined
+from suggestions.rules import types_declined
 
 Status = Suggestion.Status
 WAITS = gettext_noop("A suggestion waits for you: {label}")
@@ -219,12 +219,8 @@ def suggestion_not_in_force(
     """Return True if the target is as before the reader agreed; False where that config is archived."""
     if not decision or not decision.config_before:
         return False
-    before, target = body_effective(decision.config_before), suggestion.target_key
-    if suggestion.field == Suggestion.Field.SOURCE_WEIGHTS:
-        return abs(before.weight(target) - effective.weight(target)) < SAME_WEIGHT
-    key = topic_key(target)
-    had, has = (key in map(topic_key, one.config.topics) for one in (before, effective))
-    return had == has
+    before, change = body_effective(decision.config_before), suggestion.change
+    return change.kind.same(before, effective, change.label)
 
 
 def profile_for(*, reader_id: UUID) -> dict[str, Any] | None:

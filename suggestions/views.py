@@ -27,6 +27,7 @@ from ranking.entities import EffectiveConfig
 from ranking.language import stored_text
 from ranking.selectors import config_effective
 from suggestions import explain, wording
+from suggestions.changes.registry import PAGE_GROUPS
 from suggestions.entities import NEVER, Preview, PreviewItem, Refusal, Resolved
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.notes import NO_NOTE, Note, note_shown, notes_shown
@@ -174,12 +175,8 @@ def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
         for row in pending
     ]
     groups = [
-        (
-            "sources",
-            _("Sources"),
-            [c for c in cards if c.suggestion.field == Suggestion.Field.SOURCE_WEIGHTS],
-        ),
-        ("topics", _("Topics"), [c for c in cards if c.suggestion.field == Suggestion.Field.TOPICS]),
+        (name, _(heading), [c for c in cards if c.suggestion.change.kind.group[0] == name])
+        for name, heading in PAGE_GROUPS
     ]
     recent = suggestions_settled(reader_id=reader_id)[:RECENT_MAX]
     return {
@@ -208,7 +205,7 @@ def _card(
 ) -> Card:
     """Return the card with the current weight, which may have been learned since the suggestion."""
     kind, label = suggestion.suggestion_type, suggestion.label
-    is_topic = suggestion.field == Suggestion.Field.TOPICS
+    is_topic = not suggestion.change.kind.of_source
     weight = effective.weight(suggestion.target_key)
     shown = [row for row in suggestion.evidence.all() if row.item_id not in muted]
     evidence = tuple(_evidence_line(row, titles, labels) for row in shown)
@@ -325,7 +322,7 @@ def _change(suggestion: Suggestion, decision: Outcome | None) -> str:
     The weight before is that of the decision, since it may have been learned after the suggestion was made;
     where that config is archived, it is that of the suggestion.
     """
-    if suggestion.field != Suggestion.Field.SOURCE_WEIGHTS:
+    if not suggestion.change.kind.of_source:
         return ""
     body = decision.config_before if decision else {}
     before = body_effective(body).weight(suggestion.target_key) if body else suggestion.current_value

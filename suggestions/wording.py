@@ -4,7 +4,6 @@ They are English, and put into the language in force by `suggestions.explain`, w
 """
 
 from ranking.language import gettext_noop
-from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC
 
 # The largest change of a weight that still goes by each name.
 LEVELS = (
@@ -12,18 +11,6 @@ LEVELS = (
     (0.25, gettext_noop("Moderate boost"), gettext_noop("Moderate reduction")),
     (float("inf"), gettext_noop("Big boost"), gettext_noop("Big reduction")),
 )
-HEADLINES = {
-    BOOST_SOURCE: gettext_noop("Show me more from {label}"),
-    REDUCE_SOURCE: gettext_noop("Show me less from {label}"),
-    ADD_TOPIC: gettext_noop("Add “{label}” to your interests"),
-    REMOVE_TOPIC: gettext_noop("Remove “{label}” from your interests"),
-}
-TOPIC_SENTENCES = {
-    ADD_TOPIC: gettext_noop("“{label}” becomes one of your topics: articles that mention it move up."),
-    REMOVE_TOPIC: gettext_noop(
-        "“{label}” stops being one of your topics: articles that mention it are ranked like any other."
-    ),
-}
 # The effect of each answer on later suggestions.
 SENTENCES = {
     "accept": gettext_noop(
@@ -140,9 +127,13 @@ _NOT_REVIEWED = gettext_noop(
     "A change was found, but the review did not let it through, so it was not proposed."
 )
 CHANGES_STOPPED = {
-    **dict.fromkeys(("unknown_type", "field_mismatch", "invalid_topic", "invalid_weight"), _REFUSED),
+    **dict.fromkeys(
+        ("unknown_type", "field_mismatch", "invalid_topic", "invalid_weight", "invalid_word"), _REFUSED
+    ),
     **dict.fromkeys(("source_not_in_history", "wrong_direction", "run_cap"), _REFUSED),
-    **dict.fromkeys(("topic_already_present", "topic_not_present", "no_change"), _NO_CHANGE_LEFT),
+    **dict.fromkeys(
+        ("topic_already_present", "topic_not_present", "word_already_muted", "no_change"), _NO_CHANGE_LEFT
+    ),
     "type_declined": gettext_noop(
         "A change was found, but you turned down every change of its kind so far, so it was not proposed."
     ),
@@ -196,35 +187,6 @@ NOTHING_CHANGED = gettext_noop("All done! Your preferences stay as they are.")
 
 
 # Sentences that are stored with a suggestion, in English.
-REASONS = (
-    gettext_noop(
-        "You liked {likes} of {thumbs} article by {label}, against {else_likes} of {else_thumbs} elsewhere."
-    ),
-    gettext_noop(
-        "You liked {likes} of {thumbs} articles by {label}, against {else_likes} of {else_thumbs} elsewhere."
-    ),
-    gettext_noop("You liked {likes} of {thumbs} article by {label}."),
-    gettext_noop("You liked {likes} of {thumbs} articles by {label}."),
-    gettext_noop(
-        "You liked {likes} of {thumbs} article from {label}, against {else_likes} of {else_thumbs} elsewhere."
-    ),
-    gettext_noop(
-        "You liked {likes} of {thumbs} articles from {label}, "
-        "against {else_likes} of {else_thumbs} elsewhere."
-    ),
-    gettext_noop(
-        "You liked {likes} of {thumbs} article about {label}, "
-        "against {else_likes} of {else_thumbs} elsewhere."
-    ),
-    gettext_noop(
-        "You liked {likes} of {thumbs} articles about {label}, "
-        "against {else_likes} of {else_thumbs} elsewhere."
-    ),
-    gettext_noop("You liked {likes} of {thumbs} article from {label}."),
-    gettext_noop("You liked {likes} of {thumbs} articles from {label}."),
-    gettext_noop("You liked {likes} of {thumbs} article about {label}."),
-    gettext_noop("You liked {likes} of {thumbs} articles about {label}."),
-)
 MEASURED = (
     gettext_noop(
         "Since then you liked {likes} of {ratings} articles from {label}, "
@@ -234,19 +196,9 @@ MEASURED = (
         "Since then you liked {likes} of {ratings} articles about {label}, "
         "against {else_likes} of {else_ratings} elsewhere."
     ),
+    gettext_noop(
+        "Before you hid it you liked {likes} of {ratings} articles with “{label}” that were not shown as "
+        "evidence, against {else_likes} of {else_ratings} elsewhere since."
+    ),
     gettext_noop("They took {share} of your digest instead of {before}."),
 )
-IMPACTS = {
-    ADD_TOPIC: gettext_noop("Articles about {label} will rank higher in your digest."),
-    REMOVE_TOPIC: gettext_noop("Articles about {label} will no longer be lifted in your digest."),
-    BOOST_SOURCE: gettext_noop("Articles from {label} will rank higher in your digest."),
-    REDUCE_SOURCE: gettext_noop("Articles from {label} will rank lower in your digest."),
-}
-AUTHOR_IMPACTS = {
-    ADD_TOPIC: gettext_noop("Articles by {label} will rank higher in your digest."),
-    REMOVE_TOPIC: gettext_noop("Articles by {label} will no longer be lifted in your digest."),
-}
-SMALL_IMPACTS = {
-    BOOST_SOURCE: gettext_noop("Articles from {label} will rank a bit higher in your digest."),
-    REDUCE_SOURCE: gettext_noop("Articles from {label} will rank a bit lower in your digest."),
-}

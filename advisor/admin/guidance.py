@@ -26,7 +26,7 @@ from advisor.models import GuidanceEvent, GuidanceInsight, GuidanceRule, Memory
 from advisor.tools.registry import TOOLS
 from ranking.common.admin import OperatorAdmin, ReadOnlyAdmin, recent_days, recent_values
 from ranking.common.charts import bars_stack
-from suggestions.entities import FIELD_OF_TYPE
+from suggestions.changes.registry import KINDS
 
 if TYPE_CHECKING:  # django-stubs makes it generic, Django does not.
     _MemoryForm = forms.ModelForm[Memory]
@@ -167,7 +167,7 @@ class CuratedForm(_MemoryForm):
     text = forms.CharField(
         max_length=500, widget=forms.Textarea(attrs={"rows": 4, "cols": 80}), help_text=ADVICE
     )
-    tool, suggestion_type, phase = _choice(TOOLS), _choice(FIELD_OF_TYPE), _choice(Phase)
+    tool, suggestion_type, phase = _choice(TOOLS), _choice(KINDS), _choice(Phase)
     polarity = forms.TypedChoiceField(choices=POLARITIES, coerce=int, initial=0)
     ceiling = forms.ChoiceField(choices=CEILINGS[:-1], initial=Level.NOTE)
     confidence = forms.FloatField(min_value=0, max_value=1, initial=0.7, help_text=CONFIDENCE)

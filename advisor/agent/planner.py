@@ -20,16 +20,13 @@ from advisor.entities import (
 )
 from advisor.guidance.entities import ReaderFacts
 from digest.llm.entities import Message, ModelUnavailable, ToolCall, ToolSchema, Turn, Usage
-from suggestions.entities import (
-    FIELD_OF_TYPE,
-    LIKED_TYPES,
-    SOURCE_WEIGHTS,
-    SUGGESTIONS_PER_RUN_MAX,
-    TOPIC_TYPES,
-)
+from suggestions.changes.entities import Kind
+from suggestions.changes.registry import KINDS
+from suggestions.changes.weights import weight_clamp, weight_parse, weight_text
+from suggestions.entities import SUGGESTIONS_PER_RUN_MAX
 from suggestions.explain import change_stopped, impact_sentence, reason_sentence
 from suggestions.planner.hypotheses import BALANCED, HELPS_MIN, SILENCE_SENTENCES
-from suggestions.rules import DECLINED_MIN, PER_FIELD_MAX, weight_clamp, weight_parse, weight_text
+from suggestions.rules import DECLINED_MIN, PER_FIELD_MAX
 from suggestions.wording import CHANGE_IN_REVIEW
 
 NAME = "offline:planner"
@@ -115,7 +112,7 @@ def hypotheses_choose(
         else:
             chosen.append(fact)
     if patterns.get(OPEN_TO_TOPICS) is True:
-        chosen.sort(key=lambda fact: fact["type"] != "add_topic")
+        chosen.sort(key=lambda fact: fact["type"] != Kind.ADD_TOPIC)
     return chosen, skipped
 
 
@@ -128,13 +125,13 @@ def types_declined(profile: Fact) -> set[str]:
         if row.get("accepted") == 0 and row.get("rejected", 0) >= DECLINED_MIN
     }
     never_reduce = (profile.get("patterns") or {}).get(NEVER_REDUCE) is True
-    return declined | {"reduce_source"} if never_reduce else declined
+    return declined | {str(Kind.REDUCE_SOURCE)} if never_reduce else declined
 
 
 def _objection(fact: Fact, declined: set[str], reader: ReaderFacts) -> str:
     if fact["type"] in declined:
         return "type_declined"
-    target = FIELD_OF_TYPE[fact["type"]], str(fact["target"])
+    target = str(KINDS[fact["type"]].field), str(fact["target"])
     if target in reader.refused:
         return "refused"
     if target in reader.cooling:
@@ -146,12 +143,11 @@ def _objection(fact: Fact, declined: set[str], reader: ReaderFacts) -> str:
 
 def slots_full(writes: Sequence[Call]) -> set[str]:
     """Return the types of suggestion that this run has no slot left for: three in all, two of a field."""
-    fields = [
-        FIELD_OF_TYPE.get(str(call.arguments.get("suggestion_type"))) for call in writes if call.succeeded
-    ]
-    if len(fields) >= SUGGESTIONS_PER_RUN_MAX:
-        return set(FIELD_OF_TYPE)
-    return {kind for kind, field in FIELD_OF_TYPE.items() if fields.count(field) >= PER_FIELD_MAX}
+    written = [KINDS.get(str(call.arguments.get("suggestion_type"))) for call in writes if call.succeeded]
+    if len(written) >= SUGGESTIONS_PER_RUN_MAX:
+        return set(KINDS)
+    fields = [kind.field for kind in written if kind]
+    return {name for name, kind in KINDS.items() if fields.count(kind.field) >= PER_FIELD_MAX}
 
 
 def nothing_new_reason(calls: Sequence[Call], facts: Fact, skipped: Sequence[Mapping[str, str]]) -> str:
@@ -176,13 +172,7 @@ def silence_reason(facts: Fact) -> str:
 
 def hypothesis_title(fact: Fact) -> str:
     """Return a hypothesis in a few words."""
-    texts = {
-        "add_topic": "Add the topic {}",
-        "remove_topic": "Remove the topic {}",
-        "boost_source": "More from {}",
-        "reduce_source": "Less from {}",
-    }
-    return texts[fact["type"]].format(_name(fact))
+    return KINDS[fact["type"]].texts.title.format(_name(fact))
 
 
 def proposal_arguments(fact: Fact) -> dict[str, Any]:
@@ -190,10 +180,9 @@ def proposal_arguments(fact: Fact) -> dict[str, Any]:
 
     The reason stays empty: the server's own sentence, from all of the reader's ratings, needs no note.
     """
-    topic = fact["type"] in TOPIC_TYPES
     return {
         "suggestion_type": fact["type"],
-        "field": "topics" if topic else "source_weights",
+        "field": str(KINDS[fact["type"]].field),
         "target_key": fact["target"],
         "suggested_value": fact["suggested_value"],
         "evidence_items": [{"url": url} for url in fact["supporting_items"]],
@@ -205,7 +194,7 @@ def proposal_arguments(fact: Fact) -> dict[str, Any]:
 def _stepped(fact: Fact, weights: Fact, share: float) -> Fact:
     """Return a hypothesis on a source with the share of its step that this reader takes."""
     wanted = weight_parse(fact["suggested_value"])
-    if share >= 1 or wanted is None or FIELD_OF_TYPE[fact["type"]] != SOURCE_WEIGHTS:
+    if share >= 1 or wanted is None or not KINDS[fact["type"]].of_source:
         return fact
     current = weight_parse(weights.get(fact["target"], 1.0))
     if current is None:
@@ -271,9 +260,7 @@ def _refused(call: Call) -> dict[str, str]:
     kind, target = str(call.arguments.get("suggestion_type")), str(call.arguments.get("target_key"))
     reasons = (call.result.get(name) for name in ("details", "reason", "guidance"))
     reason = str(next((text for text in reasons if text), "It was refused."))
-    title = (
-        hypothesis_title({"type": kind, "target": target}) if kind in FIELD_OF_TYPE else f"{kind} {target}"
-    )
+    title = hypothesis_title({"type": kind, "target": target}) if kind in KINDS else f"{kind} {target}"
     return {"hypothesis": title, "reason_skipped": reason}
 
 
@@ -281,7 +268,8 @@ def _written(call: Call, facts: Fact) -> dict[str, Any]:
     arguments = call.arguments
     fact = next((f for f in facts.get("hypotheses", []) if _key(f) == _identity(call)), None)
     counts = reason_sentence(fact["type"], _name(fact), fact["liked"], fact["rated"], 0, 0) if fact else ""
-    feedback = "liked" if arguments.get("suggestion_type") in LIKED_TYPES else "disliked"
+    kind = KINDS.get(str(arguments.get("suggestion_type")))
+    feedback = "liked" if kind and kind.liked else "disliked"
     return {
         "suggestion_id": call.result.get("suggestion_id"),
         "type": arguments.get("suggestion_type"),

@@ -11,11 +11,10 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Sum,
 
 from advisor.entities import RULES_MODEL
 from advisor.models import PanelVote
-from ranking.common.text import topic_key
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_effective_many
+from suggestions.changes.weights import weight_parse
 from suggestions.models import Outcome, Suggestion
-from suggestions.rules import weight_parse
 
 APPROVALS_GOAL = 100
 CORRECTED_GOAL = 0.05
@@ -212,9 +211,9 @@ def _corrections_count(accepted: QuerySet[Outcome]) -> dict[str, int]:
 def _is_edited_back(row: Outcome, effective: EffectiveConfig) -> bool:
     """Whether the reader's current settings undo an accepted change."""
     suggestion = row.suggestion
-    if suggestion.field == Suggestion.Field.TOPICS:
-        has = row.target_key in {topic_key(topic) for topic in effective.config.topics}
-        return has is (row.suggestion_type == Suggestion.Type.REMOVE_TOPIC)
+    change = suggestion.change
+    if not change.kind.of_source:
+        return change.state_in(effective) == change.before
     before = weight_parse(suggestion.current_value)
     agreed = weight_parse(row.edited_value or suggestion.suggested_value)
     weight = effective.config.source_weights.get(row.target_key, 1.0)

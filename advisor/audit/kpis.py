@@ -30,6 +30,7 @@ from advisor.models import Run, Step
 from advisor.selectors import ACTIVE_STATUSES, LOOP_RUNS
 from digest.models import Feedback, Reader, Spend
 from ranking.common.charts import line_points, line_stretches, polyline
+from suggestions.changes.registry import KINDS, SUGGESTED
 from suggestions.models import Outcome, Suggestion
 
 SHARE, USD, SECONDS, NUMBER = "share", "usd", "seconds", "number"
@@ -50,7 +51,7 @@ WIDTH, HEIGHT, MARGIN = 120, 24, 2
 Row = Mapping[str, Any]
 P95 = 0.95
 USD_FIELD = DecimalField(max_digits=12, decimal_places=6)
-TYPES = Suggestion.Type.values
+TYPES = tuple(KINDS)
 
 
 class State(StrEnum):
@@ -90,13 +91,11 @@ class KpiDefinition:
 
 KPI_DEFINITIONS = (
     KpiDefinition("acceptance_rate", "Suggestions accepted", SHARE, "decisions", below=0.30, n_min=10),
-    KpiDefinition("acceptance_add_topic", "… of new topics", SHARE, "decisions", below=0.20, n_min=5),
-    KpiDefinition("acceptance_remove_topic", "… of topics to drop", SHARE, "decisions", below=0.20, n_min=5),
-    KpiDefinition(
-        "acceptance_boost_source", "… of sources to raise", SHARE, "decisions", below=0.20, n_min=5
-    ),
-    KpiDefinition(
-        "acceptance_reduce_source", "… of sources to lower", SHARE, "decisions", below=0.20, n_min=5
+    *(
+        KpiDefinition(
+            f"acceptance_{kind.name}", f"… of {kind.texts.targets}", SHARE, "decisions", below=0.20, n_min=5
+        )
+        for kind in SUGGESTED
     ),
     KpiDefinition(
         "silent_readers",

@@ -10,10 +10,9 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from digest.llm.entities import ToolCall
-from ranking.common.text import fold, topic_key
-from suggestions.entities import FIELD_OF_TYPE, TOPICS
-from suggestions.rules import Facts as RuleFacts
-from suggestions.rules import Target, topic_clean
+from suggestions.changes.registry import KINDS
+from suggestions.entities import Facts as RuleFacts
+from suggestions.entities import Target
 
 
 class Level(StrEnum):
@@ -171,7 +170,7 @@ def situation_of(call: ToolCall, *, reader_id: UUID, failed_writes: int) -> Situ
     if isinstance(rows, list) and rows and isinstance(rows[0], dict):
         about = rows[0]
     kind = about.get("suggestion_type")
-    kind = kind if isinstance(kind, str) and kind in FIELD_OF_TYPE else ""
+    kind = kind if isinstance(kind, str) and kind in KINDS else ""
     words = " ".join(text for text in map(about.get, WORDY) if isinstance(text, str))
     return Situation(
         reader_id=reader_id,
@@ -186,9 +185,4 @@ def situation_of(call: ToolCall, *, reader_id: UUID, failed_writes: int) -> Situ
 
 def target_of(kind: str, about: Mapping[str, Any]) -> str:
     """Return the target's key as suggestions store it: a folded source or a topic's key; "" for none."""
-    field = FIELD_OF_TYPE.get(kind, "")
-    names = ("target_key", "target", *(("suggested_value",) if field == TOPICS else ()))
-    text = next((value for value in map(about.get, names) if isinstance(value, str) and value), "")
-    if field == TOPICS:
-        return topic_key(topic_clean(text) or "")[:TARGET_CHARS_MAX]
-    return fold(text[: 4 * TARGET_CHARS_MAX])[:TARGET_CHARS_MAX] if field else ""
+    return KINDS[kind].key_given(about)[:TARGET_CHARS_MAX] if kind in KINDS else ""

@@ -13,11 +13,12 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from advisor.guidance.entities import WRITE, Phase
-from advisor.guidance.wording import DOING
 from advisor.models import Memory
 from digest.days import utc_day, utc_day_begin
 from ranking.common.probability import beta_below
-from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, HARMED, HELPED, REDUCE_SOURCE, REMOVE_TOPIC
+from suggestions.changes.entities import Kind as Type
+from suggestions.changes.registry import KINDS
+from suggestions.entities import HARMED, HELPED
 from suggestions.outcomes.profile import ACCEPTED, BACKFIRES, REJECTED
 
 Kind, Ceiling = Memory.Kind, Memory.Ceiling
@@ -34,20 +35,22 @@ LESS_OR_OTHER = "take a smaller step, or choose another type of change"
 # flag: (types, 1 do it / -1 beware / 0 neither, what to do, why)
 FLAGS: Mapping[str, tuple[tuple[str, ...], int, str, str]] = {
     "never_reduce_sources": (
-        (REDUCE_SOURCE,), -1, "leave the source as it is and propose more of what is liked instead",
+        (Type.REDUCE_SOURCE,), -1, "leave the source as it is and propose more of what is liked instead",
         "this reader turned down at least three such changes and keeps none"),
     "open_to_new_topics": (
-        (ADD_TOPIC,), 1, "propose it where titles from two sources bear it out",
+        (Type.ADD_TOPIC,), 1, "propose it where titles from two sources bear it out",
         "this reader accepts most new topics"),
     "protective_of_existing_config": (
-        (REMOVE_TOPIC, REDUCE_SOURCE), -1,
+        (Type.REMOVE_TOPIC, Type.REDUCE_SOURCE), -1,
         "ask for it only where the thumbs are plain, and add something rather than take something away",
         "this reader turns down three of four changes that take something away"),
     "prefers_additions_over_removals": (
-        (REMOVE_TOPIC, REDUCE_SOURCE), -1, "see first whether a new topic or more from a source would do",
+        (Type.REMOVE_TOPIC, Type.REDUCE_SOURCE), -1,
+        "see first whether a new topic or more from a source would do",
         "this reader accepts additions far more often than removals"),
     "prefers_smaller_steps": (
-        (BOOST_SOURCE, REDUCE_SOURCE), 0, "ask for about two thirds of the step you would otherwise take",
+        (Type.BOOST_SOURCE, Type.REDUCE_SOURCE), 0,
+        "ask for about two thirds of the step you would otherwise take",
         "this reader chose smaller steps than those proposed"),
     **{name: ((kind,), -1, LESS_OR_OTHER,
               "such changes harmed this reader's digest, or were taken back, too often")
@@ -254,8 +257,8 @@ def peer_drafts(
     """
     clear = [pair for pair in deviations.items() if pair[0] in sources and abs(pair[1]) >= DEVIATION_MIN]
     for source, lean in sorted(clear, key=lambda pair: (-abs(pair[1]), pair[0]))[:PEERS_MAX]:
-        more, liked = ("more", BOOST_SOURCE) if lean > 0 else ("less", REDUCE_SOURCE)
-        for kind in (BOOST_SOURCE, REDUCE_SOURCE):
+        more, liked = ("more", Type.BOOST_SOURCE) if lean > 0 else ("less", Type.REDUCE_SOURCE)
+        for kind in (Type.BOOST_SOURCE, Type.REDUCE_SOURCE):
             words, polarity = {"more": more, "deed": PEER_DEEDS[kind == liked]}, 1 if kind == liked else -1
             about, worth = (kind, source, polarity), (0, round(0.5 + abs(lean), 4))
             yield _draft("peer", (kind, source), utc_day_begin(utc_day(now)), about, worth, words)
@@ -285,7 +288,7 @@ def tag_drafts(rows: Iterable[tuple[str, str, bool, int, datetime]]) -> Iterator
     known = [row for row in rows if row[1] in TAG_WORDS and row[3] >= TAGS_MIN]
     known.sort(key=lambda row: (-row[3], row[0], row[1], row[2]))
     for source, tag, useful, times, last in known[:TAGS_MAX]:
-        kind, way = (BOOST_SOURCE, "up") if useful else (REDUCE_SOURCE, "down")
+        kind, way = (Type.BOOST_SOURCE, "up") if useful else (Type.REDUCE_SOURCE, "down")
         words = {"liked": TAG_WORDS[tag], "times": times, "way": way}
         worth, key = (times, round(times / (times + 4), 4)), ("tag", tag, way, source)
         yield _draft("tag", key, last, (kind, source, 1), worth, words)
@@ -319,7 +322,7 @@ def _pattern(key: tuple[str, ...], outcomes: Sequence[tuple[bool, datetime]]) ->
     below_half = beta_below(hits + 1, total - hits + 1, 0.5)
     worth, about = (total, round(max(below_half, 1 - below_half), 4)), (key[1], target, lean)
     words: dict[str, Any] = {"hits": hits, "misses": total - hits, "total": total}
-    words["change"] = DOING[key[1]].format("a") + (" asked about before" if target else "")
+    words["change"] = KINDS[key[1]].texts.doing.format("a") + (" asked about before" if target else "")
     form, since = f"{key[0]}{'+' if lean > 0 else '-'}", max(at for _, at in outcomes)
     draft = _draft(form, key, since, about, worth, words)
     draft.data = {"hits": hits, "of": total}
@@ -347,7 +350,7 @@ def _draft(
         digest = hashlib.sha1(joined.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
         joined = f"{joined[: KEY_CHARS_MAX - HASH_CHARS - 1]}~{digest[:HASH_CHARS]}"
     kind, span, title, text = FORMS[form]
-    change = DOING[about[0]].format("this" if about[1] else "a") if about[0] else ""
+    change = KINDS[about[0]].texts.doing.format("this" if about[1] else "a") if about[0] else ""
     words = {"change": change, "since": since, **words}
     row = Memory(kind=kind, key=joined, title=title.format(**words), text=text.format(**words))
     row.suggestion_type, row.target_key, row.polarity = about

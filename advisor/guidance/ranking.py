@@ -29,7 +29,8 @@ from advisor.guidance.wording import Advice, Kind, Scored, notes_text
 from advisor.models import Memory
 from ranking.common.text import FUNCTION_WORDS, fold, search_terms, term_matches, topic_key
 from ranking.learning import wilson
-from suggestions.entities import ADD_TOPIC, REMOVE_TOPIC
+from suggestions.changes.registry import KINDS
+from suggestions.changes.topics import TopicKind
 
 RELEVANCE_WEIGHT, QUALITY_WEIGHT, TRUST_WEIGHT = 0.45, 0.30, 0.25
 TARGET_SHARE, TYPE_SHARE, PHASE_SHARE, WORDS_SHARE = 0.40, 0.25, 0.10, 0.25
@@ -249,8 +250,8 @@ def obvious(scored: Scored, situation: Situation, topics: Collection[str] | None
         return situation.arguments.get("suggestion_type") == memory.suggestion_type
     if topics is None or not memory.target_key:
         return False
-    present, kind = memory.target_key in map(topic_key, topics), memory.suggestion_type
-    return present if kind == ADD_TOPIC else kind == REMOVE_TOPIC and not present
+    present, kind = memory.target_key in map(topic_key, topics), KINDS.get(memory.suggestion_type)
+    return isinstance(kind, TopicKind) and present is kind.adds
 
 
 def _may_warn(scored: Scored, ranked: Sequence[Scored], situation: Situation, tunables: Tunables) -> bool:

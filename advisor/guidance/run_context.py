@@ -22,15 +22,18 @@ from advisor.guidance.wording import Scored
 from advisor.models import Memory, Step
 from advisor.selectors import NOT_EXECUTED, run_cost_usd
 from digest.models import Feedback
-from ranking.common.categories import label_keys, topic_matches
-from ranking.common.text import fold, topic_key
+from ranking.common.categories import label_keys
+from ranking.common.text import fold
 from ranking.selectors import config_effective
-from suggestions.entities import FIELD_OF_TYPE, LIKED_TYPES, SOURCE_WEIGHTS, TOPICS
+from suggestions.changes.entities import Change
+from suggestions.changes.registry import KINDS, SUGGESTED
+from suggestions.changes.weights import step_share
 from suggestions.entities import Draft as SuggestionDraft
+from suggestions.entities import Facts
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.outcomes.profile import SMALLER
 from suggestions.reasons import step_wished
-from suggestions.rules import Accepted, Facts, change_parse, step_share, target_pinned, types_declined
+from suggestions.rules import change_parse, target_pinned, types_declined
 from suggestions.selectors import answers_by_type, fields_written, suggestions_waiting, targets_cooling
 
 # The newest thumbs, as the rules weigh evidence by; and the newest weights that a reader chose instead.
@@ -71,7 +74,7 @@ def reader_facts(*, reader_id: UUID, now: datetime) -> ReaderFacts:
     """Return what planner and model both know of a reader before the first call."""
     answers, config = answers_by_type(reader_id=reader_id), config_effective(reader_id=reader_id).config
     named = (*config.locked, *config.avoided)
-    pins = {(SOURCE_WEIGHTS, pin) for pin in named} | {(TOPICS, topic_key(pin)) for pin in named}
+    pins = {(str(kind.field), kind.key_of_setting(pin)) for pin in named for kind in SUGGESTED}
     resting = suggestions_waiting(reader_id=reader_id) | set(targets_cooling(reader_id=reader_id, now=now))
     return ReaderFacts(
         step=_step(reader_id),
@@ -85,7 +88,7 @@ def targets_refused(*, run_id: UUID) -> frozenset[tuple[str, str]]:
     writes = Step.objects.filter(run_id=run_id, kind=Step.Kind.TOOL, tool=WRITE)
     refused = writes.exclude(error_code__in=NO_VERDICTS).values_list("arguments", flat=True)
     kinds = ((str(given.get("suggestion_type")), given) for given in refused if isinstance(given, dict))
-    found = ((FIELD_OF_TYPE[kind], target_of(kind, given)) for kind, given in kinds if kind in FIELD_OF_TYPE)
+    found = ((str(KINDS[kind].field), target_of(kind, given)) for kind, given in kinds if kind in KINDS)
     return frozenset(target for target in found if target[1])
 
 
@@ -99,7 +102,7 @@ def call_facts(
     if calls_left is not None:
         values["calls_left"] = calls_left
     if kind:
-        values |= {"suggestion_type": kind, "field": FIELD_OF_TYPE[kind], "target": situation.target_key}
+        values |= {"suggestion_type": kind, "field": str(KINDS[kind].field), "target": situation.target_key}
     if situation.tool != WRITE:
         return CallFacts(situation, values)
     answers = answers_by_type(reader_id=reader_id)
@@ -134,9 +137,9 @@ def _change_values(situation: Situation, rules: Facts) -> dict[str, Any]:
     target, value = given.get("target_key"), given.get("suggested_value")
     field = str(given.get("field") or "")
     change = change_parse(SuggestionDraft(situation.suggestion_type, field, target, value, (), ""), rules)
-    accepted = change if isinstance(change, Accepted) else None
+    accepted = change if isinstance(change, Change) else None
     if accepted is not None and accepted.weight is not None:
-        values["step"] = round(accepted.weight - rules.effective.weight(accepted.target_key), 4)
+        values["step"] = round(accepted.weight - rules.effective.weight(accepted.target), 4)
     items = given.get("evidence_items")
     rows = items if isinstance(items, list) else [None]
     urls = [row.get("url") if isinstance(row, Mapping) else None for row in rows]
@@ -169,23 +172,26 @@ def _thumbs(situation: Situation, label: str) -> dict[str, int]:
 
     A like fits more of something, a dislike less; unknown beyond the newest 500 and for a reader without any.
     """
-    kind, key = situation.suggestion_type, situation.target_key
+    kind, key = KINDS.get(situation.suggestion_type), situation.target_key
     rows = Feedback.objects.filter(reader_id=situation.reader_id).order_by("-at")
     about = ("item__source_id", "item__title", "item__categories", "item__author")
     newest = list(rows.values_list("useful", *about)[:THUMBS_MAX])
     on_target: list[bool] = []
-    if key and label and FIELD_OF_TYPE.get(kind) == SOURCE_WEIGHTS:
-        on_target = [useful for useful, source, *_ in newest if source == key]
-    elif key and label:
+    if key and label and kind is not None:
         on_target = [
             useful
-            for useful, _, title, named, author in newest
-            if topic_matches(label, fold(title), label_keys(named, author))
+            for useful, source, title, named, author in newest
+            if kind.covers(
+                label,
+                source=source,
+                text=fold(title) if kind.column else "",
+                labels=label_keys(named, author),
+            )
         ]
     likes = sum(useful for useful, *_ in newest)
     counts = {"thumbs": len(newest), "likes": likes, "thumbs_on_target": len(on_target)}
-    if key and label and 0 < len(newest) < THUMBS_MAX:
-        counts["fitting_on_target"] = on_target.count(kind in LIKED_TYPES)
+    if key and label and 0 < len(newest) < THUMBS_MAX and kind is not None and not kind.hides:
+        counts["fitting_on_target"] = on_target.count(kind.liked)
     return counts
 
 

@@ -30,6 +30,7 @@ from digest.days import day_begin, utc_day, utc_day_begin
 from digest.feedback.peers import community_deviation
 from digest.models import Feedback, FeedbackTag, Reader
 from ranking.common.failures import reader_apart
+from suggestions.changes.entities import Kind as Type
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.reasons import reason_code
 
@@ -262,7 +263,7 @@ class FrontMatter(BaseModel):
     model_config = ConfigDict(extra="forbid")
     id: str
     title: str
-    suggestion_type: Suggestion.Type | Literal[""]
+    suggestion_type: Type | Literal[""]
     tool: str = Field(pattern=r"^(?:[a-z]+(?:_[a-z]+)*)?$")
     phase: Phase | Literal[""]
     confidence: float = Field(ge=0, le=1, strict=True)

@@ -13,19 +13,12 @@ from django.utils.translation import gettext, gettext_noop
 from advisor.guidance.store import memories_in_force
 from advisor.models import Memory, Tip
 from digest.models import Subscription
-from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC
+from suggestions.changes.registry import KINDS
 
 MEMORIES_MAX = 100
 # Before another new tip, and before one that was put away may come back.
 GAP, AWAY_DAYS = timedelta(hours=24), 30
 ACCEPTED, EFFECTS = "accepted", "effects"
-# What a type of suggestion is about, alone and with its target's name.
-ABOUT = {
-    ADD_TOPIC: (gettext_noop("new topics"), gettext_noop("the topic “{}”")),
-    REMOVE_TOPIC: (gettext_noop("dropping topics"), gettext_noop("dropping the topic “{}”")),
-    BOOST_SOURCE: (gettext_noop("more from a source"), gettext_noop("more from {}")),
-    REDUCE_SOURCE: (gettext_noop("less from a source"), gettext_noop("less from {}")),
-}
 # By statistic and whether it is good: the sentence, the page that helps, and what to do there.
 # fmt: off
 FORMS: Mapping[tuple[str, bool], tuple[str, str, str]] = {
@@ -80,7 +73,7 @@ def tip_for(*, reader_id: UUID, now: datetime) -> TipWords | None:
         return None
     tip = max(waiting, key=lambda tip: (tip.shown_at, tip.memory_id))
     row, words = memories[tip.memory_id]
-    if row.target_key and row.suggestion_type in (BOOST_SOURCE, REDUCE_SOURCE):
+    if row.target_key and row.suggestion_type in KINDS and KINDS[row.suggestion_type].of_source:
         reads = Subscription.objects.filter(reader_id=reader_id, feed__source_id=row.target_key)
         if read := reads.select_related("feed__source").order_by("pk").first():
             words = tip_words(row, str(read.feed.source)) or words
@@ -102,7 +95,7 @@ def tip_words(row: Memory, target: str) -> TipWords | None:
     form = FORMS.get((statistic, row.polarity > 0))
     if hits is None or not total or not row.polarity or form is None:
         return None
-    kind, named = ABOUT[row.suggestion_type]
+    kind, named = KINDS[row.suggestion_type].texts.about
     about = gettext(named).format(target) if target else gettext(kind)
     sentence = gettext(form[0]).format(hits=hits, misses=total - hits, total=total, about=about)
     last = date_format(row.valid_from, gettext("j F Y"))

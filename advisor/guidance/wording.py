@@ -23,7 +23,7 @@ from digest.llm.client import chain_configured
 from digest.llm.entities import Deadline, Model, ToolCall, json_object
 from digest.llm.ledger import SpendAccount
 from digest.summaries.grounding import content_stems, grounding_of, overlap_of
-from suggestions.entities import SOURCE_WEIGHTS
+from suggestions.changes.registry import FIELDS_OF_SOURCES
 from suggestions.explain import reason_clean
 
 Kind = Memory.Kind
@@ -34,12 +34,6 @@ NOTE_CHARS, WHISPER_CHARS, START_CHARS, START_ROWS = 500, 80, 900, 3
 NOTE_TOKENS = 130
 # The most a tool may answer with in all; its own result keeps a budget of its own.
 ANSWER_TOKENS = 2000
-DOING = {
-    "add_topic": "adding {} topic",
-    "remove_topic": "removing {} topic",
-    "boost_source": "boosting {} source",
-    "reduce_source": "reducing {} source",
-}
 PROMPT, PURPOSE, FAILED = ADVISOR_PROMPT.with_name("guidance.md"), "guidance", "synthesis_"
 # The time that must be left to ask at all, and what is reserved for storing.
 LEFT_MIN_MS, RESERVE_MS = 1800.0, 200.0
@@ -174,9 +168,9 @@ def _facts_words(facts: ReaderFacts) -> Iterable[str]:
         yield f"{kind}: this reader turned down every one of {times}. Choose another type."
     if facts.step < 1:
         yield f"Full steps: this reader takes about {facts.step:.0%} of the step proposed. Ask for that."
-    if cooling := sorted(key for field, key in facts.cooling if field == SOURCE_WEIGHTS):
+    if cooling := sorted(key for field, key in facts.cooling if field in FIELDS_OF_SOURCES):
         yield f"Sources that rest, wait or are pinned: {cut(', '.join(cooling), 200)}."
-    if topics := sum(field != SOURCE_WEIGHTS for field, _ in facts.cooling):
+    if topics := sum(field not in FIELDS_OF_SOURCES for field, _ in facts.cooling):
         yield f"{topics} topics rest, wait or are pinned; a write about one is refused."
 
 

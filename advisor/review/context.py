@@ -15,7 +15,8 @@ from advisor.entities import Deadline
 from advisor.models import Judgment, PanelVote, Run
 from digest.llm.entities import Model
 from digest.llm.ledger import SpendAccount
-from suggestions.entities import FIELD_OF_TYPE, Fence, Proposal
+from suggestions.changes.registry import KINDS
+from suggestions.entities import Fence, Proposal
 
 # What a review is about, whatever the type of the change: (field, target).
 Target = tuple[str, str]
@@ -73,11 +74,11 @@ def review_counts(*, run_id: UUID) -> tuple[Counter[Target], Counter[Target]]:
     attempts: Counter[Target] = Counter()
     rounds: Counter[Target] = Counter()
     for kind, key, last in _last(PanelVote.objects.filter(run_id=run_id), "round"):
-        target = FIELD_OF_TYPE[kind], key
+        target = str(KINDS[kind].field), key
         rounds[target] = max(rounds[target], last)
         attempts[target] = max(attempts[target], last)
     for kind, key, last in _last(Judgment.objects.filter(run_id=run_id), "attempt"):
-        target = FIELD_OF_TYPE[kind], key
+        target = str(KINDS[kind].field), key
         attempts[target] = max(attempts[target], last)
     return attempts, rounds
 

@@ -39,7 +39,8 @@ from digest.llm.caller import UNREACHABLE, data_fence, typed_ask
 from digest.llm.entities import preview
 from ranking.common.probability import log_odds, logistic
 from ranking.community import Opinion
-from suggestions.entities import LIKED_TYPES, SOURCE_WEIGHTS, Proposal
+from suggestions.changes.registry import KINDS
+from suggestions.entities import Proposal
 from suggestions.selectors import profile_for
 
 log = structlog.get_logger(__name__)
@@ -267,7 +268,7 @@ def reflect(proposal: Proposal, *, context: ReviewContext) -> Reflection:
     `p_helpful` comes from the figures; a model's doubt may lower it and nothing raises it beyond them. A
     final no with confidence of at least 0.8 refuses. Raises what `context.fence` raises.
     """
-    liked = proposal.suggestion_type in LIKED_TYPES
+    liked = KINDS[proposal.suggestion_type].liked
     own, news = _own(proposal), _news(proposal)
     rule_1, rule_2 = judge_first(own), judge_second(own, news, liked)
     first = _asked(context, rule_1, lambda: first_question(proposal, own))
@@ -300,7 +301,7 @@ def _own(proposal: Proposal) -> OwnEvidence:
 
 def _news(proposal: Proposal) -> NewEvidence:
     """Return what round 1 did not have: the community's opinion, and the effect on holdout ratings."""
-    is_source = proposal.field == SOURCE_WEIGHTS
+    is_source = KINDS[proposal.suggestion_type].of_source
     community = community_opinion(
         reader_id=proposal.reader_id,
         source=proposal.target_key if is_source else "",

@@ -15,10 +15,11 @@ from advisor.entities import cut_title
 from digest.llm.entities import preview
 from ranking.common.text import fold
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
-from suggestions.entities import EVIDENCE_MIN, LIKED_TYPES, TOPICS, Proposal
+from suggestions.changes.registry import KINDS
+from suggestions.changes.weights import weight_parse
+from suggestions.entities import Proposal
 from suggestions.explain import reason_clean, reason_sentence
 from suggestions.planner.hypotheses import HELPS_MIN
-from suggestions.rules import weight_parse
 
 EVIDENCE_SHOWN = 12
 TRUST, VALUE, VOICE = "trust", "value", "voice"
@@ -254,7 +255,7 @@ def _known(proposal: Proposal) -> Iterable[float]:
 
 def _sweeping(proposal: Proposal, text: str) -> list[str]:
     """Return the objection to an "all" or "never" where the ratings have exceptions."""
-    liked = proposal.suggestion_type in LIKED_TYPES
+    liked = KINDS[proposal.suggestion_type].liked
     hits = proposal.likes if liked else proposal.ratings - proposal.likes
     found = SWEEPING.search(text)
     if found is None or hits == proposal.ratings:
@@ -317,7 +318,8 @@ def vote_by_rules(reviewer: str, case: ReviewCase) -> Vote:
 def trust_vote(case: ReviewCase) -> Vote:
     """Vote for what is grounded, realistic, consistent. What is untrue, harmful or an order is rejected."""
     proposal = case.proposal
-    reason, liked = fold(proposal.wording), proposal.suggestion_type in LIKED_TYPES
+    reason, kind = fold(proposal.wording), KINDS[proposal.suggestion_type]
+    liked = kind.liked
     half_life = round(FEEDBACK_HALF_LIFE_DAYS)
     newest = max((item.at for item in proposal.evidence), default=proposal.now)
     stale = newest < proposal.now - timedelta(days=FEEDBACK_HALF_LIFE_DAYS)
@@ -333,7 +335,11 @@ def trust_vote(case: ReviewCase) -> Vote:
             "Some evidence points the other way",
             f"Cite only {'liked' if liked else 'disliked'} items",
         ),
-        (len(proposal.evidence) < EVIDENCE_MIN, "Too little evidence", f"Cite {EVIDENCE_MIN} items"),
+        (
+            len(proposal.evidence) < kind.evidence_min,
+            "Too little evidence",
+            f"Cite {kind.evidence_min} items",
+        ),
         (_below(proposal, "ndcg_high"), "Ratings held out of learning measured harm", "Drop it"),
     ]
     weak = [
@@ -352,7 +358,7 @@ def value_vote(case: ReviewCase) -> Vote:
     seen = any(forecast.get(part) for part in ("enters", "leaves", "moves"))
     reason = fold(proposal.wording)
     named = any(fold(name) in reason for name in (proposal.label, proposal.target_key) if name)
-    vague = proposal.field == TOPICS and set(fold(proposal.label).split()) <= VAGUE
+    vague = KINDS[proposal.suggestion_type].of_many_sources and set(fold(proposal.label).split()) <= VAGUE
     similar = next((row for row in case.earlier if _similar(proposal, row)), None)
     weak = [
         (
@@ -405,7 +411,7 @@ def _similar(proposal: Proposal, row: EarlierSuggestion) -> bool:
     """Return whether a topic shares half its words with an earlier one, or the change was rejected before."""
     if row.target_key == proposal.target_key:
         return row.suggestion_type == proposal.suggestion_type and row.status == "rejected"
-    if proposal.field != TOPICS or row.suggestion_type != proposal.suggestion_type:
+    if not KINDS[proposal.suggestion_type].of_many_sources or row.suggestion_type != proposal.suggestion_type:
         return False
     own, other = set(proposal.target_key.split()), set(row.target_key.split())
     return bool(own & other) and len(own & other) / len(own | other) >= TARGET_WORDS_MIN

@@ -29,11 +29,12 @@ from digest.llm.client import chain_configured
 from digest.llm.entities import DeadlineExceeded, Model, ModelRefused, ModelUnavailable, PriceUnknown
 from digest.llm.ledger import REFUSALS, advisor_account
 from digest.models import Reader, Spend
+from suggestions.changes.entities import LESS, NONE
 from suggestions.models import Suggestion
 from suggestions.services.wish_models import PURPOSE as WISH
 from suggestions.services.wish_models import wish_ask
 from suggestions.wishes.drafting import wishes_of
-from suggestions.wishes.entities import LESS, NONE, Names
+from suggestions.wishes.entities import Names
 
 # More than any provider but a local one is given for a call.
 PROBE_S = 60.0

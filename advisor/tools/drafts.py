@@ -1,7 +1,7 @@
 """The tools for drafts and writes: test a change, critique drafts, compare configs, write a suggestion."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
@@ -20,11 +20,12 @@ from advisor.entities import (
     tokens_left,
 )
 from advisor.prompts import quotes_prompt
-from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, SuggestionType
+from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, SettingName, SuggestionType
 from digest.entities import RatedItem
 from digest.feedback.selectors import feedback_unmuted, feedback_urls
+from suggestions.changes.registry import KINDS
 from suggestions.critique import Issue
-from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS, Draft, Preview, Proposed, Refusal
+from suggestions.entities import Draft, Preview, Proposed, Refusal
 from suggestions.planner.forecasts import Forecast
 from suggestions.preview import Comparison, Critique, Trial, change_try, configs_compare, drafts_critique
 from suggestions.services.lifecycle import REVIEW_IMPROVE, suggestion_candidate, suggestion_store
@@ -59,10 +60,12 @@ class SuggestionArguments(Arguments):
     """
 
     suggestion_type: SuggestionType
-    field: Literal["topics", "source_weights"]
-    target_key: Annotated[str | None, Field(description="The source; left out for topics.")] = None
+    field: SettingName
+    target_key: Annotated[str | None, Field(description="The source, or the word; left out for topics.")] = (
+        None
+    )
     current_value: Ignored[Any] = None
-    suggested_value: Annotated[Any, Field(description="The topic, or the new weight.")] = None
+    suggested_value: Annotated[Any, Field(description="The topic, the word, or the new weight.")] = None
     evidence_items: Annotated[list[EvidenceItem], Field(max_length=50, description="At least three.")]
     reason: Annotated[
         str, Field(description="What you add to the server's counts: one or two plain sentences, or none.")
@@ -75,7 +78,7 @@ class ChangeArguments(Arguments):
     """One change to try: its target and its value."""
 
     suggestion_type: SuggestionType
-    target: Annotated[str, Field(max_length=300, description="The source, or the topic.")]
+    target: Annotated[str, Field(max_length=300, description="The source, the topic, or the word.")]
     suggested_value: Annotated[Any, Field(description="The new weight; left out: the whole step.")] = None
 
 
@@ -111,12 +114,12 @@ def evidence_addresses(context: ToolContext, given: Sequence[str]) -> tuple[str,
 
 def draft_from_change(change: ChangeArguments, evidence_urls: Sequence[str] = ()) -> Draft:
     """Return the draft of `change`; a topic is its own value."""
-    field = FIELD_OF_TYPE[change.suggestion_type]
+    kind = KINDS[change.suggestion_type]
     return Draft(
         suggestion_type=change.suggestion_type,
-        field=field,
+        field=str(kind.field),
         target_key=change.target,
-        suggested_value=change.suggested_value if field == SOURCE_WEIGHTS else change.target,
+        suggested_value=change.suggested_value if kind.of_source else change.target,
         evidence_urls=tuple(evidence_urls),
         reason="",
     )
@@ -132,7 +135,7 @@ def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[st
         return error_result(trial.code, trial.message) | {"target": trial.target}
     change, refusal = trial.change, trial.refusal
     result = {
-        "change": f"{change.suggestion_type} {change.target_key}"[:120],
+        "change": f"{change.suggestion_type} {change.target}"[:120],
         "current_value": change.current_value,
         "suggested_value": change.suggested_value,
         "would_match": trial.rated,
@@ -174,7 +177,7 @@ def preview_moves(preview: Preview) -> dict[str, list[Any]]:
 
 def _examples(context: ToolContext, trial: Trial) -> list[dict[str, Any]]:
     rated = feedback_unmuted(reader_id=context.reader_id, rated=trial.ratings, now=context.now)
-    return [_example(item, trial.change.target_key) for item in rated[:EXAMPLES_MAX]]
+    return [_example(item, trial.change.target) for item in rated[:EXAMPLES_MAX]]
 
 
 def _example(item: RatedItem, target: str) -> dict[str, Any]:

@@ -205,7 +205,11 @@ def _silence(report: HypothesisReport) -> dict[str, Any]:
     if not report.silence:
         return {}
     leads = [
-        {"type": lead.suggestion_type, "target": lead.target_key, "p_helpful": round(lead.p_helpful, 2)}
+        {
+            "type": lead.change.suggestion_type,
+            "target": lead.change.target,
+            "p_helpful": round(lead.p_helpful, 2),
+        }
         for lead in report.leads[:LEADS_SHOWN]
     ]
     return {
@@ -215,7 +219,7 @@ def _silence(report: HypothesisReport) -> dict[str, Any]:
 
 def _hypothesis(hypothesis: Hypothesis, support: int) -> dict[str, Any]:
     row = hypothesis.as_dict()
-    row["supporting_items"] = row["supporting_items"][:support]
+    row["supporting_items"] = row["supporting_items"][: max(support, hypothesis.change.kind.evidence_min)]
     return row if hypothesis.label == row["target"] else row | {"label": hypothesis.label}
 
 

@@ -16,13 +16,15 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, QuerySet, Value
 
 from digest.models import Feedback, Impression
-from ranking.common.categories import label_keys, topic_matches
+from ranking.common.categories import label_keys
 from ranking.common.failures import batches_apart
 from ranking.common.text import fold
 from ranking.config_body import Body, body_effective
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_effective_many
-from suggestions.entities import HARMED, HELPED, SOURCE_WEIGHTS, UNCLEAR
+from suggestions.changes.entities import Change
+from suggestions.changes.registry import change_stored
+from suggestions.entities import HARMED, HELPED, UNCLEAR
 from suggestions.models import Outcome, OutcomeArchive, PreferenceProfile, Suggestion
 from suggestions.outcomes.effects import (
     WINDOW_DAYS,
@@ -33,11 +35,9 @@ from suggestions.outcomes.effects import (
     Tally,
     effect_measure,
     exposure_of,
-    score_without,
 )
 from suggestions.outcomes.selectors import outcome_full
 from suggestions.outcomes.services import OutcomeValues, outcome_build, profiles_update
-from suggestions.rules import topic_in_config
 
 log = structlog.get_logger(__name__)
 Kind = Outcome.Kind
@@ -49,17 +49,20 @@ BATCH = 50
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The target of one change: a source, or a topic by its spelling."""
+    """The target of one change, and the articles shown as evidence for it."""
 
-    field: str
-    key: str
-    label: str
+    change: Change
+    cited: frozenset[int] = frozenset()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Return the setting and the identity of the target."""
+        return self.change.field, self.change.target
 
     def covers(self, item: "Rating | ShownItem") -> bool:
         """Return True if the change affects the item."""
-        if self.field == SOURCE_WEIGHTS:
-            return item.source == self.key
-        return topic_matches(self.label, item.folded, item.labels)
+        kind, label = self.change.kind, self.change.label
+        return kind.covers(label, source=item.source, text=item.folded, labels=item.labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,7 @@ class Rating:
     labels: frozenset[str]
     useful: bool
     at: datetime
+    item_id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +112,13 @@ def decisions_unchecked(*, now: datetime) -> QuerySet[Outcome]:
 
 
 def cases_of(*, decision_ids: Collection[int]) -> list[tuple[Outcome, EffectCase]]:
-    """Return each of these accepted decisions, its suggestion joined, with its case; seven queries."""
-    rows = _accepted().filter(pk__in=decision_ids).select_related("suggestion", "archive")
+    """Return each of these accepted decisions, its suggestion joined, with its case; eight queries."""
+    rows = (
+        _accepted()
+        .filter(pk__in=decision_ids)
+        .select_related("suggestion", "archive")
+        .prefetch_related("suggestion__evidence")
+    )
     decisions = list(rows.order_by("decided_at", "pk"))
     data = _batch_data(decisions)
     return [(decision, _case(decision, data)) for decision in decisions]
@@ -126,10 +135,10 @@ def _batch_data(decisions: Sequence[Outcome]) -> BatchData:
     start = decisions[0].decided_at - WINDOW
     end = decisions[-1].decided_at + WINDOW
     changes = _changes(readers, start, end)
-    with_text = any(scope.field != SOURCE_WEIGHTS for rows in changes.values() for _, scope in rows)
+    with_text = any(not scope.change.kind.of_source for rows in changes.values() for _, scope in rows)
     return BatchData(
         ratings=_ratings(readers, start, end, with_text),
-        shown=_shown(readers, decisions[0].decided_at, end, with_text),
+        shown=_shown(readers, start, end, with_text),
         changes=changes,
         configs=config_effective_many(reader_ids=readers),
     )
@@ -140,16 +149,12 @@ def _changes(
 ) -> dict[UUID, list[tuple[datetime, Scope]]]:
     rows = _accepted().filter(reader_id__in=readers, decided_at__gte=start, decided_at__lt=end)
     found = rows.order_by("pk").values_list(
-        "reader_id", "decided_at", "suggestion__field", "target_key", "suggestion__suggested_value"
+        "reader_id", "decided_at", "suggestion_type", "target_key", "suggestion__suggested_value"
     )
     changes: defaultdict[UUID, list[tuple[datetime, Scope]]] = defaultdict(list)
-    for reader_id, at, field, key, value in found:
-        changes[reader_id].append((at, _scope(field, key, value)))
+    for reader_id, at, kind, key, value in found:
+        changes[reader_id].append((at, Scope(change_stored(kind=kind, target=key, value=value))))
     return dict(changes)
-
-
-def _scope(field: str, key: str, value: str) -> Scope:
-    return Scope(field, key, key if field == SOURCE_WEIGHTS else value)
 
 
 def _ratings(
@@ -160,11 +165,13 @@ def _ratings(
     rows = rows.exclude(origin=Feedback.Origin.INTERVIEW)
     text = F("item__text") if with_text else Value("")
     named = [F(f"item__{name}") if with_text else Value("") for name in ("categories", "author")]
-    found = rows.values_list("reader_id", "item__source_id", "item__title", text, *named, "useful", "at")
+    found = rows.values_list(
+        "reader_id", "item__source_id", "item__title", text, *named, "useful", "at", "item_id"
+    )
     ratings: defaultdict[UUID, list[Rating]] = defaultdict(list)
-    for reader_id, source, title, body, categories, author, useful, at in found.iterator():
+    for reader_id, source, title, body, categories, author, *rating in found.iterator():
         folded = _folded(title, body, with_text)
-        ratings[reader_id].append(Rating(source, folded, label_keys(categories, author), useful, at))
+        ratings[reader_id].append(Rating(source, folded, label_keys(categories, author), *rating))
     return dict(ratings)
 
 
@@ -195,25 +202,26 @@ def _folded(title: str, text: str, with_text: bool) -> str:
 def _case(decision: Outcome, data: BatchData) -> EffectCase:
     """Return the ratings in equal windows before and after, and the exposure after."""
     suggestion, at, reader_id = decision.suggestion, decision.decided_at, decision.reader_id
-    scope = _scope(suggestion.field, decision.target_key, suggestion.suggested_value)
+    cited = frozenset(row.item_id or 0 for row in suggestion.evidence.all())
+    scope = Scope(suggestion.change, cited)
     others = [
         other
         for when, other in data.changes.get(reader_id, ())
-        if at - WINDOW <= when < at + WINDOW and (other.field, other.key) != (scope.field, scope.key)
+        if at - WINDOW <= when < at + WINDOW and other.key != scope.key
     ]
     ratings = data.ratings.get(reader_id, ())
     before = [t for t in ratings if at - WINDOW <= t.at < at]
     after = [t for t in ratings if at <= t.at < at + WINDOW]
     full = outcome_full(outcome=decision)
     return EffectCase(
-        suggestion_type=decision.suggestion_type,
+        kind=scope.change.kind,
         label=suggestion.label,
         scope_before=_counted(t for t in before if scope.covers(t)),
         rest_before=_counted(_rest(before, scope, others)),
-        scope_after=_counted(t for t in after if scope.covers(t)),
+        scope_after=_scope_after(scope, before, after),
         rest_after=_counted(_rest(after, scope, others)),
         exposure=_exposure(decision, scope, full, data.shown.get(reader_id, ())),
-        changed_again=_changed_again(scope, full.config_after, data.configs[reader_id]),
+        changed_again=_changed_again(scope.change, full.config_after, data.configs[reader_id]),
     )
 
 
@@ -228,46 +236,50 @@ def _rest(ratings: Iterable[Rating], scope: Scope, others: Sequence[Scope]) -> l
     return [t for t in ratings if not any(other.covers(t) for other in touched)]
 
 
+def _scope_after(scope: Scope, before: Sequence[Rating], after: Sequence[Rating]) -> Tally:
+    """Return the ratings of the target since; of what is hidden the earlier ones that were not cited.
+
+    The cited ones chose the change, and would confirm it.
+    """
+    kept = [t for t in before if t.item_id not in scope.cited] if scope.change.kind.hides else after
+    return _counted(t for t in kept if scope.covers(t))
+
+
 def _exposure(
     decision: Outcome, scope: Scope, full: Outcome | OutcomeArchive, shown: Iterable[ShownItem]
 ) -> Exposure | None:
-    """Return the scope's share of the digests of the two weeks after, with and without the change."""
-    at, kind = decision.decided_at, decision.suggestion_type
-    before, after = (_weight(scope, body) for body in (full.config_before, full.config_after))
-    if _same(scope, full.config_before, full.config_after):
+    """Return the scope's share of the digests of the two weeks after, with and without the change.
+
+    Without what is hidden nobody can say how the digests since would look: those of the two weeks before
+    stand in.
+    """
+    at, change = decision.decided_at, scope.change
+    bodies = full.config_before, full.config_after
+    configs = [body_effective(body) for body in bodies if body]
+    if len(configs) == len(bodies) and change.kind.same(configs[0], configs[1], change.label):
         return Exposure(0.0, 0.0)
+    weights = [body_effective(body).weight(change.target) if body else 1.0 for body in bodies]
     digests: defaultdict[int, list[RankedItem]] = defaultdict(list)
+    earlier: defaultdict[int, list[RankedItem]] = defaultdict(list)
     for item in shown:
+        covered = scope.covers(item)
         if at <= item.built_at < at + WINDOW:
-            covered = scope.covers(item)
-            without = score_without(item.score, item.interest, kind, before, after) if covered else item.score
+            without = (
+                change.kind.score_without(item.score, item.interest, *weights) if covered else item.score
+            )
             digests[item.digest_id].append(RankedItem(item.score, without, covered))
-    return exposure_of(list(digests.values()))
+        elif at - WINDOW <= item.built_at < at:
+            earlier[item.digest_id].append(RankedItem(item.score, item.score, covered))
+    since = exposure_of(list(digests.values()))
+    if not change.kind.hides:
+        return since
+    then = exposure_of(list(earlier.values()))
+    return Exposure(then.with_, since.with_) if then and since else None
 
 
-def _weight(scope: Scope, body: Body | None) -> float:
-    return body_effective(body).weight(scope.key) if body and scope.field == SOURCE_WEIGHTS else 1.0
-
-
-def _same(scope: Scope, before: Body | None, after: Body | None) -> bool:
-    """Return True if accepting changed nothing."""
-    if not before or not after:
-        return False
-    if scope.field == SOURCE_WEIGHTS:
-        return abs(_weight(scope, before) - _weight(scope, after)) < 1e-9
-    return bool(topic_in_config(scope.key, before["topics"])) == bool(
-        topic_in_config(scope.key, after["topics"])
-    )
-
-
-def _changed_again(scope: Scope, agreed: Body | None, current: EffectiveConfig) -> bool:
+def _changed_again(change: Change, agreed: Body | None, current: EffectiveConfig) -> bool:
     """Return True if somebody changed the target since; learned weights do not count."""
-    if not agreed:
-        return False
-    if scope.field == SOURCE_WEIGHTS:
-        return bool(agreed["source_weights"].get(scope.key) != current.config.source_weights.get(scope.key))
-    topics = (agreed["topics"], current.config.topics)
-    return len({bool(topic_in_config(scope.key, own)) for own in topics}) == 2
+    return bool(agreed) and change.kind.changed_by_hand(body_effective(agreed or {}), current, change.label)
 
 
 def effects_check(*, now: datetime, progress: Progress | None = None) -> dict[str, Any]:

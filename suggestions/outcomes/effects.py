@@ -41,7 +41,8 @@ from typing import Any
 import numpy as np
 
 from ranking.language import gettext_noop
-from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, HARMED, HELPED, REDUCE_SOURCE, UNCLEAR
+from suggestions.changes.entities import ChangeKind
+from suggestions.entities import HARMED, HELPED, UNCLEAR
 from suggestions.explain import percent_text
 
 Draws = np.ndarray[Any, np.dtype[np.float64]]
@@ -53,7 +54,6 @@ KAPPA = 4.0
 RATE_SD = 0.03
 SHIFT_MIN = 0.005
 DRAWS = 4000
-INTEREST_MIN = 0.05
 
 TOO_FEW, TOO_FEW_ELSEWHERE = "too_few_thumbs", "too_few_elsewhere"
 CHANGED_AGAIN, NOT_MOVED, WITHIN_CHANCE = "changed_again", "digest_not_moved", "within_chance"
@@ -100,7 +100,7 @@ class Exposure:
 class EffectCase:
     """One accepted change with the ratings in equal windows before and after it, and its exposure."""
 
-    suggestion_type: str
+    kind: ChangeKind
     label: str
     scope_before: Tally
     rest_before: Tally
@@ -126,18 +126,6 @@ def exposure_of(digests: Sequence[Sequence[RankedItem]]) -> Exposure | None:
     without = [_share([(row.score_without, row.in_scope) for row in digest]) for digest in shown]
     with_ = [_share([(row.score, row.in_scope) for row in digest]) for digest in shown]
     return Exposure(float(np.mean(without)), float(np.mean(with_)))
-
-
-def score_without(score: float, interest: float, suggestion_type: str, before: float, after: float) -> float:
-    """Return the score of an item in the scope at the old setting.
-
-    For a source, `before` and `after` are its effective weights; for a topic, which adds 1 to the interest
-    of an item that matches, they are ignored.
-    """
-    if suggestion_type in (BOOST_SOURCE, REDUCE_SOURCE):
-        return score * before / after
-    step = -1.0 if suggestion_type == ADD_TOPIC else 1.0
-    return score * max(INTEREST_MIN, interest + step) / max(INTEREST_MIN, interest)
 
 
 def effect_measure(case: EffectCase, *, seed: int) -> Effect:
@@ -232,11 +220,7 @@ def _counts(case: EffectCase) -> dict[str, Any]:
 def _words(case: EffectCase, reason: str) -> str:
     """Return "Since then you liked 6 of 10 articles from Reuters, against 12 of 30 …" and the reason."""
     scope, rest = case.scope_after, case.rest_after
-    about = "from" if case.suggestion_type in (BOOST_SOURCE, REDUCE_SOURCE) else "about"
-    text = (
-        f"Since then you liked {scope.likes} of {scope.ratings} articles {about} {case.label}, "
-        f"against {rest.likes} of {rest.ratings} elsewhere."
-    )
+    text = case.kind.measured(case.label, (scope.likes, scope.ratings, rest.likes, rest.ratings))
     if case.exposure:
         with_, without = percent_text(case.exposure.with_), percent_text(case.exposure.without)
         text += f" They took {with_} of your digest instead of {without}."

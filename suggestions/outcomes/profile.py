@@ -36,13 +36,15 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ranking.common.probability import beta_below
-from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, HARMED, HELPED, REDUCE_SOURCE, REMOVE_TOPIC
+from suggestions.changes.entities import Kind
+from suggestions.changes.registry import KINDS, SUGGESTED
+from suggestions.entities import HARMED, HELPED
 from suggestions.reasons import TOO_MUCH
 
 # Objections to size, moment or novelty count half against the kind of change.
 HALF_WEIGHT = frozenset({TOO_MUCH, "too_little", "bad_timing", "already_done"})
 ACCEPTED, REJECTED, EXPIRED, SUPERSEDED = "accepted", "rejected", "expired", "superseded"
-TYPES = (ADD_TOPIC, REMOVE_TOPIC, BOOST_SOURCE, REDUCE_SOURCE)
+TYPES = tuple(KINDS)
 HALF_LIFE_DAYS = 90.0
 # Ten half-lives: what is older weighs less than a thousandth and is not read.
 HORIZON = timedelta(days=900)
@@ -56,12 +58,7 @@ PROTECTIVE_MIN, PROTECTIVE_RATE = 4, 0.25
 ADDITIONS_MIN, ADDITIONS_LEAD = 3, 0.3
 EDITS_MIN, SMALLER = 2, 0.75
 BACKFIRE_MIN, BACKFIRE_P = 2, 0.8
-BACKFIRES = {
-    BOOST_SOURCE: "boosts_backfire",
-    REDUCE_SOURCE: "reductions_backfire",
-    ADD_TOPIC: "new_topics_backfire",
-    REMOVE_TOPIC: "removals_backfire",
-}
+BACKFIRES = {kind.name: kind.backfires for kind in SUGGESTED}
 RECENT_MAX = 20
 ENGAGED_HIGH, ENGAGED_MEDIUM = 0.75, 0.4
 HALF, HALF_MIN, STABLE_WITHIN = 10, 5, 0.2
@@ -208,9 +205,9 @@ def _together(tallies: Mapping[str, _Tally], *kinds: str) -> _Tally:
 def _patterns(
     tallies: Mapping[str, _Tally], newest: Sequence[SettledSuggestion], now: datetime
 ) -> dict[str, bool]:
-    reduced, topics = tallies[REDUCE_SOURCE], tallies[ADD_TOPIC]
-    taken = _together(tallies, REMOVE_TOPIC, REDUCE_SOURCE)
-    added = _together(tallies, ADD_TOPIC, BOOST_SOURCE)
+    reduced, topics = tallies[Kind.REDUCE_SOURCE], tallies[Kind.ADD_TOPIC]
+    taken = _together(tallies, Kind.REMOVE_TOPIC, Kind.REDUCE_SOURCE)
+    added = _together(tallies, Kind.ADD_TOPIC, Kind.BOOST_SOURCE)
     refused = reduced.rejected + reduced.reverted
     extra = {"prefers_smaller_steps": _smaller(newest, now)}
     extra |= {name: _backfires(tallies[kind]) for kind, name in BACKFIRES.items()}

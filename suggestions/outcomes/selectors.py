@@ -23,10 +23,9 @@ from ranking.common.text import search_terms
 from ranking.config_body import Body, body_effective
 from ranking.entities import EffectiveConfig
 from ranking.language import gettext
-from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS
+from suggestions.changes.registry import KINDS
 from suggestions.explain import effect_figures, headline, measured_words, teaching_of
 from suggestions.models import Evidence, Outcome, OutcomeArchive, Suggestion
-from suggestions.rules import topic_in_config, weight_text
 from suggestions.selectors import suggestion_not_in_force
 from suggestions.wording import EFFECTS
 
@@ -134,9 +133,8 @@ def outcome_target_state(*, outcome: Outcome, body: Body | None) -> str | None:
     """Return the target in one config body: a weight, "present" or "absent"; `None` without a body."""
     if body is None:
         return None
-    if FIELD_OF_TYPE[outcome.suggestion_type] == SOURCE_WEIGHTS:
-        return weight_text(body_effective(body).weight(outcome.target_key))
-    return "present" if topic_in_config(outcome.target_key, body["topics"]) else "absent"
+    kind = KINDS[outcome.suggestion_type]
+    return kind.state_word(kind.state(body_effective(body), outcome.target_key))
 
 
 def outcome_full(*, outcome: Outcome) -> Outcome | OutcomeArchive:

@@ -11,16 +11,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from digest.entities import RatedItem
-from ranking.common.text import topic_key
 from ranking.entities import EffectiveConfig, SourceTally
 from ranking.language import gettext as _
 from ranking.language import gettext_noop
 from ranking.learning import Posterior, base_rate, posterior
-from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, Refusal
+from suggestions.changes.entities import ADD, LESS, MORE, Change
+from suggestions.entities import Facts, Refusal
 from suggestions.planner.phrases import categories_frequent
-from suggestions.rules import Facts, permission_refusal
-from suggestions.wishes.changes import WishedChange, change_of
-from suggestions.wishes.entities import ADD, LESS, MORE, SOURCE, TOPIC, USUAL, Target, Wish
+from suggestions.rules import permission_refusal
+from suggestions.wishes.changes import change_of
+from suggestions.wishes.entities import SOURCE, TOPIC, USUAL, Target, Wish
 
 ANSWERS_MIN = 5
 # Of more, and of less: what a reader takes in at a glance.
@@ -32,7 +32,6 @@ THUMBS_MIN = 2.5
 SURE_MIN = 0.75
 # Sums of decayed thumbs are equal up to this.
 _NOTHING = 1e-6
-_TYPES = {MORE: BOOST_SOURCE, LESS: REDUCE_SOURCE, ADD: ADD_TOPIC}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,7 @@ def leans_early(
     return sorted([*read, *topics], key=lambda lean: (-lean.sureness, lean.wish.target.key))
 
 
-def changes_early(leans: Iterable[Lean], *, facts: Facts, settled: Collection[str]) -> list[WishedChange]:
+def changes_early(leans: Iterable[Lean], *, facts: Facts, settled: Collection[str]) -> list[Change]:
     """Return the changes that `leans` mean: two of more at most, then two of less.
 
     Sources that have a weight of their own, or a learned one, are left alone, and so are those in `settled`.
@@ -75,20 +74,20 @@ def changes_early(leans: Iterable[Lean], *, facts: Facts, settled: Collection[st
     settled = {*settled} | _weighed(facts.effective)
     wishes = [lean.wish for lean in leans if lean.wish.target.key not in settled]
     changes = [change for wish in wishes if (change := _change(wish, facts))]
-    more = [change for change in changes if change.direction != LESS]
-    less = [change for change in changes if change.direction == LESS]
+    more = [change for change in changes if change.kind.liked]
+    less = [change for change in changes if not change.kind.liked]
     return [*more[:SIDE_MAX], *less[:SIDE_MAX]]
 
 
 _SOURCES = {MORE: gettext_noop("more {source}"), LESS: gettext_noop("less {source}")}
 
 
-def early_words(changes: Iterable[WishedChange], titles: Mapping[str, str]) -> str:
+def early_words(changes: Iterable[Change], titles: Mapping[str, str]) -> str:
     """Return changes in a few words: "more Quiet Port, less Gigawow"."""
     return ", ".join(
-        _("more about “{target}”").format(target=change.target)
-        if change.direction == ADD
-        else _(_SOURCES[change.direction]).format(source=titles.get(change.target, change.target))
+        _(_SOURCES[change.kind.direction]).format(source=titles.get(change.label, change.label))
+        if change.kind.of_source
+        else _("more about “{target}”").format(target=change.label)
         for change in changes
     )
 
@@ -124,10 +123,10 @@ def _lean(direction: str, target: Target, belief: Posterior) -> Lean:
     return Lean(Wish(direction, target, USUAL), max(belief.p_better, 1 - belief.p_better))
 
 
-def _change(wish: Wish, facts: Facts) -> WishedChange | None:
+def _change(wish: Wish, facts: Facts) -> Change | None:
     """Return the change of a wish where every rule but those of evidence permits it."""
     change = change_of(wish, facts)
     if isinstance(change, Refusal):
         return None
-    key = topic_key(change.target) if wish.direction == ADD else change.target
-    return None if permission_refusal((change.field, key), facts, _TYPES[wish.direction]) else change
+    target = change.field, change.target
+    return None if permission_refusal(target, facts, change.suggestion_type) else change

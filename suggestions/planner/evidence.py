@@ -12,12 +12,13 @@ from digest.feedback.peers import community_deviation
 from digest.feedback.selectors import feedback_recent
 from digest.items.selectors import source_titles
 from ranking.entities import EffectiveConfig
-from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS, Refusal
+from suggestions.changes.entities import Change
+from suggestions.changes.registry import KINDS
+from suggestions.entities import Facts, Refusal
 from suggestions.models import Outcome
 from suggestions.planner.forecasts import Forecast, Split, forecast_of, split_by_time
 from suggestions.planner.hypotheses import (
     HELPS_MIN,
-    Change,
     DecisionHistory,
     EvaluatedChange,
     Hypothesis,
@@ -31,18 +32,10 @@ from suggestions.planner.hypotheses import (
     select_changes,
     silence_code,
 )
-from suggestions.planner.phrases import Attributes, attributes_of
+from suggestions.planner.phrases import Attributes, attributes_of, words_disliked
 from suggestions.planner.population import taste_spread_for
 from suggestions.planner.tastes import Taste, others_lean, tallies_of, tastes_of
-from suggestions.rules import (
-    Accepted,
-    Facts,
-    change_applied,
-    concerns,
-    permission_refusal,
-    strength_refusal,
-    weight_text,
-)
+from suggestions.rules import permission_refusal, strength_refusal
 from suggestions.selectors import answers_by_type, facts_for, targets_decided
 
 LIMIT = 10
@@ -85,9 +78,9 @@ class WeighedChange:
     expected_gain: float = 0.0
     others: float = 0.0
 
-    def refusal(self, change: Accepted) -> Refusal | None:
+    def refusal(self, change: Change) -> Refusal | None:
         """Return why the ratings do not support `change` strongly enough, or `None`."""
-        return strength_refusal(
+        return change.kind.contradiction(change, self.evidence.rated) or strength_refusal(
             change,
             p_overall=self.p_overall,
             supported=self.clear and not contradicted(self.forecast),
@@ -102,18 +95,25 @@ def contradicted(forecast: Forecast) -> bool:
 
 
 def evidence_for(
-    *, reader_id: UUID, effective: EffectiveConfig, topics: Iterable[str] = (), now: datetime
+    *,
+    reader_id: UUID,
+    effective: EffectiveConfig,
+    topics: Iterable[str] = (),
+    words: Iterable[str] = (),
+    now: datetime,
 ) -> RatingEvidence:
     """Read the reader's newest 500 ratings and what they like; a fixed number of queries.
 
-    `topics` are columns besides the config's own and the phrases found in titles. The same data give the same
-    answer.
+    `topics` and `words` are columns besides the config's own topics and what is found in the ratings. The
+    same data give the same answer.
     """
     rated = tuple(feedback_recent(reader_id=reader_id))
     titles = source_titles(keys={item.source for item in rated})
     split = split_by_time(rated)
     wanted = [*effective.config.topics, *topics]
-    attributes = attributes_of(rated, sources=(), topics=wanted, titles=titles)
+    config = effective.config
+    hidden = words_disliked(rated, titles, (*config.topics, *config.keyword_boosts))
+    attributes = attributes_of(rated, sources=(), topics=wanted, titles=titles, words=(*hidden, *words))
     spread = taste_spread_for(reader_id=reader_id)
     deviations = community_deviation(reader_id=reader_id, now=now)
 
@@ -124,49 +124,46 @@ def evidence_for(
     return RatingEvidence(split, rated, attributes, tastes(split.training), tastes(rated), titles)
 
 
-def target_counts(evidence: RatingEvidence, field: str, key: str, label: str) -> tuple[int, int]:
+def change_counts(evidence: RatingEvidence, change: Change) -> tuple[int, int]:
     """Return (likes, ratings) of the target among the newest ratings."""
-    found = [item for item in evidence.rated if concerns(item, field, key, label)]
+    found = change.among(evidence.rated)
     return sum(item.useful for item in found), len(found)
 
 
-def target_label(evidence: RatingEvidence, field: str, label: str) -> str:
-    """Return the name of a target: the source's title, or the topic itself."""
-    return evidence.titles.get(label, label) if field == SOURCE_WEIGHTS else label
+def change_label(evidence: RatingEvidence, change: Change) -> str:
+    """Return what a reader calls the target: a source's title, or the topic or word itself."""
+    return change.kind.name_of(change.label, evidence.titles)
 
 
 def change_weigh(
-    *, reader_id: UUID, change: Accepted | Hypothesis, effective: EffectiveConfig, now: datetime
+    *, reader_id: UUID, change: Change, effective: EffectiveConfig, now: datetime
 ) -> WeighedChange:
     """Weigh one change of the reader's ranking; a fixed number of queries."""
-    topics = () if change.field == SOURCE_WEIGHTS else (change.label,)
-    case = evidence_for(reader_id=reader_id, effective=effective, topics=topics, now=now)
-    plain = Change(
-        change.suggestion_type, change.field, change.target_key, change.label, change.suggested_value, ()
-    )
-    choice = _evaluated(case, case.tastes, plain)
+    added = {change.kind.column: (change.label,)} if change.kind.column else {}
+    case = evidence_for(reader_id=reader_id, effective=effective, now=now, **added)
+    choice = _evaluated(case, case.tastes, change)
     p_helpful = choice.p_helpful if choice else 0.0
-    forecast = _forecast(case, plain, effective, reader_id, now)
+    forecast = _forecast(case, change, effective, reader_id, now)
     return WeighedChange(
         p_helpful=p_helpful,
         confidence=confidence_of(p_helpful, forecast.low, forecast.high),
         forecast=forecast,
-        p_overall=_p_overall(case, plain),
-        after=change_applied(effective, plain.suggestion_type, plain.key, plain.value),
+        p_overall=_p_overall(case, change),
+        after=change.applied(effective),
         evidence=case,
         clear=choice is not None and choice.clear,
         expected_gain=choice.expected_gain if choice else 0.0,
-        others=_others(case, plain) if choice else 0.0,
+        others=_others(case, change) if choice else 0.0,
     )
 
 
 def _others(evidence: RatingEvidence, change: Change) -> float:
-    return evidence.tastes[evidence.attributes.column(change.field, change.key)].others
+    return evidence.tastes[evidence.attributes.column(change.field, change.target)].others
 
 
 def _evaluated(evidence: RatingEvidence, tastes: Sequence[Taste], change: Change) -> EvaluatedChange | None:
     """Evaluate one change; `None` without ratings, or for a source that is read but was never rated."""
-    known = change.field != SOURCE_WEIGHTS or change.key in evidence.attributes.sources
+    known = not change.kind.of_source or change.target in evidence.attributes.sources
     return evaluate_change(change, tastes, evidence.attributes) if evidence.rated and known else None
 
 
@@ -179,8 +176,8 @@ def _p_overall(evidence: RatingEvidence, change: Change) -> float:
 def _forecast(
     evidence: RatingEvidence, change: Change, effective: EffectiveConfig, reader_id: UUID, now: datetime
 ) -> Forecast:
-    after = change_applied(effective, change.suggestion_type, change.key, change.value)
-    seed = f"{reader_id}:{change.field}:{change.key}"
+    after = change.applied(effective)
+    seed = f"{reader_id}:{change.field}:{change.target}"
     return forecast_of(evidence.split.holdout, effective, after, now=now, seed=seed)
 
 
@@ -196,7 +193,7 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
     selection = _select(evidence, facts, reader_id, limit)
     measured = [(c, _forecast(evidence, c.change, facts.effective, reader_id, now)) for c in selection.chosen]
     hypotheses = tuple(
-        _hypothesis(choice, forecast, facts, evidence)
+        _hypothesis(choice, forecast, evidence)
         for choice, forecast in measured
         if not contradicted(forecast) and _p_overall(evidence, choice.change) >= HELPS_MIN
     )
@@ -224,7 +221,7 @@ def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int)
         return Selection((), (), 0, 0, 0, 0, 0.0)
 
     def permitted(change: Change) -> bool:
-        return permission_refusal((change.field, change.key), facts, change.suggestion_type) is None
+        return permission_refusal((change.field, change.target), facts, change.suggestion_type) is None
 
     harmful = Outcome.objects.filter(
         reader_id=reader_id, kind=Outcome.Kind.EFFECT, outcome=Outcome.Result.HARMED
@@ -232,7 +229,7 @@ def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int)
     history = DecisionHistory(
         decided=targets_decided(reader_id=reader_id),
         acceptance=acceptance_rates(answers_by_type(reader_id=reader_id)),
-        harmed=frozenset((kind, (FIELD_OF_TYPE[kind], key)) for kind, key in harmful),
+        harmed=frozenset((kind, (str(KINDS[kind].field), key)) for kind, key in harmful),
     )
     return select_changes(
         candidate_changes(evidence.attributes, facts.effective, evidence.rated),
@@ -246,27 +243,16 @@ def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int)
     )
 
 
-def _hypothesis(
-    choice: EvaluatedChange, forecast: Forecast, facts: Facts, evidence: RatingEvidence
-) -> Hypothesis:
+def _hypothesis(choice: EvaluatedChange, forecast: Forecast, evidence: RatingEvidence) -> Hypothesis:
     change = choice.change
-    is_source = change.field == SOURCE_WEIGHTS
-    likes, ratings = target_counts(evidence, change.field, change.key, change.label)
-    current = weight_text(facts.effective.weight(change.key)) if is_source else ""
+    likes, ratings = change_counts(evidence, change)
     return Hypothesis(
-        suggestion_type=change.suggestion_type,
-        field=change.field,
-        target_key=change.key,
-        label=target_label(evidence, change.field, change.label),
-        current_value=current or ("" if change.liked else change.label),
-        suggested_value=change.value,
+        change=change,
+        label=change_label(evidence, change),
         p_helpful=choice.p_helpful,
         confidence=confidence_of(choice.p_helpful, forecast.low, forecast.high),
         expected_gain=choice.expected_gain,
-        gain=forecast.gain,
-        low=forecast.low,
-        high=forecast.high,
-        holdout_ratings=forecast.n,
+        forecast=forecast,
         likes=likes,
         ratings=ratings,
         evidence_urls=tuple(item.url for item in change.evidence),
@@ -274,12 +260,5 @@ def _hypothesis(
 
 
 def _lead(choice: EvaluatedChange, evidence: RatingEvidence) -> Lead:
-    change = choice.change
-    return Lead(
-        suggestion_type=change.suggestion_type,
-        field=change.field,
-        target_key=change.key,
-        label=target_label(evidence, change.field, change.label),
-        p_helpful=choice.p_helpful,
-        information=choice.information,
-    )
+    label = change_label(evidence, choice.change)
+    return Lead(choice.change, label, choice.p_helpful, choice.information)

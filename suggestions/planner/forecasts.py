@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from digest.entities import RatedItem
 from ranking.entities import Candidate, EffectiveConfig
+from ranking.mutes import MuteFilter
 from ranking.scoring import Signals, score_all
 from suggestions.entities import Preview
 
@@ -92,9 +93,12 @@ def forecast_of(
         )
         for item in holdout
     ]
+    hides = MuteFilter(mute for mute in after.config.mutes if mute not in before.config.mutes)
     old, new = (
         [score.total for score in score_all(candidates, config, now, Signals())] for config in (before, after)
     )
+    if hides:
+        new = [0.0 if hides.finds(one) else total for one, total in zip(candidates, new, strict=True)]
     return ndcg_change([item.useful for item in holdout], old, new, crc32(seed.encode()))
 
 

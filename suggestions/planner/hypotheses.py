@@ -1,7 +1,8 @@
 """The choice of changes worth proposing, best first, and the reason where there is none.
 
-1. Every allowed change is tried: each source 0.3 up and down, each topic in or out, if the rules permit it
-   and would accept the evidence. A target the reader has decided on needs new ratings since, three after a no
+1. Every allowed change is tried: each source 0.3 up and down, each topic in or out, each word that only
+   disliked items say, if the rules permit it and would accept the evidence. A target the reader has decided
+   on needs new ratings since, three after a no
    and one after a yes: the same ones prove nothing more.
 2. A change is proposed where the reader clearly leans its way (`tastes`): by 0.15 in log-odds or more, on
    three decayed thumbs of at least ten.
@@ -17,29 +18,13 @@ from typing import Any
 from digest.entities import RatedItem
 from ranking.entities import EffectiveConfig
 from ranking.language import gettext_noop
-from suggestions.entities import (
-    ADD_TOPIC,
-    BOOST_SOURCE,
-    EVIDENCE_MIN,
-    FIELD_OF_TYPE,
-    LIKED_TYPES,
-    REDUCE_SOURCE,
-    REMOVE_TOPIC,
-    SOURCE_WEIGHTS,
-    TOPICS,
-    WEIGHT_STEP_MAX,
-)
-from suggestions.planner.phrases import Attributes, phrase_contains
+from suggestions.changes.entities import Change
+from suggestions.changes.registry import SUGGESTED
+from suggestions.entities import EVIDENCE_MIN, Target
+from suggestions.planner.forecasts import Forecast
+from suggestions.planner.phrases import Attributes
 from suggestions.planner.tastes import READER_MIN, Taste
-from suggestions.rules import (
-    Intent,
-    Target,
-    concerns,
-    evidence_refusal,
-    topic_in_config,
-    weight_clamp,
-    weight_text,
-)
+from suggestions.rules import evidence_refusal
 
 # Thresholds of confidence in words; "high" also needs holdout ratings that agree.
 P_HIGH, P_MEDIUM = 0.8, 0.6
@@ -53,8 +38,6 @@ MEANING = {
 GAIN_MIN = 0.005
 # A change that is less likely to help than to harm is not made.
 HELPS_MIN = 0.5
-# A shorter rest of the way to a bound is not worth a reader's time.
-SOURCE_STEP_MIN = 0.1
 EVIDENCE_SHOWN = 5
 # Ratings of a target, given after the reader decided on it, before it may be a hypothesis again: after a no
 # as many as any suggestion has to cite; after a yes one, or a boost would return by itself, 1.3, 1.6, 1.9.
@@ -81,23 +64,6 @@ SILENCE_SENTENCES = {
     UNDECIDED: gettext_noop("Your ratings lean towards a change or two, but that may still be chance."),
     BALANCED: gettext_noop("Your ratings are balanced: they support no change clearly enough."),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A change that could be proposed: `value` for the config, `evidence` to cite."""
-
-    suggestion_type: str
-    field: str
-    key: str
-    label: str
-    value: str
-    evidence: tuple[RatedItem, ...]
-
-    @property
-    def liked(self) -> bool:
-        """True if it rests on liked items."""
-        return self.suggestion_type in LIKED_TYPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,24 +119,17 @@ class Selection:
 class Hypothesis:
     """One change that the ratings support, ready to be proposed.
 
-    `p_helpful` is the probability that it helps and `expected_gain` the change of nDCG@10 expected
-    by the ratings that chose it; `gain`, `low` and `high` the change measured on so many `holdout_ratings`
-    (`None`: too few).
+    `label` is what the reader calls its target. `p_helpful` is the probability that it helps and
+    `expected_gain` the change of nDCG@10 expected by the ratings that chose it; `forecast` is the change
+    measured on holdout ratings.
     """
 
-    suggestion_type: str
-    field: str
-    target_key: str
+    change: Change
     label: str
-    current_value: str
-    suggested_value: str
     p_helpful: float
     confidence: str
     expected_gain: float
-    gain: float | None
-    low: float | None
-    high: float | None
-    holdout_ratings: int
+    forecast: Forecast
     likes: int
     ratings: int
     evidence_urls: tuple[str, ...]
@@ -182,20 +141,20 @@ class Hypothesis:
             for k, v in (
                 ("p_helpful", self.p_helpful),
                 ("expected_gain", self.expected_gain),
-                ("ndcg_gain", self.gain),
-                ("ndcg_low", self.low),
-                ("ndcg_high", self.high),
+                ("ndcg_gain", self.forecast.gain),
+                ("ndcg_low", self.forecast.low),
+                ("ndcg_high", self.forecast.high),
             )
         }
         return {
-            "type": self.suggestion_type,
-            "target": self.target_key,
-            "suggested_value": self.suggested_value,
+            "type": self.change.suggestion_type,
+            "target": self.change.target,
+            "suggested_value": self.change.suggested_value,
             "liked": self.likes,
             "rated": self.ratings,
             "confidence": self.confidence,
             **rounded,
-            "later_thumbs": self.holdout_ratings,
+            "later_thumbs": self.forecast.n,
             "supporting_items": list(self.evidence_urls),
         }
 
@@ -208,9 +167,7 @@ class Lead:
     teaches most.
     """
 
-    suggestion_type: str
-    field: str
-    target_key: str
+    change: Change
     label: str
     p_helpful: float
     information: float
@@ -281,20 +238,9 @@ def candidate_changes(
     attributes: Attributes, effective: EffectiveConfig, rated: Sequence[RatedItem]
 ) -> list[Change]:
     """Return every change that `rated` (newest first) has evidence for."""
-    found = []
-    for source in attributes.sources:
-        current = effective.weight(source)
-        for kind, step in ((BOOST_SOURCE, WEIGHT_STEP_MAX), (REDUCE_SOURCE, -WEIGHT_STEP_MAX)):
-            weight = weight_clamp(current + step, current)
-            if abs(weight - current) >= SOURCE_STEP_MIN - 1e-9:
-                evidence = evidence_pick(rated, kind, source, source)
-                found.append(Change(kind, SOURCE_WEIGHTS, source, source, weight_text(weight), evidence))
-    for key in attributes.topics:
-        own = topic_in_config(key, effective.config.topics)
-        label = own or attributes.labels[key]
-        kind = REMOVE_TOPIC if own else ADD_TOPIC
-        found.append(Change(kind, TOPICS, key, label, label, evidence_pick(rated, kind, key, label)))
-    return [change for change in found if change.evidence]
+    found = [change for kind in SUGGESTED for change in kind.candidates(attributes, effective)]
+    with_evidence = [change.with_evidence(evidence_pick(rated, change)) for change in found]
+    return [change for change in with_evidence if change.evidence]
 
 
 def select_changes(
@@ -315,13 +261,13 @@ def select_changes(
         for choice in alone
         if permitted(choice.change)
         and _has_new_ratings(choice.change, history, rated)
-        and (choice.change.suggestion_type, (choice.change.field, choice.change.key)) not in history.harmed
+        and (choice.change.suggestion_type, (choice.change.field, choice.change.target)) not in history.harmed
     ]
     clear = [choice for choice in open_ if choice.clear]
 
     def worth(choice: EvaluatedChange) -> tuple[float, str]:
         kind = choice.change.suggestion_type
-        return -choice.merit * history.acceptance.get(kind, ACCEPTANCE_PRIOR), choice.change.key
+        return -choice.merit * history.acceptance.get(kind, ACCEPTANCE_PRIOR), choice.change.target
 
     chosen = sorted(clear, key=worth)[:limit]
     clear_in_all = sum(choice.clear for choice in alone)
@@ -340,13 +286,13 @@ def _leads(open_: Sequence[EvaluatedChange], chosen: Sequence[EvaluatedChange]) 
     """Return the changes that may help and were not chosen, most informative first."""
     taken = {choice.change for choice in chosen}
     leads = [c for c in open_ if c.enough and c.change not in taken and c.expected_gain > 0]
-    return sorted(leads, key=lambda c: (-c.information, c.change.key))[:LEADS_MAX]
+    return sorted(leads, key=lambda c: (-c.information, c.change.target))[:LEADS_MAX]
 
 
 def evaluate_change(change: Change, tastes: Sequence[Taste], attributes: Attributes) -> EvaluatedChange:
     """Evaluate `change` by the reader's taste for its target."""
-    taste = tastes[attributes.column(change.field, change.key)]
-    more = change.liked
+    taste = tastes[attributes.column(change.field, change.target)]
+    more = change.kind.liked
     expected_gain = taste.expected_gain if more else -taste.expected_gain
     return EvaluatedChange(
         change=change,
@@ -361,39 +307,44 @@ def evaluate_change(change: Change, tastes: Sequence[Taste], attributes: Attribu
 
 def _has_new_ratings(change: Change, history: DecisionHistory, rated: Sequence[RatedItem]) -> bool:
     """Return True if the target has enough new ratings since the reader last decided on it."""
-    decided = history.decided.get((change.field, change.key))
+    decided = history.decided.get((change.field, change.target))
     if decided is None:
         return True
     at, accepted = decided
     since = (item for item in rated if item.at > at)
-    new = sum(concerns(item, change.field, change.key, change.label) for item in since)
+    new = sum(change.concerns(item) for item in since)
     return new >= (NEW_AFTER_YES if accepted else NEW_AFTER_NO)
 
 
-def evidence_pick(rated: Sequence[RatedItem], kind: str, key: str, label: str) -> tuple[RatedItem, ...]:
+def evidence_pick(rated: Sequence[RatedItem], change: Change) -> tuple[RatedItem, ...]:
     """Return up to five rated items that the rules accept as evidence, newest first; none if they would not.
 
-    Topics get items of as many sources as there are; where the first are of one day, others join.
+    Topics and words get items of as many sources as there are. If the first are of one day, others join.
     """
-    name, liked = FIELD_OF_TYPE[kind], kind in LIKED_TYPES
-    found = [item for item in rated if item.useful is liked and concerns(item, name, key, label)]
-    if name == TOPICS:
+    kind, needed = change.kind, change.kind.evidence_min
+    found = [item for item in rated if item.useful is kind.liked and change.concerns(item)]
+    if kind.of_many_sources:
         newest = {item.source: item for item in reversed(found)}
         others = (item for item in found if newest[item.source] is not item)
         found = [*newest.values(), *others]
-    days = {item.at.date() for item in found[:EVIDENCE_MIN]}
+    days = {item.at.date() for item in found[:needed]}
     if len(days) == 1 and (older := [item for item in found if item.at.date() not in days]):
-        # Another day among the first three, since no more may be cited.
-        found = [*found[: EVIDENCE_MIN - 1], *older]
+        # Another day among the first ones, since no more may be cited.
+        found = [*found[: needed - 1], *older]
     cited = tuple(sorted(found[:EVIDENCE_SHOWN], key=lambda item: item.at, reverse=True))
-    return () if evidence_refusal(Intent(kind, name, key, label, cited=cited)) else cited
+    refused = evidence_refusal(change.with_evidence(cited)) or kind.contradiction(change, rated)
+    return () if refused else cited
 
 
 def _without_shorter_topics(changes: Sequence[Change]) -> list[Change]:
     """Return `changes` without additions of a topic that is part of a longer one that may be added."""
-    added = [c.key for c in changes if c.suggestion_type == ADD_TOPIC]
     return [
-        c
-        for c in changes
-        if c.suggestion_type != ADD_TOPIC or not any(phrase_contains(other, c.key) for other in added)
+        change
+        for change in changes
+        if not any(
+            other.kind is change.kind
+            and change.kind.liked
+            and change.kind.nested(change.target, other.target)
+            for other in changes
+        )
     ]

@@ -22,7 +22,9 @@ from dataclasses import dataclass
 from digest.entities import RatedItem
 from ranking.common.categories import EMPTY_CATEGORIES, author_names, category_key, topic_categories
 from ranking.common.text import TOPIC_MAX_CHARS, fold, topic_key
-from suggestions.entities import SOURCE_WEIGHTS
+from suggestions.changes.entities import Field
+from suggestions.changes.mutes import LEAD_CHARS, WORD_ITEMS_MIN
+from suggestions.changes.topics import phrase_contains
 
 TOPICS_MAX = 40
 # Leave room for phrases where a publisher tags freely.
@@ -30,6 +32,8 @@ CATEGORIES_MAX, AUTHORS_MAX = 20, 10
 PHRASE_WORDS_MAX = 3
 PHRASE_ITEMS_MIN = 3
 PHRASE_SOURCES_MIN = 2
+# Words that may be hidden: the most frequent ones, and none so short that it hides by chance.
+WORDS_MAX, WORD_CHARS_MIN = 10, 4
 # A shorter phrase goes where a longer one has this share of its items; a category or a phrase where the items
 # that it shares with a category are this share of both together.
 COVERED = 0.8
@@ -58,27 +62,37 @@ _TOKEN = re.compile(r"\w+(?:['’.\-+&]\w+)*")
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """The columns: source keys, topic keys and the spelling of each topic, in a fixed order.
+    """The columns: source keys, topic keys and words, in a fixed order, with the spellings of the latter.
 
-    `authors` are those of `topics` that are an author's name.
+    `authors` are those of `topics` that are an author's name; `words` those that a reader may want to hide.
     """
 
     sources: tuple[str, ...]
     topics: tuple[str, ...]
     labels: Mapping[str, str]
     authors: frozenset[str] = frozenset()
+    words: tuple[str, ...] = ()
 
     def column(self, field: str, key: str) -> int:
         """Return the index of a target among all columns. Raises `ValueError` for an unknown one."""
-        if field == SOURCE_WEIGHTS:
-            return self.sources.index(key)
-        return len(self.sources) + self.topics.index(key)
+        of_field = {Field.SOURCE_WEIGHTS: self.sources, Field.TOPICS: self.topics, Field.MUTES: self.words}
+        first = 0
+        for name, keys in of_field.items():
+            if name == field:
+                return first + keys.index(key)
+            first += len(keys)
+        raise ValueError(f"no columns are about {field}")
 
 
 def attributes_of(
-    rated: Sequence[RatedItem], *, sources: Sequence[str], topics: Sequence[str], titles: dict[str, str]
+    rated: Sequence[RatedItem],
+    *,
+    sources: Sequence[str],
+    topics: Sequence[str],
+    titles: dict[str, str],
+    words: Sequence[str] = (),
 ) -> Attributes:
-    """Return the columns for these ratings; `topics` are always among them, in their own spelling."""
+    """Return the columns for these ratings; `topics` and `words` are among them in their own spelling."""
     labels = {topic_key(topic): topic for topic in topics}
     own = frozenset().union(*map(topic_categories, topics))
     named = categories_frequent(rated, titles)
@@ -90,7 +104,9 @@ def attributes_of(
         labels.setdefault(found.key, found.label)
     keys = {*sources, *(item.source for item in rated)}
     written = frozenset(one.key for one in authors) & labels.keys()
-    return Attributes(tuple(sorted(keys)), tuple(sorted(labels)), labels, written)
+    topics_found = tuple(sorted(labels))
+    spelled = {fold(word): word for word in words}
+    return Attributes(tuple(sorted(keys)), topics_found, spelled | labels, written, tuple(sorted(spelled)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +155,35 @@ def authors_frequent(rated: Sequence[RatedItem], titles: Mapping[str, str]) -> l
         for one in _frequent(named, rated, _names_barred(titles), sources_min=1)
         if not _coextensive(one.items, frozenset().union(*(by_source[rated[n].source] for n in one.items)))
     ]
+
+
+def words_disliked(
+    rated: Sequence[RatedItem], titles: Mapping[str, str], own: Sequence[str] = ()
+) -> list[str]:
+    """Return the words that many disliked items of several sources say, and no liked one; most first.
+
+    In title or lead of the disliked, anywhere in the liked. Names of sources and the reader's `own` topics
+    and keywords are none of them.
+    """
+    disliked = [item for item in rated if not item.useful]
+    if len(disliked) < WORD_ITEMS_MIN:
+        return []
+    kept = {word for name in (*_names_barred(titles), *map(fold, own)) for word in name.split()}
+    items: defaultdict[str, dict[int, str]] = defaultdict(dict)
+    for n, item in enumerate(disliked):
+        for token in _TOKEN.findall(f"{item.title}\n{item.text[:LEAD_CHARS]}"):
+            key = fold(token)
+            if len(key) >= WORD_CHARS_MIN and key not in STOP_WORDS and key not in kept and key.isalpha():
+                items[key].setdefault(n, token)
+    liked = "\n".join(fold(f"{item.title}\n{item.text}") for item in rated if item.useful)
+    found = [
+        (len(spellings), key, Counter(spellings.values()).most_common(1)[0][0])
+        for key, spellings in items.items()
+        if len(spellings) >= WORD_ITEMS_MIN
+        and len({disliked[n].source for n in spellings}) >= PHRASE_SOURCES_MIN
+    ]
+    never = [one for one in found if not re.search(rf"\b{re.escape(one[1])}\b", liked)]
+    return [label for _, _, label in sorted(never, key=lambda one: (-one[0], one[1]))[:WORDS_MAX]]
 
 
 def phrases_without(phrases: Iterable[Phrase], categories: Sequence[Phrase]) -> list[Phrase]:
@@ -200,11 +245,6 @@ def _categories(named: Iterable[str]) -> set[tuple[str, str]]:
         if can_be and (key := category_key(spelling)) not in STOP_WORDS:
             found.setdefault(key, spelling)
     return set(found.items())
-
-
-def phrase_contains(longer: str, shorter: str) -> bool:
-    """Return True if `shorter` is inside `longer` as whole words and is not all of it."""
-    return longer != shorter and f" {shorter} " in f" {longer} "
 
 
 def _covered(key: str, frequent: Mapping[str, frozenset[int]]) -> bool:

@@ -61,8 +61,11 @@ from ranking.common.categories import label_keys, topic_finder
 from ranking.common.probability import logistic, normal_above
 from ranking.common.text import fold
 from ranking.community import SPREAD_ESTIMATES, SPREAD_STEPS, spread_noise_variance
+from ranking.entities import Mute
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
-from suggestions.entities import TOPICS
+from ranking.mutes import WORD, mute_finder
+from suggestions.changes.entities import Field
+from suggestions.changes.mutes import MUTE_WORD
 from suggestions.planner.phrases import Attributes
 
 Array = NDArray[np.float64]
@@ -209,19 +212,24 @@ def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime
     """Return the reader's decayed thumbs and likes by source and topic."""
     at = {source: n for n, source in enumerate(attributes.sources)}
     first = len(at)
-    has = np.zeros((len(rated), first + len(attributes.topics)))
+    topics_end = first + len(attributes.topics)
+    has = np.zeros((len(rated), topics_end + len(attributes.words)))
     finders = [topic_finder(attributes.labels[key]) for key in attributes.topics]
+    hides = [mute_finder(Mute(WORD, attributes.labels[key])) for key in attributes.words]
     for n, item in enumerate(rated):
         source, topics = _kind_weights(item)
         folded, keys = fold(item.title), label_keys(item.categories, item.author)
         has[n, at[item.source]] = source
-        has[n, first:] = [topics * finds(folded, keys) for finds in finders]
+        has[n, first:topics_end] = [topics * finds(folded, keys) for finds in finders]
+        if hides:
+            lead = MUTE_WORD.text_rated(item)
+            has[n, topics_end:] = [topics * finds(lead) for finds in hides]
     weight = np.array([rating_weight(item.at, now) for item in rated], dtype=np.float64)
     liked = weight * np.array([item.useful for item in rated], dtype=np.float64)
     squares = weight**2 @ has**2
     among, likes_among = (np.full(has.shape[1], float(row.sum())) for row in (weight, liked))
     sources = np.array([at[item.source] for item in rated], dtype=np.int64)
-    for column in (attributes.column(TOPICS, key) for key in attributes.authors):
+    for column in (attributes.column(Field.TOPICS, key) for key in attributes.authors):
         there = np.isin(sources, sources[has[:, column] > 0])
         among[column], likes_among[column] = weight[there].sum(), liked[there].sum()
     totals = float(weight.sum()), float(liked.sum())

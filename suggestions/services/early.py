@@ -14,18 +14,16 @@ from digest.days import day_of
 from digest.feedback.selectors import feedback_recent, feedback_tallies
 from digest.items.selectors import subscribed_titles
 from digest.models import Reader
-from ranking.common.text import topic_key
-from ranking.config_body import ConfigEdit
 from ranking.entities import EffectiveConfig, RankingError
 from ranking.selectors import config_changed_by, config_effective, weights_on_hold
-from ranking.services import EARLY, Cause, config_edit
-from suggestions.entities import SOURCE_WEIGHTS, TOPICS, Refusal
+from ranking.services import EARLY, Cause, body_change
+from suggestions.changes.entities import Change
+from suggestions.changes.registry import SETTINGS, change_read, changes_make
+from suggestions.entities import Facts, Refusal
 from suggestions.planner.early import answers_differ, changes_early, early_words, leans_early
 from suggestions.preview import previews_of
-from suggestions.rules import Facts
 from suggestions.selectors import facts_for
 from suggestions.services.signed import draft_read, draft_sign
-from suggestions.wishes.changes import WishedChange, change_read, effective_after, state_now
 
 log = structlog.get_logger(__name__)
 SALT = "suggestions.services.early"
@@ -82,15 +80,15 @@ def early_change_apply(*, reader: Reader, signed: str, now: datetime) -> int | R
         return Refusal("already_resolved", gettext(_ANSWERED))
     changes = [change_read(one) for one in values["changes"]]
     effective = config_effective(reader_id=reader.pk)
-    if any(state_now(change, effective) != change.before for change in changes):
+    if any(change.state_in(effective) != change.before for change in changes):
         return Refusal("config_changed", gettext(_CHANGED))
     try:
         with transaction.atomic():
             if not reader_early_claim(reader=reader, now=now):
                 return Refusal("already_resolved", gettext(_ANSWERED))
-            version = config_edit(
+            version = body_change(
                 reader_id=reader.pk,
-                edit=_edit(changes, effective),
+                change=lambda body: changes_make(changes, body),
                 expected_version=values["version"],
                 now=now,
                 cause=Cause.ACCEPT,
@@ -120,22 +118,16 @@ def _facts(reader_id: UUID, sources: frozenset[str], now: datetime) -> Facts:
     cooldown = timedelta(days=settings.COOLDOWN_DAYS)
     applied = config_changed_by(reader_id=reader_id, ref=EARLY, since=now - cooldown)
     facts = facts_for(reader_id=reader_id, now=now)
-    cooling = {(name, topic_key(key) if name == TOPICS else key): now + cooldown for name, key in applied}
+    cooling = {(name, SETTINGS[name].key_of_setting(key)): now + cooldown for name, key in applied}
     return replace(facts, sources=sources, cooling=cooling | dict(facts.cooling))
 
 
 def _visible(
-    reader_id: UUID, changes: list[WishedChange], effective: EffectiveConfig, now: datetime
-) -> list[WishedChange]:
+    reader_id: UUID, changes: list[Change], effective: EffectiveConfig, now: datetime
+) -> list[Change]:
     """Return the changes that move something of today's page each by itself."""
     if not changes:
         return []
-    afters = [effective_after(change, effective) for change in changes]
+    afters = [change.saved(effective) for change in changes]
     previews = previews_of(reader_id=reader_id, before=effective, afters=afters, now=now)
     return [change for change, preview in zip(changes, previews, strict=True) if not preview.is_still]
-
-
-def _edit(changes: list[WishedChange], effective: EffectiveConfig) -> ConfigEdit:
-    weights = {one.target: float(one.after or 0.0) for one in changes if one.field == SOURCE_WEIGHTS}
-    topics = [one.target for one in changes if one.field == TOPICS]
-    return ConfigEdit(source_weights=weights, topics=(*effective.config.topics, *topics) if topics else None)

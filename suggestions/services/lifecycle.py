@@ -16,18 +16,19 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from digest.models import Reader, Source
 from ranking.common.failures import batches_apart, reader_apart
-from ranking.common.text import fold, topic_key
+from ranking.common.text import fold
 from ranking.config_body import effective_body
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_changed_since, config_effective, config_effective_many
+from suggestions.changes.entities import Change
+from suggestions.changes.registry import FIELDS_OF_SOURCES, SETTINGS
 from suggestions.entities import (
     DRAFT,
     EXPIRE_DAYS,
     IMPROVE,
     REFUSE,
-    SOURCE_WEIGHTS,
-    TOPICS,
     Draft,
+    Facts,
     Fence,
     Preview,
     Proposal,
@@ -35,23 +36,21 @@ from suggestions.entities import (
     Refusal,
     Review,
 )
-from suggestions.explain import REASON_MAX_CHARS, impact_sentence, reason_clean, reason_sentence
+from suggestions.explain import REASON_MAX_CHARS, impact_sentence, reason_clean
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.notes import note_grounds, note_named, note_refusal
 from suggestions.outcomes.services import OutcomeValues, outcome_build, profile_lock, profile_update
 from suggestions.planner.evidence import (
     RatingEvidence,
     WeighedChange,
+    change_counts,
+    change_label,
     change_weigh,
-    target_counts,
-    target_label,
 )
 from suggestions.planner.forecasts import forecast_body
 from suggestions.planner.hypotheses import confidence_of
 from suggestions.preview import preview_of
 from suggestions.rules import (
-    Accepted,
-    Facts,
     check,
     permission_refusal,
     target_pinned,
@@ -72,7 +71,7 @@ class Candidate:
     """A draft that passed every rule: the unsaved suggestion, and the facts it is judged and stored with."""
 
     row: Suggestion
-    accepted: Accepted
+    accepted: Change
     weighed: WeighedChange
     facts: Facts
 
@@ -135,8 +134,8 @@ def _review_apply(row: Suggestion, weighed: WeighedChange, review: Review) -> Re
     return None
 
 
-def _proposal(row: Suggestion, accepted: Accepted, weighed: WeighedChange) -> Proposal:
-    likes, ratings = target_counts(weighed.evidence, accepted.field, accepted.target_key, accepted.label)
+def _proposal(row: Suggestion, accepted: Change, weighed: WeighedChange) -> Proposal:
+    likes, ratings = change_counts(weighed.evidence, accepted)
     return Proposal(
         reader_id=row.reader_id,
         run_id=row.run_id,
@@ -161,9 +160,7 @@ def _proposal(row: Suggestion, accepted: Accepted, weighed: WeighedChange) -> Pr
     )
 
 
-def _note_refused(
-    row: Suggestion, draft: Draft, accepted: Accepted, weighed: WeighedChange
-) -> Refusal | None:
+def _note_refused(row: Suggestion, draft: Draft, accepted: Change, weighed: WeighedChange) -> Refusal | None:
     """Put the agent's own words into the unsaved `row`, or return why a reader may not see them.
 
     The words are checked as they came: cleaning could hide what is wrong with them.
@@ -197,7 +194,7 @@ def _refused(reader_id: UUID, draft: Draft, refusal: Refusal) -> Refusal:
 def _row(
     reader_id: UUID,
     run_id: UUID,
-    accepted: Accepted,
+    accepted: Change,
     weighed: WeighedChange,
     facts: Facts,
     preview: Preview,
@@ -205,16 +202,16 @@ def _row(
 ) -> Suggestion:
     """Return the unsaved suggestion in the server's own numbers and words, without the agent's note."""
     evidence = weighed.evidence
-    label = target_label(evidence, accepted.field, accepted.label)
+    label = change_label(evidence, accepted)
     step = 0.0
     if accepted.weight is not None:
-        step = accepted.weight - facts.effective.weight(accepted.target_key)
+        step = accepted.weight - facts.effective.weight(accepted.target)
     return Suggestion(
         reader_id=reader_id,
         run_id=run_id,
         suggestion_type=accepted.suggestion_type,
-        field=accepted.field,
-        target_key=accepted.target_key,
+        field=str(accepted.field),
+        target_key=accepted.target,
         label=label,
         current_value=accepted.current_value,
         suggested_value=accepted.suggested_value,
@@ -231,19 +228,19 @@ def _row(
     )
 
 
-def _reason(accepted: Accepted, label: str, evidence: RatingEvidence) -> str:
-    likes, ratings = target_counts(evidence, accepted.field, accepted.target_key, accepted.label)
+def _reason(accepted: Change, label: str, evidence: RatingEvidence) -> str:
+    likes, ratings = change_counts(evidence, accepted)
     all_likes = sum(item.useful for item in evidence.rated)
     counts = likes, ratings, all_likes - likes, len(evidence.rated) - ratings
-    return reason_sentence(accepted.suggestion_type, label, *counts, is_author=_is_author(accepted, evidence))
+    return accepted.kind.reason(label, counts, is_author=_is_author(accepted, evidence))
 
 
-def _is_author(accepted: Accepted, evidence: RatingEvidence) -> bool:
-    return accepted.target_key in evidence.attributes.authors
+def _is_author(accepted: Change, evidence: RatingEvidence) -> bool:
+    return accepted.target in evidence.attributes.authors
 
 
 def _store(
-    row: Suggestion, accepted: Accepted, *, now: datetime, fence: Fence, facts: Facts
+    row: Suggestion, accepted: Change, *, now: datetime, fence: Fence, facts: Facts
 ) -> Proposed | Refusal:
     """Commit the suggestion and its evidence, unless another write came first since the facts were read."""
     try:
@@ -275,7 +272,7 @@ def _permission_now(row: Suggestion, facts: Facts, now: datetime) -> Refusal | N
     return permission_refusal((row.field, row.target_key), fresh)
 
 
-def _evidence_rows(row: Suggestion, accepted: Accepted) -> list[Evidence]:
+def _evidence_rows(row: Suggestion, accepted: Change) -> list[Evidence]:
     return [
         Evidence(
             suggestion=row,
@@ -303,7 +300,7 @@ def suggestions_sweep(*, now: datetime, reader_id: UUID | None = None) -> dict[s
     if reader_id is not None:
         rows = rows.filter(reader_id=reader_id)
     source_gone = ~Q(Exists(Source.objects.filter(pk=OuterRef("target_key"))))
-    settled = Q(pk__in=_changed_by_hand(rows)) | Q(source_gone, field=SOURCE_WEIGHTS)
+    settled = Q(pk__in=_changed_by_hand(rows)) | Q(source_gone, field__in=FIELDS_OF_SOURCES)
     superseded = _settle(rows.filter(settled), Status.SUPERSEDED, now)
     woken = _wake(rows, now)
     limit = now - timedelta(days=EXPIRE_DAYS)
@@ -353,7 +350,7 @@ def _changed_of(rows: Sequence[Suggestion], current: EffectiveConfig) -> list[in
 
 def _targets(reader_id: UUID, version: int) -> set[tuple[str, str]]:
     changed = config_changed_since(reader_id=reader_id, version=version, causes=_HAND_CAUSES)
-    return {(field, topic_key(target) if field == TOPICS else target) for field, target in changed}
+    return {(f, SETTINGS[f].key_of_setting(target)) for f, target in changed if f in SETTINGS}
 
 
 def _settle(rows: QuerySet[Suggestion], status: str, now: datetime) -> int:

@@ -29,33 +29,26 @@ from digest.daily.services import digest_refresh
 from digest.days import day_of
 from digest.feedback.services import answers_undo
 from digest.models import Digest, Reader
-from ranking.config_body import Body, effective_body, effective_with_weight
+from ranking.config_body import effective_body
 from ranking.entities import EffectiveConfig, RankingError
-from ranking.selectors import config_effective, config_version
+from ranking.selectors import body_current, config_effective, config_version, key_current
 from ranking.services import (
     Cause,
+    body_change,
     config_revert,
     learning_undo,
-    source_weight_restore,
-    source_weight_set,
     target_pin,
-    topic_set,
 )
-from suggestions.entities import ADD_TOPIC, NEVER, SNOOZE_DAYS, SOURCE_WEIGHTS, Refusal, Resolved
-from suggestions.explain import changed_message, no_op_note
+from suggestions.changes.entities import Change
+from suggestions.changes.weights import weight_bounds, weight_clamp, weight_parse, weight_text
+from suggestions.entities import NEVER, SNOOZE_DAYS, Refusal, Resolved
+from suggestions.explain import changed_message
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.outcomes.selectors import outcome_full
 from suggestions.outcomes.services import OutcomeValues, outcome_record, profile_lock, profile_update
 from suggestions.preview import preview_of
 from suggestions.reasons import reason_code
-from suggestions.rules import (
-    target_pinned,
-    topic_in_config,
-    weight_bounds,
-    weight_clamp,
-    weight_parse,
-    weight_text,
-)
+from suggestions.rules import target_pinned
 from suggestions.selectors import (
     DECIDED,
     WAITING,
@@ -115,7 +108,7 @@ def suggestion_accept(
             edited_value=agreed.edited,
         )
         outcome = outcome_record(suggestion=suggestion, values=values, now=now)
-        note = "" if changed else no_op_note(suggestion.suggestion_type, suggestion.label)
+        note = "" if changed else suggestion.change.kind.nothing_left(suggestion.label)
         return Resolved(suggestion.pk, Status.ACCEPTED, outcome.pk, changed, version, note)
 
     return _decide(reader_id, suggestion_id, decide, "suggestion_accepted", now)
@@ -268,7 +261,7 @@ def _reject(suggestion: Suggestion, now: datetime, user_reason: str) -> Resolved
 def _agreement(suggestion: Suggestion, value: float | None, now: datetime) -> _Agreement:
     """Return the agreed value, if it still fits the current config."""
     before = config_effective(reader_id=suggestion.reader_id)
-    if suggestion.field != SOURCE_WEIGHTS:
+    if not suggestion.change.kind.of_source:
         if value is not None:
             raise _Refused("invalid_weight", _("A topic has no weight to choose."), suggestion)
         return _Agreement(suggestion, before)
@@ -291,7 +284,7 @@ def _config_changed(
     """Return the refusal of a weight out of reach, with the nearest one within reach and its preview."""
     current = before.weight(suggestion.target_key)
     nearest = weight_clamp(wanted, current)
-    after = effective_with_weight(before, suggestion.target_key, nearest)
+    after = replace(suggestion.change, after=nearest).applied(before)
     preview = preview_of(reader_id=suggestion.reader_id, before=before, after=after, now=now)
     return _Refused(
         "config_changed",
@@ -309,17 +302,16 @@ def _config_changed(
 
 def _apply(agreed: _Agreement, now: datetime) -> int:
     """Write the agreed change; refuse if another write changed the config since it was read."""
-    suggestion, ref = agreed.suggestion, str(agreed.suggestion.pk)
-    reader_id, target = suggestion.reader_id, suggestion.target_key
+    suggestion, change = agreed.suggestion, _current(agreed.suggestion.change)
     if agreed.weight is not None:
-        version = source_weight_set(
-            reader_id=reader_id, source=target, weight=agreed.weight, ref=ref, now=now
-        )
-    else:
-        adds = suggestion.suggestion_type == ADD_TOPIC
-        version = topic_set(
-            reader_id=reader_id, topic=suggestion.suggested_value, present=adds, ref=ref, now=now
-        )
+        change = replace(change, after=agreed.weight)
+    version = body_change(
+        reader_id=suggestion.reader_id,
+        change=change.make,
+        cause=Cause.ACCEPT,
+        ref=str(suggestion.pk),
+        now=now,
+    )
     if version > agreed.before.config.version + 1:
         message = _("Your settings changed just now. Nothing was applied; look again and repeat your answer.")
         raise _Refused("config_changed", message, suggestion)
@@ -329,15 +321,23 @@ def _apply(agreed: _Agreement, now: datetime) -> int:
 def _target_restore(suggestion: Suggestion, now: datetime) -> int:
     """Give the target its state before the reader accepted; returns the config's version after that."""
     decision = suggestion.outcomes.get(kind=Kind.DECISION)
-    earlier: Body = outcome_full(outcome=decision).config_before
-    reader_id, target, ref = suggestion.reader_id, suggestion.target_key, f"revert:{suggestion.pk}"
-    if suggestion.field == SOURCE_WEIGHTS:
-        return source_weight_restore(reader_id=reader_id, source=target, earlier=earlier, ref=ref, now=now)
-    spelling = topic_in_config(target, earlier["topics"])
-    topic = spelling or suggestion.suggested_value
-    return topic_set(
-        reader_id=reader_id, topic=topic, present=bool(spelling), ref=ref, now=now, cause=Cause.REVERT
+    earlier = body_current(body=outcome_full(outcome=decision).config_before)
+    change = _current(suggestion.change)
+    return body_change(
+        reader_id=suggestion.reader_id,
+        change=lambda body: change.undo(body, earlier),
+        cause=Cause.REVERT,
+        ref=f"revert:{suggestion.pk}",
+        now=now,
     )
+
+
+def _current(change: Change) -> Change:
+    """Return a change with the current key of its source, which an operator may have renamed."""
+    if not change.kind.of_source:
+        return change
+    key = key_current(key=change.target)
+    return replace(change, target=key, label=key)
 
 
 def _wake(suggestion: Suggestion) -> Resolved:

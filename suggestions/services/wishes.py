@@ -14,30 +14,19 @@ from django.utils.translation import gettext, gettext_noop
 from digest.days import day_of
 from digest.items.selectors import items_window, source_titles, subscribed_own_names, subscribed_titles
 from digest.models import Reader
-from ranking.common.categories import label_keys, topic_matches
-from ranking.common.text import fold_lightly
 from ranking.config_body import body_changes, effective_body
 from ranking.config_words import change_words
 from ranking.entities import Candidate, EffectiveConfig, InvalidSetting, RankingError
 from ranking.mutes import SOURCE as MUTE_SOURCE
-from ranking.mutes import MuteFilter, mute_over
 from ranking.selectors import config_effective
-from ranking.services import config_edit, mute_set
-from suggestions.entities import SOURCE_WEIGHTS, Preview, Refusal
+from ranking.services import Cause, body_change
+from suggestions.changes.entities import Change
+from suggestions.changes.registry import change_read
+from suggestions.entities import Facts, Preview, Refusal
 from suggestions.preview import previews_of
-from suggestions.rules import Facts
 from suggestions.services.signed import draft_read, draft_sign
 from suggestions.services.wish_models import wishes_by_model
-from suggestions.wishes.changes import (
-    HALF_LIFE,
-    WishedChange,
-    change_edit,
-    change_of,
-    change_read,
-    effective_after,
-    state_now,
-    until_note,
-)
+from suggestions.wishes.changes import change_of, until_note
 from suggestions.wishes.entities import WISH_CHARS_MAX, Names, Question
 from suggestions.wishes.reading import wishes_read
 
@@ -55,7 +44,7 @@ class WishDraft:
     """
 
     signed: str
-    change: WishedChange
+    change: Change
     sentence: str
     label: str
     items: tuple[Candidate, ...]
@@ -123,7 +112,7 @@ def wish_drafts_again(*, reader: Reader, signed: Sequence[str], now: datetime) -
     effective = config_effective(reader_id=reader.pk)
     read = [found for one in signed if (found := _signed_read(one, reader.pk)) is not None]
     words = read[0][1] if read else ""
-    changes = [change for change, _ in read if state_now(change, effective) == change.before]
+    changes = [change for change, _ in read if change.state_in(effective) == change.before]
     items = items_window(reader_id=reader.pk, now=now).candidates
     drafts, problems = _drafts(reader.pk, words, changes, items, effective, now)
     return WishAnswer(words, drafts, None, problems)
@@ -142,96 +131,88 @@ def wish_accept(*, reader: Reader, signed: str, now: datetime) -> WishAccepted |
         )
     change, words = read
     effective = config_effective(reader_id=reader.pk)
-    if state_now(change, effective) != change.before or _is_gone(change, reader, now):
-        return Refusal("config_changed", gettext(_CHANGED), change.target)
+    if change.state_in(effective) != change.before or _is_gone(change, reader, now):
+        return Refusal("config_changed", gettext(_CHANGED), change.label)
     try:
-        sentence = _sentence(change, effective, effective_after(change, effective))
+        sentence = _sentence(change, effective, change.saved(effective))
         version = _write(reader.pk, change, effective, words, now)
     except RankingError as error:
-        return Refusal(error.code, error.message, change.target)
-    log.info("wish_accepted", user_id=str(reader.pk), field=change.field, config_version=version)
+        return Refusal(error.code, error.message, change.label)
+    log.info("wish_accepted", user_id=str(reader.pk), field=str(change.field), config_version=version)
     return WishAccepted(sentence, version)
 
 
-def _write(
-    reader_id: UUID, change: WishedChange, effective: EffectiveConfig, words: str, now: datetime
-) -> int:
+def _write(reader_id: UUID, change: Change, effective: EffectiveConfig, words: str, now: datetime) -> int:
     seen = effective.config.version
-    if mute := change.mute:
-        return mute_set(reader_id=reader_id, mute=mute, now=now, expected_version=seen, note=words)
-    edit = change_edit(change, effective)
-    assert edit is not None, "a change is a mute or an edit"
-    return config_edit(reader_id=reader_id, edit=edit, expected_version=seen, now=now, note=words)
+    return body_change(
+        reader_id=reader_id,
+        change=change.make,
+        cause=Cause.EDIT,
+        ref="",
+        now=now,
+        expected_version=seen,
+        note=words,
+    )
 
 
-def _is_gone(change: WishedChange, reader: Reader, now: datetime) -> bool:
+def _is_gone(change: Change, reader: Reader, now: datetime) -> bool:
     """Return whether the mute's last day is over, or the reader reads the source no more."""
-    if change.mute and mute_over(change.mute, day_of(now, reader.zone)):
+    if isinstance(change.after, str) and change.after < day_of(now, reader.zone).isoformat():
         return True
-    of_source = change.field == SOURCE_WEIGHTS or change.kind == MUTE_SOURCE
-    return of_source and change.target not in subscribed_titles(reader_id=reader.pk)
+    of_source = change.kind.of_source or change.variant == MUTE_SOURCE
+    return of_source and change.label not in subscribed_titles(reader_id=reader.pk)
 
 
 def _drafts(
     reader_id: UUID,
     words: str,
-    changes: Sequence[WishedChange],
+    changes: Sequence[Change],
     items: Sequence[Candidate],
     effective: EffectiveConfig,
     now: datetime,
 ) -> tuple[tuple[WishDraft, ...], tuple[str, ...]]:
     """Return the drafts of `changes`, and why others can be none."""
-    possible: list[tuple[WishedChange, EffectiveConfig]] = []
+    possible: list[tuple[Change, EffectiveConfig]] = []
     problems = []
     for change in changes:
         try:
-            possible.append((change, effective_after(change, effective)))
+            possible.append((change, change.saved(effective)))
         except InvalidSetting as error:
             problems.append(error.message)
     if not possible:
         return (), tuple(problems)
     afters = [after for _, after in possible]
     previews = previews_of(reader_id=reader_id, before=effective, afters=afters, now=now)
-    titles = source_titles(keys={change.target for change, _ in possible})
+    titles = source_titles(keys={change.label for change, _ in possible})
     made = []
     for (change, after), preview in zip(possible, previews, strict=True):
-        about = [item for item in items if _is_about(change, item)] if change.field != HALF_LIFE else []
+        about = [item for item in items if change.touches(item)]
         sentence = _sentence(change, effective, after, titles)
-        label = titles.get(change.target, change.target)
+        label = titles.get(change.label, change.label)
         signed = _sign(reader_id, change, words)
         shown = tuple(about[:ITEMS_SHOWN])
         made.append(WishDraft(signed, change, sentence, label, shown, len(about), preview))
     return tuple(made), tuple(problems)
 
 
-def _is_about(change: WishedChange, item: Candidate) -> bool:
-    """Return whether the change touches `item`; topics and keywords do as ranking finds them."""
-    if change.field == SOURCE_WEIGHTS:
-        return item.source == change.target
-    if mute := change.mute:
-        return MuteFilter([mute]).finds(item) is not None
-    folded = fold_lightly(f"{item.title}\n{item.text}")
-    return topic_matches(change.target, folded, label_keys(item.categories, item.author))
-
-
 def _sentence(
-    change: WishedChange,
+    change: Change,
     before: EffectiveConfig,
     after: EffectiveConfig,
     titles: dict[str, str] | None = None,
 ) -> str:
     """Return what the change does, as the history of settings says it."""
-    names = source_titles(keys=[change.target]) if titles is None else titles
+    names = source_titles(keys=[change.label]) if titles is None else titles
     rows = body_changes(effective_body(before), effective_body(after))
     return "; ".join(change_words(row, names) for row in rows)
 
 
-def _sign(reader_id: UUID, change: WishedChange, words: str) -> str:
+def _sign(reader_id: UUID, change: Change, words: str) -> str:
     values = {"change": change.as_dict(), "words": words}
     return draft_sign(salt=SALT, reader_id=reader_id, values=values)
 
 
-def _signed_read(signed: str, reader_id: UUID) -> tuple[WishedChange, str] | None:
+def _signed_read(signed: str, reader_id: UUID) -> tuple[Change, str] | None:
     """Return the change and the words of a draft of this reader's, `None` for any other text."""
     values = draft_read(salt=SALT, reader_id=reader_id, signed=signed)
     return (change_read(values["change"]), values["words"]) if values else None

@@ -11,13 +11,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from ranking.common.text import fold, fold_lightly, term_finder
+from suggestions.changes.entities import ADD, FRESHER, NONE, OLDER
 from suggestions.wishes.entities import (
-    ADD,
     AUTHOR,
-    FRESHER,
     FRESHNESS,
-    NONE,
-    OLDER,
     SOURCE,
     TOPIC,
     WISHES_MAX,

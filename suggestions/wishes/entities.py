@@ -10,9 +10,6 @@ WISH_CHARS_MAX = 500
 # As many changes at a time as a run of the advisor may suggest.
 WISHES_MAX = 3
 
-MORE, LESS, NONE = "more", "less", "none"
-ADD, REMOVE = "add", "remove"
-FRESHER, OLDER = "fresher", "older"
 SMALL, USUAL, BIG = "small", "usual", "big"
 SOURCE, TOPIC, WORD, AUTHOR, FRESHNESS = "source", "topic", "word", "author", "freshness"
 CATEGORY = "category"

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 
 from ranking.common.text import fold
-from suggestions.wishes.entities import BIG, FRESHER, LESS, MORE, NONE, OLDER, SMALL, USUAL
+from suggestions.changes.entities import FRESHER, LESS, MORE, NONE, OLDER
+from suggestions.wishes.entities import BIG, SMALL, USUAL
 from suggestions.wishes.lexicon import (
     AGAINST,
     CONTRAST,

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from suggestions.wishes.entities import ADD, BIG, FRESHER, LESS, MORE, NONE, OLDER, REMOVE, SMALL, USUAL
+from suggestions.changes.entities import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE
+from suggestions.wishes.entities import BIG, SMALL, USUAL
 
 # Said with "not" or "stop": less. By itself it asks for nothing.
 SO_MUCH = "so much"

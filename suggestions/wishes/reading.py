@@ -14,18 +14,12 @@ from ranking.common.categories import author_names, category_key, category_keys,
 from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, search_terms, term_finder, topic_key
 from ranking.language import gettext as _
 from ranking.language import gettext_noop
+from suggestions.changes.entities import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE
 from suggestions.wishes.entities import (
-    ADD,
     AUTHOR,
     BIG,
     CATEGORY,
-    FRESHER,
     FRESHNESS,
-    LESS,
-    MORE,
-    NONE,
-    OLDER,
-    REMOVE,
     SMALL,
     SOURCE,
     TOPIC,

@@ -25,7 +25,8 @@ from digest.models import (
     SuggestedReasons,
     Summary,
 )
-from ranking.services import alias_store, source_weight_set
+from ranking.services import alias_store
+from tests.support.changes import source_weight_set
 from tests.support.factories import (
     FeedFactory,
     ItemFactory,

@@ -9,8 +9,8 @@ from scipy.stats import rankdata
 
 from ranking.entities import Candidate, Config, EffectiveConfig
 from ranking.scoring import Pool, Ranking, Signals
-from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC
-from suggestions.rules import change_applied, weight_text
+from suggestions.changes.weights import weight_text
+from tests.support.changes import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC, change_applied
 
 NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
 WORDS = ("chess", "opera", "bread")

@@ -12,7 +12,8 @@ from ranking.selectors import (
     weight_snapshots,
     weights_on_hold,
 )
-from ranking.services import ConfigEdit, config_edit, source_weight_set, weights_learn
+from ranking.services import ConfigEdit, config_edit, weights_learn
+from tests.support.changes import source_weight_set
 
 DAY = timedelta(days=1)
 

@@ -12,12 +12,10 @@ from ranking.services import (
     config_edit,
     config_revert,
     source_key_rename,
-    source_weight_restore,
-    source_weight_set,
     target_pin,
-    topic_set,
     weights_learn,
 )
+from tests.support.changes import source_weight_set, topic_set, weight_undo
 from tests.support.factories import ReaderFactory
 
 DAY = timedelta(days=1)
@@ -197,15 +195,13 @@ def test_what_a_source_had_comes_back_in_its_parts_by_the_key_it_has_now(ada, no
     source_key_rename(old="b", new="c", now=now)
 
     def back(source: str) -> int:
-        return source_weight_restore(reader_id=ada.id, source=source, earlier=earlier, ref="9", now=now)
+        return weight_undo(reader_id=ada.id, source=source, earlier=earlier, ref="9", now=now)
 
     assert (back("a"), back("b")) == (5, 6)
     assert state(ada) == (("Rust",), {"c": 0.6}, 24.0, {"a": pytest.approx(0.15)})
     row = ConfigVersion.objects.get(reader=ada, version=6)
     assert (row.cause, row.cause_ref, row.created_at) == ("revert", "9", now)
-    source_weight_restore(
-        reader_id=ada.id, source="c", earlier={**earlier, "source_weights": {}}, ref="", now=now
-    )
+    weight_undo(reader_id=ada.id, source="c", earlier={**earlier, "source_weights": {}}, ref="", now=now)
     assert weight(ada, "c") == 1.0
 
 

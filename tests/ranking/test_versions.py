@@ -5,7 +5,8 @@ from django.test import Client
 from django.urls import reverse
 
 from ranking.selectors import config_effective
-from ranking.services import ConfigEdit, config_edit, source_weight_set
+from ranking.services import ConfigEdit, config_edit
+from tests.support.changes import source_weight_set
 
 
 @pytest.fixture

@@ -9,19 +9,17 @@ from hypothesis import strategies as st
 
 from ranking.common.text import TOPIC_MAX_CHARS, topic_key
 from ranking.entities import Config, EffectiveConfig
-from suggestions.entities import Draft, Preview, PreviewItem, Refusal
+from suggestions.changes.entities import Change
+from suggestions.changes.topics import topic_clean
+from suggestions.changes.weights import weight_bounds, weight_parse
+from suggestions.entities import Draft, Facts, Preview, PreviewItem, Refusal
 from suggestions.rules import (
-    Accepted,
-    Facts,
     change_parse,
     check,
     permission_refusal,
     strength_refusal,
-    topic_clean,
     types_declined,
     visibility_refusal,
-    weight_bounds,
-    weight_parse,
 )
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb
@@ -67,8 +65,8 @@ REDUCE = Draft("reduce_source", "source_weights", "a", 0.8, of(BAD_A), "Because.
 )
 def test_a_good_draft_is_accepted_in_normal_form(draft, key, current, suggested):
     accepted = check(draft, FACTS)
-    assert isinstance(accepted, Accepted), accepted
-    assert (accepted.target_key, accepted.current_value, accepted.suggested_value) == (
+    assert isinstance(accepted, Change), accepted
+    assert (accepted.target, accepted.current_value, accepted.suggested_value) == (
         key,
         current,
         suggested,
@@ -249,7 +247,7 @@ def test_a_target_rests_whatever_the_type(draft):
 def test_what_already_waits_is_not_suggested_twice():
     waiting = frozenset({("topics", topic_key("Kubernetes"))})
     assert check(ADD, replace(FACTS, waiting=waiting)).code == "duplicate_pending"
-    assert isinstance(check(BOOST, replace(FACTS, waiting=waiting)), Accepted)
+    assert isinstance(check(BOOST, replace(FACTS, waiting=waiting)), Change)
 
 
 @pytest.mark.parametrize(
@@ -311,7 +309,7 @@ def test_the_least_support_is_enough_and_a_refusal_names_the_change():
     assert strength(accepted, 0.5, "low", "low") is None
     against = strength(accepted, 0.4, "high", "low")
     soft = strength(accepted, 0.9, "low", "high")
-    assert against.target == soft.target == accepted.target_key
+    assert against.target == soft.target == accepted.target
     assert "contradict add_topic for “Kubernetes”" in against.message
     assert "add_topic for “Kubernetes” is low; high is needed" in soft.message
 
@@ -330,7 +328,7 @@ def test_the_least_support_is_enough_and_a_refusal_names_the_change():
 )
 def test_a_step_of_a_hundredth_is_the_smallest_and_needs_no_note(draft, wanted, agreed):
     change = change_parse(replace(draft, suggested_value=wanted), FACTS)
-    assert (change.suggested_value if isinstance(change, Accepted) else change.code) == agreed
+    assert (change.suggested_value if isinstance(change, Change) else change.code) == agreed
     assert isinstance(change, Refusal) or change.notes == ()
 
 
@@ -353,7 +351,7 @@ junk = (
 )
 def test_junk_is_judged_and_never_raises(kind, field, target, value, evidence):
     verdict = check(Draft(kind, field, target, value, tuple(evidence), ""), FACTS)
-    assert isinstance(verdict, Accepted | Refusal)
+    assert isinstance(verdict, Change | Refusal)
 
 
 @given(
@@ -367,7 +365,7 @@ def test_an_accepted_weight_is_within_reach_within_bounds_and_in_the_right_direc
 ):
     effective = EffectiveConfig(Config(source_weights={"a": base}), {"a": delta})
     accepted = check(replace(draft, suggested_value=wanted), replace(FACTS, effective=effective))
-    if isinstance(accepted, Accepted):
+    if isinstance(accepted, Change):
         current, agreed = effective.weight("a"), float(accepted.suggested_value)
         low, high = weight_bounds(current)
         assert agreed == accepted.weight
@@ -403,5 +401,5 @@ def test_a_type_is_declined_after_six_refusals_without_a_yes(answers, declined):
 def test_a_declined_type_is_refused_whatever_its_evidence_and_no_other():
     facts = replace(FACTS, declined=frozenset({"reduce_source"}))
     assert check(REDUCE, facts).code == "type_declined"
-    assert isinstance(check(BOOST, facts), Accepted)
-    assert isinstance(change_parse(REDUCE, facts), Accepted)
+    assert isinstance(check(BOOST, facts), Change)
+    assert isinstance(change_parse(REDUCE, facts), Change)

@@ -3,15 +3,8 @@
 import pytest
 
 from ranking.common.text import topic_key
-from suggestions.rules import (
-    step_share,
-    topic_clean,
-    topic_in_config,
-    weight_bounds,
-    weight_clamp,
-    weight_parse,
-    weight_text,
-)
+from suggestions.changes.topics import topic_clean, topic_in_config
+from suggestions.changes.weights import step_share, weight_bounds, weight_clamp, weight_parse, weight_text
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_a_question_has_a_button_for_each_answer(page: Client, ada: Reader):
     choices = shown.context["answer"].question.choices
     assert "More or less of the word “crypto”?" in shown.content.decode()
     answered = page.post(WISHES, {"words": choices[1].words})
-    assert [card["draft"].change.direction for card in answered.context["cards"]] == ["less"]
+    assert [card["draft"].change.kind.direction for card in answered.context["cards"]] == ["less"]
 
 
 def test_words_that_are_too_long_are_shown_again_with_the_reason(page: Client):

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from digest.llm.phishing import Grounds
-from suggestions.explain import HEADLINES, evidence_sentence, impact_sentence, reason_sentence
+from suggestions.changes.registry import KINDS
+from suggestions.explain import evidence_sentence, impact_sentence, reason_sentence
 from suggestions.planner.hypotheses import SILENCE_SENTENCES
 
 # What all these sentences are about. The titles are strangers' too, and lend an attacker words.
@@ -490,9 +491,9 @@ def honest() -> list[str]:
     """Sentences that must pass, by models and by code: on the evidence of `GROUNDS`."""
     code = [
         reason_sentence(kind, label, 34, 35, 96, 210)
-        for kind in HEADLINES
+        for kind in KINDS
         for label in ("Quiet Port", "loved.example", "Kubernetes")
     ]
-    code += [impact_sentence(kind, "Quiet Port", step) for kind in HEADLINES for step in (0.1, 0.3)]
-    code += [evidence_sentence(kind, "Ars Technica", count) for kind in HEADLINES for count in (1, 5)]
+    code += [impact_sentence(kind, "Quiet Port", step) for kind in KINDS for step in (0.1, 0.3)]
+    code += [evidence_sentence(kind, "Ars Technica", count) for kind in KINDS for count in (1, 5)]
     return list(dict.fromkeys([*code, *SILENCE_SENTENCES.values(), *_HONEST]))

@@ -24,7 +24,7 @@ from digest.feedback.selectors import feedback_counts
 from digest.items.selectors import source_titles
 from digest.models import Impression, Item, Reader
 from ranking.common.start import SettingsCommand
-from suggestions.entities import SOURCE_WEIGHTS, Refusal
+from suggestions.entities import Refusal
 from suggestions.explain import confidence_stated, forecast_words, headline, model_adds, weight_phrase
 from suggestions.models import Evidence, Suggestion
 from suggestions.notes import note_shown
@@ -162,7 +162,7 @@ def _digest_lines(shown: Sequence[Impression]) -> list[str]:
 def _change_lines(suggestion: Suggestion) -> list[str]:
     """Return lines with the change, the reason and the forecast of a suggestion."""
     confidence = confidence_stated(suggestion.confidence, suggestion.forecast)
-    if suggestion.field == SOURCE_WEIGHTS:
+    if suggestion.change.kind.of_source:
         old, new = weight_phrase(suggestion.current_value), weight_phrase(suggestion.suggested_value)
         change = f"   {old} → {new}; {confidence} confidence"
     else:

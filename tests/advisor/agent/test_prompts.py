@@ -14,6 +14,7 @@ from advisor.prompts import ADVISOR_PROMPT, PromptUnusable, opening_messages, pr
 from advisor.tools.registry import TOOLS
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN
 from suggestions import entities as limits
+from suggestions.changes.registry import KINDS
 
 GOOD = "---\nname: x\n---\nBe kind.\n"
 
@@ -63,10 +64,10 @@ def test_the_prompt_states_the_limits_that_are_enforced():
         assert stated in prompt
 
 
-def test_the_prompt_names_the_four_types_every_tool_and_the_six_steps_in_order():
+def test_the_prompt_names_every_kind_of_change_every_tool_and_the_six_steps_in_order():
     prompt = prompt_load()
-    types = limits.TOPIC_TYPES | {limits.BOOST_SOURCE, limits.REDUCE_SOURCE}
-    assert set(re.findall(r"^- `(\w+_(?:topic|source))`", prompt, re.MULTILINE)) == types
+    types = set(KINDS)
+    assert set(re.findall(r"^- `(\w+_(?:topic|source|word))`", prompt, re.MULTILINE)) == types
     assert set(TOOLS) <= set(re.findall(r"`(\w+)`", prompt))
     steps = ["Explore", "Analyze", "Hypothesize and test", "Critique", "Validate and write", "Output"]
     assert re.findall(r"^\d\. \*\*(.+?)\.\*\*", prompt, re.MULTILINE) == steps

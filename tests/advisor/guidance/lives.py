@@ -8,9 +8,9 @@ from django.db import transaction
 
 from advisor.models import GuidanceEvent, Memory, Run, Step
 from digest.models import Reader
-from suggestions.entities import FIELD_OF_TYPE
 from suggestions.models import Outcome, Suggestion
 from suggestions.outcomes.services import profile_lock, profile_update
+from tests.support.changes import FIELD_OF_TYPE
 from tests.support.factories import CLOCK
 
 DAY = timedelta(days=1)

@@ -19,9 +19,9 @@ from advisor.guidance.admission import (
 from advisor.guidance.engine import block_of
 from advisor.guidance.entities import CallFacts
 from ranking.entities import Config, EffectiveConfig
-from suggestions.entities import SOURCE_WEIGHTS
-from suggestions.rules import Facts
+from suggestions.entities import Facts
 from tests.advisor.guidance.memories import call, memory
+from tests.support.changes import SOURCE_WEIGHTS
 
 FREE: dict[str, Any] = {
     "tool": "write_suggestion",

@@ -10,6 +10,8 @@ from advisor.tools.registry import TOOLS, Tool
 from digest.models import Feedback
 from ranking.models import RankConfig
 from suggestions import rules, selectors
+from suggestions.changes import topics, weights
+from suggestions.changes.weights import BOOST_SOURCE, WeightKind
 from suggestions.models import Suggestion
 from suggestions.planner.evidence import WeighedChange
 from suggestions.services import lifecycle
@@ -48,13 +50,13 @@ def test_with_every_rule_in_place_the_same_attacks_break_nothing(world, httpserv
 @pytest.mark.parametrize("target", [AVOIDED, COOLING])
 def test_without_permission_checks_a_pinned_or_rested_target_is_found(world, httpserver, monkeypatch, target):
     monkeypatch.setattr(rules, "PERMISSION_RULES", ())
-    monkeypatch.setattr(rules, "RULES", (*rules.STEP_RULES, *rules.EVIDENCE_RULES))
+    monkeypatch.setattr(rules, "PERMISSION_RULES", ())
     any_change_passes(monkeypatch)
     assert found(world, httpserver, [[boost(target, world.urls(target))]]) == {"I3"}
 
 
 def test_without_the_clamp_a_wild_weight_is_found(world, httpserver, monkeypatch):
-    monkeypatch.setattr(rules, "weight_clamp", lambda wanted, current: wanted)
+    monkeypatch.setattr(weights, "weight_clamp", lambda wanted, current: wanted)
     turns = [[boost("loved.example", world.urls("loved.example"), suggested_value="9.0")]]
     assert found(world, httpserver, turns) == {"I3"}
 
@@ -76,7 +78,8 @@ def test_without_grounding_to_the_reader_the_other_ones_evidence_is_found(world,
 
 
 def test_without_the_polarity_rule_disliked_evidence_is_found(world, httpserver, monkeypatch):
-    monkeypatch.setattr(rules, "LIKED_TYPES", frozenset())
+    monkeypatch.setattr(BOOST_SOURCE, "liked", False)
+    monkeypatch.setattr(WeightKind, "step", lambda kind, change, facts: change)
     any_change_passes(monkeypatch)
     turns = [[boost("loathed.example", world.urls("loathed.example", useful=False), suggested_value="1.2")]]
     assert found(world, httpserver, turns) == {"I3"}
@@ -107,9 +110,10 @@ def test_a_model_that_words_the_reason_is_found(world, httpserver, monkeypatch):
 
 
 def test_a_topic_of_any_shape_is_found(world, httpserver, monkeypatch):
-    monkeypatch.setattr(rules, "topic_clean", lambda value: str(value))
+    monkeypatch.setattr(topics, "topic_clean", lambda value: str(value))
     any_change_passes(monkeypatch)
-    monkeypatch.setattr(rules, "RULES", rules.PERMISSION_RULES)
+    monkeypatch.setattr(rules, "EVIDENCE_RULES", ())
+    monkeypatch.setattr(WeightKind, "step", lambda kind, change, facts: change)
     urls = [*world.urls("loved.example"), *world.urls("middling.example")]
     assert found(world, httpserver, [[topic("Kube\nrnetes", urls)]]) == {"I3"}
 

@@ -10,7 +10,8 @@ from digest.items.vectors import profile_refresh
 from digest.models import Reader
 from ranking.learning import learn
 from ranking.selectors import config_effective, weight_snapshots
-from ranking.services import source_weight_set, target_pin
+from ranking.services import target_pin
+from tests.support.changes import source_weight_set
 from tests.support.factories import FeedbackFactory, ItemFactory, ReaderFactory, SourceFactory
 
 DAY = timedelta(days=1)

@@ -26,7 +26,6 @@ from ranking.implicit import NO_LEANS
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
-from suggestions.rules import change_applied
 from suggestions.selectors import suggestions_pending
 from suggestions.services.resolve import suggestion_accept, suggestion_reject
 from tests.lab.advisor.day_one import articles_open, early_answer, reading_of
@@ -36,6 +35,7 @@ from tests.lab.world.laws import PLAIN
 from tests.lab.world.people import TOP_K, Person, person_make
 from tests.lab.world.truth import Judge, judge_for
 from tests.lab.world.world import Floats, World, world_make
+from tests.support.changes import change_applied
 
 # A Monday; the readers read at six in the evening, UTC.
 BEGIN = datetime(2026, 1, 5, 18, 0, tzinfo=UTC)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from digest.llm.client import chain_configured
-from suggestions.entities import BOOST_SOURCE
 from tests.lab.advisor.arrays import ARRAY_ROWS, LOOP, ORACLE, course_run
 from tests.lab.advisor.controls import POPULARITY, backtest_shuffled, popularity_courses
 from tests.lab.advisor.metrics import difference, interval, row_of
@@ -20,6 +19,7 @@ from tests.lab.world.entities import Course, course_of
 from tests.lab.world.laws import LAWS, PLAIN
 from tests.lab.world.words import SOURCES, SPAM_TOPIC
 from tests.lab.world.world import World, world_make
+from tests.support.changes import BOOST_SOURCE
 
 Json = dict[str, Any]
 WEEK = 7

@@ -12,18 +12,12 @@ from scipy.stats import beta, norm
 
 from ranking.common.text import topic_key
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN, EffectiveConfig
-from suggestions.entities import (
-    ADD_TOPIC,
-    BOOST_SOURCE,
-    EVIDENCE_MIN,
-    REDUCE_SOURCE,
-    REMOVE_TOPIC,
-    SUGGESTIONS_PER_RUN_MAX,
-    WEIGHT_STEP_MAX,
-)
-from suggestions.rules import change_applied, topic_in_config, weight_text
+from suggestions.changes.topics import topic_in_config
+from suggestions.changes.weights import weight_text
+from suggestions.entities import EVIDENCE_MIN, SUGGESTIONS_PER_RUN_MAX, WEIGHT_STEP_MAX
 from tests.lab.world.words import SOURCES, TOPICS
 from tests.lab.world.world import Floats
+from tests.support.changes import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC, change_applied
 
 # One slot each for sources and topics, and one for either: two of a kind at most.
 PER_KIND_MAX = 2

@@ -147,8 +147,8 @@ def _block_case(chance: random.Random, null: bool) -> tuple[bool, bool]:
     from advisor.guidance.entities import CallFacts, Phase, Situation
     from digest.entities import RatedItem
     from ranking.entities import Config, EffectiveConfig
-    from suggestions.entities import Draft, Refusal
-    from suggestions.rules import Facts, check
+    from suggestions.entities import Draft, Facts, Refusal
+    from suggestions.rules import check
 
     key, field_name = "source1.example", "source_weights"
     cited = chance.randrange(6)
@@ -266,7 +266,7 @@ def _gain(chance: random.Random, null: bool) -> float:
     """
     from advisor.agent.planner import hypotheses_choose
     from advisor.guidance.entities import ReaderFacts
-    from suggestions.entities import FIELD_OF_TYPE
+    from suggestions.changes.registry import KINDS
     from tests.lab.guidance.world import TYPES, targets_of
 
     taken, never = chance.choice((0.4, 0.6, 1.0)), chance.choice(TYPES)
@@ -276,7 +276,7 @@ def _gain(chance: random.Random, null: bool) -> float:
         rows.append({"type": kind, "target": target, "confidence": "high", "p_helpful": 0.99, "rated": 40})
     tired = chance.choice(rows)
     facts = ReaderFacts(
-        step=taken, declined={never: 6}, cooling=frozenset({(FIELD_OF_TYPE[tired["type"]], tired["target"])})
+        step=taken, declined={never: 6}, cooling=frozenset({(KINDS[tired["type"]].field, tired["target"])})
     )
 
     def acceptance(known: ReaderFacts) -> float:

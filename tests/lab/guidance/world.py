@@ -11,9 +11,9 @@ from advisor.guidance.admission import text_signature, tokens_of
 from advisor.models import Memory, Run
 from digest.llm.entities import ToolCall
 from digest.models import Reader
-from suggestions.entities import FIELD_OF_TYPE
 from suggestions.models import Outcome, Suggestion
 from suggestions.outcomes.services import profile_lock, profile_update
+from tests.support.changes import FIELD_OF_TYPE
 
 TYPES = tuple(FIELD_OF_TYPE)
 SOURCES = tuple(f"source{n}.example" for n in range(8))

@@ -16,7 +16,6 @@ from digest.models import Reader
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
-from suggestions.rules import change_applied
 from suggestions.selectors import suggestions_pending
 from suggestions.services.resolve import suggestion_accept
 from tests.lab.histories.pools import History, start_config, targets_of
@@ -33,6 +32,7 @@ from tests.lab.histories.trials import (
     thumbs_import,
 )
 from tests.lab.world.entities import Asked, Course
+from tests.support.changes import change_applied
 
 # A midnight, so that ten thumbs of a week are on its first and its seventh day.
 BEGIN = datetime(2026, 1, 5, tzinfo=UTC)

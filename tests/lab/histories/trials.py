@@ -29,7 +29,6 @@ from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
 from suggestions.planner.population import taste_spread_publish
-from suggestions.rules import change_applied
 from suggestions.selectors import suggestions_pending
 from suggestions.services.resolve import suggestion_accept
 from tests.lab.histories.data import movielens, nemig
@@ -42,6 +41,7 @@ from tests.lab.histories.pools import (
     targets_of,
 )
 from tests.lab.world.entities import Asked, Course
+from tests.support.changes import change_applied
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 SPAN = timedelta(days=60)

@@ -10,9 +10,9 @@ import numpy as np
 
 from digest.models import Reader
 from ranking.config_body import Body, body_default
-from suggestions.entities import FIELD_OF_TYPE, SOURCE_WEIGHTS
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.outcomes.services import OutcomeValues, outcome_build, profile_lock, profile_update
+from tests.support.changes import FIELD_OF_TYPE, SOURCE_WEIGHTS
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 DECISIONS, EVERY_DAYS = 100, 3

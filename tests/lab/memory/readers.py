@@ -23,9 +23,9 @@ from digest.days import day_of, utc_day
 from digest.entities import DIGEST_SIZE
 from digest.feeds.identity import article_hash
 from digest.models import Feed, Feedback, Impression, Item, Reader, Source, Subscription
-from suggestions.entities import BOOST_SOURCE, REDUCE_SOURCE, SOURCE_WEIGHTS
 from suggestions.models import Suggestion
 from suggestions.services.resolve import suggestion_accept
+from tests.support.changes import BOOST_SOURCE, REDUCE_SOURCE, SOURCE_WEIGHTS
 
 START = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
 DAYS = 14

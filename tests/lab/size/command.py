@@ -97,6 +97,8 @@ def measure(root: Path, traces: Mapping[str, Trace]) -> list[Figure]:
         Figure("longest file, lines", max(map(source.lines_of, modules))),
         Figure("identifiers of a banned word", len(source.banned_names(root))),
         Figure("lines of guidance and memory", source.guidance_lines(root)),
+        Figure("comparisons of a change’s type or field", source.kind_comparisons(root)),
+        Figure("lines of suggestions", source.room_lines(root, "suggestions"), note="without migrations"),
         Figure("tunables of guidance", source.tunables(root)),
         Figure("glossary entries", source.glossary_entries(root)),
         Figure("words in docs", sum(pages.values())),

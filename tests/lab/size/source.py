@@ -153,3 +153,44 @@ def page_words(root: Path) -> dict[str, int]:
 def screenshots(root: Path) -> int:
     """Return the number of pictures in docs/screenshots."""
     return sum(path.suffix in (".webp", ".png") for path in (root / "docs" / "screenshots").iterdir())
+
+
+# What a comparison of a change's type or field names: constants, members of the enums, or the texts.
+KIND_NAMES = frozenset(
+    {
+        *("ADD_TOPIC", "REMOVE_TOPIC", "BOOST_SOURCE", "REDUCE_SOURCE", "MUTE_WORD"),
+        *("TOPIC_TYPES", "LIKED_TYPES", "FIELD_OF_TYPE"),
+        *("TOPICS", "SOURCE_WEIGHTS", "BOOSTS", "KEYWORD_BOOSTS", "HALF_LIFE", "MUTES"),
+    }
+)
+KIND_TEXTS = frozenset(
+    {
+        *("add_topic", "remove_topic", "boost_source", "reduce_source", "mute_word"),
+        *("topics", "source_weights", "keyword_boosts", "recency_half_life_hours", "mutes"),
+    }
+)
+
+
+def kind_comparisons(root: Path) -> int:
+    """Return how often the product compares a type or field of a change, or matches one."""
+    return sum(
+        (isinstance(node, ast.Compare) and any(map(_names_kind, (node.left, *node.comparators))))
+        or (isinstance(node, ast.match_case) and _names_kind(node.pattern))
+        for path in modules_of(root)
+        for node in ast.walk(tree_of(path))
+    )
+
+
+def _names_kind(tree: ast.AST) -> bool:
+    """Return whether a part of `tree` names a type or field of a change."""
+    return any(
+        (isinstance(node, ast.Name) and node.id in KIND_NAMES)
+        or (isinstance(node, ast.Attribute) and node.attr in KIND_NAMES)
+        or (isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in KIND_TEXTS)
+        for node in ast.walk(tree)
+    )
+
+
+def room_lines(root: Path, room: str) -> int:
+    """Return the lines of a room's modules."""
+    return sum(lines_of(path) for path in modules_of(root) if path.relative_to(root).parts[0] == room)

@@ -16,10 +16,11 @@ from scipy.stats import rankdata
 from ranking.common.text import topic_key
 from ranking.entities import Candidate, Config, EffectiveConfig
 from ranking.scoring import Pool, Ranking, Signals
-from suggestions.entities import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC, WEIGHT_STEP_MAX
-from suggestions.rules import change_applied, weight_text
+from suggestions.changes.weights import weight_text
+from suggestions.entities import WEIGHT_STEP_MAX
 from tests.lab.steer.cases import NOW, Field, Target
 from tests.lab.world.truth import DISCOUNT
+from tests.support.changes import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC, change_applied
 
 POOL, TOP_K, AGE_HOURS_MAX = 100, 10, 48.0
 BOOST = 0.5

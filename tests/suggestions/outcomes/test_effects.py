@@ -14,7 +14,8 @@ from digest.daily.services import digest_build
 from digest.models import Feedback, Impression
 from ranking.config_body import body_effective
 from ranking.selectors import config_effective
-from ranking.services import ConfigEdit, config_edit, source_weight_set
+from ranking.services import ConfigEdit, config_edit
+from suggestions.changes.registry import KINDS
 from suggestions.entities import Resolved
 from suggestions.models import Outcome, PreferenceProfile
 from suggestions.outcomes.check import effects_check
@@ -25,11 +26,11 @@ from suggestions.outcomes.effects import (
     Tally,
     effect_measure,
     exposure_of,
-    score_without,
 )
 from suggestions.outcomes.selectors import effects_harmful, outcomes_search
 from suggestions.services.resolve import suggestion_accept, suggestion_revert
 from tests.lab.memory.readers import START, life_begin, life_go_on, sources_make
+from tests.support.changes import source_weight_set
 from tests.support.concurrency import at_once, database_on_disk, seen_by_writers
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import (
@@ -63,7 +64,7 @@ def case(
     **more: bool,
 ) -> EffectCase:
     return EffectCase(
-        kind, "Gazette", Tally(*before), Tally(20, 40), Tally(*after), Tally(*rest), exposure, **more
+        KINDS[kind], "Gazette", Tally(*before), Tally(20, 40), Tally(*after), Tally(*rest), exposure, **more
     )
 
 
@@ -145,7 +146,7 @@ def test_exposure_counts_attention_by_rank():
     [("boost_source", 2.0), ("reduce_source", 2.0), ("add_topic", 1.3), ("remove_topic", 3.9)],
 )
 def test_the_score_at_the_old_setting(kind, expected):
-    assert score_without(2.6, 2.0, kind, 1.0, 1.3) == pytest.approx(expected)
+    assert KINDS[kind].score_without(2.6, 2.0, 1.0, 1.3) == pytest.approx(expected)
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 60), st.integers(0, 60), st.booleans())

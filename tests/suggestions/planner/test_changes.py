@@ -6,6 +6,7 @@ import statistics
 import pytest
 
 from ranking.entities import Config, EffectiveConfig
+from suggestions.changes.topics import ADD_TOPIC
 from suggestions.planner.forecasts import forecast_of, split_by_time
 from suggestions.planner.hypotheses import (
     DecisionHistory,
@@ -16,7 +17,6 @@ from suggestions.planner.hypotheses import (
 )
 from suggestions.planner.phrases import attributes_of
 from suggestions.planner.tastes import batch_sum, contribution_of, spread_of, tallies_of, tastes_of
-from suggestions.rules import change_applied
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb
 
@@ -29,7 +29,7 @@ def test_a_topic_that_is_liked_in_every_source_is_found():
         thumb(n, source="abc"[n % 3], title="Harbour" if n % 4 == 0 else "Plain", useful=n % 4 == 0)
         for n in range(120)
     ]
-    assert [(c.suggestion_type, c.key) for c in _chosen(rated)] == [("add_topic", "harbour")]
+    assert [(c.suggestion_type, c.target) for c in _chosen(rated)] == [("add_topic", "harbour")]
 
 
 def test_a_topic_of_a_single_source_is_no_topic():
@@ -45,14 +45,14 @@ def test_of_nested_topics_the_longer_one_is_chosen():
     rated = [
         thumb(n, source="abc"[n % 3], title=title(n), useful=bool(n % 2), days_ago=n % 40) for n in range(120)
     ]
-    assert {c.key for c in _chosen(rated) if c.suggestion_type == "add_topic"} == {"electric car"}
+    assert {c.target for c in _chosen(rated) if c.suggestion_type == "add_topic"} == {"electric car"}
 
 
 def test_evidence_for_a_topic_spans_sources():
     rated = [thumb(n, source="a", title="Harbour", days_ago=n) for n in range(9)]
-    assert evidence_pick(rated, "add_topic", "harbour", "Harbour") == ()
+    assert evidence_pick(rated, ADD_TOPIC.change("Harbour")) == ()
     rated.append(thumb(9, source="b", title="Harbour", days_ago=9))
-    assert {item.source for item in evidence_pick(rated, "add_topic", "harbour", "Harbour")} == {"a", "b"}
+    assert {item.source for item in evidence_pick(rated, ADD_TOPIC.change("Harbour"))} == {"a", "b"}
 
 
 def test_the_change_that_moves_most_comes_first_and_answers_reorder():
@@ -65,7 +65,7 @@ def test_the_change_that_moves_most_comes_first_and_answers_reorder():
         )
         for n in range(120)
     ]
-    boosts = [c.key for c in _chosen(rated) if c.suggestion_type == "boost_source"]
+    boosts = [c.target for c in _chosen(rated) if c.suggestion_type == "boost_source"]
     assert boosts == ["b", "a"]
     tired = DecisionHistory(acceptance={"boost_source": 0.01, "reduce_source": 0.9})
     assert [c.suggestion_type for c in _chosen(rated, history=tired)][:2] == ["reduce_source"] * 2
@@ -97,7 +97,7 @@ def test_on_shuffled_ratings_the_measured_gain_of_the_chosen_change_is_zero():
     for _ in range(40):
         rated = _coin_flips(rng, 120, 0.5)
         change = max(_judged(rated), key=lambda choice: choice.expected_gain).change
-        after = change_applied(PLAIN, change.suggestion_type, change.key, change.value)
+        after = change.applied(PLAIN)
         found = forecast_of(split_by_time(rated).holdout, PLAIN, after, now=CLOCK, seed="s")
         gains.append(found.gain)
     error = statistics.stdev(gains) / len(gains) ** 0.5

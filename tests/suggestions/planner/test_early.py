@@ -7,6 +7,7 @@ import pytest
 from digest.entities import RatedItem
 from ranking.entities import Config, EffectiveConfig, SourceTally
 from ranking.learning import P_HIGH, base_rate, posterior
+from suggestions.entities import Facts
 from suggestions.planner.early import (
     ANSWERS_MIN,
     SIDE_MAX,
@@ -15,7 +16,6 @@ from suggestions.planner.early import (
     early_words,
     leans_early,
 )
-from suggestions.rules import Facts
 from tests.support.factories import CLOCK
 
 TITLES = {"quiet.example": "Quiet Port", "giga.example": "Gigawow", "plain.example": "Plain"}
@@ -43,7 +43,7 @@ def answer(n: int, source: str, useful: bool, *categories: str) -> RatedItem:
 
 def test_five_answers_that_agree_name_a_source_and_the_usual_step():
     (change,) = found(FIVE)
-    assert (change.target, change.direction, change.before, change.after) == (QUIET, "more", 1.0, 1.2)
+    assert (change.target, change.kind.direction, change.before, change.after) == (QUIET, "more", 1.0, 1.2)
     assert early_words([change], TITLES) == "more Quiet Port"
 
 
@@ -84,7 +84,7 @@ def test_two_of_more_and_two_of_less_at_most():
     liked = {f"a{n}.example": (4, 4) for n in range(4)}
     disliked = {f"b{n}.example": (0, 4) for n in range(4)}
     titles = dict.fromkeys([*liked, *disliked], "A title")
-    sides = [change.direction for change in found(liked | disliked, titles=titles)]
+    sides = [change.kind.direction for change in found(liked | disliked, titles=titles)]
     assert sides == ["more"] * SIDE_MAX + ["less"] * SIDE_MAX
 
 
@@ -112,7 +112,7 @@ def test_a_category_counts_on_answers_about_sources_that_do_not_lean():
     others = [answer(10 + n, PLAIN if n % 2 else GIGA, False) for n in range(4)]
     counts = {PLAIN: (2, 4), GIGA: (2, 4)}
     (change,) = found(counts, rated=liked + others)
-    assert (change.field, change.target, change.after) == ("topics", "Climate", True)
+    assert (change.field, change.label, change.after) == ("topics", "Climate", True)
     assert early_words([change], TITLES) == "more about “Climate”"
     assert found(counts, rated=liked + others, config=Config(topics=("climate",))) == []
     assert found(counts, rated=liked + others, cooling={("topics", "climate"): CLOCK}) == []

@@ -24,7 +24,7 @@ from suggestions.planner.hypotheses import (
     confidence_of,
     silence_code,
 )
-from suggestions.rules import change_applied
+from tests.support.changes import change_applied
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb
 

@@ -12,7 +12,7 @@ from suggestions.entities import Draft, Proposed
 from suggestions.models import Outcome, Suggestion
 from suggestions.planner.evidence import change_weigh, evidence_for, hypotheses_for
 from suggestions.planner.forecasts import split_by_time
-from suggestions.planner.hypotheses import HELPS_MIN, NEW_AFTER_NO
+from suggestions.planner.hypotheses import HELPS_MIN, NEW_AFTER_NO, Hypothesis
 from suggestions.services.resolve import suggestion_accept, suggestion_reject
 from tests.support.community import source_figures
 from tests.support.factories import CLOCK
@@ -33,8 +33,14 @@ from tests.support.suggestion_worlds import (
 TOPIC = "Harbour"
 
 
+def draft_of(hypothesis: Hypothesis) -> Draft:
+    """The draft that proposes a hypothesis as it is."""
+    change, urls = hypothesis.change, hypothesis.evidence_urls
+    return Draft(change.suggestion_type, change.field, change.target, change.suggested_value, urls, "")
+
+
 def targets(report) -> set[tuple[str, str]]:
-    return {(h.suggestion_type, h.target_key) for h in report.hypotheses}
+    return {(h.change.suggestion_type, h.change.target) for h in report.hypotheses}
 
 
 def leans_of(reader: Reader, now) -> dict[str, float]:
@@ -53,7 +59,14 @@ def test_clear_tastes_become_hypotheses_that_pass_the_rules_as_they_are(ada, now
     assert all(h.p_helpful >= HELPS_MIN for h in report.hypotheses)
     assert report.considered >= 4
     for h in report.hypotheses:
-        draft = Draft(h.suggestion_type, h.field, h.target_key, h.suggested_value, h.evidence_urls, "")
+        draft = Draft(
+            h.change.suggestion_type,
+            h.change.field,
+            h.change.target,
+            h.change.suggested_value,
+            h.evidence_urls,
+            "",
+        )
         answer = propose(ada, draft, now)
         assert isinstance(answer, Proposed), (h, answer)
         assert answer.notes == ()
@@ -68,9 +81,9 @@ def test_the_choice_rests_on_the_choosing_thumbs_alone(ada, now):
     Feedback.objects.filter(item_id__in=apart).update(useful=False)
     after = hypotheses_for(reader_id=ada.pk, now=now)
     assert targets(after) <= targets(before) and after.hypotheses
-    chosen = {h.target_key: h.p_helpful for h in before.hypotheses}
-    assert all(h.p_helpful == pytest.approx(chosen[h.target_key]) for h in after.hypotheses)
-    assert {h.gain for h in after.hypotheses} != {h.gain for h in before.hypotheses}
+    chosen = {h.change.target: h.p_helpful for h in before.hypotheses}
+    assert all(h.p_helpful == pytest.approx(chosen[h.change.target]) for h in after.hypotheses)
+    assert {h.forecast.gain for h in after.hypotheses} != {h.forecast.gain for h in before.hypotheses}
 
 
 @pytest.mark.django_db
@@ -102,9 +115,20 @@ def test_pins_pending_and_cooldown_silence_a_target(ada, now):
     tastes(ada)
     target_pin(reader_id=ada.pk, target=LOVED, pin="locked", ref="", now=now)
     found = hypotheses_for(reader_id=ada.pk, now=now).hypotheses
-    assert found[0].target_key == HATED and LOVED not in {h.target_key for h in found}
+    assert found[0].change.target == HATED and LOVED not in {h.change.target for h in found}
     h = found[0]
-    propose(ada, Draft(h.suggestion_type, h.field, h.target_key, h.suggested_value, h.evidence_urls, ""), now)
+    propose(
+        ada,
+        Draft(
+            h.change.suggestion_type,
+            h.change.field,
+            h.change.target,
+            h.change.suggested_value,
+            h.evidence_urls,
+            "",
+        ),
+        now,
+    )
     assert HATED not in {key for _, key in targets(hypotheses_for(reader_id=ada.pk, now=now))}
 
 
@@ -210,7 +234,7 @@ def test_a_draft_is_weighed_with_the_number_its_hypothesis_shows(ada, now):
     tastes(ada)
     for h in hypotheses_for(reader_id=ada.pk, now=now).hypotheses:
         effective = config_effective(reader_id=ada.pk)
-        weighed = change_weigh(reader_id=ada.pk, change=h, effective=effective, now=now)
+        weighed = change_weigh(reader_id=ada.pk, change=h.change, effective=effective, now=now)
         assert weighed.p_helpful == pytest.approx(h.p_helpful)
 
 
@@ -276,8 +300,8 @@ def test_an_author_who_is_liked_more_than_the_rest_of_their_source_is_proposed_a
         item.save(update_fields=["author"])
     rate(ada, PLAIN, "Plain day x", True, now - timedelta(days=1))
     report = hypotheses_for(reader_id=ada.pk, now=now)
-    (hypothesis,) = [h for h in report.hypotheses if h.target_key == "ben low"]
-    assert (hypothesis.suggestion_type, hypothesis.suggested_value) == ("add_topic", "Ben Low")
+    (hypothesis,) = [h for h in report.hypotheses if h.change.target == "ben low"]
+    assert (hypothesis.change.suggestion_type, hypothesis.change.suggested_value) == ("add_topic", "Ben Low")
     assert (hypothesis.likes, hypothesis.ratings) == (20, 20)
     draft = Draft("add_topic", "topics", None, "Ben Low", hypothesis.evidence_urls, "")
     answer = propose(ada, draft, now)

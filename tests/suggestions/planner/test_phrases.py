@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.entities import RatedItem
+from suggestions.changes.topics import ADD_TOPIC
 from suggestions.planner.phrases import attributes_of, categories_frequent, phrases_frequent
 from suggestions.planner.tastes import tallies_of
-from suggestions.rules import concerns
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb
 
@@ -66,7 +66,7 @@ def test_the_topics_taste_counts_titles_and_categories():
     tallies = tallies_of(rated, attributes, CLOCK)
     n = attributes.column("topics", "rust")
     assert tallies.thumbs[n] == tallies.thumbs_all
-    assert all(concerns(item, "topics", "rust", "rust") for item in rated)
+    assert all(ADD_TOPIC.concerns(item, "rust") for item in rated)
 
 
 def signed(n: int, author: str, source: str = "a") -> RatedItem:

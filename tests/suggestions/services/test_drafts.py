@@ -10,13 +10,13 @@ from django.utils import timezone
 from advisor.models import PanelVote, Run
 from advisor.tools.registry import dispatch
 from digest.llm.entities import ToolCall
-from ranking.services import source_weight_set
 from suggestions.entities import DRAFT, Draft, Proposed, Review
 from suggestions.models import Outcome, Suggestion
 from suggestions.selectors import suggestion_for, suggestions_pending, suggestions_settled
 from suggestions.services.drafts import draft_discard, draft_release
 from suggestions.services.lifecycle import suggestions_sweep
 from tests.advisor.tools.test_tools import liked_urls
+from tests.support.changes import source_weight_set
 from tests.support.concurrency import at_once, database_on_disk, seen_by_writers
 from tests.support.histories import context_for, opinionated
 from tests.support.suggestion_worlds import propose as put_forward

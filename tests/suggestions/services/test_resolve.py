@@ -10,12 +10,13 @@ from digest.models import Reader
 from ranking.entities import WeightChange
 from ranking.models import ConfigVersion
 from ranking.selectors import config_effective
-from ranking.services import ConfigEdit, config_edit, source_weight_set, topic_set, weights_learn
+from ranking.services import ConfigEdit, config_edit, weights_learn
 from suggestions.entities import Refusal, Resolved
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.services import resolve
 from suggestions.services.lifecycle import suggestions_sweep
 from tests.support.browser import suggested
+from tests.support.changes import source_weight_set, topic_set
 from tests.support.suggestion_worlds import HATED, LOVED, boost, boost_waiting, propose, proposed, reduce
 
 pytestmark = pytest.mark.django_db

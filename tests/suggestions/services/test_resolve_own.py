@@ -4,16 +4,15 @@ from datetime import timedelta
 
 import pytest
 
-from ranking.config_body import effective_with_weight
 from ranking.models import ConfigVersion, LearnedWeight
 from ranking.selectors import config_effective
-from ranking.services import topic_set
 from suggestions.entities import Refusal, Resolved
 from suggestions.models import Outcome
 from suggestions.preview import preview_of
 from suggestions.services import resolve
 from tests.suggestions.services.test_resolve import TOPIC, answer, edit, learn, weight
 from tests.support.browser import suggested
+from tests.support.changes import change_applied, topic_set
 from tests.support.concurrency import at_once, database_on_disk, seen_by_writers
 from tests.support.suggestion_worlds import LOVED, add_topic, boost, proposed, tastes
 
@@ -105,7 +104,7 @@ def test_the_preview_of_a_weight_out_of_reach_is_that_of_the_nearest_one(ada, no
     suggestion = proposed(ada, boost(ada, "1.3"))
     learn(ada, now, 1.0, 0.85, 0.7, 0.55)
     before = config_effective(reader_id=ada.pk)
-    after = effective_with_weight(before, LOVED, 0.85)
+    after = change_applied(before, "reduce_source", LOVED, "0.85")
     expected = preview_of(reader_id=ada.pk, before=before, after=after, now=now)
     assert expected.enters and expected.leaves
     refusal = answer(resolve.suggestion_accept, ada, suggestion, now)

@@ -92,7 +92,7 @@ def test_drafts_are_about_what_publishers_filed_there_and_move_it(reads: Reader)
     [topic] = asked(reads, "follow politics").drafts
     assert (topic.change.field, topic.about) == ("topics", 1)
     [author] = asked(reads, "less Ada Hill").drafts
-    assert (author.change.field, author.change.target, author.about) == ("keyword_boosts", "Ada Hill", 1)
+    assert (author.change.field, author.change.label, author.about) == ("keyword_boosts", "Ada Hill", 1)
 
 
 def test_a_category_is_muted_as_one(reads: Reader):

@@ -1,0 +1,64 @@
+"""More or less of a keyword, and how much freshness counts: changes that readers wish for. Pure."""
+
+from ranking.common.categories import topic_matches
+from ranking.common.text import topic_key
+from ranking.config_body import Body
+from ranking.entities import EffectiveConfig
+from suggestions.changes.entities import FRESHER, LESS, MORE, OLDER, Change, ChangeKind, Field, State
+
+
+class BoostKind(ChangeKind):
+    """A change of a keyword's boost; `None` is no boost."""
+
+    field = Field.KEYWORD_BOOSTS
+
+    def key(self, label: str) -> str:
+        """Return the topic's key: a keyword is pinned and found as a topic is."""
+        return topic_key(label)
+
+    def covers(self, label: str, *, source: str, text: str, labels: frozenset[str]) -> bool:
+        """Return whether the keyword stands in the text or among the item's labels."""
+        return topic_matches(label, text, labels)
+
+    def state(self, effective: EffectiveConfig, label: str) -> State:
+        """Return the boost."""
+        return effective.config.keyword_boosts.get(label)
+
+    def make(self, body: Body, change: Change) -> None:
+        """Give the keyword this boost, as the last one, or none."""
+        boosts = {word: boost for word, boost in body["keyword_boosts"].items() if word != change.label}
+        body["keyword_boosts"] = boosts | (
+            {} if change.after is None else {change.label: float(change.after)}
+        )
+
+    def undo(self, body: Body, earlier: Body, change: Change) -> None:
+        """Give the keyword the boost that it had."""
+        boosts = {word: boost for word, boost in body["keyword_boosts"].items() if word != change.label}
+        had = earlier["keyword_boosts"].get(change.label)
+        body["keyword_boosts"] = boosts if had is None else {**boosts, change.label: had}
+
+
+class FreshnessKind(ChangeKind):
+    """A change of the half-life; it is about every item, so about none in particular."""
+
+    field = Field.HALF_LIFE
+
+    def covers(self, label: str, *, source: str, text: str, labels: frozenset[str]) -> bool:
+        """Return `False`: no item is what freshness is about."""
+        return False
+
+    def state(self, effective: EffectiveConfig, label: str) -> State:
+        """Return the half-life in hours."""
+        return effective.config.recency_half_life_hours
+
+    def make(self, body: Body, change: Change) -> None:
+        """Set the half-life."""
+        body["recency_half_life_hours"] = float(change.after or 0.0)
+
+    def undo(self, body: Body, earlier: Body, change: Change) -> None:
+        """Set the half-life that was there."""
+        body["recency_half_life_hours"] = earlier["recency_half_life_hours"]
+
+
+BOOST_WORD, REDUCE_WORD = BoostKind(MORE), BoostKind(LESS, liked=False)
+MAKE_FRESHER, MAKE_OLDER = FreshnessKind(FRESHER), FreshnessKind(OLDER)

@@ -1,0 +1,457 @@
+"""One change of a reader's settings, and what every kind of change has to say of itself. Pure.
+
+A kind is an object: whoever has a change asks its kind, and nobody compares names. `registry` lists them.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, ClassVar, Protocol
+
+from digest.entities import RatedItem
+from ranking.common.categories import label_keys
+from ranking.common.text import fold_lightly
+from ranking.config_body import Body, body_effective, body_validate, effective_body
+from ranking.entities import Candidate, EffectiveConfig
+from ranking.language import gettext as _
+from ranking.language import gettext_noop, ngettext
+from suggestions.entities import EVIDENCE_MIN, Draft, Facts, Refusal
+
+# The ways of a change, as wishes name them.
+MORE, LESS, NONE = "more", "less", "none"
+ADD, REMOVE = "add", "remove"
+FRESHER, OLDER = "fresher", "older"
+# A setting: a weight, a boost, hours, whether a topic is there, the last day of a mute (`True`: for ever).
+State = float | bool | str | None
+
+
+class Field(StrEnum):
+    """The settings that a change can be about, by their names in a config."""
+
+    TOPICS = "topics"
+    SOURCE_WEIGHTS = "source_weights"
+    MUTES = "mutes"
+    KEYWORD_BOOSTS = "keyword_boosts"
+    HALF_LIFE = "recency_half_life_hours"
+
+
+class Kind(StrEnum):
+    """The kinds of change that may be suggested."""
+
+    ADD_TOPIC = "add_topic"
+    REMOVE_TOPIC = "remove_topic"
+    BOOST_SOURCE = "boost_source"
+    REDUCE_SOURCE = "reduce_source"
+    MUTE_WORD = "mute_word"
+
+
+class Columns(Protocol):
+    """The targets in a reader's ratings: keys of sources, of topics and of words, with spellings by key."""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Return the keys of sources."""
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Return the keys of topics."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return the folded words."""
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Return the spellings of topics and words, by key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The sentences of a kind, in English, each with {label} for the target.
+
+    `headline` is what the reader would say. For an agent, "{}" being the target, `title` is a few words and
+    `doing` the deed ("{}" being "a" or "this"); for operators `targets` are what it is about. `about` is the
+    type without and with a target, for tips. `sentence` says what accepting does if no figure does;
+    `impact` what follows, `small` the same of a small step, `author` of a target that is an author.
+    `nothing_left` is the note on an accept that changed nothing.
+    """
+
+    headline: str
+    title: str
+    doing: str
+    targets: str
+    about: tuple[str, str]
+    impact: str
+    nothing_left: str
+    sentence: str = ""
+    small: str = ""
+    author: str = ""
+
+    @property
+    def impacts(self) -> tuple[str, ...]:
+        """Return every sentence that may be stored as a suggestion's impact."""
+        return tuple(text for text in (self.impact, self.small, self.author) if text)
+
+
+class ChangeKind(ABC):
+    """One kind of change. Kinds of one setting share a base class, which says what its targets are.
+
+    `name` is the code of a suggestion, "" for what is only wished for; `direction` the way, as wishes name
+    it. `liked` says whether liked items support it or disliked ones, `evidence_min` how many at least.
+    """
+
+    field: ClassVar[Field]
+    # Whether a target is a source's key, which an operator may rename or delete.
+    of_source: ClassVar[bool] = False
+    # The arguments of a tool in which a target may stand.
+    named_by: ClassVar[tuple[str, ...]] = ("target_key", "target")
+    # The group of cards on the page: its key and its heading.
+    group: ClassVar[tuple[str, str]] = ("", "")
+
+    def __init__(
+        self,
+        direction: str,
+        *,
+        name: Kind | None = None,
+        texts: Texts | None = None,
+        liked: bool = True,
+        opposite: Kind | None = None,
+        backfires: str = "",
+        evidence_min: int = EVIDENCE_MIN,
+    ) -> None:
+        self.name: str = name or ""
+        self.direction, self.liked, self.opposite = direction, liked, opposite
+        self.backfires, self.evidence_min = backfires, evidence_min
+        self._texts = texts
+
+    def __repr__(self) -> str:
+        return f"<{self.name or self.field} {self.direction}>"
+
+    @property
+    def texts(self) -> Texts:
+        """Return the sentences of a kind that may be suggested."""
+        assert self._texts is not None, f"{self!r} is only wished for"
+        return self._texts
+
+    # --- Targets ------------------------------------------------------------------------------------------
+
+    def key(self, label: str) -> str:
+        """Return the identity of a target by its spelling."""
+        return label
+
+    def key_of_setting(self, target: str) -> str:
+        """Return the identity of a target as versions of a config and pins name it."""
+        return self.key(target)
+
+    def name_of(self, label: str, titles: Mapping[str, str]) -> str:
+        """Return what a reader calls the target; `titles` are the sources' by key."""
+        return label
+
+    def key_given(self, given: Mapping[str, Any]) -> str:
+        """Return the identity of the target in a tool's arguments; "" if there is none."""
+        texts = (text for text in map(given.get, self.named_by) if isinstance(text, str) and text)
+        return self.key(next(texts, ""))
+
+    def nested(self, target: str, other: str) -> bool:
+        """Return whether one target is part of another one, so that a longer name covers it."""
+        return False
+
+    @abstractmethod
+    def covers(self, label: str, *, source: str, text: str, labels: frozenset[str]) -> bool:
+        """Return whether an item is about the target: its source, folded text, and keys of its labels."""
+
+    def text_rated(self, item: RatedItem) -> str:
+        """Return the text of a rated item that counts as evidence, folded."""
+        return ""
+
+    def touches(self, change: "Change", item: Candidate) -> bool:
+        """Return whether a change is about an item as ranking finds it, in title and text."""
+        text = fold_lightly(f"{item.title}\n{item.text}")
+        labels = label_keys(item.categories, item.author)
+        return self.covers(change.label, source=item.source, text=text, labels=labels)
+
+    def concerns(self, item: RatedItem, label: str) -> bool:
+        """Return whether a rated item is about the target."""
+        labels = label_keys(item.categories, item.author)
+        return self.covers(label, source=item.source, text=self.text_rated(item), labels=labels)
+
+    # --- Settings -----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def state(self, effective: EffectiveConfig, label: str) -> State:
+        """Return the target's setting."""
+
+    @abstractmethod
+    def make(self, body: Body, change: "Change") -> None:
+        """Make the change in the body of a config, in place."""
+
+    @abstractmethod
+    def undo(self, body: Body, earlier: Body, change: "Change") -> None:
+        """Give the target, in place, the setting that it had in `earlier`."""
+
+    def state_for(self, change: "Change", effective: EffectiveConfig) -> State:
+        """Return the setting that `change` would change."""
+        return self.state(effective, change.label)
+
+    def same(self, before: EffectiveConfig, after: EffectiveConfig, label: str) -> bool:
+        """Return whether the target has the same setting in both."""
+        return self.state(before, label) == self.state(after, label)
+
+    def changed_by_hand(self, agreed: EffectiveConfig, current: EffectiveConfig, label: str) -> bool:
+        """Return whether a person changed the target since; learned weights do not count."""
+        return not self.same(agreed, current, label)
+
+    # --- What may be tried --------------------------------------------------------------------------------
+
+    # The columns of ratings that a target of its own joins, as `evidence_for` names them; "": sources.
+    column: ClassVar[str] = ""
+    # Whether evidence should come from as many sources as there are.
+    of_many_sources: ClassVar[bool] = False
+
+    def candidates(self, columns: Columns, effective: EffectiveConfig) -> Iterator["Change"]:
+        """Yield the changes that could be proposed, of the targets in a reader's ratings."""
+        yield from ()
+
+    # --- A draft ------------------------------------------------------------------------------------------
+
+    def stored(self, target: str, value: str, current: str) -> "Change":
+        """Return the change of a stored suggestion."""
+        raise NotImplementedError
+
+    def read(self, draft: Draft, facts: Facts, named: str) -> "Change | Refusal":
+        """Return the change that a draft means, or why it is none; `named` is its target for refusals."""
+        raise NotImplementedError
+
+    def with_value(self, draft: Draft, facts: Facts) -> Draft:
+        """Return a draft with the largest permitted step if it names a target without a value."""
+        return draft
+
+    def step(self, change: "Change", facts: Facts) -> "Change | Refusal":
+        """Return the change within the bounds of its kind, or why its step is none."""
+        return change
+
+    def evidence_refusal(self, change: "Change") -> Refusal | None:
+        """Return what is wrong with the cited items beyond the rules of all kinds."""
+        return None
+
+    def contradiction(self, change: "Change", rated: Sequence[RatedItem]) -> Refusal | None:
+        """Return what in the reader's ratings forbids the change, whatever is cited."""
+        return None
+
+    # --- The check after two weeks --------------------------------------------------------------------------
+
+    def score_without(self, score: float, interest: float, before: float, after: float) -> float:
+        """Return the score of an item about the target as it would be without the change.
+
+        `before` and `after` are the target's effective weights in the two configs.
+        """
+        return score
+
+    # --- Words --------------------------------------------------------------------------------------------
+
+    # How articles are about the target.
+    about: ClassVar[str] = "about"
+
+    def value_text(self, state: State, label: str) -> str:
+        """Return a setting as suggestions store it."""
+        return label if state else ""
+
+    def state_word(self, state: State) -> str:
+        """Return a setting for an agent."""
+        return "present" if state else "absent"
+
+    def reason(self, label: str, counts: tuple[int, int, int, int], *, is_author: bool) -> str:
+        """Return the counts in a sentence to be stored, in English.
+
+        `counts` are likes and ratings of the target, then of all else.
+        """
+        likes, thumbs, else_likes, else_thumbs = counts
+        about = "by" if is_author else self.about
+        there = "article" if thumbs == 1 else "articles"
+        start = f"You liked {likes} of {thumbs} {there} {about} {label}"
+        return f"{start}, against {else_likes} of {else_thumbs} elsewhere." if else_thumbs else f"{start}."
+
+    # Whether its target gets no more ratings, so that the check rests on earlier ones that were not cited.
+    hides: ClassVar[bool] = False
+
+    def measured(self, label: str, counts: tuple[int, int, int, int]) -> str:
+        """Return the like-rates that the check compares, in English; `counts` as for `reason`."""
+        likes, ratings, else_likes, else_ratings = counts
+        return (
+            f"Since then you liked {likes} of {ratings} articles {self.about} {label}, "
+            f"against {else_likes} of {else_ratings} elsewhere."
+        )
+
+    def evidence_words(self, label: str, count: int) -> str:
+        """Return a sentence for a suggestion whose counts are known no more, by the number of its items."""
+        if self.liked:
+            words = ngettext(
+                "You liked {n} article about {label}.",
+                "You liked {n} articles about {label}.",
+                count,
+            )
+        else:
+            words = ngettext(
+                "You did not like {n} article about {label}.",
+                "You did not like {n} articles about {label}.",
+                count,
+            )
+        return words.format(n=count, label=label)
+
+    def still_words(self, label: str, about: int) -> str:
+        """Return why today's page would not change; `about` counts the recent items about the target."""
+        if not about:
+            words = _("Today’s page would not change: no article of the last seven days is about {label}.")
+            return words.format(label=label)
+        words = ngettext(
+            "Today’s page would not change: the {n} recent article about {label} would keep its place, "
+            "on the page or below it.",
+            "Today’s page would not change: the {n} recent articles about {label} would keep their places, "
+            "on the page or below it.",
+            about,
+        )
+        return words.format(n=about, label=label)
+
+    def nothing_left(self, label: str) -> str:
+        """Return the note on an accept that changed nothing."""
+        return _(self.texts.nothing_left).format(label=label)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of one setting, as it is read, weighed, shown, made and undone.
+
+    `target` is its target's identity, `label` the spelling; `before` and `after` are states of the setting.
+    `variant` is the kind of a mute. Of a draft `evidence` are the cited ratings, `ungrounded` counts cited
+    addresses that the reader never rated, and `notes` say how the rules corrected it.
+    """
+
+    kind: ChangeKind
+    target: str
+    label: str
+    before: State
+    after: State
+    variant: str = ""
+    evidence: tuple[RatedItem, ...] = ()
+    ungrounded: int = 0
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def suggestion_type(self) -> str:
+        """Return the code of its kind; "" for what is only wished for."""
+        return self.kind.name
+
+    @property
+    def field(self) -> Field:
+        """Return the setting it is about."""
+        return self.kind.field
+
+    @property
+    def current_value(self) -> str:
+        """Return the setting as it is, as suggestions store it."""
+        return self.kind.value_text(self.before, self.label)
+
+    @property
+    def suggested_value(self) -> str:
+        """Return the setting as it would be, as suggestions store it; what is removed is named."""
+        return self.kind.value_text(self.after, self.label) or self.label
+
+    @property
+    def weight(self) -> float | None:
+        """Return the weight it sets; `None` for anything but weights."""
+        return self.after if isinstance(self.after, float) else None
+
+    def refusal(self, code: str, message: str) -> Refusal:
+        """Return the refusal of this change."""
+        return Refusal(code, message, self.target)
+
+    def concerns(self, item: RatedItem) -> bool:
+        """Return whether a rated item is about its target."""
+        return self.kind.concerns(item, self.label)
+
+    def touches(self, item: Candidate) -> bool:
+        """Return whether it is about an item as ranking finds it."""
+        return self.kind.touches(self, item)
+
+    def state_in(self, effective: EffectiveConfig) -> State:
+        """Return the setting that it would change."""
+        return self.kind.state_for(self, effective)
+
+    def among(self, rated: Sequence[RatedItem]) -> tuple[RatedItem, ...]:
+        """Return the ratings that are about its target."""
+        return tuple(item for item in rated if self.concerns(item))
+
+    def make(self, body: Body) -> None:
+        """Make it in the body of a config, in place."""
+        self.kind.make(body, self)
+
+    def undo(self, body: Body, earlier: Body) -> None:
+        """Give its target, in place, the setting that it had in `earlier`."""
+        self.kind.undo(body, earlier, self)
+
+    def applied(self, effective: EffectiveConfig) -> EffectiveConfig:
+        """Return the settings with it made, whether or not they could be saved."""
+        body = effective_body(effective)
+        self.make(body)
+        return body_effective(body)
+
+    def saved(self, effective: EffectiveConfig) -> EffectiveConfig:
+        """Return the settings as a save would make them. Raises `InvalidSetting`."""
+        body = effective_body(effective)
+        self.make(body)
+        body_validate(body)
+        return body_effective(body)
+
+    def with_evidence(self, evidence: Sequence[RatedItem]) -> "Change":
+        """Return it with other items as evidence."""
+        return replace(self, evidence=tuple(evidence))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain JSON values of what was wished for; `registry.change_read` reads them."""
+        return {
+            "field": str(self.field),
+            "direction": self.kind.direction,
+            "target": self.label,
+            "before": self.before,
+            "after": self.after,
+            "kind": self.variant,
+        }
+
+
+Rule = Callable[[Change], Refusal | None]
+# The sentences that `ChangeKind.reason` makes, for the languages in which they are shown.
+REASONS = (
+    gettext_noop(
+        "You liked {likes} of {thumbs} article by {label}, against {else_likes} of {else_thumbs} elsewhere."
+    ),
+    gettext_noop("You liked {likes} of {thumbs} article by {label}."),
+    gettext_noop(
+        "You liked {likes} of {thumbs} articles by {label}, against {else_likes} of {else_thumbs} elsewhere."
+    ),
+    gettext_noop("You liked {likes} of {thumbs} articles by {label}."),
+    gettext_noop(
+        "You liked {likes} of {thumbs} article from {label}, against {else_likes} of {else_thumbs} elsewhere."
+    ),
+    gettext_noop("You liked {likes} of {thumbs} article from {label}."),
+    gettext_noop(
+        "You liked {likes} of {thumbs} articles from {label}, "
+        "against {else_likes} of {else_thumbs} elsewhere."
+    ),
+    gettext_noop("You liked {likes} of {thumbs} articles from {label}."),
+    gettext_noop(
+        "You liked {likes} of {thumbs} article about {label}, "
+        "against {else_likes} of {else_thumbs} elsewhere."
+    ),
+    gettext_noop("You liked {likes} of {thumbs} article about {label}."),
+    gettext_noop(
+        "You liked {likes} of {thumbs} articles about {label}, "
+        "against {else_likes} of {else_thumbs} elsewhere."
+    ),
+    gettext_noop("You liked {likes} of {thumbs} articles about {label}."),
+    gettext_noop(
+        "You liked {likes} of {thumbs} articles with {label}, "
+        "against {else_likes} of {else_thumbs} elsewhere."
+    ),
+    gettext_noop("You liked {likes} of {thumbs} articles with {label}."),
+)

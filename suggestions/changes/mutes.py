@@ -1,0 +1,190 @@
+"""Hiding what a reader does not want to see: mute_word, and the other mutes, which are only wished for. Pure.
+
+A word may be suggested if at least five disliked items say it in title or lead, and no liked item says it
+anywhere. What is hidden gets no more thumbs, so the check after two weeks rests on thumbs given earlier.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+
+from digest.entities import RatedItem
+from ranking.common.text import fold
+from ranking.config_body import Body, term_searchable, term_visible
+from ranking.entities import Candidate, EffectiveConfig, Mute
+from ranking.language import gettext as _
+from ranking.language import gettext_noop, ngettext
+from ranking.mutes import WORD, MuteFilter, mute_finder, mute_key, mutes_read
+from suggestions.changes.entities import NONE, Change, ChangeKind, Columns, Field, Kind, State, Texts
+from suggestions.changes.topics import topic_clean
+from suggestions.entities import TOPIC_SOURCES_MIN, Draft, Facts, Refusal
+
+WORD_ITEMS_MIN = 5
+# The beginning of a text that counts as its lead.
+LEAD_CHARS = 300
+
+
+class MuteKind(ChangeKind):
+    """A mute, of whatever kind; its last day is the state."""
+
+    field = Field.MUTES
+    named_by = ("target_key", "target", "suggested_value")
+    group = ("mutes", gettext_noop("Words to hide"))
+    about = "with"
+
+    def key(self, label: str) -> str:
+        """Return the folded word."""
+        return fold(label)
+
+    def key_of_setting(self, target: str) -> str:
+        """Return the folded word of `word:Rust`, as versions of a config name a mute, and of a bare pin."""
+        return fold(target.removeprefix(f"{WORD}:"))
+
+    def covers(self, label: str, *, source: str, text: str, labels: frozenset[str]) -> bool:
+        """Return whether the text says the word."""
+        return mute_finder(Mute(WORD, label))(text)
+
+    def text_rated(self, item: RatedItem) -> str:
+        """Return the folded title and lead."""
+        return fold(f"{item.title}\n{item.text[:LEAD_CHARS]}")
+
+    def state(self, effective: EffectiveConfig, label: str) -> State:
+        """Return the last day of the mute of this word; `True` for ever, `False` for none."""
+        return state_of(Mute(WORD, label), effective)
+
+    def state_for(self, change: Change, effective: EffectiveConfig) -> State:
+        """Return the last day of the mute, of whatever kind, that `change` adds."""
+        return state_of(mute_of(change), effective)
+
+    def touches(self, change: Change, item: Candidate) -> bool:
+        """Return whether the mute would hide the item."""
+        return MuteFilter([mute_of(change)]).finds(item) is not None
+
+    def make(self, body: Body, change: Change) -> None:
+        """Add the mute, or give it another last day."""
+        mute = mute_of(change)
+        body["mutes"] = [one.as_dict() for one in (*_others(body, mute), mute)]
+
+    def undo(self, body: Body, earlier: Body, change: Change) -> None:
+        """Give the word the mute that it had, or none."""
+        mute = mute_of(change)
+        had = [one for one in mutes_read(earlier.get("mutes", [])) if mute_key(one) == mute_key(mute)]
+        body["mutes"] = [one.as_dict() for one in (*_others(body, mute), *had)]
+
+    column, of_many_sources = "words", True
+
+    def candidates(self, columns: Columns, effective: EffectiveConfig) -> Iterator[Change]:
+        """Yield the words that may be hidden."""
+        for key in columns.words:
+            if not self.state(effective, columns.labels[key]):
+                yield self.change(columns.labels[key])
+
+    def read(self, draft: Draft, facts: Facts, named: str) -> Change | Refusal:
+        """Return the change of a draft; the word stands in `target_key`, `suggested_value`, or both."""
+        given = [value for value in (draft.suggested_value, draft.target_key) if value not in (None, "")]
+        words = [word for value in given if (word := topic_clean(value)) is not None]
+        if not words or len(words) < len(given) or " " in words[0] or not term_searchable(words[0]):
+            return Refusal("invalid_word", "A word to hide is one word with a letter or digit.", named)
+        if len({fold(word) for word in words}) > 1:
+            message = "target_key and suggested_value name different words. Name one."
+            return Refusal("field_mismatch", message, named)
+        if self.state(facts.effective, words[0]):
+            return Refusal("word_already_muted", f"“{words[0]}” is hidden already.", named)
+        return self.change(words[0])
+
+    def stored(self, target: str, value: str, current: str) -> Change:
+        """Return the change of a stored suggestion."""
+        return Change(self, target, value, False, True, WORD)
+
+    def change(self, word: str) -> Change:
+        """Return the change that hides a word for ever."""
+        return Change(self, fold(word), term_visible(word), False, True, WORD)
+
+    def evidence_refusal(self, change: Change) -> Refusal | None:
+        """Refuse a word whose evidence is from a single source: it may be the source that is disliked."""
+        if len({item.source for item in change.evidence}) >= TOPIC_SOURCES_MIN:
+            return None
+        message = f"A word to hide needs evidence from {TOPIC_SOURCES_MIN} sources; this is all from one."
+        return change.refusal("too_few_sources", message)
+
+    def contradiction(self, change: Change, rated: Sequence[RatedItem]) -> Refusal | None:
+        """Refuse a word that an item the reader liked says anywhere."""
+        finds = mute_finder(Mute(WORD, change.label))
+        liked = sum(item.useful and finds(fold(f"{item.title}\n{item.text}")) for item in rated)
+        if not liked:
+            return None
+        message = f"The reader liked {liked} items that say “{change.label}”, which would be hidden. Drop it."
+        return change.refusal("evidence_contradicts", message)
+
+    def reason(self, label: str, counts: tuple[int, int, int, int], *, is_author: bool) -> str:
+        """Return how many articles with the word were liked, the word in quotation marks."""
+        return super().reason(f"“{label}”", counts, is_author=False)
+
+    hides = True
+
+    def measured(self, label: str, counts: tuple[int, int, int, int]) -> str:
+        """Return the like-rates that the check compares: of the word, from before it was hidden."""
+        likes, ratings, else_likes, else_ratings = counts
+        return (
+            f"Before you hid it you liked {likes} of {ratings} articles with “{label}” that were not shown "
+            f"as evidence, against {else_likes} of {else_ratings} elsewhere since."
+        )
+
+    def evidence_words(self, label: str, count: int) -> str:
+        """Return how many articles with the word were not liked."""
+        words = ngettext(
+            "You did not like {n} article with “{label}”.",
+            "You did not like {n} articles with “{label}”.",
+            count,
+        )
+        return words.format(n=count, label=label)
+
+    def still_words(self, label: str, about: int) -> str:
+        """Return why today's page would not change: nothing on it says the word."""
+        words = _("Today’s page would not change: no article on it says “{label}”.")
+        return words.format(label=label)
+
+
+MUTE_WORD = MuteKind(
+    NONE,
+    name=Kind.MUTE_WORD,
+    liked=False,
+    backfires="mutes_backfire",
+    evidence_min=WORD_ITEMS_MIN,
+    texts=Texts(
+        headline=gettext_noop("Hide articles that say “{label}”"),
+        title="Hide the word {}",
+        doing="hiding {} word",
+        targets="words to hide",
+        about=(gettext_noop("hiding words"), gettext_noop("hiding the word “{}”")),
+        sentence=gettext_noop(
+            "Articles that say “{label}” in title or text are hidden everywhere, until you show them again "
+            "under Settings."
+        ),
+        impact=gettext_noop("Articles that say “{label}” will be hidden."),
+        nothing_left=gettext_noop("“{label}” is hidden already, so nothing had to change."),
+    ),
+)
+
+MUTE_ANYTHING = MuteKind(NONE, liked=False)
+
+
+def state_of(mute: Mute, effective: EffectiveConfig) -> State:
+    """Return the last day of a mute in `effective`; `True` for ever, `False` for none."""
+    wanted = mute_key(mute)
+    found = next((one for one in effective.config.mutes if mute_key(one) == wanted), None)
+    return False if found is None else state_until(found.until)
+
+
+def state_until(until: date | None) -> State:
+    """Return the state of a mute with this last day."""
+    return True if until is None else until.isoformat()
+
+
+def mute_of(change: Change) -> Mute:
+    """Return the mute that a change adds."""
+    until = date.fromisoformat(change.after) if isinstance(change.after, str) else None
+    return Mute(change.variant, change.label, until)
+
+
+def _others(body: Body, mute: Mute) -> list[Mute]:
+    return [one for one in mutes_read(body.get("mutes", [])) if mute_key(one) != mute_key(mute)]
