@@ -214,6 +214,9 @@ def _drive(work: _Work, part: Callable[[_Work], Steps]) -> RunEnd:
                 case Ended(end=end):
                     return end
                 case ModelAnswered(step=step) | ToolAnswered(step=step):
+                    if step.model == PLANNER and work.models:
+                        # The chain failed. Reviewers that ask its server would use up the time left.
+                        work.review(is_free=True)
                     work.steps.add(step)
                     outcome = None
     except PromptUnusable as error:

@@ -171,6 +171,16 @@ def test_a_provider_that_fails(ada, model, answer):
     assert targets(ada) == {"loved.example", "loathed.example"}
 
 
+def test_a_provider_that_fails_is_not_asked_for_reviews_either(ada, model, settings):
+    opinionated(ada)
+    settings.ADVISOR_PANEL = settings.ADVISOR_REFLECTOR = True
+    down = replace(status(503), optional=True)
+    result, run = model(status(503), down, down, trigger=Run.Trigger.SCHEDULED)
+    assert (result.status, run.meta["finished_by"]) == ("completed", "planner")
+    assert targets(ada) == {"loved.example", "loathed.example"} and not targets(ada, "draft")
+    assert not Spend.objects.filter(purpose="review").exists()
+
+
 def test_a_provider_that_hangs(ada, model, monkeypatch):
     opinionated(ada)
     monkeypatch.setitem(PROVIDERS, "openai", replace(PROVIDERS["openai"], call_timeout_s=0.5))
