@@ -84,8 +84,8 @@ def suggestion_previews(
     if not suggestions:
         return {}
     before, today = config_effective(reader_id=reader_id), _today(reader_id, now)
-    made = _order(today, before)
-    afters = {row.pk: _order(today, row.change.applied(before)) for row in suggestions}
+    made, *orders = _orders(today, [before, *(row.change.applied(before) for row in suggestions)])
+    afters = {row.pk: order for row, order in zip(suggestions, orders, strict=True)}
     previews = {pk: _preview(today, *_sides(today, before, made, after)) for pk, after in afters.items()}
     about = {row.pk: _about_count(today, row.change) for row in suggestions}
     return {pk: replace(preview, about=about[pk]) for pk, preview in previews.items()}
@@ -103,7 +103,7 @@ def configs_side_by_side(
 ) -> tuple[Side, Side]:
     """Return today's whole digest under each of two configs; eleven queries at most."""
     today = _today(reader_id, now)
-    old, new = _sides(today, before, _order(today, before), _order(today, after))
+    old, new = _sides(today, before, *_orders(today, [before, after]))
     was, becomes = ({item: n for n, item in enumerate(order, start=1)} for order in (old, new))
     left, right = (
         tuple(PreviewItem(item, *today.names[item], was.get(item), becomes.get(item)) for item in order)
@@ -117,8 +117,8 @@ def previews_of(
 ) -> list[Preview]:
     """Return `preview_of` for each of `afters`; the queries of one."""
     today = _today(reader_id, now)
-    made = _order(today, before)
-    return [_preview(today, *_sides(today, before, made, _order(today, after))) for after in afters]
+    made, *orders = _orders(today, [before, *afters])
+    return [_preview(today, *_sides(today, before, made, order)) for order in orders]
 
 
 def preview_of(*, reader_id: UUID, before: EffectiveConfig, after: EffectiveConfig, now: datetime) -> Preview:
@@ -136,7 +136,7 @@ def preview_matching(
     """Return the preview of a change and how many candidates are about its target; eleven queries at most."""
     today, after = _today(reader_id, now), change.applied(before)
     about = _about_count(today, change)
-    sides = _sides(today, before, _order(today, before), _order(today, after))
+    sides = _sides(today, before, *_orders(today, [before, after]))
     return _preview(today, *sides), about
 
 
@@ -191,6 +191,12 @@ def _sides(
     if not today.stored or today.version != before.config.version:
         return made, after
     return today.stored, today.stored if list(made) == list(after) else after
+
+
+def _orders(today: _Inputs, configs: Sequence[EffectiveConfig]) -> list[list[int]]:
+    """Return the items of the digest under each config, by rank; what their topics mean is read once."""
+    today.material.pool.search_meanings({topic for config in configs for topic in config.config.topics})
+    return [_order(today, config) for config in configs]
 
 
 def _order(today: _Inputs, config: EffectiveConfig) -> list[int]:

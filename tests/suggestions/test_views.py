@@ -325,10 +325,10 @@ def test_cards_cost_the_same_however_much_evidence(page: Client, ada: Reader, dj
 
 def test_cards_cost_the_same_however_many(page: Client, ada: Reader, django_assert_max_num_queries):
     fresh_item(ada, hours=2)
-    suggested(ada)
+    topic(ada)
     with django_assert_max_num_queries(34) as one:
         page.get(PAGE)
-    topic(ada)
+    suggested(ada)
     topic(ada, target_key="crumb", label="crumb", suggested_value="crumb")
     with django_assert_max_num_queries(34) as three:
         page.get(PAGE)

@@ -41,7 +41,7 @@ def test_two_readers_share_one_feed_and_asking_twice_changes_nothing(ada, ben, n
         "javascript:alert(1)",
         "https://",
         "https://ada:secret@example.org/feed",
-        "https://example.org/a b",
+        "https://exam ple.org/a",
         "https://example.org/" + "x" * 2100,
     ],
 )
