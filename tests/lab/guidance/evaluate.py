@@ -1,10 +1,9 @@
 # ruff: noqa: PLC0415 (Django must be set up before its models are imported.)
-"""What guidance is worth in situations that can occur: typed calls of runs, operators' rules, readers'
-answers, and hostile or stale memories at 5 to 40 % of the store.
+"""Measure guidance in situations that can occur: typed calls of runs, operators' rules, readers' answers.
 
-Truth is known: a block is right where the rules of suggestions would refuse the same draft or an operator's
-condition holds; an emission is right where its polarity agrees with the reader's own taste. The control is an
-engine that says and stops nothing, and must fail. It works in a test database of its own.
+Between 5 and 40 % of the memories are hostile or stale. The truth is known: a block is right if an operator's
+condition holds, and advice is right if its polarity agrees with the reader's own taste. The control is an
+engine that says and stops nothing; it must fail. Everything happens in a test database of its own.
 """
 
 import argparse
@@ -27,8 +26,6 @@ SHARES = (0.05, 0.2, 0.4)
 _NOBODY = UUID(int=0)
 # Name: (what is wanted, lower bound, upper bound).
 TARGETS = {
-    "block_precision": (1.0, None),
-    "block_recall": (1.0, None),
     "rule_precision": (1.0, None),
     "rule_recall": (1.0, None),
     "forbidden_said": (None, 0),
@@ -96,19 +93,16 @@ def _control_target(figures: dict[str, float]) -> dict[str, Any]:
 
 def evaluate(seeds: Sequence[int], *, null: bool = False) -> dict[str, float]:
     """Return every figure over the seeds; `null`: of the engine that says and stops nothing."""
-    tally, blocks, rules, gains = Tally(), [], [], []
+    tally, rules, gains = Tally(), [], []
     quiet = Tally()
     for seed in seeds:
         chance = random.Random(seed)
-        blocks += [_block_case(chance, null) for _ in range(CASES)]
         rules += [_rule_case(chance, null) for _ in range(CASES)]
         gains += [_gain(chance, null) for _ in range(SIMULATED)]
         for share in SHARES:
             _runs(random.Random(f"{seed}-{share}"), share, tally, quiet, null)
     low = _bootstrap(gains, random.Random(1))
     return {
-        "block_precision": _share([truth for truth, found in blocks if found], 0.0),
-        "block_recall": _share([found for truth, found in blocks if truth], 1.0),
         "rule_precision": _share([truth for truth, found in rules if found], 0.0),
         "rule_recall": _share([found for truth, found in rules if truth], 1.0),
         "forbidden_said": tally.forbidden + quiet.forbidden,
@@ -139,41 +133,6 @@ def _setup() -> None:
     setup_databases(verbosity=0, interactive=False)
     logging.disable(logging.INFO)
     settings.GUIDANCE = {"holdout": "0"}
-
-
-def _block_case(chance: random.Random, null: bool) -> tuple[bool, bool]:
-    """Return whether the rules would refuse a draft, and whether it is stopped early."""
-    from advisor.guidance.engine import block_of
-    from advisor.guidance.entities import CallFacts, Phase, Situation
-    from digest.entities import RatedItem
-    from ranking.entities import Config, EffectiveConfig
-    from suggestions.entities import Draft, Facts, Refusal
-    from suggestions.rules import check
-
-    key, field_name = "source1.example", "source_weights"
-    cited = chance.randrange(6)
-    rest: dict[str, Any] = {"title": "A title", "text": "", "tags": (), "other_reasons": (), "dated_at": NOW}
-    items = {
-        f"https://{key}/{n}": RatedItem(
-            item_id=n, url=f"https://{key}/{n}", source=key, useful=True, at=NOW, **rest
-        )
-        for n in range(cited)
-    }
-    target = (field_name, key)
-    facts = Facts(
-        EffectiveConfig(Config(locked=(key,) if chance.random() < 0.15 else ())),
-        frozenset({key}),
-        rated=items,
-        waiting=frozenset({target} if chance.random() < 0.15 else ()),
-        cooling={target: NOW + timedelta(days=3)} if chance.random() < 0.15 else {},
-        written=tuple(chance.choices(("topics", "source_weights"), k=chance.randrange(4))),
-        declined=frozenset({"boost_source"} if chance.random() < 0.15 else ()),
-    )
-    draft = Draft("boost_source", field_name, key, "1.3", tuple(items), "It is liked.")
-    truth = isinstance(check(draft, facts), Refusal)
-    situation = Situation(_NOBODY, "write_suggestion", Phase.WRITE, "boost_source", key)
-    asked = CallFacts(situation, {"tool": "write_suggestion"}, facts, target, cited)
-    return truth, not null and block_of(asked, ()) is not None
 
 
 def _rule_case(chance: random.Random, null: bool) -> tuple[bool, bool]:
