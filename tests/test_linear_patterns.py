@@ -91,7 +91,7 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
     "digest.accounts.oauth.is_protected": lambda f, text: f(challenge=text, method="S256"),
     "digest.accounts.oauth.registration_clean": lambda f, text: f({"client_name": text, "scope": text}),
     "digest.notifications.wire.wallabag_request": lambda f, text: f(text, address=text, answer=text.encode()),
-    "digest.web.greader.codec.asked_read": lambda f, text: f(
+    "digest.web.greader.codec.stream_request_read": lambda f, text: f(
         f"user/-/label/{text}", lambda _: [text], most=1
     ),
     "digest.web.greader.codec.items_read": lambda f, text: f(text.split()),
