@@ -58,7 +58,7 @@ from advisor.selectors import (
 from advisor.tools.registry import schemas
 from digest.feeds.selectors import models_allowed
 from digest.llm.client import chain_configured
-from digest.llm.entities import Message, Model, preview
+from digest.llm.entities import DeadlineExceeded, Message, Model, ModelUnavailable, preview
 from digest.llm.ledger import advisor_account
 from digest.llm.phishing import phishing_problem
 from digest.models import Reader
@@ -85,6 +85,8 @@ STATUS_OF = {
 REASON_CHARS_MAX = 500
 # The planner takes a second or two; its time is not the models', which may have used theirs up.
 PLANNER_TIMEOUT_S = 15.0
+# Errors of a model's step after which its server is not asked for reviews either.
+PROVIDER_FAILED = (ModelUnavailable.code, DeadlineExceeded.code)
 # Ends after which nothing more is tried: another worker has the run, or the fault is ours and must be seen.
 NOT_HANDED_OVER = (StopReason.FENCE_LOST, StopReason.DATABASE, StopReason.CRASHED)
 
@@ -166,6 +168,7 @@ class _Work:
     steps: StepLog
     calls: RunCalls
     models: list[Model] | None = None
+    has_dead_provider: bool = False
 
     @property
     def is_deferred(self) -> bool:
@@ -214,7 +217,11 @@ def _drive(work: _Work, part: Callable[[_Work], Steps]) -> RunEnd:
                 case Ended(end=end):
                     return end
                 case ModelAnswered(step=step) | ToolAnswered(step=step):
-                    if step.model == PLANNER and work.models:
+                    work.has_dead_provider |= step.error_code in (
+                        ModelUnavailable.code,
+                        DeadlineExceeded.code,
+                    )
+                    if step.model == PLANNER and work.has_dead_provider:
                         # The chain failed. Reviewers that ask its server would use up the time left.
                         work.review(is_free=True)
                     work.steps.add(step)

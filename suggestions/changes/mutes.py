@@ -160,7 +160,7 @@ MUTE_WORD = MuteKind(
             "Articles that say “{label}” in title or text are hidden everywhere, until you show them again "
             "under Settings."
         ),
-        impact=gettext_noop("Articles that say “{label}” will be hidden."),
+        impact=gettext_noop("You will see no more articles that say “{label}”."),
         nothing_left=gettext_noop("“{label}” is hidden already, so nothing had to change."),
     ),
 )

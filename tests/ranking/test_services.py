@@ -15,7 +15,7 @@ from ranking.services import (
     target_pin,
     weights_learn,
 )
-from tests.support.changes import source_weight_set, topic_set, weight_undo
+from tests.support.accepts import source_weight_set, topic_set, weight_undo
 from tests.support.factories import ReaderFactory
 
 DAY = timedelta(days=1)

@@ -19,6 +19,7 @@ from advisor.guidance.wording import (
     with_advice,
 )
 from advisor.models import Memory
+from digest.llm.entities import ToolCall
 
 TOLD = Advice(Level.NOTE, Why.EMITTED, "When boosting: go slowly.")
 
@@ -49,6 +50,9 @@ def test_titles_are_left_out_where_the_answer_is_full():
     assert with_advice(full, whispered(3)) == full
 
 
+CALL = ToolCall("c", "write_suggestion", '{"suggestion_type": "boost_source", "target_key": "a.example"}')
+
+
 @pytest.mark.parametrize("content", ["no json", "[1]", ""])
 def test_what_is_no_object_goes_as_it_is(content):
     assert with_advice(content, TOLD) == content
@@ -62,15 +66,15 @@ def test_guidance_takes_no_more_than_its_share_in_any_script(text):
         json.loads(told)
         assert len(told.encode()) - len(content.encode()) <= GUIDANCE_TOKENS * BYTES_PER_TOKEN
     blocked = Advice(Level.BLOCK, Why.BLOCKED, text, rule="rule-12")
-    for outcome in (blocked_outcome(blocked, target="x", counted=True),):
-        assert json_bytes(json.loads(outcome.content)) <= (NOTE_TOKENS + 60) * BYTES_PER_TOKEN
-        assert json.loads(outcome.content)["success"] is False
+    outcome = blocked_outcome(blocked, CALL)
+    assert json_bytes(json.loads(outcome.content)) <= (NOTE_TOKENS + 60) * BYTES_PER_TOKEN
+    assert json.loads(outcome.content)["success"] is False
 
 
 def test_a_block_names_its_rule_and_when_it_ends():
     until = datetime(2026, 3, 28, 12, tzinfo=UTC)
     advice = Advice(Level.BLOCK, Why.BLOCKED, "Suggested lately.", rule="on_cooldown", until=until)
-    outcome = blocked_outcome(advice, target="a.example", counted=False)
+    outcome = blocked_outcome(advice, CALL)
     assert json.loads(outcome.content) == {
         "success": False,
         "error": "blocked",

@@ -13,6 +13,7 @@ from advisor.run.calls import RunCalls
 from digest.llm.entities import ToolCall
 from digest.models import Reader
 from ranking.models import RankConfig
+from ranking.mutes import Mute
 from suggestions import rules
 from suggestions.models import Suggestion
 from tests.advisor.guidance.desk import memory, run_of
@@ -73,6 +74,21 @@ def topic_already_present(reader: Reader) -> Arguments:
 
 def topic_not_present(reader: Reader) -> Arguments:
     return topic("chess", liked_urls(reader, useful=False), suggestion_type="remove_topic")
+
+
+def mute(word: str, urls: list[str]) -> Arguments:
+    """A word to hide on these items."""
+    about = {"suggestion_type": "mute_word", "field": "mutes", "target_key": word, "suggested_value": word}
+    return boost(urls, **about)
+
+
+def invalid_word(reader: Reader) -> Arguments:
+    return mute("two words", liked_urls(reader, "loathed.example", useful=False))
+
+
+def word_already_muted(reader: Reader) -> Arguments:
+    config(reader, mutes=[Mute("word", "note").as_dict()])
+    return mute("note", liked_urls(reader, "loathed.example", useful=False))
 
 
 def type_declined(reader: Reader) -> Arguments:
@@ -148,7 +164,8 @@ def moves_nothing(reader: Reader) -> Arguments:
 CASES: dict[str, Case] = {
     case.__name__: case
     for case in (
-        *(field_mismatch, invalid_topic, invalid_weight, source_not_in_history),
+        *(field_mismatch, invalid_topic, invalid_word, invalid_weight, source_not_in_history),
+        word_already_muted,
         *(topic_already_present, topic_not_present, type_declined, pinned, duplicate_pending, on_cooldown),
         *(wrong_direction, no_change, evidence_not_grounded, insufficient_evidence, evidence_off_target),
         *(evidence_wrong_polarity, too_few_sources, evidence_contradicts, weak_evidence, moves_nothing),

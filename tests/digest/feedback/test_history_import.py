@@ -140,7 +140,7 @@ def test_usage_errors_exit_with_two(tmp_path: Path):
 def test_a_batch_costs_the_same_number_of_statements_at_any_size(now, django_assert_max_num_queries):
     for size in (5, 300):
         lines = [line(url=f"https://r.example/{size}/{n}", reader=f"r{size}") for n in range(size)]
-        with django_assert_max_num_queries(28):
+        with django_assert_max_num_queries(29):
             assert feedback_import(lines=lines, now=now).imported == size
 
 

@@ -87,8 +87,9 @@ def test_of_many_reasons_five_stay_some_for_each_answer():
     assert len(accepted) == 5 and {KIND_OF[tag] for tag in tags(accepted)} == {VALUED, DISLIKED}
 
 
-def test_markup_in_a_model_s_reason_is_text():
-    accepted = reasons_filter([("depth", "<b>counts</b>\u202e gulls")], OFFLINE)
+def test_a_model_s_reason_with_markup_is_dropped_and_invisible_characters_go():
+    accepted = reasons_filter([("depth", "<b>counts</b> gulls"), ("depth", "counts\u202e gulls")], OFFLINE)
+    assert not [reason for reason in accepted if "<" in reason.text]
     assert accepted[0].text == "counts gulls"
 
 

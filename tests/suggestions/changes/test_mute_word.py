@@ -132,7 +132,7 @@ def test_what_is_hidden_already_is_refused(ada, now):
 
 def test_the_suggestion_says_what_it_rests_on_and_what_it_does(waiting, now):
     assert waiting.reason.startswith(f"You liked 0 of 12 articles with “{WORD}”, against 40 of 48 elsewhere.")
-    assert waiting.expected_impact == f"Articles that say “{WORD}” will be hidden."
+    assert waiting.expected_impact == f"You will see no more articles that say “{WORD}”."
     leaves = [item.title for item in suggestion_preview(suggestion=waiting, now=now).leaves]
     assert leaves and all(WORD in title for title in leaves)
 

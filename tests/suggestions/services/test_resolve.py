@@ -15,8 +15,8 @@ from suggestions.entities import Refusal, Resolved
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.services import resolve
 from suggestions.services.lifecycle import suggestions_sweep
+from tests.support.accepts import source_weight_set, topic_set
 from tests.support.browser import suggested
-from tests.support.changes import source_weight_set, topic_set
 from tests.support.suggestion_worlds import HATED, LOVED, boost, boost_waiting, propose, proposed, reduce
 
 pytestmark = pytest.mark.django_db

@@ -11,8 +11,9 @@ from suggestions.models import Outcome
 from suggestions.preview import preview_of
 from suggestions.services import resolve
 from tests.suggestions.services.test_resolve import TOPIC, answer, edit, learn, weight
+from tests.support.accepts import topic_set
 from tests.support.browser import suggested
-from tests.support.changes import change_applied, topic_set
+from tests.support.changes import change_applied
 from tests.support.concurrency import at_once, database_on_disk, seen_by_writers
 from tests.support.suggestion_worlds import LOVED, add_topic, boost, proposed, tastes
 
