@@ -26,7 +26,7 @@ from digest.models import (
     Summary,
 )
 from ranking.services import alias_store
-from tests.support.changes import source_weight_set
+from tests.support.accepts import source_weight_set
 from tests.support.factories import (
     FeedFactory,
     ItemFactory,

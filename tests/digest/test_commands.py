@@ -11,7 +11,7 @@ from django.utils import timezone
 from digest.management.commands.build_digest import Command
 from digest.models import Digest, Impression, Reader
 from digest.requests import readers_named
-from tests.support.changes import source_weight_set
+from tests.support.accepts import source_weight_set
 from tests.support.factories import (
     FeedbackFactory,
     FeedFactory,

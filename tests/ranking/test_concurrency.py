@@ -6,7 +6,7 @@ from ranking.entities import WeightChange
 from ranking.models import ConfigVersion, WeightSnapshot
 from ranking.selectors import config_effective
 from ranking.services import weights_learn
-from tests.support.changes import source_weight_set
+from tests.support.accepts import source_weight_set
 from tests.support.concurrency import WRITERS, at_once, database_on_disk, seen_by_writers
 
 pytestmark = pytest.mark.django_db(transaction=True)

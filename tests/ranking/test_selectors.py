@@ -13,7 +13,7 @@ from ranking.selectors import (
     weights_on_hold,
 )
 from ranking.services import ConfigEdit, config_edit, weights_learn
-from tests.support.changes import source_weight_set
+from tests.support.accepts import source_weight_set
 
 DAY = timedelta(days=1)
 

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
-from tests.support.changes import source_weight_set
+from tests.support.accepts import source_weight_set
 
 
 @pytest.fixture

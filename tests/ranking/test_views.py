@@ -12,8 +12,8 @@ from ranking.entities import WeightChange
 from ranking.selectors import config_effective, config_versions
 from ranking.services import ConfigEdit, config_edit, target_pin, weights_learn
 from ranking.views import ConfigForm, form_values, values_merged
+from tests.support.accepts import source_weight_set
 from tests.support.browser import subscribe
-from tests.support.changes import source_weight_set
 from tests.support.factories import FeedbackFactory, ItemFactory, SourceFactory
 
 PLAIN = {

@@ -13,7 +13,7 @@ from digest.errors import FutureDate
 from digest.feedback.services import feedback_set
 from digest.models import Digest, Exposure, Impression, Item, Reader, Source, Story
 from ranking.services import ConfigEdit, config_edit, target_pin
-from tests.support.changes import source_weight_set
+from tests.support.accepts import source_weight_set
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 
 TODAY = date(2026, 3, 18)

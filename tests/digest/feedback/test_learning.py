@@ -11,7 +11,7 @@ from digest.models import Reader
 from ranking.learning import learn
 from ranking.selectors import config_effective, weight_snapshots
 from ranking.services import target_pin
-from tests.support.changes import source_weight_set
+from tests.support.accepts import source_weight_set
 from tests.support.factories import FeedbackFactory, ItemFactory, ReaderFactory, SourceFactory
 
 DAY = timedelta(days=1)

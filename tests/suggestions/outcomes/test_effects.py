@@ -30,7 +30,7 @@ from suggestions.outcomes.effects import (
 from suggestions.outcomes.selectors import effects_harmful, outcomes_search
 from suggestions.services.resolve import suggestion_accept, suggestion_revert
 from tests.lab.memory.readers import START, life_begin, life_go_on, sources_make
-from tests.support.changes import source_weight_set
+from tests.support.accepts import source_weight_set
 from tests.support.concurrency import at_once, database_on_disk, seen_by_writers
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import (

@@ -16,7 +16,7 @@ from suggestions.selectors import suggestion_for, suggestions_pending, suggestio
 from suggestions.services.drafts import draft_discard, draft_release
 from suggestions.services.lifecycle import suggestions_sweep
 from tests.advisor.tools.test_tools import liked_urls
-from tests.support.changes import source_weight_set
+from tests.support.accepts import source_weight_set
 from tests.support.concurrency import at_once, database_on_disk, seen_by_writers
 from tests.support.histories import context_for, opinionated
 from tests.support.suggestion_worlds import propose as put_forward

@@ -14,8 +14,8 @@ from ranking.models import ConfigVersion
 from ranking.selectors import config_effective, config_versions
 from suggestions.entities import Refusal
 from suggestions.services.early import early_change_apply, early_change_find, early_change_put_off
+from tests.support.accepts import source_weight_set
 from tests.support.browser import fresh_item
-from tests.support.changes import source_weight_set
 from tests.support.concurrency import at_once, database_on_disk, seen_by_writers
 from tests.support.factories import FeedbackFactory
 
