@@ -101,6 +101,12 @@ SUBCOMMANDS = {
     "meaning": _evaluation(
         "meaning", "what vectors of meaning tell that words do not", "--draws", "1", data=True
     ),
+    "page": _evaluation(
+        "page",
+        "what thumbs do for the first page of readers with known tastes",
+        *("--sizes", "6", "--readers", "1", "--days", "3", "--documents", "60"),
+        data=True,
+    ),
     "upgrade": Subcommand(
         "tests.lab.upgrade.command",
         "a database of an earlier version, migrated and used by this one",

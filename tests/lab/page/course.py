@@ -1,0 +1,236 @@
+"""The pages of one reader under one arm, morning by morning, made by the product's own functions.
+
+Candidates, score, shares of sources, novelty, learning loop and planner are the product's; only the database
+between them is left out. Each reader is alone on the installation: no figures of others, and tastes vary as
+they do before anything is published. There are no stories and no topics but accepted ones.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from digest.daily.candidates import KNOWN_EXPOSURES, KNOWN_RATINGS, DayCandidates
+from digest.daily.compose import Rules, compose
+from digest.daily.diversity import choices_make
+from digest.entities import DIGEST_SIZE, ITEM_WINDOW_DAYS, RatedItem
+from ranking.common.text import topic_key
+from ranking.entities import EffectiveConfig, SourceTally
+from ranking.learning import learn
+from ranking.meaning.topics import topic_meaning
+from ranking.scoring import Ids, ItemValues, Pool, Signals
+from ranking.similarity import EMPTY, profile_of, similarities, taste_update, vectors_stack
+from suggestions.planner.forecasts import split_by_time
+from suggestions.planner.hypotheses import DecisionHistory, candidate_changes, select_changes
+from suggestions.planner.phrases import attributes_of
+from suggestions.planner.tastes import SPREAD_PRIOR, rating_weight, tallies_of, tastes_of
+from tests.lab.page.arms import NEWEST, ORACLE, Arm
+from tests.lab.page.feeds import BEGIN, Stream
+from tests.lab.page.readers import PLACES, Reader
+
+DAY_S = 86_400.0
+# Days after whose thumbs suggestions are decided, and how many at once. The learning loop runs each week.
+SUGGESTION_DAYS, SUGGESTIONS_MAX, WEEK = frozenset({2, 5, 9, 13, 16}), 3, 7
+# Hours after which an item is worth half to a reader, where freshness is paid for (clicks of MIND).
+WORTH_HALF_HOURS = 96.0
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Figures of one morning's first fifteen places.
+
+    `to_taste`, `first_five`: the share to taste among those that stand there for the first time; None if
+    none does. `base` is that of all candidates. `liked` is the mean P(like), `worth` the same with age
+    counted, `sources` the number of sources as if there were fifteen places, `repeats` the share that stood
+    on the page of the day before, `age_days` the mean age, `thumbs` how many the reader had given. `others`
+    is the share that the arm's plain score would not show; None if taste is off.
+    """
+
+    to_taste: float | None
+    first_five: float | None
+    base: float
+    liked: float
+    worth: float
+    sources: float
+    repeats: float
+    age_days: float
+    thumbs: int
+    others: float | None = None
+
+
+@dataclass(slots=True)
+class Course:
+    """What has happened to a reader so far."""
+
+    effective: EffectiveConfig
+    rated: dict[int, tuple[bool, datetime]] = field(default_factory=dict)
+    exposed: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    shown: set[int] = field(default_factory=set)
+    yesterday: set[int] = field(default_factory=set)
+    decided: dict[tuple[str, str], tuple[datetime, bool]] = field(default_factory=dict)
+
+
+class Simulation:
+    """One reader's installation: their items in a pool of their own."""
+
+    def __init__(self, stream: Stream, reader: Reader, *, is_dealt: bool = False) -> None:
+        """Set up the pool; `is_dealt` deals the vectors of meaning to other items."""
+        self.stream, self.reader = stream, reader
+        rows = reader.rows
+        self.meanings = stream.meanings[rows]
+        if is_dealt:
+            self.meanings = self.meanings[np.random.default_rng(77).permutation(len(rows))]
+        self.pool = Pool([stream.items[row] for row in rows.tolist()], self._find_about)
+        self.origins = {c.item_id: (c.source, c.item_id) for c in self.pool.candidates}
+        self.packed = [stream.terms[row].packed() for row in rows.tolist()]
+
+    def _find_about(self, topics: Sequence[str], ids: Ids) -> dict[str, Ids]:
+        found = {}
+        for topic in topics:
+            if (meaning := topic_meaning(self.meanings, self.pool.matches(topic))) is not None:
+                found[topic_key(topic)] = np.flatnonzero(meaning.about(self.meanings))
+        return found
+
+    def run(self, arm: Arm, days: int) -> list[Page]:
+        """Return the reader's pages of so many mornings."""
+        course = Course(EffectiveConfig(arm.config))
+        pages = []
+        for day in range(1, days + 1):
+            now = BEGIN + timedelta(days=day - 1)
+            found = self._candidates(course, day, now)
+            items = self._page(arm, course, found)
+            pages.append(self._figures(course, found, items, now))
+            self._read(course, day, items, now + timedelta(hours=1))
+            if day % WEEK == 0:
+                self._learn(course, now + timedelta(hours=2))
+            if arm.accepts and day in SUGGESTION_DAYS:
+                self._accept(course, now + timedelta(hours=2))
+        return pages
+
+    def _candidates(self, course: Course, day: int, now: datetime) -> DayCandidates:
+        stamps = self.pool.timestamps
+        until = now.timestamp()
+        rows = np.flatnonzero((stamps <= until) & (stamps > until - ITEM_WINDOW_DAYS * DAY_S))
+        source_of = self.origins
+        counts = Counter(source_of[item][0] for item in course.rated)
+        known = {source for source, count in counts.items() if count >= KNOWN_RATINGS}
+        known |= {source for source, items in course.exposed.items() if len(items) >= KNOWN_EXPOSURES}
+        return DayCandidates(
+            as_of=now,
+            seed=f"{self.reader.name}|{day}",
+            pool=self.pool,
+            origins=self.origins,
+            rows=rows,
+            known=frozenset(known),
+            signals=Signals(similarity=self._similarity(course, rows)),
+        )
+
+    def _similarity(self, course: Course, rows: Ids) -> ItemValues:
+        ids = self.pool.ids[rows]
+        if not any(up for up, _ in course.rated.values()):
+            return ItemValues(ids, np.zeros(len(ids)))
+        changes = [(self.stream.terms[item], up, 1.0) for item, (up, _) in course.rated.items()]
+        profile = profile_of(taste_update(EMPTY, changes))
+        found = similarities(profile, vectors_stack([self.packed[row] for row in rows.tolist()]))
+        found[np.isin(ids, list(course.rated))] = 0
+        return ItemValues(ids, found)
+
+    def _page(self, arm: Arm, course: Course, found: DayCandidates) -> list[int]:
+        """Return the items of the page, by rank."""
+        assert found.rows is not None
+        ids, stamps = self.pool.ids[found.rows], self.pool.timestamps[found.rows]
+        if arm.name == NEWEST:
+            order = np.lexsort((ids, -stamps))[:DIGEST_SIZE]
+            return [int(item) for item in ids[order]]
+        if arm.name == ORACLE:
+            hours = (found.as_of.timestamp() - stamps) / 3600
+            scores = self.reader.likes[ids] * 0.5 ** (hours / arm.config.recency_half_life_hours)
+            order = np.lexsort((ids, -stamps, -scores))
+            totals = scores[order].tolist()
+            choices = choices_make(ids[order].tolist(), self.origins, {}, {}, totals, totals)
+            rules = Rules(novelty=False)
+        else:
+            choices, rules = found.choices(found.ranking(course.effective), course.effective), Rules()
+        composed = compose(choices, rules, found.novelty_draw(course.effective))
+        return [place.item_id for place in composed.places]
+
+    def _figures(self, course: Course, found: DayCandidates, items: Sequence[int], now: datetime) -> Page:
+        assert found.rows is not None
+        reader, first = self.reader, items[:PLACES]
+        hours = (now.timestamp() - self.stream.stamps[first]) / 3600
+        likes, taste = reader.likes[first], reader.to_taste
+        sources = {self.origins[item][0] for item in first}
+        return Page(
+            to_taste=_share(taste, [item for item in first if item not in course.shown]),
+            first_five=_share(taste, [item for item in items[:5] if item not in course.shown]),
+            base=float(taste[self.pool.ids[found.rows]].mean()),
+            liked=float(likes.mean()),
+            worth=float((likes * 0.5 ** (hours / WORTH_HALF_HOURS)).mean()),
+            sources=PLACES * len(sources) / len(first),
+            repeats=float(np.mean([item in course.yesterday for item in first])),
+            age_days=float(hours.mean() / 24),
+            thumbs=len(course.rated),
+        )
+
+    def _read(self, course: Course, day: int, items: Sequence[int], at: datetime) -> None:
+        """Rate some of the first places, and note what was shown."""
+        first = items[:PLACES]
+        for item in self.reader.rated_on(day, first, set(course.rated)):
+            course.rated[item] = (bool(self.reader.thumbs[item]), at)
+        for item in first:
+            course.exposed[self.origins[item][0]].add(item)
+        course.shown |= {*first}
+        course.yesterday = {*items}
+
+    def _rated(self, course: Course) -> list[RatedItem]:
+        """Return the reader's thumbs as the planner reads them, newest first."""
+        found = []
+        for item, (up, at) in reversed(course.rated.items()):
+            c = self.stream.items[item]
+            found.append(
+                RatedItem(
+                    item, c.url, c.title, c.text, c.source, up, (), (), at, c.dated_at, item,
+                    tuple(c.categories), c.author,
+                )
+            )  # fmt: skip
+        return found
+
+    def _learn(self, course: Course, now: datetime) -> None:
+        """Run the learning loop once."""
+        sums: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0])
+        for item, (up, at) in course.rated.items():
+            weight, row = rating_weight(at, now), sums[self.origins[item][0]]
+            row[0], row[1], row[2] = row[0] + weight, row[1] + up * weight, row[2] + 1
+        tallies = [SourceTally(source, n, likes, int(count)) for source, (n, likes, count) in sums.items()]
+        weights = course.effective.config.source_weights
+        moved = {
+            change.source: change.after - weights.get(change.source, 1.0)
+            for change in learn(tallies, course.effective)
+            if change.moved
+        }
+        course.effective = replace(course.effective, deltas={**course.effective.deltas, **moved})
+
+    def _accept(self, course: Course, now: datetime) -> None:
+        """Accept every change that the planner would propose."""
+        rated = list(split_by_time(self._rated(course)).training)[::-1]
+        titles = {item.source: item.source for item in rated}
+        topics = list(course.effective.config.topics)
+        attributes = attributes_of(rated, sources=(), topics=topics, titles=titles)
+        chosen = select_changes(
+            candidate_changes(attributes, course.effective, rated),
+            tastes_of(tallies_of(rated, attributes, now), SPREAD_PRIOR),
+            attributes,
+            rated,
+            permitted=lambda change: True,
+            history=DecisionHistory(decided=course.decided),
+            limit=SUGGESTIONS_MAX,
+        ).chosen
+        for one in chosen:
+            course.effective = one.change.applied(course.effective)
+            course.decided[one.change.field, one.change.target] = (now, True)
+
+
+def _share(to_taste: np.ndarray[tuple[int], np.dtype[np.bool_]], items: Sequence[int]) -> float | None:
+    return float(to_taste[list(items)].mean()) if items else None

@@ -1,0 +1,124 @@
+"""The simulation of first pages, on an invented stream of three subjects."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
+
+from ranking.entities import Candidate
+from ranking.meaning.table import meaning_vectors
+from ranking.similarity import HASH_BUCKETS, document_counts_add, term_counts, tfidf_vector
+from tests.lab.page.arms import NEWEST, ORACLE, TODAY, Arm
+from tests.lab.page.course import Page, Simulation
+from tests.lab.page.feeds import BEGIN, DAYS, Stream
+from tests.lab.page.readers import NO_PREFERENCES, SHUFFLED, Reader, reader_draw
+from tests.lab.page.table import rows_of
+
+SUBJECTS = (
+    (
+        "Tennis final in straight sets",
+        "The champion served well and won the match on grass at the tournament.",
+    ),
+    ("Central bank raises rates", "Markets fell as inflation and bond yields rose again this quarter."),
+    (
+        "Telescope finds a distant planet",
+        "Astronomers measured the orbit and the light of a star in the galaxy.",
+    ),
+)
+PAGES = 6
+
+
+def small_stream() -> Stream:
+    """Return twelve feeds of forty items, four feeds for each subject, spread over all days."""
+    items, feeds = [], []
+    for feed in range(12):
+        title, text = SUBJECTS[feed % 3]
+        feeds.append(np.arange(len(items), len(items) + 40))
+        items += [
+            Candidate(
+                len(items) + n,
+                f"site-{feed}.example",
+                f"{title}, part {feed} {n}",
+                text,
+                BEGIN + timedelta(days=DAYS - 1, hours=-15 * n - feed / 12),
+                url=f"https://site-{feed}.example/{n}",
+            )
+            for n in range(40)
+        ]
+    counted = [term_counts(item.title, item.text) for item in items]
+    counts = document_counts_add(np.zeros(HASH_BUCKETS, np.uint32), counted)
+    return Stream(
+        items,
+        feeds,
+        np.array([item.dated_at.timestamp() for item in items]),
+        [tfidf_vector(one, counts, len(items)) for one in counted],
+        meaning_vectors([item.title for item in items], [item.text for item in items]),
+    )
+
+
+STREAM = small_stream()
+SUBJECT_OF = np.repeat(np.arange(12) % 3, 40)
+
+
+def tennis_fan() -> Reader:
+    """Return a reader of all feeds who likes tennis and nothing else, and says so without fail."""
+    likes = np.where(SUBJECT_OF == 0, 0.85, 0.15)
+    return Reader(1, 12, np.arange(480), likes, SUBJECT_OF == 0, SUBJECT_OF, frozenset({0}))
+
+
+def pages(arm: Arm, reader: Reader) -> list[Page]:
+    return Simulation(STREAM, reader).run(arm, PAGES)
+
+
+def test_a_seed_is_the_same_reader_whatever_their_thumbs_know() -> None:
+    groups = [SUBJECT_OF, SUBJECT_OF]
+    real = reader_draw(STREAM, groups, seed=4, size=6)
+    shuffled, even = (
+        reader_draw(STREAM, groups, seed=4, size=6, law=law) for law in (SHUFFLED, NO_PREFERENCES)
+    )
+
+    assert real.rows.tolist() == shuffled.rows.tolist() == even.rows.tolist()
+    assert real.likes.tolist() == shuffled.likes.tolist() and real.thumbs.tolist() != shuffled.thumbs.tolist()
+    assert {*even.likes.tolist()} == {0.45} and not even.to_taste.any()
+
+
+def test_a_reader_rates_some_of_the_first_fifteen_and_nothing_twice() -> None:
+    reader, places = tennis_fan(), list(range(30))
+    rated = reader.rated_on(2, places, {0, 1, 2})
+
+    assert 5 <= len(rated) <= 9 and max(rated) < 15 and not {0, 1, 2} & {*rated}
+    assert rated == reader.rated_on(2, places, {0, 1, 2})
+
+
+def test_the_oracle_fills_the_page_that_chance_fills_by_a_third() -> None:
+    reader = tennis_fan()
+    newest, oracle = (pages(Arm(name), reader)[-1] for name in (NEWEST, ORACLE))
+
+    assert newest.base == oracle.base and abs(newest.base - 1 / 3) < 0.05
+    assert oracle.liked > newest.liked + 0.3
+    assert newest.thumbs > 25
+
+
+def test_accepting_suggestions_shows_more_of_what_the_reader_likes() -> None:
+    reader = tennis_fan()
+    today, accepted = (
+        Simulation(STREAM, reader).run(arm, 12) for arm in (Arm(TODAY), Arm("x", accepts=True))
+    )
+
+    assert today[:2] == accepted[:2]
+    assert accepted[-1].liked > today[-1].liked
+
+
+def test_what_stood_among_the_first_before_does_not_count_again() -> None:
+    shown = pages(replace(Arm(ORACLE)), replace(tennis_fan(), rows=np.arange(40)))
+
+    assert shown[-1].repeats > 0.9 and shown[-1].to_taste in (None, 1.0)
+
+
+def test_a_row_has_the_gain_over_its_base_by_reader() -> None:
+    courses = {arm: [pages(Arm(arm), tennis_fan())] * 3 for arm in (TODAY, ORACLE)}
+    today, oracle = rows_of(250, [Arm(TODAY), Arm(ORACLE)], courses)
+
+    assert "over" not in today and oracle["over"] == TODAY
+    assert oracle["days_4_5_over"][0] == round(oracle["days_4_5"] - today["days_4_5"], 4)
+    assert oracle["thumbs"][0] == 0 and oracle["thumbs"][1] > 15
