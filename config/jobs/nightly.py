@@ -34,6 +34,7 @@ from digest.feedback.noisy_counts import community_publish
 from digest.feedback.services import cycles_run
 from digest.feeds.fetch_batch import feeds_fetch
 from digest.feeds.health import round_message
+from digest.feeds.services import twins_join
 from digest.items.meanings import meanings_update, topic_meanings_prune
 from digest.items.vectors import item_vectors_prune, item_vectors_update
 from digest.mail.send import digests_deliver
@@ -78,12 +79,14 @@ def fetch(now: datetime) -> Counts:
 
 
 def cluster(now: datetime) -> Counts:
-    """Group items into stories, update their vectors, and delete rows past their retention."""
+    """Join feeds that are one, group items into stories, update vectors, and delete rows past retention."""
     apart = Apart("nightly cluster")
+    joined = apart.run("twins", lambda: twins_join(now=now))
     stories = apart.run("stories", lambda: stories_refresh(now=now).as_dict())
     # Items that are evidence of a suggestion are kept beyond their retention.
     evidence = [Evidence.objects.filter(item=OuterRef("pk"))]
     counts = {
+        "feeds_joined": joined,
         "vectors": apart.run("vectors", lambda: item_vectors_update(now=now)),
         "meanings": (apart.run("meanings", lambda: meanings_update(now=now)) or {}).get("topics", 0),
         "pruned": apart.run("old vectors", lambda: item_vectors_prune(now=now)),

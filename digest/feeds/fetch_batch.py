@@ -32,6 +32,7 @@ from digest.feeds.services import (
     failures_store,
     feeds_claim,
     problem_fields,
+    twins_join,
 )
 from digest.models import Feed, FeedAccess
 from ranking.common.rows import rows_set
@@ -80,7 +81,8 @@ def feeds_fetch(
     takes at most `request_s`. Only this thread uses the database. Feeds that are paused, gone or imported are
     skipped. `draw` returns random numbers from 0 to 1; `waiting` gets a host and seconds when the round waits
     for nothing but that host's pause. What is stored is dated by `clock`, or `now` without one, so that a
-    digest built during the round can tell what came after it.
+    digest built during the round can tell what came after it. A feed that answers for the first time and is
+    another's twin becomes one with it.
     """
     report = FetchReport()
     chosen = feeds_due(now=now)[:ROUND_FEEDS] if feeds is None else feeds
@@ -90,6 +92,7 @@ def feeds_fetch(
     )
     until = now + timedelta(seconds=seconds + CLAIM_SLACK_S)
     limits = _Limits(time.monotonic() + seconds, request_s)
+    first: list[int] = []
     for group in _fetch_all(queue, host_limiter(), until, limits, waiting):
         new = [feed.pk for feed, _ in group if feed.last_fetched_at is None]
         at = clock() if clock else now
@@ -98,6 +101,9 @@ def feeds_fetch(
             unchanged = isinstance(answer, FetchResponse) and answer.body is None
             report.add(feed.url, outcome, unchanged=unchanged)
         readers_filled(feed_ids=new, now=clock() if clock else now)
+        first += new
+    if first:
+        twins_join(feed_ids=first, now=clock() if clock else now)
     report.left = len(queue)
     return report
 

@@ -5,7 +5,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import structlog
 from django.conf import settings
@@ -29,6 +28,7 @@ from digest.feeds.polling import (
     success_next_at,
 )
 from digest.feeds.storable import text_storable
+from digest.feeds.twins import feed_place, items_join, twins_of
 from digest.models import Feed, Item, Source, SourceFigure, Subscription
 from ranking.common.rows import rows_set
 from ranking.services import source_key_rename
@@ -292,8 +292,9 @@ def feed_move(*, feed: Feed, url: str, now: datetime) -> Feed:
 
     The old feed and its items stay with those who read them, and nobody who reads `url` ever sees them: an
     address that redirects says nothing about who may speak there. Where only the scheme or a leading `www.`
-    changes, the feed itself gets the new address. Raises `FeedProblem` for an address that feeds may not be
-    fetched from; nothing changes then.
+    changes, the feed itself gets the new address, or if that is stored already, the two become one
+    (`items_join`). Raises `FeedProblem` for an address that feeds may not be fetched from; nothing changes
+    then.
     """
     address = web_address(url)
     resolve_addresses(
@@ -304,23 +305,40 @@ def feed_move(*, feed: Feed, url: str, now: datetime) -> Feed:
         before = rows.get(feed.url)
         if before is None or before.state == Feed.State.MOVED:
             return rows.get(url, feed)  # another worker was faster
-        if url not in rows and _place(url) == _place(before.url):
+        is_twin = feed_place(url) != "" and feed_place(url) == feed_place(before.url)
+        if url not in rows and is_twin:
             Feed.objects.filter(state=Feed.State.MOVED, moved_url=before.url).update(moved_url=url)
             before.url, before.moved_url, before.moved_sightings, before.moved_since = url, "", 0, None
             before.save(update_fields=["url", "moved_url", "moved_sightings", "moved_since"])
             target = before
         else:
             target = rows.get(url) or feed_get_or_create(url=url, now=now)
+            if is_twin:
+                items_join(feed=before, target=target, now=now)
             _readers_move(before, target, now)
     # Addresses may hold a reader's secret, hosts hold none.
     log.info("feed_moved", feed_id=target.pk, host=host_of(url), joined=target.pk != feed.pk)
     return target
 
 
-def _place(url: str) -> tuple[str, str, str]:
-    """Return what of an address says whose it is: no scheme, no leading `www.`."""
-    parts = urlsplit(url)
-    return parts.netloc.removeprefix("www."), parts.path, parts.query
+def twins_join(*, now: datetime, feed_ids: Collection[int] | None = None) -> int:
+    """Make one feed of each that is stored twice, with and without TLS or `www.`; return how many were left.
+
+    Only if both answered with the same posts, each pair in a transaction of its own. With `feed_ids` only
+    pairs with one of these.
+    """
+    pairs = twins_of(feed_ids=feed_ids)
+    for feed, target in pairs:
+        with transaction.atomic():
+            rows = {
+                row.pk: row for row in Feed.objects.select_for_update().filter(pk__in=[feed.pk, target.pk])
+            }
+            if len(rows) < 2 or any(row.state == Feed.State.MOVED for row in rows.values()):
+                continue  # another worker was faster
+            items_join(feed=rows[feed.pk], target=rows[target.pk], now=now)
+            _readers_move(rows[feed.pk], rows[target.pk], now)
+        log.info("feed_moved", feed_id=target.pk, host=host_of(target.url), joined=True)
+    return len(pairs)
 
 
 def _readers_move(feed: Feed, target: Feed, now: datetime) -> None:

@@ -15,7 +15,7 @@ from digest.feeds.addresses import feed_address
 from digest.feeds.discovery import FoundFeed
 from digest.feeds.fetch import host_of
 from digest.feeds.selectors import subscription_of
-from digest.feeds.services import FeedAnswer, answers_store, feed_claim
+from digest.feeds.services import FeedAnswer, answers_store, feed_claim, twins_join
 from digest.models import Feed, Reader, Subscription
 from digest.sources.subscription_changes import subscriptions_remove
 from digest.sources.subscriptions import subscription_add
@@ -47,7 +47,9 @@ def feed_add(
     `subscription_add` does.
     """
     subscription = subscription_add(reader=reader, url=found.url, now=now, alive=found.document is not None)
-    return found_store(subscription=subscription, found=found, now=now, draw=draw)
+    added = found_store(subscription=subscription, found=found, now=now, draw=draw)
+    twins_join(feed_ids=[subscription.feed_id], now=now)
+    return added
 
 
 def feed_readdress(*, reader: Reader, feed_id: int, found: FoundFeed, now: datetime) -> AddedFeed:

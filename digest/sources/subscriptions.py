@@ -72,14 +72,17 @@ def subscribed_otherwise(*, reader: Reader, addresses: Collection[str]) -> dict[
 def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = False) -> Subscription:
     """Subscribe the reader to the feed at `url`. Create the feed if nobody reads it yet.
 
-    Doing it again changes nothing, and so does the address of a private feed of the reader's. A feed that
-    was given up is fetched again if the caller has just seen it `alive`. Raises `InvalidFeedUrl` if `url`
+    Doing it again changes nothing, and so does the address of a private feed of the reader's, or with or
+    without TLS what the reader has already, unless the caller has just seen it `alive`: with TLS, or in place
+    of one that fails. `twins_join` makes one feed of both then. A feed that was given up is fetched again if
+    it is `alive`. Raises `InvalidFeedUrl` if `url`
     is no plain web address, `FeedIsGone` for a feed given up, `TooManySubscriptions` beyond the limit.
     """
     url = check_address(url=url)
     if own := private_at(reader=reader, addresses=[url]):
         return own[0]
-    if other := subscribed_otherwise(reader=reader, addresses=[url]).get(url):
+    other = subscribed_otherwise(reader=reader, addresses=[url]).get(url)
+    if other and not (alive and (url.startswith("https:") or other.feed.error_code)):
         return other
     if not Subscription.objects.filter(reader=reader, feed__url=url).exists():
         check_room(reader=reader)
@@ -155,8 +158,8 @@ def opml_import(*, reader: Reader, document: bytes, now: datetime) -> OpmlReport
 def _by_address(feeds: Iterable[ListedFeed], report: OpmlReport) -> dict[str, ListedFeed]:
     """Return the feeds by their addresses. Refuse those that may not be fetched, and count duplicates.
 
-    What comes with and without TLS is one feed, by TLS. A later mention may name a folder that the first
-    did not.
+    What comes with and without TLS is one feed: by TLS, unless only the other is known to answer. A later
+    mention may name a folder that the first did not.
     """
     wanted: dict[str, ListedFeed] = {}
     for feed in feeds:
@@ -168,10 +171,19 @@ def _by_address(feeds: Iterable[ListedFeed], report: OpmlReport) -> dict[str, Li
         if known := wanted.get(url) or wanted.get(scheme_other(url)):
             report.duplicates += 1
             feed = replace(known, folder=known.folder or feed.folder, title=known.title or feed.title)
-            url = max(url, scheme_other(url)) if scheme_other(url) in wanted else url
-            wanted.pop(scheme_other(url), None)
+            if scheme_other(url) in wanted:
+                wanted.pop(scheme_other(url))
+                url = _answering(url)
         wanted[url] = feed
     return wanted
+
+
+def _answering(url: str) -> str:
+    """Return an address with TLS, or without it if only that is known to answer."""
+    secure, plain = max(url, scheme_other(url)), min(url, scheme_other(url))
+    known = Feed.objects.filter(url__in=[secure, plain], state=Feed.State.ACTIVE, error_code="")
+    answered = set(known.exclude(last_fetched_at=None).values_list("url", flat=True))
+    return plain if answered == {plain} else secure
 
 
 def _listed_url(address: str) -> str:

@@ -1,0 +1,204 @@
+"""Twins: a feed that is stored twice, with and without TLS or `www.`, becomes one, and nobody loses anything.
+
+Two addresses are one feed only if both have answered with the same posts. The items of both stay, with their
+thumbs, stars and reads; each pair becomes one article, which a reader sees, reads and rates once.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import combinations
+from typing import Final
+from uuid import UUID
+
+from django.db.models import Exists, Max, OuterRef, Q
+
+from digest.entities import UNREAD_DAYS
+from digest.feeds.identity import address_folded
+from digest.models import Feed, Feedback, Item, Reading, Subscription
+from ranking.common.text import fold
+
+# So many of the newest posts of a feed are looked for in the other.
+COMPARED: Final = 20
+SHARED: Final = 0.5
+BATCH: Final = 500
+_STARTS: Final = ("https://", "https://www.", "http://", "http://www.")
+STAMPS: Final = ("read_at", "saved_at", "opened_at", "finished_at")
+
+
+@dataclass(frozen=True, slots=True)
+class _Post:
+    """An item as far as twins compare it; `name` is its guid without scheme, `www.` and the like."""
+
+    pk: int
+    name: str
+    title: str
+    article: int
+    url: str
+
+
+def feed_place(url: str) -> str:
+    """Return what an address with and without TLS and `www.` shares, "" if it is none of the web."""
+    scheme, mark, rest = url.partition("://")
+    return rest.removeprefix("www.") if mark and scheme in ("http", "https") else ""
+
+
+def twins_of(*, feed_ids: Collection[int] | None = None) -> list[tuple[Feed, Feed]]:
+    """Return feeds that are one: the feed to give up, and the one that its readers shall read.
+
+    The latter has answered last time, and has TLS if the other has. With `feed_ids` only pairs with one of
+    these. Two queries, and two for each pair of addresses.
+    """
+    public = Feed.objects.filter(owner=None, url__contains="://").exclude(state=Feed.State.MOVED)
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    if feed_ids is None:
+        rows = public.values_list("pk", "url")
+    else:
+        wanted = {feed_place(url) for url in public.filter(pk__in=feed_ids).values_list("url", flat=True)}
+        spelt = [f"{start}{place}" for place in wanted - {""} for start in _STARTS]
+        rows = public.filter(url__in=spelt).values_list("pk", "url")
+    for pk, url in rows:
+        places[feed_place(url)].append(pk)
+    ids = [pk for place, some in places.items() if place and len(some) > 1 for pk in some]
+    found = {feed.pk: feed for feed in Feed.objects.filter(pk__in=ids)} if ids else {}
+    pairs: list[tuple[Feed, Feed]] = []
+    for place in sorted(place for place, some in places.items() if place and len(some) > 1):
+        feeds = sorted((found[pk] for pk in places[place] if pk in found), key=_order)
+        left: set[int] = set()
+        for target, feed in combinations(feeds, 2):
+            if not {target.pk, feed.pk} & left and _has_answered(target) and _is_same(feed, target):
+                pairs.append((feed, target))
+                left.add(feed.pk)
+    return pairs
+
+
+def _order(feed: Feed) -> tuple[bool, bool, int]:
+    return (not feed.url.startswith("https:"), not _has_answered(feed), feed.pk)
+
+
+def _has_answered(feed: Feed) -> bool:
+    return feed.state == Feed.State.ACTIVE and feed.last_fetched_at is not None and not feed.error_code
+
+
+def _is_same(feed: Feed, target: Feed) -> bool:
+    """Return whether the newest posts of one feed are those of the other, by name and title."""
+    ours, theirs = _posts(feed), _posts(target)
+    return _share(ours, theirs) >= SHARED or _share(theirs, ours) >= SHARED
+
+
+def _share(posts: Sequence[_Post], among: Sequence[_Post]) -> float:
+    known = {(post.name, fold(post.title)) for post in among}
+    newest = posts[: min(COMPARED, len(posts), len(among))]
+    return sum((post.name, fold(post.title)) in known for post in newest) / len(newest) if newest else 0.0
+
+
+def _posts(feed: Feed) -> list[_Post]:
+    rows = Item.objects.filter(feed=feed).order_by("-dated_at", "-pk")
+    return [
+        _Post(pk, address_folded(guid), title, article, url)
+        for pk, guid, title, article, url in rows.values_list("pk", "guid", "title", "article", "url")
+    ]
+
+
+def items_join(*, feed: Feed, target: Feed, now: datetime) -> int:
+    """Make each post that both feeds have one article; return how many. Call it within a transaction.
+
+    Reads, stars and thumbs follow the article. What only the target has, and its publisher dated before the
+    newest post of the other, is read by those who read the other: nothing comes back as unread.
+    """
+    ours, theirs = _posts(feed), _posts(target)
+    counts = Counter(post.name for post in ours)
+    unique = {post.name: post for post in ours if counts[post.name] == 1}
+    twice = {name for name, n in Counter(post.name for post in theirs).items() if n > 1}
+    pairs = [(unique[post.name], post) for post in theirs if post.name in unique and post.name not in twice]
+    for start in range(0, len(pairs), BATCH):
+        _articles_join([(a, b) for a, b in pairs[start : start + BATCH] if a.article != b.article], feed)
+    _rest_read(feed, target, {b.pk for _, b in pairs}, now)
+    return len(pairs)
+
+
+def _articles_join(pairs: Sequence[tuple[_Post, _Post]], feed: Feed) -> None:
+    """Give the items of one feed the articles of their counterparts, with the readers' marks."""
+    to = {a.article: b.article for a, b in pairs}
+    items = {a.article: a.pk for a, _ in pairs}
+    elsewhere = dict(Item.objects.filter(article__in=to).exclude(feed=feed).values_list("article", "pk"))
+    _readings_join(to, items, elsewhere)
+    _thumbs_join(to, set(items.values()))
+    rows = [Item(pk=a.pk, article=b.article, url=b.url) for a, b in pairs]
+    Item.objects.bulk_update(rows, ["article", "url"])
+
+
+def _readings_join(to: Mapping[int, int], items: Mapping[int, int], elsewhere: Mapping[int, int]) -> None:
+    """Move readings to other articles; what a third feed has, too, stays read there as well."""
+    both = Reading.objects.select_for_update().filter(article__in=[*to, *to.values()])
+    rows = {(row.reader_id, row.article): row for row in both}
+    made: list[Reading] = []
+    moved: list[Reading] = []
+    for (reader, article), row in sorted(rows.items(), key=lambda one: one[1].pk):
+        if article not in to:
+            continue
+        other = rows.get((reader, to[article]))
+        if other:
+            for name in STAMPS:
+                setattr(
+                    other, name, min(filter(None, (getattr(other, name), getattr(row, name))), default=None)
+                )
+            other.opened_by = other.opened_by or row.opened_by
+            moved.append(other)
+        if article in elsewhere:
+            if not other:
+                stamps = {name: getattr(row, name) for name in (*STAMPS, "opened_by")}
+                made.append(Reading(reader_id=reader, item_id=items[article], article=to[article], **stamps))
+            row.item_id = elsewhere[article]
+            moved.append(row)
+        elif other:
+            row.delete()
+        else:
+            row.article = to[article]
+            moved.append(row)
+    Reading.objects.bulk_update(moved, ["article", "item", "opened_by", *STAMPS], batch_size=BATCH)
+    Reading.objects.bulk_create(made, ignore_conflicts=True, batch_size=BATCH)
+
+
+def _thumbs_join(to: Mapping[int, int], item_ids: Collection[int]) -> None:
+    """Move the thumbs on these items to other articles; of two thumbs of one reader the later stays."""
+    given = Feedback.objects.select_for_update().filter(Q(item__in=item_ids) | Q(article__in=to.values()))
+    rows = {(row.reader_id, row.article): row for row in given}
+    moved: list[Feedback] = []
+    for (reader, article), row in rows.items():
+        if article not in to:
+            continue
+        other = rows.get((reader, to[article]))
+        if other and other.at >= row.at:
+            row.delete()
+            continue
+        if other:
+            other.delete()
+        row.article = to[article]
+        moved.append(row)
+    Feedback.objects.bulk_update(moved, ["article"], batch_size=BATCH)
+
+
+def _rest_read(feed: Feed, target: Feed, paired: Collection[int], now: datetime) -> None:
+    """Mark as read what only the target has from the time that the readers of the other feed have seen."""
+    newest = Item.objects.filter(feed=feed).aggregate(at=Max("dated_at"))["at"]
+    readers = _readers_new(feed, target)
+    if newest is None or not readers:
+        return
+    recent = Item.objects.filter(
+        feed=target, dated_at__lte=newest, dated_at__gt=now - timedelta(days=UNREAD_DAYS)
+    )
+    rest = [(pk, article) for pk, article in recent.values_list("pk", "article") if pk not in paired]
+    rows = (
+        Reading(reader_id=reader, item_id=pk, article=article, read_at=now)
+        for reader in readers
+        for pk, article in rest
+    )
+    Reading.objects.bulk_create(rows, ignore_conflicts=True, batch_size=BATCH)
+
+
+def _readers_new(feed: Feed, target: Feed) -> list[UUID]:
+    both = Subscription.objects.filter(feed=target, reader=OuterRef("reader"))
+    rows = Subscription.objects.filter(~Exists(both), feed=feed)
+    return list(rows.values_list("reader_id", flat=True))
