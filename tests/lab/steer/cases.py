@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ranking.common.text import topic_key
+from ranking.entities import Candidate
+from ranking.scoring import FindAbout
 from tests.lab.histories.data import SMALL, csv_rows, movielens
 from tests.lab.ranking.topics import NAMED
 
@@ -29,6 +31,10 @@ class Thing:
     categories: tuple[str, ...] = ()
     labels: frozenset[str] = frozenset()
 
+    def candidate(self, item_id: int, dated_at: datetime) -> Candidate:
+        """Return the item as ranking knows it."""
+        return Candidate(item_id, self.source, self.title, self.text, dated_at, categories=self.categories)
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -39,14 +45,18 @@ class Target:
     niche: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Field:
-    """A data set: its items, what to steer towards, and readers' likes by place (none: unknown)."""
+    """A data set: its items, what to steer towards, and readers' likes by place (none: unknown).
+
+    `find_about` finds items by meaning; their ids are their places. None: by their words alone.
+    """
 
     name: str
     things: Sequence[Thing]
     targets: Sequence[Target]
     readers: Sequence[dict[int, bool]] = ()
+    find_about: FindAbout | None = None
 
 
 def films(folder: Path) -> Field:

@@ -11,7 +11,8 @@ from ranking.common.commands import whole_number
 from tests.lab.command import progress, report_end
 from tests.lab.histories.data import SMALL
 from tests.lab.steer.cases import AG_NEWS, BBC, films, news
-from tests.lab.steer.rows import Json, steer_rows
+from tests.lab.steer.rows import Json, steer_rows, topic_row
+from tests.lab.steer.topics import LABELS, precision_row, topic_fields, topic_targets
 
 SEED, POOLS = 11, 10
 METRICS = {"pools moved the wrong way": "wrong_way", "order lost among the rest": "order_lost"}
@@ -48,7 +49,12 @@ def _rows(seed: int, pools: int) -> list[Json]:
             progress(f"SKIPPED {name}: {reason}")
             rows.append({"name": name, "skipped": reason})
             continue
-        rows += steer_rows(read(folder), seed=seed, pools=pools)
+        field = read(folder)
+        if name in LABELS:
+            for kind, variant, one in topic_fields(field, seed=seed):
+                row = topic_row(one, f"{name}: {kind}, {variant}", seed=seed, pools=pools)
+                rows.append({**row, "variant": variant, **precision_row(one)})
+        rows += steer_rows(field, seed=seed, pools=pools)
         progress(f"{name}: done")
     return rows
 
@@ -68,4 +74,4 @@ def _targets(rows: Sequence[Json]) -> list[Json]:
             ("order lost among the rest", "order_lost"),
         )
         if measured
-    ]
+    ] + topic_targets(measured)

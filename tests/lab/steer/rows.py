@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from ranking.common.text import topic_key
-from ranking.entities import Candidate, Config, EffectiveConfig
+from ranking.entities import Config, EffectiveConfig
 from ranking.scoring import Pool, Ranking, Signals
 from suggestions.changes.weights import weight_text
 from suggestions.entities import WEIGHT_STEP_MAX
@@ -93,6 +93,17 @@ def steer_rows(field: Field, *, seed: int, pools: int) -> list[Json]:
     return rows
 
 
+def topic_row(field: Field, name: str, *, seed: int, pools: int) -> Json:
+    """Return the row of adding each of a field's topics."""
+    up, edit = TOPIC_EDITS[ADD_TOPIC]
+    found = [
+        one
+        for n, target in enumerate(field.targets)
+        for one in _topic_tried(field, target, edit(target.topic), [seed, n], pools)
+    ]
+    return _row(name, up, len(field.targets), found)
+
+
 def _topic_tried(field: Field, target: Target, edit: Edit, seed: Sequence[int], pools: int) -> list[Json]:
     named = np.array([bool(thing.labels & target.labels) for thing in field.things])
     return _tried(field, named, edit, seed, pools)
@@ -109,7 +120,8 @@ def _tried(field: Field, named: Any, edit: Edit, seed: Sequence[int], pools: int
     found = []
     for _ in range(pools):
         half = rng.choice(inside, min(POOL // 2, len(inside)), replace=False)
-        picked = np.concatenate([half, rng.choice(outside, POOL - len(half), replace=False)])
+        rest = rng.choice(outside, min(POOL - len(half), len(outside)), replace=False)
+        picked = np.sort(np.concatenate([half, rest]))
         liked = _likes(field, picked, rng)
         ages = rng.random(len(picked)) * AGE_HOURS_MAX
         before, after = (_totals(field, picked, ages, config) for config in edit)
@@ -139,13 +151,10 @@ def _likes(field: Field, picked: Any, rng: np.random.Generator) -> Floats:
 
 def _totals(field: Field, picked: Any, ages: Floats, config: EffectiveConfig) -> Floats:
     candidates = [
-        Candidate(
-            n, field.things[place].source, field.things[place].title, field.things[place].text,
-            NOW - timedelta(hours=float(ages[n])), categories=field.things[place].categories,
-        )
-        for n, place in enumerate(picked)
-    ]  # fmt: skip
-    ranking = Ranking(Pool(candidates), config, NOW, Signals(), None)
+        field.things[place].candidate(place, NOW - timedelta(hours=float(age)))
+        for place, age in zip(picked.tolist(), ages, strict=True)
+    ]
+    ranking = Ranking(Pool(candidates, field.find_about), config, NOW, Signals(), None)
     return ranking.totals[np.argsort(ranking.ids)]
 
 

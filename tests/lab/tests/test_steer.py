@@ -1,7 +1,8 @@
 """Steerability on a small field: what is named moves, the rest keeps its order, less mirrors more."""
 
-from tests.lab.steer.cases import Field, Target, Thing
-from tests.lab.steer.rows import steer_rows
+from tests.lab.steer.cases import BBC, Field, Target, Thing
+from tests.lab.steer.rows import steer_rows, topic_row
+from tests.lab.steer.topics import BY_WORDS, DEALT, PEOPLE, SHIPPED, precision_row, topic_fields
 
 CHESS = frozenset(["chess"])
 
@@ -36,3 +37,38 @@ def test_a_topic_whose_words_nothing_has_moves_nothing() -> None:
     rows = steer_rows(Field("small", field.things, [Target("opera", CHESS)]), seed=3, pools=2)
 
     assert {(row["delta_auc"], row["matched"]) for row in rows} == {(0.0, 0.0)}
+
+
+MATCH = "The final in straight sets: the champion served well and won the match on grass. "
+STARS = "Astronomers measured the orbit of a planet and the light of a distant star."
+
+
+def field_of_two_subjects() -> Field:
+    """Return forty reports of matches among 440 texts; ten say "tennis", far below what a vector reads."""
+    tennis = frozenset(["tennis"])
+    played = [
+        Thing("a.example", f"Sport {n}", MATCH * 6 + ("Tennis." if n % 4 == 0 else ""), (), tennis)
+        for n in range(40)
+    ]
+    stars = [Thing("b.example", f"Sky {n}", STARS) for n in range(400)]
+    return Field(BBC, played + stars, [Target("tennis", tennis)])
+
+
+def test_a_topic_by_meaning_moves_what_never_says_it_and_dealt_vectors_do_not() -> None:
+    fields = {
+        name: one for kind, name, one in topic_fields(field_of_two_subjects(), seed=5) if kind == PEOPLE
+    }
+    gains = {name: topic_row(one, name, seed=3, pools=3)["delta_auc"] for name, one in fields.items()}
+
+    assert gains[SHIPPED] > gains[BY_WORDS] + 0.1
+    assert gains[DEALT] == gains[BY_WORDS]
+
+
+def test_precision_counts_what_is_found_by_meaning() -> None:
+    fields = {
+        name: one for kind, name, one in topic_fields(field_of_two_subjects(), seed=5) if kind == PEOPLE
+    }
+    ours, words = precision_row(fields[SHIPPED]), precision_row(fields[BY_WORDS])
+
+    assert (ours["precision"], ours["times_as_many"], ours["topics_by_meaning"]) == (1.0, 3.7, 1)
+    assert (words["precision_of_new"], words["times_as_many"]) == (None, 1.0)
