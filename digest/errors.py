@@ -29,6 +29,13 @@ class ItemNotFound(DigestError):
     status = 404
 
 
+class ArticleUnknown(DigestError):
+    """An address at which none of the reader's sources brought an article."""
+
+    code = "article_unknown"
+    status = 404
+
+
 class PictureMissing(DigestError):
     """A picture that cannot be shown."""
 

@@ -1,7 +1,7 @@
 """Retention: delete old used links, mails, exposures, digests, sessions, and items that nothing uses.
 
-`KEEP_DAYS` sets the number of days for each kind. Ratings, saved items and items that evidence refers to are
-never deleted here.
+`KEEP_DAYS` sets the number of days for each kind. Ratings, saved and named items, and items that evidence
+refers to are never deleted here.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
+from digest.items.selectors import KEPT
 from digest.models import (
     Delivery,
     Digest,
@@ -43,7 +44,7 @@ PRUNED: tuple[tuple[str, QuerySet[Any], str, int], ...] = (
     ("refusals", SpendRefusal.objects.all(), "created_at", BATCH),
     ("showings", Exposure.objects.all(), "shown_at", BATCH),
     ("digests", Digest.objects.all(), "date", DIGESTS_BATCH),
-    ("readings", Reading.objects.filter(saved_at=None), "read_at", BATCH),
+    ("readings", Reading.objects.exclude(KEPT), "read_at", BATCH),
 )
 
 
@@ -75,9 +76,9 @@ def accesses_prune(*, now: datetime) -> int:
 def items_prune(*, now: datetime, referenced_by: Sequence[QuerySet[Any]] = ()) -> int:
     """Delete old items that nothing refers to, with their extracts and stories; return how many items.
 
-    References are digests, exposures, ratings, saved items, and the rows of `referenced_by`: subqueries over
-    `OuterRef("pk")`, for rooms that this one does not know. The item's identity in its feed is kept, so a
-    feed that still carries it does not bring it back as new.
+    References are digests, exposures, ratings, saved and named items, and the rows of `referenced_by`:
+    subqueries over `OuterRef("pk")`, for rooms that this one does not know. The item's identity in its feed
+    is kept, so a feed that still carries it does not bring it back as new.
     """
     since = retention_start("items", now)
     if since is None:
@@ -107,7 +108,7 @@ def _items_prune(since: datetime, referenced_by: Sequence[QuerySet[Any]]) -> int
 def _unreferenced(items: QuerySet[Item], referenced_by: Sequence[QuerySet[Any]]) -> QuerySet[Item]:
     models: list[type[Model]] = [Impression, Exposure, Feedback]
     references = [model._default_manager.filter(item=OuterRef("pk")) for model in models]
-    references += [Reading.objects.filter(item=OuterRef("pk"), saved_at__isnull=False), *referenced_by]
+    references += [Reading.objects.filter(KEPT, item=OuterRef("pk")), *referenced_by]
     for rows in references:
         items = items.filter(~Exists(rows))
     return items

@@ -21,6 +21,7 @@ from digest.web.pages import (
     onboarding,
     reading,
     search,
+    taste,
 )
 
 
@@ -66,8 +67,11 @@ urlpatterns = [
     path("ui/mutes/end", mutes.mute_end, name="mute_end"),
     path("ui/mutes/undo", mutes.mute_undo, name="mute_undo"),
     path("ui/saved", reading.saved, name="saved"),
+    path("ui/taste", taste.taste, name="taste"),
+    path("ui/taste/name", taste.named_add, name="taste_name"),
     path("ui/item/<int:item_id>", reading.item, name="item"),
     path("ui/item/<int:item_id>/save", reading.save, name="save"),
+    path("ui/item/<int:item_id>/name", reading.name, name="name"),
     path("ui/item/<int:item_id>/send", notifications.item_send, name="item_send"),
     path("ui/item/<int:item_id>/unread", reading.unread, name="unread"),
     path("ui/item/<int:item_id>/feedback", reading.feedback, name="feedback"),

@@ -34,7 +34,7 @@ function act(key) {
   if (key === "v") return click(here()?.querySelector("a[data-original]"));
   if (key === "m") return mark(here());
   if (key === "A") return click(document.querySelector("main [data-key=A]"));
-  if (["s", "u", "d"].includes(key)) return click(here()?.querySelector(`[data-key=${key}]`));
+  if (["s", "u", "d", "l"].includes(key)) return click(here()?.querySelector(`[data-key=${key}]`));
   if (/^[1-9]$/.test(key)) return click(here()?.querySelectorAll(".tags button")[key - 1]);
   return false;
 }

@@ -13,7 +13,7 @@ KEY_PATTERN = f"^[ -~]{{1,{KEY_CHARS_MAX}}}$"
 # The prefixes of digest's operation ids, by the first word of a view's name.
 DIGEST_ID_PREFIXES = {
     **dict.fromkeys(("feedback", "reasons"), "digest_api"),
-    **dict.fromkeys(("item", "items", "read", "saved", "search"), "digest_api_reading"),
+    **dict.fromkeys(("item", "items", "named", "read", "saved", "search"), "digest_api_reading"),
     **dict.fromkeys(("feed", "feeds"), "digest_api_feeds"),
     **{"costs": "digest_api_costs", "digest": "digest_api_digests", "mutes": "digest_api_mutes"},
 }
@@ -22,6 +22,7 @@ ITEM = tuple(
     for name in (
         *("feedback_post", "feedback_delete", "reasons_get", "reading_read_post", "reading_read_delete"),
         *("reading_saved_post", "reading_saved_delete", "reading_item_get"),
+        *("reading_named_post", "reading_named_delete"),
     )
 )
 DECISIONS = tuple(
@@ -31,6 +32,7 @@ DECISIONS = tuple(
 ACCEPT, REVERT, UNDO = DECISIONS[0], DECISIONS[4], DECISIONS[5]
 MUTES = ("digest_api_mutes_mutes_preview_get", "digest_api_mutes_mutes_post")
 DIGEST = "digest_api_digests_digest_get"
+NAMED = ("digest_api_reading_named_address_post",)
 FEEDS = ("digest_api_feeds_feeds_post", "digest_api_feeds_feed_access_post")
 WISH, WISH_ACCEPT = (f"suggestions_api_{verb}_post" for verb in ("wishes", "wishes_accept"))
 
@@ -72,6 +74,7 @@ ERROR_CODES = (
         ("digest_api_reading_items_get",),
     ),
     ErrorCode("item_not_found", 404, "no such item that you may see", ITEM),
+    ErrorCode("article_unknown", 404, "none of your sources brought an article at this address", NAMED),
     ErrorCode("not_found", 404, "nothing that you may see", (*DECISIONS, "advisor_api_runs_get")),
     ErrorCode("digest_missing", 404, "no digest was made on that day", (DIGEST,)),
     ErrorCode("future_date", 422, "that day has not begun in your time zone", (DIGEST,)),

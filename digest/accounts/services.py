@@ -52,7 +52,7 @@ NUDGE_QUIET = timedelta(days=7)
 TABLE_NAMES = (
     (gettext_noop("feeds you read"), ("digest.Subscription",)),
     (gettext_noop("thumbs"), ("digest.Feedback",)),
-    (gettext_noop("items marked as read or saved"), ("digest.Reading",)),
+    (gettext_noop("items marked as read, saved or named"), ("digest.Reading",)),
     (gettext_noop("digests"), ("digest.Digest",)),
     (gettext_noop("versions of your settings"), ("ranking.ConfigVersion",)),
     (gettext_noop("suggestions"), ("suggestions.Suggestion",)),

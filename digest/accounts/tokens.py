@@ -24,7 +24,7 @@ READ, RATE, FULL = "read", "rate", "full"
 SCOPES = (READ, RATE, FULL)
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # Responses to one item, or marking many as read. Nothing below or beside these addresses.
-_RESPONSES = re.compile(r"^/api/items/(\d+/(feedback|read|save|saved)|read|unread)/?$")
+_RESPONSES = re.compile(r"^/api/(items/(\d+/(feedback|read|save|saved|named)|read|unread)|named)/?$")
 # Only operators may read these.
 _OPERATORS = re.compile(r"^/api/(admin|costs|debug|metrics)(/|$)")
 

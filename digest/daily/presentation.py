@@ -81,13 +81,14 @@ class OtherScore:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The reader's rating, reading and saving of one item, and the reasons to offer for the rating."""
+    """The reader's rating, reading, saving and naming of one item, and the reasons to offer."""
 
     item: Item
     rating: RatedItem | None
     tags: tuple[OfferedReason, ...]
     read_at: datetime | None
     saved_at: datetime | None
+    named_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +267,7 @@ def responses_of(
     for item in items:
         rating, state = ratings.get(item.pk), states.get(item.pk, NOT_READ)
         offers = reasons_offered(rating, tags, suggested.get(item.pk, ()))
-        found[item.pk] = Response(item, rating, offers, read_at=state.read_at, saved_at=state.saved_at)
+        found[item.pk] = Response(item, rating, offers, state.read_at, state.saved_at, state.named_at)
     return found
 
 

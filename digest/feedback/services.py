@@ -13,7 +13,7 @@ from digest.errors import FeedbackMissing, UnknownReasonTag
 from digest.feedback.peers import community_deviation_many
 from digest.feedback.reasons import reason_tags_map
 from digest.feedback.selectors import feedback_tallies_many, reason_tag_spellings
-from digest.items.reading import item_read, items_unread
+from digest.items.reading import article_forget, item_read, items_unread
 from digest.items.selectors import item_get
 from digest.items.vectors import profile_prune, profile_refresh, profiles_rebuild
 from digest.models import Feedback, FeedbackTag, Reader
@@ -39,7 +39,7 @@ def feedback_set(
 
     `tags` are the reasons; `None` leaves them unchanged. With a `propensity` it is the answer to a question
     that was asked with this probability. The same rating again changes neither time nor reasons. The opposite
-    rating deletes the earlier reasons.
+    rating deletes the earlier reasons. A rating of not useful takes back that the article was named.
 
     Raises `ItemNotFound` if the reader may not see the item, and `UnknownReasonTag` for a reason outside the
     taxonomy. Then nothing is stored.
@@ -66,6 +66,8 @@ def feedback_set(
             slugs = slugs or ()
         if slugs is not None:
             _tags_store(feedback, slugs)
+        if not useful:
+            article_forget(reader=reader, article=item.article)
     profile_refresh(reader_id=reader.pk, now=now)
     return feedback
 

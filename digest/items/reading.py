@@ -1,4 +1,4 @@
-"""Record the items that a reader reads, opens and saves. None of this counts as a rating."""
+"""Record the items that a reader reads, opens, saves and names. None of this is a rating."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -17,13 +17,15 @@ SAVED_PAGE = 20
 
 @dataclass(frozen=True, slots=True)
 class ReadState:
-    """When a reader read and saved one item; `None` if they did not, or undid it."""
+    """When a reader read, saved and named one item; `None` if they did not, or undid it."""
 
     read_at: datetime | None = None
     saved_at: datetime | None = None
+    named_at: datetime | None = None
 
 
 NOT_READ = ReadState()
+_STATE = ("read_at", "saved_at", "named_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,17 @@ def item_save(*, reader: Reader, item_id: int, saved: bool, now: datetime) -> da
     return None
 
 
+def item_name(*, reader: Reader, item_id: int, now: datetime) -> datetime:
+    """Name an item: ask for more like it; return when it was first named. Raises `ItemNotFound`."""
+    return _stamp(reader, item_id, {"named_at": now}).named_at or now
+
+
+def article_forget(*, reader: Reader, article: int) -> bool:
+    """Take back that the reader named an article; return whether they had. One statement."""
+    named = Reading.objects.filter(reader=reader, article=article, named_at__isnull=False)
+    return named.update(named_at=None) > 0
+
+
 def items_read(*, reader: Reader, item_ids: Collection[int], now: datetime) -> int:
     """Mark the unread ones of `item_ids` (items shown to the reader) as read; return how many.
 
@@ -118,16 +131,16 @@ def readings_count(*, reader_id: UUID, at: datetime) -> int:
 def readings_of(*, reader_id: UUID, items: Collection[Item]) -> dict[int, ReadState]:
     """Return {item id: state} for those items that the reader read or saved; one query."""
     rows = Reading.objects.filter(reader_id=reader_id, article__in={item.article for item in items})
-    states = {article: ReadState(*at) for article, *at in rows.values_list("article", "read_at", "saved_at")}
+    states = {article: ReadState(*at) for article, *at in rows.values_list("article", *_STATE)}
     return {item.pk: states[item.article] for item in items if item.article in states}
 
 
 def readings_for(*, reader_id: UUID, item_ids: Collection[int]) -> dict[int, ReadState]:
     """Return {item id: state} for those of `item_ids` that the reader read or saved; one query."""
     mine = Reading.objects.filter(reader_id=reader_id, article=OuterRef("article"))
-    columns = {name: Subquery(mine.values(name)[:1]) for name in ("read_at", "saved_at")}
-    rows = Item.objects.filter(Exists(mine), pk__in=item_ids).values_list("pk", *columns.values())
-    return {pk: ReadState(read_at, saved_at) for pk, read_at, saved_at in rows}
+    columns = (Subquery(mine.values(name)[:1]) for name in _STATE)
+    rows = Item.objects.filter(Exists(mine), pk__in=item_ids).values_list("pk", *columns)
+    return {pk: ReadState(*at) for pk, *at in rows}
 
 
 def _articles(item_ids: Collection[int]) -> dict[int, int]:

@@ -239,9 +239,10 @@ class ApiToken(models.Model):
 
 
 class Reading(models.Model):
-    """When a reader read and saved one article, through the item they saw. Neither counts as a rating.
+    """When a reader read, saved and named one article, through the item they saw. None of it is a rating.
 
-    An article may be marked as read without being opened. Only opening it counts as implicit feedback.
+    An article may be marked as read without being opened. Only opening it counts as implicit feedback. A
+    *named* article is one the reader asked for more like.
     """
 
     class Door(models.TextChoices):
@@ -257,6 +258,9 @@ class Reading(models.Model):
     article = models.BigIntegerField(help_text="That of the item: read or saved once for all its items.")
     read_at = models.DateTimeField(null=True, blank=True)
     saved_at = models.DateTimeField(null=True, blank=True)
+    named_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the reader asked for more like it; empty: never."
+    )
     opened_at = models.DateTimeField(null=True, blank=True, help_text="When it was first opened.")
     opened_by = models.CharField(
         max_length=4, choices=Door.choices, blank=True, default="", db_default="", help_text="By which door."
@@ -265,7 +269,14 @@ class Reading(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["reader", "article"], name="one_reading_per_article")]
-        indexes = [models.Index(fields=["reader", "-saved_at"], name="saved_by_a_reader_by_date")]
+        indexes = [
+            models.Index(fields=["reader", "-saved_at"], name="saved_by_a_reader_by_date"),
+            models.Index(
+                fields=["reader", "-named_at"],
+                condition=models.Q(named_at__isnull=False),
+                name="named_by_a_reader_by_date",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.item_id} by {self.reader_id}"

@@ -124,9 +124,10 @@ SECTIONS: Final = {
     "costs": ("digest:costs",),
     "mutes": ("digest:mutes", "digest:mute_add"),
     "teach": ("digest:teach", "digest:teach_done"),
+    "taste": ("digest:taste", "digest:taste_name"),
 }
 ACCOUNT_VIEWS: Final = ("account_", "mfa_")
-IN_MENU: Final = frozenset({"settings", "mutes", "teach", "history", "account", "costs"})
+IN_MENU: Final = frozenset({"settings", "mutes", "teach", "taste", "history", "account", "costs"})
 
 
 @dataclass(frozen=True, slots=True)

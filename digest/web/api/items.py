@@ -207,6 +207,7 @@ class ItemOut(Schema):
     image: str
     read_at: datetime | None
     saved_at: datetime | None
+    named_at: datetime | None
 
 
 @items_router.get("/items/{int:item_id}", response=ItemOut)
@@ -231,6 +232,7 @@ def item_get(request: HttpRequest, item_id: int) -> ItemOut:
         image=content.image,
         read_at=state.read_at if state else None,
         saved_at=state.saved_at if state else None,
+        named_at=state.named_at if state else None,
     )
 
 

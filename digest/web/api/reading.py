@@ -17,9 +17,10 @@ from digest.daily.services import digest_current
 from digest.daily.store import exposures_log
 from digest.days import day_of
 from digest.errors import DigestMissing, FutureDate, OperatorsOnly
+from digest.feedback.naming import address_name, article_name, articles_named, item_forget
 from digest.feedback.selectors import feedback_by_items, reason_tags
 from digest.feedback.services import feedback_give, feedback_take_back
-from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
+from digest.feeds.identity import SOURCE_KEY_MAX_CHARS, URL_MAX_CHARS
 from digest.items.reading import item_open, item_read, item_save, item_unread
 from digest.items.search import PAGES_MAX
 from digest.items.search_query import QUERY_CHARS
@@ -49,6 +50,44 @@ class SavedOut(Schema):
 
     item_id: int
     saved_at: datetime | None
+
+
+class NamedOut(Schema):
+    """The moment the reader asked for more like an item, or `null`."""
+
+    item_id: int
+    named_at: datetime | None
+
+
+class AddressIn(Schema):
+    """The address of an article."""
+
+    url: Annotated[str, Field(min_length=1, max_length=URL_MAX_CHARS)]
+
+
+class NamedPageIn(Schema):
+    """A page of twenty."""
+
+    page: Annotated[int, Field(ge=1, le=PAGES_MAX)] = 1
+
+
+class NamedArticleOut(Schema):
+    """An article of which the reader asked for more, and when."""
+
+    item_id: int
+    url: str
+    source: str
+    title: str
+    named_at: datetime | None
+
+
+class NamedArticlesOut(Schema):
+    """One page of the named articles, the latest first; `total` counts all pages."""
+
+    total: int
+    page: int
+    more: bool
+    articles: list[NamedArticleOut]
 
 
 class SearchIn(Schema):
@@ -134,6 +173,49 @@ def saved_delete(request: HttpRequest, item_id: int) -> SavedOut:
     """Remove an item from the saved ones."""
     item_save(reader=reader_of(request), item_id=item_id, saved=False, now=timezone.now())
     return SavedOut(item_id=item_id, saved_at=None)
+
+
+@reading_router.post("/items/{int:item_id}/named", response=NamedOut)
+def named_post(request: HttpRequest, item_id: int) -> NamedOut:
+    """Ask for more like an item; a second time changes nothing. A thumb down on it is taken back."""
+    at = article_name(reader=reader_of(request), item_id=item_id, now=timezone.now())
+    return NamedOut(item_id=item_id, named_at=at)
+
+
+@reading_router.delete("/items/{int:item_id}/named", response=NamedOut)
+def named_delete(request: HttpRequest, item_id: int) -> NamedOut:
+    """Take back that more like an item was asked for."""
+    item_forget(reader=reader_of(request), item_id=item_id)
+    return NamedOut(item_id=item_id, named_at=None)
+
+
+@reading_router.get("/named", response=NamedArticlesOut)
+def named_get(request: HttpRequest, asked: Query[NamedPageIn]) -> NamedArticlesOut:
+    """Return the articles of which the reader asked for more, twenty a page."""
+    found = articles_named(reader_id=reader_of(request).pk, page=asked.page)
+    articles = [
+        NamedArticleOut(
+            item_id=row.item_id,
+            url=row.item.address,
+            source=str(row.item.source),
+            title=row.item.title,
+            named_at=row.named_at,
+        )
+        for row in found.readings
+    ]
+    return NamedArticlesOut(total=found.total, page=found.page, more=found.more, articles=articles)
+
+
+@reading_router.post("/named", response=NamedOut)
+def named_address_post(request: HttpRequest, body: AddressIn) -> NamedOut:
+    """Ask for more like the article at an address, if one of the reader's sources brought it.
+
+    Raises `ArticleUnknown`.
+    """
+    reader, now = reader_of(request), timezone.now()
+    limit_count(limit=SEARCH, who=reader.pk, now=now)
+    item = address_name(reader=reader, address=body.url, now=now)
+    return NamedOut(item_id=item.pk, named_at=now)
 
 
 @reading_router.get("/search", response=SearchOut)

@@ -24,6 +24,7 @@ from digest.daily.selectors import digest_for
 from digest.daily.store import exposures_log
 from digest.days import day_of
 from digest.errors import DigestError, InvalidRating
+from digest.feedback.naming import article_name, item_forget
 from digest.feedback.selectors import feedback_by_items, feedback_weeks
 from digest.feedback.services import feedback_give, feedback_tags_set, feedback_take_back
 from digest.feedback.trends import trends_of, weeks_until
@@ -216,6 +217,18 @@ def save(request: HttpRequest, item_id: int) -> HttpResponse:
     found = _item_or_404(reader_of(request), item_id)
     saved = request.POST.get("saved") == "1"
     item_save(reader=reader_of(request), item_id=item_id, saved=saved, now=timezone.now())
+    return _response_answer(request, found)
+
+
+@login_required
+@require_POST
+def name(request: HttpRequest, item_id: int) -> HttpResponse:
+    """Ask for more like an item (`named=1`), or take that back; answers as `feedback` does."""
+    found = _item_or_404(reader_of(request), item_id)
+    if request.POST.get("named") == "1":
+        article_name(reader=reader_of(request), item_id=item_id, now=timezone.now())
+    else:
+        item_forget(reader=reader_of(request), item_id=item_id)
     return _response_answer(request, found)
 
 

@@ -1,0 +1,93 @@
+"""Named articles: those of which a reader asked for more. Naming is stronger than a thumb, and no rating."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+from django.utils.translation import gettext
+
+from digest.errors import ArticleUnknown
+from digest.feedback.services import feedback_take_back
+from digest.feeds.identity import address_spellings, article_hash
+from digest.items.reading import article_forget, item_name
+from digest.items.selectors import item_get, items_visible
+from digest.models import Feedback, Item, Reader, Reading
+
+NAMED_PAGE = 20
+# So many named articles count, the latest. Taste is computed for each digest, and more say nothing new.
+NAMED_MAX = 500
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPage:
+    """One page of a reader's named articles, the latest first. `total` counts all pages."""
+
+    readings: tuple[Reading, ...]
+    total: int
+    page: int
+
+    @property
+    def more(self) -> bool:
+        """Return whether another page follows."""
+        return self.page * NAMED_PAGE < self.total
+
+
+def article_name(*, reader: Reader, item_id: int, now: datetime) -> datetime:
+    """Ask for more like an item; return when this was first asked for.
+
+    A thumb down on it is taken back, since both cannot be meant. Raises `ItemNotFound`.
+    """
+    article = item_get(reader_id=reader.pk, item_id=item_id).article
+    with transaction.atomic():
+        if Feedback.objects.filter(reader=reader, article=article, useful=False).exists():
+            feedback_take_back(reader=reader, item_id=item_id)
+        return item_name(reader=reader, item_id=item_id, now=now)
+
+
+def address_name(*, reader: Reader, address: str, now: datetime) -> Item:
+    """Name the article at an address, in any of its spellings; return its item.
+
+    Raises `ArticleUnknown` unless one of the reader's sources brought it. Articles of other readers' feeds
+    are not looked at: the answer would tell that somebody reads them.
+    """
+    hashes = [article_hash(url) for url in address_spellings(address.strip())]
+    found = items_visible(reader_id=reader.pk).filter(article__in=hashes).order_by("-own", "pk").first()
+    if found is None:
+        raise ArticleUnknown(
+            gettext(
+                "None of your sources brought an article at this address. Add its source first, or search "
+                "for an article like it."
+            )
+        )
+    article_name(reader=reader, item_id=found.pk, now=now)
+    return found
+
+
+def item_forget(*, reader: Reader, item_id: int) -> bool:
+    """Take back that the reader named an item; return whether they had. Raises `ItemNotFound`."""
+    article = item_get(reader_id=reader.pk, item_id=item_id).article
+    return article_forget(reader=reader, article=article)
+
+
+def articles_named(*, reader_id: UUID, page: int = 1) -> NamedPage:
+    """Return twenty of the reader's named articles with items and sources, the latest first; two queries.
+
+    Pages count from 1.
+    """
+    rows = Reading.objects.filter(reader_id=reader_id, named_at__isnull=False)
+    start = (max(page, 1) - 1) * NAMED_PAGE
+    shown = rows.order_by("-named_at", "-pk").select_related("item__source")[start : start + NAMED_PAGE]
+    return NamedPage(tuple(shown), rows.count(), max(page, 1))
+
+
+def named_item_ids(*, reader_ids: Collection[UUID]) -> dict[UUID, list[tuple[int, datetime]]]:
+    """Return {reader: (item id, when it was named)}, the latest `NAMED_MAX` of each; one query."""
+    rows = Reading.objects.filter(reader_id__in=reader_ids, named_at__isnull=False).order_by("-named_at")
+    found: dict[UUID, list[tuple[int, datetime]]] = {}
+    for reader_id, item_id, at in rows.values_list("reader_id", "item_id", "named_at"):
+        named = found.setdefault(reader_id, [])
+        if at is not None and len(named) < NAMED_MAX:
+            named.append((item_id, at))
+    return found

@@ -1,0 +1,167 @@
+"""Naming articles: "More like this", its undo, pasted addresses, and the page that lists them."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from digest.errors import ArticleUnknown, ItemNotFound
+from digest.feedback.naming import (
+    address_name,
+    article_name,
+    articles_named,
+    item_forget,
+    named_item_ids,
+)
+from digest.feedback.services import feedback_give
+from digest.feeds.identity import article_hash
+from digest.models import Feed, Feedback, Item, Reader, Reading, Subscription
+from digest.retention import items_prune
+from tests.support.browser import fresh_item
+from tests.support.factories import ItemFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def named(reader: Reader) -> list[str]:
+    return [row.item.title for row in articles_named(reader_id=reader.pk).readings]
+
+
+def test_a_named_article_is_listed_latest_first_and_taken_back(ada: Reader) -> None:
+    one, two, now = fresh_item(ada, title="One"), fresh_item(ada, title="Two"), timezone.now()
+    assert article_name(reader=ada, item_id=one.pk, now=now) == now
+    article_name(reader=ada, item_id=two.pk, now=now + timedelta(minutes=1))
+    assert named(ada) == ["Two", "One"]
+    assert article_name(reader=ada, item_id=one.pk, now=now + timedelta(hours=1)) == now, "named twice"
+    assert item_forget(reader=ada, item_id=one.pk)
+    assert not item_forget(reader=ada, item_id=one.pk), "a second press changes nothing"
+    assert named(ada) == ["Two"]
+
+
+def test_a_thumb_down_and_a_name_exclude_each_other_and_a_thumb_up_stays(ada: Reader) -> None:
+    item, now = fresh_item(ada, title="One"), timezone.now()
+    feedback_give(reader=ada, item_id=item.pk, useful=False, now=now)
+    article_name(reader=ada, item_id=item.pk, now=now)
+    assert not Feedback.objects.filter(reader=ada).exists()
+    assert Reading.objects.get(reader=ada).read_at is None, "only the thumb had marked it as read"
+    feedback_give(reader=ada, item_id=item.pk, useful=False, now=now)
+    assert named(ada) == []
+    feedback_give(reader=ada, item_id=item.pk, useful=True, now=now)
+    article_name(reader=ada, item_id=item.pk, now=now)
+    assert Feedback.objects.get(reader=ada).useful
+    assert named(ada) == ["One"]
+
+
+def test_one_article_of_two_feeds_is_named_once(ada: Reader) -> None:
+    one = fresh_item(ada, title="One")
+    again = fresh_item(ada, key="other.example", title="One")
+    Item.objects.filter(pk=again.pk).update(article=one.article)
+    article_name(reader=ada, item_id=one.pk, now=timezone.now())
+    assert item_forget(reader=ada, item_id=again.pk)
+    assert named(ada) == []
+
+
+def test_another_readers_item_cannot_be_named(ada: Reader, ben: Reader) -> None:
+    item = fresh_item(ada)
+    with pytest.raises(ItemNotFound):
+        article_name(reader=ben, item_id=item.pk, now=timezone.now())
+    with pytest.raises(ArticleUnknown):
+        address_name(reader=ben, address=item.url, now=timezone.now())
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "https://blog.example/a/post",
+        "http://www.blog.example/a/post/",
+        "  https://blog.example/a/post?utm_source=mail ",
+        "https://blog.example/a/post#comments",
+    ],
+)
+def test_a_pasted_address_names_the_article_in_any_spelling(ada: Reader, typed: str) -> None:
+    item, url = fresh_item(ada, title="One"), "https://blog.example/a/post"
+    Item.objects.filter(pk=item.pk).update(url=url, article=article_hash(url))
+    assert address_name(reader=ada, address=typed, now=timezone.now()) == item
+    assert named(ada) == ["One"]
+
+
+@pytest.mark.parametrize(
+    "typed", ["", "blog", "ftp://blog.example/a", "https://blog.example/b", "https://[", "urn:x"]
+)
+def test_what_no_source_brought_is_refused(ada: Reader, typed: str) -> None:
+    fresh_item(ada)
+    with pytest.raises(ArticleUnknown):
+        address_name(reader=ada, address=typed, now=timezone.now())
+
+
+def test_a_named_article_outlives_its_feed_and_retention(ada: Reader, settings) -> None:
+    settings.KEEP_DAYS = {**settings.KEEP_DAYS, "items": 90}
+    item, now = fresh_item(ada, title="One"), timezone.now()
+    article_name(reader=ada, item_id=item.pk, now=now)
+    Subscription.objects.filter(reader=ada).delete()
+    old = now - timedelta(days=400)
+    gone = ItemFactory(feed=Feed.objects.get(pk=item.feed_id))
+    Item.objects.filter(pk__in=[item.pk, gone.pk]).update(dated_at=old, first_seen_at=old)
+    assert items_prune(now=now) == 1
+    assert named(ada) == ["One"]
+    assert item_forget(reader=ada, item_id=item.pk)
+    assert items_prune(now=now) == 1
+
+
+def test_the_latest_named_articles_count_and_each_reader_has_their_own(
+    ada: Reader, ben: Reader, monkeypatch
+) -> None:
+    monkeypatch.setattr("digest.feedback.naming.NAMED_MAX", 2)
+    now = timezone.now()
+    items = [fresh_item(ada, title=str(n)) for n in range(3)]
+    for n, item in enumerate(items):
+        article_name(reader=ada, item_id=item.pk, now=now + timedelta(minutes=n))
+    found = named_item_ids(reader_ids=[ada.pk, ben.pk])
+    assert [item_id for item_id, _ in found[ada.pk]] == [item.pk for item in items[:0:-1]]
+    assert ben.pk not in found
+
+
+def test_the_button_names_and_takes_back_and_the_page_lists(ada: Reader, client: Client) -> None:
+    item = fresh_item(ada, title="<b>One</b>")
+    client.force_login(ada)
+    assert "None yet." in client.get("/ui/taste").content.decode()
+    answer = client.post(
+        f"/ui/item/{item.pk}/name", {"named": "1"}, headers={"X-Requested-With": "fetch"}
+    ).content.decode()
+    assert 'name="named" value="0" aria-pressed="true"' in answer
+    page = client.get("/ui/taste").content.decode()
+    assert "&lt;b&gt;One&lt;/b&gt;" in page
+    assert f'action="/ui/item/{item.pk}/name"' in page
+    back = client.post(f"/ui/item/{item.pk}/name", {"named": "0", "next": "/ui/taste"})
+    assert back["Location"].startswith("/ui/taste")
+    assert named(ada) == []
+    assert "There is no such page" not in client.get("/ui/taste?page=7").content.decode()
+
+
+def test_the_page_says_why_an_address_is_refused_and_keeps_what_was_pasted(
+    ada: Reader, client: Client
+) -> None:
+    client.force_login(ada)
+    answer = client.post("/ui/taste/name", {"address": 'https://nowhere.example/"x'})
+    assert answer.status_code == 422
+    page = answer.content.decode()
+    assert "None of your sources brought an article at this address." in page
+    assert "https://nowhere.example/&quot;x" in page
+    assert client.post("/ui/taste/name", {"address": " "})["Location"] == "/ui/taste"
+
+
+def test_scripts_name_list_and_take_back(ada: Reader, client: Client) -> None:
+    item, url = fresh_item(ada, title="One"), "https://blog.example/a/post"
+    Item.objects.filter(pk=item.pk).update(url=url, article=article_hash(url))
+    client.force_login(ada)
+    first = client.post(f"/api/items/{item.pk}/named").json()
+    assert first["named_at"] == client.post(f"/api/items/{item.pk}/named").json()["named_at"]
+    assert client.get(f"/api/items/{item.pk}").json()["named_at"] == first["named_at"]
+    assert [row["title"] for row in client.get("/api/named").json()["articles"]] == ["One"]
+    assert client.delete(f"/api/items/{item.pk}/named").json()["named_at"] is None
+    assert client.get("/api/named").json()["total"] == 0
+    asked = client.post("/api/named", {"url": url}, content_type="application/json")
+    assert asked.json()["item_id"] == item.pk
+    refused = client.post("/api/named", {"url": "https://no.example/"}, content_type="application/json")
+    assert (refused.status_code, refused.json()["error"]) == (404, "article_unknown")
