@@ -20,7 +20,8 @@ from digest.errors import DigestMissing, FutureDate, OperatorsOnly
 from digest.feedback.naming import address_name, article_name, articles_named, item_forget
 from digest.feedback.selectors import feedback_by_items, reason_tags
 from digest.feedback.services import feedback_give, feedback_take_back
-from digest.feeds.identity import SOURCE_KEY_MAX_CHARS, URL_MAX_CHARS
+from digest.feeds.addresses import URL_MAX_CHARS
+from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
 from digest.items.reading import item_open, item_read, item_save, item_unread
 from digest.items.search import PAGES_MAX
 from digest.items.search_query import QUERY_CHARS

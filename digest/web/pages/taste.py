@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from digest.errors import ArticleUnknown
 from digest.feedback.naming import address_name, articles_named
-from digest.feeds.identity import URL_MAX_CHARS
+from digest.feeds.addresses import URL_MAX_CHARS
 from digest.requests import page_of, reader_of
 from digest.throttling import SEARCH, rate_limited
 
