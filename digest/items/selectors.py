@@ -25,8 +25,6 @@ CANDIDATES_MAX = 5000
 # For this long after a reader subscribed to a feed, its latest posts compete even if older than a week.
 NEW_FOR = timedelta(days=3)
 LATEST_MAX = 5
-# Readings that keep an item: it was saved or named.
-KEPT = Q(saved_at__isnull=False) | Q(named_at__isnull=False)
 # The columns of an item for `Candidate`, in its order.
 CANDIDATE_FIELDS = ("pk", "source_id", "title", "text", "dated_at", "author", "url", "categories")
 
@@ -255,7 +253,7 @@ def items_visible(*, reader_id: UUID) -> QuerySet[Item]:
     subscribed = Subscription.objects.filter(feed_id=OuterRef("feed_id"), reader_id=reader_id)
     shown = Exists(Impression.objects.filter(item_id=OuterRef("pk"), digest__reader_id=reader_id))
     rated = Exists(Feedback.objects.filter(item_id=OuterRef("pk"), reader_id=reader_id))
-    kept = Exists(Reading.objects.filter(KEPT, item_id=OuterRef("pk"), reader_id=reader_id))
+    kept = Exists(Reading.objects.filter(Reading.KEPT, item_id=OuterRef("pk"), reader_id=reader_id))
     return Item.objects.filter(Q(Exists(subscribed)) | Q(shown) | Q(rated) | Q(kept))
 
 
@@ -266,7 +264,7 @@ def visible_ids(*, reader_id: UUID) -> list[QuerySet[Any, Any]]:
     """
     shown = Impression.objects.filter(digest__reader_id=reader_id).order_by()
     rated = Feedback.objects.filter(reader_id=reader_id)
-    kept = Reading.objects.filter(KEPT, reader_id=reader_id)
+    kept = Reading.objects.filter(Reading.KEPT, reader_id=reader_id)
     others: list[QuerySet[Any, Any]] = [shown, rated, kept]
     return [*(rows.values("item_id") for rows in others), _items_of_feeds(reader_id).values("pk")]
 
