@@ -1,9 +1,6 @@
 """The advisor's API: request suggestions, poll a run."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from threading import BoundedSemaphore
 from typing import Any
 from uuid import UUID
 
@@ -14,13 +11,11 @@ from ninja import Router, Schema, Status
 from advisor.models import Run
 from advisor.run.request import run_advance, run_request, run_wait
 from advisor.selectors import run_for, run_progress
+from digest.places import RUNS
 from digest.requests import reader_of
 from digest.throttling import GENERATE, limit_count
 
 WAIT_S = 30.0
-# Of the eight threads of a web process; see `digest.feeds.discovery`.
-WAITS_AT_ONCE = 2
-WAITS = BoundedSemaphore(WAITS_AT_ONCE)
 
 router = Router(tags=["advisor"])
 
@@ -81,7 +76,7 @@ def suggestions_generate(request: HttpRequest) -> Status[Any]:
         if run is not None and "respond-async" in request.headers.get("prefer", ""):
             return Status(202, run_progress(run))
         if result.began:
-            with _place_to_wait() as may_wait:
+            with RUNS.place(reader.pk) as may_wait:
                 waited = run_wait(run_id=result.run_id, now=now, timeout_s=WAIT_S if may_wait else 0.0)
             result = replace(waited, began=True)
     body = {
@@ -102,14 +97,3 @@ def runs_get(request: HttpRequest, run_id: UUID) -> dict[str, Any]:
     if run is None:
         raise Http404
     return run_progress(run_advance(run=run, now=timezone.now()))
-
-
-@contextmanager
-def _place_to_wait() -> Iterator[bool]:
-    """Yield whether this thread may wait: a process keeps threads for pages."""
-    has_place = WAITS.acquire(blocking=False)
-    try:
-        yield has_place
-    finally:
-        if has_place:
-            WAITS.release()

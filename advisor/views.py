@@ -13,6 +13,7 @@ from advisor.guidance.tips import AWAY_DAYS, tip_dismiss
 from advisor.models import Run
 from advisor.run.explain import status_message
 from advisor.run.request import run_request
+from digest.places import long_page
 from digest.requests import reader_of, return_path
 from digest.throttling import GENERATE, rate_limited
 
@@ -20,6 +21,7 @@ from digest.throttling import GENERATE, rate_limited
 @login_required
 @require_POST
 @rate_limited(GENERATE)
+@long_page
 def generate(request: HttpRequest) -> HttpResponse:
     """Request a run, and show its result on the suggestions page."""
     # A reason may be stored, and all that is stored is in one language.

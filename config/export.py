@@ -10,16 +10,18 @@ from itertools import chain
 
 from django.contrib.auth.decorators import login_required
 from django.core.serializers.json import DjangoJSONEncoder
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from advisor.selectors import reader_export_advisor
 from digest.accounts.services import reader_export_digest
+from digest.errors import TooManyRequests
 from digest.models import Reader
+from digest.places import EXPORTS, PlacedStream
 from digest.requests import reader_of
-from digest.throttling import EXPORT, rate_limited
+from digest.throttling import EXPORT, rate_limited, too_many_requests_page
 from ranking.selectors import reader_export_ranking
 from suggestions.selectors import reader_export_suggestions
 
@@ -62,12 +64,16 @@ def _json(value: object) -> str:
 @never_cache
 @require_safe
 @rate_limited(EXPORT, when=lambda request: request.method == "GET")
-def reader_export(request: HttpRequest) -> StreamingHttpResponse:
-    """Answer with everything about the signed-in reader as one JSON file to download."""
+def reader_export(request: HttpRequest) -> StreamingHttpResponse | HttpResponse:
+    """Answer with everything about the signed-in reader as one JSON file to download, one at a time."""
     reader, now = reader_of(request), timezone.now()
     name = f"tidings-{now:%Y-%m-%d}.json"
+    try:
+        parts = PlacedStream(EXPORTS, reader.pk, reader_export_stream(reader=reader, now=now))
+    except TooManyRequests as refused:
+        return too_many_requests_page(request, refused)
     return StreamingHttpResponse(
-        reader_export_stream(reader=reader, now=now),
+        parts,
         content_type="application/json",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )

@@ -13,6 +13,7 @@ from ninja import Router, Schema
 from pydantic import ConfigDict, Field, StrictFloat, StrictInt, StrictStr
 
 from digest.feeds.identity import web_url
+from digest.places import long_work
 from digest.requests import reader_of
 from digest.throttling import DECIDE, GENERATE, limit_count
 from suggestions.changes.weights import weight_parse
@@ -343,7 +344,8 @@ def wishes_post(request: HttpRequest, body: WishIn) -> WishesOut:
     """Read what the reader wants in their own words; return drafts or a question. Nothing is changed."""
     reader, now = reader_of(request), timezone.now()
     limit_count(limit=GENERATE, who=reader.pk, now=now)
-    answer = wishes_draft(reader=reader, words=body.words, now=now)
+    with long_work(reader.pk):
+        answer = wishes_draft(reader=reader, words=body.words, now=now)
     if isinstance(answer, Refusal):
         raise SuggestionError.of(answer)
     question = WishQuestionOut.model_validate(asdict(answer.question)) if answer.question else None

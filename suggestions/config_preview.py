@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from digest.items.selectors import source_titles
+from digest.places import long_page
 from digest.requests import reader_of
 from digest.sources.change_views import feeds_chosen
 from digest.sources.weights import weights_at_level
@@ -33,6 +34,7 @@ NOT_TYPED = ("csrfmiddlewaretoken",)
 
 @login_required
 @require_POST
+@long_page
 def config_preview(request: HttpRequest) -> HttpResponse:
     """Show what the settings as typed would do today; what cannot be saved is named as by a save."""
     reader, form = reader_of(request), config_form(request)
@@ -49,6 +51,7 @@ def config_preview(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
+@long_page
 def weights_preview(request: HttpRequest) -> HttpResponse:
     """Show what another weight of the chosen sources would do today."""
     reader, now, level = reader_of(request), timezone.now(), request.POST.get("level", "")

@@ -20,6 +20,7 @@ from django.views.decorators.http import require_POST, require_safe
 from digest.feedback.selectors import reason_tags
 from digest.feeds.identity import web_url
 from digest.items.selectors import source_titles
+from digest.places import long_page
 from digest.requests import reader_of
 from digest.throttling import DECIDE, rate_limited
 from ranking.config_body import body_effective
@@ -404,6 +405,7 @@ def history(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_safe
+@long_page
 def preview(request: HttpRequest, suggestion_id: int) -> HttpResponse:
     """Show today's digest as it is and as it would be; a settled suggestion leads to the history."""
     reader, now = reader_of(request), timezone.now()

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from digest.items.selectors import source_titles
+from digest.places import long_page
 from digest.requests import reader_of
 from digest.throttling import DECIDE, GENERATE, rate_limited
 from suggestions import explain
@@ -23,6 +24,7 @@ from suggestions.wishes.entities import WISHES_MAX
 @login_required
 @require_http_methods(["GET", "POST"])
 @rate_limited(GENERATE)
+@long_page
 def wishes(request: HttpRequest) -> HttpResponse:
     """Show what the reader's words would change, or the question they leave open; nothing is changed."""
     if request.method == "GET":

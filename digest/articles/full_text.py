@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final
 from urllib.parse import urlsplit
+from uuid import UUID
 
 import structlog
 from django.conf import settings
@@ -28,7 +29,6 @@ from digest.articles.page_text import page_article, robots_answer
 from digest.articles.pictures import inside_allowed
 from digest.errors import FullTextMissing
 from digest.feeds.bodies import LEVEL
-from digest.feeds.discovery import LOOKUPS
 from digest.feeds.encodings import codec_of
 from digest.feeds.entities import FeedProblem, internal_problem
 from digest.feeds.fetch import FetchResponse, fetch, host_of, origin_of
@@ -36,6 +36,7 @@ from digest.feeds.identity import web_url
 from digest.feeds.prechecks import decode, decompress
 from digest.feeds.rate_limit import LookupLock, hold_seconds, host_limiter
 from digest.models import Feed, FullText, Item, Subscription
+from digest.places import LOOKUPS
 
 PAGE_MAX_BYTES: Final = 3 * 1024 * 1024
 # RFC 9309, section 2.5, asks for at least this many bytes.
@@ -218,7 +219,7 @@ def full_text_can(*, item: Item) -> bool:
     return bool(settings.FULL_TEXT and web_url(item.url))
 
 
-def full_text_get(*, item: Item, now: datetime) -> None:
+def full_text_get(*, item: Item, reader_id: UUID, now: datetime) -> None:
     """Fetch the full text of an item while its reader waits, unless it is stored already.
 
     Raises `FullTextMissing`, whose message says why there is none.
@@ -227,12 +228,11 @@ def full_text_get(*, item: Item, now: datetime) -> None:
         raise FullTextMissing(gettext_noop("There is no page to fetch the full text from."))
     if full_text_of(item=item):
         return
-    if not LOOKUPS.acquire(blocking=False):
-        raise FullTextMissing(gettext_noop("Other full texts are being fetched. Try again in a few seconds."))
-    try:
+    with LOOKUPS.place(reader_id) as has_place:
+        if not has_place:
+            busy = gettext_noop("Other full texts are being fetched. Try again in a few seconds.")
+            raise FullTextMissing(busy)
         problem = _fetch(item, now)
-    finally:
-        LOOKUPS.release()
     if problem:
         raise FullTextMissing(_MESSAGES.get(problem.code, problem.message))
 

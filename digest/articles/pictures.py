@@ -11,8 +11,8 @@ from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from threading import BoundedSemaphore
 from typing import Final
+from uuid import UUID
 
 from django.conf import settings
 from django.core.cache import cache
@@ -27,6 +27,7 @@ from digest.feeds.connect import is_allowed
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import fetch, host_of
 from digest.models import Item
+from digest.places import PICTURES
 
 # Types are told by the first bytes. The type that a server declares is ignored.
 _STARTS: Final = (
@@ -42,15 +43,11 @@ PICTURE_MAX_BYTES: Final = 5 * 1024 * 1024
 TOTAL_S: Final = 10.0
 READ_S: Final = 5.0
 ACCEPT: Final = "image/avif,image/webp,image/png,image/jpeg,image/gif"
-# Out of the eight threads of a web process; see `digest.feeds.discovery`.
-FETCHES_AT_ONCE: Final = 3
 # How long a failed picture, or a host that did not answer in time, is not asked again.
 FAILED_S: Final = 600
 HOST_FAILED_S: Final = 60
 HOST_CODES: Final = frozenset({"timeout", "connect_failed", "http_429", "http_503"})
 KEYS: Final = "digest:picture"
-
-_FETCHES: Final = BoundedSemaphore(FETCHES_AT_ONCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +90,7 @@ def feed_is_inside(url: str) -> bool:
     return is_allowed(address.host, address.port, settings.FETCH_ALLOW_HOSTS)
 
 
-def picture_get(*, signed: str, now: datetime) -> Picture:
+def picture_get(*, signed: str, reader_id: UUID, now: datetime) -> Picture:
     """Return the picture for a URL from `picture_href`, from the cache or from its publisher.
 
     Raises `PictureMissing` if it does not exist or cannot be fetched, and `PicturesBusy` if too many fetches
@@ -108,7 +105,8 @@ def picture_get(*, signed: str, now: datetime) -> Picture:
     name = f"inside {address}" if inside else address
     pictures = _picture_cache()
     if (body := pictures.get(name, now=now)) is None:
-        body = _fetch_picture(address, name, allow=settings.FETCH_ALLOW_HOSTS if inside else ())
+        allow = settings.FETCH_ALLOW_HOSTS if inside else ()
+        body = _fetch_picture(address, name, allow=allow, reader_id=reader_id)
         pictures.put(name, body, now=now)
     return Picture(body, picture_type(body))
 
@@ -132,31 +130,30 @@ def picture_cache(folder: Path, megabytes: int) -> PictureCache:
     return PictureCache(folder, megabytes * 1024 * 1024)
 
 
-def _fetch_picture(address: str, name: str, *, allow: Sequence[str]) -> bytes:
+def _fetch_picture(address: str, name: str, *, allow: Sequence[str], reader_id: UUID) -> bytes:
     """Return a picture from its publisher. If it or its host failed lately, fail at once."""
     failed = _key("failed", name)
     host_failed = _key("host", host_of(address))
     if cache.get_many([failed, host_failed]):
         raise PictureMissing("Its publisher did not hand it out a moment ago.")
-    if not _FETCHES.acquire(blocking=False):
-        raise PicturesBusy("Too many pictures are being fetched. Try again in a second.")
     try:
-        answer = fetch(
-            address,
-            allow=allow,
-            ports=settings.FETCH_PORTS,
-            total_s=TOTAL_S,
-            read_s=READ_S,
-            accept=ACCEPT,
-            body_max=PICTURE_MAX_BYTES,
-        )
+        with PICTURES.place(reader_id) as has_place:
+            if not has_place:
+                raise PicturesBusy("Too many pictures are being fetched. Try again in a second.")
+            answer = fetch(
+                address,
+                allow=allow,
+                ports=settings.FETCH_PORTS,
+                total_s=TOTAL_S,
+                read_s=READ_S,
+                accept=ACCEPT,
+                body_max=PICTURE_MAX_BYTES,
+            )
     except FeedProblem as problem:
         cache.set(failed, 1, FAILED_S)
         if problem.code in HOST_CODES:
             cache.set(host_failed, 1, HOST_FAILED_S)
         raise PictureMissing(f"The picture cannot be had ({problem.code}).") from problem
-    finally:
-        _FETCHES.release()
     if not answer.body or not picture_type(answer.body):
         cache.set(failed, 1, FAILED_S)
         raise PictureMissing("What is there is no picture that is shown here.")

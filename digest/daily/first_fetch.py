@@ -14,14 +14,14 @@ from django.core.cache import cache
 from django.db import transaction
 from django.utils import timezone
 
-from digest.feeds.discovery import LOOKUPS
 from digest.feeds.entities import FetchReport
 from digest.feeds.fetch_batch import ROUND_FEEDS, feeds_fetch
-from digest.feeds.first_fetch import AT_WORK, feeds_new, filling_is_stuck, readers_filled_anew
+from digest.feeds.first_fetch import AT_WORK, feeds_in_turn, feeds_new, filling_is_stuck, readers_filled_anew
 from digest.items.meanings import meanings_update
 from digest.items.stories import StoriesReport, stories_update
 from digest.items.vectors import item_vectors_update
 from digest.models import Reader
+from digest.places import LOOKUPS
 from digest.summaries.services import extracts_make
 from ranking.common.apart import Apart
 from ranking.common.broker import WorkerTask
@@ -62,6 +62,7 @@ def first_round(*, now: datetime, clock: Callable[[], datetime], seconds: float 
     feeds = list(feeds_new(now=now)[:ROUND_FEEDS])
     if not feeds:
         return False
+    feeds = feeds_in_turn(feeds=feeds)
     report = feeds_fetch(now=now, feeds=feeds, seconds=seconds, clock=clock)
     tried, left = _count(report), report.left > 0
     if tried and not left:
@@ -118,14 +119,12 @@ def first_fetch_advance(*, reader: Reader, now: datetime) -> int:
         if cache.add(WAKE_KEY.format(reader.pk), 1, timeout=WAKE_AGAIN_S):
             _announce()
         return 0
-    if not LOOKUPS.acquire(blocking=False):
-        return 0
-    try:
+    with LOOKUPS.place(reader.pk) as has_place:
+        if not has_place:
+            return 0
         cache.set(PAGE_KEY.format(reader.pk), 1, timeout=PAGE_S)
         feeds = feeds_new(now=now).filter(subscriptions__reader=reader)[:INLINE_FEEDS]
         report = feeds_fetch(
             now=now, feeds=feeds, seconds=INLINE_S, request_s=INLINE_REQUEST_S, clock=timezone.now
         )
-    finally:
-        LOOKUPS.release()
     return _count(report)

@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from threading import BoundedSemaphore
 from typing import Final
 from urllib.parse import urljoin, urlsplit
+from uuid import UUID
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -32,6 +32,7 @@ from digest.feeds.parse import parse_document
 from digest.feeds.prechecks import decode, decompress
 from digest.feeds.rate_limit import LookupLock, hold_seconds, host_limiter
 from digest.feeds.sanitise import one_line, title_to_text
+from digest.places import LOOKUPS
 from ranking.language import stored_text
 
 FEED_TYPES: Final = frozenset(
@@ -65,11 +66,6 @@ ALL_S: Final = 20.0
 CHOICES_MAX: Final = 5
 # Between two requests to one host: as a person clicks, since a person waits; rounds pause FETCH_HOST_GAP_S.
 PAUSE_S: Final = 0.5
-# A web process has eight threads: two may wait for sites that readers look up, for articles' pages and for
-# services that readers named, three for pictures, two for suggestions (`advisor.api`), and one is left for
-# pages, however slow all of those are.
-LOOKUPS_AT_ONCE: Final = 2
-LOOKUPS: Final = BoundedSemaphore(LOOKUPS_AT_ONCE)
 # How a server without https answers to it: no connection, silence, or no TLS.
 NO_HTTPS: Final = frozenset({"connect_failed", "timeout", "tls_failed", "broken_response"})
 # No later try helps where an address is forbidden or none at all.
@@ -99,7 +95,7 @@ class _Lookup:
     access: Access | None = None
 
 
-def feeds_discover(*, url: str) -> list[FoundFeed]:
+def feeds_discover(*, url: str, reader_id: UUID) -> list[FoundFeed]:
     """Return the feeds behind an address or the name of a site, at most five; at most eight requests in 20 s.
 
     A host has one connection at a time, also counting rounds, and half a second between two requests. An
@@ -107,19 +103,19 @@ def feeds_discover(*, url: str) -> list[FoundFeed]:
     there is no https. Nothing is stored. Raises `InvalidFeedUrl` for what is no web address, `FeedIsGone`
     where it answers 410, `SiteUnreachable` where the address does not answer, is forbidden or busy, or the
     feed its page names has an error for now, `NoFeedFound` where it answers without a feed, and `LookupsBusy`
-    where too many are being looked up.
+    where too many are being looked up, or another is for this reader.
     """
     addresses = [check_address(url=address) for address in site_addresses(url)]
-    with _looking_up() as lookup:
+    with _looking_up(reader_id) as lookup:
         return _discover(addresses, lookup)
 
 
-def feed_open(*, address: str, access: Access) -> FoundFeed:
+def feed_open(*, address: str, access: Access, reader_id: UUID) -> FoundFeed:
     """Return the feed at `address` as it answers `access`; no page is searched, and no other scheme tried.
 
     Raises `AccessRefused` where the server does not take the secret, and what `feeds_discover` raises.
     """
-    with _looking_up(access) as lookup:
+    with _looking_up(reader_id, access) as lookup:
         try:
             response = _fetch(address, lookup)
         except FeedProblem as problem:
@@ -134,17 +130,17 @@ def feed_open(*, address: str, access: Access) -> FoundFeed:
 
 
 @contextmanager
-def _looking_up(access: Access | None = None) -> Iterator[_Lookup]:
+def _looking_up(reader_id: UUID, access: Access | None = None) -> Iterator[_Lookup]:
     """Take one of the places of lookups. Raises `LookupsBusy`."""
-    if not LOOKUPS.acquire(blocking=False):
-        raise LookupsBusy(_("Other sites are being looked up right now. Try again in a few seconds."))
-    until = time.monotonic() + ALL_S
-    host_lock = LookupLock(host_limiter(), pause_s=min(PAUSE_S, settings.FETCH_HOST_GAP_S))
-    try:
-        yield _Lookup(host_lock, until, access)
-    finally:
-        host_lock.release()
-        LOOKUPS.release()
+    with LOOKUPS.place(reader_id) as has_place:
+        if not has_place:
+            raise LookupsBusy(_("Other sites are being looked up right now. Try again in a few seconds."))
+        until = time.monotonic() + ALL_S
+        host_lock = LookupLock(host_limiter(), pause_s=min(PAUSE_S, settings.FETCH_HOST_GAP_S))
+        try:
+            yield _Lookup(host_lock, until, access)
+        finally:
+            host_lock.release()
 
 
 def feed_as_typed(*, url: str) -> str:

@@ -18,7 +18,7 @@ from django.conf import settings
 from digest.feeds.access import access_read, accesses_of, refusal_read
 from digest.feeds.entities import FeedProblem, FetchReport, IngestResult, ParsedFeed, internal_problem
 from digest.feeds.fetch import TOTAL_TIMEOUT_S, FetchResponse, fetch, host_of
-from digest.feeds.first_fetch import readers_filled
+from digest.feeds.first_fetch import feeds_in_turn, readers_filled
 from digest.feeds.identity import source_key
 from digest.feeds.ingest import documents_ingest, feeds_get_or_create
 from digest.feeds.parse import parse_document
@@ -85,7 +85,7 @@ def feeds_fetch(
     another's twin becomes one with it.
     """
     report = FetchReport()
-    chosen = feeds_due(now=now)[:ROUND_FEEDS] if feeds is None else feeds
+    chosen = feeds_in_turn(feeds=list(feeds_due(now=now)[:ROUND_FEEDS])) if feeds is None else feeds
     queue = HostQueue(
         ((host_of(feed.address), feed) for feed in chosen if feed.state == Feed.State.ACTIVE),
         is_new=lambda feed: feed.last_fetched_at is None,

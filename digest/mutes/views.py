@@ -21,6 +21,7 @@ from digest.items.selectors import item_for, source_titles
 from digest.models import Item, Reader
 from digest.mutes.preview import mute_named, mute_preview, mutes_suggested
 from digest.mutes.services import mutes_change
+from digest.places import long_page
 from digest.requests import own_path, reader_of, referrer_path
 from ranking.config_words import mute_label
 from ranking.entities import InvalidMute, Mute, TooManyMutes
@@ -70,20 +71,31 @@ class MuteForm(forms.Form):
 @require_safe
 def mutes(request: HttpRequest) -> HttpResponse:
     """Show the mutes and the form; with `kind` and `value` a preview, with `item` the mutes that fit it."""
-    reader, now = reader_of(request), timezone.now()
-    page: dict[str, Any] = {"form": MuteForm(initial={"kind": WORD}), "undo": _undo_read(request.GET, reader)}
-    page["back"] = own_path(request.GET.get("next", ""))
-    status = 200
+    reader = reader_of(request)
     if "value" in request.GET:
-        page["form"] = form = MuteForm(request.GET)
-        if mute := form.mute(reader):
-            page["preview"] = mute_preview(reader=reader, mute=mute, now=now)
-        status = 422 if form.errors else 200
-    elif "item" in request.GET:
+        return _previewed(request)
+    page = _page(request) | {"form": MuteForm(initial={"kind": WORD})}
+    if "item" in request.GET:
         page["back"] = page["back"] or referrer_path(request)
         page["item"] = item = _item_or_404(reader, request.GET["item"])
         page["suggested"] = _suggestions(item, page["back"])
-    return render(request, "digest/mutes.html", page | _lines(reader, page), status=status)
+    return render(request, "digest/mutes.html", page | _lines(reader, page))
+
+
+@long_page
+def _previewed(request: HttpRequest) -> HttpResponse:
+    reader, form = reader_of(request), MuteForm(request.GET)
+    page = _page(request) | {"form": form}
+    if mute := form.mute(reader):
+        page["preview"] = mute_preview(reader=reader, mute=mute, now=timezone.now())
+    return render(
+        request, "digest/mutes.html", page | _lines(reader, page), status=422 if form.errors else 200
+    )
+
+
+def _page(request: HttpRequest) -> dict[str, Any]:
+    back = own_path(request.GET.get("next", ""))
+    return {"undo": _undo_read(request.GET, reader_of(request)), "back": back}
 
 
 @login_required

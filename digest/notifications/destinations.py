@@ -13,7 +13,6 @@ from django.utils.translation import gettext
 
 from digest.errors import DeliveryFailed, DestinationInvalid, DestinationMissing
 from digest.feeds.connect import check_host, is_allowed
-from digest.feeds.discovery import LOOKUPS
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import web_address
 from digest.mail.render import site_link
@@ -21,6 +20,7 @@ from digest.models import Destination, Item, Notification, NotificationSettings,
 from digest.notifications.news import NOTIFIED, Event
 from digest.notifications.send import failure_words, link_post, message_post
 from digest.notifications.wire import SECRET_PREFIX, Line, Message, push_keys_read
+from digest.places import LOOKUPS
 from ranking.common.encryption import secret_encrypt
 
 Kind = Destination.Kind
@@ -204,17 +204,15 @@ def _deliver(row: Destination, send: Callable[[], None]) -> None:
 
     Raises `DeliveryFailed` if it does not arrive, or if too many requests are waiting for other servers.
     """
-    if not LOOKUPS.acquire(blocking=False):
-        raise DeliveryFailed(
-            gettext("Too much is being sent just now. Try again in a moment."), reason="busy"
-        )
     code = ""
-    try:
-        send()
-    except FeedProblem as problem:
-        code = problem.code
-    finally:
-        LOOKUPS.release()
+    with LOOKUPS.place(row.reader_id) as has_place:
+        if not has_place:
+            busy = gettext("Too much is being sent just now. Try again in a moment.")
+            raise DeliveryFailed(busy, reason="busy")
+        try:
+            send()
+        except FeedProblem as problem:
+            code = problem.code
     same = Destination.objects.filter(pk=row.pk)
     if code:
         same.update(code=code)

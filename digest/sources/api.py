@@ -60,7 +60,7 @@ def feeds_post(request: HttpRequest, body: FeedIn) -> FeedOut:
     limit_count(limit=LOOKUP, who=reader.pk, now=now)
     if body.access:
         return _out(private_feed_add(reader=reader, url=body.url, given=body.access.given, now=now))
-    added = feed_add(reader=reader, found=feeds_discover(url=body.url)[0], now=now)
+    added = feed_add(reader=reader, found=feeds_discover(url=body.url, reader_id=reader.pk)[0], now=now)
     if not added.stored:
         first_fetch_wake()
     return _out(added)

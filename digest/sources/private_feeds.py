@@ -34,7 +34,7 @@ def private_feed_add(*, reader: Reader, url: str, given: AccessGiven, now: datet
     """
     access_check(given)
     address = check_address(url=site_address(url))
-    found = feed_open(address=address, access=access_of(given, address=address))
+    found = feed_open(address=address, access=access_of(given, address=address), reader_id=reader.pk)
     with transaction.atomic():
         subscription = _subscription(reader, address, found.title, now)
         access_store(feed=subscription.feed, given=given)
@@ -56,7 +56,7 @@ def private_feed_change(*, reader: Reader, feed_id: int, given: AccessGiven, now
     if stored and stored.kind == given.kind != Kind.NONE and not needed:
         given = _given_before(stored, given)
     access_check(given)
-    found = feed_open(address=address, access=access_of(given, address=address))
+    found = feed_open(address=address, access=access_of(given, address=address), reader_id=reader.pk)
     with transaction.atomic():
         if row.feed.owner_id is None:
             row = _subscription_moved(row, address, found.title, now)

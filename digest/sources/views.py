@@ -20,6 +20,7 @@ from digest.errors import DigestError, NoFeedFound, SiteUnreachable, TooManyRequ
 from digest.feeds.address_checks import check_address
 from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover, site_address
 from digest.feeds.selectors import subscription_of
+from digest.places import long_page
 from digest.requests import reader_of
 from digest.sources.adding import feed_add, feed_readdress
 from digest.sources.change_views import move_words, removal_read
@@ -154,7 +155,7 @@ def _feeds_of(request: HttpRequest, form: AddressForm) -> list[FoundFeed]:
         return [FoundFeed(feed_as_typed(url=url), "", 0)]
     check_address(url=site_address(url))  # before a lookup is counted
     limit_count(limit=LOOKUP, who=reader_of(request).pk, now=timezone.now())
-    return feeds_discover(url=url)
+    return feeds_discover(url=url, reader_id=reader_of(request).pk)
 
 
 def _subscribe(request: HttpRequest, found: FoundFeed) -> HttpResponse:
@@ -247,7 +248,7 @@ def source_address(request: HttpRequest, feed_id: int) -> HttpResponse:
     try:
         check_address(url=site_address(typed))
         limit_count(limit=LOOKUP, who=reader.pk, now=now)
-        found = feeds_discover(url=typed)
+        found = feeds_discover(url=typed, reader_id=reader.pk)
         if len(found) > 1:
             words = _("This site has {n} feeds. Type the address of one, such as {url}.")
             raise NoFeedFound(words.format(n=len(found), url=found[0].url))
@@ -265,6 +266,7 @@ def source_address(request: HttpRequest, feed_id: int) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 @rate_limited(IMPORT)
+@long_page
 def opml_upload(request: HttpRequest) -> HttpResponse:
     """Import a list and show its rejects line by line. A GET leads to the form."""
     if request.method != "POST":

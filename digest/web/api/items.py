@@ -28,6 +28,7 @@ from digest.items.selectors import items_visible
 from digest.models import Reader
 from digest.mutes.preview import mute_named, mute_preview
 from digest.mutes.services import mutes_change
+from digest.places import long_work
 from digest.requests import reader_of
 from digest.web.pages.lists import ListRequest, list_mark_read, list_rows, plain_name
 from ranking.entities import Mute
@@ -290,7 +291,8 @@ def mutes_preview_get(request: HttpRequest, asked: Query[MuteIn]) -> MutePreview
     """Return the items of the last seven days that a mute would hide. Nothing is stored."""
     reader, now = reader_of(request), timezone.now()
     mute = mute_named(reader=reader, now=now, **asked.dict())
-    found = mute_preview(reader=reader, mute=mute, now=now)
+    with long_work(reader.pk):
+        found = mute_preview(reader=reader, mute=mute, now=now)
     return MutePreviewOut(hides=found.hides, total=found.total, titles=list(found.titles))
 
 

@@ -190,7 +190,7 @@ def _subscribe(reader: Reader, url: str, now: datetime) -> AddedFeed:
     """Subscribe to the first feed that a site or an address offers; it is fetched now, or soon."""
     check_address(url=site_address(url))
     limit_count(limit=LOOKUP, who=reader.pk, now=now)
-    added = feed_add(reader=reader, found=feeds_discover(url=url)[0], now=now)
+    added = feed_add(reader=reader, found=feeds_discover(url=url, reader_id=reader.pk)[0], now=now)
     if not added.stored:
         first_fetch_wake()
     return added

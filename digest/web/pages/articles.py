@@ -139,7 +139,7 @@ def full_text(request: HttpRequest, item_id: int) -> HttpResponse:
     if item is None or not settings.FULL_TEXT:
         raise Http404(_("No such item among your sources."))
     try:
-        full_text_get(item=item, now=timezone.now())
+        full_text_get(item=item, reader_id=reader_of(request).pk, now=timezone.now())
     except FullTextMissing as missing:
         messages.error(
             request, _("No full text. {message}").format(message=stored_text(missing.message, FETCH_PROBLEMS))
@@ -153,7 +153,8 @@ def full_text(request: HttpRequest, item_id: int) -> HttpResponse:
 def picture(request: HttpRequest, signed: str) -> HttpResponse:
     """Answer with a picture of a publisher, whose address one of our pages signed."""
     try:
-        return _picture_answer(picture_get(signed=signed, now=timezone.now()), PICTURE_CACHE)
+        found = picture_get(signed=signed, reader_id=reader_of(request).pk, now=timezone.now())
+        return _picture_answer(found, PICTURE_CACHE)
     except DigestError as refused:
         return _refuse_picture(refused)
 

@@ -13,6 +13,7 @@ from advisor import api
 from advisor.models import Run
 from advisor.run.request import GenerateResult, run_wait
 from advisor.run.workers import heartbeat
+from digest.places import RUNS_AT_ONCE
 from suggestions.models import Suggestion
 from tests.support.histories import balanced, opinionated, thumbs
 
@@ -140,10 +141,10 @@ def test_of_many_who_wait_for_a_run_some_are_answered_at_once(ada, as_ada, monke
         return run_wait(**said | {"timeout_s": 0})
 
     monkeypatch.setattr(api, "run_wait", asked)
-    with api.WAITS, api.WAITS:
+    with api.RUNS.place("Ben"), api.RUNS.place("Cleo"):
         body = generate(as_ada).json()
     assert (body["status"], body["run_id"]) == ("in_progress", str(Run.objects.get().pk))
-    for _ in range(api.WAITS_AT_ONCE + 1):  # a place is given back
+    for _ in range(RUNS_AT_ONCE + 1):  # a place is given back
         Run.objects.all().delete()
         generate(as_ada)
-    assert waits == [0, *[api.WAIT_S] * (api.WAITS_AT_ONCE + 1)]
+    assert waits == [0, *[api.WAIT_S] * (RUNS_AT_ONCE + 1)]

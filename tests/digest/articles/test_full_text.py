@@ -1,5 +1,7 @@
 """Full texts over real sockets: asked for, allowed by robots.txt, bounded, cleaned, and each feed's own."""
 
+from uuid import UUID
+
 import pytest
 from django.core.cache import cache
 from django.test import Client
@@ -25,6 +27,8 @@ HOSTILE = (
     "<svg onload=steal()></svg><iframe srcdoc='<script>steal()</script>'></iframe><img src=x onerror=steal()>"
     "<math><mtext></p><style><img src=x onerror=steal()></style></math><form action=//evil><input></form>"
 )
+
+ADA_ID = UUID(int=1)
 
 
 def markup(words: str = SENTENCE, more: str = "") -> str:
@@ -72,7 +76,7 @@ def serve(
 def refused(item: Item) -> str:
     """Why there is no full text, in code and words."""
     with pytest.raises(FullTextMissing) as missing:
-        full_text_get(item=item, now=timezone.now())
+        full_text_get(item=item, reader_id=ADA_ID, now=timezone.now())
     assert full_text_of(item=item) is None
     row = FullText.objects.filter(item=item).first()
     return f"{row.problem if row else ''}: {missing.value.message}"
@@ -86,7 +90,7 @@ def test_a_page_is_fetched_after_its_robots_txt_and_once(feed: Feed, httpserver:
     serve(httpserver)
     item = item_at(feed, "/a?secret=1", httpserver)
     for _ in range(2):
-        full_text_get(item=item, now=timezone.now())
+        full_text_get(item=item, reader_id=ADA_ID, now=timezone.now())
     assert asked(httpserver) == ["/robots.txt", "/a"]
     found = full_text_of(item=item)
     assert found is not None and found.html.count(SENTENCE) == 8 and "<strong>7th</strong>" in found.html
@@ -133,13 +137,13 @@ def test_a_missing_robots_txt_allows_and_a_broken_one_does_not(
     if code:
         assert refused(item).startswith(code) and asked(httpserver) == ["/robots.txt"]
     else:
-        full_text_get(item=item, now=timezone.now())
+        full_text_get(item=item, reader_id=ADA_ID, now=timezone.now())
         assert full_text_of(item=item)
 
 
 def test_robots_txt_is_kept_for_an_hour_and_asked_again_of_another_path(feed: Feed, httpserver: HTTPServer):
     serve(httpserver, robots="User-agent: *\nDisallow: /b")
-    full_text_get(item=item_at(feed, "/a", httpserver), now=timezone.now())
+    full_text_get(item=item_at(feed, "/a", httpserver), reader_id=ADA_ID, now=timezone.now())
     assert refused(item_at(feed, "/b", httpserver)).startswith("robots_refused")
     assert asked(httpserver) == ["/robots.txt", "/a"]
 
@@ -211,7 +215,7 @@ def test_words_keep_their_letters(encoding: str, kind: str, feed: Feed, httpserv
     page = markup(f"{words} {SENTENCE}").replace("<head>", f"<head><meta charset='{encoding}'>")
     serve(httpserver, page.encode(encoding), kind=kind)
     item = item_at(feed, "/a", httpserver)
-    full_text_get(item=item, now=timezone.now())
+    full_text_get(item=item, reader_id=ADA_ID, now=timezone.now())
     assert (found := full_text_of(item=item)) and words in found.html
 
 
@@ -219,7 +223,7 @@ def test_a_hostile_page_brings_no_script(feed: Feed, httpserver: HTTPServer, ada
     serve(httpserver, markup(more=HOSTILE.format(words=SENTENCE) * 3))
     SubscriptionFactory(reader=ada, feed=feed)
     item = item_at(feed, "/a", httpserver)
-    full_text_get(item=item, now=timezone.now())
+    full_text_get(item=item, reader_id=ADA_ID, now=timezone.now())
     client = Client()
     client.force_login(ada)
     shown = client.get(f"/ui/item/{item.pk}").content.decode().partition('<div class="article"')[2]
@@ -299,7 +303,7 @@ def test_the_worker_fetches_new_items_of_feeds_that_want_it_and_tries_each_once(
 def test_a_full_text_goes_with_its_item(feed: Feed, httpserver: HTTPServer):
     serve(httpserver)
     item = item_at(feed, "/a", httpserver)
-    full_text_get(item=item, now=timezone.now())
+    full_text_get(item=item, reader_id=ADA_ID, now=timezone.now())
     item.delete()
     assert FullText.objects.count() == 0
 

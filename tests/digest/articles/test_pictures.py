@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from django.test import Client
@@ -14,6 +15,7 @@ from digest.articles import pictures
 from digest.articles.pictures import inside_allowed, picture_get, picture_href
 from digest.errors import PictureMissing, PicturesBusy
 from digest.models import Reader
+from digest.places import Places
 from tests.support.browser import fresh_item, subscribe
 from tests.support.factories import FeedFactory, ItemFactory
 
@@ -21,6 +23,8 @@ PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c626001000000ffff"
     "03000006000557bfabd40000000049454e44ae426082"
 )
+
+ADA_ID = UUID(int=1)
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +39,7 @@ def signed(address: str, *, inside: bool = True) -> str:
 
 
 def get(address: str, *, inside: bool = True) -> pictures.Picture:
-    return picture_get(signed=signed(address, inside=inside), now=timezone.now())
+    return picture_get(signed=signed(address, inside=inside), reader_id=ADA_ID, now=timezone.now())
 
 
 def missing(address: str, *, inside: bool = True) -> str:
@@ -57,11 +61,11 @@ def test_a_picture_is_fetched_once_without_a_word_about_the_reader(httpserver: H
 @pytest.mark.parametrize("token", ["", "x", "a:b", "WyJodHRwOi8vMTI3LjAuMC4xLyIsMV0:abc", ".x:y", "é"])
 def test_only_what_we_signed_is_fetched(token: str, httpserver: HTTPServer):
     with pytest.raises(PictureMissing):
-        picture_get(signed=token, now=timezone.now())
+        picture_get(signed=token, reader_id=ADA_ID, now=timezone.now())
     good = signed(httpserver.url_for("/b.png"))
     for changed in (good[:-1], good[:-2] + "AA", "A" + good[1:], signed("https://b.example/") + good):
         with pytest.raises(PictureMissing, match="No page"):
-            picture_get(signed=changed, now=timezone.now())
+            picture_get(signed=changed, reader_id=ADA_ID, now=timezone.now())
     assert httpserver.log == []
 
 
@@ -170,10 +174,9 @@ def test_a_picture_that_failed_is_not_asked_for_again_at_once(httpserver: HTTPSe
 def test_pages_keep_a_thread_however_many_pictures_are_slow(
     httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
 ):
-    taken = threading.BoundedSemaphore(1)
-    monkeypatch.setattr(pictures, "_FETCHES", taken)
+    monkeypatch.setattr(pictures, "PICTURES", Places(1))
     httpserver.expect_request("/b.png").respond_with_data(PNG)
-    with taken, pytest.raises(PicturesBusy):
+    with pictures.PICTURES.place("Ben"), pytest.raises(PicturesBusy):
         get(httpserver.url_for("/b.png"))
     assert get(httpserver.url_for("/b.png")).body == PNG
 
@@ -205,8 +208,8 @@ def test_a_picture_that_cannot_be_had_says_so_without_a_page(client: Client, ada
     client.force_login(ada)
     answer = client.get(picture_href("http://10.0.0.1/b.png"))
     assert (answer.status_code, answer["Content-Type"]) == (404, "text/plain")
-    monkeypatch.setattr(pictures, "_FETCHES", threading.BoundedSemaphore(1))
-    with pictures._FETCHES:
+    monkeypatch.setattr(pictures, "PICTURES", Places(1))
+    with pictures.PICTURES.place("Ben"):
         busy = client.get(picture_href("https://b.example/b.png"))
     assert (busy.status_code, busy["Retry-After"], busy["Cache-Control"]) == (503, "1", "no-store")
 

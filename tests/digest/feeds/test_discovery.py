@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 from itertools import pairwise
-from pathlib import Path
 from types import SimpleNamespace
+from uuid import UUID
 
 import pytest
 from django.test import Client
@@ -15,8 +15,7 @@ from django.utils import timezone
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-from advisor.api import WAITS_AT_ONCE
-from digest.articles import pictures
+from digest import places
 from digest.errors import (
     DigestError,
     FeedIsGone,
@@ -38,8 +37,11 @@ from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import FetchResponse
 from digest.feeds.rate_limit import HostLimiter
 from digest.models import Reader
+from digest.places import LOOKUPS
 from digest.throttling import LOOKUP, limit_count
 from tests.support.documents import MADE
+
+ADA_ID = UUID(int=1)
 
 RSS = MADE[0]
 Site = Callable[..., str]
@@ -113,27 +115,29 @@ def test_no_page_breaks_the_reading(junk: str):
 
 def test_an_address_that_is_a_feed_is_found_by_one_request(site: Site, httpserver: HTTPServer):
     url = site(rss__xml=RSS) + "rss.xml"
-    assert feeds_discover(url=url) == [FoundFeed(url, "Rivers", 2)]
+    assert feeds_discover(reader_id=ADA_ID, url=url) == [FoundFeed(url, "Rivers", 2)]
     assert len(httpserver.log) == 1
 
 
 def test_a_site_with_several_feeds_offers_those_that_can_be_read(site: Site):
     head = link("/one") + link("/dead") + link("/two", title="Two")
     url = site(home=f"<html><head>{head}</head></html>", one=RSS, two=MADE[1])
-    assert [feed.url for feed in feeds_discover(url=url)] == [f"{url}one", f"{url}two"]
+    assert [feed.url for feed in feeds_discover(reader_id=ADA_ID, url=url)] == [f"{url}one", f"{url}two"]
 
 
 @pytest.mark.parametrize("place", ["feed", "rss__xml", "atom__xml", "index__xml", "feed__json"])
 def test_a_site_that_names_none_is_looked_through_at_the_usual_places(site: Site, place: str):
     url = site(home="<html><body>Hello</body></html>", **{place: RSS})
-    assert [feed.url for feed in feeds_discover(url=url)] == [url + place.replace("__", ".")]
+    assert [feed.url for feed in feeds_discover(reader_id=ADA_ID, url=url)] == [
+        url + place.replace("__", ".")
+    ]
 
 
 def test_a_site_without_a_feed_is_asked_a_few_times_and_reported_plainly(site: Site, httpserver: HTTPServer):
     head = "".join(link(f"/dead{n}") for n in range(50))
     httpserver.expect_request(re.compile("/dead.*")).respond_with_data("No such page", status=404)
     with pytest.raises(NoFeedFound) as problem:
-        feeds_discover(url=site(home=f"<html><head>{head}</head></html>"))
+        feeds_discover(reader_id=ADA_ID, url=site(home=f"<html><head>{head}</head></html>"))
     assert "paste that address" in problem.value.message
     assert len(httpserver.log) == 8
 
@@ -145,7 +149,7 @@ def test_a_feed_that_answers_with_an_error_for_now_is_named_with_what_to_do(
     httpserver.expect_request("/dead").respond_with_data("No such page", status=404)
     httpserver.expect_request("/rss").respond_with_data("Down", status=503)
     with pytest.raises(SiteUnreachable) as problem:
-        feeds_discover(url=url)
+        feeds_discover(reader_id=ADA_ID, url=url)
     assert f"{url}rss" in problem.value.message and "(status 503)" in problem.value.message
     assert "paste that address and add it as it is" in problem.value.message
     assert not problem.value.may_answer  # the page that was typed is no feed to add
@@ -159,25 +163,28 @@ def test_a_slow_site_is_given_up_when_the_time_is_over(
     ticks = iter([started, started + 1, started + 19])  # the start, the page, the first link; then too late
     clock = SimpleNamespace(monotonic=lambda: next(ticks, started + 21))
     monkeypatch.setattr(discovery, "time", clock)
-    assert [feed.url for feed in feeds_discover(url=url)] == [f"{url}one"]
+    assert [feed.url for feed in feeds_discover(reader_id=ADA_ID, url=url)] == [f"{url}one"]
     assert len(httpserver.log) == 2
 
 
 @pytest.mark.parametrize("url", ["", "two words", "ftp://example.org", "https://ada:pw@example.org"])
 def test_what_is_no_address_is_refused_before_anything_is_asked(url: str):
     with pytest.raises(InvalidFeedUrl):
-        feeds_discover(url=url)
+        feeds_discover(reader_id=ADA_ID, url=url)
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/", "http://169.254.169.254/", "http://[::1]/"])
 def test_the_machines_own_network_is_not_asked(url: str):
     with pytest.raises(SiteUnreachable):
-        feeds_discover(url=url)
+        feeds_discover(reader_id=ADA_ID, url=url)
 
 
 def test_links_into_the_machines_own_network_are_not_followed(site: Site):
     with pytest.raises(NoFeedFound):
-        feeds_discover(url=site(home=f"<html><head>{link('http://169.254.169.254/feed')}</head></html>"))
+        feeds_discover(
+            reader_id=ADA_ID,
+            url=site(home=f"<html><head>{link('http://169.254.169.254/feed')}</head></html>"),
+        )
 
 
 @pytest.mark.parametrize(
@@ -189,7 +196,7 @@ def test_a_site_that_does_not_answer_is_reported_in_a_sentence(
     site()
     httpserver.expect_request("/gone").respond_with_data("", status=status)
     with pytest.raises(error) as problem:
-        feeds_discover(url=httpserver.url_for("/gone"))
+        feeds_discover(reader_id=ADA_ID, url=httpserver.url_for("/gone"))
     assert problem.value.message.endswith(".")
 
 
@@ -247,7 +254,7 @@ def test_a_site_is_asked_half_a_second_apart_and_by_nobody_else_meanwhile(
     visits: Visits, httpserver: HTTPServer
 ):
     with pytest.raises(NoFeedFound):
-        feeds_discover(url=httpserver.url_for("/bare"))
+        feeds_discover(reader_id=ADA_ID, url=httpserver.url_for("/bare"))
     assert visits.pauses() == [0.5] * 5  # the page and five usual places
     assert not visits.was_free
     assert visits.gate.enter(visits.host) == pytest.approx(2.0)  # and then it has its whole pause
@@ -255,7 +262,7 @@ def test_a_site_is_asked_half_a_second_apart_and_by_nobody_else_meanwhile(
 
 def test_a_redirect_is_a_request_like_any_other(visits: Visits, httpserver: HTTPServer):
     with pytest.raises(SiteUnreachable):
-        feeds_discover(url=httpserver.url_for("/moved"))
+        feeds_discover(reader_id=ADA_ID, url=httpserver.url_for("/moved"))
     assert visits.pauses()[:2] == [0.5, 0.5]
 
 
@@ -263,20 +270,20 @@ def test_a_site_that_a_round_has_just_left_has_its_pause_first(visits: Visits, h
     assert visits.gate.enter(visits.host) == 0.0
     visits.gate.leave(visits.host)
     with pytest.raises(NoFeedFound):
-        feeds_discover(url=httpserver.url_for("/bare"))
+        feeds_discover(reader_id=ADA_ID, url=httpserver.url_for("/bare"))
     assert visits.asked[0] == pytest.approx(2.0, abs=0.01)
 
 
 def test_a_site_that_others_keep_busy_is_not_asked(visits: Visits, httpserver: HTTPServer):
     assert visits.gate.enter(visits.host) == 0.0
     with pytest.raises(SiteUnreachable, match="asked by others"):
-        feeds_discover(url=httpserver.url_for("/bare"))
+        feeds_discover(reader_id=ADA_ID, url=httpserver.url_for("/bare"))
     assert visits.asked == [] and visits.now - visits.start <= 20
 
 
 def test_a_site_that_wants_a_pause_is_left_alone_at_once(visits: Visits, httpserver: HTTPServer):
     with pytest.raises(SiteUnreachable, match="wants a pause"):
-        feeds_discover(url=httpserver.url_for("/"))
+        feeds_discover(reader_id=ADA_ID, url=httpserver.url_for("/"))
     assert len(visits.asked) == 3  # the page, its first link, and the one that asks for ten minutes
     assert 590 < visits.gate.enter(visits.host) < 600.001  # moments are floats
 
@@ -325,13 +332,13 @@ def test_a_name_whose_server_has_http_alone_is_found(httpserver: HTTPServer, set
     settings.FETCH_ALLOW_HOSTS = [f"{httpserver.host}:{httpserver.port}"]
     httpserver.expect_request("/rss.xml").respond_with_data(MADE[0])
     url = httpserver.url_for("/rss.xml")
-    assert feeds_discover(url=url.removeprefix("http://")) == [FoundFeed(url, "Rivers", 2)]
+    assert feeds_discover(reader_id=ADA_ID, url=url.removeprefix("http://")) == [FoundFeed(url, "Rivers", 2)]
 
 
 def test_a_name_that_nobody_answers_to_is_reported_once(httpserver: HTTPServer, settings):
     settings.FETCH_ALLOW_HOSTS = ["127.0.0.1"]
     with pytest.raises(SiteUnreachable, match="does not accept connections") as problem:
-        feeds_discover(url="127.0.0.1:9")
+        feeds_discover(reader_id=ADA_ID, url="127.0.0.1:9")
     assert problem.value.may_answer
 
 
@@ -358,22 +365,11 @@ def test_pages_keep_a_thread_however_many_sites_are_slow(client: Client, ada: Re
     """Two accounts could hold all threads of a web process by sites that never answer, 20 s each."""
     address = site(rss__xml=RSS) + "rss.xml"
     client.force_login(ada)
-    with discovery.LOOKUPS, discovery.LOOKUPS:
+    with LOOKUPS.place("Ben"), LOOKUPS.place("Cleo"):
         page = client.post("/ui/sources", {"url": address})
         assert page.status_code == 422
         assert "Try again in a few seconds" in page.content.decode()
-    for _ in range(2 * discovery.LOOKUPS_AT_ONCE):  # also where nothing is found
+    for _ in range(2 * places.LOOKUPS_AT_ONCE):  # also where nothing is found
         with pytest.raises(SiteUnreachable):
-            feeds_discover(url=f"{address}/none")
-    assert feeds_discover(url=address)
-
-
-def test_a_web_process_has_a_thread_more_than_may_wait_for_others():
-    threads = re.search(r"^threads = (\d+)$", Path("deploy/gunicorn.conf.py").read_text(), re.MULTILINE)
-    waiting = discovery.LOOKUPS_AT_ONCE + pictures.FETCHES_AT_ONCE + WAITS_AT_ONCE
-    assert int(threads[1]) > waiting
-    # All that wait take one of those places; the resolver's are threads of its own.
-    places = {"digest/feeds/connect.py", "digest/feeds/discovery.py", "digest/articles/pictures.py"}
-    rooms = ("advisor", "config", "digest", "ranking", "suggestions")
-    found = (path for room in rooms for path in Path(room).rglob("*.py"))
-    assert {str(p) for p in found if "Semaphore(" in p.read_text()} == places | {"advisor/api.py"}
+            feeds_discover(reader_id=ADA_ID, url=f"{address}/none")
+    assert feeds_discover(reader_id=ADA_ID, url=address)

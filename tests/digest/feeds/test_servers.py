@@ -3,6 +3,7 @@
 import gzip
 import zlib
 from collections.abc import Callable
+from uuid import UUID
 
 import pytest
 from pytest_httpserver import HTTPServer
@@ -15,6 +16,8 @@ from digest.feeds.prechecks import decompress
 from digest.models import Reader
 from digest.sources.subscriptions import opml_import, subscription_add
 from tests.support.factories import FeedFactory
+
+ADA_ID = UUID(int=1)
 
 FEED = b"<rss><channel><title>Rivers</title><item><title>Rain</title></item></channel></rss>"
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_cache")]
@@ -150,7 +153,9 @@ def test_a_page_whose_header_names_its_feed_has_one(httpserver: HTTPServer, sett
     link = '</news.xml>; rel="alternate"; type="application/rss+xml"'
     answers(httpserver, "/", lambda _: Response("<html></html>", headers={"Link": link}))
     answers(httpserver, "/news.xml", lambda _: Response(FEED))
-    assert [f.url for f in feeds_discover(url=httpserver.url_for("/"))] == [httpserver.url_for("/news.xml")]
+    assert [f.url for f in feeds_discover(reader_id=ADA_ID, url=httpserver.url_for("/"))] == [
+        httpserver.url_for("/news.xml")
+    ]
 
 
 def listed(reader: Reader, now, *rows: str):
