@@ -13,9 +13,8 @@ from advisor.guidance.tips import AWAY_DAYS, tip_dismiss
 from advisor.models import Run
 from advisor.run.explain import status_message
 from advisor.run.request import run_request
-from digest.places import long_page
 from digest.requests import reader_of, return_path
-from digest.throttling import GENERATE, rate_limited
+from digest.throttling import GENERATE, long_page, rate_limited
 
 
 @login_required

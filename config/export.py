@@ -19,9 +19,9 @@ from advisor.selectors import reader_export_advisor
 from digest.accounts.services import reader_export_digest
 from digest.errors import TooManyRequests
 from digest.models import Reader
-from digest.places import EXPORTS, PlacedStream
+from digest.places import EXPORTS
 from digest.requests import reader_of
-from digest.throttling import EXPORT, rate_limited, too_many_requests_page
+from digest.throttling import EXPORT, PlacedStream, rate_limited, too_many_requests_page
 from ranking.selectors import reader_export_ranking
 from suggestions.selectors import reader_export_suggestions
 

@@ -5,22 +5,10 @@ do long work and two may send exports. One is left for pages, however slow all o
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from functools import wraps
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Condition
-from typing import Concatenate, Final, ParamSpec, TypeVar
-
-from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
-from django.utils.translation import gettext
-
-from digest.errors import TooManyRequests
-from digest.requests import reader_of
-from digest.throttling import too_many_requests_page
-
-P = ParamSpec("P")
-Response = TypeVar("Response", bound=HttpResponseBase)
+from typing import Final
 
 # Looking up sites, fetching full texts, sending things on, and first fetches by a page.
 LOOKUPS_AT_ONCE: Final = 2
@@ -32,8 +20,6 @@ RUNS_AT_ONCE: Final = 2
 LONG_AT_ONCE: Final = 2
 # Exports are sent while they are read from the database, as slowly as a browser takes them.
 EXPORTS_AT_ONCE: Final = 2
-# A preview may be requested again while the last one is computed, for example by a second click.
-LONG_WAIT_S: Final = 10.0
 # A reader's requests that may wait for a place. Each holds a thread.
 WAITING_MAX: Final = 1
 
@@ -90,55 +76,3 @@ PICTURES: Final = Places(PICTURES_AT_ONCE)
 RUNS: Final = Places(RUNS_AT_ONCE)
 LONG: Final = Places(LONG_AT_ONCE)
 EXPORTS: Final = Places(EXPORTS_AT_ONCE)
-
-
-@contextmanager
-def long_work(who: object) -> Iterator[None]:
-    """Take a place for long work, and wait for it if needed. Raises `TooManyRequests` if there is none."""
-    with LONG.place(who, wait_s=LONG_WAIT_S) as has_place:
-        if not has_place:
-            raise busy_refusal()
-        yield
-
-
-def busy_refusal() -> TooManyRequests:
-    """Return the refusal for a reader who has no place."""
-    words = gettext("An earlier request is still being worked on. Try again in a moment.")
-    return TooManyRequests(words, retry_after_s=2)
-
-
-class PlacedStream:
-    """Parts of a response that is sent as it is made, and the place that it has until it is sent.
-
-    Django calls `close` when the response ends or its client has gone. Raises `TooManyRequests` if `who` has
-    no place.
-    """
-
-    def __init__(self, places: Places, who: object, parts: Iterable[str]) -> None:
-        self._parts, self._place = parts, ExitStack()
-        if not self._place.enter_context(places.place(who)):
-            raise busy_refusal()
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the parts."""
-        return iter(self._parts)
-
-    def close(self) -> None:
-        """Give the place back."""
-        self._place.close()
-
-
-def long_page(
-    view: Callable[Concatenate[HttpRequest, P], Response],
-) -> Callable[Concatenate[HttpRequest, P], Response | HttpResponse]:
-    """Decorate a view that does long work for a reader: it answers with 429 if there is no place."""
-
-    @wraps(view)
-    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> Response | HttpResponse:
-        try:
-            with long_work(reader_of(request).pk):
-                return view(request, *args, **kwargs)
-        except TooManyRequests as refused:
-            return too_many_requests_page(request, refused)
-
-    return guarded

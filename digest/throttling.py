@@ -1,10 +1,11 @@
-"""Rate limits per reader for costly requests, on pages and in the API.
+"""Rate limits per reader for costly requests, on pages and in the API, and places for long ones.
 
 Uses are counted in the cache in fixed time windows: in Redis for all processes together, or else in each
 process separately. If the cache is down, nothing is counted, so nobody is locked out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import wraps
@@ -19,10 +20,13 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
 from digest.errors import TooManyRequests
+from digest.places import LONG, Places
 from digest.requests import reader_of
 
 KEYS = "digest:limit"
 MINUTE, HOUR = 60, 3600
+# A preview may be requested again while the last one is computed, for example by a second click.
+LONG_WAIT_S = 10.0
 # Caches count in whole numbers, so a use is a thousand parts.
 PARTS = 1000
 
@@ -137,3 +141,55 @@ def too_many_requests_page(request: HttpRequest, refused: TooManyRequests | None
     response = render(request, "429.html", {"words": refused.message if refused else ""}, status=429)
     response["Retry-After"] = str(refused.retry_after_s if refused else MINUTE)
     return response
+
+
+@contextmanager
+def long_work(who: object) -> Iterator[None]:
+    """Take a place for long work, and wait for it if needed. Raises `TooManyRequests` if there is none."""
+    with LONG.place(who, wait_s=LONG_WAIT_S) as has_place:
+        if not has_place:
+            raise busy_refusal()
+        yield
+
+
+def busy_refusal() -> TooManyRequests:
+    """Return the refusal for a reader who has no place."""
+    words = gettext("An earlier request is still being worked on. Try again in a moment.")
+    return TooManyRequests(words, retry_after_s=2)
+
+
+class PlacedStream:
+    """Parts of a response that is sent as it is made, and the place that it has until it is sent.
+
+    Django calls `close` when the response ends or its client has gone. Raises `TooManyRequests` if `who` has
+    no place.
+    """
+
+    def __init__(self, places: Places, who: object, parts: Iterable[str]) -> None:
+        self._parts, self._place = parts, ExitStack()
+        if not self._place.enter_context(places.place(who)):
+            raise busy_refusal()
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the parts."""
+        return iter(self._parts)
+
+    def close(self) -> None:
+        """Give the place back."""
+        self._place.close()
+
+
+def long_page(
+    view: Callable[Concatenate[HttpRequest, P], Response],
+) -> Callable[Concatenate[HttpRequest, P], Response | HttpResponse]:
+    """Decorate a view that does long work for a reader: it answers with 429 if there is no place."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> Response | HttpResponse:
+        try:
+            with long_work(reader_of(request).pk):
+                return view(request, *args, **kwargs)
+        except TooManyRequests as refused:
+            return too_many_requests_page(request, refused)
+
+    return guarded

@@ -112,6 +112,7 @@ urlpatterns = [
     path("ui/sources/private", private_views.private_source, name="private_source"),
     path("ui/newsletters", newsletter_views.newsletters, name="newsletters"),
     path("ui/newsletters/<int:feed_id>/resume", newsletter_views.resume, name="newsletter_resume"),
+    path("ui/newsletters/<int:feed_id>/refuse", newsletter_views.refuse, name="newsletter_refuse"),
     path("ui/sources/<int:feed_id>", sources.source, name="source"),
     path("ui/sources/<int:feed_id>/access", private_views.source_access, name="source_access"),
     path("ui/sources/<int:feed_id>/remove", change_views.source_remove, name="source_remove"),

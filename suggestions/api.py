@@ -13,9 +13,8 @@ from ninja import Router, Schema
 from pydantic import ConfigDict, Field, StrictFloat, StrictInt, StrictStr
 
 from digest.feeds.identity import web_url
-from digest.places import long_work
 from digest.requests import reader_of
-from digest.throttling import DECIDE, GENERATE, limit_count
+from digest.throttling import DECIDE, GENERATE, limit_count, long_work
 from suggestions.changes.weights import weight_parse
 from suggestions.entities import Refusal, Resolved
 from suggestions.explain import answer_kind, confidence_stated, teaching_of

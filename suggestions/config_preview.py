@@ -16,10 +16,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from digest.items.selectors import source_titles
-from digest.places import long_page
 from digest.requests import reader_of
 from digest.sources.change_views import feeds_chosen
 from digest.sources.weights import weights_at_level
+from digest.throttling import long_page
 from ranking.config_body import ConfigEdit, body_changes, effective_body
 from ranking.config_words import change_words
 from ranking.entities import InvalidSetting

@@ -20,9 +20,8 @@ from django.views.decorators.http import require_POST, require_safe
 from digest.feedback.selectors import reason_tags
 from digest.feeds.identity import web_url
 from digest.items.selectors import source_titles
-from digest.places import long_page
 from digest.requests import reader_of
-from digest.throttling import DECIDE, rate_limited
+from digest.throttling import DECIDE, long_page, rate_limited
 from ranking.config_body import body_effective
 from ranking.entities import EffectiveConfig
 from ranking.language import stored_text

@@ -11,9 +11,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from digest.items.selectors import source_titles
-from digest.places import long_page
 from digest.requests import reader_of
-from digest.throttling import DECIDE, GENERATE, rate_limited
+from digest.throttling import DECIDE, GENERATE, long_page, rate_limited
 from suggestions import explain
 from suggestions.entities import Refusal
 from suggestions.services.wishes import WishAnswer, wish_accept, wish_drafts_again, wishes_draft

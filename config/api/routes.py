@@ -39,6 +39,7 @@ from config.api.schema import (
 from digest.accounts.tokens import REQUESTS_PER_MINUTE
 from digest.errors import DigestError, InvalidToken, TokenExpired, TooManyRequests
 from digest.sources.api import feeds_router
+from digest.sources.newsletter_api import newsletters_router
 from digest.throttling import API, DECIDE, GENERATE, SEARCH
 from digest.web.api.items import items_router, mutes_router
 from digest.web.api.reading import costs_router, digests_router
@@ -80,6 +81,7 @@ api.add_router("", digests_router)
 api.add_router("", items_router)
 api.add_router("", mutes_router)
 api.add_router("", feeds_router)
+api.add_router("", newsletters_router)
 api.add_router("", suggestions_router)
 api.add_router("", advisor_router)
 

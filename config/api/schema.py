@@ -14,7 +14,7 @@ KEY_PATTERN = f"^[ -~]{{1,{KEY_CHARS_MAX}}}$"
 DIGEST_ID_PREFIXES = {
     **dict.fromkeys(("feedback", "reasons"), "digest_api"),
     **dict.fromkeys(("item", "items", "named", "read", "saved", "search"), "digest_api_reading"),
-    **dict.fromkeys(("feed", "feeds"), "digest_api_feeds"),
+    **dict.fromkeys(("feed", "feeds", "newsletter", "newsletters"), "digest_api_feeds"),
     **{"costs": "digest_api_costs", "digest": "digest_api_digests", "mutes": "digest_api_mutes"},
 }
 ITEM = tuple(
@@ -34,6 +34,7 @@ MUTES = ("digest_api_mutes_mutes_preview_get", "digest_api_mutes_mutes_post")
 DIGEST = "digest_api_digests_digest_get"
 NAMED = ("digest_api_reading_named_address_post",)
 FEEDS = ("digest_api_feeds_feeds_post", "digest_api_feeds_feed_access_post")
+NEWSLETTERS = tuple(f"digest_api_feeds_newsletter_{verb}_post" for verb in ("accept", "refuse"))
 WISH, WISH_ACCEPT = (f"suggestions_api_{verb}_post" for verb in ("wishes", "wishes_accept"))
 
 
@@ -87,8 +88,8 @@ ERROR_CODES = (
     ErrorCode("access_invalid", 422, "that secret or user agent cannot be sent", FEEDS),
     ErrorCode("access_refused", 422, "the server does not take that secret; nothing was stored", FEEDS),
     ErrorCode("feed_is_gone", 409, "its publisher took it down for good", FEEDS),
-    ErrorCode("feed_not_found", 404, "no such feed that you read", FEEDS[1:]),
-    ErrorCode("too_many_subscriptions", 409, "you read as many feeds as one may", FEEDS[:1]),
+    ErrorCode("feed_not_found", 404, "no such feed that you read, or that waits", (FEEDS[1], *NEWSLETTERS)),
+    ErrorCode("too_many_subscriptions", 409, "you read as many feeds as one may", (FEEDS[0], NEWSLETTERS[0])),
     ErrorCode("lookups_busy", 503, "too many sites are being looked up; try again", FEEDS),
     ErrorCode("words_missing", 422, "there are no words", (WISH,)),
     ErrorCode("words_too_long", 422, "more than 500 characters", (WISH,)),

@@ -1,6 +1,7 @@
 """Mails of newsletters as entries of a feed: who they are for, which list they are of, and their body.
 
-`mail_parse` reads what strangers wrote, and runs in the sandbox.
+`mail_tokens` finds whom a mail is for before anything else is done with it. `mail_parse` reads what strangers
+wrote, and runs in the sandbox.
 """
 
 import re
@@ -9,11 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
-from email.utils import getaddresses, parseaddr
+from email.utils import parseaddr
 from html import escape
 from typing import Any, ClassVar, Final
 
 from digest.feeds.body_html import html_clean
+from digest.feeds.encodings import codec_of
 from digest.feeds.entities import ParsedEntry, ParsedFeed, feed_as_json, feed_from_json
 from digest.feeds.sanitise import clean_text, html_to_text, one_line
 from digest.feeds.storable import Storable
@@ -21,6 +23,8 @@ from ranking.language import gettext_noop
 
 # A longer mail is cut off here, within its parts.
 MAIL_MAX_BYTES: Final = 2 * 1024 * 1024
+# What comes before a mail's body must fit into this. Servers accept a few KiB (Postfix: 100 KiB by default).
+HEAD_BYTES: Final = 64 * 1024
 PARTS_MAX: Final = 50
 SENDER_MAX_CHARS, TITLE_MAX_CHARS, GUID_MAX_CHARS = 200, 300, 400
 UNTITLED: Final = "Without a subject"
@@ -34,34 +38,31 @@ _LINK: Final = re.compile(r"<((?:https?://|mailto:)[^<>\s]{1,2000})>")
 # An address in plain text, up to a space or a sign that no address has; then what may be the sentence's.
 _ADDRESS: Final = re.compile(r"(https?://[^\s<>\"]+)", re.IGNORECASE)
 _PAIRS: Final = {")": "(", "]": "[", "}": "{"}
+# An encoded word of a header begins with its charset (RFC 2047), perhaps with a language (RFC 2231).
+_ENCODED_WORD: Final = re.compile(rb"=\?([A-Za-z0-9._:-]{1,40})(?:\*[A-Za-z0-9-]{1,20})?\?")
+_HEAD_END: Final = re.compile(rb"\r?\n\r?\n")
 _SENTENCE_SIGNS: Final = ".,:;!?'*_…’”»"
 ADDRESS_MAX_CHARS: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Letter(Storable):
-    """One mail: the addresses it is for, its list (or sender), and it as the one entry of a feed."""
+    """One mail: its list (or sender), and it as the one entry of a feed."""
 
     LIMITS: ClassVar = {"list_key": SENDER_MAX_CHARS}
 
-    recipients: tuple[str, ...]
     list_key: str
     feed: ParsedFeed
 
 
 def letter_as_json(letter: Letter) -> dict[str, Any]:
     """Return `letter` as JSON knows it."""
-    return {
-        "recipients": list(letter.recipients),
-        "list": letter.list_key,
-        "feed": feed_as_json(letter.feed),
-    }
+    return {"list": letter.list_key, "feed": feed_as_json(letter.feed)}
 
 
 def letter_from_json(body: dict[str, Any]) -> Letter:
     """Return what `letter_as_json` wrote. Raises `KeyError`, `TypeError` or `ValueError` for the rest."""
-    recipients = tuple(str(one) for one in body["recipients"])
-    return Letter(recipients, str(body["list"]), feed_from_json(body["feed"]))
+    return Letter(str(body["list"]), feed_from_json(body["feed"]))
 
 
 def mail_parse(mail: bytes) -> Letter:
@@ -71,7 +72,7 @@ def mail_parse(mail: bytes) -> Letter:
     all feeds, else its text, with its web addresses as links; below it is the link of `List-Unsubscribe`.
     Attachments are left out.
     """
-    message: EmailMessage = message_from_bytes(mail, policy=policy.default)
+    message: EmailMessage = message_from_bytes(_readable(mail), policy=policy.default)
     name, address = parseaddr(_header(message, "From"))
     listed = _LIST_ID.search(_header(message, "List-Id"))
     markup, plain = _bodies(message)
@@ -91,7 +92,47 @@ def mail_parse(mail: bytes) -> Letter:
         image=image,
     )
     key = one_line(clean_text((listed[1] if listed else address).casefold()), limit=SENDER_MAX_CHARS)
-    return Letter(_recipients(message), key, ParsedFeed(sender or key or UNKNOWN_SENDER, "", (entry,)))
+    return Letter(key, ParsedFeed(sender or key or UNKNOWN_SENDER, "", (entry,)))
+
+
+def _readable(mail: bytes) -> bytes:
+    """Return the mail without headers beyond 64 KiB, and with charsets that are slow to read called UTF-8."""
+    head = _head(mail)
+    body = mail[len(head) :] if len(head) < HEAD_BYTES else b""
+    return _ENCODED_WORD.sub(_charset_known, head) + body
+
+
+def _charset_known(found: re.Match[bytes]) -> bytes:
+    return found[0] if codec_of(found[1].decode()) else b"=?utf-8?"
+
+
+def _head(mail: bytes) -> bytes:
+    """Return the headers of a mail, 64 KiB at most, with the empty line after them."""
+    end = _HEAD_END.search(mail, 0, HEAD_BYTES)
+    return mail[: end.end() if end else HEAD_BYTES]
+
+
+def mail_tokens(head: bytes, *, before: str, after: str) -> list[str]:
+    """Return the words between `before` and `after` in the addresses a mail is for, the most reliable first.
+
+    `head` is the beginning of the mail. It is read once, in linear time, and nothing is parsed.
+    """
+    wanted = re.compile(
+        rb"(?:^|[\s<,;:(])"
+        + re.escape(before.encode())
+        + rb"([a-z0-9]{1,64})"
+        + re.escape(after.encode())
+        + rb"(?![a-z0-9.@_-])"
+    )
+    found: dict[str, list[str]] = {name.casefold(): [] for name in RECIPIENT_HEADERS}
+    name = ""
+    for line in _head(head).lower().splitlines():
+        if line[:1] not in (b" ", b"\t"):  # else it goes on with the header before (RFC 5322, section 2.2.3)
+            name = line.partition(b":")[0].strip().decode("ascii", "replace")
+            line = line.partition(b":")[2]
+        if name in found:
+            found[name] += [token.decode() for token in wanted.findall(line)]
+    return list(dict.fromkeys(token for some in found.values() for token in some))[:PARTS_MAX]
 
 
 def _header(message: EmailMessage, name: str) -> str:
@@ -100,17 +141,6 @@ def _header(message: EmailMessage, name: str) -> str:
         return str(message.get(name, ""))
     except Exception:  # the standard library raises what it likes on malformed headers
         return ""
-
-
-def _recipients(message: EmailMessage) -> tuple[str, ...]:
-    found: list[str] = []
-    for name in RECIPIENT_HEADERS:
-        try:
-            values = [str(value) for value in message.get_all(name, [])]
-        except Exception:  # as above
-            continue
-        found += [address.casefold() for _, address in getaddresses(values) if "@" in address]
-    return tuple(dict.fromkeys(found))[:PARTS_MAX]
 
 
 def _bodies(message: EmailMessage) -> tuple[str, str]:
@@ -131,14 +161,11 @@ def _parts(message: EmailMessage) -> Iterable[EmailMessage]:
 
 
 def _content(part: EmailMessage) -> str:
-    """Return a part's text; a charset that nobody knows is read as UTF-8."""
+    """Return a part's text; a charset that nobody knows, or that is slow, is read as UTF-8."""
     raw = part.get_payload(decode=True)
     if not isinstance(raw, bytes):
         return ""
-    try:
-        return raw.decode(part.get_content_charset() or "utf-8", "replace")
-    except LookupError:
-        return raw.decode("utf-8", "replace")
+    return raw.decode(codec_of(part.get_content_charset() or "") or "utf-8", "replace")
 
 
 def _paragraphs(plain: str) -> str:

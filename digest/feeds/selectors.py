@@ -15,6 +15,8 @@ from digest.models import Feed, Item, ItemBody, PrunedEntry, Reader, Subscriptio
 from ranking.common.rows import VALUES_MAX
 
 T = TypeVar("T")
+# The beginning of a newsletter feed's own address, before its list.
+NEWSLETTER_PREFIX = "newsletter:"
 
 
 def feeds_due(*, now: datetime) -> QuerySet[Feed]:
@@ -97,9 +99,13 @@ def subscriptions_of(*, reader_id: UUID) -> list[Subscription]:
 
 
 def subscriptions_left(*, reader_id: UUID) -> int:
-    """Return how many more feeds the reader may subscribe to (SUBSCRIPTIONS_MAX); one query."""
+    """Return how many more feeds the reader may subscribe to (SUBSCRIPTIONS_MAX); one query.
+
+    Newsletters have places of their own (`digest.sources.newsletters`): anybody may send one.
+    """
     limit: int = settings.SUBSCRIPTIONS_MAX
-    return max(limit - _subscribed(reader_id).count(), 0)
+    feeds = _subscribed(reader_id).exclude(feed__own_address__startswith=NEWSLETTER_PREFIX)
+    return max(limit - feeds.count(), 0)
 
 
 def _subscribed(reader_id: UUID) -> QuerySet[Subscription]:

@@ -53,6 +53,7 @@ class Feed(models.Model):
         REFUSED = "refused", "refused (its owner has to type its password again)"
         MOVED = "moved", "moved (its readers read the new address)"
         IMPORTED = "imported", "imported (never fetched)"
+        WAITING = "waiting", "waiting (a newsletter without its reader's yes)"
 
     url = models.CharField(max_length=2000, unique=True)
     source = models.ForeignKey(Source, models.PROTECT, related_name="feeds")

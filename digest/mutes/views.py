@@ -21,8 +21,8 @@ from digest.items.selectors import item_for, source_titles
 from digest.models import Item, Reader
 from digest.mutes.preview import mute_named, mute_preview, mutes_suggested
 from digest.mutes.services import mutes_change
-from digest.places import long_page
 from digest.requests import own_path, reader_of, referrer_path
+from digest.throttling import long_page
 from ranking.config_words import mute_label
 from ranking.entities import InvalidMute, Mute, TooManyMutes
 from ranking.mutes import ADDRESS, AUTHOR, CATEGORY, KINDS, PHRASE, SOURCE, WORD, mute_over, mutes_read

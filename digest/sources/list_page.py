@@ -18,9 +18,8 @@ from digest.feeds.connect import ADDRESS_QUESTION
 from digest.feeds.fetch import host_of
 from digest.feeds.health import FeedCondition, FeedFacts, feed_condition, feed_counts, feed_trouble
 from digest.feeds.identity import web_url
-from digest.feeds.selectors import subscriptions_of
+from digest.feeds.selectors import NEWSLETTER_PREFIX, subscriptions_of
 from digest.models import Feed, Reader, Subscription
-from digest.sources.newsletters import NEWSLETTER_PREFIX
 from ranking.config_words import weight_words
 from ranking.entities import EffectiveConfig
 from ranking.language import figure

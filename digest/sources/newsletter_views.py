@@ -1,4 +1,4 @@
-"""The page of newsletters: the reader's own address, a new one, and removed lists."""
+"""The page of newsletters: the reader's own address, lists that wait for a yes, and removed ones."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -10,14 +10,19 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from digest.errors import FeedNotFound, TooManySubscriptions
+from digest.models import Feed
 from digest.requests import reader_of
 from digest.sources.newsletters import (
+    WAITING_MAX,
+    newsletter_accept,
     newsletter_address,
     newsletter_address_issue,
-    newsletter_resume,
+    newsletter_refuse,
     newsletters_are_on,
     newsletters_removed,
+    newsletters_waiting,
 )
+from digest.sources.subscriptions import NEWSLETTERS_MAX
 
 
 @login_required
@@ -36,21 +41,41 @@ def newsletters(request: HttpRequest) -> HttpResponse:
             _("You have a new address; the old one reaches nobody.") if had else _("Your address is made."),
         )
         return redirect("digest:newsletters")
-    removed = newsletters_removed(reader_id=reader.pk)
-    page = {"address": newsletter_address(reader=reader), "removed": removed}
+    waiting = list(newsletters_waiting(reader_id=reader.pk).prefetch_related("items"))
+    page = {
+        "address": newsletter_address(reader=reader),
+        "waiting": waiting,
+        "is_full": len(waiting) >= WAITING_MAX,
+        "most": NEWSLETTERS_MAX,
+        "removed": newsletters_removed(reader_id=reader.pk),
+    }
     return render(request, "digest/newsletters.html", page)
 
 
 @login_required
 @require_POST
 def resume(request: HttpRequest, feed_id: int) -> HttpResponse:
-    """Take up a newsletter again that the reader had removed."""
+    """Read a newsletter that waits for the reader's yes, or that they had removed."""
     try:
-        feed = newsletter_resume(reader=reader_of(request), feed_id=feed_id, now=timezone.now())
+        feed = newsletter_accept(reader=reader_of(request), feed_id=feed_id, now=timezone.now())
     except FeedNotFound as error:
         raise Http404(error.message) from error
     except TooManySubscriptions as error:
         messages.error(request, error.message)
     else:
-        messages.success(request, _("You read {name} again, from its next issue on.").format(name=feed.name))
+        messages.success(request, _("You read {name} now.").format(name=feed.name))
+        if feed.state == Feed.State.WAITING:
+            return redirect("digest:source", feed.pk)
+    return redirect("digest:newsletters")
+
+
+@login_required
+@require_POST
+def refuse(request: HttpRequest, feed_id: int) -> HttpResponse:
+    """Refuse a newsletter that waits for the reader's yes."""
+    try:
+        feed = newsletter_refuse(reader=reader_of(request), feed_id=feed_id)
+    except FeedNotFound as error:
+        raise Http404(error.message) from error
+    messages.success(request, _("Refused. What {name} sends is thrown away.").format(name=feed.name))
     return redirect("digest:newsletters")

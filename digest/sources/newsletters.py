@@ -1,18 +1,18 @@
 """Newsletters: each reader has a private address, and each list that writes there is a private source.
 
-Their mails are read from the operator's mailbox.
+Their mails are read from the operator's mailbox. A list that writes for the first time waits for its reader's
+yes, because anybody may write who knows the address.
 """
 
 import imaplib
-import re
 import secrets
+import time
 from base64 import b32encode
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final
-from urllib.parse import SplitResult, unquote, urlsplit
+from datetime import datetime, timedelta
+from typing import Final, Literal
 from uuid import UUID
 
 import structlog
@@ -24,39 +24,48 @@ from django.utils.translation import gettext
 from digest.errors import FeedNotFound, TooManySubscriptions
 from digest.feeds.entities import FeedProblem
 from digest.feeds.ingest import documents_ingest
-from digest.feeds.mails import MAIL_MAX_BYTES, Letter, letter_from_json
+from digest.feeds.mails import HEAD_BYTES, MAIL_MAX_BYTES, Letter, letter_from_json, mail_tokens
 from digest.feeds.sandbox import SANDBOX, WALL_S, sandbox_answer
-from digest.models import Feed, MailboxState, Reader, Subscription
+from digest.feeds.selectors import NEWSLETTER_PREFIX
+from digest.models import Feed, Item, MailboxState, Reader, Source, Subscription, SuggestedReasons, Summary
+from digest.sources.mailbox import Mailbox, MailboxFailed, mailbox_open
 from digest.sources.private_feeds import private_feed_create
-from digest.sources.subscriptions import check_room
+from digest.sources.subscriptions import newsletter_check_room
 
-# The beginning of a newsletter feed's address, before its list.
-NEWSLETTER_PREFIX: Final = "newsletter:"
 # 80 bits, in letters and digits that survive any mail server.
 TOKEN_BYTES: Final = 10
 # The placeholder for the reader in NEWSLETTERS_ADDRESS.
 PLACE: Final = "*"
-# --- The mailbox, by IMAP (RFC 3501); the operator names it, so it may be anywhere ---
-PORTS: Final = {"imaps": 993, "imap": 143}
-FOLDER: Final = "INBOX"
-TIMEOUT_S: Final = 20.0
-MAILS_MAX: Final = 200
-_UIDS: Final = re.compile(rb"\d{1,10}")
+# A round reads mails for the first of these, and parses those of one reader for the second.
+ROUND_S: Final = 60.0
+READER_S: Final = 20.0
+# Lists that may wait for a reader's yes, for how long, and with how many mails. The first mail may confirm a
+# sign-up, so it has to be shown.
+WAITING_MAX: Final = 20
+WAITING_FOR: Final = timedelta(days=30)
+WAITING_MAILS: Final = 3
+# Refused and removed lists that are remembered. A list beyond that waits again with its next mail.
+REMOVED_MAX: Final = 100
+
+Stored = Literal["stored", "waiting", "removed"]
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
 class NewslettersReport:
-    """The mails of one run: `stored`, of nobody (`unknown`), of `removed` lists, and `refused`.
+    """The mails of one run: `stored`, of lists that wait for a yes (`waiting`), of nobody (`unknown`), of
+    `removed` lists, and `refused`. `left` is 1 if the time was over before the last mail.
 
     `problem` says why the mailbox could not be read, or is "".
     """
 
     stored: int = 0
+    waiting: int = 0
     unknown: int = 0
     removed: int = 0
     refused: int = 0
+    left: int = 0
     problem: str = ""
 
 
@@ -79,48 +88,6 @@ def newsletter_address_issue(*, reader: Reader) -> str:
     return newsletter_address(reader=reader)
 
 
-def newsletters_removed(*, reader_id: UUID) -> QuerySet[Feed]:
-    """Select the newsletters that the reader removed. Their mails are thrown away."""
-    read = Subscription.objects.filter(feed=OuterRef("pk"), reader_id=reader_id)
-    mine = Feed.objects.filter(owner_id=reader_id, own_address__startswith=NEWSLETTER_PREFIX)
-    return mine.filter(~Exists(read)).order_by("title", "pk")
-
-
-@transaction.atomic
-def newsletter_resume(*, reader: Reader, feed_id: int, now: datetime) -> Feed:
-    """Take up a newsletter again that was removed. Raises `FeedNotFound`, `TooManySubscriptions`."""
-    # Few, and an id that no database holds is none of theirs.
-    feed = next((one for one in newsletters_removed(reader_id=reader.pk) if one.pk == feed_id), None)
-    if feed is None:
-        raise FeedNotFound(gettext("You have removed no such newsletter."))
-    check_room(reader=reader)
-    Subscription.objects.create(reader=reader, feed=feed, created_at=now)
-    return feed
-
-
-def newsletters_fetch(*, now: datetime) -> NewslettersReport:
-    """Read the unread mails of the mailbox, 200 at most, and store each for the reader whose address it has.
-
-    A mail is marked as seen once it is stored or thrown away; after a crash it is read again, and stored
-    once, by its Message-ID. A mail that breaks something is refused and in the log, and the others come in. A
-    mailbox that fails is an error in the log, and shown to operators
-    (`mailbox_state`); nothing is lost.
-    """
-    report = NewslettersReport()
-    if not newsletters_are_on():
-        return report
-    try:
-        with mailbox_open(settings.NEWSLETTERS_URL) as mailbox:
-            for uid, mail in mailbox.mails():
-                if _mail_handle(mail, report, now):
-                    mailbox.seen(uid)
-    except MailboxFailed as error:
-        report.problem = str(error)
-        log.error("newsletters_failed", problem=report.problem)
-    MailboxState.objects.update_or_create(pk=1, defaults={"read_at": now, "problem": report.problem})
-    return report
-
-
 def mailbox_state() -> MailboxState | None:
     """Return the result of the last look into the mailbox; `None` if none is set, or before the first."""
     return MailboxState.objects.first() if newsletters_are_on() else None
@@ -137,148 +104,213 @@ def mailbox_problem() -> str:
     return ""
 
 
-def _mail_handle(mail: bytes, report: NewslettersReport, now: datetime) -> bool:
+def newsletters_waiting(*, reader_id: UUID) -> QuerySet[Feed]:
+    """Select the newsletters that wait for the reader's yes, the latest first."""
+    return _own(reader_id).filter(state=Feed.State.WAITING).order_by("-last_fetched_at", "-pk")
+
+
+def newsletters_removed(*, reader_id: UUID) -> QuerySet[Feed]:
+    """Select the newsletters that the reader refused or removed. Their mails are thrown away."""
+    read = Subscription.objects.filter(feed=OuterRef("pk"), reader_id=reader_id)
+    removed = _own(reader_id).exclude(state=Feed.State.WAITING).filter(~Exists(read))
+    return removed.order_by("title", "pk")
+
+
+def _own(reader_id: UUID) -> QuerySet[Feed]:
+    return Feed.objects.filter(owner_id=reader_id, own_address__startswith=NEWSLETTER_PREFIX)
+
+
+@transaction.atomic
+def newsletter_accept(*, reader: Reader, feed_id: int, now: datetime) -> Feed:
+    """Read a newsletter that waits or was removed. What waited becomes readable.
+
+    Raises `FeedNotFound`, `TooManySubscriptions`.
+    """
+    Reader.objects.select_for_update().get(pk=reader.pk)
+    waiting = list(newsletters_waiting(reader_id=reader.pk))
+    feed = _named([*waiting, *newsletters_removed(reader_id=reader.pk)], feed_id)
+    newsletter_check_room(reader=reader)
+    Feed.objects.filter(pk=feed.pk).update(state=Feed.State.IMPORTED)
+    Subscription.objects.get_or_create(reader=reader, feed=feed, defaults={"created_at": now})
+    if feed in waiting:  # its first mail is new to the reader, whenever it came
+        Reader.objects.filter(pk=reader.pk).update(sources_filled_at=now)
+    return feed
+
+
+@transaction.atomic
+def newsletter_refuse(*, reader: Reader, feed_id: int) -> Feed:
+    """Delete the mails of a newsletter that waits, and throw away those it still sends.
+
+    Raises `FeedNotFound`.
+    """
+    Reader.objects.select_for_update().get(pk=reader.pk)
+    feed = _named(newsletters_waiting(reader_id=reader.pk), feed_id)
+    removed = newsletters_removed(reader_id=reader.pk)
+    if removed.count() >= REMOVED_MAX:
+        _feeds_delete([feed])
+    else:
+        _items_delete([feed])
+        Feed.objects.filter(pk=feed.pk).update(state=Feed.State.IMPORTED)
+    return feed
+
+
+@transaction.atomic
+def newsletters_expire(*, now: datetime) -> int:
+    """Delete the newsletters that wait for a yes and brought no mail for thirty days; return how many."""
+    old = Feed.objects.filter(
+        state=Feed.State.WAITING,
+        own_address__startswith=NEWSLETTER_PREFIX,
+        last_fetched_at__lte=now - WAITING_FOR,
+    )
+    feeds = list(old.select_for_update())
+    _feeds_delete(feeds)
+    return len(feeds)
+
+
+def _named(feeds: Iterable[Feed], feed_id: int) -> Feed:
+    """Return one of these few feeds. Compared here, because a typed id may be beyond any database's."""
+    if found := next((feed for feed in feeds if feed.pk == feed_id), None):
+        return found
+    raise FeedNotFound(gettext("No such newsletter waits, and you have removed none."))
+
+
+def _items_delete(feeds: Iterable[Feed]) -> None:
+    """Delete the items of newsletters that nobody reads, with what was made from their texts."""
+    items = Item.objects.filter(feed__in=[feed.pk for feed in feeds])
+    texts = list(items.values_list("fingerprint", flat=True))
+    Summary.objects.filter(fingerprint__in=texts).delete()
+    SuggestedReasons.objects.filter(fingerprint__in=texts).delete()
+    items.delete()
+
+
+def _feeds_delete(feeds: Iterable[Feed]) -> None:
+    feeds = list(feeds)
+    _items_delete(feeds)
+    Feed.objects.filter(pk__in=[feed.pk for feed in feeds]).delete()
+    sources = [feed.source_id for feed in feeds]
+    Source.objects.filter(pk__in=sources, feeds=None, items=None).delete()
+
+
+def newsletters_fetch(*, now: datetime) -> NewslettersReport:
+    """Read unread mails of the mailbox for a minute, and store each for the reader whose address it has.
+
+    Who a mail is for is read from its first 64 KiB, and the mails of nobody are not read further. A reader's
+    mails are parsed for 20 s in a round, so that one who is flooded does not hold up the others. What is left
+    stays unread for the next round.
+
+    A mail is marked as seen once it is stored or thrown away; after a crash it is read again, and stored
+    once, by its Message-ID. A mail that breaks something is refused and in the log, and the others come in. A
+    mailbox that fails is an error in the log, and shown to operators
+    (`mailbox_state`); nothing is lost.
+    """
+    report = NewslettersReport()
+    if not newsletters_are_on():
+        return report
+    newsletters_expire(now=now)
+    end = time.monotonic() + ROUND_S
+    spent: Counter[UUID] = Counter()  # milliseconds
+    try:
+        with mailbox_open(settings.NEWSLETTERS_URL) as mailbox:
+            for uid in mailbox.unseen():
+                if time.monotonic() >= end:
+                    report.left = 1
+                    break
+                if _mail_handle(mailbox, uid, report, spent, now):
+                    mailbox.seen(uid)
+    except MailboxFailed as error:
+        report.problem = str(error)
+        log.error("newsletters_failed", problem=report.problem)
+    MailboxState.objects.update_or_create(pk=1, defaults={"read_at": now, "problem": report.problem})
+    return report
+
+
+def _mail_handle(
+    mailbox: Mailbox, uid: str, report: NewslettersReport, spent: Counter[UUID], now: datetime
+) -> bool:
     """Store one mail, whatever is in it; return whether it is done with.
 
-    An exception is that mail's: it is counted as refused, and seen. Only if the database does not answer is
-    the mail left for the next round.
+    An exception is that mail's: it is counted as refused, and seen. Only if the database does not answer, or
+    the reader's time in this round is over, is the mail left for the next round.
     """
+    began = time.monotonic()
+    reader: Reader | None = None
     try:
-        _mail_store(mail, report, now)
+        head = mailbox.read(uid, HEAD_BYTES)
+        if head is None:
+            return True
+        reader = reader_named(head=head)
+        if reader is None:
+            report.unknown += 1
+            return True
+        if spent[reader.pk] >= READER_S * 1000:
+            report.left = 1
+            return False
+        mail = head if len(head) < HEAD_BYTES else mailbox.read(uid, MAIL_MAX_BYTES)
+        _mail_store(mail or head, reader, report, now)
+    except (OSError, imaplib.IMAP4.error):  # the mailbox's, and not this mail's
+        raise
     except (OperationalError, InterfaceError):
         log.exception("newsletter_left")
         return False
     except Exception:
         report.refused += 1
-        log.exception("newsletter_failed", bytes=len(mail))
+        log.exception("newsletter_failed", reader_id=str(reader.pk) if reader else "")
+    finally:
+        if reader:
+            spent[reader.pk] += round((time.monotonic() - began) * 1000)
     return True
 
 
-def _mail_store(mail: bytes, report: NewslettersReport, now: datetime) -> None:
+def _mail_store(mail: bytes, reader: Reader, report: NewslettersReport, now: datetime) -> None:
     """Store one mail and count the result. A mail that cannot be read is thrown away."""
     try:
         body = sandbox_answer(mail, url="", server=SANDBOX, wall_s=WALL_S, is_mail=True)
         letter = letter_from_json(body)
-    except (FeedProblem, KeyError, TypeError, ValueError) as error:
-        report.refused += 1
-        log.warning("newsletter_refused", code=getattr(error, "code", type(error).__name__))
-        return
-    reader = reader_named(recipients=letter.recipients)
-    if reader is None:
-        report.unknown += 1
-        return
-    try:
         stored = letter_store(reader=reader, letter=letter, now=now)
-    except TooManySubscriptions as error:
+    except (FeedProblem, KeyError, TypeError, ValueError, TooManySubscriptions) as error:
         report.refused += 1
-        log.warning("newsletter_refused", code=error.code, reader_id=str(reader.pk))
+        code = getattr(error, "code", type(error).__name__)
+        log.warning("newsletter_refused", code=code, reader_id=str(reader.pk))
         return
-    report.stored += stored
-    report.removed += not stored
+    setattr(report, stored, getattr(report, stored) + 1)
 
 
-def reader_named(*, recipients: Iterable[str]) -> Reader | None:
-    """Return the reader whose address is the first of these that is one of ours; one query at most."""
+def reader_named(*, head: bytes) -> Reader | None:
+    """Return the reader whose address is the first of ours in the beginning of a mail; one query at most."""
     before, _, after = str(settings.NEWSLETTERS_ADDRESS).casefold().partition(PLACE)
-    for address in recipients:
-        token = address.removeprefix(before).removesuffix(after)
-        if address == f"{before}{token}{after}" and token.isascii() and token.isalnum():
-            return Reader.objects.filter(newsletter_token=token, is_active=True).first()
-    return None
+    tokens = mail_tokens(head, before=before, after=after)
+    if not tokens:
+        return None
+    found = Reader.objects.filter(newsletter_token__in=tokens, is_active=True)
+    return min(found, key=lambda reader: tokens.index(str(reader.newsletter_token)), default=None)
 
 
 @transaction.atomic
-def letter_store(*, reader: Reader, letter: Letter, now: datetime) -> bool:
+def letter_store(*, reader: Reader, letter: Letter, now: datetime) -> Stored:
     """Store a mail as an item of the reader's private feed of its list. Create both if they are new.
 
-    Return whether it was stored: mails of removed lists are not. Raises `TooManySubscriptions`.
+    The feed of a new list waits for the reader's yes, with its first three mails. Mails of removed lists are
+    not stored. Raises `TooManySubscriptions` if too many lists wait.
     """
     address = f"{NEWSLETTER_PREFIX}{letter.list_key or 'unknown'}"
     feed = Feed.objects.filter(owner=reader, own_address=address).first()
     if feed is None:
-        check_room(reader=reader)
+        Reader.objects.select_for_update().get(pk=reader.pk)
+        if newsletters_waiting(reader_id=reader.pk).count() >= WAITING_MAX:
+            raise TooManySubscriptions(gettext("Too many new senders wait for an answer."))
         feed = private_feed_create(
             reader=reader,
             address=address,
             publisher=address.removeprefix(NEWSLETTER_PREFIX).rpartition("@")[2],
             title=letter.feed.title,
-            state=Feed.State.IMPORTED,
+            state=Feed.State.WAITING,
         )
-        Subscription.objects.create(reader=reader, feed=feed, created_at=now)
-    elif not Subscription.objects.filter(reader=reader, feed=feed).exists():
-        return False
+    waits = feed.state == Feed.State.WAITING
+    if not waits and not Subscription.objects.filter(reader=reader, feed=feed).exists():
+        return "removed"
+    if waits and Item.objects.filter(feed=feed).count() >= WAITING_MAILS:
+        return "waiting"
     (result,) = documents_ingest(documents=[(feed, letter.feed)], now=now)
     fresh = {"last_new_at": now} if result.items_new else {}
     Feed.objects.filter(pk=feed.pk).update(last_fetched_at=now, **fresh)
-    return True
-
-
-class MailboxFailed(Exception):
-    """A mailbox that does not answer, does not let us in, or speaks no IMAP; a sentence says which."""
-
-
-class Mailbox:
-    """An open mailbox: see `mailbox_open`."""
-
-    def __init__(self, connection: imaplib.IMAP4) -> None:
-        self._connection = connection
-
-    def mails(self) -> Iterator[tuple[str, bytes]]:
-        """Yield the number and the first 2 MiB of each mail nobody has seen, oldest first, 200 at most."""
-        _, found = self._connection.uid("SEARCH", "UNSEEN")
-        for uid in _UIDS.findall(found[0] or b"")[:MAILS_MAX]:
-            _, parts = self._connection.uid("FETCH", uid.decode(), f"(BODY.PEEK[]<0.{MAIL_MAX_BYTES}>)")
-            body = next((part[1] for part in parts or () if isinstance(part, tuple)), None)
-            if body is not None:
-                yield uid.decode(), bytes(body)
-
-    def seen(self, uid: str) -> None:
-        """Mark a mail as seen, so that the next round leaves it out."""
-        self._connection.uid("STORE", uid, "+FLAGS.SILENT", r"(\Seen)")
-
-
-@contextmanager
-def mailbox_open(url: str) -> Iterator[Mailbox]:
-    """Open the mailbox at `imaps://name:password@host[:port][/folder]`, with its certificate checked.
-
-    Raises `MailboxFailed`, whose words repeat nothing of the address or of the server's answer.
-    """
-    connection = _connect(urlsplit(url))
-    try:
-        yield Mailbox(connection)
-    except (OSError, imaplib.IMAP4.error) as error:
-        raise MailboxFailed(f"The mailbox broke off ({type(error).__name__}).") from error
-    finally:
-        with suppress(OSError, imaplib.IMAP4.error):
-            connection.logout()
-
-
-def _connect(parts: SplitResult) -> imaplib.IMAP4:
-    host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme, 993)
-    kind = imaplib.IMAP4 if parts.scheme == "imap" else imaplib.IMAP4_SSL
-    folder = unquote(parts.path.strip("/")) or FOLDER
-    with _failing("The mailbox’s server speaks no IMAP"):
-        connection = kind(host, port, timeout=TIMEOUT_S)
-    try:
-        with _failing("The mailbox does not take the user name and password"):
-            connection.login(unquote(parts.username or ""), unquote(parts.password or ""))
-        with _failing("The mailbox has no such folder"):
-            status, _ = connection.select('"' + folder.replace("\\", "\\\\").replace('"', '\\"') + '"')
-            if status != "OK":
-                raise imaplib.IMAP4.error("no such folder")
-    except BaseException:
-        with suppress(OSError, imaplib.IMAP4.error):
-            connection.shutdown()
-        raise
-    return connection
-
-
-@contextmanager
-def _failing(words: str) -> Iterator[None]:
-    """Raise `MailboxFailed`: with these words if the server refuses, with others if it does not answer."""
-    try:
-        yield
-    except (imaplib.IMAP4.abort, OSError) as error:
-        raise MailboxFailed(f"The mailbox’s server does not answer ({type(error).__name__}).") from error
-    except imaplib.IMAP4.error as error:
-        raise MailboxFailed(f"{words}.") from error
+    return "waiting" if waits else "stored"

@@ -17,9 +17,10 @@ from digest.errors import FeedNotFound
 from digest.feeds.ingest import feeds_current
 from digest.feeds.polling import MISSING_MAX
 from digest.feeds.sanitise import clean_text, one_line
+from digest.feeds.selectors import NEWSLETTER_PREFIX
 from digest.models import Feed, Reader, Subscription
 from digest.sources.opml import FOLDER_MAX_CHARS, TITLE_MAX_CHARS
-from digest.sources.subscriptions import check_room
+from digest.sources.subscriptions import check_room, newsletter_check_room
 
 # A feed is everybody's: nobody's button asks its publisher again so soon after the last time.
 FETCH_PAUSE: Final = timedelta(minutes=10)
@@ -139,8 +140,11 @@ def subscriptions_restore(*, reader: Reader, removed: Sequence[Removed], now: da
     lost |= {pk: wanted[pk] for pk in lost if pk in wanted}
     had = Subscription.objects.filter(reader=reader, feed__in=list(lost)).values_list("feed_id", flat=True)
     missing = {pk: row for pk, row in lost.items() if pk not in set(had)}
+    letters = sum(feeds[pk].own_address.startswith(NEWSLETTER_PREFIX) for pk in missing)
     if missing:
-        check_room(reader=reader, more=len(missing))
+        check_room(reader=reader, more=len(missing) - letters)
+    if letters:
+        newsletter_check_room(reader=reader, more=letters)
     rows = [
         Subscription(**{**row, "reader": reader, "feed": feeds[pk], "created_at": now})
         for pk, row in missing.items()

@@ -19,7 +19,7 @@ from digest.feeds.addresses import URL_MAX_CHARS, feed_scheme_dropped, scheme_ot
 from digest.feeds.entities import FeedProblem
 from digest.feeds.identity import source_key, web_url
 from digest.feeds.ingest import feed_get_or_create, feeds_get_or_create
-from digest.feeds.selectors import subscriptions_left, subscriptions_of
+from digest.feeds.selectors import NEWSLETTER_PREFIX, subscriptions_left, subscriptions_of
 from digest.models import Feed, Reader, Subscription
 from digest.sources.opml import ListedFeed, Reject, opml_read, opml_write
 
@@ -27,6 +27,8 @@ FEED_GONE_REASON: Final = gettext_noop("The publisher took this feed down for go
 # In a list for other programs, so in English.
 WITHOUT_SECRET: Final = "Private: the password, header or cookie that opens it is not in this list."
 IMPORT_BATCH: Final = 500
+# Newsletters of a reader, apart from their feeds.
+NEWSLETTERS_MAX: Final = 100
 REJECTS_LISTED_MAX: Final = 100
 
 
@@ -38,6 +40,20 @@ def check_room(*, reader: Reader, more: int = 1) -> None:
     Reader.objects.select_for_update().get(pk=reader.pk)
     if subscriptions_left(reader_id=reader.pk) < more:
         raise TooManySubscriptions(limit_reached())
+
+
+def newsletter_check_room(*, reader: Reader, more: int = 1) -> None:
+    """Refuse `more` newsletters beyond a hundred. The caller has locked the reader.
+
+    Raises `TooManySubscriptions`.
+    """
+    had = Subscription.objects.filter(reader=reader, feed__own_address__startswith=NEWSLETTER_PREFIX)
+    if had.count() + more > NEWSLETTERS_MAX:
+        raise TooManySubscriptions(
+            gettext("You read {most} newsletters, as many as one may here. Remove one first.").format(
+                most=NEWSLETTERS_MAX
+            )
+        )
 
 
 def limit_reached() -> str:

@@ -20,7 +20,6 @@ from digest.errors import DigestError, NoFeedFound, SiteUnreachable, TooManyRequ
 from digest.feeds.address_checks import check_address
 from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover, site_address
 from digest.feeds.selectors import subscription_of
-from digest.places import long_page
 from digest.requests import reader_of
 from digest.sources.adding import feed_add, feed_readdress
 from digest.sources.change_views import move_words, removal_read
@@ -32,7 +31,7 @@ from digest.sources.private_views import PrivateFeedForm, private_page
 from digest.sources.subscription_changes import subscription_change
 from digest.sources.subscriptions import opml_export, opml_import
 from digest.sources.weights import sources_weigh
-from digest.throttling import IMPORT, LOOKUP, SEARCH, limit_count, rate_limited
+from digest.throttling import IMPORT, LOOKUP, SEARCH, limit_count, long_page, rate_limited
 from ranking.entities import InvalidSetting
 from ranking.setting_scale import weight_read
 

@@ -19,7 +19,8 @@ from digest.feeds import fetch_batch
 from digest.feeds.entities import FeedProblem
 from digest.feeds.first_fetch import feeds_in_turn, feeds_new
 from digest.models import Feed, Reader
-from digest.places import LONG, Places, long_work
+from digest.places import LONG, Places
+from digest.throttling import long_work
 from tests.support.documents import MADE
 from tests.support.factories import FeedFactory, SubscriptionFactory
 

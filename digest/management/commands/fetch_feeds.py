@@ -89,6 +89,7 @@ def _words(report: FetchReport, letters: NewslettersReport | None, seconds: floa
     lines = [f"  {feed}: {problem.message} [{problem.code}]" for feed, problem in report.errors]
     if letters:
         nobody = letters.unknown + letters.removed
-        brought = f"{letters.stored} stored, {nobody} for nobody, {letters.refused} refused"
+        waiting = f"{letters.waiting} waiting, " if letters.waiting else ""
+        brought = f"{letters.stored} stored, {waiting}{nobody} for nobody, {letters.refused} refused"
         lines.append(f"  newsletters: {letters.problem or brought}")
     return "\n".join([f"{head}, {seconds} s.", *lines])

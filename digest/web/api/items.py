@@ -28,8 +28,8 @@ from digest.items.selectors import items_visible
 from digest.models import Reader
 from digest.mutes.preview import mute_named, mute_preview
 from digest.mutes.services import mutes_change
-from digest.places import long_work
 from digest.requests import reader_of
+from digest.throttling import long_work
 from digest.web.pages.lists import ListRequest, list_mark_read, list_rows, plain_name
 from ranking.entities import Mute
 from ranking.mutes import KINDS, mute_over
