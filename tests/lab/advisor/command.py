@@ -2,8 +2,9 @@
 
 import resource
 import time
-from argparse import ArgumentParser
+from argparse import Action, ArgumentParser
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from ranking.common.commands import whole_number
@@ -24,7 +25,8 @@ from tests.lab.advisor.tables import text_of
 from tests.lab.advisor.targets import targets_hold
 from tests.lab.command import fail, progress, report_end
 from tests.lab.histories.data import SMALL
-from tests.lab.histories.rows import FILMS, movielens_rows, nemig_rows, replay_rows
+from tests.lab.histories.rows import FILMS, movielens_rows, nemig_rows, replay_rows, scholar_rows
+from tests.lab.histories.scholar import SCHOLAR, BadData
 
 PARTS = ("simulator", "movielens", "nemig")
 # Short names: of the simulator the planner alone; both open histories, or the one set with tags; worlds of
@@ -45,6 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         rows = _rows(scale, options)
     except ShardFailed as failed:
         fail(f"A part of the evaluation broke: {failed}")
+    except BadData as bad:
+        fail(f"The data cannot be used: {bad}", 2)
     result = {
         "command": "python -m tests.lab advisor",
         "data": ["simulator"] if options["guidance"] else options["data"],
@@ -58,6 +62,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     return report_end(result, text_of(result), as_json=options["json"])
 
 
+class DataParts(Action):
+    """The parts of `--data`; the folder of one that has its own follows its name."""
+
+    def __call__(
+        self, parser: ArgumentParser, namespace: Any, values: Any, option: str | None = None
+    ) -> None:
+        """Store the names, with a folder as "name:folder"."""
+        words, parts = list(values), []
+        while words:
+            name = words.pop(0)
+            if name == SCHOLAR:
+                if not words:
+                    parser.error(f"argument --data: {SCHOLAR} needs the folder of its files")
+                name = f"{SCHOLAR}:{words.pop(0)}"
+            elif name not in (*PARTS, *SHORT):
+                parser.error(
+                    f"argument --data: there is no {name!r}; choose from {', '.join((*PARTS, *SHORT))}"
+                )
+            parts.append(name)
+        setattr(namespace, self.dest, parts)
+
+
 def _parser() -> ArgumentParser:
     parser = ArgumentParser(
         prog="python -m tests.lab advisor",
@@ -69,7 +95,14 @@ def _parser() -> ArgumentParser:
         "--readers", type=whole_number(1), metavar="N", help="readers (simulated: 60; of histories: all)"
     )
     parser.add_argument("--weeks", type=whole_number(1), metavar="N", help="simulated weeks (12)")
-    parser.add_argument("--data", nargs="+", default=list(PARTS), choices=[*PARTS, *SHORT])
+    parser.add_argument(
+        "--data",
+        nargs="+",
+        default=list(PARTS),
+        action=DataParts,
+        metavar="PART",
+        help=f"{', '.join([*PARTS, *SHORT])}, or {SCHOLAR} DIR",
+    )
     parser.add_argument(
         "--replay",
         choices=["once", "weekly"],
@@ -119,6 +152,10 @@ def _history_rows(options: dict[str, Any]) -> list[dict[str, Any]]:
     if {"nemig", "histories"} & set(parts):
         untimed = [{"name": "nemig", "skipped": "its choices have no time"}]
         rows += untimed if weekly else nemig_rows(options["seed"], progress, readers=readers)
+    for part in parts:
+        name, _, folder = part.partition(":")
+        if name == SCHOLAR:
+            rows += scholar_rows(Path(folder), options["seed"], progress, readers=readers)
     return rows
 
 

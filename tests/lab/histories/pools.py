@@ -29,7 +29,10 @@ HARMFUL_THUMBS = -0.005
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """One thumb of a history, with what its item says: `topics` are words in its title."""
+    """One thumb of a history, with what its item says: `topics` are words in its title.
+
+    `at` is its time in ISO 8601, "" if nobody knows it.
+    """
 
     url: str
     title: str
@@ -37,6 +40,8 @@ class Rated:
     topics: tuple[str, ...]
     liked: bool
     categories: tuple[str, ...] = ()
+    text: str = ""
+    at: str = ""
 
     @property
     def named(self) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ from tests.lab.histories.data import MOVIELENS, SMALL
 from tests.lab.histories.early import ANSWERS
 from tests.lab.histories.pools import HARMFUL_THUMBS, History, oneshot, targets_of
 from tests.lab.histories.replay import WEEK_THUMBS, WEEKS, replayed
-from tests.lab.histories.trials import Trial, histories_for
+from tests.lab.histories.scholar import READERS, SCHOLAR, day_rows, scholar_histories
+from tests.lab.histories.trials import HISTORIES_MAX, Trial, histories_for
 from tests.lab.world.entities import Course, course_of
 
 Json = dict[str, Any]
@@ -51,6 +52,26 @@ def movielens_rows(seed: int, say: Say, *, readers: int = 0, names: Sequence[str
         real += [] if trial.shuffled else courses
         say(f"{_name(trial)}: rules on arrays done")
     return [*rows, _calibrated(real), *_early_rows(sets, readers, seed, say)]
+
+
+def scholar_rows(folder: Path, seed: int, say: Say, *, readers: int = 0) -> list[Json]:
+    """Return each day's AUC by the thumbs before, and the planner's rows beside array rules.
+
+    Raises `BadData`. `readers` of those long enough get a run (0: all that are read).
+    """
+    data = f"{SCHOLAR}:{folder.resolve()}"
+    days = day_rows(scholar_histories(folder, limit=HISTORIES_MAX), readers=readers or READERS, seed=seed)
+    say(f"{SCHOLAR}: each day by the days before done")
+    trials = [
+        Trial(data, thumbs, readers, shuffled=shuffled, seed=seed)
+        for shuffled in (False, True)
+        for thumbs in SHUFFLED_THUMBS
+    ]
+    runs = [
+        _movielens(trial, courses, histories_for(trial))
+        for trial, courses in zip(trials, _run(trials, say), strict=True)
+    ]
+    return [*days, *(row for rows in runs for row in rows)]
 
 
 def _early_rows(sets: Sequence[tuple[str, bool]], readers: int, seed: int, say: Say) -> list[Json]:
@@ -150,7 +171,7 @@ def _missing(name: str) -> Json | None:
 
 
 def _name(trial: Trial) -> str:
-    parts = [trial.data]
+    parts = [trial.data.partition(":")[0]]
     if trial.thumbs:
         parts.append(f"{trial.thumbs} thumbs")
     if trial.by_genre:

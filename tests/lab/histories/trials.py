@@ -40,6 +40,7 @@ from tests.lab.histories.pools import (
     start_config,
     targets_of,
 )
+from tests.lab.histories.scholar import SCHOLAR, scholar_histories
 from tests.lab.world.entities import Asked, Course
 from tests.support.changes import change_applied
 
@@ -48,6 +49,8 @@ SPAN = timedelta(days=60)
 PROGRESS_EVERY = 50
 # As many as a page of today shows, and as many again; as old as those of the pools.
 NEWS, NEWS_HOURS = 60, 48
+# Readers of Scholar Inbox whose thumbs are imported: some of the 13,352, or it would take hours.
+HISTORIES_MAX = 300
 Json = dict[str, Any]
 Progress = Callable[[int], None]
 # A reader's name and some of their thumbs.
@@ -71,9 +74,12 @@ class Trial:
 
 
 def histories_for(trial: Trial) -> list[History]:
-    """The trial's histories, shuffled where it says so."""
-    folder = Path(settings.TIDINGS_DATA)
-    if trial.data.startswith("movielens"):
+    """Return the trial's histories, shuffled if it says so; its data may be "scholar-inbox:FOLDER"."""
+    name, _, place = trial.data.partition(":")
+    folder = Path(place or settings.TIDINGS_DATA)
+    if name == SCHOLAR:
+        histories = scholar_histories(folder, limit=HISTORIES_MAX)
+    elif trial.data.startswith("movielens"):
         histories = movielens(folder, trial.data, by_genre=trial.by_genre)
     else:
         histories = nemig(folder, trial.data.removeprefix("nemig-"))
