@@ -1,5 +1,9 @@
 """Choose the next headline in an interview of twenty: the one whose answer is most informative.
 
+Where meaning is known, that is the headline that adds most to what the answers tell about all that waits
+(`ranking.meaning.spread`): the questions spread over what the feeds hold. The others are chosen by source, in
+proportion.
+
 The belief about a source is a Beta posterior of its like-rate with mean m, from n thumbs and a prior worth
 kappa thumbs (`ranking.learning`). One more answer reduces its variance, in expectation, by
 
@@ -23,6 +27,7 @@ QUESTIONS = 20
 # A source gets at most a quarter of the questions while others wait. That is as many as its weight needs to
 # learn.
 SHARE_MAX = 0.25
+NOTHING_TOLD: Mapping[int, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +55,14 @@ def question_choose(
     tallies: Sequence[SourceTally],
     asked: Sequence[Headline],
     seed: str,
+    tells: Mapping[int, float] = NOTHING_TOLD,
 ) -> Question | None:
     """Return the next question; `None` if nothing is left to ask.
 
     `waiting` counts each source's items. `tallies` are the reader's thumbs by source. `asked` are the earlier
-    questions of this interview, in order. While other sources wait, no source comes twice in a row or exceeds
-    its share. The same `seed` draws the same question.
+    questions of this interview, in order. `tells` says by item id how much more an answer would tell; items
+    and earlier questions without meaning are not in it. While other sources wait, no source comes twice in a
+    row or exceeds its share. The same `seed` draws the same question.
     """
     seen = {(one.article, one.story) for one in asked}
     articles, stories = {article for article, _ in seen}, {story for _, story in seen}
@@ -65,12 +72,32 @@ def question_choose(
             left[headline.source].append(headline)
     if not left:
         return None
-    gains = information_gains(_sources_allowed([*left], asked), waiting=waiting, tallies=tallies)
+    allowed = _sources_allowed([*left], asked)
+    if by_meaning := _most_telling([one for source in allowed for one in left[source]], left, asked, tells):
+        return Question(by_meaning, 1.0)
+    gains = information_gains(allowed, waiting=waiting, tallies=tallies)
     best = max(gains.values())
     tied = sorted(source for source, gain in gains.items() if gain >= best * (1 - 1e-9))
     draw = Random(seed)
     chosen = left[draw.choice(tied)]
     return Question(draw.choice(chosen), 1 / (len(tied) * len(chosen)))
+
+
+def _most_telling(
+    allowed: Sequence[Headline],
+    left: Mapping[str, Sequence[Headline]],
+    asked: Sequence[Headline],
+    tells: Mapping[int, float],
+) -> Headline | None:
+    """Return the allowed headline that tells most; `None` if it is the turn of those without meaning."""
+    able = [one for one in allowed if one.item_id in tells]
+    if not able:
+        return None
+    everything = [one for some in left.values() for one in some]
+    share = sum(one.item_id in tells for one in everything) / len(everything)
+    if sum(one.item_id in tells for one in asked) > share * len(asked):
+        return None
+    return max(able, key=lambda one: (tells[one.item_id], -one.item_id))
 
 
 def information_gains(

@@ -113,13 +113,14 @@ def topics_about(topics: Sequence[str], item_ids: Ids) -> dict[str, Ids]:
     }
     found: dict[str, list[Ids]] = {key: [] for key in meanings}
     for start in range(0, len(item_ids) if meanings else 0, ITEMS_AT_ONCE):
-        vectors = _vectors_of(item_ids[start : start + ITEMS_AT_ONCE].tolist())
+        vectors = vectors_for(item_ids[start : start + ITEMS_AT_ONCE].tolist())
         for key, meaning in meanings.items():
             found[key].append(np.flatnonzero(meaning.about(vectors)) + start)
     return {key: np.concatenate(parts) for key, parts in found.items() if parts}
 
 
-def _vectors_of(item_ids: Sequence[int]) -> Vectors:
+def vectors_for(item_ids: Sequence[int]) -> Vectors:
+    """Return the vectors of the items, (items, 128); zeros for one without. One query."""
     rows = ItemVector.objects.filter(pk__in=item_ids).exclude(meaning=None)
     found = {pk: bytes(meaning or b"") for pk, meaning in rows.values_list("pk", "meaning").iterator()}
     return vectors_of([found.get(pk, b"") for pk in item_ids])

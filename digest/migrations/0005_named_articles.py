@@ -2,10 +2,13 @@
 
 from django.db import migrations, models
 
+from ranking.common.migrations import IndexAdd
+
 
 class Migration(migrations.Migration):
     """Add `Reading.named_at`, and its index."""
 
+    atomic = False  # an index beside writers
     dependencies = [
         ('digest', '0004_item_link'),
     ]
@@ -16,7 +19,7 @@ class Migration(migrations.Migration):
             name='named_at',
             field=models.DateTimeField(blank=True, help_text='When the reader asked for more like it; empty: never.', null=True),
         ),
-        migrations.AddIndex(
+        IndexAdd(
             model_name='reading',
             index=models.Index(condition=models.Q(('named_at__isnull', False)), fields=['reader', '-named_at'], name='named_by_a_reader_by_date'),
         ),

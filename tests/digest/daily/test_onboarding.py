@@ -116,7 +116,7 @@ def test_a_busy_feed_does_not_hide_a_quiet_one(ada, now):
     quiet = items_of("quiet.example", 1, now, published_at=now - timedelta(days=20))
     askable = headlines_askable(reader=ada, now=now)
     assert quiet[0].pk in {one.item_id for one in askable.headlines}
-    assert len(askable.headlines) == 11
+    assert len(askable.headlines) == 21
     assert askable.waiting == {"busy.example": 40, "quiet.example": 1}
 
 
@@ -128,7 +128,7 @@ def test_a_question_costs_as_many_queries_whatever_there_is_to_ask(
         feed_of(ada, f"s{n}.example")
         items_of(f"s{n}.example", count, now)
     mute_set(reader_id=ada.pk, mute=Mute("word", "zeppelin"), now=now)
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(6):  # two for meaning: what is known, and the vectors
         assert question_next(reader=ada, asked=[], current=None, now=now)
 
 
@@ -144,7 +144,7 @@ def test_an_answer_is_a_thumb_with_its_origin_until_reading_changes_it(reading, 
     [item_id] = answered(reading, now, "tea.example", count=1)
     answer = Feedback.objects.get()
     assert (answer.origin, answer.item_id) == ("interview", item_id)
-    assert answer.propensity is not None and 0 < answer.propensity < 1
+    assert answer.propensity is not None and 0 < answer.propensity <= 1
     feedback_set(reader=reading, item_id=item_id, useful=not answer.useful, now=now + HOUR)
     answer.refresh_from_db()
     assert (answer.origin, answer.propensity) == ("reading", None)
@@ -221,3 +221,42 @@ def test_who_has_just_begun_is_offered_it_with_one_feed_or_two(
     for item in items_of("s0.example", 20, now):
         feedback_set(reader=ada, item_id=item.pk, useful=True, now=now)
     assert not interview_offered(reader=ada, now=now)
+
+
+SUBJECTS = {
+    "tennis": "The champion won the tennis final in straight sets after a long rally at the net",
+    "banks": "The central bank raised interest rates again while inflation of consumer prices fell",
+    "stars": "Astronomers found a distant galaxy with the telescope, and a planet in orbit of its star",
+}
+
+
+def test_questions_spread_over_the_subjects_and_no_subject_of_one_busy_day_takes_all(ada, now):
+    titles: dict[int, str] = {}
+    for n, (subject, text) in enumerate(SUBJECTS.items()):
+        feed_of(ada, f"{subject}.example")
+        for item in items_of(f"{subject}.example", 18 if subject == "tennis" else 4, now, text=text):
+            titles[item.pk] = subject
+            item.title = f"{text} {item.pk % 3}"
+            item.dated_at = now - (n + 1) * 5 * HOUR
+            item.save()
+    item_vectors_update(now=now)
+    asked: list[str] = []
+    headlines = []
+    for _ in range(3):
+        question = question_next(reader=ada, asked=headlines, current=None, now=now)
+        assert question is not None and question.propensity == 1.0
+        headlines.append(question.headline)
+        asked.append(titles[question.headline.item_id])
+    assert asked[0] == "tennis", "most is about it"
+    assert set(asked) == {*SUBJECTS}, "skipped questions count as asked"
+
+
+def test_what_was_rated_before_is_not_asked_about_again_in_other_words(ada, now):
+    rated, *_ = [*items_of("tennis.example", 6, now, text=SUBJECTS["tennis"], title=SUBJECTS["tennis"])]
+    items_of("banks.example", 2, now, text=SUBJECTS["banks"], title=SUBJECTS["banks"])
+    for key in ("tennis.example", "banks.example"):
+        feed_of(ada, key)
+    item_vectors_update(now=now)
+    feedback_set(reader=ada, item_id=rated.pk, useful=True, now=now)
+    question = question_next(reader=ada, asked=[], current=None, now=now)
+    assert question is not None and question.headline.source == "banks.example"

@@ -105,6 +105,29 @@ def test_the_same_seed_asks_the_same():
     assert course(SIZES, "ada") == course(SIZES, "ada") != course(SIZES, "ben")
 
 
+def test_headlines_with_and_without_meaning_are_asked_about_in_proportion():
+    pool = headlines({f"s{n}.example": 4 for n in range(10)})
+    tells = {one.item_id: float(one.item_id) for one in pool if one.item_id % 2}
+    asked: list[Headline] = []
+    for n in range(12):
+        question = question_choose(pool, waiting={}, tallies=[], asked=asked, seed=str(n), tells=tells)
+        assert question is not None
+        asked.append(question.headline)
+    assert 4 <= sum(one.item_id in tells for one in asked) <= 8
+    assert asked[0].item_id == max(tells)
+
+
+def test_a_source_that_tells_most_still_does_not_follow_itself():
+    pool = headlines({"a.example": 10, "b.example": 10})
+    tells = {one.item_id: 2.0 if one.source == "a.example" else 1.0 for one in pool}
+    asked: list[Headline] = []
+    for n in range(6):
+        question = question_choose(pool, waiting={}, tallies=[], asked=asked, seed=str(n), tells=tells)
+        assert question is not None
+        asked.append(question.headline)
+    assert all(a.source != b.source for a, b in pairwise(asked))
+
+
 # --- Synthetic readers: chosen questions against random and newest ones -------------------------------
 
 

@@ -1,0 +1,43 @@
+"""Which items to ask about, so that the answers tell most about all items. Pure.
+
+An answer about an item tells `exp((cos - 1) / 0.2)` about another, with vectors centred on the mean of
+all: 1 about the same item, 0.37 at a cosine of .8, 0.03 at .3. Of several answers only the nearest counts. An
+item tells as much as it adds to the sum over all items (facility location: Cornuejols, Fisher, Nemhauser,
+1977; to take the best each time reaches 63 % of the best set or more). So dense regions are asked about
+first, and no region twice.
+
+Measured on 40 readers of 50 real feeds with known tastes (`tests.lab page`): after twenty answers, of the
+tenth that is ranked first .28 is to taste; .26 with the centres of k-means, .24 with the newest, .23 drawn at
+random, .18 without answers.
+"""
+
+import numpy as np
+
+from ranking.meaning.table import Floats, Vectors, unit_rows
+from ranking.meaning.topics import centred
+
+# How fast what an answer tells falls with distance.
+REACH = 0.2
+
+
+def tells_more(vectors: Vectors, known: Vectors) -> Floats:
+    """Return how much more an answer about each item would tell, (rows,); 0 for a row of zeros.
+
+    `vectors` (rows, 128) are the items that wait, `known` (answers, 128) those asked about or rated before.
+    Quadratic in rows: 1,500 take 9 MB and 30 ms.
+    """
+    has_meaning = vectors.any(axis=1)
+    found = np.zeros(len(vectors), dtype=np.float32)
+    if not has_meaning.any():
+        return found
+    mean = unit_rows(vectors[has_meaning]).mean(axis=0)
+    rows = centred(vectors[has_meaning], mean)
+    reached = _reach(rows, centred(known[known.any(axis=1)], mean)).max(axis=1, initial=0.0)
+    gains = np.maximum(_reach(rows, rows) - reached[:, None], 0.0).sum(axis=0)
+    found[has_meaning] = gains
+    return found
+
+
+def _reach(rows: Floats, others: Floats) -> Floats:
+    found: Floats = np.exp((rows @ others.T - 1.0) / REACH)
+    return found
