@@ -197,6 +197,10 @@ class Pool:
         both = self._categories(), self._authors()
         return [row for key in topic_categories(term) for rows in both for row in rows.get(key, ())]
 
+    def labelled(self, key: str, *, author: bool) -> Sequence[int]:
+        """Return the places of the candidates with a category, or an author, by its key."""
+        return (self._authors() if author else self._categories()).get(key, ())
+
     def _categories(self) -> Mapping[str, list[int]]:
         """Return the rows by category key. Computed once."""
         if self._by_category is None:

@@ -1,37 +1,15 @@
-"""A reader's tastes: how much more or less than usual they like each source and each topic.
+"""A reader's tastes for sources and topics, and what acting on them is worth.
 
-Each source and topic is judged by itself against the reader's own like-rate b = (likes + 1) / (thumbs + 2).
-Of n thumbs on a target, k of them likes, out of N:
+The leans themselves are computed by `ranking.taste.leans`, which has the formulas. Here are the columns of a
+reader's ratings, what a lean is worth as a change, and how much tastes vary.
 
-    z = k - b n                      the score test's surplus of likes (Rao, 1948)
-    v = b (1 - b) n (1 - n / N)      how fast z grows with the taste
-    u = v x (mean squared weight / mean weight)      its variance if thumbs were dealt out at random
-    lean = (z v / u) / (v^2 / u + 1 / spread),   sd = (v^2 / u + 1 / spread)^(-1/2)      in log-odds
+On MovieLens, by rules on arrays, others' thumbs gained 0.001 of nDCG@10 on average (within chance if periods
+are sources) and harmed a little less often.
 
-Where no thumb has decayed, u is v and the lean z / (v + 1 / spread). So a lean is shrunk towards 0 by how
-much readers' tastes vary: `spread` is the variance of true log-odds, one for sources and one for topics,
-estimated from all readers together by the method of moments (James and Stein, 1961; DerSimonian and Laird,
-1986), since z^2 has the expectation u + spread v^2. Where readers prefer nothing, the spread is 0 and so is
-every lean: silence needs no other gate.
-
-Where others' thumbs on a source are published (`digest.feedback.peers`), m is how much more or less than
-usual they like it, in log-odds, and the prior's mean:
-
-    others = (m / spread) / (v^2 / u + 1 / spread),   between -|lean| and |lean|,   added to the lean
-
-So others add to what a reader's own thumbs say, at most as much again, or take it back, and never say
-anything where those are silent. On MovieLens, by rules on arrays, that gained 0.001 of nDCG@10 on average
-(within chance where periods are sources) and harmed a little less often.
-
-An author is judged within the sources they write for: b and N are of the thumbs on those, so that a reader
-who likes a source does not seem to like everybody who writes there.
-
-Thumbs decay with a half-life of 60 days. A reason says what was meant: "my kind of topic" names the topics;
-depth, hype or a paywall the source; "well explained" the one item. A thumb counts 0.3 for the kinds that its
-reason does not name.
-
-How much tastes vary is known from all readers together. A reader's contribution is a bounded estimate of the
-spread, from sources and topics alike, and its weight:
+How much tastes vary is known from all readers together: one variance of true log-odds for sources and topics,
+estimated by the method of moments (James and Stein, 1961; DerSimonian and Laird, 1986), since z^2 has the
+expectation u + spread v^2. A reader's contribution is a bounded estimate of the spread, from sources and
+topics alike, and its weight:
 
     estimate = clip(w q / d, -0.3, 0.5),   q = sum of (z^2 - u N / (N - 1)),   d = sum of v^2
     weight   = w = D / (D + 5),            D = d with 1/4 for b (1 - b)
@@ -54,7 +32,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
-from numpy.typing import NDArray
 
 from digest.entities import RatedItem
 from ranking.common.categories import label_keys, topic_finder
@@ -62,22 +39,21 @@ from ranking.common.probability import logistic, normal_above
 from ranking.common.text import fold
 from ranking.community import SPREAD_ESTIMATES, SPREAD_STEPS, spread_noise_variance
 from ranking.entities import Mute
-from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
 from ranking.mutes import WORD, mute_finder
+from ranking.taste.leans import (
+    SPREAD_PRIOR,
+    Array,
+    Tallies,
+    leans_of,
+    rating_weight,
+    reason_weights,
+    tallies_made,
+    tallies_within,
+)
 from suggestions.changes.entities import Field
 from suggestions.changes.mutes import MUTE_WORD
 from suggestions.planner.phrases import Attributes
 
-Array = NDArray[np.float64]
-
-# The attribute that a reason names (slugs of the taxonomy).
-ABOUT_TOPIC = frozenset({"on-topic", "off-topic"})
-ABOUT_SOURCE = frozenset({"depth", "original", "practical", "hype", "clickbait", "paywall"})
-ABOUT_ITEM = frozenset({"clarity", "surprising", "shallow", "known"})
-# The reasons for a thumb down, in all three kinds; the others are for a thumb up.
-AGAINST = frozenset({"off-topic", "hype", "clickbait", "paywall", "shallow", "known"})
-# What a thumb counts for the kinds that its reason does not name.
-NOT_NAMED = 0.3
 # A smaller lean, in log-odds, is not worth a question (measured on MovieLens: more questions, no more gain).
 LEAN_MIN = 0.15
 # Decayed thumbs on a target, and of a reader, below which nothing is proposed.
@@ -85,8 +61,8 @@ TARGET_MIN, READER_MIN = 3.0, 10.0
 # How a lean becomes P(the change helps) and an expected gain of nDCG@10: fitted on later ratings of readers
 # of MovieLens-100k and -latest-small with an even number, checked on the others (docs/planner.md).
 SURENESS_SLOPE, GAIN_SLOPE = 0.43, 0.08
-# The spread before anything is published, and the standard deviation of that guess.
-SPREAD_PRIOR, SPREAD_PRIOR_SD = 0.2, 0.2
+# The standard deviation of the spread before anything is published.
+SPREAD_PRIOR_SD = 0.2
 WEIGHT_HALF = 5.0
 # The variance of one reader's estimate per weight, and what undoes the bounds, on MovieLens.
 READER_VARIANCE, UNBOUND = 0.08, 1.4
@@ -98,65 +74,6 @@ class Batch:
 
     estimates: int
     weights: int
-
-
-@dataclass(frozen=True, slots=True)
-class Tallies:
-    """Decayed thumbs and likes (columns,), the first `source_count` columns sources; those of all together.
-
-    `squares` are the sums of squared weights. Reasons weigh the columns, not the totals. `among` and
-    `likes_among` are thumbs and likes of what each column is compared with: all, but for authors.
-    """
-
-    thumbs: Array
-    likes: Array
-    squares: Array
-    source_count: int
-    thumbs_all: float
-    likes_all: float
-    among: Array
-    likes_among: Array
-
-    @property
-    def base(self) -> float:
-        """Return the reader's own like-rate."""
-        return (self.likes_all + 1) / (self.thumbs_all + 2)
-
-    @property
-    def share(self) -> Array:
-        """Return the share of all thumbs that each column has."""
-        share: Array = np.minimum(1.0, self.thumbs / max(self.thumbs_all, 1e-9))
-        return share
-
-    @property
-    def rates(self) -> Array:
-        """Return b of each column: that of what it is compared with."""
-        found: Array = np.where(
-            self.among < self.thumbs_all, (self.likes_among + 2 * self.base) / (self.among + 2), self.base
-        )
-        return found
-
-    @property
-    def surplus(self) -> Array:
-        """Return z of each column."""
-        return self.likes - self.rates * self.thumbs
-
-    def information(self, rates: Array | float) -> Array:
-        """Return v of each column at the like-rates `rates`."""
-        found: Array = rates * (1 - rates) * self.thumbs * self._apart
-        return found
-
-    @property
-    def variance(self) -> Array:
-        """Return u of each column."""
-        found: Array = self.rates * (1 - self.rates) * self.squares * self._apart
-        return found
-
-    @property
-    def _apart(self) -> Array:
-        """Return 1 - n / N of each column."""
-        found: Array = 1 - np.minimum(1.0, self.thumbs / np.maximum(self.among, 1e-9))
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +134,7 @@ def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime
     finders = [topic_finder(attributes.labels[key]) for key in attributes.topics]
     hides = [mute_finder(Mute(WORD, attributes.labels[key])) for key in attributes.words]
     for n, item in enumerate(rated):
-        source, topics = _kind_weights(item)
+        source, topics = reason_weights(item.tags, liked=item.useful)
         folded, keys = fold(item.title), label_keys(item.categories, item.author)
         has[n, at[item.source]] = source
         has[n, first:topics_end] = [topics * finds(folded, keys) for finds in finders]
@@ -225,36 +142,11 @@ def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime
             lead = MUTE_WORD.text_rated(item)
             has[n, topics_end:] = [topics * finds(lead) for finds in hides]
     weight = np.array([rating_weight(item.at, now) for item in rated], dtype=np.float64)
-    liked = weight * np.array([item.useful for item in rated], dtype=np.float64)
-    squares = weight**2 @ has**2
-    among, likes_among = (np.full(has.shape[1], float(row.sum())) for row in (weight, liked))
+    liked = np.array([item.useful for item in rated], dtype=np.float64)
     sources = np.array([at[item.source] for item in rated], dtype=np.int64)
-    for column in (attributes.column(Field.TOPICS, key) for key in attributes.authors):
-        there = np.isin(sources, sources[has[:, column] > 0])
-        among[column], likes_among[column] = weight[there].sum(), liked[there].sum()
-    totals = float(weight.sum()), float(liked.sum())
-    return Tallies(weight @ has, liked @ has, squares, first, *totals, among, likes_among)
-
-
-def rating_weight(at: datetime, now: datetime) -> float:
-    """Return the weight of a rating: 2^(-age / 60 days), the age in whole UTC days as in source tallies."""
-    days = (now.timestamp() // 86400) - (at.timestamp() // 86400)
-    return float(0.5 ** (max(0.0, days) / FEEDBACK_HALF_LIFE_DAYS))
-
-
-def _kind_weights(item: RatedItem) -> tuple[float, float]:
-    """Return what a thumb counts for its source and for its topics; 1 without a reason, or with several.
-
-    Imports and the API may bring a thumb up for "hype": a reason that contradicts its thumb names nothing.
-    """
-    tags = {tag for tag in item.tags if (tag in AGAINST) is not item.useful}
-    named = [kind for kind in (ABOUT_TOPIC, ABOUT_SOURCE, ABOUT_ITEM) if not kind.isdisjoint(tags)]
-    if len(named) != 1:
-        return 1.0, 1.0
-    return (
-        1.0 if named[0] is ABOUT_SOURCE else NOT_NAMED,
-        1.0 if named[0] is ABOUT_TOPIC else NOT_NAMED,
-    )
+    authors = [attributes.column(Field.TOPICS, key) for key in attributes.authors]
+    made = tallies_made(has, weight, liked, first)
+    return tallies_within(made, authors, has, weight, liked, sources)
 
 
 def others_lean(attributes: Attributes, deviations: Mapping[str, float], tallies: Tallies) -> Array:
@@ -269,17 +161,8 @@ def others_lean(attributes: Attributes, deviations: Mapping[str, float], tallies
 
 def tastes_of(tallies: Tallies, spread: float, others: Array | float = 0.0) -> list[Taste]:
     """Return the taste of each column; `others` is m of each."""
-    information = tallies.information(tallies.rates)
-    # 1 / (v + 1 / spread) without a division by 0.
-    known = np.divide(
-        information, tallies.variance, out=np.zeros_like(information), where=tallies.variance > 0
-    )
-    squared = spread / (1 + information * known * spread)
-    own, reach = tallies.surplus * known * squared, tallies.share * (1 - tallies.share)
-    # squared / spread, without a division by 0.
-    rest = 1 / (1 + information * known * spread)
-    added = np.clip(others * rest, -np.abs(own), np.abs(own))
-    columns = np.column_stack([own + added, np.sqrt(squared), reach, tallies.thumbs, added]).tolist()
+    leans, reach = leans_of(tallies, spread, others), tallies.share * (1 - tallies.share)
+    columns = np.column_stack([leans.lean, leans.sd, reach, tallies.thumbs, leans.others]).tolist()
     return [Taste(lean, sd, r, n, tallies.thumbs_all, more) for lean, sd, r, n, more in columns]
 
 

@@ -8,9 +8,9 @@ import pytest
 from digest.days import utc_day, utc_day_begin
 from ranking import community
 from ranking.common.failures import failures_collected
+from ranking.taste.leans import SPREAD_PRIOR
 from suggestions.models import TasteContribution, TasteSpread
 from suggestions.planner.population import BATCH_MIN, taste_spread_for, taste_spread_publish
-from suggestions.planner.tastes import SPREAD_PRIOR
 from tests.support.community import items_seen, members, rate
 from tests.support.poison import poison
 

@@ -14,15 +14,13 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from ranking.community import EPSILON_SPREAD, SPREAD_ESTIMATES, SPREAD_STEPS, spread_with_noise
+from ranking.taste.leans import NOT_NAMED, SPREAD_PRIOR, Tallies
 from suggestions.planner.phrases import attributes_of
 from suggestions.planner.tastes import (
     GAIN_SLOPE,
     LEAN_MIN,
-    NOT_NAMED,
-    SPREAD_PRIOR,
     SURENESS_SLOPE,
     Batch,
-    Tallies,
     Taste,
     batch_sum,
     contribution_of,

@@ -1,0 +1,145 @@
+"""The taste factor: leans and likeness of examples, bounded, and what named articles add."""
+
+from datetime import timedelta
+from math import exp, log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ranking.entities import Candidate
+from ranking.meaning.table import meaning_vectors, usual_centre
+from ranking.scoring import Pool
+from ranking.taste.columns import TasteColumns, taste_learned
+from ranking.taste.entities import ARTICLE, BOUNDS, NAMED_WEIGHT, STRENGTH, Example, TasteLevel
+from ranking.taste.signal import TasteSignal, likeness_made
+from tests.support.factories import CLOCK
+
+HARBOUR, OPERA, CHIPS = (
+    "The harbour reopened to ferries and ships after the storm",
+    "The opera house opens its season with a new soprano",
+    "Chip makers report record sales of processors",
+)
+TITLES = (HARBOUR, OPERA, CHIPS)
+PACKED = [vector.tobytes() for vector in meaning_vectors(TITLES, [""] * 3)]
+
+
+def example(n: int, liked: bool, about: int = 0, source: str = "a.example", **more) -> Example:
+    return Example(n, source, liked, CLOCK - timedelta(days=1), TITLES[about], meaning=PACKED[about], **more)
+
+
+def factors(examples, level=TasteLevel.ON, candidates=None, topics=(), **more):
+    """The factors of three candidates of three sources, one about each subject."""
+    candidates = candidates or [
+        Candidate(100 + n, f"{'abc'[n]}.example", title, "", CLOCK) for n, title in enumerate(TITLES)
+    ]
+    pool = Pool(candidates)
+    vectors = {c.item_id: PACKED[TITLES.index(c.title)] for c in candidates}
+    likeness = likeness_made(examples, list(vectors.values()), usual_centre(), CLOCK)
+    signal = TasteSignal(examples, CLOCK, vectors=vectors, centre=usual_centre(), **more)
+    return TasteColumns(pool, None, signal, level, topics, likeness)
+
+
+def test_what_is_like_the_liked_rises_and_what_is_like_the_disliked_falls():
+    examples = [example(n, n % 2 == 0, about=n % 2, source="z.example") for n in range(8)]
+    harbour, opera, chips = factors(examples).factors
+    assert harbour > 1.2 and opera < 0.9
+    assert chips == pytest.approx(1, abs=0.1)
+
+
+def test_a_source_that_is_liked_more_than_usual_rises():
+    examples = [Example(n, "ab"[n % 2] + ".example", n % 2 == 0, CLOCK, f"Title {n}") for n in range(20)]
+    liked, disliked, unknown = factors(examples).factors
+    assert liked > 1 > disliked and unknown == 1
+
+
+def test_a_source_just_decided_on_leans_nowhere():
+    examples = [Example(n, "ab"[n % 2] + ".example", n % 2 == 0, CLOCK, f"Title {n}") for n in range(20)]
+    assert factors(examples, held=frozenset({"a.example"})).factors[0] == 1
+
+
+def test_without_examples_or_with_the_level_off_nothing_changes():
+    assert factors([]).factors.tolist() == [1, 1, 1]
+    examples = [example(n, n % 2 == 0, about=n % 2) for n in range(8)]
+    assert factors(examples, TasteLevel.OFF).factors.tolist() == [1, 1, 1]
+
+
+def test_if_readers_prefer_nothing_only_likeness_is_left():
+    examples = [Example(n, "ab"[n % 2] + ".example", n % 2 == 0, CLOCK, f"Title {n}") for n in range(20)]
+    assert factors(examples, spread=0.0).factors.tolist() == [1, 1, 1]
+
+
+def test_a_named_article_says_more_than_a_thumb():
+    thumbs = [example(n, n % 2 == 0, about=2, source="z.example") for n in range(6)]
+    named = example(9, True, about=0, source="z.example", weight=NAMED_WEIGHT, named=True)
+    thumb = example(9, True, about=0, source="z.example")
+    assert factors([*thumbs, named]).factors[0] > factors([*thumbs, thumb]).factors[0] > 1
+
+
+def test_articles_named_before_any_thumb_raise_what_is_like_them():
+    named = [example(n, True, about=0, source="z.example", weight=NAMED_WEIGHT, named=True) for n in range(3)]
+    harbour, opera, _ = factors(named).factors
+    assert harbour == BOUNDS[TasteLevel.ON] and opera == pytest.approx(1, abs=0.05)
+
+
+def test_of_the_categories_of_an_item_the_two_strongest_count():
+    examples = [
+        Example(n, "xy"[n // 2 % 2], n % 2 == 0, CLOCK, categories=(("A", "B", "C"), ())[n % 2])
+        for n in range(12)
+    ]
+    # Three categories that are not one: each lacks another example.
+    examples[0] = Example(0, "x", True, CLOCK, categories=("A", "B"))
+    examples[2] = Example(2, "y", True, CLOCK, categories=("B", "C"))
+    leans = {one.target.key: one.lean for one in taste_learned(TasteSignal(examples, CLOCK), ())}
+    candidate = Candidate(1, "new.example", "", "", CLOCK, categories=("A", "B", "C"))
+    signal = TasteSignal(examples, CLOCK)
+    found = TasteColumns(Pool([candidate]), None, signal, TasteLevel.STRONG, (), np.zeros(1))
+    two = sum(sorted((leans["a"], leans["b"], leans["c"]))[1:])
+    assert found.factors[0] == pytest.approx(min(3, exp(STRENGTH * two)))
+    assert len(found.reasons(np.array([0]))[0]) == 2
+
+
+def test_reasons_name_the_target_with_its_thumbs_and_the_most_similar_article():
+    examples = [example(n, n % 4 != 1, about=n % 2, source="ab"[n % 2] + ".example") for n in range(8)]
+    found = factors(examples)
+    (reasons,) = found.reasons(np.array([1]))
+    by_kind = {one.kind: one for one in reasons}
+    assert (by_kind["source"].label, by_kind["source"].likes, by_kind["source"].thumbs) == ("b.example", 2, 4)
+    assert by_kind[ARTICLE].label == OPERA
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.booleans(), st.integers(0, 2), st.sampled_from("abc"), st.booleans(), st.integers(0, 90)
+        ),
+        max_size=30,
+    ),
+    st.sampled_from([TasteLevel.ON, TasteLevel.STRONG]),
+    st.integers(0, 2),
+)
+@settings(max_examples=150, deadline=None)
+def test_the_factor_is_bounded_its_reasons_make_it_and_liking_more_never_lowers(drawn, level, about):
+    examples = [
+        Example(
+            n,
+            f"{source}.example",
+            liked or named,
+            CLOCK - timedelta(days=age),
+            TITLES[subject],
+            meaning=PACKED[subject],
+            weight=NAMED_WEIGHT if named else 1.0,
+            named=named,
+        )
+        for n, (liked, subject, source, named, age) in enumerate(drawn)
+    ]
+    found = factors(examples, level)
+    bound = BOUNDS[level]
+    assert (found.factors >= 1 / bound - 1e-9).all() and (found.factors <= bound + 1e-9).all()
+    for factor, reasons in zip(found.factors, found.reasons(np.arange(3)), strict=True):
+        exponent = STRENGTH * sum(one.lean for one in reasons)
+        assert factor == pytest.approx(exp(np.clip(exponent, -log(bound), log(bound))))
+    source = "abc"[about] + ".example"
+    more = [*examples, Example(99, source, True, CLOCK, TITLES[about], meaning=PACKED[about])]
+    assert factors(more, level).factors[about] >= found.factors[about] - 1e-9
