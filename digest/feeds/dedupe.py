@@ -6,10 +6,11 @@ the end and tracking parameters. A document touches items of its own feed alone,
 hide or announce what another one carries; that items of several feeds are one article is decided where a
 reader's items are read. Pure."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from itertools import product
 from typing import Final
 from urllib.parse import urldefrag
@@ -36,6 +37,9 @@ CORRECTED_WITHIN: Final = timedelta(hours=12)
 ANY: Final = "*"
 # From here on, the precise names of a post have its date.
 DATED: Final = 2
+# Two texts are alike if the shorter shares this part of its words with the other.
+ALIKE: Final = 0.8
+_WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,11 @@ class IdentifiedEntry:
         return URN_PREFIX + self.fingerprint
 
     @property
+    def is_unnamed(self) -> bool:
+        """Return whether the post has neither guid nor link, so that its words are its name."""
+        return self.guid.startswith(URN_PREFIX)
+
+    @property
     def own_urn(self) -> str:
         """Return the name the item goes by if another item has its words, too."""
         return URN_PREFIX + self.precise[-1]
@@ -89,7 +98,8 @@ class KnownItem:
     """An item that the feed carried before; `id` is 0 if retention deleted it.
 
     `link` is where it leads, None if that was not asked for. `published` is None if the publisher gave no
-    date. `enclosures` are addresses without parameters, empty if they were not asked for.
+    date. `enclosures` are addresses without parameters, and `text` its words; both are empty if they were not
+    asked for.
     """
 
     id: int
@@ -102,6 +112,7 @@ class KnownItem:
     link: str | None = None
     published: datetime | None = None
     enclosures: tuple[str, ...] = ()
+    text: str = ""
 
 
 @dataclass(slots=True)
@@ -226,16 +237,17 @@ def plan_ingest(
     *,
     by_guid: Mapping[str, KnownItem],
     by_article: Mapping[int, Sequence[KnownItem]],
+    unnamed: Sequence[KnownItem] = (),
 ) -> IngestPlan:
     """Decide what the posts of one document change, given what its feed has stored.
 
     `by_guid` are the feed's items with the guids of the posts, their precise names and other spellings;
     `by_article` those at the addresses of posts whose guid is unknown: a feed that gives a post a new guid
-    each time brings it once. No two posts are one stored item; a new one whose address is another item's goes
-    by a urn.
+    each time brings it once. `unnamed` are stored items without guid and link that may be a post whose words
+    changed. No two posts are one stored item; a new one whose address is another item's goes by a urn.
     """
     plan = IngestPlan()
-    known = _match(entries, by_guid, by_article)
+    known = _match(entries, by_guid, by_article, unnamed)
     taken: set[int] = set()  # addresses of what this document brings
     for guid, entry in entries.items():
         item = known.get(guid)
@@ -258,11 +270,12 @@ def _match(
     entries: Mapping[str, IdentifiedEntry],
     by_guid: Mapping[str, KnownItem],
     by_article: Mapping[int, Sequence[KnownItem]],
+    unnamed: Sequence[KnownItem],
 ) -> dict[str, KnownItem]:
     """Return the stored item of each post, by guid; the surest matches first, and each item once."""
     found: dict[str, KnownItem] = {}
     taken: set[str] = set()
-    if not by_guid and not by_article:
+    if not by_guid and not by_article and not unnamed:
         return found
 
     def take(guid: str, item: KnownItem | None) -> None:
@@ -289,6 +302,9 @@ def _match(
             for item in by_article.get(article, ()):
                 if _is_at(entry, item):
                     take(guid, item)
+    for guid, entry in entries.items():
+        if entry.is_unnamed and guid not in found:
+            take(guid, next((item for item in unnamed if _is_reworded(entry, item)), None))
     return found
 
 
@@ -314,6 +330,26 @@ def _is_at(entry: IdentifiedEntry, item: KnownItem) -> bool:
     if not entry.is_placed or len(parts) > 1 or not _has_title(entry, item):
         return False
     return not _is_dated_apart(entry, item, CORRECTED_WITHIN)
+
+
+def _is_reworded(entry: IdentifiedEntry, item: KnownItem) -> bool:
+    """Return whether a stored item without guid and link is the post with other words.
+
+    Its publisher edited it, or we read it better than before. A date tells only if it has a time: several
+    posts of a day may have one title.
+    """
+    published = entry.entry.published
+    if _differ(entry, item) or published != item.published:
+        return False
+    is_timed = published is not None and published.time() != time()
+    is_alike = _are_alike(entry.entry.text, item.text)
+    return (is_timed or is_alike) if _has_title(entry, item) else (is_timed and is_alike)
+
+
+def _are_alike(one: str, other: str) -> bool:
+    """Return whether two texts share most words of the shorter."""
+    a, b = (set(_WORD.findall(fold(text))) for text in (one, other))
+    return len(a & b) >= ALIKE * min(len(a), len(b))
 
 
 def _has_title(entry: IdentifiedEntry, item: KnownItem) -> bool:

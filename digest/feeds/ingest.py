@@ -21,7 +21,13 @@ from digest.feeds.identity import (
     title_agreed,
 )
 from digest.feeds.polling import mean_gap
-from digest.feeds.selectors import enclosures_known, feeds_with_history, known_by_article, known_by_guid
+from digest.feeds.selectors import (
+    enclosures_known,
+    feeds_with_history,
+    known_by_article,
+    known_by_guid,
+    known_unnamed,
+)
 from digest.models import Feed, Item, Source
 from ranking.common.rows import rows_add, rows_set
 from ranking.selectors import key_current, keys_current
@@ -270,7 +276,7 @@ def _dates_correct(batch: Documents, now: datetime) -> None:
 
 
 def _plans(batch: Documents) -> list[IngestPlan]:
-    """Return what each document changes, in seven queries at most for all; one if all feeds are new."""
+    """Return what each document changes, in nine queries at most for all; one if all feeds are new."""
     entries = {feed.pk: _identified(feed, parsed) for feed, parsed in batch}
     known = feeds_with_history(feed_ids=list(entries))
     by_guid: dict[int, dict[str, KnownItem]] = {feed: {} for feed in entries}
@@ -281,8 +287,15 @@ def _plans(batch: Documents) -> list[IngestPlan]:
     articles = {feed: {article for e in some for article in e.articles()} for feed, some in new.items()}
     at = known_by_article(articles=articles)
     _enclosures_add(entries, by_guid, at)
+    told = {f: [(e.entry.title, e.entry.published) for e in some if e.is_unnamed] for f, some in new.items()}
+    unnamed = known_unnamed(posts={feed: some for feed, some in told.items() if some})
     return [
-        plan_ingest(entries[feed.pk], by_guid=by_guid[feed.pk], by_article=at.get(feed.pk, {}))
+        plan_ingest(
+            entries[feed.pk],
+            by_guid=by_guid[feed.pk],
+            by_article=at.get(feed.pk, {}),
+            unnamed=unnamed.get(feed.pk, ()),
+        )
         for feed, _ in batch
     ]
 

@@ -1,6 +1,7 @@
 """Selectors of feeds, subscriptions, and what is stored of the entries that feeds carry."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 from uuid import UUID
@@ -10,7 +11,7 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 
 from digest.feeds.dedupe import KnownItem
 from digest.feeds.health import FetchFacts, stall_message
-from digest.feeds.identity import PUBLISHED_MIN, web_url
+from digest.feeds.identity import PUBLISHED_MIN, URN_PREFIX, web_url
 from digest.models import Feed, Item, ItemBody, PrunedEntry, Reader, Subscription
 from ranking.common.rows import VALUES_MAX
 
@@ -55,6 +56,26 @@ def known_by_article(*, articles: Mapping[int, Collection[int]]) -> dict[int, di
         rows = Item.objects.filter(feed_id__in=list(articles), article__in=wanted).order_by("pk")
         for feed, item in _known(rows):
             found[feed].setdefault(item.article, []).append(item)
+    return found
+
+
+def known_unnamed(
+    *, posts: Mapping[int, Sequence[tuple[str, datetime | None]]]
+) -> dict[int, list[KnownItem]]:
+    """Return by feed its items without guid and link that have one of these titles or dates.
+
+    With their texts; two queries, none without `posts`.
+    """
+    found: dict[int, list[KnownItem]] = {feed: [] for feed in posts}
+    titles = {title for some in posts.values() for title, _ in some}
+    dates = {date for some in posts.values() for _, date in some if date}
+    for wanted in _chunks(titles | dates):
+        told = Q(title__in=[one for one in wanted if isinstance(one, str)])
+        told |= Q(published_at__in=[one for one in wanted if not isinstance(one, str)])
+        rows = Item.objects.filter(told, feed_id__in=list(posts), guid__startswith=URN_PREFIX)
+        texts = dict(rows.values_list("pk", "text"))
+        for feed, item in _known(rows):
+            found[feed].append(replace(item, text=texts[item.id]))
     return found
 
 

@@ -16,6 +16,7 @@ from digest.feeds.ingest import documents_ingest
 from digest.models import Feed, Feedback, Item, Reader
 from tests.digest.web.greader.support import App
 from tests.support.factories import FeedFactory, SubscriptionFactory
+from tests.support.ingest import document_ingest
 
 DAY = timedelta(days=1)
 THEN = datetime(2026, 3, 16, 9, tzinfo=UTC)
@@ -241,3 +242,67 @@ def test_names_fold_by_place_and_other_names_stay():
 def test_a_document_of_two_thousand_posts_of_one_name_takes_no_quadratic_time():
     posts = [post("x", LINK, published=THEN + timedelta(seconds=n)) for n in range(2_000)]
     assert len(identify_entries(posts)) == 2_000
+
+
+# --- Posts without guid and link --------------------------------------------------------------------
+
+AT_NOON, AT_MIDNIGHT = "Sat, 01 Feb 2025 12:30:00 GMT", "Sat, 01 Feb 2025 00:00:00 GMT"
+
+
+def unnamed_item(title: str, text: str, date: str = "") -> str:
+    dated = f"<pubDate>{date}</pubDate>" if date else ""
+    return f"<item><title>{title}</title><description>{text}</description>{dated}</item>"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (unnamed_item("Rain", "It rains on the", AT_NOON), unnamed_item("Rain", "Another text.", AT_NOON)),
+        (
+            unnamed_item("Rain in", "It rains a lot", AT_NOON),
+            unnamed_item("Rain in &lt;b&gt;", "It rains a lot", AT_NOON),
+        ),
+        (unnamed_item("Rain", "It rains a lot"), unnamed_item("Rain", "It rains a lot, and it will go on.")),
+        (
+            unnamed_item("Rain", "It rains a lot", AT_MIDNIGHT),
+            unnamed_item("Rain", "It rains &lt;b&gt; a lot", AT_MIDNIGHT),
+        ),
+        (unnamed_item("Rain", ""), unnamed_item("Rain", "It rains a lot")),
+    ],
+)
+@pytest.mark.django_db
+def test_a_post_without_a_name_whose_words_change_is_no_other_post(now, before, after):
+    feed = FeedFactory()
+    rows = []
+    for n, item in enumerate((before, after)):
+        body = f"<rss><channel><title>T</title>{item}</channel></rss>".encode()
+        result = document_ingest(feed=feed, body=body, now=now + timedelta(hours=n))
+        rows.append((result.items_new, Item.objects.get().pk))
+    assert rows == [(1, rows[0][1]), (0, rows[0][1])]
+    assert document_ingest(feed=feed, body=body, now=now + timedelta(hours=2)).items_updated == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            unnamed_item("Notice", "The bridge is shut."),
+            unnamed_item("Notice", "Bring your own cup tomorrow."),
+        ),
+        (
+            unnamed_item("Notice", "The bridge is shut.", AT_MIDNIGHT),
+            unnamed_item("Notice", "Bring a cup.", AT_MIDNIGHT),
+        ),
+        (
+            unnamed_item("Notice", "The bridge is shut.", AT_NOON),
+            unnamed_item("Cup", "Bring a cup.", AT_NOON),
+        ),
+    ],
+)
+@pytest.mark.django_db
+def test_posts_without_a_name_that_say_something_else_are_others(now, before, after):
+    feed = FeedFactory()
+    for n, item in enumerate((before, after)):
+        body = f"<rss><channel><title>T</title>{item}</channel></rss>".encode()
+        document_ingest(feed=feed, body=body, now=now + timedelta(hours=n))
+    assert Item.objects.count() == 2

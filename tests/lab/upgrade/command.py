@@ -4,11 +4,12 @@ The command sets up the tree of REVISION, a commit of this repository, in a fold
 demo, subscribes a new reader to N real feeds (250), and gives thumbs, stars and reads through the API. A
 server on this machine publishes the feeds: the documents of `feeds/real-*` below `TIDINGS_DATA`, with
 their dates moved to yesterday. Then this tree migrates the database, looks at it, fetches every feed
-again and looks once more.
+again and looks once more. One document more has posts without guid and link whose words earlier versions
+read otherwise: they must not come twice.
 
 Each look is compared with the one before the upgrade: items gained and lost, items that are unread again,
 lost marks, changed titles and links, and Today with the place each item had before. Exit code 1 if a mark
-was lost or an item is unread again.
+was lost, or an item is unread again or came twice.
 """
 
 import argparse
@@ -30,7 +31,20 @@ ROOT = Path(__file__).resolve().parents[3]
 VISIT = Path(__file__).with_name("visit.py")
 MARKS = ("useful", "read_at", "saved_at")
 SHOWN = 15
+CHANGES = ("titles_changed", "links_changed")
 Look = dict[str, Any]
+# Neither guid nor link, so their words are their names; and all are read better than by earlier versions.
+UNNAMED = ("Nameless: markup in plain text", "Nameless: escaped markup", "Nameless: tags in the title")
+UNNAMED_DOCUMENT = """<?xml version="1.0"?>
+<feed xmlns="http://www.w3.org/2005/Atom"><title>Nameless</title>
+<entry><title>Nameless: markup in plain text</title><updated>{at:%Y-%m-%dT%H:%M:01Z}</updated>
+<content type="text">How do I write a &lt;system&gt; prompt before a &lt;user&gt; prompt?</content></entry>
+<entry><title>Nameless: escaped markup</title>
+<content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml"><pre>&lt;b&gt;bold words here&lt;/b&gt;</pre>
+</div></content></entry>
+<entry><title type="text">Nameless: tags in the title &lt;i&gt; and &lt;b&gt;</title>
+<updated>{at:%Y-%m-%dT%H:%M:03Z}</updated><summary>One summary of some words.</summary></entry>
+</feed>"""
 
 
 def main() -> int:
@@ -63,7 +77,7 @@ def main() -> int:
     lost = [
         report[step][name]
         for step in ("migrated", "fetched_again")
-        for name in ("marks_lost", "unread_again")
+        for name in ("marks_lost", "unread_again", "came_twice")
     ]
     return int(any(lost))
 
@@ -85,6 +99,7 @@ def real_documents(most: int) -> dict[str, bytes]:
         found[address(len(found))] = body
         if len(found) == most:
             break
+    found[address(len(found))] = UNNAMED_DOCUMENT.format(at=newest).encode()
     return found
 
 
@@ -149,8 +164,10 @@ def difference(before: Look, after: Look) -> dict[str, Any]:
     new = {item["item_id"]: item for item in after["items"]}
     both = old.keys() & new.keys()
     place = {entry["item_id"]: n for n, entry in enumerate(before["today"], 1)}
+    gained = [new[pk]["title"] for pk in sorted(new.keys() - old.keys())]
     return {
-        "gained": [new[pk]["title"] for pk in sorted(new.keys() - old.keys())],
+        "gained": gained,
+        "came_twice": [title for title in gained if title.startswith(UNNAMED)],
         "lost": [old[pk]["title"] for pk in sorted(old.keys() - new.keys())],
         "unread_again": [
             old[pk]["title"] for pk in sorted(both) if old[pk]["read_at"] and not new[pk]["read_at"]
@@ -186,7 +203,7 @@ def words(report: dict[str, Any]) -> str:
     for step in ("migrated", "fetched_again"):
         found = report[step]
         lines += ["", f"{step.replace('_', ' ')}: unread {found['unread'][0]} → {found['unread'][1]}"]
-        for name in ("gained", "lost", "unread_again", "marks_lost", "titles_changed", "links_changed"):
+        for name in ("gained", "came_twice", "lost", "unread_again", "marks_lost", *CHANGES):
             lines.append(f"  {name.replace('_', ' ')}: {len(found[name])}")
             lines += [f"    {example}" for example in found[name][:5]]
         lines.append("  today, with the place before:")
