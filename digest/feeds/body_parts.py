@@ -12,6 +12,9 @@ from typing import Final
 _FRAME: Final = re.compile(r"<iframe\b[^<>]*+>", re.IGNORECASE)
 _NOSCRIPT: Final = re.compile(r"<(/?)noscript\b[^<>]*+>", re.IGNORECASE)
 _MATH: Final = re.compile(r"<(/?)(?:[a-z]{1,8}:)?math\b([^<>]*+)>", re.IGNORECASE)
+# The letters of a formula, drawn by KaTeX beside the same formula as MathML.
+_DRAWN: Final = re.compile(r"(</math)|<span\b[^<>]*?\bkatex-html\b[^<>]*+>", re.IGNORECASE)
+_SPAN: Final = re.compile(r"<(/?)span\b[^<>]*+>", re.IGNORECASE)
 _IMAGE: Final = re.compile(r"<img\b", re.IGNORECASE)
 _MARK: Final = re.compile(r"<(/?)(?:[a-zA-Z]{1,8}:)?([a-zA-Z]++)([^<>]*+)>|([^<]++)|<")
 _ALTTEXT: Final = re.compile(r"\balttext\s*+=\s*+(?:\"([^\"]++)\"|'([^']++)')", re.IGNORECASE)
@@ -40,7 +43,28 @@ def body_prepared(markup: str) -> str:
         markup = _FRAME.sub("", markup)  # never ended: to a browser all that follows would be inside
     if "noscript" in lowered:
         markup = _replaced(markup, _NOSCRIPT, _pictured)
+    if "katex-html" in lowered and "</math" in lowered:
+        markup = _without_drawn(markup)
     return _replaced(markup, _MATH, _formula) if "math" in lowered else markup
+
+
+def _without_drawn(markup: str) -> str:
+    """Return `markup` without formulas drawn in letters, each behind the same formula as MathML."""
+    parts, at, is_second = list[str](), 0, False
+    for found in _DRAWN.finditer(markup):
+        if found[1] or not is_second or found.start() < at:
+            is_second = is_second or bool(found[1])
+            continue
+        depth, is_second = 0, False
+        for span in _SPAN.finditer(markup, found.start()):
+            depth += -1 if span[1] else 0 if span[0].endswith("/>") else 1
+            if not depth:
+                parts.append(markup[at : found.start()])
+                at = span.end()
+                break
+        else:
+            break  # never ended: all that follows would be inside
+    return "".join([*parts, markup[at:]])
 
 
 def _replaced(markup: str, tag: re.Pattern[str], put: Callable[[str, str, str], str]) -> str:

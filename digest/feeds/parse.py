@@ -86,6 +86,10 @@ def _is_xml(text: str) -> bool:
     return text[:1] not in ("{", "[")
 
 
+# Its short feeds call a text plain that is HTML without the tags: "Tell&amp;nbsp;at".
+BLOGGER: Final = "Blogger"
+
+
 class _Body(NamedTuple):
     """The fullest body of an entry, and the address that its relative links count from ("": the entry's)."""
 
@@ -100,6 +104,8 @@ def _feed(raw: Mapping[str, Any], url: str, *, ttl_minutes: int | None, left: in
     entries, blank, markup = [], 0, 0
     for entry in raw["entries"][:ENTRIES_MAX]:
         body = _body(entry, _version(raw))
+        if body.is_plain and _text(raw.get("generator")) == BLOGGER:
+            body = body._replace(text=references_read(body.text))
         markup += 0 if body.is_plain else max(len(body.text), TAG_CHARS * body.text.count("<"))
         with_html = not body.is_plain and markup <= MARKUP_MAX
         if parsed := _entry(entry, body, feed=raw, base=site or url, with_html=with_html):

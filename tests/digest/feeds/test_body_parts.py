@@ -40,6 +40,24 @@ def test_a_formula_leaves_no_hole_in_its_sentence(formula: str, read: str):
     assert html_to_text(html) == f"So {read}."
 
 
+KATEX = (
+    f'<span class="katex"><span class="katex-mathml"><math><semantics>{MSUP}{TEX}</semantics></math></span>'
+    '<span class="katex-html" aria-hidden="true"><span class="base"><span class="strut" style="height:1em"/>'
+    '<span class="mord">e</span><span class="mord">kt</span></span></span></span>'
+)
+
+
+def test_a_formula_that_is_also_drawn_in_letters_is_read_once():
+    assert words(f"<p>As {KATEX}, then {KATEX}.</p>") == "As e^{kt}, then e^{kt}."
+
+
+def test_a_formula_that_is_drawn_only_or_never_ends_is_kept():
+    drawn = '<span class="katex"><span class="katex-html" aria-hidden="true"><span>x</span></span></span>'
+    assert words(f"<p>As {drawn} and {KATEX}, so.</p>") == "As x and e^{kt}, so."
+    endless = KATEX.replace("</span>", "")
+    assert words(f"<p>As {endless} goes on.</p>").endswith("goes on.")
+
+
 @pytest.mark.parametrize(
     ("markup", "name"),
     [

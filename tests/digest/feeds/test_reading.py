@@ -112,6 +112,14 @@ def test_a_description_without_any_markup_is_words():
     assert rss("<description>Fish &amp;amp; chips</description>").text == "Fish & chips"
 
 
+def test_the_short_feeds_of_blogger_call_html_without_its_tags_plain():
+    words = "Smell &amp;amp; Tell&amp;nbsp;at &amp;lt;b&amp;gt;"
+    summary = f'<id>1</id><title>A</title><summary type="text">{words}</summary>'
+    blogger = '<generator version="7.00" uri="http://www.blogger.com">Blogger</generator>'
+    assert atom(summary, head=blogger).text == "Smell & Tell at <b>"
+    assert atom(summary, head="<generator>Other</generator>").text == "Smell &amp; Tell&nbsp;at &lt;b&gt;"
+
+
 def test_a_body_that_was_escaped_once_too_often_is_read_as_it_was_meant():
     body = html.escape(html.escape("<p>It <b>rained</b>.</p>"))
     entry = rss(f"<description>{body}</description>")
