@@ -43,6 +43,7 @@ _CELLS: Final = frozenset({"td", "th"})
 _RENAMED: Final = {
     **dict.fromkeys(_DIV_NAMES.split(), "div"),
     **{"strike": "s", "tt": "code", "acronym": "abbr", "dir": "ul", "menu": "ul", "image": "img"},
+    **{"amp-img": "img", "amp-anim": "img"},
 }
 # Elements whose inside is no markup to a browser, and others that we leave out with what is inside. Films
 # and frames become links.

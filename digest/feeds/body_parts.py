@@ -12,6 +12,8 @@ from typing import Final
 _FRAME: Final = re.compile(r"<iframe\b[^<>]*+>", re.IGNORECASE)
 _NOSCRIPT: Final = re.compile(r"<(/?)noscript\b[^<>]*+>", re.IGNORECASE)
 _MATH: Final = re.compile(r"<(/?)(?:[a-z]{1,8}:)?math\b([^<>]*+)>", re.IGNORECASE)
+_SCRIPT: Final = re.compile(r"<(/?)script\b[^<>]*+>", re.IGNORECASE)
+_TEX_SCRIPT: Final = re.compile(r"\btype\s*+=\s*+[\"']?+math/tex", re.IGNORECASE)
 # The letters of a formula, drawn by KaTeX beside the same formula as MathML.
 _DRAWN: Final = re.compile(r"(</math)|<span\b[^<>]*?\bkatex-html\b[^<>]*+>", re.IGNORECASE)
 _SPAN: Final = re.compile(r"<(/?)span\b[^<>]*+>", re.IGNORECASE)
@@ -43,6 +45,8 @@ def body_prepared(markup: str) -> str:
         markup = _FRAME.sub("", markup)  # never ended: to a browser all that follows would be inside
     if "noscript" in lowered:
         markup = _replaced(markup, _NOSCRIPT, _pictured)
+    if "math/tex" in lowered:
+        markup = _replaced(markup, _SCRIPT, _scripted)
     if "katex-html" in lowered and "</math" in lowered:
         markup = _without_drawn(markup)
     return _replaced(markup, _MATH, _formula) if "math" in lowered else markup
@@ -91,6 +95,13 @@ def _pictured(before: str, tag: str, inside: str) -> str:
         re.search(r"(?:src|srcset|original)\s*=\s*[\"']?+(?!data:)\S", image)
     )
     return "" if is_shown else inside
+
+
+def _scripted(before: str, tag: str, inside: str) -> str:
+    """Return the TeX that is in a script for MathJax; another script stays, and is left out later."""
+    if not _TEX_SCRIPT.search(tag):
+        return f"{tag}{inside}</script>"
+    return html.escape(" ".join(inside.split())[:FORMULA_MAX_CHARS], quote=False)
 
 
 def _formula(before: str, tag: str, inside: str) -> str:

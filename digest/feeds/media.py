@@ -85,6 +85,10 @@ def entry_enclosures(raw: Mapping[str, Any], *, base: str) -> tuple[Enclosure, .
     return tuple(_with_durations(raw, found.values()))
 
 
+# How WordPress and others name the sizes of a picture: `river-300x200.jpg`.
+_SIZE: Final = re.compile(r"-[0-9]{1,5}x[0-9]{1,5}(?=\.[a-z]{3,4}\Z)", re.IGNORECASE)
+
+
 def entry_image(raw: Mapping[str, Any], enclosures: Iterable[Enclosure], *, base: str, first: str) -> str:
     """Return the address of the one picture of an entry; `first` is the first in its HTML, "" for none.
 
@@ -112,12 +116,12 @@ def _listed(raw: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _one_each(contents: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return media of which each stands once: of the forms of one thing the default, else the largest.
 
-    Forms of one thing are in one `media:group`, or are pictures at one path.
+    Forms of one thing are in one `media:group`, or are pictures at one path but for their size.
     """
     found: dict[tuple[object, ...], Mapping[str, Any]] = {}
     for number, one in enumerate(contents):
         kind = _mime_type(one, _text(one.get("url"))).partition("/")[0]
-        path = _text(one.get("url")).partition("?")[0]
+        path = _SIZE.sub("", _text(one.get("url")).partition("?")[0])
         group = one.get("group")
         key = (kind, "group", group) if group else (kind, path) if kind == "image" and path else (number,)
         if key not in found or _rank(one) > _rank(found[key]):

@@ -51,6 +51,14 @@ def test_a_formula_that_is_also_drawn_in_letters_is_read_once():
     assert words(f"<p>As {KATEX}, then {KATEX}.</p>") == "As e^{kt}, then e^{kt}."
 
 
+def test_a_formula_in_a_script_for_mathjax_is_read_and_no_other_script_is():
+    scripts = "<script>alert(1)</script><SCRIPT type='math/tex; mode=display'>a < b</SCRIPT>"
+    assert words(f"<p>As {scripts}, so.</p>") == "As a < b, so."
+    assert "alert" not in html_clean(body_prepared(f"<p><i>As</i> {scripts}</p>"), base=BASE)[0]
+    tricky = "<script type='math/tex'><img src=x onerror=alert(1)></script>"
+    assert "<img" not in html_clean(body_prepared(f"<p><i>As</i> {tricky}</p>"), base=BASE)[0]
+
+
 def test_a_formula_that_is_drawn_only_or_never_ends_is_kept():
     drawn = '<span class="katex"><span class="katex-html" aria-hidden="true"><span>x</span></span></span>'
     assert words(f"<p>As {drawn} and {KATEX}, so.</p>") == "As x and e^{kt}, so."
@@ -64,6 +72,7 @@ def test_a_formula_that_is_drawn_only_or_never_ends_is_kept():
         ('<img src="data:image/gif;base64,R0" data-srcset="/a-430.jpg 430w, /a-900.jpg 900w">', "a-900.jpg"),
         ('<img srcset="/a-430.jpg 430w, /a-900.jpg 900w, /a-4000.jpg 4000w">', "a-900.jpg"),
         ('<img srcset="/a.jpg 1x, /a2.jpg 2x">', "a2.jpg"),
+        ('<amp-img src="/a.jpg" width="600" height="400"></amp-img>', "a.jpg"),
         ('<img srcset="/a.jpg, /a2.jpg 1.5x">', "a.jpg"),
         ('<img srcset="/a-4000.jpg 4000w, /a-9000.jpg 9000w">', "a-4000.jpg"),
         ('<img src="/a.jpg" srcset="/a2.jpg 2x">', "a.jpg"),

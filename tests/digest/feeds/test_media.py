@@ -231,3 +231,19 @@ def test_values_of_wrong_types_count_as_missing(raw: dict):
     image = entry_image(raw, enclosures, base=BASE, first="")
     assert not image or image.startswith("http")
     json.dumps([entry_categories(raw), image])
+
+
+def test_sizes_of_one_picture_are_one_picture_and_other_pictures_are_not():
+    def picture(name: str, width: int) -> str:
+        return f'<media:content url="https://ada.example/{name}" medium="image" width="{width}"/>'
+
+    names = [
+        ("a-300x200.jpg", 300),
+        ("a-1024x683.jpg", 1024),
+        ("a.jpg", 10),
+        ("b-300x200.jpg", 300),
+        ("c2.png", 5),
+    ]
+    found = entry("".join(picture(*one) for one in names))
+    kept = [one.url.rpartition("/")[2] for one in found.enclosures]
+    assert kept == ["a-1024x683.jpg", "b-300x200.jpg", "c2.png"]
