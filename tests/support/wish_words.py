@@ -1,0 +1,190 @@
+"""Sentences of readers with what each should do, and how a reading of them is graded.
+
+The sentences stand in `tests/suggestions/wishes/words/*.txt`, written before the grammar was read, half of
+them German. Every second one of `en` and `de` is held out: nothing is tuned on it.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+from ranking.common.text import fold
+from ranking.entities import Candidate
+from suggestions.changes.entities import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE
+from suggestions.wishes.entities import FRESHNESS, WORD, Names, Reading, Wish
+
+FOLDER = Path(__file__).parents[1] / "suggestions" / "wishes" / "words"
+# A Saturday.
+TODAY = date(2026, 11, 28)
+PHRASE_WORDS_MAX = 4
+RIGHT, ASKS, WRONG = "right", "asks", "wrong"
+SOURCES = {
+    "kottke.org": "kottke.org",
+    "daringfireball.net": "Daring Fireball",
+    "time.com": "TIME",
+    "tech.time.com": "Tech – TIME",
+    "arstechnica.com": "Ars Technica",
+    "bbc.co.uk": "BBC News",
+    "sport.bbc.co.uk": "BBC Sport",
+    "heise.de": "heise online",
+    "tagesschau.de": "tagesschau.de",
+    "netzpolitik.org": "netzpolitik.org",
+    "news.ycombinator.com": "Hacker News",
+    "theverge.com": "The Verge",
+    "lwn.net": "LWN.net",
+    "spiegel.de": "SPIEGEL ONLINE",
+    "xkcd.com": "xkcd",
+    "simonwillison.net": "Simon Willison's Weblog",
+    "nasa.gov": "NASA Breaking News",
+    "der-postillon.com": "Der Postillon",
+    "golem.de": "Golem.de",
+    "theguardian.com": "The Guardian",
+}
+# What the articles of the week are about: some of what is wished for, not all of it.
+TITLES = (
+    *(
+        "New AI model writes code",
+        "AI hype meets the market",
+        "Elon Musk buys a stadium",
+        "Crypto falls again",
+    ),
+    *("Football: cup final tonight", "Trump speaks in Ohio", "War enters its fourth winter", "The octopus"),
+    *("Linux kernel 7.1 is out", "Apple opens a store", "Climate change and the coast", "A space telescope"),
+    *(
+        "Politics of water",
+        "European politics after the vote",
+        "American politics this week",
+        "Tennis rankings",
+    ),
+    *(
+        "Books of the year",
+        "Phones compared",
+        "Gaming on a plane",
+        "The history of tea",
+        "Recipes for winter",
+    ),
+    *("Python 3.16 is faster", "Science of sleep", "Election day in Chile", "Mark Zuckerberg testifies"),
+    *("Fußball: Pokal am Abend", "Raumfahrt: die neue Rakete", "Künstliche Intelligenz im Amt", "Mehr Linux"),
+    *(
+        "Krieg und Winter",
+        "Der Klimaschutz stockt",
+        "Deutschland wählt",
+        "Wissenschaft vom Schlaf",
+        "USA heute",
+    ),
+    *("Technik im Alltag", "Kultur in Hamburg", "Medizin: ein neues Mittel", "Sport am Sonntag", "Bücher"),
+    *("Handys im Vergleich", "Windows bekommt ein Update", "Tennis: die Rangliste", "Geschichte des Tees"),
+)
+LISTED = ("linux",)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """What a reader wrote, and the ways to be right: each a tuple of parts such as `more AI`."""
+
+    language: str
+    text: str
+    ways: tuple[tuple[str, ...], ...]
+    is_held: bool
+
+
+def sentences() -> Iterator[Sentence]:
+    """Yield every sentence of the three files, in order."""
+    for name in ("en", "de", "ux"):
+        lines = (FOLDER / f"{name}.txt").read_text("utf-8").splitlines()
+        rows = [line for line in lines if not line.startswith("#")]
+        for n, row in enumerate(rows):
+            text, _, meant = row.rpartition(" | ")
+            ways = tuple(tuple(part.strip() for part in way.split(";")) for way in meant.split("~"))
+            yield Sentence(name, text, ways, name != "ux" and n % 2 == 1)
+
+
+def names() -> Names:
+    """Return what the reader of these sentences reads."""
+    dated_at = datetime(2026, 11, 27, tzinfo=UTC)
+    items = tuple(Candidate(n, "bbc.co.uk", title, "", dated_at) for n, title in enumerate(TITLES))
+    return Names(SOURCES, LISTED, LISTED, items)
+
+
+def grade(sentence: Sentence, reading: Reading) -> str:
+    """Return whether a reading is right, asks or says what it left out, or is wrong.
+
+    Wrong is a wish that nobody made, and a part of the sentence that is lost without a word.
+    """
+    if _is_echoed(reading):
+        return WRONG
+    if any(_is_right(way, reading) for way in sentence.ways):
+        return RIGHT
+    return ASKS if any(_is_told(way, reading) for way in sentence.ways) else WRONG
+
+
+def _is_echoed(reading: Reading) -> bool:
+    """Return whether a phrase of more than four words is called "the word"."""
+    labels = [choice.label for choice in reading.question.choices] if reading.question else []
+    labels += [f"the word “{wish.target.label}”" for wish in reading.wishes if wish.target.kind == WORD]
+    named = [found for label in labels for found in re.findall("the word “([^”]*)”", label)]
+    return any(len(phrase.split()) > PHRASE_WORDS_MAX for phrase in named)
+
+
+def _is_right(way: tuple[str, ...], reading: Reading) -> bool:
+    return all(_has(part, reading) for part in way) and _is_nothing_else(way, reading)
+
+
+def _is_told(way: tuple[str, ...], reading: Reading) -> bool:
+    parts_told = all(_has(part, reading) or _mentions(part, reading) for part in way)
+    return parts_told and _is_nothing_else(way, reading)
+
+
+def _is_nothing_else(way: tuple[str, ...], reading: Reading) -> bool:
+    return all(any(_means(wish, part) for part in way) for wish in reading.wishes)
+
+
+def _has(part: str, reading: Reading) -> bool:
+    kind, _, about = part.partition(" ")
+    if kind in ("say", "varied", "surprise", "never", "unhide"):
+        # What the settings do not have is told in words of its own, not as words nobody understood.
+        return bool(reading.question) or any(not note.startswith("Not understood") for note in reading.notes)
+    if kind == "ask":
+        return reading.question is not None and _mentions(part, reading)
+    if kind == "cap":
+        source = about.rpartition(" ")[0]
+        choices = reading.question.choices if reading.question else ()
+        return any(choice.label == f"Less of the source “{source}”" for choice in choices)
+    return any(_means(wish, part) for wish in reading.wishes)
+
+
+def _means(wish: Wish, part: str) -> bool:
+    kind, _, about = part.partition(" ")
+    if kind in ("newest", "older"):
+        return wish.target.kind == FRESHNESS and wish.direction == {"newest": FRESHER, "older": OLDER}[kind]
+    about, _, until = about.partition(" until ")
+    directions = {"more": (MORE, ADD), "less": (LESS, REMOVE), "hide": (NONE,)}.get(kind, ())
+    if wish.direction not in directions or fold(about) not in (
+        fold(wish.target.key),
+        fold(wish.target.label),
+    ):
+        return False
+    return _is_day(wish.until, until)
+
+
+def _is_day(day: date | None, until: str) -> bool:
+    if not until:
+        return day is None
+    if day is None:
+        return False
+    if counted := re.fullmatch(r"\+(\d+)([dm])", until):
+        ahead = int(counted[1]) * (1 if counted[2] == "d" else 30)
+        return abs((day - TODAY).days - ahead) <= 2
+    wanted = TODAY + timedelta(days=1) if until == "weekend" else date.fromisoformat(until)
+    return abs((day - wanted).days) <= 1
+
+
+def _mentions(part: str, reading: Reading) -> bool:
+    _, _, about = part.partition(" ")
+    about = about.partition(" until ")[0]
+    asked = [reading.question.text, *(c.label for c in reading.question.choices)] if reading.question else []
+    said = fold(" ".join([*asked, *reading.notes]))
+    words = [word for word in fold(about).split() if len(word) > 2]
+    return any(word in said for word in words) if words else bool(said)
