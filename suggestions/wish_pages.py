@@ -1,5 +1,6 @@
 """Pages of wishes in a reader's own words: the drafts or the question, and accepting one of the drafts."""
 
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -29,10 +30,15 @@ def wishes(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
         return render(request, "suggestions/wishes.html", {"words": ""})
     words = request.POST.get("words", "")
-    answer = wishes_draft(reader=reader_of(request), words=words, now=timezone.now())
+    reader, now = reader_of(request), timezone.now()
+    answer = wishes_draft(reader=reader, words=words, now=now)
     if isinstance(answer, Refusal):
         page = {"words": words, "refused": answer.message}
         return render(request, "suggestions/wishes.html", page, status=422)
+    if kept := request.POST.getlist("others")[:WISHES_MAX]:
+        # Drafts that stood beside the question which this answers.
+        earlier = wish_drafts_again(reader=reader, signed=kept, now=now)
+        answer = replace(answer, drafts=(*earlier.drafts, *answer.drafts))
     return render(request, "suggestions/wishes.html", _page(answer))
 
 

@@ -19,7 +19,7 @@ from ranking.language import gettext_noop, ngettext
 from suggestions.entities import EVIDENCE_MIN, Draft, Facts, Refusal
 
 # The ways of a change, as wishes name them.
-MORE, LESS, NONE = "more", "less", "none"
+MORE, LESS, NONE, UNMUTE = "more", "less", "none", "unmute"
 ADD, REMOVE = "add", "remove"
 FRESHER, OLDER = "fresher", "older"
 # A setting: a weight, a boost, hours, whether a topic is there, the last day of a mute (`True`: for ever).

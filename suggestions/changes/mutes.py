@@ -14,7 +14,7 @@ from ranking.entities import Candidate, EffectiveConfig, Mute
 from ranking.language import gettext as _
 from ranking.language import gettext_noop, ngettext
 from ranking.mutes import WORD, MuteFilter, mute_finder, mute_key, mutes_read
-from suggestions.changes.entities import NONE, Change, ChangeKind, Columns, Field, Kind, State, Texts
+from suggestions.changes.entities import NONE, UNMUTE, Change, ChangeKind, Columns, Field, Kind, State, Texts
 from suggestions.changes.topics import topic_clean
 from suggestions.entities import TOPIC_SOURCES_MIN, Draft, Facts, Refusal
 
@@ -165,7 +165,17 @@ MUTE_WORD = MuteKind(
     ),
 )
 
+
+class UnmuteKind(MuteKind):
+    """Showing again what is muted."""
+
+    def make(self, body: Body, change: Change) -> None:
+        """Remove the mute."""
+        body["mutes"] = [one.as_dict() for one in _others(body, mute_of(change))]
+
+
 MUTE_ANYTHING = MuteKind(NONE, liked=False)
+UNMUTE_ANYTHING = UnmuteKind(UNMUTE)
 
 
 def state_of(mute: Mute, effective: EffectiveConfig) -> State:

@@ -7,14 +7,21 @@ from ranking.config_body import Body
 from ranking.mutes import WORD
 from suggestions.changes.boosts import BOOST_WORD, MAKE_FRESHER, MAKE_OLDER, REDUCE_WORD
 from suggestions.changes.entities import Change, ChangeKind
-from suggestions.changes.mutes import MUTE_ANYTHING, MUTE_WORD
+from suggestions.changes.mutes import MUTE_ANYTHING, MUTE_WORD, UNMUTE_ANYTHING
 from suggestions.changes.topics import ADD_TOPIC, REMOVE_TOPIC
 from suggestions.changes.weights import BOOST_SOURCE, REDUCE_SOURCE
 
 # What may be suggested, in the order in which tools and pages list it.
 SUGGESTED: tuple[ChangeKind, ...] = (ADD_TOPIC, REMOVE_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, MUTE_WORD)
 # What may only be wished for.
-WISHED: tuple[ChangeKind, ...] = (BOOST_WORD, REDUCE_WORD, MAKE_FRESHER, MAKE_OLDER, MUTE_ANYTHING)
+WISHED: tuple[ChangeKind, ...] = (
+    BOOST_WORD,
+    REDUCE_WORD,
+    MAKE_FRESHER,
+    MAKE_OLDER,
+    MUTE_ANYTHING,
+    UNMUTE_ANYTHING,
+)
 
 KINDS: Mapping[str, ChangeKind] = {kind.name: kind for kind in SUGGESTED}
 # A setting is the same for all of its kinds: any of them says what its targets are.
@@ -60,7 +67,7 @@ def changes_make(changes: Iterable[Change], body: Body) -> None:
 def change_read(values: Mapping[str, Any]) -> Change:
     """Return the change of `Change.as_dict`."""
     kind = _BY_DIRECTION[values["field"], values["direction"]]
-    if values["kind"] not in ("", WORD):
+    if values["kind"] not in ("", WORD) and kind is not UNMUTE_ANYTHING:
         kind = MUTE_ANYTHING
     target, variant = values["target"], values["kind"]
     return Change(kind, kind.key(target), target, values["before"], values["after"], variant)

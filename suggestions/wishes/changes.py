@@ -18,8 +18,8 @@ from ranking.mutes import SOURCE as MUTE_SOURCE
 from ranking.mutes import WORD as MUTE_WORD_KIND
 from ranking.setting_scale import FRESHNESS as FRESHNESS_LEVELS
 from suggestions.changes.boosts import BOOST_WORD, MAKE_FRESHER, MAKE_OLDER, REDUCE_WORD
-from suggestions.changes.entities import ADD, FRESHER, MORE, NONE, REMOVE, Change, Field
-from suggestions.changes.mutes import MUTE_ANYTHING, MUTE_WORD, state_until
+from suggestions.changes.entities import ADD, FRESHER, MORE, NONE, REMOVE, UNMUTE, Change, Field
+from suggestions.changes.mutes import MUTE_ANYTHING, MUTE_WORD, UNMUTE_ANYTHING, state_until
 from suggestions.changes.topics import ADD_TOPIC, REMOVE_TOPIC, topic_clean
 from suggestions.changes.weights import BOOST_SOURCE, REDUCE_SOURCE, weight_text
 from suggestions.entities import Draft, Facts, Refusal
@@ -40,6 +40,8 @@ def change_of(wish: Wish, facts: Facts) -> Change | Refusal:
     """Return the change that a wish means for the settings as they are, or why it is none."""
     if wish.target.kind == FRESHNESS:
         return _freshness(wish, facts.effective)
+    if wish.direction == UNMUTE:
+        return _unmute(wish, facts.effective)
     if wish.direction == NONE:
         return _mute(wish, facts.effective)
     if wish.target.kind == SOURCE:
@@ -47,6 +49,15 @@ def change_of(wish: Wish, facts: Facts) -> Change | Refusal:
     if wish.direction in (ADD, REMOVE):
         return _topic(wish, facts)
     return _boost(wish, facts)
+
+
+def _unmute(wish: Wish, effective: EffectiveConfig) -> Change | Refusal:
+    wanted = topic_key(wish.target.key)
+    for mute in effective.config.mutes:
+        if topic_key(mute.value) == wanted:
+            return Change(UNMUTE_ANYTHING, mute.value, mute.value, state_until(mute.until), False, mute.kind)
+    words = gettext("“{label}” is not muted.").format(label=wish.target.label)
+    return Refusal("no_change", words, wish.target.label)
 
 
 def until_note(wish: Wish) -> str:

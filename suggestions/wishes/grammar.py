@@ -5,13 +5,11 @@ taken out, and the rest is split at joining words. A clause without a direction 
 before; a last day at the end counts for all clauses that have none. Time grows with the length alone.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
+from datetime import date
 
-from ranking.common.text import fold
-from suggestions.changes.entities import FRESHER, LESS, MORE, NONE, OLDER
+from suggestions.changes.entities import FRESHER, LESS, MORE, NONE, OLDER, UNMUTE
 from suggestions.wishes.entities import BIG, SMALL, USUAL
 from suggestions.wishes.lexicon import (
     AGAINST,
@@ -22,48 +20,35 @@ from suggestions.wishes.lexicon import (
     FRESH_WORDS,
     KIND_WORDS,
     LENGTHS,
+    MISS,
     OLD_WORDS,
     ONLY,
-    PHRASES,
+    PRONOUNS,
     SO_MUCH,
     SUBJECT_WORDS,
+    TELLING,
+    THAN,
     UNCLEAR,
     WEAK,
-    phrase_at,
+)
+from suggestions.wishes.limits import LANGUAGE, limit_of
+from suggestions.wishes.tokens import (
+    AMOUNT,
+    BETWEEN,
+    CAP,
+    CONDITION,
+    DIRECTION,
+    NAME,
+    UNTIL,
+    WORD,
+    Token,
+    tokens_read,
 )
 
-_TOKEN = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”|\w+(?:[.'’@/+#-]\w+)*[+#]*|[^\w\s]|\n")
-QUOTES = '"“”'
-WORD, NAME, DIRECTION, AMOUNT, BETWEEN, UNTIL = "word", "name", "direction", "amount", "between", "until"
-DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-MONTHS = (
-    *("january", "february", "march", "april", "may", "june", "july"),
-    *("august", "september", "october", "november", "december"),
-)
-SHORT_MIN = 3
-_COUNTED = "one two three four five six seven eight nine ten"
-NUMBERS = {word: n for n, word in enumerate(_COUNTED.split(), start=1)} | {"a": 1, "an": 1, "couple": 2}
-UNIT_DAYS = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
-UNTIL_WORDS = frozenset({"until", "till", "til", "'til", "through", "thru"})
-# Three digits of a unit: longer than anybody means, and within what a date can hold.
-COUNT_DIGITS = 3
-YEAR_DIGITS = 4
-FILLING = frozenset({"the", "end", "of", "on", "about", "just"})
-
-# A last day (`None`: the words name none) and how many words were read.
-Found = tuple[date | None, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word, a name, or a phrase of the grammar (`value` says which), and where it is in the sentence."""
-
-    kind: str
-    text: str
-    begin: int
-    end: int
-    value: str = ""
-    day: date | None = None
+# They begin a reason, which is no wish: "less chess, it's dull".
+REASONS = frozenset({"it's", "that's", "they're", "because", "weil", "denn"})
+# After these a sentence begins, which does not go on with the direction of the one before.
+STOPS = frozenset({".", "!", "?"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +56,10 @@ class Clause:
     """One wish before its target is looked up. `target` is what was typed, from `begin` to `end`.
 
     `direction` is "" where none was given, `inherited` that of the clause before; `about` is a word of
-    `KIND_WORDS` before the target, or ""; `first` and `last` are the bounds of the whole clause. `dated`
-    without `until`: a day nobody can read.
+    `KIND_WORDS` before the target, or ""; `halves` the two names of a target such as "chess from Gazette";
+    `cap` a number of articles a day, `is_total` where it is of all articles; `condition` the words of one;
+    `limit` what settings do not have, of `limits`; `first` and `last` are the bounds of direction and target,
+    `span` those of all that belongs to it. `dated` without `until`: a day nobody can read.
     """
 
     direction: str
@@ -89,28 +76,65 @@ class Clause:
     only: bool = False
     until: date | None = None
     dated: bool = False
+    halves: tuple[str, str] | None = None
+    cap: str = ""
+    is_total: bool = False
+    condition: str = ""
+    limit: str = ""
+    span: tuple[int, int] = (0, 0)
 
 
 @dataclass(slots=True)
 class _Part:
-    """Tokens between two joining words, and the direction that a contrast gives them."""
+    """Tokens between two joining words, and the direction that a contrast gives them.
+
+    `is_first`: a sentence begins, so the direction of the one before is not its own.
+    """
 
     direction: str = ""
     tokens: list[Token] = field(default_factory=list)
+    condition: str = ""
+    bounds: tuple[int, int] = (0, 0)
+    is_first: bool = False
 
 
 def clauses_read(sentence: str, names: Iterable[str], today: date) -> list[Clause]:
     """Return the clauses of `sentence`, in order; `names` are the reader's own of several words."""
-    tokens = _named(list(_tokens(sentence)), names)
-    tokens = list(_phrases(_dated(tokens, today)))
+    tokens = tokens_read(sentence, names, today)
     found: list[Clause] = []
+    leading: Token | None = None
     for part in _parts(tokens):
-        before = found[-1].direction if found else ""
-        found += _clauses(part, before)
+        before = found[-1].direction if found and not part.is_first else ""
         days = [token for token in part.tokens if token.kind == UNTIL]
         if days and not [token for token in part.tokens if token.kind in (WORD, NAME, DIRECTION)]:
+            # A day by itself is that of what was said before, or of what is to follow.
+            leading = None if found else days[0]
             found = [c if c.dated else replace(c, until=days[0].day, dated=True) for c in found]
-    return _until_last(_direction_first(found))
+            continue
+        if part.tokens[0].typed in REASONS and DIRECTION not in {token.kind for token in part.tokens}:
+            continue
+        clauses = _clauses(part, before)
+        caps = [token.value for token in part.tokens if token.kind == CAP]
+        if not clauses and found and (part.condition or caps):
+            # "Less chess, except from Gazette." "Gazette, at most two a day."
+            found[-1] = replace(found[-1], condition=part.condition, cap=caps[0] if caps else found[-1].cap)
+        found += clauses
+    if leading:
+        found = [c if c.dated else replace(c, until=leading.day, dated=True) for c in found]
+    return _until_last(_joined(_direction_first(found)))
+
+
+def _joined(clauses: list[Clause]) -> list[Clause]:
+    """Return the clauses without those about "it": their direction is that of the target before them."""
+    found: list[Clause] = []
+    for clause in clauses:
+        is_said = clause.target in PRONOUNS or (not clause.target and not clause.limit and not clause.length)
+        if found and found[-1].target and is_said and clause.direction not in (FRESHER, OLDER):
+            given = found[-1].direction if found[-1].direction not in ("", WEAK) else clause.direction
+            found[-1] = replace(found[-1], direction=given)
+        elif clause.target not in PRONOUNS or not clause.inherited:
+            found.append(clause)
+    return found
 
 
 def _direction_first(clauses: list[Clause]) -> list[Clause]:
@@ -132,85 +156,23 @@ def _until_last(clauses: list[Clause]) -> list[Clause]:
     ]
 
 
-def _tokens(sentence: str) -> Iterator[Token]:
-    for match in _TOKEN.finditer(sentence):
-        typed = match.group()
-        if typed[0] in QUOTES and len(typed) > 1:
-            yield Token(NAME, fold(typed.strip(QUOTES)), match.start(), match.end())
-        elif typed == "\n":
-            yield Token(WORD, ".", match.start(), match.end())
-        else:
-            yield Token(WORD, fold(typed).replace("’", "'"), match.start(), match.end())
-
-
-def _named(tokens: list[Token], names: Iterable[str]) -> list[Token]:
-    """Return the tokens with those of one name in a row as one; the longest name first."""
-    known: dict[str, list[tuple[str, ...]]] = {}
-    for name in names:
-        words = tuple(token.text for token in _tokens(name))
-        if len(words) > 1 and not _is_grammar(words):
-            known.setdefault(words[0], []).append(words)
-    for rows in known.values():
-        rows.sort(key=len, reverse=True)
-    found, at = [], 0
-    while at < len(tokens):
-        rows = known.get(tokens[at].text, []) if tokens[at].kind == WORD else []
-        words = next((w for w in rows if tuple(t.text for t in tokens[at : at + len(w)]) == w), ())
-        if not words:
-            found.append(tokens[at])
-            at += 1
-            continue
-        last = tokens[at + len(words) - 1]
-        found.append(Token(NAME, " ".join(words), tokens[at].begin, last.end))
-        at += len(words)
-    return found
-
-
-def _is_grammar(words: Sequence[str]) -> bool:
-    """Return whether a name is nothing but words of the grammar, such as "More or Less"."""
-    return all(word in FILLERS or (word,) in PHRASES for word in words)
-
-
-def _dated(tokens: list[Token], today: date) -> Iterator[Token]:
-    # A name ends a day: no word is read across it.
-    words = ["" if token.kind == NAME else token.text for token in tokens]
-    at = 0
-    while at < len(tokens):
-        found = until_at(words, at, today) if words[at] else None
-        if found is None:
-            yield tokens[at]
-            at += 1
-            continue
-        day, read = found
-        text = tokens[at].text if tokens[at].text in UNTIL_WORDS else "for"
-        yield Token(UNTIL, text, tokens[at].begin, tokens[at + read - 1].end, day=day)
-        at += read
-
-
-def _phrases(tokens: Iterator[Token]) -> Iterator[Token]:
-    rest = list(tokens)
-    words = [token.text if token.kind == WORD else "" for token in rest]
-    at = 0
-    while at < len(rest):
-        found = phrase_at(words, at) if words[at] else None
-        if found is None:
-            yield rest[at]
-            at += 1
-            continue
-        kind, value, length = found
-        yield Token(kind, " ".join(words[at : at + length]), rest[at].begin, rest[at + length - 1].end, value)
-        at += length
-
-
 def _parts(tokens: Sequence[Token]) -> list[_Part]:
     parts = [_Part()]
     for token in tokens:
-        if token.kind != BETWEEN:
+        values = {one.value for one in parts[-1].tokens}
+        if token.kind != BETWEEN or (token.value == THAN and not values & {WEAK, MORE}):
             parts[-1].tokens.append(token)
-        elif token.value == CONTRAST:
+        elif token.value in (CONTRAST, THAN):
+            if DIRECTION not in {one.kind for one in parts[-1].tokens}:
+                parts[-1].direction = MORE
             parts.append(_Part(LESS))
         elif parts[-1].tokens:
-            parts.append(_Part())
+            parts.append(_Part(is_first=token.text in STOPS))
+        else:
+            parts[-1].is_first = parts[-1].is_first or token.text in STOPS
+    for part in parts:
+        if part.tokens:
+            part.bounds = min(one.begin for one in part.tokens), max(one.end for one in part.tokens)
     return [part for part in parts if part.tokens]
 
 
@@ -225,11 +187,18 @@ class _Run:
 def _clauses(part: _Part, before: str) -> list[Clause]:
     """Return the clauses of one part: directions and targets in turns, paired in the order they began."""
     runs: list[_Run] = []
+    condition = next((n for n, token in enumerate(part.tokens) if token.kind == CONDITION), None)
+    if condition is not None and _is_about(part.tokens[condition:]):
+        # "If it's about chess, hide it" is no more than "hide chess".
+        part.tokens[condition : condition + 2] = []
+    elif condition is not None:
+        part.condition = " ".join(token.typed for token in part.tokens[condition:] if token.typed)
+        part.tokens = part.tokens[:condition]
     for token in part.tokens:
-        if token.kind in (AMOUNT, UNTIL) or (token.kind == DIRECTION and token.value in (ONLY, SO_MUCH)):
+        if token.kind in (AMOUNT, UNTIL, CAP) or (token.kind == DIRECTION and token.value in (ONLY, SO_MUCH)):
             continue
         is_target = token.kind != DIRECTION
-        if is_target and token.text in FILLERS and not (runs and runs[-1].is_target):
+        if token.kind == WORD and token.text in FILLERS - TELLING and not (runs and runs[-1].is_target):
             if token.text in KIND_WORDS:
                 runs.append(_Run(True, [token]))
             continue
@@ -240,10 +209,17 @@ def _clauses(part: _Part, before: str) -> list[Clause]:
     runs = [run for run in runs if not run.is_target or _stripped(run.tokens)[0] or _marks(run.tokens)]
     pairs = list(_pairs(runs))
     made = [_clause(part, words, target) for words, target in pairs]
+    if len(made) == 1:
+        # With what stands around it: an amount, a count, a condition.
+        made = [replace(made[0], span=part.bounds)]
     if len(made) == 1 and not made[0].direction:
         given = part.direction or ("" if made[0].only else before)
         return [replace(made[0], direction=given, inherited=bool(given) and not part.direction)]
     return made
+
+
+def _is_about(tokens: Sequence[Token]) -> bool:
+    return [token.text for token in tokens[:3]] in (["if", "it's", "about"], ["when", "it's", "about"])
 
 
 def _marks(tokens: Sequence[Token]) -> bool:
@@ -273,17 +249,24 @@ def _pairs(runs: Sequence[_Run]) -> Iterator[tuple[list[Token], list[Token]]]:
 
 def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) -> Clause:
     target, about, subject, length = _stripped(words)
+    caps = [token.value for token in part.tokens if token.kind == CAP]
     days = [token for token in part.tokens if token.kind == UNTIL]
     amounts = {token.value for token in part.tokens if token.kind == AMOUNT}
     directed = [token.value for token in part.tokens if token.kind == DIRECTION]
     bounds = [*directions, *words] or part.tokens
     return Clause(
-        direction=_direction([token.value for token in directions], part.direction, SO_MUCH in directed),
-        target=" ".join(token.text for token in target),
+        direction=_direction(
+            [token.value for token in directions],
+            part.direction,
+            so_much=SO_MUCH in directed,
+            again=any(token.text == "again" for token in part.tokens),
+        ),
+        target=_phrase(target),
         begin=target[0].begin if target else bounds[0].begin,
         end=target[-1].end if target else bounds[-1].end,
         first=min(token.begin for token in bounds),
         last=max(token.end for token in bounds),
+        span=(min(token.begin for token in bounds), max(token.end for token in bounds)),
         amount=SMALL if SMALL in amounts else BIG if BIG in amounts else USUAL,
         about=about,
         subject=subject,
@@ -291,12 +274,48 @@ def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) ->
         only=ONLY in directed and not directions,
         until=days[0].day if days else None,
         dated=bool(days),
+        halves=_halves(target),
+        cap=caps[0].removeprefix("total ") if caps else "",
+        is_total=bool(caps) and caps[0].startswith("total "),
+        condition=part.condition,
+        limit=_limit(part.tokens, ONLY in directed),
     )
 
 
-def _direction(words: Sequence[str], given: str, so_much: bool) -> str:
+def _phrase(tokens: Sequence[Token]) -> str:
+    phrase = " ".join(token.typed for token in tokens if token.typed)
+    head, _, subject = phrase.rpartition("-")
+    return head if head and subject in _SUBJECTS else phrase
+
+
+# The second half of a German compound that says that the first is a subject.
+_SUBJECTS = frozenset({"thema", "themen", "ergebnisse", "nachrichten", "artikel", "beiträge", "news", "kram"})
+
+
+def _halves(tokens: Sequence[Token]) -> tuple[str, str] | None:
+    """Return the two names of "chess from Gazette"; `None` for a target that names one thing."""
+    for n, token in enumerate(tokens[1:-1], start=1):
+        if token.kind == WORD and token.text in ("from", "by", "about"):
+            of, about = _stripped(tokens[:n])[0], _stripped(tokens[n + 1 :])[0]
+            return (_phrase(of), _phrase(about)) if of and about else None
+    return None
+
+
+def _limit(tokens: Sequence[Token], only: bool) -> str:
+    """Return what the words of a part ask for that settings do not have; "" for none."""
+    words = [token for token in tokens if token.kind in (WORD, NAME)]
+    around = FILLERS | KIND_WORDS.keys() | LENGTHS
+    telling = {token.typed for token in words if token.kind == NAME or token.text not in around}
+    limit = limit_of({word for token in words for word in token.typed.split()}, telling)
+    return "" if limit == LANGUAGE and not only else limit
+
+
+def _direction(words: Sequence[str], given: str, *, so_much: bool, again: bool) -> str:
     """Return what directions come to together; `UNCLEAR` where they contradict each other."""
     found = set(words)
+    if MISS in found:
+        # "I don't want to miss": more. "I miss": more as well.
+        return MORE
     if found - {WEAK}:
         found.discard(WEAK)
     if so_much and found & {NONE, AGAINST}:
@@ -304,7 +323,7 @@ def _direction(words: Sequence[str], given: str, so_much: bool) -> str:
     if not found:
         return given
     if found == {WEAK}:
-        return MORE
+        return UNMUTE if again else MORE
     for pair, means in _TOGETHER.items():
         if found == pair:
             return means
@@ -333,6 +352,10 @@ def _stripped(tokens: Sequence[Token]) -> tuple[list[Token], str, bool, str]:
     while len(rest) > 0 and rest[-1].kind == WORD and (rest[-1].text in FILLERS | SUBJECT_WORDS):
         word = rest.pop().text
         subject = subject or word in SUBJECT_WORDS
+    at = next((n for n, one in enumerate(tokens[:-1]) if one.kind == WORD and one.text in TELLING), None)
+    if at is not None and rest in ([], [tokens[at]]) and tokens[at + 1].text not in KIND_WORDS:
+        # "Good news", "opinion pieces": a wish, of which either word by itself would be another.
+        rest = list(tokens[at : at + 2])
     return rest, about, subject, length
 
 
@@ -346,129 +369,4 @@ def target_special(target: str) -> str:
         return FRESHER
     if words and words <= OLD_WORDS:
         return OLDER
-    return "all" if words and words <= EVERYTHING | FILLERS else ""
-
-
-def until_at(words: Sequence[str], at: int, today: date) -> Found | None:
-    """Return the last day that begins at word `at`, or `None` where nothing of the kind does.
-
-    A day of the week is the next one after `today`; the last day is within the time.
-    """
-    word = words[at]
-    if word in UNTIL_WORDS:
-        skipped = _skip(words, at + 1, FILLING)
-        day, read = _day_at(words, skipped, today)
-        return day, (skipped - at + read if read else 1)
-    if word == "for" and (found := _span_at(words, at + 1, today)):
-        return found[0], found[1] + 1
-    if word in ("today", "tonight") and _ends(words, at + 1):
-        return today, 1
-    if word == "this" and at + 1 < len(words) and words[at + 1] in ("week", "month", "weekend"):
-        return (_day_at(words, at + 1, today)[0], 2) if _ends(words, at + 2) else None
-    return None
-
-
-def _ends(words: Sequence[str], at: int) -> bool:
-    return at >= len(words) or words[at] in {",", ".", ";", "!", "?", "and", "but", "then"}
-
-
-def _skip(words: Sequence[str], at: int, skipped: frozenset[str]) -> int:
-    while at < len(words) and words[at] in skipped:
-        at += 1
-    return at
-
-
-def _day_at(words: Sequence[str], at: int, today: date) -> Found:
-    """Return the day named at `at`; (`None`, 0) for no day."""
-    if at >= len(words):
-        return None, 0
-    word = words[at]
-    if word in ("next", "this") and at + 1 < len(words):
-        return _relative(words[at + 1], today, later=word == "next"), 2
-    if word in ("today", "tonight"):
-        return today, 1
-    if word == "tomorrow":
-        return today + timedelta(days=1), 1
-    if (day := _relative(word, today, later=False)) is not None:
-        return day, 1
-    return _date_at(words, at, today)
-
-
-def _relative(word: str, today: date, *, later: bool) -> date | None:
-    """Return the end of a weekday, week, weekend, month or year; `later`: "next" before it."""
-    sunday = today + timedelta(days=6 - today.weekday())
-    if (weekday := _index(word, DAYS)) is not None:
-        ahead = (weekday - today.weekday()) % 7 or 7
-        return sunday + timedelta(days=weekday + 1) if later else today + timedelta(days=ahead)
-    if word in ("week", "weekend"):
-        # "Until next week" ends before that week begins; "this weekend" on its Sunday.
-        return sunday
-    if word == "month":
-        return _month_end(today)
-    return date(today.year, 12, 31) if word == "year" else None
-
-
-def _month_end(day: date) -> date:
-    return (day.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
-
-
-def _index(word: str, names: Sequence[str]) -> int | None:
-    if len(word) < SHORT_MIN:
-        return None
-    return next((n for n, name in enumerate(names) if name == word or name[:3] == word), None)
-
-
-def _date_at(words: Sequence[str], at: int, today: date) -> Found:
-    """Return a date such as 2026-03-18, 18 March, 18th of March 2027 or March 18."""
-    try:
-        return date.fromisoformat(words[at]), 1
-    except ValueError:
-        pass
-    first, second = words[at], _skip(words, at + 1, frozenset({"of"}))
-    if second >= len(words):
-        return None, 0
-    month = _index(first, MONTHS)
-    day = _ordinal(words[second]) if month is not None else _ordinal(first)
-    month = month if month is not None else _index(words[second], MONTHS)
-    if day is None or month is None:
-        return None, 0
-    year, read = today.year, second - at + 1
-    if at + read < len(words) and words[at + read].isdecimal() and len(words[at + read]) == YEAR_DIGITS:
-        return _made(int(words[at + read]), month + 1, day, today), read + 1
-    made = _made(year, month + 1, day, today)
-    return (_made(year + 1, month + 1, day, today) if made is not None and made < today else made), read
-
-
-def _ordinal(word: str) -> int | None:
-    digits = word.removesuffix("st").removesuffix("nd").removesuffix("rd").removesuffix("th")
-    return int(digits) if digits.isdecimal() and digits.isascii() and len(digits) < COUNT_DIGITS else None
-
-
-def _made(year: int, month: int, day: int, today: date) -> date | None:
-    try:
-        return date(year, month, day)
-    except ValueError:
-        return None
-
-
-def _span_at(words: Sequence[str], at: int, today: date) -> Found | None:
-    """Return the last day of "3 days", "the next two weeks", "the rest of the week", "today"."""
-    begin = _skip(words, at, frozenset({"the", "next", "about", "a", "an", "rest", "of", "this"}))
-    counted = begin
-    number = 1
-    if begin < len(words) and (words[begin] in NUMBERS or words[begin].isdecimal()):
-        typed = words[begin]
-        if not typed.isascii() or (len(typed) > COUNT_DIGITS and typed not in NUMBERS):
-            return None, begin - at + 1
-        number = NUMBERS.get(typed) or int(typed)
-        counted = _skip(words, begin + 1, frozenset({"of"}))
-    if counted >= len(words):
-        return None
-    unit = words[counted].removesuffix("s")
-    read = counted - at + 1
-    if "rest" in words[at:begin] or unit in ("weekend", "today", "tonight"):
-        day = today if unit in ("today", "tonight") else _relative(unit, today, later=False)
-        return (day, read) if day else None
-    if unit not in UNIT_DAYS:
-        return None
-    return today + timedelta(days=number * UNIT_DAYS[unit]), read
+    return "all" if words & EVERYTHING and words <= EVERYTHING | FILLERS else ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from suggestions.changes.entities import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE
+from suggestions.changes.entities import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
 from suggestions.wishes.entities import BIG, SMALL, USUAL
 
 # Said with "not" or "stop": less. By itself it asks for nothing.
@@ -15,6 +15,11 @@ UNCLEAR = "unclear"
 # More, where nothing else is said: "I like chess", but not in "I'd like less chess".
 WEAK = "weak"
 JOIN, CONTRAST = "join", "contrast"
+# Said with "no": more, for nothing is to be missed.
+MISS = "miss"
+# A contrast only after a word of preference: "prefer this over that".
+THAN = "than"
+CONDITION = "condition"
 
 
 def _words(text: str) -> frozenset[str]:
@@ -31,9 +36,13 @@ _DIRECTIONS = {
         crank up | dial up | amplify | prioritise | prioritize | emphasise | emphasize | care
         about | lean into | double down on | twice as much | can't have too much
         """,
+    MISS: "miss | missing",
+    UNMUTE: """
+        unmute | unhide | bring back | show again | stop hiding | stop muting | no longer hide
+        """,
     WEAK: """
-        like | love | enjoy | into | want | want to see | want to read | would like | i'd like |
-        i'd love | show | show me | give me | see | would love | would enjoy
+        rather | read about | want everything | like | love | enjoy | into | want | want to see | want to
+        read | would like | i'd like | i'd love | show | show me | give me | see | would love | would enjoy
         """,
     LESS: """
         too often | too frequently | less room | less weight | less attention | less priority |
@@ -48,6 +57,7 @@ _DIRECTIONS = {
         """,
     NONE: """
         out of my | out of the | out of here | out of | away from |
+        don't recommend | never recommend |
         no | none of | no more | no longer any | never | hide | mute | stop | without | block |
         don't show | do not show | don't want | do not want | don't want to see | do not want to
         see | never show | get rid of | skip | silence | can't stand | cannot stand | leave out |
@@ -73,10 +83,10 @@ _DIRECTIONS = {
         freshest
         """,
     OLDER: """
-        keep things longer | keep items longer | keep articles longer |
-        older | slower | less recent | less fresh | less new | longer-lived | stay longer | last
-        longer | keep longer | stick around longer | linger longer | age more slowly | less
-        breaking
+        keep things longer | keep items longer | keep articles longer | older | slower | less recent | less
+        fresh | less new | longer-lived | stay longer | last longer | stale too quickly | stale too fast |
+        stale too soon | disappear too quickly | disappear too fast | vanish too quickly | age too quickly |
+        age too fast | keep longer | stick around longer | linger longer | age more slowly | less breaking
         """,
     SO_MUCH: """
         so much | so many | as much | as many | that much | that many | so often | as often
@@ -94,7 +104,10 @@ _DIRECTIONS = {
 }
 _AMOUNTS = {
     # Neither more nor less, though the words are in it.
-    USUAL: "any more | any longer | more or so",
+    USUAL: """
+        any more | any longer | more or so | not only today's | not just today's | if possible |
+        if you can | changed my mind | never let me | don't let me
+        """,
     SMALL: """
         a bit | a little | a little bit | slightly | somewhat | a touch | a tad | marginally |
         just a bit | just a little | a smidge | a shade
@@ -107,27 +120,35 @@ _AMOUNTS = {
 _BETWEEN = {
     JOIN: """
         , | ; | . | ! | ? | and | but | then | also | plus | or | nor | while | whereas | though |
-        yet | &
+        yet | & | mostly | especially | particularly | above all
         """,
     CONTRAST: """
-        instead of | rather than | in place of | as opposed to
+        instead of | rather than | in place of | as opposed to | more important than
+        """,
+    THAN: "over | than | than about",
+}
+_CONDITIONS = {
+    CONDITION: """
+        while i'm | while i am | while we're | while on | when | whenever | unless | except | except for |
+        only if | only when | if | as long as | at the weekend | on weekends | on the weekend | in the
+        morning | in the evening | on weekdays
         """,
 }
 # Around a target: they tell nothing of it.
 FILLERS = _words(
     """
-    push deserves deserve needs first around nice good great out fine
-    ' ( ) - : a about actually again all always an any anymore anywhere are article articles as at
-    be been being bit bits bring can come comes coming concerning content could coverage currently
-    dear dial did digest do does don't else everywhere far feed find for get getting give giving
-    going have having headline headlines hear heard hearing hello here hey hi honestly i i'd i'll
-    i'm i've id im in is it it's item items its just keep kind kindly kinds lately let let's like
-    list lot lots make material maybe me mentioning mine more's much my need new's news now of often
-    ok okay on one ones other others page pages perhaps piece pieces please post posts put quite
-    read reading really regarding report reports see seeing seen set should show showing so some
-    sort sorts stories story stuff such thank thanks that the there these thing things this those
-    tidings time times to today's too turn update updates us very want wanting was way we we'd well
-    will with would writing you your – — ’
+    push deserves deserve needs first around nice good great out fine ' ( ) - : a about actually again all
+    always an any anymore anywhere are article articles as at be been being bit bits bring can come comes
+    coming concerning content could coverage currently dear dial did digest do does don't else everywhere
+    far feed find for get getting give giving going have having headline headlines hear heard hearing hello
+    here hey hi honestly i i'd i'll i'm i've id im in is it it's item items its just keep kind kindly kinds
+    lately let let's like list lot lots make material maybe me mentioning mine more's much my need new's
+    news now of often ok okay on one ones other others page pages perhaps piece pieces please post posts put
+    quite read reading really regarding report reports see seeing seen set should show showing so some sort
+    sorts stories story stuff such thank thanks that the there these thing things this those tidings time
+    times to today's too turn update updates us very want wanting was way we we'd well will with would
+    writing you your – — ’ pls plz there's cheers there're happened whatever possible would mind changed
+    reads can't already goes go gets something anything's ever i'm thx ta he's she's they're they've
     """
 )
 # Before a target they say what it is; the words after "from" and "by" are publishers and authors.
@@ -160,12 +181,13 @@ EVERYTHING = _words(
 )
 FRESH_WORDS = _words(
     """
-    brand-new breaking current fresh freshest latest new newest recent up-to-date
+    last few hours letzten stunden stunde hour minutes brand-new breaking current fresh freshest latest new
+    newest recent up-to-date
     """
 )
 OLD_WORDS = _words(
     """
-    ageing aging dated old older outdated stale
+    ageing aging dated old older outdated stale yesterday yesterday's gestern gestrige gestrigen
     """
 )
 
@@ -180,6 +202,7 @@ def _table(*groups: Mapping[str, str]) -> dict[tuple[str, ...], str]:
     return {phrase: name for group in groups for name, text in group.items() for phrase in phrases_of(text)}
 
 
+CONDITIONS = _table(_CONDITIONS)
 DIRECTIONS = _table(_DIRECTIONS)
 AMOUNTS = _table(_AMOUNTS)
 BETWEEN = _table(_BETWEEN)
@@ -187,6 +210,7 @@ PHRASES: Mapping[tuple[str, ...], tuple[str, str]] = {
     **{phrase: ("amount", name) for phrase, name in AMOUNTS.items()},
     **{phrase: ("direction", name) for phrase, name in DIRECTIONS.items()},
     **{phrase: ("between", name) for phrase, name in BETWEEN.items()},
+    **{phrase: ("condition", name) for phrase, name in CONDITIONS.items()},
 }
 PHRASE_WORDS_MAX = max(map(len, PHRASES))
 
@@ -197,3 +221,21 @@ def phrase_at(words: Sequence[str], at: int) -> tuple[str, str, int] | None:
         if found := PHRASES.get(tuple(words[at : at + length])):
             return (*found, length)
     return None
+
+
+# Counts by the day, which settings do not have: what begins one, and what ends it.
+CAP_BEGINS = tuple(
+    phrases_of("at most | no more than | not more than | max | maximum | a maximum of | up to | only")
+)
+CAP_TOTALS = tuple(phrases_of("fewer than | less than"))
+CAP_ENDS = tuple(phrases_of("a day | per day | each day | every day | daily | a week | per week | weekly"))
+# Adjectives that tell what news is wished for, though around a target they tell nothing.
+TELLING = frozenset({"good", "great", "nice", "fine", "bad", "local", "opinion"})
+PRONOUNS = frozenset({"it", "them", "those", "that", "these", "this"})
+# Misspelled, they still begin a wish.
+DIRECTION_WORDS = ("more", "less", "fewer", "hide", "mute", "nothing", "mehr", "weniger", "keine", "nichts")
+
+
+def starts(phrases: Sequence[tuple[str, ...]], words: Sequence[str], at: int) -> int:
+    """Return how many words the longest of `phrases` at `at` has; 0 for none."""
+    return max((len(p) for p in phrases if tuple(words[at : at + len(p)]) == p), default=0)

@@ -14,7 +14,7 @@ from ranking.common.categories import author_names, category_key, category_keys,
 from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, search_terms, term_finder, topic_key
 from ranking.language import gettext as _
 from ranking.language import gettext_noop
-from suggestions.changes.entities import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE
+from suggestions.changes.entities import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
 from suggestions.wishes.entities import (
     AUTHOR,
     BIG,
@@ -36,6 +36,7 @@ from suggestions.wishes.entities import (
 )
 from suggestions.wishes.grammar import Clause, clauses_read, target_special
 from suggestions.wishes.lexicon import AGAINST, SO_MUCH, UNCLEAR
+from suggestions.wishes.limits import ASKING, COUNT, LIMITS, QUESTION
 
 ALL_FRESH = Target(FRESHNESS, FRESHNESS, FRESHNESS)
 SAYS = {MORE: "more", LESS: "less", NONE: "mute", ADD: "add", REMOVE: "remove"}
@@ -60,6 +61,12 @@ QUOTED_MAX = 80
 # So many of one kind are offered in a question.
 OFFERED_MAX = 4
 NEAR_SHARE = 0.75
+# A name this close is taken for the one that is meant: the change is shown before it is made.
+TAKEN_SHARE = 0.9
+TYPO_CHARS_MIN = 5
+# A phrase with more words is no name of anything.
+NAME_WORDS_MAX = 4
+INHERITED_WORDS_MAX = 2
 ARTICLE = "the "
 
 
@@ -217,13 +224,19 @@ class Lookup:
         found = [*texts, *self.sources_partly(phrase)]
         return found or self.authors_named(phrase, partly=True)
 
-    def nearest(self, phrase: str) -> list[Target]:
-        """Return what is spelled nearly like `phrase`: sources, then interests."""
+    def nearest(self, phrase: str, share: float = NEAR_SHARE) -> list[Target]:
+        """Return what is spelled nearly like `phrase`: sources, then interests, then words of titles."""
         by_name = {fold(title): self.source(key) for key, title in self.names.sources.items()}
         by_name |= {name.removeprefix(ARTICLE): target for name, target in by_name.items()}
         by_name |= {fold(topic): Target(TOPIC, topic, topic) for topic in self.names.topics}
-        near = get_close_matches(phrase, by_name, OFFERED_MAX - 1, NEAR_SHARE)
-        return list(dict.fromkeys(by_name[name] for name in near))
+        near = get_close_matches(phrase, by_name, OFFERED_MAX - 1, share)
+        found = list(dict.fromkeys(by_name[name] for name in near))
+        if not found and len(phrase) >= TYPO_CHARS_MIN:
+            # Letters that changed places, as in "gamign": the same ones, and the same first.
+            words = {word for text in self.texts for word in search_terms(text) if word[:1] == phrase[:1]}
+            same = sorted(word for word in words if sorted(word) == sorted(phrase))
+            found = [Target(WORD, word, word) for word in same[:1]]
+        return found
 
 
 def target_words(target: Target) -> str:
@@ -233,18 +246,17 @@ def target_words(target: Target) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """Makes questions about one clause of a sentence; `alone`: it has no other."""
+    """Makes questions about one clause of a sentence; `is_clear`: each of its clauses has a direction."""
 
     sentence: str
     clause: Clause
     lookup: Lookup
-    alone: bool
+    is_clear: bool
 
     def choice(self, label: str, given: str) -> Choice:
-        """Return the answer that puts `given` in the place of the clause."""
+        """Return the answer that says `given` in the place of the clause."""
         until = f" until {self.clause.until.isoformat()}" if self.clause.until else ""
-        before, after = self.sentence[: self.clause.first], self.sentence[self.clause.last :]
-        return Choice(label, f"{before}{given}{until}{after}".strip())
+        return Choice(label, f"{given}{until}")
 
     def change(self, direction: str, target: Target) -> Choice:
         """Return the answer that means `direction` of `target`."""
@@ -258,7 +270,8 @@ class _Asker:
     def ask(self, text: str, choices: Sequence[Choice]) -> Question:
         """Return the question with those answers that are not too long to be sent again."""
         text = text[0].upper() + text[1:]
-        return Question(text, tuple(choice for choice in choices if len(choice.words) <= WISH_CHARS_MAX))
+        choices = [choice for choice in choices if len(choice.words) <= WISH_CHARS_MAX]
+        return Question(text, tuple(dict.fromkeys(choices)))
 
 
 _VERBS = {
@@ -271,18 +284,23 @@ _VERBS = {
 
 
 def wishes_read(sentence: str, names: Names, today: date) -> Reading:
-    """Return what `sentence` asks for: at most three changes, or one question, with notes on the rest."""
+    """Return what `sentence` asks for: at most three changes, the first open question, notes on the rest.
+
+    An answer to the question has in its words what else is open, and not what was understood.
+    """
     lookup = Lookup(names)
     wishes: dict[tuple[str, str], Wish] = {}
     notes: list[str] = []
+    asked: list[tuple[Clause, Question]] = []
     clauses = list(clauses_read(sentence, lookup.multiword(), today))
+    is_clear = all(_is_clear(clause, lookup) for clause in clauses)
     for clause in clauses:
         if clause.length and clause.target:
             notes.append(_(LENGTH_NOTE).format(clause.length))
-        found = _clause_read(clause, _Asker(sentence, clause, lookup, len(clauses) == 1), lookup, today)
+        found = _clause_read(clause, _Asker(sentence, clause, lookup, is_clear), lookup, today)
         if isinstance(found, Question):
-            return Reading(question=found, notes=tuple(notes))
-        if isinstance(found, str):
+            asked.append((clause, found))
+        elif isinstance(found, str):
             notes.append(found)
         else:
             wishes[found.target.kind, found.target.key] = found
@@ -294,19 +312,44 @@ def wishes_read(sentence: str, names: Names, today: date) -> Reading:
                 wishes_max=WISHES_MAX, named=named
             )[:300]
         )
-    if not wishes and not notes:
+    if not wishes and not asked and sentence.split()[0].casefold() in ASKING:
+        notes = [_(LIMITS[QUESTION])]
+    if not wishes and not notes and not asked:
         notes.append(_(NOTHING))
-    return Reading(tuple(chosen[:WISHES_MAX]), None, tuple(dict.fromkeys(notes)))
+    question = _first_asked(sentence, asked)
+    return Reading(tuple(chosen[:WISHES_MAX]), question, tuple(dict.fromkeys(notes)))
+
+
+def _first_asked(sentence: str, asked: Sequence[tuple[Clause, Question]]) -> Question | None:
+    """Return the first question; each of its answers leaves the others to be asked next."""
+    if not asked:
+        return None
+    question = asked[0][1]
+    rest = "".join(f"; {sentence[slice(*clause.span)]}" for clause, _ in asked[1:])
+    choices = [replace(one, words=f"{one.words}{rest}") for one in question.choices]
+    fitting = tuple(one for one in choices if len(one.words) <= WISH_CHARS_MAX)
+    unknown = all(other.unknown for _, other in asked)
+    return replace(question, choices=fitting, unknown=unknown)
 
 
 def _clause_read(clause: Clause, asker: _Asker, lookup: Lookup, today: date) -> Wish | Question | str:
+    if clause.limit:
+        return _(LIMITS[clause.limit])
     if clause.dated and (clause.until is None or clause.until < today):
         return _ask_until(clause, asker)
     special = target_special(clause.target)
     if clause.direction in (FRESHER, OLDER) or special in (FRESHER, OLDER):
         return _fresh(clause, special, asker, lookup)
+    if clause.is_total or (clause.cap and not clause.target):
+        return _(LIMITS[COUNT])
     if not clause.target or special == "all":
         return _no_target(clause, asker, lookup)
+    if clause.direction == UNMUTE:
+        return Wish(UNMUTE, Target(WORD, clause.target, clause.target))
+    if clause.cap or clause.condition or clause.halves:
+        bound = _bound(clause, asker, lookup)
+        if bound is not None:
+            return bound
     if len(clause.target) > TOPIC_MAX_CHARS:
         return _(NOT_UNDERSTOOD).format(_short(clause.target))
     found = lookup.meanings(clause.target, clause.about, subject=clause.subject)
@@ -315,6 +358,37 @@ def _clause_read(clause: Clause, asker: _Asker, lookup: Lookup, today: date) -> 
     if len(found) > 1:
         return _ask_which(clause, asker, found)
     return _meant(clause, asker, found[0], lookup)
+
+
+def _bound(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | None:
+    """Return the question about a count, a condition, or two things at once, which settings do not have.
+
+    `None` where a target of two halves names no source: it is one phrase then.
+    """
+    directions = (clause.direction,) if clause.direction in (MORE, LESS, NONE, ADD) else (MORE, LESS)
+    about = clause.about
+    phrases: Sequence[str] = (clause.target,)
+    if clause.cap:
+        directions = (LESS,)
+        text = _("Settings cannot count articles by the day. Would less of it do?")
+    elif clause.condition:
+        text = _("Settings has no conditions such as “{condition}”. What do you mean without it?").format(
+            condition=_short(clause.condition)
+        )
+        directions = (LESS, NONE) if clause.direction == NONE else directions
+    else:
+        assert clause.halves is not None
+        phrases, about = clause.halves, ""
+        if not any(lookup.sources_exact(p) or lookup.sources_partly(p) for p in phrases):
+            return None
+        text = _("A change is about one thing: “{}” or “{}”?").format(*map(_short, phrases))
+    choices = []
+    for phrase in phrases:
+        found = lookup.meanings(phrase, about, subject=clause.subject) or lookup.nearest(phrase)
+        if not found and len(phrase.split()) <= NAME_WORDS_MAX:
+            found = [Target(WORD, phrase, phrase)]
+        choices += [asker.change(way, target) for target in found[:OFFERED_MAX] for way in directions]
+    return asker.ask(text, choices)
 
 
 def _meant(clause: Clause, asker: _Asker, target: Target, lookup: Lookup) -> Wish | Question | str:
@@ -377,7 +451,7 @@ def _fresh(clause: Clause, special: str, asker: _Asker, lookup: Lookup) -> Wish 
 def _no_target(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | str:
     if clause.length:
         return _(LENGTH_NOTE).format(clause.length)
-    given = asker.sentence[clause.first : clause.last]
+    given = asker.sentence[slice(*clause.span)]
     if clause.direction not in SAYS:
         return _(NOT_UNDERSTOOD).format(_short(given))
     known = [Target(TOPIC, topic, topic) for topic in lookup.names.topics[:2]]
@@ -390,21 +464,48 @@ def _no_target(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | str:
 def _unknown(clause: Clause, asker: _Asker, lookup: Lookup) -> Wish | Question | str:
     """Return what is meant by words that nothing of the last days has; without a direction it is no wish.
 
-    A word to mute that is spelled like nothing known can mean itself alone: mutes are for what is to come. So
-    can one to have less of where asking would hold back what the rest of the sentence says.
+    What is spelled like nothing known means itself if the sentence is clear: wishes are for what is to come,
+    and the change is shown with how little it is about.
     """
-    if clause.direction not in SAYS:
-        return _(NOT_UNDERSTOOD).format(_short(asker.sentence[clause.first : clause.last]))
-    away = clause.direction == NONE or (clause.direction == LESS and not asker.alone)
-    if away and clause.target.isalpha() and not lookup.nearest(clause.target):
+    if clause.direction == AGAINST and len(clause.target.split()) <= NAME_WORDS_MAX:
+        return _meant(clause, asker, Target(WORD, clause.target, clause.target), lookup)
+    if clause.direction not in SAYS or len(clause.target.split()) > NAME_WORDS_MAX:
+        return _(NOT_UNDERSTOOD).format(_short(asker.sentence[slice(*clause.span)]))
+    near = lookup.nearest(clause.target)
+    if clause.direction in (MORE, LESS) and len(taken := lookup.nearest(clause.target, TAKEN_SHARE)) == 1:
+        return Wish(clause.direction, taken[0], clause.amount, clause.until)
+    if not near and asker.is_clear and _is_plain(clause):
         return Wish(clause.direction, Target(WORD, clause.target, clause.target), clause.amount, clause.until)
     direction = MORE if clause.direction == ADD else LESS if clause.direction == REMOVE else clause.direction
-    choices = [asker.change(direction, target) for target in lookup.nearest(clause.target)]
+    choices = [asker.change(direction, target) for target in near]
     choices.append(asker.change(clause.direction, Target(WORD, clause.target, clause.target)))
-    text = _("Nothing of the last seven days, and no source of yours, is called “{short}”.").format(
-        short=_short(clause.target)
-    )
-    return replace(asker.ask(f"{text} {_('What do you mean?')}", choices), unknown=True)
+    text = _("I found no source or recent article about “{short}”. What do you mean?")
+    return replace(asker.ask(text.format(short=_short(clause.target)), choices), unknown=True)
+
+
+def _is_clear(clause: Clause, lookup: Lookup) -> bool:
+    """Return whether a clause says what is wanted, of something that is known or could be a name."""
+    if not (clause.direction or clause.limit or clause.only or clause.cap):
+        return False
+    most = INHERITED_WORDS_MAX if clause.inherited else NAME_WORDS_MAX
+    if _is_worded(clause.target) and len(clause.target.split()) <= most:
+        return True
+    return bool(lookup.meanings(clause.target, clause.about, subject=clause.subject))
+
+
+def _is_worded(target: str) -> bool:
+    return all(word.isalpha() for word in target.replace("-", " ").split())
+
+
+def _is_plain(clause: Clause) -> bool:
+    """Return whether words that nothing has can be what a clause is about, as it says so in so many words."""
+    is_way = clause.direction in (MORE, LESS, NONE)
+    if not is_way or not _is_worded(clause.target) or clause.about in ("source", "author"):
+        return False
+    if clause.inherited:
+        return len(clause.target.split()) <= INHERITED_WORDS_MAX
+    # "What they like": after its target, a direction may be part of any sentence.
+    return clause.first < clause.begin or (clause.last > clause.end and clause.direction != MORE)
 
 
 def _ask_which(clause: Clause, asker: _Asker, found: Sequence[Target]) -> Question:

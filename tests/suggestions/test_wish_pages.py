@@ -105,3 +105,27 @@ def test_the_api_refuses_with_stable_codes(page: Client, path: str, body: dict[s
 def test_the_api_asks_back(page: Client):
     question = page.post(API, {"words": "crypto"}, content_type="application/json").json()["question"]
     assert question["text"] and len(question["choices"]) == 3
+
+
+def test_what_is_understood_stays_beside_the_question_and_after_its_answer(page: Client):
+    shown = page.post(WISHES, {"words": "Newest first, and more Ferries from Gazette, and a unicorn of wax"})
+    body = shown.content.decode()
+    assert "Understood" in body and [card["draft"].change.field for card in shown.context["cards"]] == [
+        "recency_half_life_hours"
+    ]
+    choice = shown.context["answer"].question.choices[0]
+    kept = [card["draft"].signed for card in shown.context["cards"]]
+    answered = page.post(WISHES, {"words": choice.words, "others": kept})
+    assert next(card["draft"].change.field for card in answered.context["cards"]) == "recency_half_life_hours"
+    assert len(answered.context["cards"]) == 2
+
+
+def test_a_mute_is_taken_back_in_words(page: Client, ada: Reader):
+    [hidden] = page.post(WISHES, {"words": "kein Crypto bis Freitag"}).context["cards"]
+    page.post(ACCEPT, {"draft": hidden["draft"].signed})
+    assert [mute.value for mute in config_effective(reader_id=ada.pk).config.mutes] == ["crypto"]
+    [shown] = page.post(WISHES, {"words": "Crypto wieder anzeigen"}).context["cards"]
+    page.post(ACCEPT, {"draft": shown["draft"].signed})
+    assert config_effective(reader_id=ada.pk).config.mutes == ()
+    again = page.post(WISHES, {"words": "unmute crypto"})
+    assert "“crypto” is not muted." in again.content.decode()

@@ -169,8 +169,6 @@ UNCLEAR = (
     "more",
     "less please",
     "mute {} until some day",
-    "more zorbing",
-    "less bogsnorkelling",
     "mute everything",
     "not {}",
     "no space",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ranking.common.text import fold
 from ranking.entities import Candidate
-from suggestions.changes.entities import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE
+from suggestions.changes.entities import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
 from suggestions.wishes.entities import FRESHNESS, WORD, Names, Reading, Wish
 
 FOLDER = Path(__file__).parents[1] / "suggestions" / "wishes" / "words"
@@ -92,13 +92,13 @@ class Sentence:
 
 def sentences() -> Iterator[Sentence]:
     """Yield every sentence of the three files, in order."""
-    for name in ("en", "de", "ux"):
+    for name in ("en", "de", "ux", "later"):
         lines = (FOLDER / f"{name}.txt").read_text("utf-8").splitlines()
         rows = [line for line in lines if not line.startswith("#")]
         for n, row in enumerate(rows):
             text, _, meant = row.rpartition(" | ")
             ways = tuple(tuple(part.strip() for part in way.split(";")) for way in meant.split("~"))
-            yield Sentence(name, text, ways, name != "ux" and n % 2 == 1)
+            yield Sentence(name, text, ways, name == "later" or (name != "ux" and n % 2 == 1))
 
 
 def names() -> Names:
@@ -143,7 +143,7 @@ def _is_nothing_else(way: tuple[str, ...], reading: Reading) -> bool:
 
 def _has(part: str, reading: Reading) -> bool:
     kind, _, about = part.partition(" ")
-    if kind in ("say", "varied", "surprise", "never", "unhide"):
+    if kind in ("say", "varied", "surprise", "never"):
         # What the settings do not have is told in words of its own, not as words nobody understood.
         return bool(reading.question) or any(not note.startswith("Not understood") for note in reading.notes)
     if kind == "ask":
@@ -160,7 +160,9 @@ def _means(wish: Wish, part: str) -> bool:
     if kind in ("newest", "older"):
         return wish.target.kind == FRESHNESS and wish.direction == {"newest": FRESHER, "older": OLDER}[kind]
     about, _, until = about.partition(" until ")
-    directions = {"more": (MORE, ADD), "less": (LESS, REMOVE), "hide": (NONE,)}.get(kind, ())
+    directions = {"more": (MORE, ADD), "less": (LESS, REMOVE), "hide": (NONE,), "unhide": (UNMUTE,)}.get(
+        kind, ()
+    )
     if wish.direction not in directions or fold(about) not in (
         fold(wish.target.key),
         fold(wish.target.label),

@@ -127,7 +127,7 @@ def test_a_fourth_change_is_left_for_the_next_time():
 
 def test_what_is_no_wish_is_named():
     reading = read("what is the weather in Oslo tomorrow")
-    assert not reading.wishes and reading.question is None and "Not understood" in reading.notes[0]
+    assert not reading.wishes and reading.question is None and "a question, not a wish" in reading.notes[0]
 
 
 def test_only_the_readers_own_sources_are_known():

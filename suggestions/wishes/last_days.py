@@ -1,0 +1,155 @@
+"""Last days in wishes: "until Friday", "for two weeks", "this month". Pure."""
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july"),
+    *("august", "september", "october", "november", "december"),
+)
+SHORT_MIN = 3
+_COUNTED = "one two three four five six seven eight nine ten"
+NUMBERS = {word: n for n, word in enumerate(_COUNTED.split(), start=1)} | {"a": 1, "an": 1, "couple": 2}
+UNIT_DAYS = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
+UNTIL_WORDS = frozenset({"until", "till", "til", "'til", "through", "thru"})
+# A time that has no last day anybody could know: it is asked.
+UNREADABLE = frozenset({"during", "während"})
+# Three digits of a unit: longer than anybody means, and within what a date can hold.
+COUNT_DIGITS = 3
+YEAR_DIGITS = 4
+FILLING = frozenset({"please", "the", "end", "of", "on", "about", "just"})
+
+# A last day (`None`: the words name none) and how many words were read.
+Found = tuple[date | None, int]
+
+
+def until_at(words: Sequence[str], at: int, today: date) -> Found | None:
+    """Return the last day that begins at word `at`, or `None` where nothing of the kind does.
+
+    A day of the week is the next one after `today`; the last day is within the time.
+    """
+    word = words[at]
+    if word in UNTIL_WORDS:
+        skipped = _skip(words, at + 1, FILLING)
+        day, read = _day_at(words, skipped, today)
+        return day, (skipped - at + read if read else 1)
+    if word in ("for", "over") and (found := _span_at(words, at + 1, today)):
+        return found[0], found[1] + 1
+    if word in ("today", "tonight") and _ends(words, at + 1):
+        return today, 1
+    if word in UNREADABLE:
+        return None, 1
+    if word == "this" and at + 1 < len(words) and words[at + 1] in ("week", "month", "weekend"):
+        return (_day_at(words, at + 1, today)[0], 2) if _ends(words, at + 2) else None
+    return None
+
+
+def _ends(words: Sequence[str], at: int) -> bool:
+    return at >= len(words) or words[at] in {",", ".", ";", "!", "?", "and", "but", "then"}
+
+
+def _skip(words: Sequence[str], at: int, skipped: frozenset[str]) -> int:
+    while at < len(words) and words[at] in skipped:
+        at += 1
+    return at
+
+
+def _day_at(words: Sequence[str], at: int, today: date) -> Found:
+    """Return the day named at `at`; (`None`, 0) for no day."""
+    if at >= len(words):
+        return None, 0
+    word = words[at]
+    if word in ("next", "this") and at + 1 < len(words):
+        return _relative(words[at + 1], today, later=word == "next"), 2
+    if word in ("today", "tonight"):
+        return today, 1
+    if word == "tomorrow":
+        return today + timedelta(days=1), 1
+    if word == "new" and words[at + 1 : at + 2] in (["year"], ["year's"], ["years"]):
+        return date(today.year + 1, 1, 1), 2
+    if word == "christmas":
+        return date(today.year, 12, 24), 1
+    if (day := _relative(word, today, later=False)) is not None:
+        return day, 1
+    return _date_at(words, at, today)
+
+
+def _relative(word: str, today: date, *, later: bool) -> date | None:
+    """Return the end of a weekday, week, weekend, month or year; `later`: "next" before it."""
+    sunday = today + timedelta(days=6 - today.weekday())
+    if (weekday := _index(word, DAYS)) is not None:
+        ahead = (weekday - today.weekday()) % 7 or 7
+        return sunday + timedelta(days=weekday + 1) if later else today + timedelta(days=ahead)
+    if word in ("week", "weekend"):
+        # "Until next week" ends before that week begins; "this weekend" on its Sunday.
+        return sunday
+    if word == "month":
+        return _month_end(today)
+    return date(today.year, 12, 31) if word == "year" else None
+
+
+def _month_end(day: date) -> date:
+    return (day.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
+
+
+def _index(word: str, names: Sequence[str]) -> int | None:
+    if len(word) < SHORT_MIN:
+        return None
+    return next((n for n, name in enumerate(names) if name == word or name[:3] == word), None)
+
+
+def _date_at(words: Sequence[str], at: int, today: date) -> Found:
+    """Return a date such as 2026-03-18, 18 March, 18th of March 2027 or March 18."""
+    try:
+        return date.fromisoformat(words[at]), 1
+    except ValueError:
+        pass
+    first, second = words[at], _skip(words, at + 1, frozenset({"of", "."}))
+    if second >= len(words):
+        return None, 0
+    month = _index(first, MONTHS)
+    day = _ordinal(words[second]) if month is not None else _ordinal(first)
+    month = month if month is not None else _index(words[second], MONTHS)
+    if day is None or month is None:
+        return None, 0
+    year, read = today.year, second - at + 1
+    if at + read < len(words) and words[at + read].isdecimal() and len(words[at + read]) == YEAR_DIGITS:
+        return _made(int(words[at + read]), month + 1, day, today), read + 1
+    made = _made(year, month + 1, day, today)
+    return (_made(year + 1, month + 1, day, today) if made is not None and made < today else made), read
+
+
+def _ordinal(word: str) -> int | None:
+    digits = word.removesuffix("st").removesuffix("nd").removesuffix("rd").removesuffix("th")
+    return int(digits) if digits.isdecimal() and digits.isascii() and len(digits) < COUNT_DIGITS else None
+
+
+def _made(year: int, month: int, day: int, today: date) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def _span_at(words: Sequence[str], at: int, today: date) -> Found | None:
+    """Return the last day of "3 days", "the next two weeks", "the rest of the week", "today"."""
+    begin = _skip(words, at, frozenset({"the", "next", "about", "a", "an", "rest", "of", "this"}))
+    counted = begin
+    number = 1
+    if begin < len(words) and (words[begin] in NUMBERS or words[begin].isdecimal()):
+        typed = words[begin]
+        if not typed.isascii() or (len(typed) > COUNT_DIGITS and typed not in NUMBERS):
+            return None, begin - at + 1
+        number = NUMBERS.get(typed) or int(typed)
+        counted = _skip(words, begin + 1, frozenset({"of"}))
+    if counted >= len(words):
+        return None
+    unit = words[counted].removesuffix("s")
+    read = counted - at + 1
+    if "rest" in words[at:begin] or unit in ("weekend", "today", "tonight"):
+        day = today if unit in ("today", "tonight") else _relative(unit, today, later=False)
+        return (day, read) if day else None
+    if unit not in UNIT_DAYS:
+        return None
+    return today + timedelta(days=number * UNIT_DAYS[unit]), read
