@@ -15,10 +15,13 @@ import numpy as np
 from digest.daily.candidates import KNOWN_EXPOSURES, KNOWN_RATINGS, DayCandidates
 from digest.daily.compose import Rules, compose
 from digest.daily.diversity import choices_make
-from digest.entities import DIGEST_SIZE, ITEM_WINDOW_DAYS, RatedItem
+from digest.daily.onboarding import FEED_NEWEST, HEADLINES_MAX
+from digest.entities import DIGEST_SIZE, ITEM_WINDOW_DAYS, UNREAD_DAYS, RatedItem
+from digest.feedback.onboarding import Headline, question_choose
 from ranking.common.text import topic_key
 from ranking.entities import EffectiveConfig, SourceTally
 from ranking.learning import learn
+from ranking.meaning.spread import tells_more
 from ranking.meaning.topics import topic_meaning
 from ranking.scoring import Ids, ItemValues, Pool, Signals
 from ranking.similarity import EMPTY, profile_of, similarities, taste_update, vectors_stack
@@ -96,6 +99,7 @@ class Simulation:
     def run(self, arm: Arm, days: int) -> list[Page]:
         """Return the reader's pages of so many mornings."""
         course = Course(EffectiveConfig(arm.config))
+        self._interview(course, arm.answers)
         pages = []
         for day in range(1, days + 1):
             now = BEGIN + timedelta(days=day - 1)
@@ -108,6 +112,45 @@ class Simulation:
             if arm.accepts and day in SUGGESTION_DAYS:
                 self._accept(course, now + timedelta(hours=2))
         return pages
+
+    def _interview(self, course: Course, answers: int) -> None:
+        """Answer so many questions of the interview, an hour before the first page; then the loop learns."""
+        asked: list[Headline] = []
+        headlines, waiting = self._headlines()
+        rows = np.searchsorted(self.pool.ids, [headline.item_id for headline in headlines])
+        for n in range(answers):
+            known = self.meanings[np.searchsorted(self.pool.ids, [one.item_id for one in asked])]
+            tells = {
+                headlines[place].item_id: float(gain)
+                for place, gain in enumerate(tells_more(self.meanings[rows], known))
+                if self.meanings[rows[place]].any()
+            }
+            tells |= {one.item_id: 0.0 for one in asked if one.item_id in tells}
+            tallies = self._tallies(course, BEGIN)
+            seed = f"{self.reader.name}|{n}"
+            question = question_choose(
+                headlines, waiting=waiting, tallies=tallies, asked=asked, seed=seed, tells=tells
+            )
+            if question is None:
+                break
+            asked.append(question.headline)
+            item = question.headline.item_id
+            course.rated[item] = (bool(self.reader.thumbs[item]), BEGIN - timedelta(hours=1))
+        if answers:
+            self._learn(course, BEGIN)
+
+    def _headlines(self) -> tuple[list[Headline], Counter[str]]:
+        """Return the newest headlines of each feed of the last thirty days, and how many each has."""
+        until = BEGIN.timestamp()
+        waiting: Counter[str] = Counter()
+        found = []
+        for place in np.argsort(-self.pool.timestamps, kind="stable").tolist():
+            item, stamp = self.pool.candidates[place], self.pool.timestamps[place]
+            if until - UNREAD_DAYS * DAY_S < stamp <= until:
+                waiting[item.source] += 1
+                if waiting[item.source] <= FEED_NEWEST:
+                    found.append(Headline(item.item_id, item.source, item.item_id, item.item_id))
+        return found[:HEADLINES_MAX], waiting
 
     def _candidates(self, course: Course, day: int, now: datetime) -> DayCandidates:
         stamps = self.pool.timestamps
@@ -199,18 +242,21 @@ class Simulation:
 
     def _learn(self, course: Course, now: datetime) -> None:
         """Run the learning loop once."""
+        weights = course.effective.config.source_weights
+        moved = {
+            change.source: change.after - weights.get(change.source, 1.0)
+            for change in learn(self._tallies(course, now), course.effective)
+            if change.moved
+        }
+        course.effective = replace(course.effective, deltas={**course.effective.deltas, **moved})
+
+    def _tallies(self, course: Course, now: datetime) -> list[SourceTally]:
+        """Return the reader's thumbs by source."""
         sums: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0])
         for item, (up, at) in course.rated.items():
             weight, row = rating_weight(at, now), sums[self.origins[item][0]]
             row[0], row[1], row[2] = row[0] + weight, row[1] + up * weight, row[2] + 1
-        tallies = [SourceTally(source, n, likes, int(count)) for source, (n, likes, count) in sums.items()]
-        weights = course.effective.config.source_weights
-        moved = {
-            change.source: change.after - weights.get(change.source, 1.0)
-            for change in learn(tallies, course.effective)
-            if change.moved
-        }
-        course.effective = replace(course.effective, deltas={**course.effective.deltas, **moved})
+        return [SourceTally(source, n, likes, int(count)) for source, (n, likes, count) in sums.items()]
 
     def _accept(self, course: Course, now: datetime) -> None:
         """Accept every change that the planner would propose."""

@@ -122,3 +122,9 @@ def test_a_row_has_the_gain_over_its_base_by_reader() -> None:
     assert "over" not in today and oracle["over"] == TODAY
     assert oracle["days_4_5_over"][0] == round(oracle["days_4_5"] - today["days_4_5"], 4)
     assert oracle["thumbs"][0] == 0 and oracle["thumbs"][1] > 15
+
+
+def test_an_interview_is_answered_before_the_first_page() -> None:
+    first, *_ = pages(Arm("answers", answers=20), tennis_fan())
+
+    assert first.thumbs == 20
