@@ -1,17 +1,26 @@
 """How much a reader likes what is similar to an item, by the vectors of their examples. Pure.
 
-An example says something about an item as far as the two are alike: its *membership* is
+A Gaussian process on the reader's own examples: what they like of an item is a function f of its vector, and
+two vectors with the cosine c, centred on what feeds bring, have the covariance
 
-    k = max(0, (cosine - 0.2) / 0.8)
+    3 exp((c - 1) / 0.2)
 
-with vectors centred on what feeds bring. The lean is that of `ranking.taste.leans` with soft membership:
+An example is liked with the probability logistic(intercept + f). The intercept, how much the reader likes in
+general, has the variance 2. The likeness is the mode of f (Rasmussen and Williams, 2006, algorithm 3.1),
+between -1 and 1. An example's weight multiplies its log-likelihood. Near-duplicates share what they say, and
+several subjects each count for themselves.
+
+On 24 simulated readers of 194 real feeds, of the first 15 articles .40 are to taste after an interview and
+114 thumbs; with the lean of `ranking.taste.leans` and soft membership it is .29, with the mean of the likes
+minus that of the dislikes .39. With three articles named for each liked subject: .50, .48, .46; by thumbs
+alone: .38, .37, .36 (`tests.lab page`).
+
+To leave out one day after another, `foretold` needs many fits, and takes a plain form instead: an example
+says something as far as the item belongs to it, k = max(0, (c - 0.2) / 0.8), and
 
     z = sum of w k (y - b),   v = b (1 - b) sum of w k^2,   likeness = z / (v + 1), between -1 and 1
 
-with w the weight of an example, y 1 if it was liked, and b the reader's like-rate. So several subjects count
-each for themselves. With three articles named of each of three feeds among ninety, the first 60 items by
-likeness are .29 of these feeds; by the mean of the likes minus that of the dislikes they are .21, by a
-Gaussian process on the same vectors .30.
+with w the weight of an example, y 1 if it was liked, and b the reader's like-rate.
 
 Items without a vector of meaning, those in other languages, are compared by TF-IDF (`ranking.similarity`):
 
@@ -30,10 +39,16 @@ from ranking.meaning.topics import centred
 
 Array = NDArray[np.float64]
 
+# The variance of f, how fast covariance falls with the cosine, and the variance of the intercept. A spread of
+# 1 and a reach of .3 are within chance of these.
+SPREAD, REACH, INTERCEPT_SPREAD = 3.0, 0.2, 2.0
+LIKENESS_MAX = 1.0
+# Newton's steps to the mode: it takes five to eight until none of f moves by a thousandth.
+STEPS_MAX, STEP_MIN = 30, 1e-3
 # A smaller cosine says nothing: items of two feeds without a common subject reach it now and then.
 ALIKE_FROM = 0.2
-# The variance of true log-odds between groups of similar items, and the largest lean.
-LIKENESS_SPREAD, LIKENESS_MAX = 1.0, 1.0
+# The variance of true log-odds between groups of similar items, in the plain form.
+PLAIN_SPREAD = 1.0
 # Rows in one pass: 2,000 x 300 memberships are 2.4 MB.
 BATCH = 2_000
 
@@ -44,31 +59,54 @@ def memberships(items: Floats, examples: Floats) -> Floats:
     return found
 
 
-def likeness_of(
-    items: Vectors, examples: Vectors, weights: Array, liked: Array, base: float, centre: Floats
-) -> Array:
+def likeness_of(items: Vectors, examples: Vectors, weights: Array, liked: Array, centre: Floats) -> Array:
     """Return the lean towards each item by its likeness to the examples, (items,), 0 for a row of zeros.
 
-    `weights` and `liked` (examples,) are those of the examples, `base` the reader's like-rate, `centre`
-    (128,) the mean vector of what feeds bring.
+    `weights` and `liked` (examples,) are those of the examples, `centre` (128,) the mean vector of what feeds
+    bring.
     """
     known = examples.any(axis=1)
     found = np.zeros(len(items))
     if not known.any():
         return found
-    rows, w = centred(examples[known], centre), weights[known].astype(np.float32)
-    surplus = w * (liked[known].astype(np.float32) - np.float32(base))
+    rows = centred(examples[known], centre)
+    pulls = pulls_of(_covariance(rows, rows), weights[known], liked[known])
     for start in range(0, len(items), BATCH):
         some = items[start : start + BATCH]
-        alike = memberships(centred(some, centre), rows)
-        found[start : start + BATCH] = lean_alike(alike @ surplus, alike**2 @ w, base)
-        found[start : start + BATCH][~some.any(axis=1)] = 0.0
+        leans = _covariance(centred(some, centre), rows) @ pulls
+        leans[~some.any(axis=1)] = 0.0
+        found[start : start + BATCH] = np.clip(leans, -LIKENESS_MAX, LIKENESS_MAX)
+    return found
+
+
+def pulls_of(covariance: Array, weights: Array, liked: Array) -> Array:
+    """Return how much each example pulls, (examples,): f of an item is its covariances times these.
+
+    `covariance` (examples, examples) is that of f. One step takes 2 ms for 300 examples.
+    """
+    whole = covariance + INTERCEPT_SPREAD
+    f = pulls = np.zeros(len(liked))
+    for _ in range(STEPS_MAX):
+        p = 1 / (1 + np.exp(-f))
+        curvature = weights * np.maximum(p * (1 - p), 1e-6)
+        root = np.sqrt(curvature)
+        step = curvature * f + weights * (liked - p)
+        system = np.eye(len(f)) + root[:, None] * whole * root
+        pulls = step - root * np.linalg.solve(system, root * (whole @ step))
+        before, f = f, whole @ pulls
+        if np.abs(f - before).max(initial=0.0) < STEP_MIN:
+            break
+    return pulls
+
+
+def _covariance(items: Floats, examples: Floats) -> Array:
+    found: Array = SPREAD * np.exp((items @ examples.T - 1) / REACH).astype(np.float64)
     return found
 
 
 def lean_alike(surplus: NDArray[np.floating], squares: NDArray[np.floating], base: float) -> Array:
-    """Return the lean z / (v + 1 / spread) from the sums of w k (y - b) and of w k^2."""
-    lean = surplus / (base * (1 - base) * squares + 1 / LIKENESS_SPREAD)
+    """Return the plain lean z / (v + 1 / spread) from the sums of w k (y - b) and of w k^2."""
+    lean = surplus / (base * (1 - base) * squares + 1 / PLAIN_SPREAD)
     found: Array = np.clip(lean, -LIKENESS_MAX, LIKENESS_MAX).astype(np.float64)
     return found
 

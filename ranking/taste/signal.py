@@ -44,7 +44,7 @@ def likeness_made(
     """Return the lean towards each item with these packed vectors, (items,); 0 for an empty one."""
     columns = columns_of(examples, now)
     vectors = vectors_of([one.meaning for one in examples])
-    return likeness_of(vectors_of(packed), vectors, columns.weight, columns.liked, columns.base, centre)
+    return likeness_of(vectors_of(packed), vectors, columns.weight, columns.liked, centre)
 
 
 def factors_of(exponents: NDArray[np.float64], level: TasteLevel) -> Array:

@@ -74,7 +74,10 @@ def test_a_named_article_says_more_than_a_thumb():
     thumbs = [example(n, n % 2 == 0, about=2, source="z.example") for n in range(6)]
     named = example(9, True, about=0, source="z.example", weight=NAMED_WEIGHT, named=True)
     thumb = example(9, True, about=0, source="z.example")
-    assert factors([*thumbs, named]).factors[0] > factors([*thumbs, thumb]).factors[0] > 1
+    by_name, by_thumb = (
+        likeness_made([*thumbs, one], PACKED, usual_centre(), CLOCK)[0] for one in (named, thumb)
+    )
+    assert by_name > by_thumb > 0
 
 
 def test_articles_named_before_any_thumb_raise_what_is_like_them():
