@@ -1,4 +1,5 @@
 // One key for what a reader does all day. Nothing happens while typing, with a modifier, or when switched off.
+import { more } from "./endless.js";
 import { toggle } from "./marks.js";
 
 const help = document.getElementById("keys");
@@ -6,8 +7,11 @@ const off = help.querySelector("[data-keys-off]");
 const opener = document.querySelector("[data-keys-open]");
 const SWITCH = "keys-off";
 const EDITABLE = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
+// `g` and one of these goes to a page; the second key has to come within this time.
+const PLACE_MS = 1500;
 // The item that was last walked to, for when a button inside it has the focus, or nothing has.
 let current = null;
+let going = -PLACE_MS;
 
 off.checked = localStorage.getItem(SWITCH) === "yes";
 off.addEventListener("change", () => localStorage.setItem(SWITCH, off.checked ? "yes" : "no"));
@@ -21,19 +25,27 @@ document.addEventListener("focusin", ({ target }) => {
 document.addEventListener("keydown", (event) => {
   if (off.checked || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.isComposing || event.target.closest(EDITABLE) || document.querySelector("dialog[open]")) return;
-  if (act(event.key)) event.preventDefault();
+  const place = event.timeStamp - going < PLACE_MS;
+  going = event.key === "g" && !place ? event.timeStamp : -PLACE_MS;
+  if (place ? go(event.key) : act(event.key)) event.preventDefault();
 });
 
 /** Do what `key` stands for; whether it stands for anything here. */
 function act(key) {
   if (key === "j") return walk(1);
   if (key === "k") return walk(-1);
+  if (key === "n") return walk(1, unread);
+  if (key === "p") return walk(-1, unread);
+  if (key === "J") return walk(1, ofAnotherSource());
+  if (key === "K") return walk(-1, ofAnotherSource());
+  if (key === "x") return click(here()?.querySelector("a[data-mute]"));
   if (key === "/") return search();
   if (key === "?") return help.showModal() ?? true;
   if (key === "o") return click(here()?.querySelector("a[data-open]"));
   if (key === "v") return click(here()?.querySelector("a[data-original]"));
   if (key === "m") return mark(here());
   if (key === "A") return click(document.querySelector("main [data-key=A]"));
+  if (key === "+" || key === "-") return act(key === "+" ? "u" : "d");
   if (["s", "u", "d", "l"].includes(key)) return click(here()?.querySelector(`[data-key=${key}]`));
   if (/^[1-9]$/.test(key)) return click(here()?.querySelectorAll(".tags button")[key - 1]);
   return false;
@@ -49,18 +61,46 @@ function here() {
   return all.includes(current) ? current : all.length === 1 ? all[0] : null;
 }
 
-function walk(step) {
+/** Go to the next item, or with a step of -1 to the one before, that `wanted` is true for. */
+function walk(step, wanted = () => true) {
   const all = items();
   const at = all.indexOf(current);
-  const next = at < 0 ? all[0] : all[at + step];
-  const target = next?.querySelector("a[data-open]");
+  let next = at < 0 ? 0 : at + step;
+  while (all[next] && !wanted(all[next])) next += step;
+  if (all[next]) return stand(all[next]);
+  // At the end of what is loaded, the next page of the list is loaded and walked into.
+  if (step > 0) more().then((loaded) => loaded && walk(step, wanted));
+  return all.length > 0;
+}
+
+function stand(article) {
+  const target = article.querySelector("a[data-open]");
   if (!target) return false;
   target.focus({ preventScroll: true });
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  next.scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
+  article.scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
   // Beside an open article, walking on reads on.
   if ("paneOpen" in document.documentElement.dataset) target.click();
   return true;
+}
+
+function unread(article) {
+  return !article.classList.contains("read");
+}
+
+/** Return a test of items: whether one is of another source than the item walked to. */
+function ofAnotherSource() {
+  const source = sourceOf(current);
+  return (article) => sourceOf(article) !== source;
+}
+
+function sourceOf(article) {
+  return article?.querySelector(".meta a:not([data-original])")?.href;
+}
+
+/** Go to the page that has `key` as its place in the main navigation. */
+function go(key) {
+  return click(document.querySelector(`.masthead a[data-place="${CSS.escape(key)}"]`));
 }
 
 function mark(article) {

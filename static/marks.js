@@ -69,6 +69,14 @@ function figure(number) {
   return number.toLocaleString(document.documentElement.lang, { useGrouping: "always" });
 }
 
+// On a narrow screen, one button shows what else a row can do.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-unfold]");
+  if (!button) return;
+  const open = button.closest("[data-item]").toggleAttribute("data-unfolded");
+  button.setAttribute("aria-expanded", String(open));
+});
+
 document.addEventListener("submit", (event) => {
   if (!event.target.closest("form[data-marks]") || event.submitter?.dataset.key !== "m") return;
   event.preventDefault();
@@ -100,5 +108,6 @@ function watch(list) {
   const endless = { rootMargin: "0px 0px 1000000px 0px" };
   const observer = new IntersectionObserver((entries) => entries.forEach(left), endless);
   for (const article of list.querySelectorAll("article[data-item]")) observer.observe(article);
+  document.addEventListener("rows", ({ detail }) => detail.forEach((article) => observer.observe(article)));
   addEventListener("pagehide", flush);
 }

@@ -35,3 +35,4 @@ export function watchPictures(root) {
 }
 
 watchPictures(document);
+document.addEventListener("rows", ({ detail }) => detail.forEach(watchPictures));

@@ -2,9 +2,11 @@
 
 const PARTS = {
   "[data-thumbs]": "./thumbs.js",
+  "[data-endless]": "./endless.js",
   "[data-item]": "./reading.js",
   ".article img, .thumb img": "./pictures.js",
   "[data-pane]": "./pane.js",
+  "[data-side]": "./side.js",
   "#keys": "./keyboard.js",
   "[data-offline]": "./offline.js",
   "[data-cards]": "./suggestions.js",

@@ -85,15 +85,32 @@ def test_a_compact_digest_shows_titles_alone(page: Page, ada: Reader):
 
 
 @pytest.mark.parametrize("address", ["/", "/ui/all"])
-def test_a_compact_item_takes_two_lines_where_there_is_room(page: Page, ada: Reader, address: str):
-    fresh_item(ada, title="A lamp")
+def test_a_compact_item_takes_one_line_where_there_is_room(page: Page, ada: Reader, address: str):
+    fresh_item(ada, title="A lamp " * 30)
     Reader.objects.update(list_density="compact")
     page.set_viewport_size({"width": 1280, "height": 800})
     page.goto(address)
-    item, title, useful = (box(page.locator(one)) for one in (".item", ".item h2", ".item [data-key=u]"))
-    assert item["height"] <= 80 and abs(useful["y"] - title["y"]) < 20
+    item = page.locator(".item")
+    assert 32 <= box(item)["height"] <= 40
+    item.hover()
+    title, useful = (box(page.locator(one)) for one in (".item h2", ".item [data-key=u]"))
+    assert abs(useful["y"] - title["y"]) < 10 and title["x"] + title["width"] <= useful["x"]
+    assert 32 <= box(item)["height"] <= 40, "the row grew under the pointer"
     page.set_viewport_size({"width": 360, "height": 800})
     assert box(page.locator(".item [data-key=u]"))["height"] >= 44
+
+
+def test_sources_list_and_article_stand_side_by_side_where_there_is_room(page: Page, ada: Reader):
+    fresh_item(ada, title="A lamp", text="It burns.")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto("/")
+    side = page.get_by_role("navigation", name="Sources and folders")
+    page.get_by_role("link", name="A lamp", exact=True).click()
+    article = page.get_by_role("region", name="Article")
+    article.get_by_text("It burns.").wait_for()
+    left, middle, right = box(side), box(page.locator("article.item")), box(article)
+    assert left["x"] + left["width"] <= middle["x"] and middle["x"] + middle["width"] <= right["x"]
+    assert right["x"] + right["width"] > 1200, "the right of the page is empty"
 
 
 @pytest.mark.parametrize(("language", "chip"), [("en", "more from Gazette"), ("de", "mehr aus Gazette")])

@@ -63,6 +63,7 @@ def _script_words(language: str) -> SafeString:
         "is_read": pgettext("an item", "Read"),
         "lost": _("That did not reach us, so it was not stored."),
         "mark_read": _("Mark as read"),
+        "more_rows": _("{rows} more loaded"),
         "no_picture": _("A picture that cannot be had"),
         "none_chosen": _("None chosen"),
         "not_stored": _("That was not stored. Try again."),

@@ -17,7 +17,7 @@ from digest.items.listing import EPOCH, MICROSECOND
 from digest.items.reading import item_read, item_unread, readings_undo
 from digest.models import Reader
 from digest.requests import reader_of
-from digest.web.pages.lists import ACTIONS, ListRequest, list_mark_read, list_page, list_request
+from digest.web.pages.lists import ACTIONS, ListRequest, list_mark_read, list_page, list_request, lists_beside
 
 ITEM_ID_CHARS = 18
 
@@ -25,8 +25,13 @@ ITEM_ID_CHARS = 18
 @login_required
 @require_safe
 def all_items(request: HttpRequest) -> HttpResponse:
-    """Show a page of the reader's items: `source`, `folder`, `feed`, `unread`, `saved`, `order`, `before`."""
+    """Show a page of the reader's items: `source`, `folder`, `feed`, `unread`, `saved`, `order`, `before`.
+
+    With `side`, show only the list of sources and folders, which wide pages load beside what they show.
+    """
     reader, now = reader_of(request), timezone.now()
+    if "side" in request.GET:
+        return render(request, "digest/_side.html", lists_beside(reader, now))
     marked = _moment(request.GET.get("marked", ""))
     page = list_page(reader, list_request(request.GET), marked, now)
     return render(request, "digest/all.html", page)

@@ -182,17 +182,25 @@ def list_page(reader: Reader, asked: ListRequest, marked: datetime | None, now: 
         "with_muted": counts.with_muted,
         "unread": counts.within(**asked.chosen.names),
         "side": side_list(asked, feeds, counts),
-        "total": SideLine(
-            _("All items"),
-            asked.other(source="", folder=None, feed=None, category=""),
-            counts.total,
-            not asked.chosen.narrow,
-        ),
+        "total": _total(asked, counts, current=not asked.chosen.narrow),
         "tabs": _tabs(asked),
         "orders": _orders(asked),
         "marked": (marked, readings_count(reader_id=reader.pk, at=marked)) if marked else None,
         "seen": (now - EPOCH) // MICROSECOND,
     }
+
+
+def lists_beside(reader: Reader, now: datetime) -> dict[str, Any]:
+    """Return the context of the lists beside a page that is no list itself: none of them is current."""
+    feeds = feeds_read(reader_id=reader.pk)
+    counts = unread_counts(reader_id=reader.pk, feeds=feeds, now=now)
+    asked = ListRequest(ListFilter())
+    return {"side": side_list(asked, feeds, counts), "total": _total(asked, counts, current=False)}
+
+
+def _total(asked: ListRequest, counts: UnreadCounts, *, current: bool) -> SideLine:
+    href = asked.other(source="", folder=None, feed=None, category="")
+    return SideLine(_("All items"), href, counts.total, current)
 
 
 def list_mark_read(

@@ -10,6 +10,7 @@ from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import get_args
+from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings
@@ -212,6 +213,63 @@ def give_a_reason(desk: Desk, act: Callable[[], None]) -> None:
     desk.until_rated(None)
 
 
+def walk_unread(desk: Desk) -> None:
+    desk.walk()
+    following = desk.row.locator("xpath=following-sibling::article[1]").locator("a[data-open]")
+    for key, there in (("n", following), ("p", desk.row.locator("a[data-open]"))):
+        desk.press(key)
+        expect(there).to_be_focused()
+    # A read item is passed over.
+    desk.press("m")
+    desk.until_read({desk.title})
+    desk.press("n")
+    expect(following).to_be_focused()
+    desk.press("p")
+    expect(desk.row.locator("a[data-open]")).not_to_be_focused()
+    desk.open()
+
+
+def walk_sources(desk: Desk) -> None:
+    """All rows are of one source: there is none to go to, and nothing moves."""
+    desk.walk()
+    for key in "JK":
+        desk.press(key)
+        expect(desk.row.locator("a[data-open]")).to_be_focused()
+
+
+def mute_by_key(desk: Desk) -> None:
+    desk.walk()
+    desk.press("x")
+    desk.page.wait_for_url("**/ui/mutes?item=*")
+    desk.open()
+
+
+def rate_by_sign(desk: Desk) -> None:
+    rate(desk, lambda key: desk.press({"u": "+", "d": "-"}[key]))
+
+
+def go_to_places(desk: Desk) -> None:
+    places = {"t": "/", "a": "/ui/all", "b": "/ui/saved", "f": "/ui/sources", "s": "/ui/suggestions"}
+    for key, path in places.items():
+        desk.press("g")
+        desk.press(key)
+        desk.page.wait_for_url(lambda url, path=path: urlsplit(url).path == path)
+        desk.page.wait_for_selector("html[data-scripts=ready]")
+    desk.open()
+
+
+def unfold(desk: Desk) -> None:
+    """On a narrow screen, what else a row can do is behind one button."""
+    size = desk.page.viewport_size
+    desk.page.set_viewport_size({"width": 360, "height": 720})
+    button, save_button = desk.row.locator("[data-unfold]"), desk.row.locator("[data-key=s]")
+    for shown in (True, False):
+        button.click()
+        expect(save_button).to_be_visible(visible=shown)
+        expect(button).to_have_attribute("aria-expanded", str(shown).lower())
+    desk.page.set_viewport_size(size)
+
+
 def search(desk: Desk) -> None:
     desk.press("/")
     desk.page.wait_for_url("**/ui/search")
@@ -252,6 +310,15 @@ def reason_by_button(desk: Desk) -> None:
 KEYS: dict[str, Callable[[Desk], None]] = {
     "j": walk,
     "k": walk,
+    "n": walk_unread,
+    "p": walk_unread,
+    "J": walk_sources,
+    "K": walk_sources,
+    "x": mute_by_key,
+    "+": rate_by_sign,
+    "-": rate_by_sign,
+    "g": go_to_places,
+    "t": go_to_places,
     "m": mark_one_by_key,
     "s": save_by_key,
     "u": rate_by_key,
@@ -275,9 +342,11 @@ BUTTONS: dict[str, Callable[[Desk], None]] = {
     "above": mark_above,
     "A": mark_all_by_button,
     "undo_marking": mark_all_by_button,
+    "unfold": unfold,
 }
 NAMES = """() => [...document.querySelectorAll("main button")].map(
-    one => one.name === "undo" ? "undo_marking" : (one.dataset.key ?? one.name).replace(/^tag-.*/, "tag")
+    one => "unfold" in one.dataset ? "unfold"
+        : one.name === "undo" ? "undo_marking" : (one.dataset.key ?? one.name).replace(/^tag-.*/, "tag")
 )"""
 
 
