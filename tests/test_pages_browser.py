@@ -297,6 +297,7 @@ def test_thumbs_are_large_enough_for_thumbs(page: Page, ada: Reader):
     fresh_item(ada)
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto("/")
+    page.locator("[data-unfold]").click()
     for button in page.locator(".thumbs button").all():
         box = button.bounding_box()
         assert min(box["width"], box["height"]) >= 44

@@ -117,12 +117,12 @@ def test_keys_explain_themselves_and_can_be_switched_off(day_tab: Page):
     expect(day_tab.get_by_role("dialog", name="Keys")).to_be_visible()
     day_tab.keyboard.press("j")
     assert focused(day_tab) == "Close"
-    day_tab.get_by_label("Without keys, on this device").check()
+    day_tab.get_by_label("Turn shortcuts off here").check()
     day_tab.keyboard.press("Escape")
     day_tab.keyboard.press("j")
     assert "Lamp" not in focused(day_tab)[:8]
     day_tab.get_by_role("button", name="Keys").click()
-    day_tab.get_by_label("Without keys, on this device").uncheck()
+    day_tab.get_by_label("Turn shortcuts off here").uncheck()
     day_tab.get_by_role("button", name="Close").click()
     day_tab.keyboard.press("j")
     assert focused(day_tab) == "Lamp 0"
