@@ -14,6 +14,7 @@ from django.http import (
     UnreadablePostError,
 )
 from django.template.loader import render_to_string
+from django.middleware.gzip import GZipMiddleware
 from django.views.debug import SafeExceptionReporterFilter
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
@@ -32,6 +33,18 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 # Error reports hide settings with these names, besides Django's own, because addresses of services contain
 # passwords (DATABASE_URL, a cache's LOCATION).
 HIDDEN = ("URL", "LOCATION", "BROKER", "BACKEND_SETTINGS", "COOKIE", "DSN")
+
+# Texts whose type does not begin with "text/".
+COMPRESSED = {
+    "application/atom+xml",
+    "application/feed+json",
+    "application/javascript",
+    "application/json",
+    "application/manifest+json",
+    "application/openapi+yaml",
+    "application/xml",
+    "image/svg+xml",
+}
 
 # In seconds. The target for pages is 0.2 at the 95th percentile.
 BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -141,6 +154,21 @@ def responses_store(get_response: Handler) -> Handler:
         return response
 
     return handle
+
+
+class TextCompression(GZipMiddleware):
+    """Compress text for clients that accept gzip.
+
+    Pictures and fonts are compressed already, and events of a stream would wait for a full buffer. Django adds
+    up to 100 random bytes to each body ("Heal the BREACH"), so that its length does not tell a guess from a hit.
+    """
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:  # type: ignore[override]
+        """Return the response, compressed if it is a text."""
+        kind = response.get("Content-Type", "").split(";")[0].strip().lower()
+        if kind in COMPRESSED or (kind.startswith("text/") and kind != "text/event-stream"):
+            return super().process_response(request, response)  # type: ignore[return-value]
+        return response
 
 
 class ErrorReportFilter(SafeExceptionReporterFilter):

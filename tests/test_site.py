@@ -69,7 +69,7 @@ def test_only_staff_is_shown_the_way_to_the_admin(client: Client, ada: Reader, o
 def test_the_page_one_is_on_is_marked(client: Client, ada: Reader):
     client.force_login(ada)
     body = client.get("/ui/sources").content.decode()
-    assert '<a href="/ui/sources" aria-current="page" data-place="f">Sources</a>' in body
+    assert '<a data-place="f" href="/ui/sources" aria-current="page">Sources</a>' in body
     assert body.count("aria-current") == 1
 
 

@@ -103,6 +103,9 @@ class Desk:
         rows = Reading.objects.filter(item__title=self.title, saved_at__isnull=False)
         soon(self.page, rows.exists, saved)
 
+    def until_named(self, named: bool) -> None:
+        soon(self.page, Reading.objects.filter(item__title=self.title, named_at__isnull=False).exists, named)
+
     def until_reasons(self, count: int) -> None:
         soon(self.page, Feedback.objects.filter(tags__isnull=False).count, count)
 
@@ -199,6 +202,15 @@ def rate(desk: Desk, act: Callable[[str], None]) -> None:
     desk.click("undo")
     desk.until_rated(None)
     desk.until_read(set())
+
+
+def name(desk: Desk, act: Callable[[str], None]) -> None:
+    desk.walk()
+    for named in (True, False):
+        act("l")
+        desk.until_named(named)
+        expect(desk.row.locator("[data-key=l]")).to_have_attribute("aria-pressed", str(named).lower())
+        desk.page.wait_for_timeout(500)  # sooner, it would be a double click
 
 
 def give_a_reason(desk: Desk, act: Callable[[], None]) -> None:
@@ -298,6 +310,14 @@ def rate_by_button(desk: Desk) -> None:
     rate(desk, desk.click)
 
 
+def name_by_key(desk: Desk) -> None:
+    name(desk, desk.press)
+
+
+def name_by_button(desk: Desk) -> None:
+    name(desk, desk.click)
+
+
 def reason_by_key(desk: Desk) -> None:
     give_a_reason(desk, lambda: desk.press("1"))
 
@@ -323,6 +343,7 @@ KEYS: dict[str, Callable[[Desk], None]] = {
     "s": save_by_key,
     "u": rate_by_key,
     "d": rate_by_key,
+    "l": name_by_key,
     "1": reason_by_key,
     "9": reason_by_key,
     "?": show_the_keys,
@@ -337,6 +358,7 @@ BUTTONS: dict[str, Callable[[Desk], None]] = {
     "s": save_by_button,
     "u": rate_by_button,
     "d": rate_by_button,
+    "l": name_by_button,
     "undo": rate_by_button,
     "tag": reason_by_button,
     "above": mark_above,
