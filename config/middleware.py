@@ -13,8 +13,8 @@ from django.http import (
     JsonResponse,
     UnreadablePostError,
 )
-from django.template.loader import render_to_string
 from django.middleware.gzip import GZipMiddleware
+from django.template.loader import render_to_string
 from django.views.debug import SafeExceptionReporterFilter
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
@@ -41,7 +41,6 @@ COMPRESSED = {
     "application/javascript",
     "application/json",
     "application/manifest+json",
-    "application/openapi+yaml",
     "application/xml",
     "image/svg+xml",
 }
@@ -159,8 +158,9 @@ def responses_store(get_response: Handler) -> Handler:
 class TextCompression(GZipMiddleware):
     """Compress text for clients that accept gzip.
 
-    Pictures and fonts are compressed already, and events of a stream would wait for a full buffer. Django adds
-    up to 100 random bytes to each body ("Heal the BREACH"), so that its length does not tell a guess from a hit.
+    Pictures and fonts are compressed already, and events of a stream would wait for a full buffer. Django
+    adds up to 100 random bytes to each body ("Heal the BREACH"), so that its length does not tell a guess
+    from a hit.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:  # type: ignore[override]
