@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +19,10 @@ from digest.entities import UNREAD_DAYS
 from digest.feedback.onboarding import Headline, Question, question_choose
 from digest.feedback.selectors import feedback_tallies
 from digest.feedback.services import weights_update
+from digest.feedback.subjects import has_subjects
 from digest.items.meanings import vectors_for
 from digest.items.selectors import NEW_FOR, article_rank, items_hidden, mutes_in_force
-from digest.models import Digest, Feedback, Item, Reader, Subscription
+from digest.models import Digest, Feedback, Item, Reader, Reading, Subscription
 from ranking.learning import N_MIN
 from ranking.meaning.spread import tells_more
 
@@ -132,6 +134,29 @@ def _tells(reader: Reader, headlines: Sequence[Headline], asked: Sequence[Headli
     gains = tells_more(waiting, known).tolist()
     found = dict.fromkeys((known_ids[n] for n in np.flatnonzero(known.any(axis=1))), 0.0)
     return found | {waiting_ids[n]: gains[n] for n in np.flatnonzero(waiting.any(axis=1))}
+
+
+class Offer(StrEnum):
+    """What today's page offers to a reader who is new, so that they say what they like."""
+
+    NONE = ""
+    SUBJECTS = "subjects"
+    INTERVIEW = "interview"
+
+
+def offer_of_today(*, reader: Reader, now: datetime) -> Offer:
+    """Return what to offer: subjects first, then the interview; one offer a day. One to four queries."""
+    if reader.taught_on == day_of(now, reader.zone) or not interview_offered(reader=reader, now=now):
+        return Offer.NONE
+    if Reading.objects.filter(reader=reader, named_at__isnull=False).exists():
+        return Offer.INTERVIEW
+    return Offer.SUBJECTS if has_subjects(reader=reader) else Offer.INTERVIEW
+
+
+def offer_end(*, reader: Reader, now: datetime) -> None:
+    """Note that today's offer was taken up or put off: there is none until tomorrow."""
+    reader.taught_on = day_of(now, reader.zone)
+    reader.save(update_fields=["taught_on"])
 
 
 def interview_offered(*, reader: Reader, now: datetime) -> bool:

@@ -13,6 +13,7 @@ from digest.feedback.services import feedback_take_back
 from digest.feeds.identity import address_spellings, article_hash
 from digest.items.reading import article_forget, item_name
 from digest.items.selectors import item_get, items_visible
+from digest.items.vectors import item_vector_ensure
 from digest.models import Feedback, Item, Reader, Reading
 
 NAMED_PAGE = 20
@@ -43,7 +44,9 @@ def article_name(*, reader: Reader, item_id: int, now: datetime) -> datetime:
     with transaction.atomic():
         if Feedback.objects.filter(reader=reader, article=article, useful=False).exists():
             feedback_take_back(reader=reader, item_id=item_id)
-        return item_name(reader=reader, item_id=item_id, now=now)
+        at = item_name(reader=reader, item_id=item_id, now=now)
+    item_vector_ensure(item_id=item_id)
+    return at
 
 
 def address_name(*, reader: Reader, address: str, now: datetime) -> Item:

@@ -14,13 +14,13 @@ from zlib import compress, decompress
 
 import numpy as np
 from django.db import transaction
-from django.db.models import F, Q, Window
+from django.db.models import Exists, F, OuterRef, Q, Window
 from django.db.models.functions import RowNumber
 from numpy.typing import NDArray
 
 from digest.days import utc_day
 from digest.items.meanings import meanings_of
-from digest.models import Feedback, Item, ItemVector, TasteProfile, TermCounts
+from digest.models import Feedback, Item, ItemVector, Reading, TasteProfile, TermCounts
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
 from ranking.similarity import (
     EMPTY,
@@ -65,10 +65,18 @@ def item_vectors_update(*, now: datetime, limit: int = 5_000) -> int:
 
 
 def item_vectors_prune(*, now: datetime) -> int:
-    """Delete the vectors of items older than 90 days that nobody rated; return how many."""
+    """Delete the vectors of items older than 90 days that nobody rated or named; return how many."""
     old = now - timedelta(days=VECTOR_RETENTION_DAYS)
-    deleted, _ = ItemVector.objects.filter(item__dated_at__lt=old, item__feedback__isnull=True).delete()
+    named = Reading.objects.filter(item=OuterRef("pk"), named_at__isnull=False)
+    rows = ItemVector.objects.filter(item__dated_at__lt=old, item__feedback__isnull=True)
+    deleted, _ = rows.filter(~Exists(named)).delete()
     return deleted
+
+
+def item_vector_ensure(*, item_id: int) -> None:
+    """Make the vector of an item that has none, such as one older than 30 days; one query if it has one."""
+    if not ItemVector.objects.filter(pk=item_id).exists():
+        _vectors_make([item_id])
 
 
 def profile_refresh(*, reader_id: UUID, now: datetime) -> bool:

@@ -115,6 +115,11 @@ class Reader(AbstractUser):
         blank=True,
         help_text="When the first fetch of new feeds last ended for this reader; older digests are due.",
     )
+    taught_on = models.DateField(
+        null=True,
+        blank=True,
+        help_text="The reader's day whose offer to say what they like was taken up or put off.",
+    )
     welcomed_at = models.DateTimeField(
         null=True, blank=True, help_text="When the first visit's questions were answered or put aside."
     )

@@ -125,7 +125,7 @@ SECTIONS: Final = {
     "costs": ("digest:costs",),
     "mutes": ("digest:mutes", "digest:mute_add"),
     "teach": ("digest:teach", "digest:teach_done"),
-    "taste": ("digest:taste", "digest:taste_name"),
+    "taste": ("digest:taste", "digest:taste_name", "digest:subjects"),
 }
 ACCOUNT_VIEWS: Final = ("account_", "mfa_")
 IN_MENU: Final = frozenset({"settings", "mutes", "teach", "taste", "history", "account", "costs"})

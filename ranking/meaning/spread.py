@@ -38,6 +38,22 @@ def tells_more(vectors: Vectors, known: Vectors) -> Floats:
     return found
 
 
+def most_telling(rows: Floats, count: int) -> list[int]:
+    """Return the places of the `count` items that tell most together, the best first.
+
+    `rows` (rows, 128) are centred unit vectors, at least `count` of them.
+    """
+    reach = _reach(rows, rows)
+    reached = np.zeros(len(rows), dtype=np.float32)
+    chosen: list[int] = []
+    for _ in range(count):
+        gains = np.maximum(reach - reached[:, None], 0.0).sum(axis=0)
+        gains[chosen] = -1.0
+        chosen.append(int(gains.argmax()))
+        reached = np.maximum(reached, reach[:, chosen[-1]])
+    return chosen
+
+
 def _reach(rows: Floats, others: Floats) -> Floats:
     found: Floats = np.exp((rows @ others.T - 1.0) / REACH)
     return found

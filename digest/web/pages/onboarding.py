@@ -6,21 +6,25 @@ The reader's session holds its state: the questions asked, the ratings, and the 
 from datetime import datetime
 from typing import Any
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.daily.changes import change_read
 from digest.daily.item_words import item_age_words, lede_cut
-from digest.daily.onboarding import interview_finish, question_next
+from digest.daily.onboarding import interview_finish, offer_end, question_next
 from digest.daily.selectors import digest_for
 from digest.daily.services import digest_current
 from digest.days import day_of
 from digest.errors import ItemNotFound
 from digest.feedback.onboarding import QUESTIONS, Headline, Question
 from digest.feedback.services import feedback_set
+from digest.feedback.subjects import HEADLINES, SUBJECTS_MAX, subjects_find, subjects_name
 from digest.feeds.selectors import subscriptions_of
 from digest.items.selectors import item_for
 from digest.models import Reader
@@ -104,11 +108,54 @@ def done(request: HttpRequest) -> HttpResponse:
     return render(request, "digest/onboarding_done.html", page)
 
 
+@login_required
+@require_safe
+def subjects(request: HttpRequest) -> HttpResponse:
+    """Show the subjects of the reader's feeds, each with three headlines, to choose from."""
+    found = subjects_find(reader=reader_of(request), now=timezone.now())
+    page = {
+        "subjects": found,
+        "has_sources": bool(found) or bool(subscriptions_of(reader_id=reader_of(request).pk)),
+    }
+    return render(request, "digest/subjects.html", page)
+
+
+@login_required
+@require_POST
+@rate_limited(TEACH)
+def subjects_chosen(request: HttpRequest) -> HttpResponse:
+    """Name the articles of the chosen subjects (`subject`: the ids of three items), and list them."""
+    reader, now = reader_of(request), timezone.now()
+    typed = ",".join(request.POST.getlist("subject")[:SUBJECTS_MAX]).split(",")[: SUBJECTS_MAX * HEADLINES]
+    ids = [int(one) for one in typed if one.isascii() and one.isdigit() and len(one) < 19]
+    count = subjects_name(reader=reader, item_ids=dict.fromkeys(ids), now=now)
+    offer_end(reader=reader, now=now)
+    if not count:
+        messages.info(request, _("You chose no subject, so nothing changes."))
+        return redirect("digest:today")
+    messages.success(
+        request,
+        ngettext(
+            "You will see more like this article.", "You will see more like these {count} articles.", count
+        ).format(count=count),
+    )
+    return redirect("digest:taste")
+
+
+@login_required
+@require_POST
+def offer_put_off(request: HttpRequest) -> HttpResponse:
+    """Hide today's offer to say what one likes until tomorrow."""
+    offer_end(reader=reader_of(request), now=timezone.now())
+    return redirect("digest:today")
+
+
 def _finish(request: HttpRequest, reader: Reader, now: datetime) -> HttpResponse:
     state = request.session.pop(UNDER_WAY, None)
     if not state or not state["asked"]:
         return redirect("digest:today")
     interview_finish(reader=reader, item_ids=state["rated"], now=now)
+    offer_end(reader=reader, now=now)
     request.session[DONE] = {"rated": state["rated"], "asked": len(state["asked"])}
     return redirect("digest:teach_done")
 

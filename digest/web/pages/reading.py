@@ -18,7 +18,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.accounts.services import reader_hide_read_update, reader_nudge_quiet
-from digest.daily.onboarding import interview_offered
+from digest.daily.onboarding import offer_of_today
 from digest.daily.presentation import responses_of
 from digest.daily.selectors import digest_for
 from digest.daily.store import exposures_log
@@ -45,7 +45,6 @@ from digest.web.pages.contexts import (
 )
 from digest.web.pages.forms import ThumbForm
 from digest.web.pages.item_parts import item_part
-from digest.web.pages.onboarding import DONE
 from ranking.selectors import config_effective, weight_history
 
 DAY = timedelta(days=1)
@@ -138,8 +137,8 @@ def _day_answer(request: HttpRequest, reader: Reader, date: Date, now: datetime)
     page = day_page(reader, date, now, all_items="all" in request.GET)
     if page["digest"] and is_seen(request):
         exposures_log(digest=page["digest"], door=Exposure.Door.PAGE, now=now)
-    is_new = page["is_today"] and page["shown"] and DONE not in request.session
-    page["teach"] = is_new and interview_offered(reader=reader, now=now)
+    asks = page["is_today"] and page["shown"]
+    page["offer"] = offer_of_today(reader=reader, now=now) if asks else ""
     return render(request, "digest/day.html", page)
 
 

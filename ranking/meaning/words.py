@@ -1,0 +1,75 @@
+"""Which words set some items apart from others: log-odds with an informative prior. Pure.
+
+Of the items inside, `y` have a word, of those outside `x`; `a`, the prior, is a hundredth of both together.
+With N and M the sums of all words' counts, and A that of all priors:
+
+    d = log((y + a) / (N + A - y - a)) - log((x + a) / (M + A - x - a))
+    z = d / sqrt(1 / (y + a) + 1 / (x + a))
+
+(Monroe, Colaresi, Quinn, 2008). A word counts once an item, whatever its number, so that one long article
+sets nothing apart. Measured on BBC and AG News, the words of fourteen and twelve topics at z > 2.5 double
+what the topics find, for up to .07 of precision: so a person accepts each.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import log, sqrt
+
+from ranking.common.text import FUNCTION_WORDS, fold, topic_key
+from ranking.meaning.topics import Mask
+
+Z_MIN, MATCHES_MIN = 2.5, 3
+PRIOR_SHARE = 0.01
+WORD_CHARS_MIN = 3
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class ApartWord:
+    """A word as it is spelled most often, its z, and how many items inside have it."""
+
+    word: str
+    z: float
+    matches: int
+
+
+def words_of_items(texts: Iterable[str]) -> list[dict[str, str]]:
+    """Return {identity: spelling} of the words of each text that may name something."""
+    return [
+        {
+            topic_key(word): word
+            for word in _WORD.findall(fold(text))
+            if len(word) >= WORD_CHARS_MIN and word not in FUNCTION_WORDS and not word[0].isdigit()
+        }
+        for text in texts
+    ]
+
+
+def words_apart(items: Sequence[dict[str, str]], inside: Mask) -> list[ApartWord]:
+    """Return the words that set the items `inside` (rows,) apart, the most telling first.
+
+    `items` are those of `words_of_items`, in the same order.
+    """
+    within: Counter[str] = Counter()
+    outside: Counter[str] = Counter()
+    spellings: dict[str, Counter[str]] = {}
+    for words, is_inside in zip(items, inside.tolist(), strict=True):
+        (within if is_inside else outside).update(words.keys())
+        if is_inside:
+            for key, spelling in words.items():
+                spellings.setdefault(key, Counter())[spelling] += 1
+    total_in, total_out = within.total(), outside.total()
+    prior_all = PRIOR_SHARE * (total_in + total_out)
+    found = []
+    for key, count in within.items():
+        if count < MATCHES_MIN:
+            continue
+        prior = PRIOR_SHARE * (count + outside[key])
+        here, there = count + prior, outside[key] + prior
+        odds = log(here / (total_in + prior_all - here)) - log(there / (total_out + prior_all - there))
+        z = odds / sqrt(1 / here + 1 / there)
+        if z > Z_MIN:
+            found.append(ApartWord(spellings[key].most_common(1)[0][0], z, count))
+    return sorted(found, key=lambda one: (-one.z, one.word))
