@@ -23,16 +23,20 @@ from ranking.meaning.topics import Mask
 Z_MIN, MATCHES_MIN = 2.5, 3
 PRIOR_SHARE = 0.01
 WORD_CHARS_MIN = 3
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class ApartWord:
-    """A word as it is spelled most often, its z, and how many items inside have it."""
+    """A word as it is spelled most often, its z, and how many items inside have it.
+
+    `lift` is how many times as often an item inside has it as one outside.
+    """
 
     word: str
     z: float
     matches: int
+    lift: float
 
 
 def words_of_items(texts: Iterable[str]) -> list[dict[str, str]]:
@@ -48,7 +52,9 @@ def words_of_items(texts: Iterable[str]) -> list[dict[str, str]]:
 
 
 def words_apart(items: Sequence[dict[str, str]], inside: Mask) -> list[ApartWord]:
-    """Return the words that set the items `inside` (rows,) apart, the most telling first.
+    """Return the words that at least three of the items `inside` (rows,) have, the most telling first.
+
+    Only those that are more frequent inside; one sets the items apart if its z is above `Z_MIN`.
 
     `items` are those of `words_of_items`, in the same order.
     """
@@ -60,6 +66,7 @@ def words_apart(items: Sequence[dict[str, str]], inside: Mask) -> list[ApartWord
         if is_inside:
             for key, spelling in words.items():
                 spellings.setdefault(key, Counter())[spelling] += 1
+    size_in, size_out = int(inside.sum()), int((~inside).sum())
     total_in, total_out = within.total(), outside.total()
     prior_all = PRIOR_SHARE * (total_in + total_out)
     found = []
@@ -70,6 +77,7 @@ def words_apart(items: Sequence[dict[str, str]], inside: Mask) -> list[ApartWord
         here, there = count + prior, outside[key] + prior
         odds = log(here / (total_in + prior_all - here)) - log(there / (total_out + prior_all - there))
         z = odds / sqrt(1 / here + 1 / there)
-        if z > Z_MIN:
-            found.append(ApartWord(spellings[key].most_common(1)[0][0], z, count))
+        if z > 0:
+            lift = (count / size_in) / max(outside[key] / max(size_out, 1), 1 / (2 * len(inside)))
+            found.append(ApartWord(spellings[key].most_common(1)[0][0], z, count, lift))
     return sorted(found, key=lambda one: (-one.z, one.word))
