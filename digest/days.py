@@ -36,6 +36,12 @@ def day_end(day: date, zone: tzinfo) -> datetime:
     return day_begin(day + timedelta(days=1), zone)
 
 
+def moment_in_day(at: datetime, day: date, zone: tzinfo) -> datetime:
+    """Return `at` in `zone`; if `day` is over by then, its last moment."""
+    local = at.astimezone(zone)
+    return local if local.date() <= day else datetime.combine(day, time.max, zone)
+
+
 @dataclass(frozen=True, slots=True)
 class Day:
     """One day in a calendar. `open`: it has a page. `outside`: it belongs to a neighbouring month."""

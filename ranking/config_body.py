@@ -8,7 +8,16 @@ from math import isfinite
 from typing import Any
 
 from ranking.common.text import TOPIC_MAX_CHARS, topic_key
-from ranking.entities import WEIGHT_MAX, WEIGHT_MIN, Config, EffectiveConfig, InvalidSetting, Mute
+from ranking.entities import (
+    ALPHA_DEFAULT,
+    HALF_LIFE_HOURS_DEFAULT,
+    WEIGHT_MAX,
+    WEIGHT_MIN,
+    Config,
+    EffectiveConfig,
+    InvalidSetting,
+    Mute,
+)
 from ranking.language import figure
 from ranking.language import gettext as _
 from ranking.mutes import MUTES_MAX, SOURCE, mutes_check, mutes_distinct, mutes_read
@@ -20,6 +29,14 @@ BOOST_MAX = 5.0
 BOOSTS_MAX = 100
 HALF_LIFE_HOURS_MIN, HALF_LIFE_HOURS_MAX = 1.0, 24.0 * 90
 ALPHA_MAX = 1.0
+# Bodies stored before there was a choice went by the hour.
+BY_DAY_ONCE = False
+# The settings of one value, each with its value in a body that lacks it.
+SETTINGS_ONCE: Mapping[str, float | bool] = {
+    "recency_half_life_hours": HALF_LIFE_HOURS_DEFAULT,
+    "recency_by_day": BY_DAY_ONCE,
+    "ai_score_alpha": ALPHA_DEFAULT,
+}
 # Unicode categories of invisible characters: controls, format and bidi marks, lone surrogates.
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs"})
 # First letters of the Unicode categories that a search ignores: controls, spaces and punctuation.
@@ -39,6 +56,7 @@ class ConfigEdit:
     source_weights: Mapping[str, float | None] | None = None
     keyword_boosts: Mapping[str, float] | None = None
     recency_half_life_hours: float | None = None
+    recency_by_day: bool | None = None
     ai_score_alpha: float | None = None
     pins: Mapping[str, str] | None = None
     literal: Mapping[str, bool] | None = None
@@ -51,6 +69,7 @@ def body_of(config: Config, learned: Mapping[str, float]) -> Body:
         "source_weights": dict(config.source_weights),
         "keyword_boosts": dict(config.keyword_boosts),
         "recency_half_life_hours": config.recency_half_life_hours,
+        "recency_by_day": config.recency_by_day,
         "ai_score_alpha": config.ai_score_alpha,
         "locked": list(config.locked),
         "avoided": list(config.avoided),
@@ -73,6 +92,7 @@ def body_effective(body: Body) -> EffectiveConfig:
             source_weights=dict(body["source_weights"]),
             keyword_boosts=dict(body["keyword_boosts"]),
             recency_half_life_hours=body["recency_half_life_hours"],
+            recency_by_day=body.get("recency_by_day", BY_DAY_ONCE),
             ai_score_alpha=body["ai_score_alpha"],
             locked=tuple(body["locked"]),
             avoided=tuple(body["avoided"]),
@@ -112,6 +132,7 @@ def body_validate(body: Body) -> None:
     _check_range(
         _("The half-life in hours"), body["recency_half_life_hours"], HALF_LIFE_HOURS_MIN, HALF_LIFE_HOURS_MAX
     )
+    body["recency_by_day"] = bool(body["recency_by_day"])
     _check_range(_("The similarity share"), body["ai_score_alpha"], 0.0, ALPHA_MAX)
     body["mutes"] = [mute.as_dict() for mute in mutes_check(body["mutes"])]
 
@@ -167,8 +188,8 @@ def body_changes(before: Body, after: Body) -> list[Change]:
         *_map_changes("keyword_boosts", before["keyword_boosts"], after["keyword_boosts"]),
         *(
             _row(name, "", before[name], after[name])
-            for name in ("recency_half_life_hours", "ai_score_alpha")
-            if before[name] != after[name]
+            for name, once in SETTINGS_ONCE.items()
+            if before.get(name, once) != after.get(name, once)
         ),
         *_set_changes("locked", before["locked"], after["locked"]),
         *_set_changes("avoided", before["avoided"], after["avoided"]),
@@ -237,7 +258,7 @@ def body_pin(body: Body, target: str, pin: str) -> None:
 
 def body_edit(body: Body, edit: ConfigEdit) -> None:
     """Apply a person's `edit` to `body`, in place."""
-    for name in ("topics", "keyword_boosts", "recency_half_life_hours", "ai_score_alpha"):
+    for name in ("topics", "keyword_boosts", *SETTINGS_ONCE):
         if (value := getattr(edit, name)) is not None:
             body[name] = value
     body_weigh(body, edit.source_weights or {})
@@ -309,6 +330,7 @@ def body_keys_current(body: Body, renamed: Mapping[str, str]) -> Body:
     }
     copy.setdefault("mutes", [])
     copy.setdefault("literal", [])
+    copy.setdefault("recency_by_day", BY_DAY_ONCE)
     for old, new in renamed.items():
         delta = copy["learned"].pop(old, None)
         if delta is not None and new not in copy["source_weights"]:

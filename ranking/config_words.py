@@ -29,6 +29,7 @@ CAUSES = {
     "accept": gettext_noop("You accepted a suggestion"),
     "revert": gettext_noop("You went back"),
     "pin": gettext_noop("You pinned something"),
+    "upgrade": gettext_noop("An update of Tidings changed it"),
 }
 LEARNED_OVERNIGHT = gettext_noop("Learned from your thumbs")
 LEARNED_FROM_ANSWERS = gettext_noop("Learned from your answers")
@@ -44,8 +45,10 @@ MUTED = {
     "address": gettext_noop("addresses like “{value}”"),
     "category": gettext_noop("the category “{value}”"),
 }
+BY_DAY, BY_HOUR = gettext_noop("by whole days"), gettext_noop("by the hour")
 SETTINGS = {
     "recency_half_life_hours": gettext_noop("Freshness (hours to half)"),
+    "recency_by_day": gettext_noop("How articles age"),
     "ai_score_alpha": gettext_noop("Similarity share"),
 }
 
@@ -106,7 +109,7 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
             return _mute_words(target.partition(":"), after, titles or {})
         case _:
             label = _(SETTINGS[field]) if field in SETTINGS else field
-            return f"{label}: {figure(before, 'g')} → {figure(after, 'g')}"
+            return f"{label}: {_setting(before)} → {_setting(after)}"
 
 
 def _step(before: float, after: float) -> str:
@@ -140,8 +143,15 @@ def body_words(body: Mapping[str, Any]) -> list[tuple[str, str]]:
         (_("Topics"), ", ".join(body["topics"]) or _("none")),
         (_("Keywords"), boosts or _("none")),
         (pgettext("settings", "Muted"), mutes or _("nothing")),
-        *((_(label), figure(body[name], "g")) for name, label in SETTINGS.items()),
+        *((_(label), _setting(body.get(name, False))) for name, label in SETTINGS.items()),
     ]
+
+
+def _setting(value: float | bool) -> str:
+    """Return a setting of one value in words; the only one that is yes or no is how articles age."""
+    if isinstance(value, bool):
+        return _(BY_DAY if value else BY_HOUR)
+    return figure(value, "g")
 
 
 def _boost(value: float | None) -> str:

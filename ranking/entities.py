@@ -64,6 +64,8 @@ class Config:
     source_weights: Mapping[str, float] = field(default_factory=dict)
     keyword_boosts: Mapping[str, float] = field(default_factory=dict)
     recency_half_life_hours: float = HALF_LIFE_HOURS_DEFAULT
+    # Whether freshness falls by whole days of the reader, or by the hour.
+    recency_by_day: bool = True
     ai_score_alpha: float = ALPHA_DEFAULT
     locked: tuple[str, ...] = ()
     avoided: tuple[str, ...] = ()
@@ -126,6 +128,8 @@ class ScoreBreakdown:
     shown: int = 0
     # Topics that the item is about by meaning, without saying them.
     about: tuple[str, ...] = ()
+    # The age in whole days (`ranking.freshness`), `None` if freshness goes by the hour.
+    age_days: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the parts as JSON values, as stored with an impression."""

@@ -15,6 +15,9 @@ class RankConfig(models.Model):
     source_weights = models.JSONField(default=dict, blank=True)
     keyword_boosts = models.JSONField(default=dict, blank=True)
     recency_half_life_hours = models.FloatField(default=HALF_LIFE_HOURS_DEFAULT)
+    recency_by_day = models.BooleanField(
+        default=True, db_default=True, help_text="Freshness falls by whole days, not by the hour."
+    )
     ai_score_alpha = models.FloatField(default=ALPHA_DEFAULT)
     locked = models.JSONField(default=list, blank=True, help_text="Targets the advisor must not touch.")
     avoided = models.JSONField(default=list, blank=True, help_text="Targets never to be suggested again.")
@@ -37,6 +40,7 @@ class ConfigVersion(models.Model):
         ACCEPT = "accept"
         REVERT = "revert"
         PIN = "pin"
+        UPGRADE = "upgrade"
 
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="config_versions")
     version = models.PositiveIntegerField()

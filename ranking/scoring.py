@@ -1,6 +1,6 @@
 """Score and order items. The score is a product, so a weight scales the rest and every item loses with age.
 
-score = weight x 0.5^(age / half-life) x (1 + topics + boosts + alpha x similarity + gamma x community
+score = weight x freshness x (1 + topics + boosts + alpha x similarity + gamma x community
                                             + agreement + reading)
 
 A topic adds 1 to an item that says it or is filed under it, and 0.5 to one that is about it by meaning.
@@ -27,6 +27,7 @@ from ranking.entities import (
     ScoreBreakdown,
     clamp_weight,
 )
+from ranking.freshness import day_ages, freshness_by_day, freshness_by_hour
 from ranking.implicit import IMPLICIT_MAX, NO_LEANS, UNKNOWN, ImplicitLeans
 from ranking.meaning.topics import ABOUT_WORTH
 
@@ -271,12 +272,13 @@ class Ranking(Sequence[Score]):
     ):
         """Score and order the candidates of `pool` at `rows` (`None`: all).
 
-        On equal scores the newer item comes first, then the lower id.
+        On equal scores the newer item comes first, then the lower id. `now` is in the reader's time zone,
+        since freshness counts the reader's days.
         """
         self._pool, self._effective, self._rows = pool, effective, rows
         ids, timestamps, source = self._at(pool.ids), self._at(pool.timestamps), self._at(pool.source_codes)
         self._hours = np.maximum(0.0, now.timestamp() - timestamps) / 3600
-        self._recency = 0.5 ** (self._hours / effective.config.recency_half_life_hours)
+        self._days, self._recency = self._freshness(timestamps, now)
         self._similarity = values_for(signals.similarity, ids)
         self._community = values_for(signals.community, ids)
         self._reported_by = np.maximum(1.0, values_for(signals.reported_by, ids))
@@ -297,6 +299,14 @@ class Ranking(Sequence[Score]):
 
     def _at(self, column: NDArray[T]) -> NDArray[T]:
         return column if self._rows is None else column[self._rows]
+
+    def _freshness(self, timestamps: Floats, now: datetime) -> tuple[Floats | None, Floats]:
+        """Return the ages in whole days (`None` if freshness goes by the hour), and the freshness."""
+        config = self._effective.config
+        if not config.recency_by_day:
+            return None, freshness_by_hour(self._hours, config.recency_half_life_hours)
+        days = day_ages(timestamps, now)
+        return days, freshness_by_day(days, self._hours, config.recency_half_life_hours)
 
     def _interests(self, boosts: Mapping[str, float]) -> Floats:
         config = self._effective.config
@@ -343,8 +353,10 @@ class Ranking(Sequence[Score]):
 
     def _scores_at(self, places: Ids) -> list[Score]:
         rows = places if self._rows is None else self._rows[places]
+        days = np.full(len(self._order), -1.0) if self._days is None else self._days
         columns = (
             self._hours,
+            days,
             self._recency,
             self._similarity,
             self._community,
@@ -378,7 +390,7 @@ class Ranking(Sequence[Score]):
         figures: Sequence[float],
     ) -> ScoreBreakdown:
         """Return the parts of one score. `figures` are its values in the columns of `_scores_at`."""
-        hours, recency, similarity, community, sources, reading, interest = figures
+        hours, days, recency, similarity, community, sources, reading, interest = figures
         config, deltas = self._effective.config, self._effective.deltas
         opens = self._leans.sources.get(source, UNKNOWN) if reading else UNKNOWN
         return ScoreBreakdown(
@@ -386,6 +398,7 @@ class Ranking(Sequence[Score]):
             config_weight=config.source_weights.get(source, WEIGHT_DEFAULT),
             learned_delta=deltas.get(source, 0.0),
             age_hours=hours,
+            age_days=int(days) if days >= 0 else None,
             recency=recency,
             topics=tuple(topics),
             about=tuple(about),

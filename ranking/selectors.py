@@ -133,6 +133,7 @@ def config_of_row(row: RankConfig | None) -> Config:
         source_weights=dict(row.source_weights),
         keyword_boosts=dict(row.keyword_boosts),
         recency_half_life_hours=row.recency_half_life_hours,
+        recency_by_day=row.recency_by_day,
         ai_score_alpha=row.ai_score_alpha,
         locked=tuple(row.locked),
         avoided=tuple(row.avoided),

@@ -15,7 +15,7 @@ BOOSTS: Mapping[str, float] = {"less": -0.5, "more": 0.5}
 FRESHNESS: Mapping[str, tuple[float, str]] = {
     "less": (72.0, gettext_noop("less: good pieces stay for days")),
     "usual": (HALF_LIFE_HOURS_DEFAULT, gettext_noop("usual: a day old counts half")),
-    "more": (12.0, gettext_noop("more: the news of the hour first")),
+    "more": (12.0, gettext_noop("more: a day old counts a quarter")),
 }
 LIKENESS: Mapping[str, tuple[float, str]] = {
     "less": (0.0, gettext_noop("less: none at all")),

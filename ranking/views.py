@@ -66,6 +66,8 @@ PIN = "pin:"
 TOPIC_ADD = "topic_add"
 # The boxes of topics that match by meaning, and the topics that had one on the page.
 MEANING, MEANING_SHOWN = "by_meaning", "by_meaning_shown"
+# How freshness falls.
+DAY, HOUR = "day", "hour"
 # Version numbers have fewer digits. Larger ones would not fit into the database's integers.
 VERSION_DIGITS = 9
 VERSIONS_PER_PAGE = 20
@@ -82,6 +84,7 @@ class ConfigForm(forms.Form):
         max_value=HALF_LIFE_HOURS_MAX,
         widget=forms.NumberInput(attrs={"step": "any"}),
     )
+    recency_by_day = forms.ChoiceField(required=False, choices=[(DAY, DAY), (HOUR, HOUR)])
     ai_score_alpha = forms.FloatField(
         min_value=0, max_value=ALPHA_MAX, widget=forms.NumberInput(attrs={"step": "any"})
     )
@@ -91,6 +94,11 @@ class ConfigForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.sources = sources
         self.weight_errors: dict[str, str] = {}
+
+    def clean_recency_by_day(self) -> bool | None:
+        """Return whether freshness goes by whole days; `None` (no change) if the field was not sent."""
+        chosen = self.cleaned_data["recency_by_day"]
+        return chosen == DAY if chosen else None
 
     def clean_ai_score_alpha(self) -> float:
         """Return the share, with −0 as 0."""
@@ -217,6 +225,7 @@ def form_values(body: Body, version: int) -> dict[str, Any]:
         "topics": "\n".join(body["topics"]),
         "keyword_boosts": boost_lines(body["keyword_boosts"]),
         "recency_half_life_hours": f"{body['recency_half_life_hours']:g}",
+        "recency_by_day": DAY if body.get("recency_by_day") else HOUR,
         "ai_score_alpha": f"{body['ai_score_alpha']:g}",
     }
 
@@ -228,7 +237,9 @@ def values_merged(typed: Mapping[str, str], base: Body, current: Body, version: 
     """
     old, new = form_values(base, 0), form_values(current, version)
     for name, before in old.items():
-        value = typed.get(name, "").replace("\r\n", "\n").strip()
+        # A field of text that was not sent was emptied; a choice that was not sent was not made.
+        unsent = before if name == "recency_by_day" else ""
+        value = typed.get(name, unsent).replace("\r\n", "\n").strip()
         if name != "version" and value != before:
             new[name] = value
     return new

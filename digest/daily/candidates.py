@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from digest.daily.compose import NOVELTY_DAYS_MAX, NoveltyDraw, muted_items, novelty_draw
 from digest.daily.diversity import Choice, choices_make
-from digest.days import day_end, day_of
+from digest.days import day_end, day_of, moment_in_day
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.errors import FutureDate
 from digest.feedback.implicit import implicit_leans_current
@@ -77,8 +77,8 @@ class ReaderRows(NamedTuple):
 class DayCandidates:
     """The candidates of one reader's day at the moment `as_of`, with the data to compose a digest from them.
 
-    They are the `rows` of `pool` (all if `None`). `origins` holds the source and article of each item.
-    `stories` maps an article to its story for this reader. `known` are the sources with enough ratings or
+    `as_of` is in the reader's time zone. The candidates are the `rows` of `pool` (all if `None`). `origins`
+    holds the source and article of each item. `stories` maps an article to its story for this reader. `known` are the sources with enough ratings or
     exposures. `seed` fixes the novelty draw. Muted items are no candidates; `muted` counts them per mute.
     """
 
@@ -137,7 +137,8 @@ def digest_candidates(
     pool = Pool(found.candidates, topics_about)
     origins = {c.item_id: (c.source, found.articles[c.item_id]) for c in found.candidates}
     carried = {reader.pk: ReaderRows(None, found.stories, found.reported_by, found.muted)}
-    made = _candidates_of_readers(pool, origins, carried, {reader.pk: date}, as_of, {})
+    moments = {reader.pk: moment_in_day(as_of, date, reader.zone)}
+    made = _candidates_of_readers(pool, origins, carried, {reader.pk: date}, moments, {})
     return made[reader.pk]
 
 
@@ -269,11 +270,15 @@ def _arrays(rows: Mapping[int, Sequence[int]]) -> dict[int, Ids]:
     return {feed: np.array(some, dtype=np.int64) for feed, some in rows.items()}
 
 
-def digest_candidates_many(*, window: Window, days: Mapping[UUID, dt.date]) -> dict[UUID, DayCandidates]:
+def digest_candidates_many(
+    *, window: Window, readers: Collection[Reader], days: Mapping[UUID, dt.date]
+) -> dict[UUID, DayCandidates]:
     """Return the candidates of about a hundred readers, each as `digest_candidates` would.
 
     `days` maps a reader to their today. The number of queries depends neither on readers nor on items.
     """
+    days = {reader.pk: days[reader.pk] for reader in readers}
+    moments = {reader.pk: moment_in_day(window.now, days[reader.pk], reader.zone) for reader in readers}
     feeds: defaultdict[UUID, list[int]] = defaultdict(list)
     subscribed = Subscription.objects.filter(reader_id__in=list(days)).order_by("pk")
     for reader, feed in subscribed.values_list("reader_id", "feed_id"):
@@ -288,7 +293,7 @@ def digest_candidates_many(*, window: Window, days: Mapping[UUID, dt.date]) -> d
         reader: window.reader_rows(feeds[reader], new[reader], MuteFilter(mutes.get(reader, ()), today))
         for reader, today in days.items()
     }
-    return _candidates_of_readers(window.pool, window.origins, carried, days, window.now, window.vectors)
+    return _candidates_of_readers(window.pool, window.origins, carried, days, moments, window.vectors)
 
 
 def _candidates_of_readers(
@@ -296,16 +301,17 @@ def _candidates_of_readers(
     origins: Origins,
     carried: Mapping[UUID, ReaderRows],
     days: Mapping[UUID, dt.date],
-    as_of: dt.datetime,
+    moments: Mapping[UUID, dt.datetime],
     vectors: dict[int, bytes],
 ) -> dict[UUID, DayCandidates]:
+    as_of = max(moments.values())
     items = {pk: pool.ids if one.rows is None else pool.ids[one.rows] for pk, one in carried.items()}
     ids = np.unique(np.concatenate([NO_ROWS, *items.values()])).tolist()
     known = _sources_known(list(days), {origins[item][0] for item in ids}, as_of)
     signals = _signals(items, as_of, vectors)
     return {
         reader: DayCandidates(
-            as_of=as_of,
+            as_of=moments[reader],
             seed=f"{reader}|{date.isoformat()}",
             pool=pool,
             origins=origins,

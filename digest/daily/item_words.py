@@ -24,7 +24,6 @@ FIGURE_MIN = 0.0001
 DATED_AFTER = timedelta(days=7)
 # Signals weaker than this move nothing that a reader would notice, so they get no chip.
 SIGNAL_MIN = 0.2
-HALF_RECENCY, HIGH_RECENCY = 0.5, 0.8
 CHIPS_MAX = 4
 # A part that two decimals would show as 0.00 gets no line.
 SHOWN_MIN = 0.005
@@ -82,9 +81,7 @@ def score_explain(
     """
     interest = _interest_lines(parts, found or {})
     every = _("1, as for every item, plus what follows") if interest else _("1, as for every item")
-    age = age_phrase(parts["age_hours"])
-    if parts["recency"] < FIGURE_MIN:
-        age = _("{age}, too old to rank").format(age=age)
+    age = _age_counted(parts)
     lines = (
         BreakdownLine(
             f"{source}, {weight_words(parts['source_weight'])}",
@@ -96,6 +93,19 @@ def score_explain(
         *interest,
     )
     return Explanation(score_chips(parts, source, slot), lines, _figure(score))
+
+
+def _age_counted(parts: Mapping[str, Any]) -> str:
+    """Return an item's age as freshness counts it: by whole days, or by the hour."""
+    age, days = age_phrase(parts["age_hours"]), parts.get("age_days")
+    if parts["recency"] < FIGURE_MIN:
+        return _("{age}, too old to rank").format(age=age)
+    if days is None:
+        return age
+    if days == 0:
+        return _("{age}, among the newest").format(age=age)
+    words = ngettext("{age}, {n} day behind the newest", "{age}, {n} days behind the newest", days)
+    return words.format(age=age, n=days)
 
 
 def _weight_words(parts: Mapping[str, Any]) -> str:
@@ -206,7 +216,10 @@ def _part_line(label: str, words: str, value: float) -> BreakdownLine:
 
 
 def score_chips(parts: Mapping[str, Any], source: str, slot: str = "ranked") -> tuple[str, ...]:
-    """Return the strongest reasons in a few words each, the reader's own preferences first."""
+    """Return the strongest reasons in a few words each, the reader's own preferences first.
+
+    An item that only its date brought has none. Its age stands beside it anyway.
+    """
     chips = [_(DRAWN)] if slot == NOVELTY else []
     # An item older than a digest's window can only come from `digest.items.selectors.items_latest`.
     if slot in (RANKED, NOVELTY) and parts["age_hours"] > ITEM_WINDOW_DAYS * 24:
@@ -218,13 +231,7 @@ def score_chips(parts: Mapping[str, Any], source: str, slot: str = "ranked") -> 
         chips.append(_("like what you found useful"))
     if parts["community"] >= SIGNAL_MIN:
         chips.append(_("useful to readers here"))
-    if parts["recency"] >= HIGH_RECENCY:
-        chips.append(_("fresh"))
-    elif parts["recency"] < HALF_RECENCY and not chips:
-        weight = weight_of_source(parts["source_weight"], source)
-        usual = _("as usual from {source}").format(source=source)
-        chips.append((weight or usual) if slot == FOUND else _("still among the best"))
-    return tuple(chips[:CHIPS_MAX]) or (pgettext("an item", "recent"),)
+    return tuple(chips[:CHIPS_MAX])
 
 
 def was_drawn(slot: str, propensity: float) -> bool:

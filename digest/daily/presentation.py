@@ -135,7 +135,8 @@ def items_score(
         found = signals_for(reader_ids=[reader.pk], item_ids=ids, now=now)[reader.pk]
         reports = sources_reporting(reader_id=reader.pk, items=items, now=now)
         signals = replace(found, reported_by=reports)
-    scores = {score.candidate.item_id: score for score in rank(candidates, effective, now, signals)}
+    ranking = rank(candidates, effective, now.astimezone(reader.zone), signals)
+    scores = {score.candidate.item_id: score for score in ranking}
     return [
         ScoredItem(item, scores[item.pk].parts.as_dict(), scores[item.pk].total, slot=FOUND) for item in items
     ]

@@ -196,9 +196,7 @@ def _build_together(
 ) -> int:
     """Build these readers' digests together; if that fails, one by one, so that one fault hits one reader."""
     try:
-        candidates_of = digest_candidates_many(
-            window=window, days={reader.pk: days[reader.pk] for reader in readers}
-        )
+        candidates_of = digest_candidates_many(window=window, readers=readers, days=days)
         steps = learned_unseen(readers=readers, days=days, configs=configs)
         ranked_days = list(_ranked_days(readers, days, candidates_of, configs, steps))
         digests_store(ranked_days=ranked_days, rules=Rules(), now=window.now)

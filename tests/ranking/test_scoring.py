@@ -11,6 +11,7 @@ from ranking.entities import Candidate, Config, EffectiveConfig
 from ranking.scoring import ItemValues, Pool, Signals, rank, ranked
 
 NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
+BREAKFAST = NOW.replace(hour=7)
 HOURS = st.floats(min_value=0, max_value=24 * 7)
 TITLES = st.lists(st.sampled_from(["rust", "linux", "ai", "cars", "said", "plain"]), max_size=6)
 
@@ -32,7 +33,13 @@ def naive_score(candidate: Candidate, config: Config, deltas: dict[str, float], 
     interest += sum(boost for word, boost in config.keyword_boosts.items() if word in words)
     interest += config.ai_score_alpha * signals.similarity.get(candidate.item_id, 0.0)
     interest += 3.0 * signals.community.get(candidate.item_id, 0.0)
-    return weight * 0.5 ** (age / config.recency_half_life_hours) * max(0.05, interest)
+    freshness = 0.5 ** (age / config.recency_half_life_hours)
+    if config.recency_by_day:
+        days = 0
+        while candidate.dated_at < BREAKFAST - timedelta(days=1 + days):
+            days += 1
+        freshness = 0.5 ** (24 * days / config.recency_half_life_hours) / (1 + age / 1e6)
+    return weight * freshness * max(0.05, interest)
 
 
 @given(
@@ -44,15 +51,17 @@ def naive_score(candidate: Candidate, config: Config, deltas: dict[str, float], 
     half_life=st.floats(min_value=1, max_value=24 * 90),
     similarity=st.floats(min_value=0, max_value=1),
     community=st.floats(min_value=0, max_value=1),
+    by_day=st.booleans(),
 )
 def test_scores_equal_a_naive_second_writing_of_the_formula(
-    hours, words, weight, delta, boost, half_life, similarity, community
+    hours, words, weight, delta, boost, half_life, similarity, community, by_day
 ):
     config = Config(
         topics=("rust", "ai"),
         source_weights={"a": weight},
         keyword_boosts={"linux": boost},
         recency_half_life_hours=half_life,
+        recency_by_day=by_day,
     )
     signals = Signals({1: similarity}, {1: community})
     candidate = item(hours, " ".join(words))
@@ -69,9 +78,17 @@ def test_twice_the_weight_is_twice_the_score(hours, weight):
 
 
 @given(hours=HOURS, half_life=st.floats(min_value=1, max_value=240))
-def test_a_score_halves_with_every_half_life(hours, half_life):
-    config = Config(recency_half_life_hours=half_life)
+def test_by_the_hour_a_score_halves_with_every_half_life(hours, half_life):
+    config = Config(recency_half_life_hours=half_life, recency_by_day=False)
     assert total(item(hours + half_life), config) == pytest.approx(total(item(hours), config) / 2)
+
+
+@given(hours=st.floats(min_value=0.01, max_value=23.99), days=st.integers(min_value=1, max_value=10))
+def test_by_whole_days_a_score_halves_with_every_half_life(hours, days):
+    """`NOW` is noon, so 29 hours ago was breakfast of the day before, since when all count in full."""
+    config = Config(recency_half_life_hours=24.0 * days)
+    older = item(29 + hours + 24 * (days - 1))
+    assert total(older, config) == pytest.approx(0.5, rel=1e-3)
 
 
 @given(st.floats(min_value=-3, max_value=3), st.floats(min_value=0.1, max_value=2.0))

@@ -111,6 +111,7 @@ def test_an_edit_touches_what_it_names_and_nothing_else(ada, now):
         "keyword_boosts": {"hype": 1.0},
         "source_weights": {"a": 1.4, "b": 0.6},
         "recency_half_life_hours": 48.0,
+        "recency_by_day": True,
         "ai_score_alpha": 0.0,
         "locked": [],
         "avoided": ["rust"],

@@ -134,6 +134,7 @@ def test_after_a_stale_save_stands_what_was_typed_where_it_was_typed_and_what_ca
         "topics": "harbours",
         "keyword_boosts": "hype: -2\nx: 1",
         "recency_half_life_hours": "48",
+        "recency_by_day": "day",
         "ai_score_alpha": "0.25",
     }
     emptied = {name: said for name, said in typed.items() if name != "topics"}

@@ -155,7 +155,8 @@ def _digest_lines(shown: Sequence[Impression]) -> list[str]:
         source = str(one.item.source)
         why = score_explain(one.parts, one.score, source)
         lines.append(f"   {one.rank:>2}  {_item_text(one.item.title, source)}")
-        lines.append(_wrap(" · ".join(why.chips), first=" " * 7))
+        if why.chips:
+            lines.append(_wrap(" · ".join(why.chips), first=" " * 7))
     return lines
 
 

@@ -155,9 +155,9 @@ def _html(item: ChannelItem) -> str:
     if item.by:
         paragraphs.append(f"<small>{escape(item.by)}</small>")
     paragraphs.append(f"{escape(item.source)}{f' · {escape(item.also)}' if item.also else ''}")
-    reasons = escape(" · ".join(item.reasons))
-    why, more = escape(_("Why it is here:")), escape(_("Score breakdown"))
-    paragraphs.append(f'{why} {reasons}. <a href="{escape(item.page)}">{more}</a>')
+    why = f"{_('Why it is here:')} {' · '.join(item.reasons)}. " if item.reasons else ""
+    more = escape(_("Score breakdown"))
+    paragraphs.append(f'{escape(why)}<a href="{escape(item.page)}">{more}</a>')
     return "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
 
 

@@ -37,10 +37,22 @@ def test_ages_are_said_in_the_largest_unit_that_says_something(ago, words):
     assert age_words(NOW - ago, NOW) == words
 
 
-def test_a_plain_item_is_recent_and_nothing_else():
+def test_a_plain_item_has_no_chip_since_its_time_stands_beside_it():
     why = score_explain(*parts(hours=20), "Gazette")
-    assert why.chips == ("recent",)
+    assert why.chips == ()
     assert [line.label for line in why.lines] == ["Gazette, as usual", "Freshness", "Interest"]
+
+
+def test_freshness_says_which_day_counted():
+    """`NOW` is noon: the morning of the day before was 29 hours ago."""
+    lines = [score_explain(*parts(hours=hours), "Gazette").lines[1] for hours in (5, 30, 60)]
+    assert [(line.words, line.figure) for line in lines] == [
+        ("5 hours old, among the newest", "× 1.00"),
+        ("yesterday, 1 day behind the newest", "× 0.50"),
+        ("2 days old, 2 days behind the newest", "× 0.25"),
+    ]
+    by_hour = EffectiveConfig(Config(recency_by_day=False))
+    assert score_explain(*parts(by_hour, hours=5), "Gazette").lines[1].words == "5 hours old"
 
 
 def test_what_is_too_old_to_rank_says_so_without_powers_of_ten():

@@ -84,11 +84,11 @@ def test_an_item_left_out_says_why_and_how_it_scored(page: Client, ada: Reader):
     assert "A word counts against it; without that this would be in the digest." in place_text(page, muted)
 
 
-def test_only_what_stands_in_a_digest_is_said_to_have_little_newer_beside_it(page: Client, ada: Reader):
-    item = fresh_item(ada, hours=60)
-    assert "as usual from Gazette" in page.get(f"/ui/item/{item.pk}").content.decode()
+def test_an_item_that_only_its_date_brought_has_no_chip(page: Client, ada: Reader):
+    item = fresh_item(ada, hours=1)
     build(ada)
-    assert "still among the best" in page.get(f"/ui/item/{item.pk}").content.decode()
+    for address in (f"/ui/item/{item.pk}", "/", "/ui/all"):
+        assert 'class="chip' not in page.get(address).content.decode(), address
 
 
 def test_an_item_of_a_week_in_which_no_digest_was_made_says_so(page: Client, ada: Reader, ben: Reader):
