@@ -78,8 +78,9 @@ class DayCandidates:
     """The candidates of one reader's day at the moment `as_of`, with the data to compose a digest from them.
 
     `as_of` is in the reader's time zone. The candidates are the `rows` of `pool` (all if `None`). `origins`
-    holds the source and article of each item. `stories` maps an article to its story for this reader. `known` are the sources with enough ratings or
-    exposures. `seed` fixes the novelty draw. Muted items are no candidates; `muted` counts them per mute.
+    holds the source and article of each item. `stories` maps an article to its story for this reader. `known`
+    are the sources with enough ratings or exposures. `seed` fixes the novelty draw. Muted items are no
+    candidates; `muted` counts them per mute.
     """
 
     as_of: dt.datetime
