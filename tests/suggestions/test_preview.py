@@ -33,12 +33,12 @@ def suggestion_of(reader, kind="boost_source", key=LOVED, value="1.3") -> Sugges
 
 @pytest.fixture
 def full(ada, now):
-    """Sixty items of five sources, one an hour, the loved source always the oldest of five."""
+    """Sixty items of five sources, three an hour, the loved source always the oldest of five."""
     for key in SOURCES:
         SubscriptionFactory(reader=ada, feed=FeedFactory(source=SourceFactory(key=key)))
     for n in range(60):
         key = SOURCES[n % len(SOURCES)]
-        at = now - timedelta(hours=n)
+        at = now - timedelta(minutes=20 * n)
         ItemFactory(source=SourceFactory(key=key), title=f"{key} {n}", published_at=at)
     return ada
 
@@ -96,7 +96,8 @@ def ranks(reader, now) -> dict[int, int]:
 def test_a_preview_costs_fifteen_queries_and_so_do_many(full, now, django_assert_num_queries):
     with django_assert_num_queries(15):
         suggestion_preview(suggestion=suggestion_of(full), now=now)
-    many = [Suggestion(pk=n, **TRAITS, reader=full, suggested_value=f"1.{n}") for n in (1, 2, 3)]
+    values = {1: "0.7", 2: "1.1", 3: "1.3"}
+    many = [Suggestion(pk=n, **TRAITS, reader=full, suggested_value=value) for n, value in values.items()]
     with django_assert_num_queries(15):
         previews = suggestion_previews(reader_id=full.pk, suggestions=many, now=now)
     assert set(previews) == {1, 2, 3}

@@ -13,6 +13,8 @@ from digest.mail.due import MAIL_ITEMS
 from digest.mail.links import THUMB_LASTS, thumb_read, unsubscribe_read
 from digest.mail.send import digests_deliver
 from digest.models import Delivery, Story, Summary
+from ranking.config_body import ConfigEdit
+from ranking.services import config_edit
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory, confirmed
 from tests.support.mailbox import Mailbox
 
@@ -63,9 +65,10 @@ def test_it_is_one_message_in_two_forms_with_the_headers_of_good_mail(ada, mailb
 
 def test_every_item_has_its_reasons_its_source_and_both_links(ada, mailbox: Mailbox, now):
     (item,) = items(1, text="The bridge was lifted at dawn.")
+    config_edit(reader_id=ada.pk, edit=ConfigEdit(topics=["bridge"]), expected_version=0, now=now)
     _, text, html = arrived(mailbox, now)
     for part in (text, html):
-        assert "Why it is here: fresh" in part and "Gazette · 18 March, 07:00" in part
+        assert "Why it is here: your topic: bridge" in part and "Gazette · 18 March, 07:00" in part
         assert "The bridge was lifted at dawn." in part
         links = [thumb_read(found) for found in re.findall(r"/ui/mail/thumb/([\w.=-]+)", part)]
         assert [(mail_text.reader_id, mail_text.item_id, mail_text.useful) for mail_text in links] == [
@@ -114,7 +117,7 @@ def test_its_looks_are_inlined_but_for_the_dark_ones(ada, mailbox: Mailbox, now)
 def test_a_full_mail_is_not_cut_off(ada, mailbox: Mailbox, now):
     items(40, text="Rain over the hills. " * 40, title="A headline of some length " * 4)
     message, _, html = arrived(mailbox, now)
-    assert html.count("Why it is here") == MAIL_ITEMS
+    assert html.count("Score breakdown") == MAIL_ITEMS
     assert "15 more in today" in html
     assert len(message.as_bytes()) < CLIPPED_BYTES
 

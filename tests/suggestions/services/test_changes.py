@@ -30,13 +30,16 @@ SOURCES = ("a.example", "b.example", "c.example", "d.example", LOVED)
 
 
 def week_of(reader, now) -> None:
-    """Give the reader sixty items of five sources, one an hour."""
+    """Give the reader sixty items of five sources, three an hour."""
     for key in SOURCES:
         SubscriptionFactory(reader=reader, feed=FeedFactory(source=SourceFactory(key=key)))
     for n in range(60):
         source = SourceFactory(key=SOURCES[n % len(SOURCES)])
         ItemFactory(
-            source=source, title=f"{source.key} {n}", published_at=now - n * HOUR, first_seen_at=now - HOUR
+            source=source,
+            title=f"{source.key} {n}",
+            published_at=now - n * 20 * MINUTE,
+            first_seen_at=now - HOUR,
         )
 
 

@@ -289,7 +289,7 @@ def test_a_hand_edit_of_something_else_does_not(ada, now):
 
 def test_an_edit_before_the_suggestion_does_not(ada, now):
     tastes(ada)
-    edit(ada, now, source_weights={LOVED: 1.1})
+    edit(ada, now, source_weights={LOVED: 1.1}, recency_by_day=False)
     proposed(ada)
     assert suggestions_sweep(now=now) == NOTHING
 
@@ -304,7 +304,7 @@ def test_another_accepted_suggestion_does_not(ada, now):
 
 def test_going_back_to_a_version_supersedes(ada, now):
     tastes(ada)
-    edit(ada, now, source_weights={LOVED: 1.1})
+    edit(ada, now, source_weights={LOVED: 1.1}, recency_by_day=False)
     proposed(ada)
     config_revert(reader_id=ada.pk, version=0, expected_version=1, now=now)
     assert suggestions_sweep(now=now)["superseded"] == 1

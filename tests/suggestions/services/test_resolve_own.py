@@ -22,6 +22,7 @@ pytestmark = pytest.mark.django_db
 
 def test_a_learned_delta_never_blurs_what_was_agreed(ada, now):
     tastes(ada)
+    edit(ada, now, recency_by_day=False)
     learn(ada, now, 1.0, 1.15)
     suggestion = proposed(ada, boost(ada, "1.4"))
     assert suggestion.current_value == "1.15"
@@ -70,6 +71,7 @@ def test_of_an_accept_and_a_reject_at_once_exactly_one_wins(ada, now, tmp_path):
 
 def test_taking_back_gives_the_learning_loop_back_what_it_had_learned(ada, now):
     tastes(ada)
+    edit(ada, now, recency_by_day=False)
     LearnedWeight.objects.create(reader=ada, source_key=LOVED, delta=0.15, n=20, updated_at=now)
     suggestion = proposed(ada)
     resolve.suggestion_accept(reader_id=ada.pk, suggestion_id=suggestion.pk, now=now)
@@ -102,6 +104,7 @@ def test_what_ranking_refuses_is_the_answer_and_leaves_the_suggestion_waiting(ad
 
 def test_the_preview_of_a_weight_out_of_reach_is_that_of_the_nearest_one(ada, now):
     tastes(ada, days=2)
+    edit(ada, now, recency_by_day=False)
     suggestion = proposed(ada, boost(ada, "1.3"))
     learn(ada, now, 1.0, 0.85, 0.7, 0.55)
     before = config_effective(reader_id=ada.pk)

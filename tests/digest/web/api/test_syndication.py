@@ -56,7 +56,7 @@ def channel_item(**fields: object) -> ChannelItem:
         "lede": "",
         "by": "",
         "also": "",
-        "reasons": ("fresh",),
+        "reasons": ("your topic: rust",),
         "rank": 1,
         "day": "d",
     }
@@ -86,7 +86,7 @@ def test_our_own_parser_reads_back_what_we_write(write):
     (entry,) = feed.entries
     assert (feed.title, entry.title, entry.author) == ("Tidings for ada", "Tides & bells < 3", "B. Ell")
     assert entry.link == "https://a.example/1" and entry.published == WHEN
-    assert "1 < 2 & 3" in entry.text and "Why it is here: fresh" in entry.text
+    assert "1 < 2 & 3" in entry.text and "Why it is here: your topic: rust" in entry.text
     assert entry.guid.startswith("urn:uuid:")
 
 
@@ -114,7 +114,7 @@ def test_json_feed_has_all_that_1_1_requires():
     assert document["version"] == "https://jsonfeed.org/version/1.1"
     assert {"title", "home_page_url", "feed_url", "items"} <= set(document)
     (item,) = document["items"]
-    assert item["id"] and item["content_html"] and item["_tidings"]["reasons"] == []
+    assert item["id"] and item["content_html"] and item["_tidings"]["reasons"] == ["your topic: rust"]
 
 
 # --- The door ------------------------------------------------------------------------------------------
