@@ -2,14 +2,21 @@
 
 The items that do say it, the *seeds*, show what it is about. All vectors are centred on the mean of the
 installation's items. An item's *likeness* is its cosine with the sum of the seeds; a seed's own is taken
-without itself. An item is about the topic if its likeness reaches the cut, the larger of
+without itself. An item is about the topic if its likeness reaches the cut, the largest of
 
-    the likeness that nine of ten seeds have, and
-    the likeness that 92 of 100 other items do not have.
+    the likeness that nine of ten seeds have,
+    the likeness that 92 of 100 other items do not have, and
+    the likeness that all but three other items for each seed do not have.
 
-Both guard against a topic whose seeds have nothing in common: the first alone would then let everything
-in. If half of the seeds do not stand above nine of ten others, or if there are fewer than five seeds, the
-topic stays literal. With vectors dealt to other items no topic passes that test.
+A rare topic needs the last one. Without it every topic takes in 8 % of all items: twelve items on football
+among 3,500 of real feeds found 270 others. How many long items say a topic later, if they do not at first? Of
+all, 4 to 8 %. Of the nearest items, half as many as there are seeds, 27 %; of the next half 21 %, of the next
+as many 16 %, then 13 % and 9 %.
+
+The first alone would let everything in if the seeds have nothing in common. The topic stays literal if half
+of the seeds do not stand above 85 of 100 others, if their median likeness is below 0.25, or if there are
+fewer than five. With vectors dealt to other items no topic passes. Of five items drawn by chance from real
+feeds 2 % do, of fifteen none. "Sport" and "business" pass, "world", "house" and "plan" do not.
 """
 
 from dataclasses import dataclass
@@ -21,7 +28,11 @@ from ranking.meaning.table import DIMENSIONS, Floats, Vectors, unit_rows
 
 SEEDS_MIN = 5
 # The share of the seeds whose likeness an item must reach, and the shares of others it must stand above.
-SEEDS_SHARE, OTHERS_SHARE, OTHERS_MIDDLE_SHARE = 0.9, 0.92, 0.9
+SEEDS_SHARE, OTHERS_SHARE = 0.9, 0.92
+# The share of others that the median of the seeds' own likeness must stand above, and its least value.
+OTHERS_MIDDLE_SHARE, LIKENESS_MIDDLE_MIN = 0.85, 0.25
+# How many others join for each seed at most.
+FOUND_PER_SEED = 3
 # What such an item adds to interest; one that says the topic adds 1.
 ABOUT_WORTH = 0.5
 
@@ -85,7 +96,12 @@ def topic_meaning(vectors: Vectors, seeds: Mask) -> TopicMeaning | None:
     # A seed's likeness to the others: the direction of the sum without it.
     without = total - rows[is_seed]
     own = (rows[is_seed] * unit_rows(without)).sum(axis=1)
-    if float(np.median(own)) <= float(np.quantile(others, OTHERS_MIDDLE_SHARE)):
+    middle = float(np.median(own))
+    if middle < LIKENESS_MIDDLE_MIN or middle <= float(np.quantile(others, OTHERS_MIDDLE_SHARE)):
         return None
-    cut = max(float(np.quantile(own, 1 - SEEDS_SHARE)), float(np.quantile(others, OTHERS_SHARE)))
+    cut = max(
+        float(np.quantile(own, 1 - SEEDS_SHARE)),
+        float(np.quantile(others, OTHERS_SHARE)),
+        float(np.sort(others)[-min(FOUND_PER_SEED * count, len(others))]),
+    )
     return TopicMeaning(mean, direction, cut, count)

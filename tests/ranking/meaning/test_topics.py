@@ -83,3 +83,11 @@ def test_real_headlines_about_tennis_are_found_without_the_word():
     found = {title for title, is_about in zip(titles, meaning.about(vectors), strict=True) if is_about}
     assert set(about) <= found
     assert not found & set(other)
+
+
+def test_a_rare_topic_finds_at_most_three_items_for_each_seed():
+    vectors, group = world(size=120)
+    seeds = (group == 2) & (np.arange(len(group)) % 120 < 6)
+    meaning = topic_meaning(vectors, seeds)
+    assert meaning is not None
+    assert 12 < (meaning.about(vectors) & ~seeds).sum() <= 18
