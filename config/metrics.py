@@ -36,6 +36,7 @@ from config.jobs.schedule import JOBS, QUEUES
 from config.middleware import REQUESTS
 from config.models import NightlyReport
 from config.readiness import error_text, is_ready, queue_lengths, readiness
+from digest.feeds.selectors import is_read
 from digest.models import Feed, Reader, Spend
 from digest.sources.newsletters import mailbox_state
 from suggestions.models import Suggestion
@@ -230,13 +231,13 @@ def _feeds(now: datetime) -> Iterator[Metric]:
     by_state = [((state,), float(states.get(state, 0))) for state in Feed.State.values]
     yield _family("feeds", "Feeds by state.", by_state, ("state",))
     due = Q(next_check_at__lte=now) | Q(next_check_at=None)
-    sums = Feed.objects.filter(state=Feed.State.ACTIVE).aggregate(
+    sums = Feed.objects.filter(is_read(), state=Feed.State.ACTIVE).aggregate(
         due=Count("pk", filter=due),
         failing=Count("pk", filter=Q(failures__gt=0)),
         oldest=Min("next_check_at"),
     )
-    yield _one("feeds_due", "Active feeds that are due to be fetched.", sums["due"])
-    yield _one("feeds_failing", "Active feeds whose last fetch failed.", sums["failing"])
+    yield _one("feeds_due", "Feeds that somebody reads and that are due to be fetched.", sums["due"])
+    yield _one("feeds_failing", "Feeds that somebody reads and whose last fetch failed.", sums["failing"])
     late = max(0.0, (now - sums["oldest"]).total_seconds()) if sums["oldest"] else 0.0
     yield _one("feeds_late_seconds", "For how long the feed that waits longest has been due.", late)
     mailbox = mailbox_state()

@@ -18,6 +18,7 @@ DEFAULT_DAYS: Mapping[str, int] = MappingProxyType(
         "mail": 90,
         "traces": 400,
         "snapshots": 730,
+        "settings": FOREVER,
         "guidance": 180,
     }
 )
@@ -34,6 +35,7 @@ MINIMUM_DAYS: Mapping[str, int] = MappingProxyType(
         "mail": 15,
         "traces": 60,
         "snapshots": 60,
+        "settings": 60,
         "guidance": 90,
     }
 )

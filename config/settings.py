@@ -99,6 +99,7 @@ MIDDLEWARE = [
     "digest.middleware.device_clear",
     "digest.middleware.sign_in_and_return",
     "digest.middleware.welcome_first",
+    "digest.middleware.TooManyChangesPage",
     "config.middleware.responses_store",
     "config.middleware.api_responses_normalise",
 ]

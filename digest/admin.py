@@ -193,6 +193,7 @@ CONDITIONS: dict[FeedCondition, Callable[[datetime], Q]] = {
     FeedCondition.NEW: lambda now: Q(state=Feed.State.ACTIVE, failures=0, last_fetched_at=None),
     FeedCondition.PAUSED: lambda now: Q(state=Feed.State.PAUSED),
     FeedCondition.IMPORTED: lambda now: Q(state=Feed.State.IMPORTED),
+    FeedCondition.WAITING: lambda now: Q(state=Feed.State.WAITING),
     FeedCondition.FINE: lambda now: _HEALTHY & (Q(last_new_at=None) | Q(last_new_at__gte=now - QUIET_AFTER)),
 }
 

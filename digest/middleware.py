@@ -6,7 +6,7 @@ from urllib.parse import urlencode, urlsplit
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import resolve_url
+from django.shortcuts import render, resolve_url
 from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -14,6 +14,7 @@ from django.utils.translation import gettext_noop
 
 from digest.feeds.selectors import subscriptions_exist
 from digest.models import Reader
+from ranking.entities import TooManyChanges
 from ranking.selectors import reading_once
 
 # Programs read these paths, always in the installation's language. The pages' own scripts read some of them,
@@ -142,3 +143,20 @@ def _form_page(request: HttpRequest) -> str:
         return "/"
     parts = urlsplit(referer)
     return f"{parts.path}?{parts.query}" if parts.query else parts.path or "/"
+
+
+class TooManyChangesPage:
+    """Answer pages with 429 if the reader has changed their settings as often as one may in a day."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer as the view does."""
+        return self._get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Return the page for `TooManyChanges`, which any view that writes settings may raise."""
+        if not isinstance(error, TooManyChanges):
+            return None
+        return render(request, "429.html", {"words": error.message}, status=429)

@@ -201,6 +201,12 @@ class RankingError(Exception):
         self.message = message
 
 
+class TooManyChanges(RankingError):
+    """The reader has changed their settings as often as one may in a day."""
+
+    code = "too_many_changes"
+
+
 class StaleVersion(RankingError):
     """The config has changed since the page that the reader saves was loaded."""
 

@@ -7,9 +7,10 @@ from datetime import UTC, date, datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils.translation import gettext
 
+from ranking.common.failures import reader_apart
 from ranking.common.rows import retention_start, rows_delete
 from ranking.config_body import (
     Body,
@@ -37,6 +38,7 @@ from ranking.entities import (
     EffectiveConfig,
     Mute,
     StaleVersion,
+    TooManyChanges,
     UnknownVersion,
     WeightChange,
 )
@@ -54,6 +56,12 @@ from ranking.selectors import (
 )
 
 Cause = ConfigVersion.Cause
+# Far above a person's need. A version holds the whole body, so this bounds what a reader can store.
+CHANGES_PER_DAY = 500
+# Versions made by hand are merged at night, once pages can no longer undo them one by one.
+BY_HAND = Q(cause__in=[Cause.EDIT, Cause.PIN], cause_ref="", note="")
+BY_HAND |= Q(cause=Cause.REVERT, cause_ref__regex=r"^\d+$")
+MERGED_WITHIN, MERGED_AFTER, MERGED_DAILY_AFTER = timedelta(seconds=60), timedelta(days=1), timedelta(days=30)
 # Prefixes of a version's `cause_ref`. An operator renamed a source: the old key follows.
 RENAMED = "source:"
 # The reader took a learning cycle back: its UTC day follows.
@@ -354,6 +362,8 @@ def _write(
             missed = changes_since(reader_id=reader_id, version=expected_version)
             changed = [change_words(one) for one in missed]
             raise StaleVersion(seen=expected_version, current=row.version, changed=changed)
+        if not ref.startswith(RENAMED):  # a source's new name is nobody's change
+            _check_changes_left(row, now)
         learned = LearnedWeight.objects.filter(reader_id=reader_id).exclude(delta=0.0)
         before = body_of(config_of_row(row), dict(learned.values_list("source_key", "delta")))
         after = body_of(config_of_row(row), before["learned"])
@@ -373,6 +383,23 @@ def _write(
                 created_at=now,
             )
     return row.version
+
+
+def _check_changes_left(row: RankConfig, now: datetime) -> None:
+    """Raise `TooManyChanges` after 500 changes in a day, by pages, API and suggestions together.
+
+    A change stores the whole body, of up to some 20 kB. No query for a config with fewer versions.
+    """
+    if row.version < CHANGES_PER_DAY:
+        return
+    since = now - timedelta(days=1)
+    lately = ConfigVersion.objects.filter(reader_id=row.reader_id, created_at__gt=since)
+    if lately.count() >= CHANGES_PER_DAY:
+        raise TooManyChanges(
+            gettext("You changed your settings {changes} times in a day. Wait until tomorrow.").format(
+                changes=CHANGES_PER_DAY
+            )
+        )
 
 
 def _version_store(row: RankConfig, before: Body, after: Body, changes: list[Change], now: datetime) -> None:
@@ -408,6 +435,71 @@ def _version_store(row: RankConfig, before: Body, after: Body, changes: list[Cha
         unique_fields=["reader", "source_key"],
         update_fields=["delta", "on_hold_until"],
     )
+
+
+def versions_merge(*, now: datetime) -> int:
+    """Merge old versions that a reader made by hand shortly after one another. Return the number deleted.
+
+    Of those older than a day, within 60 s each time, the last stays with what all of them changed; of those
+    older than 30 days, the last of each day. So a page with its undo, and its history, last as long as
+    anybody looks. Versions with a cause that something refers to (suggestions, words, undo, renames) stay.
+    """
+    deleted = 0
+    fresh, lately = now - MERGED_AFTER, now - 2 * MERGED_DAILY_AFTER
+    rows = ConfigVersion.objects.filter(BY_HAND, created_at__lt=fresh, created_at__gte=lately)
+    readers = rows.order_by().values_list("reader_id", flat=True).distinct()
+    for reader_id in sorted(readers):
+        with reader_apart(reader_id, "versions_merge_failed"):
+            deleted += _versions_merge(reader_id, now)
+    return deleted
+
+
+def _versions_merge(reader_id: UUID, now: datetime) -> int:
+    """Merge one reader's versions, in the order they were made. Two queries, and four for each group."""
+    rows = ConfigVersion.objects.filter(reader_id=reader_id, created_at__lt=now - MERGED_AFTER)
+    deleted = 0
+    group: list[tuple[int, datetime]] = []
+    made = set(rows.filter(BY_HAND).values_list("version", flat=True))
+    for version, at in [*rows.order_by("version").values_list("version", "created_at"), (0, now)]:
+        by_hand = version in made
+        if group and not (by_hand and _is_together(group[-1][1], at, now)):
+            deleted += _group_merge(reader_id, [one for one, _ in group])
+            group = []
+        if by_hand:
+            group.append((version, at))
+    return deleted
+
+
+def _is_together(earlier: datetime, later: datetime, now: datetime) -> bool:
+    is_old = later < now - MERGED_DAILY_AFTER
+    return later - earlier <= MERGED_WITHIN or (is_old and earlier.date() == later.date())
+
+
+def _group_merge(reader_id: UUID, versions: Sequence[int]) -> int:
+    """Keep the last of these versions, with the changes since the one before the first."""
+    *merged, last = versions
+    if not merged:
+        return 0
+    with transaction.atomic():
+        rows = ConfigVersion.objects.filter(reader_id=reader_id)
+        before = rows.filter(version__lt=versions[0]).order_by("-version").first()
+        kept = rows.get(version=last)
+        kept.changes = body_changes(before.body if before else body_default(), kept.body)
+        kept.save(update_fields=["changes"])
+        return rows.filter(version__in=merged).delete()[0]
+
+
+def versions_prune(*, now: datetime) -> int:
+    """Merge old versions, and delete those made by hand beyond `settings` in KEEP_DAYS; return how many.
+
+    The version in force stays.
+    """
+    deleted = versions_merge(now=now)
+    if since := retention_start("settings", now):
+        current = RankConfig.objects.filter(reader=OuterRef("reader"), version=OuterRef("version"))
+        rows = ConfigVersion.objects.filter(BY_HAND, ~Exists(current))
+        deleted += rows_delete(rows, at="created_at", before=since)
+    return deleted
 
 
 def snapshots_prune(*, now: datetime) -> int:

@@ -11,14 +11,17 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import Count, F, Sum
+from django.db.models.functions import Length
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext
 from ninja.security import SessionAuth
 
 from config.api.schema import KEY_CHARS_MAX, KEY_HEADER
 from config.models import IdempotentResponse
 from digest.accounts.tokens import TokenAuth
+from digest.errors import TooManyRequests
 from digest.models import ApiToken, Reader
 from digest.throttling import API, limit_count
 
@@ -27,6 +30,8 @@ KEY_LIFETIME = timedelta(hours=24)
 # No request takes as long. After this time its worker has died, and the key can be claimed again.
 CLAIM_TIME = timedelta(minutes=2)
 BODY_BYTES_MAX = 1_048_576
+# What a reader's stored answers of a day may take, and what a row takes beside its body.
+ANSWERS_BYTES_MAX, ROW_BYTES = 10 * 1_048_576, 512
 SERVER_ERROR, TOO_OFTEN = 500, 429
 
 
@@ -91,7 +96,18 @@ def _begin(request: HttpRequest, reader: Reader) -> None:
     claim = key_claim(reader_id=reader.pk, key=key, fingerprint=fingerprint, now=now)
     if isinstance(claim, HttpResponse):
         raise ReplayedResponse(claim)
+    _check_bytes_left(reader.pk, claim, now)
     request.idempotency_claim = claim  # type: ignore[attr-defined]
+
+
+def _check_bytes_left(reader_id: UUID, claim: KeyClaim, now: datetime) -> None:
+    """Refuse another new key beyond 10 MB of stored answers of the last day. Raises `TooManyRequests`."""
+    rows = IdempotentResponse.objects.filter(reader_id=reader_id, created_at__gt=now - KEY_LIFETIME)
+    found = rows.aggregate(rows=Count("pk"), bytes=Sum(Length("body")))
+    if found["rows"] * ROW_BYTES + (found["bytes"] or 0) >= ANSWERS_BYTES_MAX:
+        rows.filter(pk=claim.row_id).delete()
+        words = gettext("Too many answers are kept for repeats. Send no Idempotency-Key until tomorrow.")
+        raise TooManyRequests(words, retry_after_s=3600)
 
 
 def key_claim(*, reader_id: UUID, key: str, fingerprint: str, now: datetime) -> KeyClaim | HttpResponse:

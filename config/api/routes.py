@@ -44,7 +44,7 @@ from digest.throttling import API, DECIDE, GENERATE, SEARCH
 from digest.web.api.items import items_router, mutes_router
 from digest.web.api.reading import costs_router, digests_router
 from digest.web.api.reading import feedback_router as digest_router
-from ranking.entities import RankingError, StaleVersion
+from ranking.entities import RankingError, StaleVersion, TooManyChanges
 from suggestions.api import SuggestionError
 from suggestions.api import router as suggestions_router
 
@@ -121,8 +121,9 @@ def on_idempotency_key_error(request: HttpRequest, error: IdempotencyKeyError) -
 
 @api.exception_handler(RankingError)
 def on_ranking_error(request: HttpRequest, error: RankingError) -> HttpResponse:
-    """Return an error of ranking: 409 for a stale version, else 422."""
-    return error_response(request, error.code, error.message, 409 if isinstance(error, StaleVersion) else 422)
+    """Return an error of ranking: 409 for a stale version, 429 for too many changes, else 422."""
+    status = {StaleVersion: 409, TooManyChanges: 429}.get(type(error), 422)
+    return error_response(request, error.code, error.message, status)
 
 
 @api.exception_handler(ValidationError)

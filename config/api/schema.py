@@ -81,6 +81,12 @@ ERROR_CODES = (
     ErrorCode("future_date", 422, "that day has not begun in your time zone", (DIGEST,)),
     ErrorCode("unknown_reason_tag", 422, "not a reason of the taxonomy", ("digest_api_feedback_post",)),
     ErrorCode("invalid_mute", 422, "it could be in no item, or the source or the day is none", MUTES),
+    ErrorCode(
+        "too_many_changes",
+        429,
+        "your settings have changed 500 times in a day; wait until tomorrow",
+        (*MUTES[1:], "digest_api_mutes_mutes_delete"),
+    ),
     ErrorCode("too_many_mutes", 422, "your settings have 100 mutes already", (MUTES[1], WISH_ACCEPT)),
     ErrorCode("invalid_feed_url", 422, "that is no web address", FEEDS[:1]),
     ErrorCode("site_unreachable", 422, "no answer, a refusal (a password may help), or not allowed", FEEDS),

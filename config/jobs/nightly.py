@@ -44,7 +44,7 @@ from digest.summaries.services import summaries_make
 from ranking.common.apart import Apart
 from ranking.common.failures import Failures, failures_collected
 from ranking.selectors import readers_learned
-from ranking.services import snapshots_prune
+from ranking.services import snapshots_prune, versions_prune
 from suggestions.models import Evidence
 from suggestions.outcomes.check import effects_check
 from suggestions.planner.population import taste_spread_publish
@@ -96,6 +96,7 @@ def cluster(now: datetime) -> Counts:
             for name, prune in (
                 ("rows", rows_prune),
                 ("snapshots", snapshots_prune),
+                ("settings", versions_prune),
                 ("traces", traces_prune),
                 ("assistants", assistants_prune),
             )

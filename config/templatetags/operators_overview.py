@@ -21,6 +21,7 @@ from advisor.selectors import ACTIVE_STATUSES, worker_alive
 from config.jobs.lease import nightly_as_dict
 from config.models import NightlyReport
 from digest.feeds.health import mostly_failed
+from digest.feeds.selectors import is_read
 from digest.models import Feed, Reader, Spend
 from digest.requests import reader_of
 from digest.sources.newsletters import mailbox_state
@@ -90,7 +91,7 @@ def _count_words(count: int) -> str:
 def _feeds(now: datetime) -> Iterator[OverviewFigure]:
     active = Feed.objects.filter(state=Feed.State.ACTIVE)
     failing = _count(active.filter(failures__gt=0))
-    due = _count(active.filter(next_check_at__lte=now))
+    due = _count(active.filter(is_read(), next_check_at__lte=now))
     href = _list(Feed, condition="failing") if failing else _list(Feed)
     note = f"{_count_words(due)} due to be fetched"
     yield OverviewFigure("Failing feeds", _count_words(failing), note, href, bad=failing > 0)

@@ -24,6 +24,7 @@ class FeedCondition(StrEnum):
     MOVED = "moved"
     PAUSED = "paused"
     IMPORTED = "imported"
+    WAITING = "waiting"
 
 
 _NOT_POLLED: Final = (
@@ -32,6 +33,7 @@ _NOT_POLLED: Final = (
     FeedCondition.MOVED,
     FeedCondition.PAUSED,
     FeedCondition.IMPORTED,
+    FeedCondition.WAITING,
 )
 
 

@@ -20,16 +20,20 @@ T = TypeVar("T")
 NEWSLETTER_PREFIX = "newsletter:"
 
 
+def is_read() -> Exists:
+    """Return the filter of feeds that somebody reads. Others are not fetched, and are never late."""
+    return Exists(Subscription.objects.filter(feed=OuterRef("pk")))
+
+
 def feeds_due(*, now: datetime) -> QuerySet[Feed]:
     """Return active feeds whose next check has come: known ones first, then those waiting longest.
 
-    So no number of new feeds keeps a known one from its round. A private feed is due while its owner reads
-    it.
+    So no number of new feeds keeps a known one from its round. A feed is due while somebody reads it, so what
+    readers add and remove again costs nothing more.
     """
     due = Q(next_check_at=None) | Q(next_check_at__lte=now)
-    read = Q(owner=None) | Exists(Subscription.objects.filter(feed=OuterRef("pk")))
     is_new = Case(When(last_fetched_at=None, then=1), default=0)
-    return Feed.objects.filter(due, read, state=Feed.State.ACTIVE).order_by(
+    return Feed.objects.filter(due, is_read(), state=Feed.State.ACTIVE).order_by(
         is_new, F("next_check_at").asc(nulls_first=True), "pk"
     )
 
@@ -173,7 +177,7 @@ def fetching_trouble(*, now: datetime) -> str:
         return ""
     since = now - timedelta(minutes=minutes)
     recent = Q(last_fetched_at__gte=since)
-    counts = Feed.objects.filter(state=Feed.State.ACTIVE).aggregate(
+    counts = Feed.objects.filter(is_read(), state=Feed.State.ACTIVE).aggregate(
         overdue=Count("pk", filter=Q(next_check_at__lte=since) | Q(next_check_at=None)),
         fetched=Count("pk", filter=recent & Q(failures=0)),
         failed=Count("pk", filter=recent & Q(failures__gt=0)),

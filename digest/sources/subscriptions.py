@@ -22,6 +22,7 @@ from digest.feeds.ingest import feed_get_or_create, feeds_get_or_create
 from digest.feeds.selectors import NEWSLETTER_PREFIX, subscriptions_left, subscriptions_of
 from digest.models import Feed, Reader, Subscription
 from digest.sources.opml import ListedFeed, Reject, opml_read, opml_write
+from digest.throttling import HOUR, Limit, limit_charge
 
 FEED_GONE_REASON: Final = gettext_noop("The publisher took this feed down for good.")
 # In a list for other programs, so in English.
@@ -40,6 +41,25 @@ def check_room(*, reader: Reader, more: int = 1) -> None:
     Reader.objects.select_for_update().get(pk=reader.pk)
     if subscriptions_left(reader_id=reader.pk) < more:
         raise TooManySubscriptions(limit_reached())
+
+
+def additions_left(*, reader: Reader, wanted: int, now: datetime) -> int:
+    """Count `wanted` new subscriptions of a day, and return how many of them are allowed.
+
+    A reader may add twice as many feeds a day as they may have: room for a list, its removal, and another.
+    Each feed that was ever added stays stored with its items.
+    """
+    most = 2 * settings.SUBSCRIPTIONS_MAX
+    limit = Limit("additions", most, 24 * HOUR, "")
+    over = limit_charge(limit=limit, who=reader.pk, now=now, cost=wanted) - most
+    return wanted - min(max(round(over), 0), wanted)
+
+
+def additions_reached() -> str:
+    """Return the sentence for a reader who has added as many feeds today as one may."""
+    return gettext("You added {most} feeds today, as many as one may in a day. Go on tomorrow.").format(
+        most=f"{2 * settings.SUBSCRIPTIONS_MAX:,}"
+    )
 
 
 def newsletter_check_room(*, reader: Reader, more: int = 1) -> None:
@@ -102,6 +122,8 @@ def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = F
         return other
     if not Subscription.objects.filter(reader=reader, feed__url=url).exists():
         check_room(reader=reader)
+        if not additions_left(reader=reader, wanted=1, now=now):
+            raise TooManySubscriptions(additions_reached())
     feed = feed_get_or_create(url=url, now=now)
     if feed.state == Feed.State.GONE:
         if not alive:
@@ -231,6 +253,10 @@ def _subscribe(reader: Reader, batch: dict[str, ListedFeed], report: OpmlReport,
     for url in beyond:
         report.reject(Reject(batch[url].line, TooManySubscriptions.code, limit_reached(), url[:200]))
     batch = {url: listed for url, listed in batch.items() if url not in beyond}
+    new_here = [url for url in batch if url not in placed]
+    allowed = additions_left(reader=reader, wanted=len(new_here), now=now) if new_here else 0
+    for url in new_here[allowed:]:
+        report.reject(Reject(batch.pop(url).line, TooManySubscriptions.code, additions_reached(), url[:200]))
     # A list names neither feed nor source: those names are everybody's.
     new = (Feed(url=url, source_id=source_key(url) or "unknown", next_check_at=now) for url in batch)
     feeds = feeds_get_or_create(feeds=new, source_titles={})

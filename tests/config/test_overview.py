@@ -17,7 +17,7 @@ from config.templatetags.operators_overview import COUNT_MAX, OverviewFigure, ov
 from digest.models import Feed, Reader, Spend
 from suggestions.models import Outcome
 from tests.support.browser import suggested
-from tests.support.factories import FeedFactory, OperatorFactory, SourceFactory
+from tests.support.factories import FeedFactory, OperatorFactory, SourceFactory, SubscriptionFactory
 
 DAY = timedelta(days=1)
 # Tables that grow with every item, reading and digest.
@@ -78,7 +78,8 @@ def test_an_empty_installation_says_so_and_asks_for_a_worker(operator: Reader, n
 def test_failing_feeds_are_those_that_are_asked_and_lead_to_their_list(operator: Reader, site: Client, now):
     failing = FeedFactory(state="active", failures=2, next_check_at=now + DAY)
     FeedFactory(failures=2, state="paused")
-    FeedFactory(state="active", next_check_at=now - DAY)
+    SubscriptionFactory(reader=operator, feed=FeedFactory(state="active", next_check_at=now - DAY))
+    FeedFactory(state="active", next_check_at=now - DAY)  # nobody reads it
     figure = shown(operator, now)["Failing feeds"]
     assert (figure.value, figure.bad) == ("1", True) and "1 due" in figure.note
     assert [row.pk for row in site.get(figure.href).context["cl"].queryset] == [failing.pk]

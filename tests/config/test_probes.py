@@ -19,7 +19,7 @@ from config.jobs.schedule import JOBS
 from config.metrics import metrics_text
 from config.readiness import SCHEDULE_LATE, is_ready, readiness
 from digest.models import Feed
-from tests.support.factories import FeedFactory
+from tests.support.factories import FeedFactory, SubscriptionFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -151,7 +151,8 @@ def test_behind_a_proxy_that_sends_no_header_figures_and_details_need_the_token(
 
 
 def test_metrics_count_what_the_database_knows(ada, now):
-    FeedFactory(state=Feed.State.ACTIVE, next_check_at=now - timedelta(minutes=5))
+    due = FeedFactory(state=Feed.State.ACTIVE, next_check_at=now - timedelta(minutes=5))
+    SubscriptionFactory(reader=ada, feed=due)
     FeedFactory(state=Feed.State.PAUSED)
     Run.objects.create(reader=ada, day=now.date(), trigger="ui", created_at=now - timedelta(seconds=90))
     assert job_claim_if_due(name="reconcile", every=timedelta(minutes=1), now=now - timedelta(seconds=30))

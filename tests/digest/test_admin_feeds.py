@@ -13,7 +13,7 @@ from digest.daily.item_words import feed_health
 from digest.feeds.health import FeedFacts, feed_condition
 from digest.feeds.selectors import feeds_due
 from digest.models import Feed
-from tests.support.factories import FeedFactory
+from tests.support.factories import FeedFactory, ReaderFactory, SubscriptionFactory
 
 DAY = timedelta(days=1)
 LIST = "admin:digest_feed_changelist"
@@ -65,6 +65,8 @@ def test_a_feed_that_is_to_be_fetched_soon_counts_as_failing_until_it_was(site):
         state="active", failures=3, error_code="connect_failed", error_message="It was not there."
     )
     gone = FeedFactory(state="gone", failures=10, missing=10, error_message="Nothing there.")
+    for feed in (failing, gone):
+        SubscriptionFactory(reader=ReaderFactory(), feed=feed)
     chosen = [failing.pk, gone.pk]
     site.post(reverse(LIST), {"action": "check_soon", "_selected_action": chosen})
     page = site.get(reverse(LIST), {"condition": "failing"})

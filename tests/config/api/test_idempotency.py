@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
+from config.api import idempotency
 from config.api.idempotency import (
     CLAIM_TIME,
     KEY_LIFETIME,
@@ -151,3 +152,31 @@ def test_of_many_calls_at_once_one_is_let_through(ada, now, tmp_path):
         answers = at_once(claim)
         assert seen_by_writers(IdempotentResponse.objects.count) == 1
     assert sorted(answers) == ["KeyClaim", *["request_in_flight"] * (len(answers) - 1)]
+
+
+def test_stored_answers_of_a_day_have_a_bound(ada, ben, client, monkeypatch):
+    """A reader's answers under new keys filled 15 GiB a day."""
+    monkeypatch.setattr(idempotency, "ANSWERS_BYTES_MAX", 5_000)
+    client.force_login(ada)
+
+    def mute(n: int) -> int:
+        return client.post(
+            "/api/mutes",
+            {"kind": "word", "value": f"tennis{n}"},
+            content_type="application/json",
+            headers={"Idempotency-Key": str(n)},
+        ).status_code
+
+    codes = [mute(n) for n in range(12)]
+    assert codes[0] == 200 and codes[-1] == 429
+    assert mute(0) == 200, "a repeat stores nothing"
+    stored = IdempotentResponse.objects.filter(reader=ada)
+    assert sum(len(row.body) + 512 for row in stored) < 5_000 + 2_000
+    assert (
+        client.post(
+            "/api/mutes", {"kind": "word", "value": "golf"}, content_type="application/json"
+        ).status_code
+        == 200
+    )
+    client.force_login(ben)
+    assert mute(0) == 200

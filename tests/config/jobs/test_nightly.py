@@ -175,7 +175,7 @@ def test_the_whole_night_for_real_and_a_second_is_a_no_op(ada, now, settings):
 
 @pytest.mark.parametrize(("well", "broken", "alerts"), [(0, 5, 1), (4, 5, 1), (5, 5, 0), (0, 4, 0)])
 def test_a_night_in_which_most_feeds_fail_says_why_and_raises_an_alert(
-    well, broken, alerts, now, settings, httpserver
+    well, broken, alerts, now, settings, httpserver, ada
 ):
     cache.clear()
     settings.FETCH_ALLOW_HOSTS, settings.ALERT_EMAILS = ["127.0.0.1"], ["olga@example.org"]
@@ -183,7 +183,8 @@ def test_a_night_in_which_most_feeds_fail_says_why_and_raises_an_alert(
     httpserver.expect_request("/well").respond_with_data("<rss><channel><title>A</title></channel></rss>")
     for n in range(well + broken):
         url = httpserver.url_for("/well" if n < well else "/broken") + f"?{n}"
-        FeedFactory(url=url.replace("localhost", "127.0.0.1"), state="active", next_check_at=now)
+        feed = FeedFactory(url=url.replace("localhost", "127.0.0.1"), state="active", next_check_at=now)
+        SubscriptionFactory(reader=ada, feed=feed)
     httpserver.expect_request("/broken").respond_with_data("", status=503)
     counts = STEPS["fetch"](now)
     assert (counts["ok"], counts["failed"]) == (well, broken)

@@ -15,7 +15,7 @@ from digest.feeds.fetch_batch import feeds_fetch, folder_ingest
 from digest.feeds.ingest import feed_get_or_create
 from digest.models import Feed, Item, Source
 from tests.support.documents import spared
-from tests.support.factories import FeedFactory
+from tests.support.factories import FeedFactory, SubscriptionFactory
 from tests.support.ingest import document_ingest
 
 pytestmark = pytest.mark.django_db
@@ -140,7 +140,7 @@ def test_many_documents_that_are_refused_now_cost_one_update(now, tmp_path: Path
     assert set(Feed.objects.values_list("last_fetched_at", flat=True)) == {later}
 
 
-def test_feeds_are_fetched_when_due_and_remember_how_it_went(now, httpserver: HTTPServer, settings):
+def test_feeds_are_fetched_when_due_and_remember_how_it_went(ada, now, httpserver: HTTPServer, settings):
     settings.FETCH_ALLOW_HOSTS = [httpserver.host]
     httpserver.expect_request("/good").respond_with_data(rss(item("Rain")), headers={"ETag": '"1"'})
     httpserver.expect_request("/bad").respond_with_data(b"", status=503, headers={"Retry-After": "7200"})
@@ -148,7 +148,9 @@ def test_feeds_are_fetched_when_due_and_remember_how_it_went(now, httpserver: HT
     good, bad, gone = (
         feed_get_or_create(url=httpserver.url_for(p), now=now) for p in ("/good", "/bad", "/gone")
     )
-    FeedFactory(state=Feed.State.PAUSED), FeedFactory(next_check_at=now + timedelta(minutes=5))
+    rest = FeedFactory(state=Feed.State.PAUSED), FeedFactory(next_check_at=now + timedelta(minutes=5))
+    for feed in (good, bad, gone, *rest):
+        SubscriptionFactory(reader=ada, feed=feed)
     report = feeds_fetch(now=now, draw=lambda: 0.0).as_dict()
     assert (report["feeds"], report["ok"], report["failed"], report["items_new"]) == (3, 1, 2, 1)
     for feed in (good, bad, gone):

@@ -16,7 +16,7 @@ from digest.sources.subscriptions import (
     opml_import,
     subscription_add,
 )
-from tests.support.factories import FeedFactory
+from tests.support.factories import FeedFactory, SubscriptionFactory
 
 CODE = "too_many_subscriptions"
 
@@ -92,11 +92,13 @@ def test_a_first_visit_brings_no_more_than_the_limit(ada: Reader, now):
     assert welcome_answer(reader=ada, feeds=feeds, now=now).added == 3 == count(ada)
 
 
-def test_known_feeds_come_before_new_ones_in_a_round(db: None, now):
+def test_known_feeds_come_before_new_ones_in_a_round(ada: Reader, now):
     new = [FeedFactory(state=Feed.State.ACTIVE, next_check_at=now - timedelta(days=1)) for _ in range(3)]
     earlier = now - timedelta(hours=1)
     known = FeedFactory(state=Feed.State.ACTIVE, next_check_at=now, last_fetched_at=earlier)
     Feed.objects.filter(pk__in=[feed.pk for feed in new]).update(last_fetched_at=None)
+    for feed in (*new, known):
+        SubscriptionFactory(reader=ada, feed=feed)
     assert feeds_due(now=now)[0] == known
 
 
@@ -110,3 +112,35 @@ def test_a_crowd_of_new_hosts_does_not_hold_back_the_next_feed_of_a_known_host()
         limiter.leave(host)
         queue.requeue(host)
     assert order == [1, 2, 3, -1, -2, -3, -4]
+
+
+def test_feeds_that_nobody_reads_any_more_are_not_fetched(ada: Reader, ben: Reader, now):
+    """Feeds that were added, fetched once and removed stayed due for ever, and came before new ones."""
+    for row in fill(ada, now):
+        subscription_add(reader=ben, url=row.feed.url, now=now)
+    Feed.objects.update(last_fetched_at=now, next_check_at=now)
+    removed = subscriptions_remove(
+        reader=ada, feed_ids=[row.feed_id for row in ada.subscriptions.all()], now=now
+    )
+    assert len(feeds_due(now=now)) == 3, "Ben reads them"
+    subscriptions_remove(reader=ben, feed_ids=[row.feed_id for row in ben.subscriptions.all()], now=now)
+    assert not feeds_due(now=now)
+    subscriptions_restore(reader=ada, removed=removed, now=now)
+    assert len(feeds_due(now=now)) == 3, "an undo goes on as before"
+    ada.delete()
+    assert not feeds_due(now=now), "neither are those of a deleted account"
+
+
+def test_a_day_of_additions_has_an_end_whatever_is_removed_in_between(ada: Reader, ben: Reader, now):
+    """Three lists of a thousand feeds with removals in between were three thousand feeds."""
+    seen = []
+    for n in range(4):
+        report = opml_import(reader=ada, document=listed(*(f"l{n}{m}.example" for m in range(3))), now=now)
+        seen.append((report.added, report.refused))
+        subscriptions_remove(reader=ada, feed_ids=[row.feed_id for row in ada.subscriptions.all()], now=now)
+    assert seen == [(3, 0), (3, 0), (0, 3), (0, 3)]
+    assert Feed.objects.count() == 6
+    with pytest.raises(TooManySubscriptions, match="today"):
+        subscription_add(reader=ada, url="https://one-more.example/feed", now=now)
+    assert subscription_add(reader=ben, url="https://one-more.example/feed", now=now)
+    assert subscription_add(reader=ada, url="https://one-more.example/feed", now=now + timedelta(days=1))
