@@ -49,7 +49,7 @@ def additions_left(*, reader: Reader, wanted: int, now: datetime) -> int:
     A reader may add twice as many feeds a day as they may have: room for a list, its removal, and another.
     Each feed that was ever added stays stored with its items.
     """
-    most = 2 * settings.SUBSCRIPTIONS_MAX
+    most: int = 2 * settings.SUBSCRIPTIONS_MAX
     limit = Limit("additions", most, 24 * HOUR, "")
     over = limit_charge(limit=limit, who=reader.pk, now=now, cost=wanted) - most
     return wanted - min(max(round(over), 0), wanted)
