@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 from pytest_httpserver import HTTPServer
@@ -21,16 +22,17 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 from werkzeug import Request, Response
 
 from digest.errors import DeliveryFailed, DestinationInvalid
-from digest.models import Destination, Notification, Reader
+from digest.models import Destination, Notification, NotificationSettings, Reader
 from digest.notifications import send
 from digest.notifications.destinations import destination_add, destination_test, item_send_on
-from digest.notifications.news import News, notifications_due, notifications_make
+from digest.notifications.news import News, notifications_due, notifications_make, words_news
 from digest.notifications.send import BACKOFF, CLAIM_LASTS, OFF_AFTER, message_post, notifications_send, vapid
 from digest.notifications.wire import Line, Message, b64url, b64url_decode, public_bytes
 from ranking.common.encryption import SecretUnreadable, key_derive, secret_decrypt, secret_encrypt
 from tests.conftest import NOW
 from tests.support.browser import fresh_item
 from tests.support.concurrency import at_once, database_on_disk, seen_by_writers
+from tests.support.factories import ItemFactory
 
 MINUTE = timedelta(minutes=1)
 KEY = ec.derive_private_key(12345, ec.SECP256R1())
@@ -132,6 +134,37 @@ def test_web_push_is_readable_by_the_browser_alone_and_signed_by_this_installati
     assert 0 < claims["exp"] - NOW.timestamp() <= 86400 and claims["sub"].startswith("mailto:")
     assert public == vapid().public and len(urlsafe_b64decode(public + "=")) == 65
     assert asked[0].headers["Content-Encoding"] == "aes128gcm" and int(asked[0].headers["TTL"]) > 0
+
+
+HOSTILE = [
+    "</script><img src=x onerror=alert(1)> {title} {0.__class__} %s",
+    '"},"url":"https://evil.example/","x":{"',
+    "javascript:alert(1)//\u2028\u2029 </body>",
+    "\U0001f600" * 500,
+]
+
+
+@pytest.mark.parametrize("title", HOSTILE)
+def test_a_hostile_title_is_words_in_a_push_message_and_leads_nowhere_else(
+    ada: Reader, httpserver: HTTPServer, title: str
+):
+    added(ada, httpserver, "push", SUBSCRIPTION)
+    asked = answers(httpserver, 201)
+    since = NOW - timedelta(days=3)
+    NotificationSettings.objects.update_or_create(
+        reader=ada, defaults={"events": ["word"], "words": ["tides"], "since": since}
+    )
+    source = fresh_item(ada, key="gazette.example").source
+    ItemFactory(source=source, title=f"Tides {title}"[:500], published_at=NOW - MINUTE)
+    due = notifications_due(now=NOW)
+    notifications_make(due=due, news=words_news(due=due, now=NOW), now=NOW)
+    assert notifications_send(now=NOW).sent == 1
+    body = asked[0].get_data()
+    assert len(body) <= 4096  # what push services take at least (RFC 8030, 7.2)
+    shown = json.loads(decrypted(body))
+    assert shown.keys() == {"title", "body", "url"} and shown["title"] == "Tidings"
+    assert shown["body"].startswith(f"“tides”: Tides {title[:120]}")
+    assert shown["url"].startswith(settings.SITE_URL) and "evil" not in shown["url"]
 
 
 def test_a_browser_that_unsubscribed_is_switched_off_at_once(ada: Reader, httpserver: HTTPServer):

@@ -19,6 +19,7 @@ from digest.feeds.entities import FeedProblem, ParsedFeed
 from digest.feeds.feed_xml import LOOSE, REPAIRED, feed_xml_read
 from digest.feeds.parse import document_text, parse_checked
 from digest.feeds.prechecks import decompress
+from tests.lab.command import fail
 from tests.lab.feeds.judge import AGREE, PEER, TASTE, Verdict, judge
 from tests.lab.feeds.statements import Document, Statement, suites_read
 
@@ -37,6 +38,8 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--all", action="store_true", help="every document, with its path")
     options = parser.parse_args()
+    if not os.environ.get("TIDINGS_DATA"):
+        fail("Set TIDINGS_DATA to the folder of open data.", 2)
     folder = Path(os.environ["TIDINGS_DATA"]) / "feeds" / "suites"
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
