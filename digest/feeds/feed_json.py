@@ -15,7 +15,8 @@ def feed_json_read(text: str) -> dict[str, Any]:
     Raises `FeedProblem`: `too_deep`, `malformed`, `not_a_feed`.
     """
     try:
-        found = json.loads(text)
+        # Line breaks and tabs that a publisher forgot to escape within a text are read as they are.
+        found = json.loads(text, strict=False)
     except RecursionError as error:
         raise FeedProblem("too_deep", gettext_noop("The JSON document is nested too deep.")) from error
     except ValueError as error:

@@ -408,3 +408,9 @@ def test_a_document_whose_own_vocabulary_nobody_knows_is_read():
 def test_letters_that_look_encoded_twice_are_the_publishers():
     assert rss("<title>Martine Ã©crit en UTF-8</title>").title == "Martine Ã©crit en UTF-8"
     assert rss("<title>Controls &#150; of &#8217;98</title>").title == "Controls – of ’98"
+
+
+def test_a_json_feed_with_line_breaks_in_its_texts_is_read():
+    body = '{"items": [{"id": "1", "title": "A\ttitle", "content_text": "One line,\nanother.\x01"}]}'
+    entry = read(body).entries[0]
+    assert (entry.title, entry.text) == ("A title", "One line,\nanother.")
