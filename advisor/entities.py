@@ -17,7 +17,7 @@ from digest.llm.entities import Deadline as TimeLimit
 from digest.llm.entities import Message, ToolCall, Turn, json_object, json_object_find
 from ranking.language import gettext as _
 from ranking.language import gettext_noop
-from suggestions.entities import Fence, Reviewer
+from suggestions.entities import Facts, Fence, Reviewer
 
 WRITE_TOOL = "write_suggestion"
 # A reference to an item. Of more digits there is no item, and no database takes the number.
@@ -116,7 +116,8 @@ class Limits:
 class ToolContext:
     """What the run binds every tool to: never part of a schema, never chosen by a model.
 
-    `review` judges each proposal before it is stored; `None`: the rules alone decide.
+    `review` judges each proposal before it is stored; `None`: the rules alone decide. `facts` are what
+    guidance has just read for a write; `None`: the tool reads them.
     """
 
     reader_id: UUID
@@ -124,6 +125,7 @@ class ToolContext:
     now: datetime
     fence: Fence
     review: Reviewer | None = None
+    facts: Facts | None = None
 
 
 @dataclass(frozen=True, slots=True)

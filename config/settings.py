@@ -145,7 +145,7 @@ REDIS_URL = env.str("REDIS_URL", default="")
 CACHES = {
     "default": {"BACKEND": "config.cache.FaultTolerantRedisCache", "LOCATION": REDIS_URL}
     if REDIS_URL
-    # Enough for the counters of rate limits, a flood of invented names, and a night's packets of guidance.
+    # Enough for the counters of rate limits and a flood of invented names.
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
 }
 

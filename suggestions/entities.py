@@ -54,7 +54,8 @@ class Facts:
 
     `sources` are those of the drafts' targets that are the reader's; `rated` their ratings of the evidence
     by URL; `waiting` what open suggestions are about; `cooling` the end of the cooldown of each target that
-    has one; `written` the fields of this run's suggestions; `declined` the types always turned down.
+    has one; `written` the fields of this run's suggestions; `answers` the reader's (accepted, rejected) by
+    type; `declined` the types always turned down.
     """
 
     effective: EffectiveConfig
@@ -63,6 +64,7 @@ class Facts:
     waiting: frozenset[Target] = frozenset()
     cooling: Mapping[Target, datetime] = field(default_factory=dict)
     written: Sequence[str] = ()
+    answers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     declined: frozenset[str] = frozenset()
 
 

@@ -195,23 +195,20 @@ def _sides(
 
 def _orders(today: _Inputs, configs: Sequence[EffectiveConfig]) -> list[list[int]]:
     """Return the items of the digest under each config, by rank; what their topics mean is read once."""
-    today.material.pool.search_meanings({topic for config in configs for topic in config.config.topics})
-    return [_order(today, config) for config in configs]
-
-
-def _order(today: _Inputs, config: EffectiveConfig) -> list[int]:
-    """Return the items of the digest under `config`, by rank."""
-    made = today.material
-    hides = MuteFilter([mute for mute in config.config.mutes if mute not in today.muted], today.date)
-    hidden = {item.item_id for item in made.pool.candidates if hides.finds(item)} if hides else set()
-    composed = compose(
-        [choice for choice in made.choices(made.ranking(config), config) if choice.item_id not in hidden],
-        Rules(),
-        made.novelty_draw(config),
-        rated={rank: place for rank, place in today.rated.items() if place.item_id not in hidden},
-        drawn={rank: place for rank, place in today.drawn.items() if place.item_id not in hidden},
-    )
-    return [place.item_id for place in composed.places]
+    made, orders = today.material, []
+    made.pool.search_meanings({topic for config in configs for topic in config.config.topics})
+    for config in configs:
+        hides = MuteFilter([mute for mute in config.config.mutes if mute not in today.muted], today.date)
+        hidden = {item.item_id for item in made.pool.candidates if hides.finds(item)} if hides else set()
+        composed = compose(
+            [choice for choice in made.choices(made.ranking(config), config) if choice.item_id not in hidden],
+            Rules(),
+            made.novelty_draw(config),
+            rated={rank: place for rank, place in today.rated.items() if place.item_id not in hidden},
+            drawn={rank: place for rank, place in today.drawn.items() if place.item_id not in hidden},
+        )
+        orders.append([place.item_id for place in composed.places])
+    return orders
 
 
 def _preview(today: _Inputs, old: Sequence[int], new: Sequence[int]) -> Preview:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -63,21 +63,34 @@ def facts_for(
     drafts: Collection[Draft] = (),
     urls: Collection[str] = (),
     exclude_id: int | None = None,
+    known: Facts | None = None,
 ) -> Facts:
     """Return what the rules need to know: the reader, this run's suggestions and the ratings on `urls`.
 
     Of the reader's sources those that `drafts` are about. The suggestion `exclude_id` counts for nothing. A
-    fixed number of queries.
+    fixed number of queries; `known` are facts of this reader and run that need not be read again.
     """
     targets = {fold(draft.target_key) for draft in drafts if isinstance(draft.target_key, str)}
-    return Facts(
-        effective=config_effective(reader_id=reader_id),
+    return replace(
+        known or facts_of(reader_id=reader_id, now=now, run_id=run_id, exclude_id=exclude_id),
         sources=reader_sources_known(reader_id=reader_id, keys=targets),
         rated=feedback_by_urls(reader_id=reader_id, urls=urls) if urls else {},
+    )
+
+
+def facts_of(
+    *, reader_id: UUID, now: datetime, run_id: UUID | None = None, exclude_id: int | None = None
+) -> Facts:
+    """Return the facts of a reader and a run that rest on no draft."""
+    answers = answers_by_type(reader_id=reader_id)
+    return Facts(
+        effective=config_effective(reader_id=reader_id),
+        sources=frozenset(),
         waiting=suggestions_waiting(reader_id=reader_id, exclude_id=exclude_id),
         cooling=targets_cooling(reader_id=reader_id, now=now, exclude_id=exclude_id),
         written=fields_written(reader_id=reader_id, run_id=run_id) if run_id else (),
-        declined=types_declined(answers_by_type(reader_id=reader_id)),
+        answers=answers,
+        declined=types_declined(answers),
     )
 
 

@@ -18,7 +18,6 @@ from django.conf import settings as django_settings
 from django.test import override_settings
 from hypothesis import settings as hypothesis_settings
 
-from advisor.guidance import run_context
 from digest import throttling
 from digest.feeds import rate_limit
 from digest.models import Reader
@@ -85,12 +84,6 @@ def fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reset rate limits between tests."""
     monkeypatch.setattr(throttling, "KEYS", f"limit:{uuid4()}")
     rate_limit._limiter.cache_clear()
-
-
-@pytest.fixture(autouse=True)
-def fresh_packets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reset guidance's cache between tests: readers and memories have the same ids in each."""
-    monkeypatch.setattr(run_context, "PACKET_KEYS", f"guidance:{uuid4()}")
 
 
 @pytest.fixture

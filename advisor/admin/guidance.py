@@ -39,7 +39,6 @@ FIELDS = (*NAMED, "confidence", "expires_at")
 EXAMPLE = '{"fact": "thumbs_on_target", "op": "lt", "value": 20}'
 POLARITIES = [(0, "neither: it informs"), (1, "do this"), (-1, "a caution: rather not")]
 CEILINGS = [
-    (Level.WHISPER, "whisper: its title only"),
     (Level.NOTE, "note: beside the tool's result"),
     (Level.WARNING, "warning: first in the tool's result"),
     (Level.BLOCK, "block: the call is not made"),
@@ -175,7 +174,7 @@ class CuratedForm(_MemoryForm):
     class Meta:
         model = Memory
         fields = FIELDS
-        help_texts = {"title": "A few words; all that a whisper shows.", "expires_at": "UTC; or never."}
+        help_texts = {"title": "A few words.", "expires_at": "UTC; or never."}
 
     def draft(self) -> Memory:
         """Return what was written as a new memory; only once the fields are valid."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
@@ -20,7 +21,7 @@ from django.utils.safestring import SafeString
 from advisor.audit.autonomy import autonomy_record, goals_of
 from advisor.audit.kpis import kpis, sparkline, value_format
 from advisor.entities import RULES_MODEL, as_json, json_object_or_empty
-from advisor.guidance.entities import why_words
+from advisor.guidance.entities import Level, why_words
 from advisor.models import Decision, GuidanceEvent, Heartbeat, Judgment, PanelVote, Run, Step
 from ranking.common.admin import ContextAdmin, OperatorAdmin, ReadOnlyAdmin, recent_values
 from suggestions.admin import EXTRA_PANELS
@@ -32,6 +33,8 @@ GUIDANCE = "guidance"
 CANDIDATES_SHOWN = 8
 # The order of entries with the same time: guidance before a step, a review inside it.
 ORDER = {GUIDANCE: -1, VOTE: 1, JUDGMENT: 0, STEP: 2, SUGGESTION: 3, DECISION: 4}
+# A call that got nothing, without a fault and not by chance, is no event of the run.
+QUIET = Q(level=Level.SILENT, error_code="", holdout=False)
 CostlyRow = Step | PanelVote | Judgment
 
 
@@ -73,8 +76,11 @@ def _is_rule(vote: PanelVote) -> bool:
 
 
 def _voter(vote: PanelVote) -> str:
-    """Return who voted, in words: a rule is no reviewer."""
-    return f"Rule of {vote.reviewer}" if _is_rule(vote) else f"Reviewer {vote.reviewer}"
+    """Return who voted, in words: a check is no reviewer. Earlier versions stored one vote of rules each."""
+    if not _is_rule(vote):
+        return f"Reviewer {vote.reviewer}"
+    check = vote.model.partition(":")[2]
+    return f"Rule of {vote.reviewer}" if check == vote.reviewer else f"Check “{check}” of {vote.reviewer}"
 
 
 # Drafts are decided in the admin of suggestions, which shows the votes too.
@@ -238,17 +244,19 @@ def timeline_of(run: Run) -> Timeline:
         if step.tool == "write_suggestion"
     }
     suggestions = Suggestion.objects.filter(run_id=run.pk).order_by("pk")
+    votes = list(run.votes.order_by("at", "pk"))
     groups: list[list[TimelineEntry]] = [
         [_step(step) for step in steps],
-        [_vote(vote) for vote in run.votes.order_by("at", "pk")],
+        [_vote(vote) for vote in votes if not _is_rule(vote)],
+        [_vote(vote) for vote in votes if _is_rule(vote)],
         [_judgment(judgment) for judgment in run.judgments.order_by("at", "pk")],
         # A suggestion has the time of its run's start: here it gets that of its write.
         [_suggestion(row, written.get(row.pk, row.created_at)) for row in suggestions],
         [_decision(row) for row in run.decisions.order_by("at", "pk")],
-        [_guidance(row) for row in run.guidance.defer("facts").order_by("at", "pk")],
+        [_guidance(row) for row in run.guidance.exclude(QUIET).defer("facts").order_by("at", "pk")],
     ]
     entries = sorted(chain(*groups), key=lambda entry: (entry.at, ORDER[entry.kind], entry.n))
-    names = ("steps", "votes", "judgments", "suggestions", "decisions", "guidance events")
+    names = ("steps", "votes", "checks", "judgments", "suggestions", "decisions", "guidance events")
     counts = ", ".join(f"{len(group)} {name}" for name, group in zip(names, groups, strict=True) if group)
     return Timeline(entries, counts, sum((entry.cost for entry in entries), Decimal(0)))
 
@@ -277,7 +285,7 @@ def _vote(vote: PanelVote) -> TimelineEntry:
         kind=VOTE,
         at=vote.at,
         title=f"{_voter(vote)}: {vote.verdict}{sure} on {about}",
-        facts=f"{vote.model}, {_facts(vote)}",
+        facts="" if _is_rule(vote) else f"{vote.model}, {_facts(vote)}",
         error=vote.error_code,
         lines=_lines(
             ("reasoning", vote.reasoning),
@@ -331,7 +339,6 @@ def _decision(row: Decision) -> TimelineEntry:
 
 def _guidance(row: GuidanceEvent) -> TimelineEntry:
     followed = {None: "", True: ", followed", False: ", not followed"}[row.followed]
-    packet = f", {row.packet} packet" if row.packet else ""
     candidates = "\n".join(
         f"{one.get('kind')}: {one.get('title')} ({one.get('score')}, {one.get('level')}) "
         f"{why_words(one.get('why', ''))}"
@@ -341,7 +348,7 @@ def _guidance(row: GuidanceEvent) -> TimelineEntry:
         kind=GUIDANCE,
         at=row.at,
         title=f"{row.level} before {row.tool or 'the first call'}: {why_words(row.why)}{followed}",
-        facts=f"{row.ms:,} ms, {row.tokens:,} tokens{packet}",
+        facts=f"{row.ms:,} ms, {row.tokens:,} tokens",
         error=row.error_code,
         lines=_lines(("rule", row.rule), ("text", row.text), ("candidates", candidates)),
         n=row.n,

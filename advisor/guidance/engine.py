@@ -1,7 +1,9 @@
-"""Guidance inside a run: at its start, before each tool call, and after it.
+"""Guidance inside a run: at its start, before each tool call, and in the results that a proposal follows.
 
 Never in the way: whatever breaks in here is counted and the run goes on without; only a run that another
-worker has taken over ends. Rules stop calls, memories only advise, and the tools keep their own checks.
+worker has taken over ends. Rules stop calls, memories only advise, and the tools keep their own checks. What
+is known of a proposal is said before it is made: with the feedback, a trial, a critique or a refusal, never
+with a stored write.
 """
 
 import hashlib
@@ -9,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import partial
 from uuid import UUID
 
 import structlog
@@ -18,38 +19,32 @@ from django.db import transaction
 from django.db.models import Max, Q
 
 from advisor.audit.kpis import NOT_FAILURES
-from advisor.entities import BYTES_PER_TOKEN, ToolContext, ToolOutcome, json_bytes
+from advisor.entities import BYTES_PER_TOKEN, ToolContext, ToolOutcome, json_bytes, json_object_or_empty
 from advisor.guidance.admission import injection_in, predicate_holds
 from advisor.guidance.entities import (
+    AHEAD,
+    FEEDBACK,
     LOUDNESS,
     WRITE,
     CallFacts,
     Level,
     Phase,
     ReaderFacts,
+    Situation,
     Tunables,
     Why,
+    acts_of,
     situation_of,
 )
-from advisor.guidance.ranking import ITEMS_MAX, TOOL_COOLDOWN_S, Seen, gate, rank
-from advisor.guidance.run_context import EXACT, RunContext, call_facts, packet_add, packet_find, reader_facts
+from advisor.guidance.ranking import TOOL_COOLDOWN_S, Seen, gate, rank
+from advisor.guidance.run_context import RunContext, call_facts, reader_facts
 from advisor.guidance.store import memories_refresh
 from advisor.guidance.tunables import tunables
-from advisor.guidance.wording import (
-    PURPOSE,
-    START_ROWS,
-    Advice,
-    Kind,
-    Scored,
-    Writer,
-    start_text,
-    synthesise,
-    writer_for,
-)
+from advisor.guidance.wording import START_ROWS, Advice, Kind, Scored, start_text
 from advisor.models import GuidanceEvent, Memory, Run, Step
 from digest.llm.entities import ToolCall, preview
-from digest.llm.ledger import advisor_account
-from suggestions.entities import FenceLost
+from ranking.selectors import config_effective
+from suggestions.entities import Facts, FenceLost
 
 log = structlog.get_logger(__name__)
 TEXT_CHARS, RULE_CHARS, CODE_CHARS = 600, 120, 60
@@ -57,19 +52,32 @@ BUCKETS, RECENT_MAX, WRITES_MAX = 10_000, 200, 10
 
 
 @dataclass(slots=True)
+class _Call:
+    """A call under way: its facts, its event to be stored, and the milliseconds that guidance took so far."""
+
+    facts: CallFacts
+    event: GuidanceEvent
+    ms: float
+
+
+@dataclass(slots=True)
 class Guide:
-    """Guidance of one run. `moment` gives the time of day, `calls_max` the run's cap on calls, if any."""
+    """Guidance of one run. `moment` gives the time of day, `calls_max` the run's cap on calls, if any.
+
+    `is_read`: a model reads the words. Without one there are none, and rules still stop calls.
+    """
 
     context: RunContext
     moment: Callable[[], datetime]
     fence: Callable[[], None]
-    writer: Writer | None = None
     calls_max: int | None = None
+    is_read: bool = True
     tunables: Tunables = field(default_factory=Tunables)
     calls: int = 0
     failed_writes: int = 0
     blocks: set[str] = field(default_factory=set)
     reader: ReaderFacts | None = None
+    call: _Call | None = None
     began: float = 0.0
 
     def reader_facts(self) -> ReaderFacts:
@@ -83,7 +91,9 @@ class Guide:
         return self.reader
 
     def start(self) -> str:
-        """Return what the run reads before its first call, "" for nothing. The memories are renewed first."""
+        """Return what a model reads before its first call, "" for nothing; its memories are renewed first."""
+        if not self.is_read:
+            return ""
         event = self._event()
         try:
             memories_refresh(reader_id=self.context.reader_id, now=event.at)
@@ -94,16 +104,44 @@ class Guide:
         return self._stored(event, self._opening).text
 
     def before(self, call: ToolCall) -> Advice:
-        """Return what a call gets, or the rule that stops it; stores an event. Raises `FenceLost`."""
+        """Return the block of a call by a rule, which is stored; else silence. Raises `FenceLost`."""
         self.calls += 1
-        event = self._event(call.name)
-        return self._stored(event, lambda: self._advice(event, call))
+        self.call, event = None, self._event(call.name)
+        try:
+            facts = self._facts(event, call)
+            if blocked := block_of(facts, self.context.blocking):
+                key = f"{blocked.rule}|{facts.situation.target_key}"
+                blocked = replace(blocked, repeated=key in self.blocks)
+                self.blocks.add(key)
+                self._count(call, failed=blocked.repeated)
+                self._store(event, blocked)
+                return blocked
+        except FenceLost:
+            raise
+        except Exception as error:
+            self._failed(event, error)
+        else:
+            self.call = _Call(facts, event, self._ms)
+        return Advice(Level.SILENT, Why.NO_ACT)
 
-    def after(self, call: ToolCall, outcome: ToolOutcome) -> None:
+    def after(self, call: ToolCall, outcome: ToolOutcome) -> Advice:
+        """Return the words for the result of a call that went ahead; store its event. Raises `FenceLost`."""
+        self._count(call, failed=bool(outcome.error_code) and outcome.counted)
+        if (known := self.call) is None:
+            return Advice(Level.SILENT, Why.FAILED)
+        self.call, self.began = None, time.monotonic() - known.ms / 1000
+        if call.name == WRITE and not outcome.error_code:
+            return self._stored(known.event, lambda: Advice(Level.SILENT, Why.NO_ACT))
+        return self._stored(known.event, lambda: self._advice(known.event, known.facts, outcome))
+
+    @property
+    def facts(self) -> Facts | None:
+        """Return what was read for the write under way; `None` for any other call."""
+        return self.call.facts.rules if self.call else None
+
+    def _count(self, call: ToolCall, *, failed: bool) -> None:
         """Count the writes that failed in a row."""
         if call.name == WRITE:
-            code = outcome.error_code
-            failed = bool(code) and outcome.counted and code not in NOT_FAILURES
             self.failed_writes = self.failed_writes + 1 if failed else 0
 
     def _event(self, tool: str = "") -> GuidanceEvent:
@@ -114,11 +152,11 @@ class Guide:
 
     @property
     def _ms(self) -> float:
-        """Return the milliseconds since the call came."""
+        """Return the milliseconds that guidance took for this call."""
         return (time.monotonic() - self.began) * 1000
 
     def _stored(self, event: GuidanceEvent, advise: Callable[[], Advice]) -> Advice:
-        """Return and store what `advise` returns; silence where it breaks."""
+        """Return and store what `advise` returns; silence if it breaks."""
         try:
             advice = advise()
             self._store(event, advice)
@@ -130,7 +168,7 @@ class Guide:
         return advice
 
     def _store(self, event: GuidanceEvent, advice: Advice) -> None:
-        """Store what became of one call. Raises `FenceLost`."""
+        """Store the event of one call. Raises `FenceLost`."""
         event.tool, event.target_key = preview(event.tool)[:64], preview(event.target_key)
         event.level, event.why, event.holdout = advice.level.value, advice.why.value, advice.holdout
         event.rule, event.text = advice.rule[:RULE_CHARS], preview(advice.text)[:TEXT_CHARS]
@@ -143,7 +181,7 @@ class Guide:
             event.save(force_insert=True)
 
     def _failed(self, event: GuidanceEvent, error: Exception) -> None:
-        """Store that guidance broke; where not even that can be stored, log it. Raises `FenceLost`."""
+        """Store that guidance broke, or log it if not even that can be stored. Raises `FenceLost`."""
         run_id = str(self.context.run_id)
         log.warning("guidance_failed", run_id=run_id, tool=event.tool, exc_info=error)
         event.error_code = type(error).__name__
@@ -154,12 +192,11 @@ class Guide:
         except Exception as broken:
             log.warning("guidance_event_lost", run_id=run_id, error=type(broken).__name__)
 
-    def _advice(self, event: GuidanceEvent, call: ToolCall) -> Advice:
-        """Return a block, or what memories advise. May ask a model: no transaction."""
+    def _facts(self, event: GuidanceEvent, call: ToolCall) -> CallFacts:
+        """Return the facts of a call, which its event keeps. The memories are renewed first."""
         context, failed_writes = self.context, self.failed_writes
         situation = situation_of(call, reader_id=context.reader_id, failed_writes=failed_writes)
-        event.phase, event.suggestion_type = situation.phase.value, situation.suggestion_type
-        event.target_key = situation.target_key
+        _name(event, situation)
         context.renew(event.at)
         facts = call_facts(
             situation=situation,
@@ -169,45 +206,57 @@ class Guide:
             now=event.at,
         )
         event.facts = dict(facts.values)
-        if blocked := block_of(facts, context.blocking):
-            key = f"{blocked.rule}|{situation.target_key}"
-            repeated = key in self.blocks
-            self.blocks.add(key)
-            return replace(blocked, repeated=repeated)
+        return facts
+
+    def _advice(self, event: GuidanceEvent, facts: CallFacts, outcome: ToolOutcome) -> Advice:
+        """Return what memories say of the first proposal ahead that they know anything of."""
+        memories, situation = self._memories(facts), facts.situation
         wanted = self.tunables
         tunables()  # Values that cannot be raise here: memories are then silent, and rules still stop.
-        if not context.memories or self._ms >= wanted.budget_ms:
-            late = Why.OUT_OF_TIME if context.memories else Why.NOTHING_KNOWN
-            return Advice(Level.SILENT, late)
-        if not (ranked := self._ranked(event, facts)):
-            return Advice(Level.SILENT, Why.BELOW_FLOOR)
-        seen = _seen(facts, context, now=event.at, shown_ttl_s=wanted.shown_ttl_s)
-        now_s = event.at.timestamp()
-        advice = gate(ranked, situation=situation, tunables=wanted, seen=seen, now_s=now_s)
-        emitted = advice.emitted
-        if drawn_for_holdout(run_id=context.run_id, n=event.n, emitted=emitted, share=wanted.holdout):
-            ranked = [replace(one, why=str(Why.HOLDOUT)) if one in emitted else one for one in advice.ranked]
-            return Advice(Level.SILENT, Why.HOLDOUT, ranked=tuple(ranked), holdout=True)
-        if self.writer is not None and emitted:
-            text, event.error_code = synthesise(
-                text=advice.text, emitted=emitted, writer=self.writer, left_ms=wanted.budget_ms - self._ms
+        if why := self._silence(memories):
+            return Advice(Level.SILENT, why)
+        if situation.tool == WRITE:
+            words = f"{situation.words} {outcome.error_code}"
+            situation = replace(situation, phase=Phase.REPAIR, words=words)
+        result = json_object_or_empty(outcome.content) if situation.tool == FEEDBACK else {}
+        advice, seen = Advice(Level.SILENT, Why.BELOW_FLOOR), None
+        for act in acts_of(situation, result):
+            ranked = rank(
+                act, memories, now=event.at, relevance_min=wanted.relevance_min, values=facts.values
             )
-            advice = replace(advice, text=text)
-        return advice
+            if not ranked:
+                continue
+            seen = seen or _seen(facts, self.context, now=event.at, shown_ttl_s=wanted.shown_ttl_s)
+            now_s = event.at.timestamp()
+            found = gate(ranked, situation=act, tunables=wanted, seen=seen, now_s=now_s)
+            if found.emitted or not advice.ranked:
+                advice = found
+                _name(event, act)
+            if found.emitted:
+                break
+        return self._held_out(event, advice)
 
-    def _ranked(self, event: GuidanceEvent, facts: CallFacts) -> list[Scored]:
-        """Return what is worth weighing, best first, from a packet or afresh; rules are asked anew."""
-        situation, context = facts.situation, self.context
-        ranking = partial(
-            rank, situation, now=event.at, relevance_min=self.tunables.relevance_min, values=facts.values
-        )
-        if (found := packet_find(situation, context)) is not None:
-            event.packet = EXACT
-            rules = [memory for memory in context.memories if memory.predicate]
-            return sorted(found + ranking(rules), key=lambda scored: -scored.score)[:ITEMS_MAX]
-        ranked = ranking(context.memories)
-        packet_add(situation, context, ranked, self.tunables.packet_ttl_s)
-        return ranked
+    def _silence(self, memories: Sequence[Memory]) -> Why | None:
+        """Return why nothing is looked up for a call about which these memories may speak."""
+        if not self.is_read:
+            return Why.NO_MODEL
+        if not memories:
+            return Why.NO_ACT if self.context.memories else Why.NOTHING_KNOWN
+        return Why.OUT_OF_TIME if self._ms >= self.tunables.budget_ms else None
+
+    def _memories(self, facts: CallFacts) -> Sequence[Memory]:
+        """Return the memories that may speak: all if a proposal is ahead, else operators' rules alone."""
+        tool = facts.situation.tool
+        memories = self.context.memories
+        return memories if tool in AHEAD or tool == WRITE else [one for one in memories if one.predicate]
+
+    def _held_out(self, event: GuidanceEvent, advice: Advice) -> Advice:
+        """Return the advice, or silence if chance leaves it out."""
+        emitted, share = advice.emitted, self.tunables.holdout
+        if not drawn_for_holdout(run_id=self.context.run_id, n=event.n, emitted=emitted, share=share):
+            return advice
+        ranked = [replace(one, why=str(Why.HOLDOUT)) if one in emitted else one for one in advice.ranked]
+        return Advice(Level.SILENT, Why.HOLDOUT, ranked=tuple(ranked), holdout=True)
 
     def _opening(self) -> Advice:
         """Return what a run starts with: the reader's facts, flags, patterns, rules that block."""
@@ -224,6 +273,12 @@ class Guide:
             if memory.text in text
         )
         return Advice(Level.NOTE, Why.EMITTED, text, emitted=emitted, ranked=emitted)
+
+
+def _name(event: GuidanceEvent, situation: Situation) -> None:
+    """Put into an event what the call, or the proposal ahead, is about."""
+    event.phase, event.suggestion_type = situation.phase.value, situation.suggestion_type
+    event.target_key = situation.target_key
 
 
 def block_of(call: CallFacts, rules: Iterable[Memory]) -> Advice | None:
@@ -247,22 +302,18 @@ def drawn_for_holdout(*, run_id: UUID, n: int, emitted: Sequence[Scored], share:
 
 
 def guide_for(*, run: Run, context: ToolContext, moment: Callable[[], datetime]) -> Guide | None:
-    """Return guidance for `run`, as far as an earlier attempt at it came; `None` where it is switched off.
+    """Return guidance for `run`, as far as an earlier attempt at it came; `None` if it is switched off.
 
-    A manual session has no cap on its calls and spends nothing, so that no model words its notes.
+    A manual session has no cap on its calls.
     """
     if not settings.ADVISOR_GUIDANCE:
         return None
     guide = Guide(RunContext(run.reader_id, run.pk), moment, context.fence)
-    manual = run.trigger == Run.Trigger.MCP
-    guide.calls_max = None if manual else settings.ADVISOR_MAX_TOOL_CALLS
+    guide.calls_max = None if run.trigger == Run.Trigger.MCP else settings.ADVISOR_MAX_TOOL_CALLS
     try:
         guide.tunables = tunables()
-        guide.calls, guide.failed_writes, guide.blocks = _progress(run.pk)
-        if not manual:
-            reader_id = run.reader_id
-            spent = advisor_account(reader_id=reader_id, run_id=run.pk, now=context.now, purpose=PURPOSE)
-            guide.writer = writer_for(reader_id=reader_id, ledger=spent, tunables=guide.tunables)
+        if run.is_resumed:
+            guide.calls, guide.failed_writes, guide.blocks = _progress(run.pk)
     except Exception as error:
         guide._failed(guide._event(), error)
     return guide
@@ -283,21 +334,19 @@ def _progress(run_id: UUID) -> tuple[int, int, set[str]]:
 
 
 def _seen(facts: CallFacts, context: RunContext, *, now: datetime, shown_ttl_s: float) -> Seen:
-    """Return what this reader's runs got within `shown_ttl_s`, and this run at any time; one query."""
+    """Return what this reader's runs got within `shown_ttl_s`, and this run at any time."""
     since = now - timedelta(seconds=shown_ttl_s)
     own = GuidanceEvent.objects.filter(reader_id=context.reader_id).order_by("-at")
-    rows = own.filter(Q(at__gt=since) | Q(run_id=context.run_id), level__in=LOUDNESS[1:4])
+    rows = own.filter(Q(at__gt=since) | Q(run_id=context.run_id), level__in=LOUDNESS[1:3])
     targeted = {memory.id for memory in context.memories if memory.target_key}
     shown, tools = set[int](), set[str]()
-    values = ("n", "tool", "at", "emitted_ids", "candidates")
-    for n, tool, at, emitted, ranked in rows.values_list(*values)[:RECENT_MAX]:
-        named = {one["id"] for one in ranked if one["level"] == Level.WHISPER and not one["why"]}
-        shown |= {*emitted, *named} - (set() if n else targeted)
+    for n, tool, at, emitted in rows.values_list("n", "tool", "at", "emitted_ids")[:RECENT_MAX]:
+        shown |= set(emitted) - (set() if n else targeted)
         if emitted and (now - at).total_seconds() < TOOL_COOLDOWN_S:
             tools.add(tool)
     texts = {memory.text_sig for memory in context.memories if memory.id in shown} - {""}
-    topics = facts.rules.effective.config.topics if facts.rules else None
-    return Seen(frozenset(shown), frozenset(texts), frozenset(tools), topics)
+    effective = facts.rules.effective if facts.rules else config_effective(reader_id=context.reader_id)
+    return Seen(frozenset(shown), frozenset(texts), frozenset(tools), effective.config.topics)
 
 
 def _best(memories: Sequence[Memory], kind: Kind) -> list[Memory]:

@@ -1,7 +1,7 @@
 """The nouns of guidance, frozen, and a tool call in the normal form the rules know targets by. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, Any, Self
 from uuid import UUID
@@ -21,12 +21,11 @@ class Level(StrEnum):
     BLOCK = "block"
     WARNING = "warning"
     NOTE = "note"
-    WHISPER = "whisper"
     SILENT = "silent"
 
 
 # From silent to loud, to compare levels by.
-LOUDNESS = (Level.SILENT, Level.WHISPER, Level.NOTE, Level.WARNING, Level.BLOCK)
+LOUDNESS = (Level.SILENT, Level.NOTE, Level.WARNING, Level.BLOCK)
 
 
 class Phase(StrEnum):
@@ -52,6 +51,8 @@ class Why(StrEnum):
         return made
 
     EMITTED = "told", "advice given"
+    NO_ACT = "no_act", "no proposal was ahead"
+    NO_MODEL = "no_model", "no model was there to read it"
     NOTHING_KNOWN = "nothing_known", "nothing is remembered that could help"
     BELOW_FLOOR = "below_floor", "no memory is close enough to this"
     TOO_WEAK = "too_weak", "too weak to be worth a word"
@@ -73,6 +74,11 @@ def why_words(code: str) -> str:
 
 
 WRITE, TRY, CRITIQUE = "write_suggestion", "test_suggestion", "self_critique"
+FEEDBACK = "query_user_feedback"
+# The tools that a proposal follows: what guidance knows of it is said in their results.
+AHEAD = frozenset({FEEDBACK, TRY, CRITIQUE})
+# Of a result with many hypotheses or drafts, those that are looked up.
+ACTS_MAX = 5
 WORDS_CHARS_MAX, TARGET_CHARS_MAX = 1000, 120
 WORDY = ("target_key", "target", "suggested_value", "query", "reason", "expected_impact")
 # Of the tools that take several changes, the argument they are in.
@@ -80,7 +86,7 @@ LISTS = {CRITIQUE: "drafts", "compare_configs": "changes"}
 # So many failed writes in a row, and whatever the run calls next is for mending them.
 REPAIR_AT = 2
 PHASE_OF_TOOL = {
-    **dict.fromkeys(("query_user_feedback", "query_user_config", "get_user_profile"), Phase.EXPLORE),
+    **dict.fromkeys((FEEDBACK, "query_user_config", "get_user_profile"), Phase.EXPLORE),
     **dict.fromkeys(("get_acceptance_history", "get_suggestion_outcomes", "compare_configs"), Phase.ANALYZE),
     TRY: Phase.HYPOTHESIZE,
     WRITE: Phase.WRITE,
@@ -104,12 +110,9 @@ class Tunables:
     note_min: Share = 0.48
     warning_min: Share = 0.80
     notes_max: Annotated[int, Field(ge=0, le=20)] = 2
-    whispers: bool = True
     shown_ttl_s: Seconds = 600.0
-    packet_ttl_s: Seconds = 900.0
     budget_ms: Annotated[float, Field(ge=0, le=600_000)] = 4000.0
     holdout: Share = 0.10
-    synthesis: bool = False
     export: bool = False
     export_dir: str = ""
 
@@ -156,6 +159,26 @@ class ReaderFacts:
     declined: Mapping[str, int] = field(default_factory=dict)
     cooling: frozenset[Target] = frozenset()
     refused: frozenset[Target] = frozenset()
+
+
+def acts_of(situation: Situation, result: Mapping[str, Any]) -> list[Situation]:
+    """Return the proposals that a call may lead to, by its arguments and its `result`, at most five.
+
+    After the feedback these are its hypotheses, and of a critique its drafts. Anything else is about itself.
+    """
+    rows = result.get("hypotheses") if situation.tool == FEEDBACK else None
+    rows = situation.arguments.get(LISTS[CRITIQUE]) if situation.tool == CRITIQUE else rows
+    found = rows[:ACTS_MAX] if isinstance(rows, list) else []
+    return [_act(situation, row) for row in found if isinstance(row, dict)] or [situation]
+
+
+def _act(situation: Situation, about: Mapping[str, Any]) -> Situation:
+    """Return the proposal of one hypothesis or draft."""
+    kind = about.get("suggestion_type", about.get("type"))
+    kind = kind if isinstance(kind, str) and kind in KINDS else ""
+    target = target_of(kind, {"suggested_value": about.get("target"), **about})
+    words = " ".join(text for text in map(about.get, WORDY) if isinstance(text, str))[:WORDS_CHARS_MAX]
+    return replace(situation, suggestion_type=kind, target_key=target, words=words, arguments=about)
 
 
 def phase_of(tool: str, failed_writes: int) -> Phase:

@@ -86,7 +86,7 @@ def _calls(seen: Observed, wanted: Tunables) -> list[Check]:
     words = f"The 95th percentile is {p95:.0f} ms, of {wanted.budget_ms:.0f} ms a call may take."
     state = State.BROKEN if p95 > wanted.budget_ms else State.LOOK
     slow = p95 > SLOW_SHARE * wanted.budget_ms
-    todo = "Look at the slow calls among the events; for synthesis set synthesis=false."
+    todo = "Look at the slow calls among the events."
     timing = _check("time", slow, words, todo, state)
     tries = seen.holdout + sum(sum(seen.levels[level]) for level in (Level.WARNING, Level.NOTE))
     words = f"{seen.holdout} of {tries} were control calls; {wanted.holdout:.0%} are wanted."

@@ -11,7 +11,7 @@
 
 Blend and gate are the published engine's (vibeship-spark-intelligence, 2026-02). Relevance has a floor here,
 and a memory about another target or type is no candidate. A note must be worth an interruption; a warning is
-for rules that match and for cautions about the very target of a write. Neither stops anybody.
+for rules that match and for cautions about the very target of a proposal. Neither stops anybody.
 """
 
 import re
@@ -49,13 +49,14 @@ TIERS: Mapping[str, float] = {
 K1, B, BM25_HALF, CORPUS_LEAST = 1.5, 0.75, 5.0, 100
 QUERY_WORDS_MAX = 32
 _KINDS = Kind.values
-BASE, WHISPER_MIN, WHISPERS_MAX, TOOL_COOLDOWN_S = 0.15, 0.30, 3, 10.0
+BASE, TOOL_COOLDOWN_S = 0.15, 10.0
 BOOST_MAX, BOOST_RELEVANCE_MIN = 1.5, 0.35
 PROFILE_BOOST, NEGATIVE_BOOST, REPAIR_BOOST = 1.4, 1.3, 1.5
 EVIDENCE_MIN, CONFIDENCE_MIN, SHARE_MIN, SOURCES_MIN = 3, 0.60, 0.66, 2
 # What people reviewed needs no outcomes; if it counts some all the same, they must suffice.
 REVIEWED = frozenset({Kind.RULE, Kind.INSIGHT})
 LOUD = (Level.NOTE, Level.WARNING)
+OLD_CEILING = "whisper"
 # The published engine's penalties: what is left of the score of a text of each sort.
 _NOISE = (
     (r"\bstruggl(?:es?|ed|ing)\b|\bexpressed (?:satisfaction|frustration)\b|\bcycle summary\b", 0.05),
@@ -100,20 +101,23 @@ def scored_from(memory: Memory, relevance: float, *, now: datetime) -> Scored:
 
 
 def relevance_of(situation: Situation, memory: Memory, words: float) -> float:
-    """Return how much a memory is about this call, 0 to 1; `words` is the share of words in common."""
+    """Return how much a memory is about this call, 0 to 1; `words` is the share of words in common.
+
+    A memory about the write is about what leads to it, too.
+    """
     if not memory.target_key:
         target = GENERAL_OWN if situation.suggestion_type and not memory.shared else 0.0
     elif situation.target_key:
         target = float(situation.target_key == memory.target_key)
     else:
         target = float(term_matches(memory.target_key, fold(situation.words)))
-    other_tool = bool(memory.tool) and memory.tool != situation.tool
+    other_tool = memory.tool not in ("", situation.tool, WRITE)
     if memory.suggestion_type:
         same = memory.suggestion_type == situation.suggestion_type
         type_match = (OTHER_TOOL if other_tool else 1.0) if same else 0.0
     else:
         type_match = float(bool(memory.tool) and not other_tool)
-    phase = memory.phase in {"", str(situation.phase), str(phase_of(situation.tool, 0))}
+    phase = memory.phase in {"", str(situation.phase), str(phase_of(situation.tool, 0)), str(Phase.WRITE)}
     shares = (TARGET_SHARE * target, TYPE_SHARE * type_match, PHASE_SHARE * phase, WORDS_SHARE * words)
     return sum(shares)
 
@@ -191,14 +195,12 @@ def gate(
     for one in levelled:
         judged.append(replace(one, why=_left_out(one, judged, situation, tunables, seen)))
     notes = tuple(one for one in judged if not one.why and one.level in LOUD)
-    whispers = tuple(one for one in judged if not one.why and one.level is Level.WHISPER)
     why = Why(judged[0].why or Why.TOO_WEAK) if judged else Why.NOTHING_KNOWN
     return Advice(
-        level=notes[0].level if notes else Level.WHISPER if whispers else Level.SILENT,
-        why=Why.EMITTED if notes or whispers else why,
+        level=notes[0].level if notes else Level.SILENT,
+        why=Why.EMITTED if notes else why,
         text=notes_text(notes),
         emitted=notes,
-        whispers=whispers,
         ranked=tuple(judged),
     )
 
@@ -206,7 +208,7 @@ def gate(
 def score_of(scored: Scored, situation: Situation) -> float:
     """Return how loudly a memory asks to be heard, from 0.15 on; boosts count from a relevance of 0.35."""
     memory, boost = scored.memory, 1.0
-    if memory.kind == Kind.PROFILE and situation.phase is Phase.WRITE:
+    if memory.kind == Kind.PROFILE and situation.suggestion_type:
         boost *= PROFILE_BOOST
     if memory.polarity < 0:
         boost *= NEGATIVE_BOOST * (REPAIR_BOOST if situation.phase is Phase.REPAIR else 1.0)
@@ -219,8 +221,6 @@ def level_of(
 ) -> Level:
     """Return the level a memory reaches by its score and by what it rests on, no louder than its ceiling."""
     score = score_of(scored, situation)
-    if score < WHISPER_MIN:
-        return Level.SILENT
     memory, judged = scored.memory, scored.memory.helpful + scored.memory.unhelpful
     reviewed = memory.kind in REVIEWED and not memory.evidence
     share = memory.helpful / judged if judged >= WILSON_MIN else memory.confidence
@@ -233,12 +233,14 @@ def level_of(
         and (reviewed or (memory.evidence >= EVIDENCE_MIN and days <= TRUST_HALF_LIFE_DAYS))
     )
     if score < tunables.note_min or not worthy:
-        level = Level.WHISPER
+        level = Level.SILENT
     elif score < tunables.warning_min or not _may_warn(scored, ranked, situation, tunables):
         level = Level.NOTE
     else:
         level = Level.WARNING
-    return min(level, Level(memory.ceiling), key=LOUDNESS.index)
+    # Rows of earlier versions may have the ceiling "whisper": today's quietest words are a note.
+    ceiling = Level.NOTE if memory.ceiling == OLD_CEILING else Level(memory.ceiling)
+    return min(level, ceiling, key=LOUDNESS.index)
 
 
 def obvious(scored: Scored, situation: Situation, topics: Collection[str] | None) -> bool:
@@ -256,7 +258,7 @@ def obvious(scored: Scored, situation: Situation, topics: Collection[str] | None
 
 def _may_warn(scored: Scored, ranked: Sequence[Scored], situation: Situation, tunables: Tunables) -> bool:
     memory = scored.memory
-    about = bool(memory.target_key) and memory.target_key == situation.target_key and situation.tool == WRITE
+    about = bool(memory.target_key) and memory.target_key == situation.target_key
     if scored.matched or memory.polarity >= 0 or not about:
         return scored.matched
     agreeing = {
@@ -276,16 +278,13 @@ def _left_out(
     """Return the first filter that leaves a memory out, "" if none does."""
     memory, passed = one.memory, [other for other in earlier if not other.why]
     texts = seen.texts | {other.memory.text_sig for other in passed}
-    loud = one.level in LOUD
-    alike = sum((other.level in LOUD) is loud for other in passed)
-    most = tunables.notes_max if loud else WHISPERS_MAX * tunables.whispers
     filters: tuple[tuple[Why, Callable[[], object]], ...] = (
         (Why.TOO_WEAK, lambda: one.level is Level.SILENT),
         (Why.SHOWN, lambda: memory.id in seen.shown),
         (Why.COOLDOWN, lambda: one.level is not Level.WARNING and situation.tool in seen.tools),
         (Why.OBVIOUS, lambda: obvious(one, situation, seen.topics)),
         (Why.REPEATED, lambda: memory.text_sig and memory.text_sig in texts),
-        (Why.OVER_LIMIT, lambda: alike >= most),
+        (Why.OVER_LIMIT, lambda: len(passed) >= tunables.notes_max),
         (Why.UNSAFE, lambda: injection_in(memory.text) or injection_in(memory.title)),
     )
     return next((str(why) for why, holds in filters if holds()), "")

@@ -1,24 +1,16 @@
-"""The context of a run's calls: its memories, read anew when they change, facts of reader and call, packets.
+"""The context of a run's calls: the memories it may use, and the facts of its reader and of each call."""
 
-A packet is what was ranked for a call, cached to be used again while the reader's memories are the same.
-"""
-
-import hashlib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.core.cache import cache
 from django.db.models import Count, F, Max, Q, Sum
 
-from advisor.guidance.admission import tokens_of
 from advisor.guidance.entities import WRITE, CallFacts, Level, ReaderFacts, Situation, target_of
 from advisor.guidance.store import memories_for, memories_in_force
-from advisor.guidance.wording import Scored
 from advisor.models import Memory, Step
 from advisor.selectors import NOT_EXECUTED, run_cost_usd
 from digest.models import Feedback
@@ -34,18 +26,17 @@ from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.outcomes.profile import SMALLER
 from suggestions.reasons import step_wished
 from suggestions.rules import change_parse, target_pinned, types_declined
-from suggestions.selectors import answers_by_type, fields_written, suggestions_waiting, targets_cooling
+from suggestions.selectors import answers_by_type, facts_of, suggestions_waiting, targets_cooling
 
 # The newest thumbs, as the rules weigh evidence by; and the newest weights that a reader chose instead.
 THUMBS_MAX, EDITS_MAX = 500, 20
 # Codes of writes that no rule and no reviewer has judged.
 NO_VERDICTS = ("", NOT_EXECUTED, "invalid_arguments", "unknown_tool", "tool_failed", "database_failed")
-PACKET_KEYS, EXACT = "guidance", "exact"
 
 
 @dataclass(slots=True)
 class RunContext:
-    """One reader's memories during one run. `fingerprint` stands for the rows that may be used now."""
+    """One reader's memories during one run. `fingerprint` changes when the rows it may use do."""
 
     reader_id: UUID
     run_id: UUID
@@ -53,7 +44,7 @@ class RunContext:
     memories: Sequence[Memory] = field(default_factory=tuple)
 
     def renew(self, now: datetime) -> None:
-        """Read the memories anew if any of their rows has changed; one query, two if so."""
+        """Reload the memories if a row changed: one query, two if so."""
         rows = memories_in_force(reader_id=self.reader_id, now=now)
         credit = Sum(F("helpful") + F("unhelpful"))
         stamp = rows.aggregate(n=Count("pk"), last=Max("pk"), changed=Max("updated_at"), credit=credit)
@@ -105,16 +96,8 @@ def call_facts(
         values |= {"suggestion_type": kind, "field": str(KINDS[kind].field), "target": situation.target_key}
     if situation.tool != WRITE:
         return CallFacts(situation, values)
-    answers = answers_by_type(reader_id=reader_id)
-    rules = Facts(
-        effective=config_effective(reader_id=reader_id),
-        sources=frozenset({situation.target_key}),
-        waiting=suggestions_waiting(reader_id=reader_id),
-        cooling=targets_cooling(reader_id=reader_id, now=now),
-        written=fields_written(reader_id=reader_id, run_id=context.run_id),
-        declined=types_declined(answers),
-    )
-    values["accepted_of_type"], values["rejected_of_type"] = answers.get(kind, (0, 0))
+    rules = facts_of(reader_id=reader_id, now=now, run_id=context.run_id)
+    values["accepted_of_type"], values["rejected_of_type"] = rules.answers.get(kind, (0, 0))
     target = (values.get("field", ""), situation.target_key)
     values |= {
         "waiting": all(target) and target in rules.waiting,
@@ -124,7 +107,7 @@ def call_facts(
         "written": len(rules.written),
         "written_in_field": list(rules.written).count(target[0]),
     }
-    values |= _change_values(situation, rules)
+    values |= _change_values(situation, replace(rules, sources=frozenset({situation.target_key})))
     # Unknown for a run that has spent nothing: the planner pays for nothing.
     if spent := run_cost_usd(run_id=context.run_id):
         values["money_left_usd"] = round(settings.ADVISOR_RUN_CAP_USD - spent, 6)
@@ -193,28 +176,3 @@ def _thumbs(situation: Situation, label: str) -> dict[str, int]:
     if key and label and 0 < len(newest) < THUMBS_MAX and kind is not None and not kind.hides:
         counts["fitting_on_target"] = on_target.count(kind.liked)
     return counts
-
-
-def packet_find(situation: Situation, context: RunContext) -> list[Scored] | None:
-    """Return what was ranked for an equal call with the same memories; `None`: rank it."""
-    found = None
-    with suppress(Exception):  # A cache that is down is an empty one.
-        found = cache.get(packet_key(situation, context.fingerprint))
-    known = {memory.id: memory for memory in context.memories}
-    return None if found is None else [Scored(known[pk], *rest) for pk, *rest in found if pk in known]
-
-
-def packet_add(situation: Situation, context: RunContext, ranked: Sequence[Scored], ttl_s: float) -> None:
-    """Cache what was ranked, without rules: these are asked anew at each call."""
-    plain = [one for one in ranked if not one.memory.predicate]
-    rows = [(one.memory.id, one.relevance, one.quality, one.trust, one.score) for one in plain]
-    with suppress(Exception):
-        cache.set(packet_key(situation, context.fingerprint), rows, timeout=ttl_s)
-
-
-def packet_key(situation: Situation, fingerprint: str) -> str:
-    """Return a key of all that ranking depends on: the reader, the call and its words, the memories."""
-    call = (situation.tool, situation.phase.value, situation.suggestion_type, situation.target_key)
-    parts = "\n".join((*call, " ".join(sorted(set(tokens_of(situation.words)))), fingerprint))
-    digest = hashlib.sha1(parts.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
-    return f"{PACKET_KEYS}:{situation.reader_id.hex}:{digest}"

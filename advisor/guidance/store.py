@@ -7,7 +7,7 @@ people write becomes one too.
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -35,7 +35,7 @@ from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.reasons import reason_code
 
 # What ranking compares in Python: more rows would only cost time (500 take about 10 ms).
-CANDIDATES_MAX, DETAILS_MAX, RECALLED_MAX = 500, 3, 3
+CANDIDATES_MAX, RECALLED_MAX = 500, 3
 # Figures over many readers are for those who share their own.
 OVER_MANY = (Memory.Kind.PATTERN, Memory.Kind.PEER)
 # Kinds that people word: a figure in them is no running count.
@@ -83,13 +83,6 @@ def memories_for(*, reader_id: UUID, now: datetime) -> list[Memory]:
     rows = memories_in_force(reader_id=reader_id, now=now).annotate(is_rule=Q(kind=Memory.Kind.RULE))
     ordered = rows.order_by("-is_rule", "-confidence", "-unified", "pk")
     return list(ordered.defer("dimensions")[:CANDIDATES_MAX])
-
-
-def memories_detail(*, reader_id: UUID, ids: Sequence[int], now: datetime) -> list[dict[str, object]]:
-    """Return the first three of `ids` in full, for whoever was shown their titles; one query."""
-    found = memories_in_force(reader_id=reader_id, now=now).in_bulk(list(dict.fromkeys(ids))[:DETAILS_MAX])
-    rows = [found[pk] for pk in dict.fromkeys(ids) if pk in found]
-    return [{"id": row.pk, "title": row.title, "text": row.text} for row in rows]
 
 
 def memories_recall(*, reader_id: UUID, now: datetime, types: Collection[str] = ()) -> list[Memory]:
@@ -393,15 +386,17 @@ def decisions_of(*, reader_id: UUID, now: datetime) -> list[learnt.Decided]:
     return found
 
 
-def _writes(reader_id: UUID, now: datetime) -> Iterator[learnt.Write]:
-    """Yield the newest writes of the reader's runs in the last 90 days, whoever drove them."""
+def _writes(reader_id: UUID, now: datetime) -> list[learnt.Write]:
+    """Return the newest writes of the reader's runs in the last 90 days, whoever drove them."""
     rows = Step.objects.filter(
         run__reader_id=reader_id, kind=Step.Kind.TOOL, tool=WRITE, at__gt=now - learnt.REPLAY_SPAN
     )
     columns = ("run_id", "n", "arguments", "error_code", "at")
+    found = []
     for run_id, n, given, code, at in rows.order_by("-at", "-n").values_list(*columns)[:WRITES_MAX]:
         kind = str(given.get("suggestion_type") or "")
-        yield learnt.Write(str(run_id), n, kind, target_of(kind, given), code, at)
+        found.append(learnt.Write(str(run_id), n, kind, target_of(kind, given), code, at))
+    return found
 
 
 def _parsed(raw: bytes) -> tuple[FrontMatter, str]:

@@ -20,10 +20,15 @@ def tunables_repeated(names: Iterable[str]) -> list[str]:
     return [name for name, times in Counter(name.strip() for name in names).items() if times > 1]
 
 
+# Names that earlier versions knew. An installation that still gives them starts all the same.
+RETIRED = frozenset({"whispers", "packet_ttl_s", "synthesis"})
+
+
 @lru_cache(maxsize=16)
 def _tunables(given: tuple[tuple[str, str], ...]) -> Tunables:
+    known = {name: text.strip() for name, text in given if name not in RETIRED}
     try:
-        found = TypeAdapter(Tunables).validate_python({name: text.strip() for name, text in given})
+        found = TypeAdapter(Tunables).validate_python(known)
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         raise ValueError(f"GUIDANCE: {first['loc'][0]}: {first['msg']}.") from None

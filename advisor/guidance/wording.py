@@ -1,47 +1,22 @@
-"""What a call gets, and how a model reads it: beside a tool's result or in its place.
+"""The words of guidance as a model reads them: beside a tool's result, or in its place."""
 
-A model may word the notes anew, where an operator wants that, there is time, and it says nothing else.
-"""
-
-import re
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
-from uuid import UUID
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from advisor.entities import BYTES_PER_TOKEN, ToolOutcome, as_json, call_target, fit_text, json_bytes
-from advisor.guidance.entities import Level, ReaderFacts, Tunables, Why
+from advisor.entities import ToolOutcome, as_json, call_target, fit_text
+from advisor.guidance.entities import Level, ReaderFacts, Why
 from advisor.models import Memory
-from advisor.prompts import ADVISOR_PROMPT, prompt_load, quotes_prompt
-from digest.feeds.selectors import models_allowed
-from digest.llm.caller import data_fence, typed_ask
-from digest.llm.client import chain_configured
-from digest.llm.entities import Deadline, Model, ToolCall, json_object
-from digest.llm.ledger import SpendAccount
-from digest.summaries.grounding import content_stems, grounding_of, overlap_of
+from digest.llm.entities import ToolCall, json_object
 from suggestions.changes.registry import FIELDS_OF_SOURCES
-from suggestions.explain import reason_clean
 
 Kind = Memory.Kind
 BLOCKED = "blocked"
 FACTORS = ("relevance", "quality", "trust", "score")
-NOTE_CHARS, WHISPER_CHARS, START_CHARS, START_ROWS = 500, 80, 900, 3
+NOTE_CHARS, START_CHARS, START_ROWS = 500, 900, 3
 # What a note may take; other scripts take more bytes a character, so that less of them fits.
 NOTE_TOKENS = 130
-# The most a tool may answer with in all; its own result keeps a budget of its own.
-ANSWER_TOKENS = 2000
-PROMPT, PURPOSE, FAILED = ADVISOR_PROMPT.with_name("guidance.md"), "guidance", "synthesis_"
-# The time that must be left to ask at all, and what is reserved for storing.
-LEFT_MIN_MS, RESERVE_MS = 1800.0, 200.0
-# The share of content words that must be the notes' own.
-OVERLAP_MIN = 0.7
-_NEGATION = re.compile(r"\b(?:not?|never|avoid|without|don['’]t|nicht|kein\w*|nie)\b", re.IGNORECASE)
-# Addresses and keys, which are no capitalised words and no numbers.
-_KEY = re.compile(r"\d+(?:[.,]\d+)*|[\w-]+(?:\.[\w-]+)+|\w+_\w+|“[^”]*”")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +46,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What one call gets. `emitted` are the memories in `text`; `whispers` only their titles.
+    """What one call gets. `emitted` are the memories in `text`.
 
     For a block: the `rule`, `text` why, `until` when it may be tried again, `repeated` if the run met the
     same block before. `ranked` are all candidates with what became of each. `holdout`: left out at random.
@@ -81,7 +56,6 @@ class Advice:
     why: Why
     text: str = ""
     emitted: tuple[Scored, ...] = ()
-    whispers: tuple[Scored, ...] = ()
     ranked: tuple[Scored, ...] = ()
     rule: str = ""
     until: datetime | None = None
@@ -139,22 +113,15 @@ def blocked_outcome(advice: Advice, call: ToolCall) -> ToolOutcome:
 
 
 def with_advice(content: str, advice: Advice) -> str:
-    """Return a tool's result with what guidance adds: a warning first, a note last, whispers as titles."""
-    loud = advice.level in (Level.WARNING, Level.NOTE)
-    text = fit_text(advice.text, NOTE_TOKENS) if loud else ""
-    rows = [cut(f"#{one.memory.id} {one.memory.title}", WHISPER_CHARS) for one in advice.whispers]
-    if not (text or rows):
+    """Return a tool's result with the words of guidance: a warning is its first field, a note its last."""
+    if advice.level not in (Level.WARNING, Level.NOTE) or not advice.text:
         return content
     try:
         result = json_object(content)
     except ValueError:
         return content
-    if text:
-        warned = {"guidance": text, **result}
-        result = warned if advice.level is Level.WARNING else {**result, "guidance": text}
-    with_rows = {**result, "whispers": rows}
-    fits = json_bytes(with_rows) <= ANSWER_TOKENS * BYTES_PER_TOKEN
-    return as_json(with_rows if rows and fits else result)
+    words = {"guidance": fit_text(advice.text, NOTE_TOKENS)}
+    return as_json(words | result if advice.level is Level.WARNING else result | words)
 
 
 def cut(text: str, chars: int) -> str:
@@ -172,58 +139,3 @@ def _facts_words(facts: ReaderFacts) -> Iterable[str]:
         yield f"Sources that rest, wait or are pinned: {cut(', '.join(cooling), 200)}."
     if topics := sum(field not in FIELDS_OF_SOURCES for field, _ in facts.cooling):
         yield f"{topics} topics rest, wait or are pinned; a write about one is refused."
-
-
-class Reworded(BaseModel):
-    """A model's answer."""
-
-    model_config = ConfigDict(extra="forbid")
-    text: str = Field(min_length=1, max_length=600)
-
-
-class Writer(NamedTuple):
-    """Who may word notes of one run: its models, in order, and the account that pays for them."""
-
-    models: Sequence[Model]
-    ledger: SpendAccount
-
-
-def writer_for(*, reader_id: UUID, ledger: SpendAccount, tunables: Tunables) -> Writer | None:
-    """Return the run's writer; `None` where synthesis is off, no model is set, or the reader wants none."""
-    if not tunables.synthesis or not (models := chain_configured()):
-        return None
-    return Writer(tuple(models), ledger) if models_allowed(reader_id=reader_id) else None
-
-
-def synthesise(*, text: str, emitted: Sequence[Scored], writer: Writer, left_ms: float) -> tuple[str, str]:
-    """Return the notes in a model's words where these hold nothing else, or `text` and the code of why not.
-
-    Must be called outside any transaction.
-    """
-    if left_ms < LEFT_MIN_MS or not emitted:
-        return text, ""
-    answer = typed_ask(
-        models=writer.models,
-        system=prompt_load(PROMPT),
-        user=data_fence({"notes": [scored.memory.text for scored in emitted]}),
-        shape=Reworded,
-        ledger=writer.ledger,
-        deadline=Deadline(time.monotonic() + (left_ms - RESERVE_MS) / 1000),
-    )
-    if answer.value is None:
-        return text, FAILED + answer.error_code
-    worded = reason_clean(answer.value.text)
-    faithful = bool(worded) and is_grounded(worded, emitted)
-    return (worded, "") if faithful else (text, FAILED + "unfaithful")
-
-
-def is_grounded(text: str, emitted: Sequence[Scored]) -> bool:
-    """Return whether `text` follows from the notes alone: their numbers, names, keys and their "not"."""
-    notes = " ".join(scored.memory.text for scored in emitted)
-    if len(text) > NOTE_CHARS or quotes_prompt(text) or not any(content_stems(text)):
-        return False
-    found = grounding_of(text, [notes[:200]], title="", text=notes)
-    keys = all(key in notes for key in _KEY.findall(text))
-    same_side = bool(_NEGATION.search(text)) == bool(_NEGATION.search(notes))
-    foreign = found.numbers or found.names or found.link
-    return keys and same_side and not foreign and overlap_of(text, notes) >= OVERLAP_MIN

@@ -32,7 +32,6 @@ class Memory(models.Model):
         BLOCK = "block"
         WARNING = "warning"
         NOTE = "note"
-        WHISPER = "whisper"
 
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="memories")
     kind = models.CharField(max_length=10, choices=Kind.choices)
@@ -115,7 +114,7 @@ class GuidanceEvent(models.Model):
     facts = models.JSONField(default=dict, help_text="What rules were asked with, for previews of new rules.")
     holdout = models.BooleanField(default=False, help_text="Left out at random, to measure by.")
     ms = models.PositiveIntegerField(default=0)
-    packet = models.CharField(max_length=8, blank=True, help_text="exact, or empty: ranked afresh.")
+    packet = models.CharField(max_length=8, blank=True, help_text="Empty since nothing is cached.")
     followed = models.BooleanField(
         null=True, help_text="The run wrote what was advised, or left what was not."
     )

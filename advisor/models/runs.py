@@ -65,6 +65,11 @@ class Run(models.Model):
     def __str__(self) -> str:
         return f"{self.day} {self.status}"
 
+    @property
+    def is_resumed(self) -> bool:
+        """Return whether steps, votes or guidance of an earlier attempt may be stored."""
+        return self.attempt != 1
+
 
 class Spent(models.Model):
     """Abstract: the time, tokens and cost of an audited call."""

@@ -1,20 +1,21 @@
-"""The reviewers of a run: the reflector, then the panel with its votes; what neither could review is a draft.
+"""The review of a proposal: by models the reflector and then the panel, without a model one list of checks.
 
 Two approvals of three pass, unless trust rejects: its reject is a veto. A missing vote counts as a reject.
-What does not pass goes back to the agent with the reviewers' combined issues, and after three rounds to an
-operator as a draft.
+Checks count as the vote of the reviewer they stand under. What does not pass goes back to the agent with the
+combined issues, and after three rounds to an operator as a draft.
 
-The panel's three reviewers vote at once, and every vote is stored. Where none of the three could be reached,
-rules vote in their place, as they do where no model is configured: an outage of a provider says nothing about
-a proposal. Both sets of votes are stored.
+The panel's three reviewers vote at once, and every vote is stored. If none of the three could be reached,
+the checks decide for the rest of the run: an outage of a provider says nothing about a proposal. The missing
+votes and the result of each check are stored.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 from django.conf import settings
@@ -23,6 +24,7 @@ from django.db import transaction
 from advisor.entities import RULES_MODEL, Deadline, ToolContext
 from advisor.models import Decision, PanelVote, Run
 from advisor.prompts import ADVISOR_PROMPT, prompt_load
+from advisor.review.checks import Check, checks_of, votes_of
 from advisor.review.context import (
     Reflection,
     ReviewContext,
@@ -39,7 +41,6 @@ from advisor.review.votes import (
     EarlierSuggestion,
     ReviewCase,
     Vote,
-    vote_by_rules,
 )
 from digest.feeds.selectors import models_allowed
 from digest.llm.caller import Question, data_fence, typed_ask_all
@@ -87,9 +88,10 @@ def context_with_reviewers(
     """Return `context` with the reviewers of `run` in it, as the settings have them.
 
     They share the run's money and its time: `timeout_s` seconds from this call. A run that resumes goes on
-    counting rounds where it was. `interactive`: somebody waits, so rules review. Two queries.
+    counting rounds where it was. `interactive`: somebody waits, so no model reviews. One query, three for a
+    run that resumes.
     """
-    attempts, rounds = review_counts(run_id=run.pk)
+    counts = review_counts(run_id=run.pk) if run.is_resumed else (Counter(), Counter())
     review_context = ReviewContext(
         run=run,
         models=review_models(ai_enabled=models_allowed(reader_id=run.reader_id), interactive=interactive),
@@ -97,9 +99,8 @@ def context_with_reviewers(
         deadline=Deadline(time.monotonic() + timeout_s),
         fence=context.fence,
         moment=moment,
-        interactive=interactive,
-        attempts=attempts,
-        rounds=rounds,
+        attempts=counts[0],
+        rounds=counts[1],
     )
     return replace(context, review=reviewer_for(review_context, reflector=reflect))
 
@@ -110,7 +111,7 @@ def review_models(*, ai_enabled: bool, interactive: bool) -> tuple[Model, ...]:
 
 
 def reviewer_for(context: ReviewContext, *, reflector: Reflector | None) -> Reviewer | None:
-    """Return the reviewer of a run by the switches of the settings; `None` where both are off.
+    """Return the reviewer of a run by the switches of the settings; `None` if both are off.
 
     Whatever breaks in a review but the loss of the run, the proposal becomes a draft: nothing is stored for
     the reader unreviewed.
@@ -136,21 +137,21 @@ def reviewer_for(context: ReviewContext, *, reflector: Reflector | None) -> Revi
 def _reviewed(proposal: Proposal, context: ReviewContext, reflector: Reflector | None) -> Review:
     notes: tuple[str, ...] = ()
     revised = proposal
-    if settings.ADVISOR_REFLECTOR and reflector is not None:
+    if settings.ADVISOR_REFLECTOR and reflector is not None and context.models:
         reflection = reflector(proposal, context=context)
         notes, revised = reflection.notes, _revised(proposal, reflection.p_helpful)
         if refusal := _refused(revised, reflection):
             return refusal
     verdict, message = PASS, ""
     if settings.ADVISOR_PANEL:
-        result = panel_vote(revised, context)
+        result = review_round(revised, context)
         verdict, message = result.verdict, result.message
         if context.models_unreachable:
             notes = (*notes, "Rules reviewed this: no reviewing model could be reached.")
         if verdict == DRAFT:
             decision_add(proposal=revised, context=context, action=PANEL_DRAFT, reason=message)
-            voters = "reviewers" if context.models else "rules"
-            notes = (*notes, f"The {voters} could not agree, so an operator looks at this first.")
+            why = "The reviewers could not agree" if context.models else "Checks found faults"
+            notes = (*notes, f"{why}, so an operator looks at this first.")
     p_helpful = None if revised is proposal else revised.p_helpful
     return Review(verdict, message=message, p_helpful=p_helpful, notes=notes)
 
@@ -211,10 +212,10 @@ class RoundResult:
     message: str
 
 
-def panel_vote(
+def review_round(
     proposal: Proposal, context: ReviewContext, sleep: Callable[[float], None] = time.sleep
 ) -> RoundResult:
-    """Hold one round of votes on `proposal`, by models where any can be reached, else by rules.
+    """Hold one round on `proposal`: votes of models if any can be reached, else the checks.
 
     Models that could not be reached are not asked again in this run. Must be called outside any transaction.
     Raises `FenceLost`, and `PromptUnusable` for a missing prompt.
@@ -223,14 +224,16 @@ def panel_vote(
     if context.rounds[target] >= ROUNDS_MAX:
         return RoundResult(DRAFT, f"All {ROUNDS_MAX} rounds on this target are over.")
     case = review_case_for(proposal, context)
-    missing: list[Ballot] = []
-    ballots = _ballots_by_models(case, context, sleep) if context.models else _ballots_by_rules(case)
-    if all(ballot.unreachable for ballot in ballots):
-        missing, ballots = ballots, _ballots_by_rules(case)
+    votes = _ballots_by_models(case, context, sleep) if context.models else []
+    missing = votes if votes and all(ballot.unreachable for ballot in votes) else []
+    if missing:
         context.models, context.models_unreachable = (), True
-    count = count_votes(ballots, case.round)
+    checks = [] if context.models else checks_of(case)
+    ballots = votes if context.models else _ballots_by_checks(checks)
     context.rounds[target] = case.round
-    votes_add(proposal=proposal, context=context, round_n=case.round, ballots=[*missing, *ballots])
+    rows = [_vote_row(proposal, context, case.round, ballot) for ballot in votes]
+    rows += [_check_row(proposal, context, case.round, check) for check in checks]
+    votes_add(rows=rows, context=context)
     if missing:
         log.warning("panel_unreachable", run_id=str(context.run.pk), error=missing[0].error_code)
         errors = " ".join(f"{ballot.reviewer.title()}: {ballot.error}" for ballot in missing)
@@ -238,7 +241,7 @@ def panel_vote(
             f"No model of the reviewers could be reached, so rules vote for the rest of this run. {errors}"
         )
         decision_add(proposal=proposal, context=context, action=PANEL_BY_RULES, reason=reason)
-    return count
+    return count_votes(ballots, case.round)
 
 
 def review_case_for(proposal: Proposal, context: ReviewContext) -> ReviewCase:
@@ -257,8 +260,8 @@ def review_case_for(proposal: Proposal, context: ReviewContext) -> ReviewCase:
     return ReviewCase(proposal, last_round + 1, earlier, tuple(objections[:OBJECTIONS_MAX]))
 
 
-def _ballots_by_rules(case: ReviewCase) -> list[Ballot]:
-    return [Ballot(name, vote_by_rules(name, case), f"{RULES_MODEL}:{name}") for name in REVIEWERS]
+def _ballots_by_checks(checks: Sequence[Check]) -> list[Ballot]:
+    return [Ballot(name, vote, RULES_MODEL) for name, vote in votes_of(checks).items()]
 
 
 def _ballots_by_models(
@@ -335,20 +338,17 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?", "…", "”")) else f"{text}."
 
 
-def votes_add(*, proposal: Proposal, context: ReviewContext, round_n: int, ballots: Sequence[Ballot]) -> None:
-    """Store every vote of a round, missing ones too. Raises `FenceLost`."""
+def votes_add(*, rows: Sequence[PanelVote], context: ReviewContext) -> None:
+    """Store a round: every vote, missing ones too, and the result of every check. Raises `FenceLost`."""
     with transaction.atomic():
         context.fence()
-        PanelVote.objects.bulk_create(_row(proposal, context, round_n, ballot) for ballot in ballots)
+        PanelVote.objects.bulk_create(rows)
 
 
-def _row(proposal: Proposal, context: ReviewContext, round_n: int, ballot: Ballot) -> PanelVote:
+def _vote_row(proposal: Proposal, context: ReviewContext, round_n: int, ballot: Ballot) -> PanelVote:
     vote = ballot.vote
     return PanelVote(
-        run=context.run,
-        suggestion_type=proposal.suggestion_type,
-        target_key=proposal.target_key,
-        round=round_n,
+        **_about(proposal, context, round_n),
         reviewer=ballot.reviewer,
         verdict=ballot.verdict,
         confidence=vote.confidence if vote else 0.0,
@@ -361,8 +361,30 @@ def _row(proposal: Proposal, context: ReviewContext, round_n: int, ballot: Ballo
         input_tokens=ballot.input_tokens,
         output_tokens=ballot.output_tokens,
         cost_usd=ballot.cost,
-        at=context.moment(),
     )
+
+
+def _check_row(proposal: Proposal, context: ReviewContext, round_n: int, check: Check) -> PanelVote:
+    """Return the result of a check; `model` has its name."""
+    return PanelVote(
+        **_about(proposal, context, round_n),
+        reviewer=check.reviewer,
+        verdict=check.verdict,
+        confidence=1.0,
+        issues=[preview(issue)[:POINT_CHARS_MAX] for issue in check.issues],
+        suggestions=[check.advice] if check.issues else [],
+        model=f"{RULES_MODEL}:{check.name}",
+    )
+
+
+def _about(proposal: Proposal, context: ReviewContext, round_n: int) -> dict[str, Any]:
+    return {
+        "run": context.run,
+        "suggestion_type": proposal.suggestion_type,
+        "target_key": proposal.target_key,
+        "round": round_n,
+        "at": context.moment(),
+    }
 
 
 def decision_add(*, proposal: Proposal, context: ReviewContext, action: str, reason: str) -> None:

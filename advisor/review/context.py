@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, DecimalField, Max, Sum, Value
+from django.db.models import Count, DecimalField, Max, Q, Sum, Value
 from django.db.models.functions import Coalesce
 
-from advisor.entities import Deadline
+from advisor.entities import RULES_MODEL, Deadline
 from advisor.models import Judgment, PanelVote, Run
 from digest.llm.entities import Model
 from digest.llm.ledger import SpendAccount
@@ -32,8 +32,9 @@ def proposal_target(proposal: Proposal) -> Target:
 class ReviewContext:
     """What the reviewers of one run share: its time, its money, its models, its place in the audit.
 
-    `models` is empty where rules review: interactive runs, no chain for reviews, a reader who turned AI off,
-    or a chain that could not be reached (`models_unreachable`). `deadline` and `ledger` are the run's own.
+    `models` is empty if checks review: in interactive runs, without a chain for reviews, for a reader who
+    turned AI off, or after the chain could not be reached (`models_unreachable`). `deadline` and `ledger` are
+    the run's own.
     `moment` returns the current time. `fence` must be called inside the transaction of each write. `attempts`
     counts how often each target was proposed in this run and `rounds` how often the panel voted on it, over
     all attempts at the run.
@@ -45,7 +46,6 @@ class ReviewContext:
     deadline: Deadline
     fence: Fence
     moment: Callable[[], datetime]
-    interactive: bool
     models_unreachable: bool = False
     attempts: Counter[Target] = field(default_factory=Counter)
     rounds: Counter[Target] = field(default_factory=Counter)
@@ -91,9 +91,10 @@ def _last(rows: Any, number: str) -> Any:
 def review_totals(*, run_id: UUID) -> dict[str, Any]:
     """Return what reviews took in a run so far, as `Run.meta` stores it under `review`: two queries.
 
-    `cost_usd` is part of the run's own cost.
+    `votes` are those of models. The costs are part of the run's own cost.
     """
-    votes = PanelVote.objects.filter(run_id=run_id).aggregate(
+    of_models = ~Q(model__startswith=RULES_MODEL)
+    votes = PanelVote.objects.filter(of_models, run_id=run_id).aggregate(
         votes=Count("pk"), cost=Coalesce(Sum("cost_usd"), NO_COST)
     )
     judgments = Judgment.objects.filter(run_id=run_id).aggregate(

@@ -1,8 +1,7 @@
 """The reflector: two rounds on whether a proposal will help and be accepted, the second with new evidence.
 
-Scheduled runs with a chain for reviews ask a model. All others, and a round without a usable answer, take the
-arithmetic below. A model that could not be reached in the first round is not asked in the second. Both rounds
-are stored.
+It asks a model; without one there is no reflector. A round without a usable answer takes the arithmetic
+below. A model that could not be reached in the first round is not asked in the second. Both are stored.
 
 Round 1 forecasts from the reader's own data: P(it helps) from the ratings that chose the change, and
 P(the reader accepts) from their answers to changes of its type, with the prior Beta(2, 2).
@@ -313,9 +312,7 @@ def _news(proposal: Proposal) -> NewEvidence:
 
 
 def _asked(context: ReviewContext, rule: Verdict, question: Callable[[], tuple[str, str]]) -> _Round:
-    """Return one round: the answer of a model where one gives any, else the arithmetic."""
-    if not context.models or context.interactive:
-        return _Round(rule)
+    """Return one round: the answer of a model if one gives any, else the arithmetic."""
     try:
         system, user = question()
     except PromptUnusable as error:

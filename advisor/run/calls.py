@@ -1,4 +1,4 @@
-"""The answers to a run's tool calls: guidance before each, the tool itself, and counts of what it found."""
+"""The answers to a run's tool calls: rules that stop them, the tool itself, words beside it, and counts."""
 
 from dataclasses import dataclass, replace
 
@@ -30,12 +30,10 @@ class RunCalls:
             return self.counted(call, dispatch(self.context, call))
         advice = self.guide.before(call)
         if advice.level is Level.BLOCK:
-            outcome = blocked_outcome(advice, call)
-        else:
-            outcome = self.counted(call, dispatch(self.context, call))
-            outcome = replace(outcome, content=with_advice(outcome.content, advice))
-        self.guide.after(call, outcome)
-        return outcome
+            return blocked_outcome(advice, call)
+        context = replace(self.context, facts=self.guide.facts)
+        outcome = self.counted(call, dispatch(context, call))
+        return replace(outcome, content=with_advice(outcome.content, self.guide.after(call, outcome)))
 
     def counted(self, call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
         """Return `outcome` after its result was counted."""

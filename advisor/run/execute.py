@@ -217,10 +217,7 @@ def _drive(work: _Work, part: Callable[[_Work], Steps]) -> RunEnd:
                 case Ended(end=end):
                     return end
                 case ModelAnswered(step=step) | ToolAnswered(step=step):
-                    work.has_dead_provider |= step.error_code in (
-                        ModelUnavailable.code,
-                        DeadlineExceeded.code,
-                    )
+                    work.has_dead_provider |= step.error_code in PROVIDER_FAILED
                     if step.model == PLANNER and work.has_dead_provider:
                         # The chain failed. Reviewers that ask its server would use up the time left.
                         work.review(is_free=True)
@@ -245,9 +242,11 @@ def _models_part(work: _Work) -> Steps:
     work.models = [] if work.is_deferred else models_for(run.reader)
     work.review(is_free=work.is_deferred or run.trigger in INTERACTIVE)
     guide = work.calls.guide = guide_for(run=run, context=work.calls.context, moment=work.clock.read)
+    if guide:
+        guide.is_read = bool(work.models)
     facts = guide.reader_facts() if guide else reader_facts(reader_id=run.reader_id, now=work.clock.now)
     opening = opening_messages(prompt_load(), work.calls.context, guidance=guide.start() if guide else "")
-    used = RunTotals(**run_totals(run_id=run.pk) | {"model": ""})
+    used = RunTotals(**run_totals(run_id=run.pk) | {"model": ""}) if run.is_resumed else RunTotals()
     return agent_run(
         opening=opening,
         models=[*work.models, StatisticalPlanner(facts)],

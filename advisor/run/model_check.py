@@ -139,7 +139,7 @@ def _figures(
     asked = [step for step in turns if step.model != PLANNER]
     called = _called(steps)
     ids = [json_object_or_empty(step.result).get("suggestion_id") for step in called if _has_written(step)]
-    votes = PanelVote.objects.filter(run=run).exclude(model=RULES_MODEL) if run else PanelVote.objects.none()
+    votes = PanelVote.objects.filter(run=run).exclude(model__startswith=RULES_MODEL) if run else ()
     spent_in, spent_out = _tokens(run)
     spend = Spend.objects.filter(reader=reader).aggregate(
         cached=Coalesce(Sum("cached_tokens"), 0), usd=Sum(Coalesce("settled_usd", "reserved_usd"))

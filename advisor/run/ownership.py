@@ -62,7 +62,8 @@ class StepLog:
     n: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.n = Step.objects.filter(run=self.run).aggregate(last=Max("n"))["last"] or 0
+        steps = Step.objects.filter(run=self.run) if self.run.is_resumed else Step.objects.none()
+        self.n = steps.aggregate(last=Max("n"))["last"] or 0
 
     def add(self, step: StepRecord) -> None:
         """Store one step. Raises `FenceLost` for a run that was reclaimed."""

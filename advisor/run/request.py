@@ -180,7 +180,8 @@ def run_request(
     if run is None:
         other = run_active(reader_id=reader.pk)
         return GenerateResult("in_progress", MESSAGES["in_progress"], other.pk if other else None)
-    run_start(run_id=run.pk, now=now, inline=inline)
+    if inline or not run_offer(run_id=run.pk, now=now):
+        executor()(run_id=run.pk, now=now)
     run.refresh_from_db()
     return replace(run_result(run=run), began=True)
 
@@ -209,7 +210,8 @@ def runs_claim(
 
 def run_begin(*, run: Run, now: datetime) -> GenerateResult:
     """Hand a run that was just claimed to whoever is there; return its state to who requested it."""
-    run_start(run_id=run.pk, now=now)
+    if not run_offer(run_id=run.pk, now=now):
+        executor()(run_id=run.pk, now=now)
     if not settings.REDIS_URL:  # else a worker's message is all that happened
         run.refresh_from_db()
     return replace(run_result(run=run), began=True)
@@ -276,17 +278,19 @@ def run_wake(run_id: UUID) -> bool:
     return not wrong
 
 
-def run_start(*, run_id: UUID, now: datetime, inline: bool = False) -> None:
-    """Hand a queued run to whoever is there: a Celery worker, an embedded worker, or this process.
-
-    `inline` insists on this process, as commands do.
-    """
-    if settings.REDIS_URL and not inline:
+def run_offer(*, run_id: UUID, now: datetime) -> bool:
+    """Offer a queued run to the workers, Celery's or an embedded one; `False` if none is there to take it."""
+    if settings.REDIS_URL:
         transaction.on_commit(partial(run_wake, run_id))
-    elif inline or not worker_alive(now=now):
-        from advisor.run.execute import run_execute  # noqa: PLC0415 - the agent, if no worker has it
+        return True
+    return worker_alive(now=now)
 
-        run_execute(run_id=run_id, now=now)
+
+def executor() -> Callable[..., bool]:
+    """Return the function that carries out a run. It loads the agent, which most processes never need."""
+    from advisor.run.execute import run_execute  # noqa: PLC0415
+
+    return run_execute
 
 
 def run_execute_next(*, now: datetime) -> UUID | None:
@@ -296,7 +300,7 @@ def run_execute_next(*, now: datetime) -> UUID | None:
     )
     run_id = oldest.values_list("pk", flat=True).first()
     if run_id is not None:
-        run_start(run_id=run_id, now=now, inline=True)
+        executor()(run_id=run_id, now=now)
     return run_id
 
 
@@ -317,7 +321,7 @@ def run_advance(*, run: Run, now: datetime) -> Run:
     run = run_reclaim(run=run, now=now)
     waiting = run.status == Run.Status.QUEUED and now - run.created_at >= START_WITHIN
     if waiting and not settings.REDIS_URL:
-        run_start(run_id=run.pk, now=now, inline=True)
+        executor()(run_id=run.pk, now=now)
         run.refresh_from_db()
     return run
 

@@ -261,6 +261,7 @@ def write_suggestion(context: ToolContext, arguments: SuggestionArguments) -> di
         run_id=context.run_id,
         draft=draft_from_suggestion(arguments, addresses),
         now=context.now,
+        known=context.facts,
     )
     if isinstance(candidate, Refusal):
         return _refused(candidate)

@@ -30,7 +30,7 @@ from advisor.entities import (
     result_fill,
     tokens_left,
 )
-from advisor.guidance.store import memories_detail, memories_recall
+from advisor.guidance.store import memories_recall
 from advisor.selectors import feedback_missing
 from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, NoArguments, SuggestionType
 from digest.entities import FeedbackCounts, RatedItem, TagCount
@@ -82,7 +82,6 @@ Stratum = tuple[bool, bool]
 MEMORIES_KEY_TOKENS, ENVELOPE_TOKENS, COLUMNS_TOKENS = 8, 20, 32
 OutcomeResult = Literal["accepted", "rejected", "expired", "superseded"]
 OUTCOMES_LIMIT = 20
-MEMORIES_MAX = 3
 # The range of a database's integers.
 OutcomeId = Annotated[int, Field(ge=1, lt=2**63)]
 
@@ -113,9 +112,6 @@ class OutcomesArguments(Arguments):
     limit: Annotated[int, Field(ge=1, le=OUTCOMES_LIMIT, description="search: how many.")] = OUTCOMES_LIMIT
     ids: Annotated[
         list[OutcomeId], Field(max_length=OUTCOMES_LIMIT, description="timeline, detail: from a search.")
-    ] = []
-    memories: Annotated[
-        list[OutcomeId], Field(max_length=MEMORIES_MAX, description="detail: numbers from `whispers`.")
     ] = []
 
 
@@ -405,7 +401,7 @@ def get_acceptance_history(context: ToolContext, arguments: HistoryArguments) ->
 def get_suggestion_outcomes(context: ToolContext, arguments: OutcomesArguments) -> dict[str, Any]:
     """Return the rows of one layer that fit the budget; `left_out` counts the others.
 
-    With `memories` in the detail, those come first. Ids that are not this reader's are ignored.
+    Ids that are not this reader's are ignored.
     """
     reader_id, now = context.reader_id, context.now
     if arguments.layer == "search":
@@ -421,11 +417,5 @@ def get_suggestion_outcomes(context: ToolContext, arguments: OutcomesArguments) 
         rows = outcomes_timeline(reader_id=reader_id, ids=arguments.ids, now=now)
     else:
         rows = outcomes_detail(reader_id=reader_id, ids=arguments.ids, now=now)
-    memories = _memories(context, arguments) if arguments.layer == "detail" and arguments.memories else {}
-    shown = fit_rows(rows, tokens_left(memories, OUTCOMES_TOKENS - ENVELOPE_TOKENS))
-    return {"layer": arguments.layer, "outcomes": shown, "left_out": len(rows) - len(shown)} | memories
-
-
-def _memories(context: ToolContext, arguments: OutcomesArguments) -> dict[str, Any]:
-    rows = memories_detail(reader_id=context.reader_id, ids=arguments.memories, now=context.now)
-    return {"memories": fit_rows(rows, OUTCOMES_TOKENS / 2), "note": OUTSIDE_TEXT_NOTE}
+    shown = fit_rows(rows, OUTCOMES_TOKENS - ENVELOPE_TOKENS)
+    return {"layer": arguments.layer, "outcomes": shown, "left_out": len(rows) - len(shown)}

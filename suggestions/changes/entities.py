@@ -380,7 +380,7 @@ class Change:
 
     def among(self, rated: Sequence[RatedItem]) -> tuple[RatedItem, ...]:
         """Return the ratings that are about its target."""
-        return tuple(item for item in rated if self.concerns(item))
+        return tuple(item for item in rated if self.kind.concerns(item, self.label))
 
     def make(self, body: Body) -> None:
         """Make it in the body of a config, in place."""

@@ -82,11 +82,14 @@ class Candidate:
 
 
 def suggestion_candidate(
-    *, reader_id: UUID, run_id: UUID, draft: Draft, now: datetime
+    *, reader_id: UUID, run_id: UUID, draft: Draft, now: datetime, known: Facts | None = None
 ) -> Candidate | Refusal:
-    """Check `draft` by every rule; return it with evidence and forecast, or the refusal. Stores nothing."""
+    """Check `draft` by every rule; return it with evidence and forecast, or the refusal. Stores nothing.
+
+    `known`: facts of the reader and the run that were read a moment ago.
+    """
     urls = list(dict.fromkeys(url for url in draft.evidence_urls if isinstance(url, str)))[:EVIDENCE_URLS_MAX]
-    facts = facts_for(reader_id=reader_id, now=now, run_id=run_id, drafts=[draft], urls=urls)
+    facts = facts_for(reader_id=reader_id, now=now, run_id=run_id, drafts=[draft], urls=urls, known=known)
     verdict = check(draft, facts)
     if isinstance(verdict, Refusal):
         return _refused(reader_id, draft, verdict)

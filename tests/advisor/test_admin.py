@@ -77,7 +77,7 @@ def test_guidance_is_listed_before_the_call_that_it_was_for(run, now, as_operato
     candidates = [
         {"kind": "pattern", "title": "<i>Small</i> steps", "score": 0.8, "level": "note", "why": "shown"}
     ]
-    guided(run, now, text="Go <b>slowly</b>.", candidates=candidates, followed=True, packet="exact", ms=12)
+    guided(run, now, text="Go <b>slowly</b>.", candidates=candidates, followed=True, ms=12)
     guided(run, now, level="block", why="blocked", rule="pinned")
     guided(run, now, level="silent", why="failed", error_code="ValueError", n=0, tool="")
     guided(run, now, level="silent", why="below_floor", n=2)
@@ -91,8 +91,8 @@ def test_guidance_is_listed_before_the_call_that_it_was_for(run, now, as_operato
     )
     assert "block before write_suggestion: a rule forbids the call" in text
     assert "silent before the first call: guidance failed" in text
-    assert "no memory is close enough" in text and "below_floor" not in text
-    assert "12 ms, 0 tokens, exact packet" in text and "4 guidance events" in text
+    assert "12 ms, 0 tokens" in text and "3 guidance events" in text
+    assert "no memory is close enough" not in text, "a call that got nothing is no event of the run"
 
 
 def test_all_that_happened_in_a_run_stands_in_one_line_of_time(ada, now, as_operator):
@@ -112,6 +112,7 @@ def test_all_that_happened_in_a_run_stands_in_one_line_of_time(ada, now, as_oper
         run=run, n=2, kind="tool", tool="write_suggestion", error_code="review_improve", at=second[3]
     )
     vote(run, second[4], round=2, verdict="approve", reasoning="Better.")
+    vote(run, second[4], round=2, verdict="approve", model="rules:figures")
     row = suggested(ada, evidence=0, run_id=run.pk, created_at=now, validation_notes=["Clamped"])
     written = f'{{"success":true,"suggestion_id":{row.pk}}}'
     Step.objects.create(run=run, n=3, kind="tool", tool="write_suggestion", result=written, at=second[5])
@@ -125,6 +126,7 @@ def test_all_that_happened_in_a_run_stands_in_one_line_of_time(ada, now, as_oper
         "2. tool: write_suggestion",
         "review_improve",
         "Rule of trust: approve on",
+        "Check “figures” of trust: approve on",
         "3. tool: write_suggestion",
         "boost_source Gazette: 1.0 → 1.2",
         "Clamped",
@@ -132,7 +134,7 @@ def test_all_that_happened_in_a_run_stands_in_one_line_of_time(ada, now, as_oper
     ]
     places = [text.index(words) for words in order]
     assert places == sorted(places)
-    assert "3 steps, 2 votes, 1 judgments, 1 suggestions, 1 decisions; $0.0150" in text
+    assert "3 steps, 1 votes, 2 checks, 1 judgments, 1 suggestions, 1 decisions; $0.0150" in text
 
 
 def test_a_run_of_two_hundred_steps_costs_no_query_a_step(ada, now, as_operator):

@@ -39,12 +39,15 @@ class Desk:
         return guide
 
     def call(self, name: str, outcome: ToolOutcome = WROTE, **arguments):
-        """What guidance says before one call that then ends with `outcome`."""
+        """What guidance says of one call: a block before it, or words in its `outcome`."""
         asked = ToolCall("c", name, json.dumps(arguments))
         advice = self.guide.before(asked)
-        if advice.level is not Level.BLOCK:
-            self.guide.after(asked, outcome)
-        return advice
+        return advice if advice.level is Level.BLOCK else self.guide.after(asked, outcome)
+
+    def trial(self, target: str = "loud.example", **more):
+        """The same for a trial of the write, before which it is said."""
+        about = {"suggestion_type": "reduce_source", "target": target, "suggested_value": "0.7"}
+        return self.call("test_suggestion", **(about | more))
 
     def write(self, target: str = "loud.example", outcome: ToolOutcome = WROTE, **more):
         """The same for a write about a source."""
@@ -76,7 +79,8 @@ def run_of(reader: Reader, at: datetime = CLOCK, trigger: str = "ui") -> Run:
         trigger=trigger,
         status=Run.Status.RUNNING,
         fence=1,
-        attempt=1,
+        # Resumed, so that guidance made anew goes on where it was.
+        attempt=2,
         created_at=at,
         started_at=at,
     )

@@ -37,26 +37,28 @@ def warning(reader) -> GuidanceEvent:
     return GuidanceEvent.objects.get(reader=reader, level="warning")
 
 
-def test_a_model_s_write_goes_through_with_the_warning_first_in_its_result(
+def test_a_model_is_warned_with_the_feedback_and_its_write_goes_through_without_a_word(
     ada, now, warned, httpserver, settings
 ):
     settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL = "k", httpserver.url_for("/v1")
     settings.LLM_CHAIN = ["openai:gpt-6-luna"]
     reason = "You liked nearly every story from Loved."
     write = calls(("write_suggestion", boost(liked_urls(ada), reason=reason)))
-    with Script(httpserver, [write, text(CLOSING)]) as script:
+    read = calls(("query_user_feedback", {}))
+    with Script(httpserver, [read, write, text(CLOSING)]) as script:
         result = run_request(reader=ada, trigger=Run.Trigger.UI, now=now, inline=True)
-    answer = json.loads(script.bodies[1]["messages"][-1]["content"])
-    assert next(iter(answer)) == "guidance" and "declined" in answer["guidance"]
-    assert (answer["success"], result.suggestions_created) == (True, 1)
-    assert warned.pk in warning(ada).emitted_ids
-    assert list(Step.objects.filter(kind="tool").values_list("error_code", flat=True)) == [""]
+    told, answer = (json.loads(body["messages"][-1]["content"]) for body in script.bodies[1:3])
+    assert next(iter(told)) == "guidance" and "declined" in told["guidance"]
+    assert (answer["success"], "guidance" in answer, result.suggestions_created) == (True, False, 1)
+    assert warned.pk in warning(ada).emitted_ids and warning(ada).tool == "query_user_feedback"
+    assert list(Step.objects.filter(kind="tool").values_list("error_code", flat=True)) == ["", ""]
 
 
-def test_the_planner_writes_on_past_a_warning(ada, now, warned, settings):
+def test_the_planner_writes_and_is_told_nothing(ada, now, warned, settings):
     settings.LLM_CHAIN = []
     run_request(reader=ada, trigger=Run.Trigger.UI, now=now, inline=True)
-    assert warned.pk in warning(ada).emitted_ids
+    events = GuidanceEvent.objects.filter(reader=ada)
+    assert {event.text for event in events} == {""} and events.filter(why="no_model").exists()
     assert Suggestion.objects.filter(reader=ada, target_key="loved.example").exists()
 
 

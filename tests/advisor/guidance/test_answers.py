@@ -10,24 +10,14 @@ from hypothesis import strategies as st
 from advisor.entities import BYTES_PER_TOKEN, GUIDANCE_TOKENS, as_json, json_bytes
 from advisor.guidance.entities import Level, Why
 from advisor.guidance.wording import (
-    ANSWER_TOKENS,
     NOTE_TOKENS,
     Advice,
-    Kind,
-    Scored,
     blocked_outcome,
     with_advice,
 )
-from advisor.models import Memory
 from digest.llm.entities import ToolCall
 
 TOLD = Advice(Level.NOTE, Why.EMITTED, "When boosting: go slowly.")
-
-
-def whispered(count, title="Small steps down"):
-    memory = Memory(pk=7, kind=Kind.PATTERN, title=title, text="Secret until asked for.")
-    rows = tuple(Scored(memory, 0.4, 0.5, 0.5, 0.4, Level.WHISPER) for _ in range(count))
-    return Advice(Level.WHISPER, Why.EMITTED, whispers=rows)
 
 
 def test_a_note_comes_last_a_warning_first_and_silence_changes_nothing():
@@ -37,17 +27,6 @@ def test_a_note_comes_last_a_warning_first_and_silence_changes_nothing():
     assert list(json.loads(with_advice(content, warned))) == ["guidance", "a", "b"]
     for silent in (Advice(Level.SILENT, Why.NOTHING_KNOWN), Advice(Level.SILENT, Why.FAILED, "x")):
         assert with_advice(content, silent) == content
-
-
-def test_a_whisper_is_a_number_and_a_title_of_twenty_tokens_and_not_the_text():
-    told = json.loads(with_advice('{"a":1}', whispered(3, "A very long title indeed " * 4)))
-    assert len(told["whispers"]) == 3 and "Secret" not in str(told)
-    assert all(row.startswith("#7 ") and json_bytes(row) <= 24 * BYTES_PER_TOKEN for row in told["whispers"])
-
-
-def test_titles_are_left_out_where_the_answer_is_full():
-    full = as_json({"rows": "x" * (ANSWER_TOKENS * BYTES_PER_TOKEN - 40)})
-    assert with_advice(full, whispered(3)) == full
 
 
 CALL = ToolCall("c", "write_suggestion", '{"suggestion_type": "boost_source", "target_key": "a.example"}')

@@ -1,4 +1,4 @@
-"""Guidance inside a run: stops by rule, holds once, tells beside, counts what breaks, is never in the way."""
+"""Guidance inside a run: stops by rule, speaks before a proposal, counts what breaks, is never in the way."""
 
 import json
 from datetime import timedelta
@@ -18,7 +18,7 @@ from digest.models import Spend
 from ranking.models import RankConfig
 from suggestions.entities import FenceLost
 from suggestions.models import Suggestion
-from tests.advisor.guidance.desk import CAUTION, Desk, memory, run_of
+from tests.advisor.guidance.desk import CAUTION, WROTE, Desk, memory, run_of
 from tests.advisor.tools.test_tools import boost, liked_urls, outcomes
 from tests.support.factories import SourceFactory
 from tests.support.histories import opinionated, thumbs
@@ -94,13 +94,71 @@ def test_an_operator_may_stop_any_tool_by_what_a_run_has_left(desk, settings):
 # --- Warnings -----------------------------------------------------------------------------------------
 
 
-def test_a_write_that_outcomes_speak_against_goes_through_with_a_warning_beside_it(desk, ada):
+def test_a_trial_of_what_outcomes_speak_against_is_warned_of_and_the_write_goes_through(desk, ada):
     memory(ada)
-    advice = desk.write()
+    advice = desk.trial()
     assert (advice.level, advice.why) == (Level.WARNING, Why.EMITTED)
     assert "3 of 3 large ones were declined" in advice.text
-    (event,) = desk.events
-    assert (event.level, event.emitted_ids) == ("warning", [Memory.objects.get().pk])
+    written = desk.write()
+    assert (written.level, written.why, written.text) == (Level.SILENT, Why.NO_ACT, "")
+    trial, write = desk.events
+    assert (trial.level, trial.emitted_ids) == ("warning", [Memory.objects.get().pk])
+    assert (write.level, write.emitted_ids) == ("silent", [])
+
+
+def test_a_refused_write_is_told_what_is_known_before_the_next_one(desk, ada):
+    memory(ada)
+    assert desk.write(outcome=REFUSED).level is Level.WARNING
+
+
+def feedback(*hypotheses):
+    rows = [{"type": kind, "target": target, "label": target} for kind, target in hypotheses]
+    return ToolOutcome(json.dumps({"hypotheses": rows}))
+
+
+def test_the_feedback_comes_with_what_is_known_of_its_first_hypothesis_that_anything_is_known_of(desk, ada):
+    memory(ada, key="later", target_key="later.example")
+    memory(ada)
+    found = feedback(
+        ("boost_source", "calm.example"),
+        ("reduce_source", "loud.example"),
+        ("reduce_source", "later.example"),
+    )
+    advice = desk.call("query_user_feedback", found)
+    assert advice.level is Level.WARNING and [one.memory.target_key for one in advice.emitted] == [
+        "loud.example"
+    ]
+    event = desk.events[-1]
+    assert (event.suggestion_type, event.target_key) == ("reduce_source", "loud.example")
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"hypotheses": 3}', '{"hypotheses": [1, {"type": []}]}']
+)
+def test_feedback_without_hypotheses_is_told_nothing_and_breaks_nothing(desk, ada, content):
+    memory(ada)
+    assert desk.call("query_user_feedback", ToolOutcome(content)).why is Why.BELOW_FLOOR
+
+
+def test_a_critique_is_told_of_the_draft_that_something_is_known_of(desk, ada):
+    memory(ada)
+    drafts = [{"suggestion_type": "boost_source", "target": "calm.example"}]
+    drafts.append({"suggestion_type": "reduce_source", "target": "loud.example"})
+    assert desk.call("self_critique", drafts=drafts).level is Level.WARNING
+
+
+@pytest.mark.parametrize("name", ["query_user_config", "get_user_profile", "compare_configs"])
+def test_no_memory_speaks_where_no_proposal_is_ahead(desk, ada, name):
+    memory(ada, target_key="", suggestion_type="", tool=name, phase="")
+    assert desk.call(name).why is Why.NO_ACT
+
+
+def test_without_a_model_nothing_is_looked_up_and_rules_still_stop(desk, ada):
+    memory(ada)
+    desk.guide.is_read = False
+    assert (desk.trial().why, desk.guide.start()) == (Why.NO_MODEL, "")
+    rule(target_is("loud.example"))
+    assert desk.trial().level is Level.BLOCK
 
 
 # --- What goes through the loop --------------------------------------------------------------------------
@@ -124,11 +182,12 @@ def test_a_warning_by_score_stops_no_write_of_a_model(desk, ada):
     opinionated(ada)
     memory(ada, CAUTION, suggestion_type="boost_source", target_key="loved.example")
     ask = Loop(desk)
+    tried = ask("test_suggestion", suggestion_type="boost_source", target="loved.example")
+    assert next(iter(tried)) == "guidance" and "declined" in tried["guidance"]
     written = ask("write_suggestion", **boost(liked_urls(ada)))
-    assert written["success"] is True
-    assert next(iter(written)) == "guidance" and "declined" in written["guidance"]
+    assert written["success"] is True and "guidance" not in written
     assert Suggestion.objects.get().target_key == "loved.example"
-    assert desk.events[-1].level == "warning" and ask.codes == [""]
+    assert [event.level for event in desk.events] == ["warning", "silent"] and ask.codes == ["", ""]
 
 
 def test_a_blocked_call_says_which_rule_and_is_not_run(desk, ada):
@@ -185,8 +244,8 @@ def test_a_note_is_the_last_field_and_a_warning_the_first(desk, ada):
 
 def test_nothing_is_told_twice_in_a_run_and_the_event_says_why(desk, ada):
     memory(ada)
-    desk.write()
-    again = desk.write(suggested_value="0.8")
+    desk.trial()
+    again = desk.trial(suggested_value="0.8")
     assert (again.level, again.why, again.text) == (Level.SILENT, Why.SHOWN, "")
     assert desk.events[1].candidates[0]["why"] == "shown"
 
@@ -196,23 +255,23 @@ def test_what_one_run_told_another_run_of_the_same_reader_does_not_repeat_but_an
 ):
     for reader in (ada, ben):
         memory(reader)
-    assert desk.write().level is Level.WARNING
-    assert Desk(ada, trigger="mcp").write().why is Why.SHOWN
-    assert Desk(ben).write().level is Level.WARNING
+    assert desk.trial().level is Level.WARNING
+    assert Desk(ada, trigger="mcp").trial().why is Why.SHOWN
+    assert Desk(ben).trial().level is Level.WARNING
 
 
 def test_a_memory_is_told_again_once_it_has_been_quiet_long_enough(desk, ada):
     memory(ada)
-    desk.write()
+    desk.trial()
     later = Desk(ada, at=desk.at + timedelta(seconds=601), trigger="mcp")
-    assert later.write().level is Level.WARNING
+    assert later.trial().level is Level.WARNING
 
 
 def test_an_eleventh_of_emissions_is_left_out_the_same_way_every_time(desk, ada, settings):
     settings.GUIDANCE = {"holdout": "1"}
     desk.guide = desk.again()
     memory(ada)
-    advice = desk.write()
+    advice = desk.trial()
     assert (advice.level, advice.why, advice.text, advice.holdout) == (Level.SILENT, Why.HOLDOUT, "", True)
     event = desk.events[0]
     assert event.holdout and event.emitted_ids == [] and event.text == ""
@@ -223,14 +282,14 @@ def test_an_operators_warning_is_never_left_out(desk, settings):
     settings.GUIDANCE = {"holdout": "1"}
     desk.guide = desk.again()
     rule(target_is("loud.example"), ceiling=Memory.Ceiling.WARNING, polarity=-1)
-    assert desk.write().level is Level.WARNING
+    assert desk.trial().level is Level.WARNING
 
 
 def test_no_time_left_is_silence_and_says_so(desk, ada, settings):
     settings.GUIDANCE = {"budget_ms": "0"}
     desk.guide = desk.again()
     memory(ada)
-    assert desk.write().why is Why.OUT_OF_TIME
+    assert desk.trial().why is Why.OUT_OF_TIME
 
 
 def test_a_tool_that_only_reads_is_left_in_peace_for_ten_seconds_after_a_note(desk, ada):
@@ -248,14 +307,13 @@ def test_a_tool_that_only_reads_is_left_in_peace_for_ten_seconds_after_a_note(de
     assert [one.memory.id for one in desk.call("query_user_config").emitted] == [second.pk]
 
 
-def test_a_rule_that_holds_for_this_very_call_is_weighed_though_the_packet_was_made_without(desk, ada):
+def test_a_rule_is_asked_anew_at_each_call(desk, ada):
     memory(ada)
     few_left = {"fact": "calls_left", "op": "lt", "value": 2}
     desk.guide.calls_max = 3
     written = rule(few_left, "Stop soon, because few calls are left.", ceiling=Memory.Ceiling.NOTE)
-    assert written.pk not in {one.memory.id for one in desk.write().ranked}
-    again = desk.write()
-    assert desk.events[1].packet == "exact" and written.pk in {one.memory.id for one in again.ranked}
+    assert written.pk not in {one.memory.id for one in desk.trial().ranked}
+    assert written.pk in {one.memory.id for one in desk.trial().ranked}
 
 
 # --- Repair -----------------------------------------------------------------------------------------------
@@ -276,14 +334,14 @@ def test_two_failed_writes_in_a_row_are_repair_and_reviews_count_as_none(desk):
 def test_a_memory_that_cannot_be_read_is_an_event_and_the_call_goes_on(desk, ada):
     memory(ada)
     Memory.objects.update(kind="nonsense")
-    advice = desk.write()
+    advice = desk.trial()
     assert (advice.level, advice.why) == (Level.SILENT, Why.FAILED)
     event = desk.events[0]
     assert (event.why, event.error_code, event.n, event.tool) == (
         "failed",
         "KeyError",
         1,
-        "write_suggestion",
+        "test_suggestion",
     )
 
 
@@ -291,7 +349,7 @@ def test_settings_that_make_no_sense_are_counted_and_stop_nothing(desk, ada, set
     settings.GUIDANCE = {"notes_max": "many"}
     memory(ada)
     desk.guide = desk.again()
-    assert desk.write().level is Level.SILENT
+    assert desk.trial().level is Level.SILENT
     assert {event.error_code for event in desk.events if event.why == "failed"} == {"ValueError"}
 
 
@@ -301,7 +359,8 @@ def test_a_run_taken_over_is_told_so_and_writes_nothing(ada, now, settings):
 
     run = run_of(ada)
     guide = guide_for(run=run, context=ToolContext(ada.pk, run.pk, now, gone), moment=lambda: now)
-    for act in (guide.start, lambda: guide.before(ToolCall("c", "query_user_config", "{}"))):
+    guide.before(call := ToolCall("c", "query_user_config", "{}"))
+    for act in (guide.start, lambda: guide.after(call, WROTE)):
         with pytest.raises(FenceLost):
             act()
     assert not GuidanceEvent.objects.exists()
@@ -310,7 +369,9 @@ def test_a_run_taken_over_is_told_so_and_writes_nothing(ada, now, settings):
 @pytest.mark.parametrize("text", ["{", "[]", '{"target_key": {"a": []}, "suggested_value": [[]]}', '"x"', ""])
 def test_no_arguments_break_it(desk, text):
     for name in ("write_suggestion", "test_suggestion", "self_critique", "no_such_tool"):
-        assert desk.guide.before(ToolCall("c", name, text)).why is not Why.FAILED
+        call = ToolCall("c", name, text)
+        assert desk.guide.before(call).why is not Why.FAILED
+        assert desk.guide.after(call, REFUSED).why is not Why.FAILED
 
 
 # --- The start of a run -------------------------------------------------------------------------------------
@@ -323,7 +384,7 @@ def test_a_run_starts_with_what_decisions_taught_and_hears_it_no_more(desk, ada,
     told = Memory.objects.filter(pk__in=event.emitted_ids)
     assert (event.n, event.tool, event.level, event.text) == (0, "", "note", text[:600])
     assert told and {row.reader for row in told} == {ada} and all(row.text in text for row in told)
-    later = desk.write("quiet.example")
+    later = desk.trial("quiet.example")
     assert not {one.memory.id for one in later.emitted} & {row.pk for row in told if not row.target_key}
 
 
@@ -361,7 +422,7 @@ def queries_of(desk, **more):
 def test_a_call_asks_as_often_with_five_hundred_memories_as_with_five_and_inserts_one_event(
     ada, ben, settings
 ):
-    settings.GUIDANCE = {"holdout": "0", "whispers": "false"}
+    settings.GUIDANCE = {"holdout": "0"}
     asked = {}
     for reader, count in ((ada, 5), (ben, 500)):
         thumbs(reader, "loud.example", 10)
@@ -377,7 +438,7 @@ def test_a_call_asks_as_often_with_five_hundred_memories_as_with_five_and_insert
 @pytest.mark.parametrize("name", ["query_user_config", "test_suggestion", "self_critique"])
 def test_where_nothing_could_be_told_a_call_costs_one_look_and_its_event(desk, name):
     desk.call(name)
-    asked = queries_in(lambda: desk.guide.before(ToolCall("c", name, "{}")))
+    asked = queries_in(lambda: desk.call(name))
     assert len([sql for sql in asked if sql.lstrip().startswith("SELECT")]) == 1
     assert len([sql for sql in asked if sql.startswith("INSERT")]) == 1
 
@@ -423,20 +484,20 @@ def test_a_memory_learnt_while_a_run_is_under_way_warns_of_its_next_write_and_an
     desk, ada
 ):
     memory(ada, "Anything else.", target_key="calm.example", expires_at=desk.at + timedelta(seconds=5))
-    assert desk.write().level is Level.SILENT
+    assert desk.trial().level is Level.SILENT
     memory(ada)
-    assert desk.write().level is Level.WARNING
+    assert desk.trial().level is Level.WARNING
     desk.wait(6)
-    assert desk.write("calm.example").level is Level.SILENT
+    assert desk.trial("calm.example").level is Level.SILENT
 
 
 def test_a_reader_who_stops_sharing_is_told_no_more_of_the_crowd(desk, ada):
     memory(None)
     ada.__class__.objects.filter(pk=ada.pk).update(peers_enabled=False)
-    desk.write("quiet.example")
-    assert desk.write().level is Level.SILENT
+    desk.trial("quiet.example")
+    assert desk.trial().level is Level.SILENT
     ada.__class__.objects.filter(pk=ada.pk).update(peers_enabled=True)
-    assert desk.write().level is Level.WARNING
+    assert desk.trial().level is Level.WARNING
 
 
 def test_money_spent_meanwhile_is_known_at_the_next_write(desk, ada, now):

@@ -17,7 +17,6 @@ from digest.models import Reader
 from tests.advisor.guidance.desk import Desk, memory
 from tests.advisor.guidance.lives import decided
 from tests.advisor.guidance.test_engine import Loop
-from tests.advisor.tools.test_tools import boost, liked_urls
 from tests.support.factories import CLOCK
 from tests.support.histories import thumbs
 
@@ -29,18 +28,6 @@ TEXT = "When raising loved.example: take {} steps. Because large ones were decli
 ABOUT = {"suggestion_type": "boost_source", "target_key": "loved.example", "tool": "write_suggestion"}
 # Of a kind that a run's start, which derives a reader's other memories anew, leaves alone.
 KEPT = ABOUT | {"kind": "insight"}
-
-
-@contextmanager
-def a_hung_model(ada: Reader, ben: Reader, settings) -> Iterator[str]:
-    """The model that may word notes takes the question and never answers."""
-    memory(ada, **KEPT)
-    with socket.create_server(("127.0.0.1", 0)) as hung:
-        settings.OPENAI_API_KEY, settings.LLM_CHAIN = "k", ["openai:gpt-6-luna"]
-        settings.OPENAI_BASE_URL = f"http://127.0.0.1:{hung.getsockname()[1]}/v1"
-        tuned = {"synthesis": "true", "budget_ms": "2300"}
-        settings.GUIDANCE = settings.GUIDANCE | tuned
-        yield "3 of 3 large ones were declined"
 
 
 @contextmanager
@@ -95,7 +82,6 @@ def draft(text: str) -> Memory:
 @pytest.mark.parametrize(
     ("case", "why", "counted"),
     [
-        (a_hung_model, "told", "synthesis_deadline_exceeded"),
         (a_dead_redis, "told", "warning"),
         (a_poisoned_note, "unsafe", "unsafe"),
         (another_readers, "nothing_known", "nothing_known"),
@@ -111,9 +97,10 @@ def test_it_never_reaches_an_agent_and_is_counted(case, why, counted, ada, ben, 
     with case(ada, ben, settings) as told:
         desk = Desk(ada)
         opening = desk.guide.start()
-        answer = Loop(desk)("write_suggestion", **boost(liked_urls(ada)))
+        trial = {"suggestion_type": "boost_source", "target": "loved.example"}
+        answer = Loop(desk)("test_suggestion", **trial)
     assert LURE not in opening + json.dumps(answer)
-    heard = answer.get("guidance", answer.get("whispers", ""))
+    heard = answer.get("guidance", "")
     assert told in heard if told else heard == ""
     assert (desk.events[-1].why, bool(desk.events[-1].text)) == (why, bool(told))
     seen = guidance_observed(now=CLOCK)

@@ -7,12 +7,12 @@ import pytest
 
 from advisor.guidance.entities import Level
 from advisor.guidance.run_context import RunContext
-from advisor.guidance.store import CANDIDATES_MAX, memories_detail, memories_for
+from advisor.guidance.store import CANDIDATES_MAX, memories_for
 from advisor.guidance.wording import Kind
 from advisor.models import Memory
 from tests.advisor.guidance.desk import memory
-from tests.advisor.tools.test_tools import answer
-from tests.support.histories import context_for
+from tests.advisor.tools.test_tools import outcomes
+from tests.support.histories import thumbs
 
 pytestmark = pytest.mark.django_db
 
@@ -96,16 +96,27 @@ def test_only_shared_rules_with_a_condition_and_leave_to_block_may_block(ada, no
     assert [rule.id for rule in context.blocking] == [blocking.pk]
 
 
-def test_ids_of_others_are_left_out_without_a_word(ada, ben, now):
-    own, other = memory(ada), memory(ben)
-    rows = memories_detail(reader_id=ada.pk, ids=[other.pk, own.pk], now=now)
-    assert rows == [{"id": own.pk, "title": own.title, "text": own.text}]
+def test_what_others_rate_decide_and_learn_reloads_nothing(ada, ben, now):
+    memory(ada)
+    context = RunContext(ada.pk, uuid4())
+    context.renew(now)
+    before = context.fingerprint
+    thumbs(ben, "loud.example", 3)
+    outcomes(ben, 2, now)
+    memory(ben)
+    context.renew(now)
+    assert context.fingerprint == before
 
 
-def test_a_whispered_title_is_read_in_full_through_the_outcomes_and_only_by_its_reader(ada, ben, now):
-    own, other = memory(ada), memory(ben, "Ben's own, because he said so.")
-    asked = {"layer": "detail", "memories": [own.pk, other.pk]}
-    content = answer(context_for(ada), "get_suggestion_outcomes", **asked)
-    assert [row["text"] for row in content["memories"]] == [own.text]
-    assert "Ben's own" not in str(content)
-    assert "memories" not in answer(context_for(ada), "get_suggestion_outcomes", memories=[own.pk])
+@pytest.mark.parametrize("name", ["credit", "rule", "memory", "expired", "renewed"])
+def test_a_change_of_any_row_reloads_the_memories(ada, now, name):
+    own = memory(ada)
+    context = RunContext(ada.pk, uuid4())
+    context.renew(now)
+    before = context.fingerprint
+    if name in ("rule", "memory"):
+        memory(None if name == "rule" else ada, kind="rule" if name == "rule" else "insight")
+    changes = {"credit": {"helpful": 1}, "expired": {"expires_at": now}, "renewed": {"updated_at": now}}
+    Memory.objects.filter(pk=own.pk).update(**changes.get(name, {"title": own.title}))
+    context.renew(now)
+    assert context.fingerprint != before

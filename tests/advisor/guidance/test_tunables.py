@@ -19,9 +19,8 @@ from advisor.guidance.tunables import tunables
         ("budget_ms", "inf", "less than or equal to 600000."),
         ("shown_ttl_s", "nan", "less than or equal to"),
         ("shown_ttl_s", "1e309", "less than or equal to 2678400."),
-        ("packet_ttl_s", "1e12", "less than or equal to 2678400."),
         ("notes_max", "9" * 23, "less than or equal to 20."),
-        ("whispers", "perhaps", "a valid boolean"),
+        ("export", "perhaps", "a valid boolean"),
         ("notes_max", "many", "a valid integer"),
         ("notes_max", "9" * 5000, "as an integer"),
         ("note_min", "high", "a valid number"),
@@ -36,8 +35,9 @@ def test_a_value_that_cannot_be_fails_at_the_start_by_name(settings, name, value
     assert found.id == "tidings.E013" and name in found.msg and words in found.msg and len(found.msg) < 1500
 
 
-def test_there_are_twelve_and_no_more():
-    assert len(fields(Tunables)) == 12
+def test_a_name_of_an_earlier_version_stops_no_start(settings):
+    settings.GUIDANCE = {"whispers": "false", "packet_ttl_s": "60", "synthesis": "true"}
+    assert tunables() == Tunables() and check_guidance() == []
 
 
 def test_every_default_is_a_value_that_may_be_given(settings):

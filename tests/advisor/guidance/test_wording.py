@@ -1,12 +1,10 @@
 """Calls are told memories in few words, whole where they fit, and never more than is allowed."""
 
-import json
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.entities import Level, ReaderFacts, Why
-from advisor.guidance.wording import NOTE_CHARS, START_CHARS, Advice, cut, notes_text, start_text, with_advice
+from advisor.guidance.entities import ReaderFacts
+from advisor.guidance.wording import NOTE_CHARS, START_CHARS, cut, notes_text, start_text
 from tests.advisor.guidance.memories import TEXT, memory, scored
 
 
@@ -41,21 +39,14 @@ def test_what_is_cut_is_cut_to_size_and_marked(text: str, chars: int) -> None:
     assert short == cut(text, 1000) or short.endswith("…")
 
 
-def test_a_whisper_is_a_number_and_a_title() -> None:
-    short, long = scored(12), scored(12, title="word " * 40)
-    advice = Advice(Level.WHISPER, Why.EMITTED, whispers=(short, long))
-    first, second = json.loads(with_advice("{}", advice))["whispers"]
-    assert first == "#12 Less of reuters.com" and len(second) <= 80
-
-
 def test_a_run_starts_with_profile_decisions_and_refusals() -> None:
-    packet = start_text(
+    opening = start_text(
         ReaderFacts(),
         flags=[memory(text="Sources are never reduced.")],
         patterns=[memory(2, text=TEXT), memory(3, text=TEXT)],
         rules=["A type is declined."],
     )
-    assert packet == (
+    assert opening == (
         "Refused for now:\n- A type is declined.\n"
         "The reader's profile:\n- Sources are never reduced.\n"
         f"From past decisions:\n- {TEXT}"
@@ -64,12 +55,12 @@ def test_a_run_starts_with_profile_decisions_and_refusals() -> None:
 
 @given(st.lists(st.text(max_size=600), max_size=5), st.lists(st.text(max_size=600), max_size=5))
 def test_a_start_is_bounded_and_holds_whole_lines(texts: list[str], blocks: list[str]) -> None:
-    packet = start_text(
+    opening = start_text(
         ReaderFacts(), patterns=[memory(n, text=text) for n, text in enumerate(texts)], rules=blocks
     )
-    assert len(packet) <= START_CHARS
+    assert len(opening) <= START_CHARS
     known = {cut(text, 10_000) for text in (*texts, *blocks)}
-    assert all(line.removeprefix("- ") in known for line in packet.splitlines() if line.startswith("- "))
+    assert all(line.removeprefix("- ") in known for line in opening.splitlines() if line.startswith("- "))
 
 
 def test_a_model_reads_in_words_what_the_planner_gets_as_values() -> None:

@@ -15,9 +15,10 @@ from advisor.agent.planner import NAME
 from advisor.entities import Deadline
 from advisor.models import Decision, PanelVote, Run
 from advisor.prompts import prompt_load
-from advisor.review.compose import PROMPTS, panel_vote, reviewer_for
+from advisor.review.checks import SENTENCE_WORDS_MAX, checks_of
+from advisor.review.compose import PROMPTS, review_round, reviewer_for
 from advisor.review.context import Reflection, ReviewContext, review_counts, review_totals
-from advisor.review.votes import POINTS_MAX, SENTENCE_WORDS_MAX, Vote
+from advisor.review.votes import POINTS_MAX, ReviewCase, Vote
 from advisor.run.ownership import fence_of
 from advisor.run.request import run_request
 from advisor.tools.registry import TOOLS
@@ -215,7 +216,8 @@ def models_of(error=""):
     return set(PanelVote.objects.filter(error_code=error).values_list("model", flat=True))
 
 
-RULES = {"rules:trust", "rules:value", "rules:voice"}
+CHECKS = 13
+RULES = {f"rules:{check.name}" for check in checks_of(ReviewCase(proposal()))}
 
 
 def test_a_provider_that_dies_leaves_the_planner_and_the_votes_of_rules(run, ada):
@@ -286,11 +288,7 @@ def test_what_strangers_wrote_reaches_reviewers_only_inside_the_fence(run, ada):
 
 def test_who_waits_is_served_by_rules_and_so_is_who_turned_ai_off(run, ada):
     run(advisor=[boost(ada), text(SUMMARY)], trigger=Run.Trigger.UI)
-    assert set(PanelVote.objects.values_list("model", flat=True)) == {
-        "rules:trust",
-        "rules:value",
-        "rules:voice",
-    }
+    assert set(PanelVote.objects.values_list("model", flat=True)) == RULES
     assert {row.cost_usd for row in PanelVote.objects.all()} == {0}
     assert Suggestion.objects.get().status == "pending"
 
@@ -299,11 +297,7 @@ def test_a_reader_without_models_is_reviewed_by_rules_also_at_night(run, ada):
     SubscriptionFactory(reader=ada, ai_enabled=False)
     done = run()
     assert done.model == NAME and not Spend.objects.exists()
-    assert set(PanelVote.objects.values_list("model", flat=True)) == {
-        "rules:trust",
-        "rules:value",
-        "rules:voice",
-    }
+    assert set(PanelVote.objects.values_list("model", flat=True)) == RULES
     assert Suggestion.objects.filter(status="pending").count() >= 2, "the planner's own words pass"
 
 
@@ -333,11 +327,11 @@ def test_with_both_switches_off_nobody_reviews(run, ada, settings):
     assert Suggestion.objects.get().status == "pending" and not PanelVote.objects.exists()
 
 
-def test_rules_that_cannot_agree_are_called_rules(run, ada):
+def test_a_draft_that_fails_checks_says_that_checks_found_faults(run, ada):
     shouted = boost(ada, "You liked Loved, maybe 40 of 40!!")
     run(advisor=[shouted, shouted, shouted, text(SUMMARY)], trigger=Run.Trigger.UI)
     (note,) = Suggestion.objects.get(status="draft").validation_notes
-    assert note == "The rules could not agree, so an operator looks at this first."
+    assert note == "Checks found faults, so an operator looks at this first."
 
 
 def test_what_a_reader_asked_for_in_words_reaches_no_model(run, ada, settings, now):
@@ -370,7 +364,6 @@ def context(stage, ada, now):
         deadline=Deadline(time.monotonic() + 10),
         fence=fence_of(held),
         moment=lambda: now,
-        interactive=False,
     )
 
 
@@ -383,18 +376,18 @@ def test_three_slow_reviewers_take_as_long_as_one(stage, context):
     together = threading.Barrier(3, timeout=8)
     waits = checked(vote("approve"), lambda body: together.wait())
     with Reviewers(stage, trust=[waits], value=[waits], voice=[waits]):
-        assert panel_vote(of(context), context).verdict == "pass"
+        assert review_round(of(context), context).verdict == "pass"
 
 
 def test_money_that_runs_out_between_votes_makes_a_draft(stage, context):
     with Reviewers(stage, trust=[YES] * 2, value=[YES] * 2, voice=[YES]):
-        assert panel_vote(of(context), context).verdict == "pass"
+        assert review_round(of(context), context).verdict == "pass"
         reserved = list(Spend.objects.order_by("pk").values_list("reserved_usd", flat=True))
         spent = sum(Spend.objects.values_list("settled_usd", flat=True))
         enough_for_two = replace(context.ledger.caps, run=spent + sum(reserved[:2]) + Decimal("0.00001"))
         context.ledger = replace(context.ledger, caps=enough_for_two)
         other = of(context, target_key="other.example")
-        assert panel_vote(other, context).verdict == "draft"
+        assert review_round(other, context).verdict == "draft"
     votes = PanelVote.objects.filter(target_key="other.example")
     codes = dict(votes.values_list("reviewer", "error_code"))
     assert codes == {"trust": "", "value": "", "voice": "budget_run"}
@@ -403,20 +396,20 @@ def test_money_that_runs_out_between_votes_makes_a_draft(stage, context):
 def test_a_run_that_resumes_goes_on_counting_rounds(stage, context):
     no = vote("improve", "No")
     with Reviewers(stage, trust=[no] * 3, value=[no] * 3, voice=[no] * 3):
-        verdicts = [panel_vote(of(context), context).verdict for _ in range(2)]
+        verdicts = [review_round(of(context), context).verdict for _ in range(2)]
         attempts, rounds = review_counts(run_id=context.run.pk)
         assert rounds == attempts == {("source_weights", "harbour.example"): 2}
         resumed = replace(context, rounds=rounds)
-        verdicts.append(panel_vote(of(context), resumed).verdict)
-        verdicts.append(panel_vote(of(context), resumed).verdict)
+        verdicts.append(review_round(of(context), resumed).verdict)
+        verdicts.append(review_round(of(context), resumed).verdict)
     assert verdicts == ["improve", "improve", "draft", "draft"], "a fourth round asks nobody"
 
 
 def test_another_type_of_change_to_the_same_target_is_no_fresh_start(stage, context):
     no = vote("improve", "No")
     with Reviewers(stage, trust=[no] * 2, value=[no] * 2, voice=[no] * 2):
-        panel_vote(of(context), context)
-        panel_vote(of(context, suggestion_type="reduce_source"), context)
+        review_round(of(context), context)
+        review_round(of(context, suggestion_type="reduce_source"), context)
     assert context.rounds == {("source_weights", "harbour.example"): 2}
 
 
@@ -511,7 +504,7 @@ def test_what_the_planner_really_writes_passes_the_rules(ada, ben, now, name, tr
     written = list(Suggestion.objects.filter(pk__in=result.suggestion_ids))
     assert len(written) >= 2 and {row.status for row in written} == {"pending"}
     votes = PanelVote.objects.filter(target_key__in=[row.target_key for row in written])
-    assert votes.count() == 3 * len(written)
+    assert votes.count() == CHECKS * len(written)
     objections = votes.exclude(verdict="approve").values_list("reviewer", "target_key", "issues")
     assert not objections, "the server's own words and numbers are above reproach"
 

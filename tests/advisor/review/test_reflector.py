@@ -80,7 +80,6 @@ def context_of(run: Run, now, models: Sequence[Model] = (), **more) -> ReviewCon
         "deadline": Deadline(time.monotonic() + 20),
         "fence": lambda: None,
         "moment": lambda: now,
-        "interactive": False,
     }
     return ReviewContext(**fields | more)
 
@@ -306,12 +305,6 @@ def test_a_model_that_is_down_is_asked_once_and_not_again_in_the_second_round(
         reflection.p_helpful
         == judge_second(OwnEvidence(0.85), NewEvidence(community=FOR), liked=True).p_helpful
     )
-
-
-def test_nobody_waits_for_a_model_in_an_interactive_run(ada, run, now, crowd, chain, httpserver):
-    with Script(httpserver, []):
-        reflect(proposed(ada, run, now), context=context_of(run, now, chain, interactive=True))
-    assert {row.model for row in rounds()} == {"rules"}
 
 
 def test_out_of_time_the_figures_speak(ada, run, now, crowd, chain, httpserver):

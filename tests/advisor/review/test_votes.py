@@ -1,4 +1,4 @@
-"""The reviewers that are rules: each criterion by an example that keeps it and one that does not."""
+"""The checks: each by an example that passes it and one that fails it."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -6,14 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from advisor.review.votes import (
-    EarlierSuggestion,
-    ReviewCase,
-    false_claims,
-    trust_vote,
-    value_vote,
-    voice_vote,
-)
+from advisor.review.checks import checks_of, false_claims, votes_of
+from advisor.review.votes import REVIEWERS, TRUST, VALUE, VOICE, EarlierSuggestion, ReviewCase
 from digest.entities import RatedItem
 from suggestions.entities import Proposal
 from suggestions.explain import reason_sentence
@@ -59,10 +53,31 @@ def case(reason=GOOD, *, earlier=(), **changed):
     return ReviewCase(proposal(reason, **changed), earlier=earlier)
 
 
-def test_a_good_suggestion_is_approved_by_all_three():
-    for judge in (trust_vote, value_vote, voice_vote):
-        given = judge(case())
-        assert (given.verdict, given.issues) == ("approve", []) and given.reasoning
+def vote(reviewer, given):
+    """What the checks under one reviewer come to."""
+    return votes_of(checks_of(given))[reviewer]
+
+
+def failures(given):
+    """The names of the checks that a case fails."""
+    return [check.name for check in checks_of(given) if check.issues]
+
+
+def test_a_good_suggestion_passes_every_check_and_is_approved_under_all_three():
+    checks = checks_of(case())
+    assert {check.verdict for check in checks} == {"approve"}
+    assert len({check.name for check in checks}) == len(checks) == 13
+    assert {name: given.verdict for name, given in votes_of(checks).items()} == dict.fromkeys(
+        REVIEWERS, "approve"
+    )
+
+
+def test_a_vote_is_as_grave_as_the_gravest_check_under_it_and_names_the_issues_of_all():
+    evidence = tuple(rated(n, days=2, useful=n > 0) for n in range(4))
+    given = case(evidence=evidence)
+    assert failures(given) == ["polarity", "days"]
+    trust = vote(TRUST, given)
+    assert trust.verdict == "reject" and len(trust.issues) == len(trust.suggestions) == 2
 
 
 @pytest.mark.parametrize("kind", ["boost_source", "reduce_source", "add_topic", "remove_topic"])
@@ -74,8 +89,8 @@ def test_the_servers_own_words_pass_trust_and_voice_whatever_the_target_is_calle
     disliked = kind in ("reduce_source", "remove_topic")
     evidence = tuple(rated(n, useful=not disliked) for n in range(4))
     shown = case(words, label=label, suggestion_type=kind, evidence=evidence)
-    assert trust_vote(shown).issues == [] and voice_vote(shown).issues == []
-    assert value_vote(case(words, label=label, suggestion_type=kind)).issues == []
+    assert vote(TRUST, shown).issues == [] and vote(VOICE, shown).issues == []
+    assert vote(VALUE, case(words, label=label, suggestion_type=kind)).issues == []
 
 
 @pytest.mark.parametrize(
@@ -111,7 +126,7 @@ def test_figures_that_stand_in_the_facts_are_true(claim):
 def test_figures_that_do_not_are_named_and_rejected_with_the_true_ones(claim, about):
     (problem,) = false_claims(proposal(), claim)
     assert about in problem and ("9 of 11" in problem or "10 days" in problem)
-    given = trust_vote(case(claim))
+    given = vote(TRUST, case(claim))
     assert given.verdict == "reject" and GOOD in given.suggestions[0]
 
 
@@ -124,7 +139,7 @@ def test_figures_that_do_not_are_named_and_rejected_with_the_true_ones(claim, ab
     ],
 )
 def test_orders_are_rejected_by_trust(reason):
-    assert trust_vote(case(reason)).verdict == "reject"
+    assert vote(TRUST, case(reason)).verdict == "reject"
 
 
 @pytest.mark.parametrize(
@@ -140,7 +155,7 @@ def test_orders_are_rejected_by_trust(reason):
     ],
 )
 def test_trust_looks_at_the_evidence_and_the_forecast(changed, verdict):
-    assert trust_vote(case(**changed)).verdict == verdict
+    assert vote(TRUST, case(**changed)).verdict == verdict
 
 
 NOTHING = {"enters": [], "leaves": [], "moves": 0}
@@ -163,8 +178,8 @@ NOTHING = {"enters": [], "leaves": [], "moves": 0}
 )
 def test_value_asks_for_likely_visible_and_specific_help(changed, verdict):
     assert (
-        value_vote(
-            case(**{"reason": GOOD.replace("Harbour Post", "Latest News Harbour Post")} | changed)
+        vote(
+            VALUE, case(**{"reason": GOOD.replace("Harbour Post", "Latest News Harbour Post")} | changed)
         ).verdict
         == verdict
     )
@@ -190,7 +205,7 @@ def test_value_knows_a_near_repeat(kind, key, status, verdict):
     }
     words = reason_sentence("add_topic", "high tide", 9, 11, 20, 50)
     earlier = [EarlierSuggestion(kind, key, key, status)]
-    assert value_vote(case(words, earlier=earlier, **topic)).verdict == verdict
+    assert vote(VALUE, case(words, earlier=earlier, **topic)).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -213,11 +228,11 @@ def test_value_knows_a_near_repeat(kind, key, status, verdict):
     ],
 )
 def test_voice_names_what_is_wrong_and_gives_a_sentence_to_take_over(reason, about):
-    given = voice_vote(case(reason))
+    given = vote(VOICE, case(reason))
     assert given.verdict == "improve" and any(about in issue for issue in given.issues)
     assert given.suggestions == [f"For example: “{GOOD}”"]
     mended = given.suggestions[0].removeprefix("For example: “").removesuffix("”")
-    assert voice_vote(case(mended)).verdict == "approve"
+    assert vote(VOICE, case(mended)).verdict == "approve"
 
 
 def test_reviewers_never_see_who_the_reader_is():

@@ -66,8 +66,14 @@ def test_a_worker_that_lost_its_run_notes_that_and_claims_no_end_of_it(queued, n
     assert (queued.status, queued.message) == ("running", "")
 
 
+def crashed(run) -> None:
+    """Its first attempt is over; the second may begin."""
+    Run.objects.filter(pk=run.pk).update(attempt=1)
+
+
 def test_a_second_attempt_starts_with_what_the_first_has_used_up(queued, now, httpserver, settings):
     settings.ADVISOR_MAX_TOOL_CALLS = 3
+    crashed(queued)
     at = {"run": queued, "at": now}
     Step.objects.bulk_create(
         [
@@ -86,6 +92,7 @@ def test_a_second_attempt_starts_with_what_the_first_has_used_up(queued, now, ht
 
 def test_a_run_whose_turns_are_used_up_asks_no_model_again(queued, now, httpserver, settings):
     settings.ADVISOR_MAX_TURNS = 1
+    crashed(queued)
     Step.objects.create(run=queued, n=1, kind="model", model="openai:gpt-6-luna", at=now)
     with Script(httpserver, []):
         run_execute(run_id=queued.pk, now=now)

@@ -2,9 +2,9 @@
 
 For a reader with 5 memories and for one with 500, each with 200 thumbs and 30 decided suggestions: calls of
 three tools in a run under way, as a session makes them, each about another target and after the last one's
-rest is over. Milliseconds of this process's processor and by the clock, and queries, of `Guide.before`; what
-is told, held and stored included, the tool itself not. `DATABASE_URL` names another database than a fresh
-SQLite; it must be one that may be filled.
+rest is over. The write is refused, since a stored one gets no words. Milliseconds of this process's processor
+and by the clock, and queries, of `Guide.before` and `Guide.after`, without the tool itself. `DATABASE_URL`
+names another database than a fresh SQLite; it must be one that may be filled.
 """
 
 import argparse
@@ -64,7 +64,8 @@ def measured(reader_id: UUID, tool: str, rounds: int, now: Any) -> Row:
     from django.db import connection, reset_queries  # noqa: PLC0415
 
     from digest.models import Reader  # noqa: PLC0415
-    from tests.advisor.guidance.desk import WROTE, Desk  # noqa: PLC0415
+    from tests.advisor.guidance.desk import Desk  # noqa: PLC0415
+    from tests.advisor.guidance.test_engine import REFUSED  # noqa: PLC0415
 
     desk = Desk(Reader.objects.get(pk=reader_id), at=now, trigger="mcp")
     wall, cpu, asked = [], [], []
@@ -75,12 +76,12 @@ def measured(reader_id: UUID, tool: str, rounds: int, now: Any) -> Row:
         reset_queries()
         began, used = time.perf_counter(), time.process_time()
         desk.guide.before(call)
+        desk.guide.after(call, REFUSED)
         if connection.force_debug_cursor:
             asked.append(len(connection.queries))
         else:
             wall.append(1000 * (time.perf_counter() - began))
             cpu.append(1000 * (time.process_time() - used))
-        desk.guide.after(call, WROTE)
     connection.force_debug_cursor = False
     return {
         "tool": tool,

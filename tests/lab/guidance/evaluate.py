@@ -192,16 +192,17 @@ def _run(life: Any, chance: random.Random, at: datetime, tally: Tally, null: boo
     guide = guide_for(run=run, context=context, moment=lambda: next(moments))
     assert guide is not None
     tally.forbidden += not null and LURE in guide.start()
-    for call in calls_of(chance):
+    for call, outcome in calls_of(chance):
         tally.calls += 1
         if null:
             continue
         began = time.process_time()
         advice = guide.before(call)
+        if advice.level != "block":
+            advice = guide.after(call, outcome)
         tally.ms.append(1000 * (time.process_time() - began))
-        named = {one.memory.id for one in (*advice.emitted, *advice.whispers)}
-        words = advice.text + "".join(one.memory.title for one in advice.whispers)
-        tally.forbidden += bool(named & life.silent) or LURE in words
+        named = {one.memory.id for one in advice.emitted}
+        tally.forbidden += bool(named & life.silent) or LURE in advice.text
         tally.stopped += advice.level == "block" and not advice.rule
         tally.emitted += bool(advice.emitted)
         for one in advice.emitted:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
+from advisor.entities import ToolOutcome
 from advisor.guidance.admission import text_signature, tokens_of
+from advisor.guidance.entities import FEEDBACK
 from advisor.models import Memory, Run
 from digest.llm.entities import ToolCall
 from digest.models import Reader
@@ -19,7 +21,7 @@ TYPES = tuple(FIELD_OF_TYPE)
 SOURCES = tuple(f"source{n}.example" for n in range(8))
 TOPICS = ("battery", "chess", "rail", "rent price", "solar", "tariff")
 READING = (
-    "query_user_feedback",
+    FEEDBACK,
     "query_user_config",
     "get_user_profile",
     "get_acceptance_history",
@@ -147,19 +149,28 @@ def spoil(life: Life, other: Reader, chance: random.Random, share: float, now: d
         life.silent.add(row.pk)
 
 
-def calls_of(chance: random.Random) -> Iterator[ToolCall]:
-    """Yield the calls of a run: look around, look back, try three changes, judge them, write them."""
+def calls_of(chance: random.Random) -> Iterator[tuple[ToolCall, ToolOutcome]]:
+    """Yield the calls of a run with their outcomes.
+
+    It looks around and back, tries three changes, judges and writes them. The feedback names the changes as
+    hypotheses. Every other write is refused.
+    """
     changes = []
     for n in range(3):
         kind = TYPES[(n + chance.randrange(len(TYPES))) % len(TYPES)]
         changes.append((kind, chance.choice(targets_of(kind))))
+    known = {"hypotheses": [{"type": kind, "target": target} for kind, target in changes]}
     for name in READING:
-        yield ToolCall("c", name, json.dumps({"layer": "search"} if name.endswith("outcomes") else {}))
-    for kind, target in changes:
-        yield ToolCall("c", "test_suggestion", json.dumps({"suggestion_type": kind, "target": target}))
+        asked = {"layer": "search"} if name.endswith("outcomes") else {}
+        yield (
+            ToolCall("c", name, json.dumps(asked)),
+            ToolOutcome(json.dumps(known if name == FEEDBACK else {})),
+        )
     drafts = [{"suggestion_type": kind, "target": target} for kind, target in changes]
-    yield ToolCall("c", "self_critique", json.dumps({"drafts": drafts}))
-    for kind, target in changes:
+    for draft in drafts:
+        yield ToolCall("c", "test_suggestion", json.dumps(draft)), ToolOutcome("{}")
+    yield ToolCall("c", "self_critique", json.dumps({"drafts": drafts})), ToolOutcome("{}")
+    for n, (kind, target) in enumerate(changes):
         arguments = {
             "suggestion_type": kind,
             "field": FIELD_OF_TYPE[kind],
@@ -168,7 +179,8 @@ def calls_of(chance: random.Random) -> Iterator[ToolCall]:
             "evidence_items": [{"url": f"https://{target}/{n}"} for n in range(3)],
             "reason": "The thumbs speak for it.",
         }
-        yield ToolCall("c", "write_suggestion", json.dumps(arguments))
+        outcome = ToolOutcome("{}", "weak_evidence" if n % 2 else "")
+        yield ToolCall("c", "write_suggestion", json.dumps(arguments)), outcome
 
 
 def targets_of(kind: str) -> tuple[str, ...]:

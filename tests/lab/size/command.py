@@ -65,6 +65,8 @@ def trace(deed: str) -> Trace:
             "REDIS_URL": "",
             "LOCAL_LLM_BASE_URL": "",
             "LOG_LEVEL": "ERROR",
+            # Tracing slows the run down, and a run cut short would make fewer queries.
+            "ADVISOR_TIMEOUT_S": "600",
         }
         # -P: the tracer's folder is no place to import from.
         command = [sys.executable, "-P", str(TRACER), deed]
