@@ -173,6 +173,13 @@ class NotOpml(DigestError):
     status = 422
 
 
+class NotAPast(DigestError):
+    """A file that is no export of stars or read marks, or too large a one."""
+
+    code = "not_a_past"
+    status = 422
+
+
 class OpmlTooLarge(DigestError):
     """A subscription list above the size limit."""
 

@@ -106,6 +106,7 @@ urlpatterns = [
     path("debug/costs", costs.costs, name="costs"),
     path("ui/sources", sources.sources, name="sources"),
     path("ui/sources/import", sources.opml_upload, name="opml_import"),
+    path("ui/sources/past", sources.past_upload, name="past_import"),
     path("ui/sources/export.opml", sources.opml_download, name="opml_export"),
     path("ui/sources/undo", change_views.source_undo, name="source_undo"),
     path("ui/sources/<int:feed_id>/address", sources.source_address, name="source_address"),

@@ -62,6 +62,8 @@ class Response:
     """A reader's response to one article; `None` means that it did not happen."""
 
     article: int
+    source: str
+    categories: list[str]
     opened_at: dt.datetime | None
     finished_at: dt.datetime | None
     saved_at: dt.datetime | None
@@ -156,7 +158,8 @@ class _Events:
             Q(opened_at__gt=since) | Q(saved_at__gt=since), reader_id__in=reader_ids
         )
         self._responses: defaultdict[UUID, dict[int, Response]] = defaultdict(dict)
-        columns = ("reader_id", "article", "opened_at", "finished_at", "saved_at")
+        item = ("item__source_id", "item__categories")
+        columns = ("reader_id", "article", *item, "opened_at", "finished_at", "saved_at")
         for reader_id, *mark in done.values_list(*columns):
             self._responses[reader_id][mark[0]] = Response(*mark)
 
@@ -164,18 +167,20 @@ class _Events:
         """Return one event for each article shown to the reader that they wanted or passed over.
 
         An article that was opened without having been shown is no event, because we do not know the
-        alternatives.
+        alternatives. One that was saved is: a star brought from another reader says by itself what is wanted.
         """
         shown, responses = self._shown[reader_id], self._responses[reader_id]
         skipped = _passed_articles(shown, responses)
         first: dict[int, Showing] = {}
         for one in sorted(shown, key=lambda row: (row.door not in PLACED, row.rank)):
             first.setdefault(one.article, one)
-        return [
+        events = [
             _event(one, responses.get(article), ratings.get(article), self._now)
             for article, one in first.items()
             if article in responses or article in skipped
         ]
+        saved = [one for one in responses.values() if one.saved_at and one.article not in first]
+        return events + [_saved_event(one, ratings.get(one.article), self._now) for one in saved]
 
 
 def _passed_articles(shown: Iterable[Showing], responses: Mapping[int, Response]) -> set[int]:
@@ -195,6 +200,14 @@ def _passed_articles(shown: Iterable[Showing], responses: Mapping[int, Response]
 
 def _opened_there(shown: Showing, response: Response | None) -> bool:
     return bool(response and response.opened_at and abs(response.opened_at - shown.at) <= SAME_PAGE)
+
+
+def _saved_event(response: Response, useful: bool | None, now: dt.datetime) -> ReadingEvent:
+    """Return the event of an article that was saved without having been shown; its place says nothing."""
+    assert response.saved_at is not None
+    age_days = (now - response.saved_at) / dt.timedelta(days=1)
+    keys = category_keys(response.categories)
+    return ReadingEvent(response.source, keys, saved=True, useful=useful, age_days=age_days)
 
 
 def _event(shown: Showing, response: Response | None, useful: bool | None, now: dt.datetime) -> ReadingEvent:

@@ -20,6 +20,7 @@ from digest.errors import DigestError, NoFeedFound, SiteUnreachable, TooManyRequ
 from digest.feeds.address_checks import check_address
 from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover, site_address
 from digest.feeds.selectors import subscription_of
+from digest.items.selectors import source_titles
 from digest.requests import reader_of
 from digest.sources.adding import feed_add, feed_readdress
 from digest.sources.change_views import move_words, removal_read
@@ -27,6 +28,8 @@ from digest.sources.list_page import FIND_CHARS, SHOWN, SourceLine, source_lines
 from digest.sources.names import NamedFeed, feeds_named, is_name, subscription_named
 from digest.sources.newsletters import newsletters_are_on
 from digest.sources.opml import FEEDS_MAX, FOLDER_MAX_CHARS, OPML_BYTES_MAX, TITLE_MAX_CHARS
+from digest.sources.past import PAST_BYTES_MAX
+from digest.sources.past_import import past_import
 from digest.sources.private_views import PrivateFeedForm, private_page
 from digest.sources.subscription_changes import subscription_change
 from digest.sources.subscriptions import opml_export, opml_import
@@ -96,6 +99,19 @@ class SubscriptionForm(forms.Form):
             self.fields["full_text"].help_text = _(
                 "Their sites’ robots.txt is kept to. Nobody else here sees the full text."
             )
+
+
+class PastForm(forms.Form):
+    """Stars and read marks from a file of another reader."""
+
+    past = forms.FileField(
+        label=gettext_lazy("Stars and read marks"),
+        widget=forms.ClearableFileInput(attrs={"accept": ".json,application/json"}),
+        error_messages={
+            "required": gettext_lazy("Choose a file first."),
+            "empty": gettext_lazy("The file is empty."),
+        },
+    )
 
 
 class OpmlForm(forms.Form):
@@ -182,6 +198,7 @@ def _page(
     named: list[NamedFeed] | None = None,
     can_add: bool = False,
     list_form: OpmlForm | None = None,
+    past_form: PastForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
     show = request.GET.get("show", "")
@@ -193,6 +210,7 @@ def _page(
         "can_add": can_add,
         "newsletters": newsletters_are_on(),
         "list_form": list_form or OpmlForm(),
+        "past_form": past_form or PastForm(),
         "list_feeds_max": f"{min(FEEDS_MAX, settings.SUBSCRIPTIONS_MAX):,}",
         "undo": removal_read(request, timezone.now()) if "removed" in request.GET else None,
         "moved": move_words(request, timezone.now()) if "moved" in request.GET else "",
@@ -282,6 +300,30 @@ def opml_upload(request: HttpRequest) -> HttpResponse:
             page = {"report": report, "filling": notice_import(reader_of(request), timezone.now())}
             return render(request, "digest/opml_imported.html", page)
     return _page(request, AddressForm(), list_form=form, status=422)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+@rate_limited(IMPORT)
+@long_page
+def past_upload(request: HttpRequest) -> HttpResponse:
+    """Import stars and read marks, and say what was learned. A GET leads to the form."""
+    if request.method != "POST":
+        return redirect("digest:sources")
+    form = PastForm(request.POST, request.FILES)
+    if form.is_valid():
+        document = form.cleaned_data["past"].read(PAST_BYTES_MAX + 1)
+        try:
+            report = past_import(reader=reader_of(request), document=document, now=timezone.now())
+        except DigestError as error:
+            form.add_error("past", error.message)
+        else:
+            titles = source_titles(keys={*report.learned, *(key for key, _ in report.most)})
+            most = [(titles.get(key, key), stars) for key, stars in report.most]
+            learned = [titles.get(key, key) for key in report.learned]
+            page = {"report": report, "most": most, "learned": learned}
+            return render(request, "digest/past_imported.html", page)
+    return _page(request, AddressForm(), past_form=form, status=422)
 
 
 @login_required

@@ -1,0 +1,144 @@
+"""Bring a reader's stars and read marks from another reader: saved items and read marks here, never ratings.
+
+A star counts as a save does: a weak sign of what is wanted, for as long as saves count, and only for readers
+who let the ranking learn from reading. An article that none of the reader's feeds carries is stored without
+a feed, so nobody but this reader sees it, and it ends with their account.
+"""
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+import structlog
+from django.db import transaction
+
+from digest.feedback.implicit import WINDOW, implicit_leans_current, implicit_update
+from digest.feeds.identity import age_date, article_hash, clamp_published, entry_guid, fingerprint, source_key
+from digest.models import Item, Reader, Reading, Source
+from digest.sources.past import PastEntry, past_read
+
+log = structlog.get_logger(__name__)
+BATCH: Final = 500
+SOURCES_TOLD: Final = 5
+
+
+@dataclass(slots=True)
+class PastReport:
+    """What an import did.
+
+    `starred` and `read` count new marks; `already` are articles whose marks were here. `waiting` are read
+    marks of articles that no feed has brought here, `bad` entries that could not be read. `recent` counts
+    stars that are young enough to count. `most` has the sources with the most stars, `learned` those that
+    now count as a little more wanted, both by key.
+    """
+
+    found: int = 0
+    starred: int = 0
+    read: int = 0
+    already: int = 0
+    waiting: int = 0
+    bad: int = 0
+    recent: int = 0
+    most: list[tuple[str, int]] = field(default_factory=list)
+    learned: list[str] = field(default_factory=list)
+
+
+def past_import(*, reader: Reader, document: bytes, now: datetime) -> PastReport:
+    """Mark the reader's articles as an export of another reader says; doing it again changes nothing.
+
+    Marks that are here stay as they are. Six statements for 500 entries. Raises `NotAPast`.
+    """
+    past = past_read(document, now)
+    report = PastReport(found=len(past.entries), bad=past.bad)
+    wanted = {article_hash(entry.url): entry for entry in reversed(past.entries)}
+    articles = list(wanted)
+    for start in range(0, len(articles), BATCH):
+        batch = {article: wanted[article] for article in articles[start : start + BATCH]}
+        with transaction.atomic():
+            _store(reader, batch, report, now)
+    report.recent = sum(bool(e.starred_at and e.starred_at > now - WINDOW) for e in wanted.values())
+    stars = Counter(source_of(entry) for entry in wanted.values() if entry.starred_at)
+    report.most = stars.most_common(SOURCES_TOLD)
+    if reader.learn_from_reading and implicit_update(reader_id=reader.pk, now=now):
+        leans = implicit_leans_current(reader_ids=[reader.pk])[reader.pk]
+        liked = sorted((key for key in stars if leans.source(key) > 0), key=lambda k: (-leans.source(k), k))
+        report.learned = liked[:SOURCES_TOLD] if leans.weight > 0 else []
+    log.info("past_imported", user_id=str(reader.pk), starred=report.starred, read=report.read)
+    return report
+
+
+def source_of(entry: PastEntry) -> str:
+    """Return the key of the publisher of an entry: its feed's, else its site's, else its own."""
+    return source_key(entry.feed_url or entry.site_url or entry.url)
+
+
+def _store(reader: Reader, batch: dict[int, PastEntry], report: PastReport, now: datetime) -> None:
+    marks = Reading.objects.select_for_update().filter(reader=reader, article__in=batch)
+    known = {mark.article: mark for mark in marks}
+    changed = []
+    for article, mark in known.items():
+        starred_at, read_at = _times(batch[article], now)
+        is_star = bool(starred_at and not mark.saved_at)
+        is_read = bool(read_at and not mark.read_at)
+        report.starred += is_star
+        report.read += is_read
+        report.already += not (is_star or is_read)
+        if is_star or is_read:
+            mark.saved_at, mark.read_at = mark.saved_at or starred_at, mark.read_at or read_at
+            changed.append(mark)
+    Reading.objects.bulk_update(changed, ["saved_at", "read_at"])
+    new = {article: entry for article, entry in batch.items() if article not in known}
+    items = _items(reader, new, now)
+    rows = []
+    for article, entry in new.items():
+        starred_at, read_at = _times(entry, now)
+        if article not in items or not (starred_at or read_at):
+            report.waiting += bool(read_at)
+            continue
+        report.starred += bool(starred_at)
+        report.read += bool(read_at)
+        pk = items[article]
+        rows.append(Reading(reader=reader, item_id=pk, article=article, saved_at=starred_at, read_at=read_at))
+    Reading.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _times(entry: PastEntry, now: datetime) -> tuple[datetime | None, datetime | None]:
+    """Return when an entry was starred and read; no export says when, so it is read now."""
+    return entry.starred_at, now if entry.read else None
+
+
+def _items(reader: Reader, entries: dict[int, PastEntry], now: datetime) -> dict[int, int]:
+    """Return {article: item id} of what the reader's feeds carry, and of the stars that are stored here."""
+    rows = Item.objects.filter(article__in=entries, feed__subscriptions__reader=reader).order_by("-pk")
+    items = dict(rows.values_list("article", "pk"))
+    starred = [(a, entry) for a, entry in entries.items() if entry.starred_at and a not in items]
+    keys = _sources({source_of(entry) for _, entry in starred})
+    made = Item.objects.bulk_create(
+        [_item(article, entry, now) for article, entry in starred if source_of(entry) in keys]
+    )
+    return items | {item.article: item.pk for item in made}
+
+
+def _sources(keys: Collection[str]) -> set[str]:
+    """Store the sources that are new, without a name: a file does not name what everybody reads."""
+    wanted = sorted(filter(None, keys))
+    Source.objects.bulk_create([Source(key=key, title="") for key in wanted], ignore_conflicts=True)
+    return set(wanted)
+
+
+def _item(article: int, entry: PastEntry, now: datetime) -> Item:
+    first_seen = min(entry.starred_at or now, now)
+    return Item(
+        guid=entry_guid(guid=entry.url, link="", title="", text=""),
+        url=entry.url,
+        article=article,
+        source_id=source_of(entry),
+        title=entry.title,
+        text=entry.text,
+        published_at=clamp_published(entry.published, first_seen),
+        first_seen_at=first_seen,
+        dated_at=age_date(entry.published, first_seen),
+        fingerprint=fingerprint(entry.title, entry.text),
+    )
