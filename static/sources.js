@@ -23,6 +23,8 @@ function filter() {
   for (const row of rows) row.hidden = !wanted.every((word) => text.get(row).includes(word));
   for (const group of document.querySelectorAll("[data-group]")) {
     group.hidden = !group.querySelector("[data-source]:not([hidden])");
+    // What is found is shown; without a search, folders are as the page made them.
+    if (group.matches("details")) group.open = wanted.length > 0 || group.hasAttribute("data-unfolded");
   }
   found.textContent = wanted.length ? said("of_all", { n: shown().length, all: rows.length }) : "";
   count();

@@ -42,6 +42,8 @@ TROUBLES: Final = {
     "empty": gettext_noop("Empty"),
 }
 FIND_CHARS: Final = 100
+# So many sources fit on two screens. Above that, folders begin closed.
+UNFOLDED_MAX: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +185,7 @@ def sources_page(reader: Reader, now: datetime, find: str = "", show: str = "") 
         "troubled": troubled,
         "folders": folders,
         "filed": any(folder.name for folder in folders),
+        "unfolded": bool(find or show) or len(found) <= UNFOLDED_MAX,
         "names": sorted({line.folder for line in lines if line.folder}, key=str.casefold),
         "filling": notice_sources([line.subscription for line in lines], now),
         "failing": sum(line.failing for line in lines),

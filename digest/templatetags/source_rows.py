@@ -18,7 +18,7 @@ from digest.sources.list_page import TROUBLES, SourceLine
 from ranking.setting_scale import LEVELS, level_words
 
 register = template.Library()
-ROW = """<li data-source="{}" data-also="{}">
+ROW = """<li data-source="{}" data-also="{}"{}>
 <input type="checkbox" name="feed" value="{}" form="many" aria-label="{}">
 <div class="who"><p>{}<strong><a href="{}" dir="auto">{}</a></strong> <span class="meta">{}{}</span></p>
 {}<p class="meta">{}{}</p></div>
@@ -71,6 +71,7 @@ def _cells(line: SourceLine, items: str, page: str, words: _Words) -> tuple[obje
     return (
         feed.source_id,
         line.also,
+        SafeString("" if line.trouble else " data-well"),
         pk,
         SafeString(words.choose.format(name=name)),
         favicon_box(feed.source),

@@ -10,6 +10,7 @@ from pytest_httpserver import HTTPServer
 
 from digest.models import Feed, Reader, Subscription
 from digest.sources import change_views
+from digest.sources.list_page import UNFOLDED_MAX
 from digest.sources.opml import OPML_BYTES_MAX, opml_read
 from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import fresh_item, messages_in, subscribe
@@ -61,7 +62,14 @@ def test_sources_stand_in_their_folders(page: Client, ada: Reader):
         Subscription.objects.filter(pk=subscribe(ada, f"s{n}.example").pk).update(folder=folder)
     folders = page.get(PAGE).context["folders"]
     assert [(f.name, len(f.lines)) for f in folders] == [("", 1), ("News", 2), ("news / Local", 1)]
-    assert 'href="#folder-2"' not in page.get(PAGE).content.decode()  # three folders need no list of folders
+    assert page.get(PAGE).content.decode().count('<details class="fold" data-group open') == 3
+
+
+def test_folders_of_many_sources_begin_closed_and_open_for_what_is_found(page: Client, ada: Reader):
+    for n in range(UNFOLDED_MAX + 1):
+        Subscription.objects.filter(pk=subscribe(ada, f"s{n}.example").pk).update(folder="News")
+    assert '<details class="fold" data-group>' in page.get(PAGE).content.decode()
+    assert '<details class="fold" data-group open' in page.get(f"{PAGE}?find=s7").content.decode()
 
 
 def test_sources_stand_in_order_of_the_names_they_are_shown_by(page: Client, ada: Reader):

@@ -102,6 +102,19 @@ def test_settings_are_previewed_changed_again_and_saved(page: Page, ada: Reader,
     assert config_effective(reader_id=ada.pk).config.topics == ("ferries",)
 
 
+def test_three_hundred_sources_take_seven_screens_at_most(page: Page, ada: Reader, many: list[int]):
+    page.set_viewport_size({"width": 1280, "height": 900})
+    height = "document.documentElement.scrollHeight"
+    page.goto("/ui/sources")
+    assert page.evaluate(height) <= 6000, "folders begin closed"
+    Subscription.objects.update(folder="")
+    page.goto("/ui/sources")
+    left, right = (page.locator("[data-well]").nth(n).bounding_box() for n in (0, 1))
+    assert left["y"] == right["y"] and left["x"] + left["width"] <= right["x"], (
+        "two sources stand side by side"
+    )
+
+
 def test_lists_and_settings_fit(page: Page, many: list[int]):
     for address in ("/ui/sources", "/ui/config", f"/ui/sources/{many[0]}"):
         page.goto(address)
