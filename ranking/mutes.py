@@ -5,12 +5,12 @@ A reader's text is never used as a regular expression, and each check takes time
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, Final
 
 from ranking.common.categories import author_names, category_key
-from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, term_finder
+from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, term_places
 from ranking.entities import Candidate, InvalidMute, Mute, TooManyMutes
 from ranking.language import gettext as _
 from ranking.language import gettext_noop
@@ -37,7 +37,13 @@ ADDRESS_CHARS_MIN = 4
 # Scripts without spaces between words: Thai, Lao, Myanmar, Khmer, kana, Chinese characters.
 _SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 
+# A word hides an item that has it in the title, in so many characters at the beginning, or so often.
+LEAD_CHARS: Final = 300
+TIMES_MIN: Final = 2
+
 Finder = Callable[[str], bool]
+# Whether a title and a text, both folded lightly, are hidden.
+Hider = Callable[[str, str], bool]
 
 
 def mutes_read(rows: Sequence[Mapping[str, Any]]) -> tuple[Mute, ...]:
@@ -181,7 +187,7 @@ class MuteFilter:
         self._authors = {fold(mute.value): mute for mute in self.mutes if mute.kind == AUTHOR}
         self._categories = {category_key(m.value): m for m in self.mutes if m.kind == CATEGORY}
         self._addresses = [mute for mute in self.mutes if mute.kind == ADDRESS]
-        self._texts = [(mute, mute_finder(mute)) for mute in self.mutes if mute.kind in (WORD, PHRASE)]
+        self._texts = [(mute, _hider(mute)) for mute in self.mutes if mute.kind in (WORD, PHRASE)]
 
     def __bool__(self) -> bool:
         return bool(self.mutes)
@@ -207,11 +213,50 @@ class MuteFilter:
                 return mute
         if not self._texts:
             return None
-        text = fold_lightly(f"{item.title}\n{item.text}")
-        return next((mute for mute, finds in self._texts if finds(text)), None)
+        title, text = fold_lightly(item.title), fold_lightly(item.text)
+        return next((mute for mute, hides in self._texts if hides(title, text)), None)
 
 
 def mute_finder(mute: Mute) -> Finder:
-    """Return whether a text, folded lightly, has the word or phrase of a mute."""
-    spaced = mute.kind == WORD and not _SPACELESS.search(mute.value)
-    return term_finder(mute.value) if spaced else text_finder(mute.value)
+    """Return whether a text, folded lightly, has the word or phrase of a mute anywhere."""
+    if not _is_spaced_word(mute):
+        return text_finder(mute.value)
+    places = term_places(mute.value)
+    return lambda text: any(True for _ in places(text))
+
+
+def _hider(mute: Mute) -> Hider:
+    """Return whether a mute hides a title and a text.
+
+    A phrase hides wherever it stands. A word must stand in the title, at the beginning of the text, or twice:
+    what is said once, far down, is not what an article is about.
+    """
+    if mute.kind == PHRASE:
+        found = text_finder(mute.value)
+        return lambda title, text: found(f"{title}\n{text}")
+    places = term_places(mute.value) if _is_spaced_word(mute) else _places_spaceless(mute.value)
+
+    def hides(title: str, text: str) -> bool:
+        if any(True for _ in places(title)):
+            return True
+        found = enumerate(places(text), start=1)
+        return any(place < LEAD_CHARS or times == TIMES_MIN for times, place in found)
+
+    return hides
+
+
+def _is_spaced_word(mute: Mute) -> bool:
+    return mute.kind == WORD and not _SPACELESS.search(mute.value)
+
+
+def _places_spaceless(word: str) -> Callable[[str], Iterator[int]]:
+    """Return a function that yields where a text has a word of a script without spaces."""
+    folded = fold(word)
+
+    def places(text: str) -> Iterator[int]:
+        at = text.find(folded)
+        while at >= 0:
+            yield at
+            at = text.find(folded, at + len(folded))
+
+    return places

@@ -34,7 +34,7 @@ def world(ada: Reader, ben: Reader, settings) -> World:
     theirs = Item.objects.filter(feed__subscriptions__reader=ada, dated_at__gt=made.now - 100 * HOUR)
     chosen = [*theirs.filter(readings__saved_at__isnull=True).order_by("article", "pk")[::2]]
     for item in chosen:
-        item.title, item.text = f"{TITLED} {item.title}", f"{item.text} {MUTED}"
+        item.title, item.text = f"{TITLED} {item.title}", f"{MUTED} {item.text}"
         item.save()
     stories_update(now=made.now)
     for reader in made.readers.values():

@@ -3,7 +3,7 @@
 import re
 import tomllib
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
@@ -57,6 +57,8 @@ FUNCTION_WORDS = frozenset(f"{_ENGLISH} {_GERMAN} {_FRENCH} {_SPANISH} {_ITALIAN
 FILE = Path(__file__).with_name("topic_aliases.toml")
 TOPIC_MAX_CHARS = 64
 _WORD = re.compile(r"\w+")
+# A hyphen between letters, at the end and at the beginning of what is beside a word.
+_COMPOUND_BEFORE, _COMPOUND_AFTER = re.compile(r"\w[-\u2010\u2011]\Z"), re.compile(r"[-\u2010\u2011]\w")
 # Words that look like plurals but are not: "news" must not match "new".
 NOT_PLURALS = frozenset(
     {"news", "windows", "mars", "lens", "series", "species", "rails", "texas", "paris"}
@@ -223,6 +225,27 @@ def term_finder(term: str) -> Callable[[str], bool]:
         (stem,) = stems
         return lambda text: stem in text and search(text) is not None
     return lambda text: any(stem in text for stem in stems) and search(text) is not None
+
+
+def term_places(term: str) -> Callable[[str], Iterator[int]]:
+    """Return a function that yields where a folded text has `term` as a word of its own.
+
+    A hyphenated compound is another word: "post-war" has no "war". A term with a hyphen finds itself.
+    """
+    if not term.strip():
+        return lambda text: iter(())
+    stems, pattern = _term_pattern(term)
+
+    def places(text: str) -> Iterator[int]:
+        if any(stem in text for stem in stems):
+            for found in pattern.finditer(text):
+                if not (
+                    _COMPOUND_BEFORE.search(text[max(0, found.start() - 2) : found.start()])
+                    or _COMPOUND_AFTER.match(text, found.end())
+                ):
+                    yield found.start()
+
+    return places
 
 
 def term_matches(term: str, folded: str) -> bool:

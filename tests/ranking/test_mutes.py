@@ -163,3 +163,49 @@ def test_a_renamed_source_stays_muted(ada, ben):
     assert source_key_rename(old="old.example", new="new.example", now=now) == 1
     assert config_mutes(reader_id=ada.pk) == (Mute("source", "new.example"),)
     assert config_mutes(reader_id=ben.pk) == (Mute("word", "old.example"),)
+
+
+NOW = datetime(2026, 3, 2, tzinfo=UTC)
+FAR = "Nothing of it here. " * 20
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "is_hidden"),
+    [
+        ("War is over", "", True),
+        ("Talks", "The war goes on. " + FAR, True),
+        ("Talks", FAR + "It was a war.", False),
+        ("Talks", FAR + "After the war came the wars.", True),
+        ("Post-war Bosnia", "Post-war years, post-war houses. " + FAR, False),
+        ("A war-torn town", "", False),
+        ("War\u2011time songs", "", False),
+        ("Pre-war and war", "", True),
+        ("War - what is it good for", "", True),
+        ("No more war-", "", True),
+        ("The word is warm", "", False),
+    ],
+)
+def test_a_word_hides_what_is_about_it_and_not_what_says_it_in_passing(
+    title: str, text: str, is_hidden: bool
+) -> None:
+    item = Candidate(1, "a.example", title, text, NOW)
+    assert (MuteFilter([Mute("word", "war")]).finds(item) is not None) == is_hidden
+
+
+def test_a_phrase_of_one_word_hides_it_wherever_it_stands() -> None:
+    hides = MuteFilter([Mute("phrase", "war")])
+    assert hides.finds(Candidate(1, "a.example", "Post-war Bosnia", "", NOW))
+    assert hides.finds(Candidate(1, "a.example", "Talks", FAR + "It was a war.", NOW))
+
+
+def test_a_compound_that_is_muted_hides_itself_alone() -> None:
+    hides = MuteFilter([Mute("word", "post-war")])
+    assert hides.finds(Candidate(1, "a.example", "Post-war Bosnia", "", NOW))
+    assert not hides.finds(Candidate(1, "a.example", "War in Bosnia", "", NOW))
+
+
+def test_a_word_without_spaces_around_it_follows_the_same_rule() -> None:
+    hides = MuteFilter([Mute("word", "戦争")])
+    assert hides.finds(Candidate(1, "a.example", "新しい戦争", "", NOW))
+    assert not hides.finds(Candidate(1, "a.example", "話", "あ" * 400 + "戦争", NOW))
+    assert hides.finds(Candidate(1, "a.example", "話", "あ" * 400 + "戦争と戦争", NOW))
