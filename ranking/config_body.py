@@ -21,6 +21,7 @@ from ranking.entities import (
 from ranking.language import figure
 from ranking.language import gettext as _
 from ranking.mutes import MUTES_MAX, SOURCE, mutes_check, mutes_distinct, mutes_read
+from ranking.taste.entities import TasteLevel
 
 Body = dict[str, Any]
 Change = dict[str, Any]
@@ -32,10 +33,11 @@ ALPHA_MAX = 1.0
 # Bodies stored before there was a choice went by the hour.
 BY_DAY_ONCE = False
 # The settings of one value, each with its value in a body that lacks it.
-SETTINGS_ONCE: Mapping[str, float | bool] = {
+SETTINGS_ONCE: Mapping[str, float | bool | str] = {
     "recency_half_life_hours": HALF_LIFE_HOURS_DEFAULT,
     "recency_by_day": BY_DAY_ONCE,
     "ai_score_alpha": ALPHA_DEFAULT,
+    "taste": str(TasteLevel.OFF),
 }
 # Unicode categories of invisible characters: controls, format and bidi marks, lone surrogates.
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs"})
@@ -60,6 +62,7 @@ class ConfigEdit:
     ai_score_alpha: float | None = None
     pins: Mapping[str, str] | None = None
     literal: Mapping[str, bool] | None = None
+    taste: str | None = None
 
 
 def body_of(config: Config, learned: Mapping[str, float]) -> Body:
@@ -75,6 +78,7 @@ def body_of(config: Config, learned: Mapping[str, float]) -> Body:
         "avoided": list(config.avoided),
         "mutes": [mute.as_dict() for mute in config.mutes],
         "literal": list(config.literal),
+        "taste": str(config.taste),
         "learned": dict(learned),
     }
 
@@ -98,6 +102,7 @@ def body_effective(body: Body) -> EffectiveConfig:
             avoided=tuple(body["avoided"]),
             mutes=mutes_read(body.get("mutes", [])),
             literal=tuple(body.get("literal", [])),
+            taste=TasteLevel(body.get("taste", TasteLevel.OFF)),
         ),
         dict(body["learned"]),
     )
@@ -135,6 +140,12 @@ def body_validate(body: Body) -> None:
     body["recency_by_day"] = bool(body["recency_by_day"])
     _check_range(_("The similarity share"), body["ai_score_alpha"], 0.0, ALPHA_MAX)
     body["mutes"] = [mute.as_dict() for mute in mutes_check(body["mutes"])]
+    if body.setdefault("taste", str(TasteLevel.OFF)) not in list(TasteLevel):
+        raise InvalidSetting(
+            _("Your taste can count as {levels}; you gave “{level}”.").format(
+                levels=", ".join(TasteLevel), level=str(body["taste"])[:20]
+            )
+        )
 
 
 def term_visible(typed: str) -> str:
@@ -187,7 +198,7 @@ def body_changes(before: Body, after: Body) -> list[Change]:
         *_weight_changes(before, after),
         *_map_changes("keyword_boosts", before["keyword_boosts"], after["keyword_boosts"]),
         *(
-            _row(name, "", before[name], after[name])
+            _row(name, "", before.get(name, once), after.get(name, once))
             for name, once in SETTINGS_ONCE.items()
             if before.get(name, once) != after.get(name, once)
         ),
@@ -331,6 +342,7 @@ def body_keys_current(body: Body, renamed: Mapping[str, str]) -> Body:
     copy.setdefault("mutes", [])
     copy.setdefault("literal", [])
     copy.setdefault("recency_by_day", BY_DAY_ONCE)
+    copy.setdefault("taste", str(TasteLevel.OFF))
     for old, new in renamed.items():
         delta = copy["learned"].pop(old, None)
         if delta is not None and new not in copy["source_weights"]:

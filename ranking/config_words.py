@@ -9,6 +9,7 @@ from ranking.entities import SAME_WEIGHT
 from ranking.language import figure, gettext_noop, pgettext
 from ranking.language import gettext as _
 from ranking.setting_scale import BOOSTS, level_words
+from ranking.taste.entities import TasteLevel
 
 Body = Mapping[str, Any]
 # Names of effective weights: the largest distance from 1, the name above 1, the name below 1.
@@ -50,6 +51,14 @@ SETTINGS = {
     "recency_half_life_hours": gettext_noop("Freshness (hours to half)"),
     "recency_by_day": gettext_noop("How articles age"),
     "ai_score_alpha": gettext_noop("Similarity share"),
+}
+
+
+# How much the reader's own taste counts, by level.
+TASTES: Mapping[str, str] = {
+    TasteLevel.OFF: gettext_noop("does not count"),
+    TasteLevel.ON: gettext_noop("counts"),
+    TasteLevel.STRONG: gettext_noop("counts a lot"),
 }
 
 
@@ -105,11 +114,20 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
                 _("“{name}” matches by its words alone") if after else _("“{name}” matches by meaning, too")
             )
             return literal.format(name=name)
+        case "taste":
+            return _("Your taste: {before} → {after}").format(
+                before=taste_words(before), after=taste_words(after)
+            )
         case "mutes":
             return _mute_words(target.partition(":"), after, titles or {})
         case _:
             label = _(SETTINGS[field]) if field in SETTINGS else field
             return f"{label}: {_setting(before)} → {_setting(after)}"
+
+
+def taste_words(level: str) -> str:
+    """Return how much the reader's own taste counts."""
+    return _(TASTES.get(level, level))
 
 
 def _step(before: float, after: float) -> str:
@@ -144,6 +162,7 @@ def body_words(body: Mapping[str, Any]) -> list[tuple[str, str]]:
         (_("Keywords"), boosts or _("none")),
         (pgettext("settings", "Muted"), mutes or _("nothing")),
         *((_(label), _setting(body.get(name, False))) for name, label in SETTINGS.items()),
+        (_("Your taste"), taste_words(body.get("taste", TasteLevel.OFF))),
     ]
 
 

@@ -6,6 +6,7 @@ from datetime import date, datetime
 from typing import Any
 
 from ranking.language import gettext as _
+from ranking.taste.entities import TasteLevel, TasteReason
 
 WEIGHT_MIN = 0.1
 WEIGHT_MAX = 2.0
@@ -72,6 +73,8 @@ class Config:
     mutes: tuple[Mute, ...] = ()
     # Keys of topics that match by their words alone, and not by meaning.
     literal: tuple[str, ...] = ()
+    # How much the reader's own taste may change the order. Off until they say yes.
+    taste: TasteLevel = TasteLevel.OFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,7 @@ class EffectiveConfig:
 
 @dataclass(frozen=True, slots=True)
 class ScoreBreakdown:
-    """The parts of one score: `source_weight` x `recency` x `interest` gives its total."""
+    """The parts of one score: `source_weight` x `recency` x `interest` x `taste` gives its total."""
 
     source_weight: float
     config_weight: float
@@ -130,11 +133,18 @@ class ScoreBreakdown:
     about: tuple[str, ...] = ()
     # The age in whole days (`ranking.freshness`), `None` if freshness goes by the hour.
     age_days: int | None = None
+    # The factor of the reader's taste and its reasons, the strongest first; 1 and none if it does not count.
+    taste: float = 1.0
+    tastes: tuple[TasteReason, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the parts as JSON values, as stored with an impression."""
+        """Return the parts as JSON values, as stored with an impression; without taste if it is 1."""
         plain = {name: getattr(self, name) for name in self.__slots__}
-        return {**plain, "topics": list(self.topics), "about": list(self.about), "boosts": dict(self.boosts)}
+        plain |= {"topics": list(self.topics), "about": list(self.about), "boosts": dict(self.boosts)}
+        plain["tastes"] = [one.as_list() for one in self.tastes]
+        if self.taste == 1.0:
+            del plain["taste"], plain["tastes"]
+        return plain
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 
 from ranking.entities import ALPHA_DEFAULT, HALF_LIFE_HOURS_DEFAULT
+from ranking.taste.entities import TasteLevel
 
 
 class RankConfig(models.Model):
@@ -26,6 +27,14 @@ class RankConfig(models.Model):
     )
     mutes = models.JSONField(
         default=list, db_default=[], blank=True, help_text="What is hidden: kind, value, until."
+    )
+
+    taste = models.CharField(
+        max_length=6,
+        choices=[(str(level), str(level)) for level in TasteLevel],
+        default=str(TasteLevel.OFF),
+        db_default=str(TasteLevel.OFF),
+        help_text="How much the reader's own taste may change the order.",
     )
 
     def __str__(self) -> str:

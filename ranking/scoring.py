@@ -1,7 +1,9 @@
 """Score and order items. The score is a product, so a weight scales the rest and every item loses with age.
 
 score = weight x freshness x (1 + topics + boosts + alpha x similarity + gamma x community
-                                            + agreement + reading)
+                                            + agreement + reading) x taste
+
+Taste counts only if the reader has said yes (`ranking.taste`); otherwise it is 1.
 
 A topic adds 1 to an item that says it or is filed under it, and 0.5 to one that is about it by meaning.
 
@@ -10,7 +12,7 @@ A `Pool` has the data that many rankings of the same items share. A `Ranking` is
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeVar, overload
 
@@ -30,6 +32,9 @@ from ranking.entities import (
 from ranking.freshness import day_ages, freshness_by_day, freshness_by_hour
 from ranking.implicit import IMPLICIT_MAX, NO_LEANS, UNKNOWN, ImplicitLeans
 from ranking.meaning.topics import ABOUT_WORTH
+from ranking.taste.columns import TasteColumns
+from ranking.taste.entities import TasteLevel
+from ranking.taste.signal import TasteSignal
 
 # With this factor twenty likes of others weigh about as much as one topic. Tuned on the development half of
 # the readers of MovieLens-100k: AUC .706 at 0.5, .712 at 2, .720 at 3, .727 at 4, popularity .710. A larger
@@ -259,6 +264,8 @@ class Signals:
     community: Mapping[int, float] = field(default_factory=dict)
     reported_by: Mapping[int, float] = field(default_factory=dict)
     implicit: ImplicitLeans = NO_LEANS
+    # The reader's examples, if their taste is to count at all.
+    taste: TasteSignal | None = None
 
 
 class Ranking(Sequence[Score]):
@@ -290,12 +297,22 @@ class Ranking(Sequence[Score]):
         pool.search_meanings(self._wide)
         self._interest = self._interests(effective.config.keyword_boosts)
         self._weight = pool.weights(effective)[source]
-        self._scores = self._weight * self._recency * self._interest
+        self._taste = self._tastes(signals.taste, ids)
+        self._factors = self._taste.factors if self._taste else np.ones(len(ids))
+        self._scores = self._weight * self._recency * self._interest * self._factors
         self._order = np.argsort(-self._scores, kind="stable")
         self.totals: Floats = self._scores[self._order]
         if (self.totals[1:] == self.totals[:-1]).any():
             self._order = np.lexsort((ids, -timestamps, -self._scores))
         self.ids: Ids = ids[self._order]
+
+    def _tastes(self, signal: TasteSignal | None, ids: Ids) -> TasteColumns | None:
+        """Return the taste of these candidates, or `None` if it does not count."""
+        config = self._effective.config
+        if signal is None or config.taste is TasteLevel.OFF or not signal.examples:
+            return None
+        likeness = values_for(signal.likeness, ids)
+        return TasteColumns(self._pool, self._rows, signal, config.taste, self._topics, likeness)
 
     def _at(self, column: NDArray[T]) -> NDArray[T]:
         return column if self._rows is None else column[self._rows]
@@ -345,7 +362,7 @@ class Ranking(Sequence[Score]):
         if all(boost >= 0 for boost in boosts.values()):
             return self.totals
         wanted = {word: boost for word, boost in boosts.items() if boost > 0}
-        return (self._weight * self._recency * self._interests(wanted))[self._order]
+        return (self._weight * self._recency * self._interests(wanted) * self._factors)[self._order]
 
     def in_input_order(self) -> list[Score]:
         """Return the scores in the order in which the candidates were given."""
@@ -363,15 +380,18 @@ class Ranking(Sequence[Score]):
             self._reported_by,
             self._reading,
             self._interest,
+            self._factors,
         )
+        tastes = self._taste.reasons(places) if self._taste else [()] * len(places)
         return [
             Score(
                 candidate := self._pool.candidates[row],
                 total,
-                self._breakdown(candidate.source, topics, about, boosts, figures),
+                replace(self._breakdown(candidate.source, topics, about, boosts, figures), tastes=reasons),
             )
-            for row, topics, about, boosts, total, *figures in zip(
+            for row, reasons, topics, about, boosts, total, *figures in zip(
                 rows.tolist(),
+                tastes,
                 self._terms_by_row(self._topics, rows, self._pool.matches),
                 self._terms_by_row(self._wide, rows, self._pool.about),
                 self._terms_by_row(self._effective.config.keyword_boosts, rows, self._pool.matches),
@@ -390,7 +410,7 @@ class Ranking(Sequence[Score]):
         figures: Sequence[float],
     ) -> ScoreBreakdown:
         """Return the parts of one score. `figures` are its values in the columns of `_scores_at`."""
-        hours, days, recency, similarity, community, sources, reading, interest = figures
+        hours, days, recency, similarity, community, sources, reading, interest, taste = figures
         config, deltas = self._effective.config, self._effective.deltas
         opens = self._leans.sources.get(source, UNKNOWN) if reading else UNKNOWN
         return ScoreBreakdown(
@@ -410,6 +430,7 @@ class Ranking(Sequence[Score]):
             opened=opens.opened,
             shown=opens.shown,
             interest=interest,
+            taste=taste,
         )
 
     def _terms_by_row(

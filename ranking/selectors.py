@@ -34,6 +34,7 @@ from ranking.models import (
     WeightSnapshot,
 )
 from ranking.mutes import mutes_read
+from ranking.taste.entities import TasteLevel
 
 V = TypeVar("V")
 _FOUND: ContextVar[dict[Hashable, Any] | None] = ContextVar("read_once", default=None)
@@ -138,6 +139,7 @@ def config_of_row(row: RankConfig | None) -> Config:
         locked=tuple(row.locked),
         avoided=tuple(row.avoided),
         literal=tuple(row.literal),
+        taste=TasteLevel(row.taste),
         mutes=mutes_read(row.mutes),
     )
 

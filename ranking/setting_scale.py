@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ranking.entities import ALPHA_DEFAULT, HALF_LIFE_HOURS_DEFAULT, WEIGHT_MAX, WEIGHT_MIN, InvalidSetting
 from ranking.language import gettext as _
 from ranking.language import gettext_noop, pgettext
+from ranking.taste.entities import TasteLevel
 
 # Weights of sources: half as much, or half as much again. `None` is the default, which thumbs may change.
 LEVELS: Mapping[str, float | None] = {"less": 0.5, "usual": None, "more": 1.5}
@@ -21,6 +22,13 @@ LIKENESS: Mapping[str, tuple[float, str]] = {
     "less": (0.0, gettext_noop("less: none at all")),
     "usual": (ALPHA_DEFAULT, gettext_noop("usual: decides between near equals")),
     "more": (0.5, gettext_noop("more: just like my favourites counts half as much again")),
+}
+
+
+TASTES: Mapping[TasteLevel, str] = {
+    TasteLevel.OFF: gettext_noop("not at all: thumbs move sources slowly, once a week"),
+    TasteLevel.ON: gettext_noop("counts: what you like ranks up to twice as high"),
+    TasteLevel.STRONG: gettext_noop("counts a lot: up to three times as high"),
 }
 
 
@@ -90,3 +98,8 @@ def level_options(levels: Mapping[str, tuple[float, str]], value: str) -> list[L
         else [LevelOption(value, _("exactly {value}").format(value=value), True)]
     )
     return options + exact
+
+
+def taste_options(chosen: str) -> list[LevelOption]:
+    """Return the options of how much the reader's own taste counts."""
+    return [LevelOption(str(level), _(words), str(level) == chosen) for level, words in TASTES.items()]

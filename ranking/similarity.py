@@ -207,9 +207,14 @@ def vectors_stack(packed: Sequence[bytes]) -> VectorRows:
 
 def similarities(profile: Floats, vectors: VectorRows) -> Floats:
     """Return the cosine of each row with the profile, limited to 0–1."""
+    return np.clip(products(profile, vectors), 0.0, 1.0)
+
+
+def products(direction: Floats, vectors: VectorRows) -> Floats:
+    """Return the scalar product of each row with `direction`, one weight for each term index."""
     found: Floats = np.zeros(len(vectors.starts) - 1, dtype=np.float32)
     some = np.flatnonzero(np.diff(vectors.starts))  # `reduceat` would give empty rows a neighbour's value
     if len(some):
-        products = vectors.weights * np.take(profile, vectors.indices)
-        found[some] = np.add.reduceat(products, vectors.starts[some])
-    return np.clip(found, 0.0, 1.0)
+        weighed = vectors.weights * np.take(direction, vectors.indices)
+        found[some] = np.add.reduceat(weighed, vectors.starts[some])
+    return found

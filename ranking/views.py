@@ -55,7 +55,16 @@ from ranking.selectors import (
     weight_snapshots,
 )
 from ranking.services import config_edit, config_revert
-from ranking.setting_scale import BOOSTS, FRESHNESS, LIKENESS, level_options, level_read, weight_read
+from ranking.setting_scale import (
+    BOOSTS,
+    FRESHNESS,
+    LIKENESS,
+    level_options,
+    level_read,
+    taste_options,
+    weight_read,
+)
+from ranking.taste.entities import TasteLevel
 
 # Prefixes of the fields with a source's weight, before the key: the typed one, and the one that the page
 # showed.
@@ -89,6 +98,8 @@ class ConfigForm(forms.Form):
         min_value=0, max_value=ALPHA_MAX, widget=forms.NumberInput(attrs={"step": "any"})
     )
 
+    taste = forms.ChoiceField(required=False, choices=[(str(level), str(level)) for level in TasteLevel])
+
     def __init__(self, *args: Any, sources: Collection[str] | None = None, **kwargs: Any) -> None:
         """Accept weights for `sources` only. `None` accepts all sources."""
         super().__init__(*args, **kwargs)
@@ -103,6 +114,10 @@ class ConfigForm(forms.Form):
     def clean_ai_score_alpha(self) -> float:
         """Return the share, with −0 as 0."""
         return abs(float(self.cleaned_data["ai_score_alpha"]))
+
+    def clean_taste(self) -> str | None:
+        """Return the level, or `None` if none was sent."""
+        return self.cleaned_data["taste"] or None
 
     def clean_topics(self) -> list[str]:
         """Return the topics, one from each non-blank line. Refuse a topic that no text can contain."""
@@ -227,6 +242,7 @@ def form_values(body: Body, version: int) -> dict[str, Any]:
         "recency_half_life_hours": f"{body['recency_half_life_hours']:g}",
         "recency_by_day": DAY if body.get("recency_by_day") else HOUR,
         "ai_score_alpha": f"{body['ai_score_alpha']:g}",
+        "taste": body.get("taste", str(TasteLevel.OFF)),
     }
 
 
@@ -363,6 +379,7 @@ def _page(reader_id: UUID, form: ConfigForm | None = None) -> dict[str, Any]:
         "form": form,
         "freshness": level_options(FRESHNESS, str(form["recency_half_life_hours"].value())),
         "likeness": level_options(LIKENESS, str(form["ai_score_alpha"].value())),
+        "tastes": taste_options(str(form["taste"].value() or effective.config.taste)),
         "version": effective.config.version,
         "weights": [
             (source, f"{weight:.2f}", weight_words(weight), source in effective.deltas)

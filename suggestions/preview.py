@@ -28,6 +28,7 @@ from ranking.config_body import Body, body_changes, body_default, body_effective
 from ranking.entities import EffectiveConfig, Mute
 from ranking.mutes import MuteFilter
 from ranking.selectors import config_bodies, config_effective
+from ranking.taste.entities import TasteLevel
 from suggestions.changes.entities import Change
 from suggestions.changes.registry import KINDS
 from suggestions.critique import (
@@ -83,8 +84,10 @@ def suggestion_previews(
     """Return what accepting each of `suggestions` alone would change, by id; the queries of one, or none."""
     if not suggestions:
         return {}
-    before, today = config_effective(reader_id=reader_id), _today(reader_id, now)
-    made, *orders = _orders(today, [before, *(row.change.applied(before) for row in suggestions)])
+    before = config_effective(reader_id=reader_id)
+    configs = [before, *(row.change.applied(before) for row in suggestions)]
+    today = _today(reader_id, now, configs)
+    made, *orders = _orders(today, configs)
     afters = {row.pk: order for row, order in zip(suggestions, orders, strict=True)}
     previews = {pk: _preview(today, *_sides(today, before, made, after)) for pk, after in afters.items()}
     about = {row.pk: _about_count(today, row.change) for row in suggestions}
@@ -102,7 +105,7 @@ def configs_side_by_side(
     *, reader_id: UUID, before: EffectiveConfig, after: EffectiveConfig, now: datetime
 ) -> tuple[Side, Side]:
     """Return today's whole digest under each of two configs; eleven queries at most."""
-    today = _today(reader_id, now)
+    today = _today(reader_id, now, [before, after])
     old, new = _sides(today, before, *_orders(today, [before, after]))
     was, becomes = ({item: n for n, item in enumerate(order, start=1)} for order in (old, new))
     left, right = (
@@ -116,7 +119,7 @@ def previews_of(
     *, reader_id: UUID, before: EffectiveConfig, afters: Sequence[EffectiveConfig], now: datetime
 ) -> list[Preview]:
     """Return `preview_of` for each of `afters`; the queries of one."""
-    today = _today(reader_id, now)
+    today = _today(reader_id, now, [before, *afters])
     made, *orders = _orders(today, [before, *afters])
     return [_preview(today, *_sides(today, before, made, order)) for order in orders]
 
@@ -134,7 +137,8 @@ def preview_matching(
     now: datetime,
 ) -> tuple[Preview, int]:
     """Return the preview of a change and how many candidates are about its target; eleven queries at most."""
-    today, after = _today(reader_id, now), change.applied(before)
+    after = change.applied(before)
+    today = _today(reader_id, now, [before, after])
     about = _about_count(today, change)
     sides = _sides(today, before, *_orders(today, [before, after]))
     return _preview(today, *sides), about
@@ -150,7 +154,9 @@ def _about_count(today: _Inputs, change: Change) -> int:
     )
 
 
-def _today(reader_id: UUID, now: datetime) -> _Inputs:
+def _today(reader_id: UUID, now: datetime, configs: Sequence[EffectiveConfig]) -> _Inputs:
+    """Return the inputs of today's digest; taste is among them if it counts in one of `configs`."""
+    tasting = next((one for one in configs if one.config.taste is not TasteLevel.OFF), configs[0])
     reader = Reader.objects.get(pk=reader_id)
     day = day_of(now, reader.zone)
     rating = Feedback.objects.filter(reader_id=reader_id, article=OuterRef("item__article"))
@@ -158,9 +164,9 @@ def _today(reader_id: UUID, now: datetime) -> _Inputs:
     rows = list(shown.annotate(is_rated=Exists(rating)).select_related("item", "digest").order_by("rank"))
     digest = rows[0].digest if rows else None
     material = (
-        candidates_then(reader, digest, now)
+        candidates_then(reader, digest, now, tasting)
         if digest
-        else digest_candidates(reader=reader, date=day, now=now)
+        else digest_candidates(reader=reader, date=day, now=now, effective=tasting)
     )
     rated: dict[int, PlacedItem] = {}
     drawn: dict[int, PlacedItem] = {}

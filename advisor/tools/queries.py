@@ -340,6 +340,7 @@ def query_user_config(context: ToolContext, arguments: NoArguments) -> dict[str,
         "config": {
             "recency_half_life_hours": config.recency_half_life_hours,
             "ai_score_alpha": config.ai_score_alpha,
+            "taste": str(config.taste),
         },
         "has_user_overrides": config.version > 0,
         "last_weight_update": learned_at.date().isoformat() if learned_at else None,

@@ -133,10 +133,9 @@ def _order(
     rows = Item.objects.filter(pk__in=ids).values_list(*CANDIDATE_FIELDS)
     candidates = [Candidate(*row) for row in rows]
     # Other readers' thumbs are those of `now`, because each process has only one day's loaded.
-    signals = signals_for(reader_ids=[reader.pk], item_ids=ids, now=now)[reader.pk]
-    ranking = ranked(
-        candidates, config_effective(reader_id=reader.pk), as_of.astimezone(reader.zone), signals
-    )
+    effective = config_effective(reader_id=reader.pk)
+    found = signals_for(reader_ids=[reader.pk], item_ids=ids, now=now, configs={reader.pk: effective})
+    ranking = ranked(candidates, effective, as_of.astimezone(reader.zone), found[reader.pk])
     rounded = (float(f"{score:.8e}") for score in ranking.totals.tolist())
     return ranking, sorted(
         (-score, pk, n) for n, (score, pk) in enumerate(zip(rounded, ranking.ids.tolist(), strict=True))

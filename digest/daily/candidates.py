@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from digest.daily.compose import NOVELTY_DAYS_MAX, NoveltyDraw, muted_items, novelty_draw
 from digest.daily.diversity import Choice, choices_make
+from digest.daily.tastes import readers_tasting, taste_signals
 from digest.days import day_end, day_of, moment_in_day
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.errors import FutureDate
@@ -126,12 +127,13 @@ def digest_candidates(
     date: dt.date,
     now: dt.datetime,
     seen_by: dt.datetime | None = None,
+    effective: EffectiveConfig | None = None,
 ) -> DayCandidates:
     """Return a day's candidates: items of the seven days before `now`, or before the end of a past day.
 
     They include the latest posts of quiet feeds that are new to the reader (`items_latest`). Items first seen
-    after `seen_by` are left out, whatever their date. Community figures are those published by then. The
-    number of queries is constant. Raises `FutureDate`.
+    after `seen_by` are left out, whatever their date. Community figures are those published by then. Taste is
+    read if it counts in `effective`. The number of queries is constant. Raises `FutureDate`.
     """
     as_of = as_of_day(reader, date, now)
     found = items_window(reader_id=reader.pk, now=as_of, seen_by=seen_by, latest=True)
@@ -139,7 +141,8 @@ def digest_candidates(
     origins = {c.item_id: (c.source, found.articles[c.item_id]) for c in found.candidates}
     carried = {reader.pk: ReaderRows(None, found.stories, found.reported_by, found.muted)}
     moments = {reader.pk: moment_in_day(as_of, date, reader.zone)}
-    made = _candidates_of_readers(pool, origins, carried, {reader.pk: date}, moments, {})
+    tasting = readers_tasting({reader.pk: effective} if effective else {})
+    made = _candidates_of_readers(pool, origins, carried, {reader.pk: date}, moments, Vectors(), tasting)
     return made[reader.pk]
 
 
@@ -155,6 +158,14 @@ def as_of_day(reader: Reader, date: dt.date, now: dt.datetime) -> dt.datetime:
 
 
 @dataclass(frozen=True, slots=True)
+class Vectors:
+    """Packed vectors of items by id, filled as they are needed: those of terms, and those of meaning."""
+
+    terms: dict[int, bytes] = field(default_factory=dict)
+    meanings: dict[int, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Window:
     """The items of the seven days up to `now`, newest first, as columns that all readers share.
 
@@ -164,7 +175,7 @@ class Window:
     - `titles`: per row that shares a story with others, to find each reader's stories.
     - `latest`: the latest posts of feeds that had no item in these days and are new to some reader. They are
       the last rows of `pool`.
-    - `vectors`: packed vectors; filled as they are needed.
+    - `vectors`: filled as they are needed.
     """
 
     now: dt.datetime
@@ -175,7 +186,7 @@ class Window:
     own: NDArray[np.bool_]
     titles: Mapping[int, StoryTitle]
     latest: Mapping[int, Ids] = field(default_factory=dict)
-    vectors: dict[int, bytes] = field(default_factory=dict)
+    vectors: Vectors = field(default_factory=Vectors)
 
     def reader_rows(self, feeds: Sequence[int], new: Collection[int], mutes: MuteFilter) -> ReaderRows:
         """Return up to 5,000 of these feeds' newest rows that may be shown, newest first, with stories.
@@ -272,11 +283,16 @@ def _arrays(rows: Mapping[int, Sequence[int]]) -> dict[int, Ids]:
 
 
 def digest_candidates_many(
-    *, window: Window, readers: Collection[Reader], days: Mapping[UUID, dt.date]
+    *,
+    window: Window,
+    readers: Collection[Reader],
+    days: Mapping[UUID, dt.date],
+    configs: Mapping[UUID, EffectiveConfig] | None = None,
 ) -> dict[UUID, DayCandidates]:
     """Return the candidates of about a hundred readers, each as `digest_candidates` would.
 
-    `days` maps a reader to their today. The number of queries depends neither on readers nor on items.
+    `days` maps a reader to their today, `configs` to their settings. The number of queries depends neither on
+    readers nor on items.
     """
     days = {reader.pk: days[reader.pk] for reader in readers}
     moments = {reader.pk: moment_in_day(window.now, days[reader.pk], reader.zone) for reader in readers}
@@ -294,7 +310,10 @@ def digest_candidates_many(
         reader: window.reader_rows(feeds[reader], new[reader], MuteFilter(mutes.get(reader, ()), today))
         for reader, today in days.items()
     }
-    return _candidates_of_readers(window.pool, window.origins, carried, days, moments, window.vectors)
+    tasting = readers_tasting({pk: one for pk, one in (configs or {}).items() if pk in days})
+    return _candidates_of_readers(
+        window.pool, window.origins, carried, days, moments, window.vectors, tasting
+    )
 
 
 def _candidates_of_readers(
@@ -303,13 +322,14 @@ def _candidates_of_readers(
     carried: Mapping[UUID, ReaderRows],
     days: Mapping[UUID, dt.date],
     moments: Mapping[UUID, dt.datetime],
-    vectors: dict[int, bytes],
+    vectors: Vectors,
+    tasting: Collection[UUID],
 ) -> dict[UUID, DayCandidates]:
     as_of = max(moments.values())
     items = {pk: pool.ids if one.rows is None else pool.ids[one.rows] for pk, one in carried.items()}
     ids = np.unique(np.concatenate([NO_ROWS, *items.values()])).tolist()
     known = _sources_known(list(days), {origins[item][0] for item in ids}, as_of)
-    signals = _signals(items, as_of, vectors)
+    signals = _signals(items, as_of, vectors, tasting)
     return {
         reader: DayCandidates(
             as_of=moments[reader],
@@ -344,26 +364,40 @@ def _sources_known(
 
 
 def signals_for(
-    *, reader_ids: Collection[UUID], item_ids: Collection[int], now: dt.datetime
+    *,
+    reader_ids: Collection[UUID],
+    item_ids: Collection[int],
+    now: dt.datetime,
+    configs: Mapping[UUID, EffectiveConfig] | None = None,
 ) -> dict[UUID, Signals]:
     """Return the scoring signals of each reader: similarity, community figures and implicit feedback.
+
+    Taste is among them for those in whose settings (`configs`) it counts; twelve more queries then.
 
     A reader without data gets empty signals. At most ten queries for up to 10,000 items, however many
     readers. An item that the reader has rated gets similarity 0: having read it is no reason to show it
     again.
     """
-    return _signals(dict.fromkeys(reader_ids, np.array(sorted(set(item_ids)), dtype=np.int64)), now, {})
+    items = dict.fromkeys(reader_ids, np.array(sorted(set(item_ids)), dtype=np.int64))
+    return _signals(items, now, Vectors(), readers_tasting(configs or {}))
 
 
-def _signals(items: Mapping[UUID, Ids], now: dt.datetime, vectors: dict[int, bytes]) -> dict[UUID, Signals]:
+def _signals(
+    items: Mapping[UUID, Ids], now: dt.datetime, vectors: Vectors, tasting: Collection[UUID]
+) -> dict[UUID, Signals]:
     """Return the signals of each reader for their own items. Missing entries of `vectors` are loaded."""
     ids = np.unique(np.concatenate([NO_ROWS, *items.values()])).tolist()
-    similar = _similarities(items, vectors) if ids else {}
+    similar = _similarities(items, vectors.terms) if ids else {}
+    own = {pk: items[pk] for pk in tasting if len(items[pk])}
+    tastes = taste_signals(items=own, now=now, meanings=vectors.meanings, vectors=vectors.terms)
     community = community_rates_many(reader_ids=items.keys(), item_ids=ids, now=now) if ids else {}
     leans = implicit_leans_current(reader_ids=items.keys()) if ids else {}
     return {
         reader: Signals(
-            similar.get(reader, {}), community.get(reader, {}), implicit=leans.get(reader, NO_LEANS)
+            similar.get(reader, {}),
+            community.get(reader, {}),
+            implicit=leans.get(reader, NO_LEANS),
+            taste=tastes.get(reader),
         )
         for reader in items
     }

@@ -66,7 +66,8 @@ def catch_up(*, reader: Reader, now: dt.datetime) -> CatchUp | None:
     if visit is None:
         return None
     since = max(visit, now - LOOK_BACK_MAX)
-    (candidates, came), effective = _unread_since(reader, since, now), config_effective(reader_id=reader.pk)
+    effective = config_effective(reader_id=reader.pk)
+    candidates, came = _unread_since(reader, since, now, effective)
     ranking = candidates.ranking(_slow(effective, now - since))
     choices = candidates.choices(ranking, effective)
     composed = compose(choices, Rules(DIGEST_SIZE, novelty=False, alternate=False), NoveltyDraw())
@@ -89,7 +90,9 @@ def items_since(*, reader: Reader, since: dt.datetime, now: dt.datetime) -> list
     return [candidate.item_id for candidate in candidates if candidate.dated_at > since]
 
 
-def _unread_since(reader: Reader, since: dt.datetime, now: dt.datetime) -> tuple[DayCandidates, bool]:
+def _unread_since(
+    reader: Reader, since: dt.datetime, now: dt.datetime, effective: EffectiveConfig
+) -> tuple[DayCandidates, bool]:
     """Return the unread items since `since` as candidates, and whether any item came at all."""
     days = math.ceil((now - since) / dt.timedelta(days=1))
     window = items_window(reader_id=reader.pk, now=now, days=days)
@@ -97,14 +100,15 @@ def _unread_since(reader: Reader, since: dt.datetime, now: dt.datetime) -> tuple
     states = readings_for(reader_id=reader.pk, item_ids=ids)
     unread = {pk for pk in ids if pk not in states or states[pk].read_at is None}
     found = [candidate for candidate in window.candidates if candidate.item_id in unread]
-    signals = signals_for(reader_ids=[reader.pk], item_ids=sorted(unread), now=now)[reader.pk]
+    configs = {reader.pk: effective}
+    read = signals_for(reader_ids=[reader.pk], item_ids=sorted(unread), now=now, configs=configs)
     unread_candidates = DayCandidates(
         as_of=now,
         seed="",
         pool=Pool(found, topics_about),
         origins={c.item_id: (c.source, window.articles[c.item_id]) for c in found},
         stories=window.stories,
-        signals=replace(signals, reported_by=window.reported_by),
+        signals=replace(read[reader.pk], reported_by=window.reported_by),
     )
     return unread_candidates, bool(ids)
 

@@ -16,6 +16,7 @@ from ranking.language import figure, gettext_noop, ngettext, percent, pgettext, 
 from ranking.language import gettext as _
 from ranking.meaning.topics import ABOUT_WORTH
 from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, agreement
+from ranking.taste.entities import ARTICLE, SOURCE, TasteReason
 
 LEDE_CHARS = 320
 # The smallest figure that is shown as a figure.
@@ -25,6 +26,11 @@ DATED_AFTER = timedelta(days=7)
 # Signals weaker than this move nothing that a reader would notice, so they get no chip.
 SIGNAL_MIN = 0.2
 CHIPS_MAX = 4
+# A factor of taste between these gets no chip.
+TASTE_UNSEEN = (0.87, 1.15)
+# Weaker leans are no reason to show; of the others so many, and so much of a title.
+LEAN_SHOWN_MIN = 0.02
+TASTE_REASONS_MAX, TITLE_CHARS = 3, 80
 # A part that two decimals would show as 0.00 gets no line.
 SHOWN_MIN = 0.005
 MONTHS = (
@@ -91,6 +97,7 @@ def score_explain(
         BreakdownLine(_("Freshness"), age, f"× {_figure(parts['recency'])}"),
         BreakdownLine(_("Interest"), every, f"× {_figure(parts['interest'])}"),
         *interest,
+        *_taste_lines(parts, source),
     )
     return Explanation(score_chips(parts, source, slot), lines, _figure(score))
 
@@ -106,6 +113,57 @@ def _age_counted(parts: Mapping[str, Any]) -> str:
         return _("{age}, among the newest").format(age=age)
     words = ngettext("{age}, {n} day behind the newest", "{age}, {n} days behind the newest", days)
     return words.format(age=age, n=days)
+
+
+def _taste_lines(parts: Mapping[str, Any], source: str) -> list[BreakdownLine]:
+    """Return the line for the factor of the reader's taste; none if it does not count."""
+    factor = taste_factor(parts)
+    if factor == 1.0:
+        return []
+    words = "; ".join(taste_reasons(parts, source)) or _("by your thumbs")
+    return [BreakdownLine(_("Your taste"), words, f"× {_figure(factor)}")]
+
+
+def taste_factor(parts: Mapping[str, Any]) -> float:
+    """Return the factor of the reader's taste; 1 for a score stored without one."""
+    return float(parts.get("taste", 1.0))
+
+
+def taste_reasons(parts: Mapping[str, Any], source: str) -> list[str]:
+    """Return up to three reasons for the factor of taste, those for its direction first."""
+    up = taste_factor(parts) >= 1
+    reasons = [TasteReason(*one) for one in parts.get("tastes", ())]
+    strong = [one for one in reasons if abs(one.lean) >= LEAN_SHOWN_MIN]
+    strong.sort(key=lambda one: ((one.lean > 0) is not up, -abs(one.lean)))
+    return [_taste_reason(one, source) for one in strong[:TASTE_REASONS_MAX]]
+
+
+def _taste_reason(reason: TasteReason, source: str) -> str:
+    if reason.kind == ARTICLE:
+        return _article_reason(reason)
+    label = source if reason.kind == SOURCE else reason.label
+    if not reason.thumbs:
+        return _("{label}, which you asked for more of").format(label=label)
+    words = ngettext(
+        "{label}, {likes} of your {thumbs} thumb", "{label}, {likes} of your {thumbs} thumbs", reason.thumbs
+    )
+    return words.format(label=label, likes=reason.likes, thumbs=reason.thumbs)
+
+
+def _article_reason(reason: TasteReason) -> str:
+    """Return the words for an example that an item is like."""
+    if not reason.label:
+        return _("like what you found useful") if reason.likes else _("like what you did not find useful")
+    if not reason.thumbs:
+        words = _("like “{title}”, which you want more of")
+    elif reason.likes:
+        words = _("like “{title}”, which you liked")
+    else:
+        words = _("like “{title}”, which you did not like")
+    title = reason.label
+    if len(title) > TITLE_CHARS:
+        title = f"{title[:TITLE_CHARS].rsplit(' ', 1)[0]}…"
+    return words.format(title=title)
 
 
 def _weight_words(parts: Mapping[str, Any]) -> str:
@@ -227,7 +285,9 @@ def score_chips(parts: Mapping[str, Any], source: str, slot: str = "ranked") -> 
     chips += _preferences(parts, source)
     if (sources := reported_by(parts)) > 1:
         chips.append(_("{n} of your sources").format(n=sources))
-    if parts["similarity"] >= SIGNAL_MIN:
+    if not TASTE_UNSEEN[0] < taste_factor(parts) < TASTE_UNSEEN[1]:
+        chips += taste_reasons(parts, source)[:1]
+    elif parts["similarity"] >= SIGNAL_MIN:
         chips.append(_("like what you found useful"))
     if parts["community"] >= SIGNAL_MIN:
         chips.append(_("useful to readers here"))

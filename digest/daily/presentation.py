@@ -132,7 +132,8 @@ def items_score(
     candidates = [item_candidate(item) for item in items]
     if signals is None:
         ids = [item.pk for item in items]
-        found = signals_for(reader_ids=[reader.pk], item_ids=ids, now=now)[reader.pk]
+        configs = {reader.pk: effective}
+        found = signals_for(reader_ids=[reader.pk], item_ids=ids, now=now, configs=configs)[reader.pk]
         reports = sources_reporting(reader_id=reader.pk, items=items, now=now)
         signals = replace(found, reported_by=reports)
     ranking = rank(candidates, effective, now.astimezone(reader.zone), signals)

@@ -251,7 +251,8 @@ def digest_exclusions(
     digest = digest_for(reader_id=reader.pk, date=date)
     if digest is None:
         return None
-    effective, candidates = config_effective(reader_id=reader.pk), candidates_then(reader, digest, now)
+    effective = config_effective(reader_id=reader.pk)
+    candidates = candidates_then(reader, digest, now, effective)
     choices = candidates.choices(ranking := candidates.ranking(effective), effective)
     shown = _impressions_unmuted(digest, now)
     slots = {row.item_id: row.slot for row in shown}
@@ -276,13 +277,17 @@ def digest_exclusions(
     )
 
 
-def candidates_then(reader: Reader, digest: Digest, now: dt.datetime) -> DayCandidates:
-    """Return the candidates that the digest was made from.
+def candidates_then(
+    reader: Reader, digest: Digest, now: dt.datetime, effective: EffectiveConfig
+) -> DayCandidates:
+    """Return the candidates that the digest was made from, and the taste of then if `effective` counts it.
 
     If the reader has moved west since, the day began for them before their clock says so.
     """
     as_of = max(min(now, digest.built_at), day_begin(digest.date, reader.zone))
-    return digest_candidates(reader=reader, date=digest.date, now=as_of, seen_by=digest.built_at)
+    return digest_candidates(
+        reader=reader, date=digest.date, now=as_of, seen_by=digest.built_at, effective=effective
+    )
 
 
 def _page_of(wanted: Sequence[int], page: int) -> tuple[Sequence[int], int, int]:

@@ -63,7 +63,7 @@ def digest_build(
     of a newer one. Raises `FutureDate`.
     """
     effective = config_effective(reader_id=reader.pk)
-    candidates = digest_candidates(reader=reader, date=date, now=now)
+    candidates = digest_candidates(reader=reader, date=date, now=now, effective=effective)
     steps = learned_unseen(readers=[reader], days={reader.pk: date}, configs={reader.pk: effective})
     day = ranked_day(
         reader=reader, date=date, candidates=candidates, effective=effective, steps=steps.get(reader.pk)
@@ -103,7 +103,8 @@ def digest_rank(
     *, reader: Reader, date: dt.date, now: dt.datetime, effective: EffectiveConfig
 ) -> Sequence[Score]:
     """Return all candidates of the reader's `date` sorted by score alone, best first. Raises `FutureDate`."""
-    return digest_candidates(reader=reader, date=date, now=now).ranking(effective)
+    found = digest_candidates(reader=reader, date=date, now=now, effective=effective)
+    return found.ranking(effective)
 
 
 def digests_build(*, now: dt.datetime, last_first: bool = False) -> int:
@@ -196,7 +197,7 @@ def _build_together(
 ) -> int:
     """Build these readers' digests together; if that fails, one by one, so that one fault hits one reader."""
     try:
-        candidates_of = digest_candidates_many(window=window, readers=readers, days=days)
+        candidates_of = digest_candidates_many(window=window, readers=readers, days=days, configs=configs)
         steps = learned_unseen(readers=readers, days=days, configs=configs)
         ranked_days = list(_ranked_days(readers, days, candidates_of, configs, steps))
         digests_store(ranked_days=ranked_days, rules=Rules(), now=window.now)

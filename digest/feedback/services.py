@@ -18,9 +18,11 @@ from digest.items.selectors import item_get
 from digest.items.vectors import profile_prune, profile_refresh, profiles_rebuild
 from digest.models import Feedback, FeedbackTag, Reader
 from ranking.common.failures import batches_apart
+from ranking.entities import EffectiveConfig, SourceTally
 from ranking.learning import learn
 from ranking.selectors import config_effective_many, readers_learned, weights_on_hold_many
 from ranking.services import weights_learn_many
+from ranking.taste.entities import TasteLevel
 
 # How many readers learn in one transaction.
 TOGETHER = 100
@@ -176,7 +178,8 @@ def weights_update_many(*, reader_ids: Sequence[UUID], now: datetime) -> int:
         pk: learn(
             tallies.get(pk, ()),
             effective[pk],
-            on_hold=dict.fromkeys(on_hold.get(pk, ()), "held")
+            on_hold=_resting(effective[pk], tallies.get(pk, ()))
+            | dict.fromkeys(on_hold.get(pk, ()), "held")
             | dict.fromkeys(effective[pk].config.locked, "locked"),
             deviation=deviation.get(pk),
         )
@@ -184,6 +187,15 @@ def weights_update_many(*, reader_ids: Sequence[UUID], now: datetime) -> int:
     }
     profiles_rebuild(reader_ids=reader_ids, now=now)
     return weights_learn_many(changes=changes, now=now)
+
+
+def _resting(effective: EffectiveConfig, tallies: Sequence[SourceTally]) -> dict[str, str]:
+    """Return the sources that the loop leaves alone because the reader's taste counts instead: all, or none.
+
+    Their snapshots still say what the thumbs tell of each source.
+    """
+    rests = effective.config.taste is not TasteLevel.OFF
+    return dict.fromkeys((tally.source for tally in tallies), "taste") if rests else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,23 @@ import numpy as np
 from django.db.models import Q
 from django.db.models.functions import Substr
 
-from digest.models import Item, ItemVector, TopicMeaning
+from digest.models import Item, ItemVector, TermCounts, TopicMeaning
 from ranking.common.text import topic_key
 from ranking.entities import Candidate
-from ranking.meaning.table import TEXT_CHARS, Vectors, is_english, meaning_vectors, vectors_of
+from ranking.meaning.table import (
+    TEXT_CHARS,
+    Floats,
+    Vectors,
+    is_english,
+    meaning_vectors,
+    usual_centre,
+    vectors_of,
+)
 from ranking.meaning.topics import TopicMeaning as Meaning
 from ranking.meaning.topics import topic_meaning
 from ranking.scoring import Ids, Pool
 from ranking.selectors import topics_of_all_readers
+from ranking.taste.likeness import centre_of
 
 SEED_DAYS = 90
 # The newest public items that topics are made from: about 3 s of processor time and 60 MB for all topics.
@@ -92,6 +101,18 @@ def topic_meanings_update(*, topics: Iterable[str], now: datetime) -> int:
         update_fields=["seeds", "cut", "packed", "made_at"],
     )
     return len(rows)
+
+
+def meanings_centre() -> Floats:
+    """Return the mean vector of what this installation's feeds bring, (128,); one query.
+
+    Likeness is measured from it. It counts public items as they come in, so before the first it is that of
+    feeds elsewhere.
+    """
+    row = TermCounts.objects.filter(pk=1).values_list("meaning_sum", "meanings").first()
+    if row is None or not row[0]:
+        return usual_centre()
+    return centre_of(np.frombuffer(bytes(row[0]), "<f4"), row[1], usual_centre())
 
 
 def topic_meanings_prune() -> int:

@@ -22,6 +22,7 @@ from digest.days import utc_day
 from digest.items.meanings import meanings_of
 from digest.models import Feedback, Item, ItemVector, Reading, TasteProfile, TermCounts
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
+from ranking.meaning.table import unit_rows, vectors_of
 from ranking.similarity import (
     EMPTY,
     HASH_BUCKETS,
@@ -248,6 +249,11 @@ def _vectors_make(item_ids: Sequence[int]) -> None:
             before = np.frombuffer(stored, dtype=np.uint32)
             counts = document_counts_add(before, public)
             row.documents, row.counts = row.documents + len(public), compress(counts.tobytes(), 1)
+            known = [one for (pk, *_), one in zip(items, meanings, strict=True) if one and pk not in private]
+            if known:
+                earlier = np.frombuffer(bytes(row.meaning_sum), "<f4") if row.meaning_sum else 0.0
+                total = unit_rows(vectors_of(known)).sum(axis=0) + earlier
+                row.meanings, row.meaning_sum = row.meanings + len(known), total.astype("<f4").tobytes()
             row.save()
             vectors = [
                 ItemVector(

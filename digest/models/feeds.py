@@ -371,6 +371,10 @@ class TermCounts(models.Model):
 
     documents = models.PositiveBigIntegerField(default=0)
     counts = models.BinaryField(default=bytes, help_text="One number for each place, compressed.")
+    meanings = models.PositiveBigIntegerField(default=0, db_default=0)
+    meaning_sum = models.BinaryField(
+        null=True, help_text="The sum of the unit vectors of as many items, in single precision."
+    )
 
     class Meta:
         verbose_name_plural = "term counts"

@@ -1,6 +1,7 @@
-"""Settings checks of commands, and the registry of sources' selectors. Usable before models are loaded."""
+"""Settings checks of commands, and registries of other rooms' selectors. Usable before models are loaded."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from uuid import UUID
 
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand
@@ -29,3 +30,19 @@ def reader_sources_register(selector: Callable[..., Collection[str]]) -> None:
 def reader_sources_registered() -> list[Callable[..., Collection[str]]]:
     """Return the registered selectors of a reader's sources."""
     return _reader_sources
+
+
+# How much readers' tastes vary is published by the room that plans suggestions.
+_taste_spreads: list[Callable[..., Mapping[UUID, float]]] = []
+
+
+def taste_spreads_register(selector: Callable[..., Mapping[UUID, float]]) -> None:
+    """Register the selector of how much tastes vary (`reader_ids` -> variance of log-odds by reader)."""
+    _taste_spreads[:] = [selector]
+
+
+def taste_spreads(reader_ids: Collection[UUID]) -> Mapping[UUID, float]:
+    """Return how much tastes vary, for each reader. Raises `LookupError` if no room has registered it."""
+    if not _taste_spreads:
+        raise LookupError("no room has registered how much tastes vary")
+    return _taste_spreads[0](reader_ids=reader_ids)

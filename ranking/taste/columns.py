@@ -126,9 +126,9 @@ class TasteColumns:
             nearest, alike = most_alike(vectors_of([packed[n] for n in some]), vectors, signal.centre)
             for n, at, near in zip(some, nearest.tolist(), alike.tolist(), strict=True):
                 label = examples[at].title if near > 0 else ""
-                found[n] = TasteReason(ARTICLE, label, int(liked), 1, leans[n])
+                found[n] = TasteReason(ARTICLE, label, int(liked), int(not examples[at].named), leans[n])
         return [
-            one or (TasteReason(ARTICLE, "", int(lean > 0), 0, lean) if lean else None)
+            one or (TasteReason(ARTICLE, "", int(lean > 0), 1, lean) if lean else None)
             for one, lean in zip(found, leans, strict=True)
         ]
 

@@ -22,11 +22,7 @@ says something as far as the item belongs to it, k = max(0, (c - 0.2) / 0.8), an
 
 with w the weight of an example, y 1 if it was liked, and b the reader's like-rate.
 
-Items without a vector of meaning, those in other languages, are compared by TF-IDF (`ranking.similarity`):
-
-    likeness = 12 n / (n + 8) (x . (mean of likes - mean of dislikes))
-
-where 12 gives it the spread that the other has.
+Items without a vector of meaning, those in other languages, are compared by `ranking.taste.words`.
 """
 
 from collections.abc import Sequence
@@ -34,7 +30,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ranking.meaning.table import Floats, Vectors, unit_rows
+from ranking.meaning.table import Floats, Vectors
 from ranking.meaning.topics import centred
 
 Array = NDArray[np.float64]
@@ -128,10 +124,4 @@ def centre_of(total: Sequence[float] | Floats | None, count: float, usual: Float
     if total is None or not count:
         return usual
     found: Floats = ((200 * usual + np.asarray(total)) / (200 + count)).astype(np.float32)
-    return found
-
-
-def unit_sum(vectors: Vectors) -> Floats:
-    """Return the sum of the rows as unit vectors, (128,)."""
-    found: Floats = unit_rows(vectors).sum(axis=0)
     return found

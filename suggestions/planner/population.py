@@ -5,7 +5,7 @@ and, 80 thumbs later, with those on articles that came since. So each thumb is i
 counts, and when, depends on accounts, numbers, days and ids, never on what thumbs say (docs/peers.md).
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from uuid import UUID
 
@@ -62,12 +62,23 @@ def taste_spread_publish(*, now: datetime) -> int:
 
 
 def taste_spread_for(*, reader_id: UUID) -> float:
-    """Return how much tastes vary, for one reader: as published for one who shares, else the prior alone."""
-    sharing = Reader.objects.filter(pk=reader_id, peers_enabled=True, is_active=True)
-    rows = TasteSpread.objects.filter(Exists(sharing)) if settings.PEERS_ENABLED else ()
-    return spread_of(
+    """Return how much tastes vary, for one reader; `taste_spreads_for` of one."""
+    return taste_spreads_for(reader_ids=[reader_id])[reader_id]
+
+
+def taste_spreads_for(*, reader_ids: Collection[UUID]) -> dict[UUID, float]:
+    """Return how much tastes vary, by reader: as published for one who shares, else the prior alone.
+
+    Two queries at most.
+    """
+    sharing = Reader.objects.filter(pk__in=reader_ids, peers_enabled=True, is_active=True)
+    shares = set(sharing.values_list("pk", flat=True)) if settings.PEERS_ENABLED else set()
+    rows = TasteSpread.objects.all() if shares else ()
+    published = spread_of(
         [Batch(r.source_estimates + r.topic_estimates, r.source_weights + r.topic_weights) for r in rows]
     )
+    alone = spread_of([])
+    return {pk: published if pk in shares else alone for pk in reader_ids}
 
 
 def _waiting(day: int) -> list[tuple[UUID, int, int]]:

@@ -136,6 +136,7 @@ def test_after_a_stale_save_stands_what_was_typed_where_it_was_typed_and_what_ca
         "recency_half_life_hours": "48",
         "recency_by_day": "day",
         "ai_score_alpha": "0.25",
+        "taste": "off",
     }
     emptied = {name: said for name, said in typed.items() if name != "topics"}
     assert values_merged(emptied, base, current, 5)["topics"] == "", "a field emptied was meant so"
