@@ -27,8 +27,8 @@ LIKENESS: Mapping[str, tuple[float, str]] = {
 
 TASTES: Mapping[TasteLevel, str] = {
     TasteLevel.OFF: gettext_noop("not at all: thumbs move sources slowly, once a week"),
-    TasteLevel.ON: gettext_noop("counts: what you like ranks up to twice as high"),
-    TasteLevel.STRONG: gettext_noop("counts a lot: up to three times as high"),
+    TasteLevel.ON: gettext_noop("counts: what you like gets up to twice the score"),
+    TasteLevel.STRONG: gettext_noop("counts a lot: up to three times the score"),
 }
 
 
