@@ -1,37 +1,76 @@
 """The arms of the simulation: an arm is settings, and what the reader says beside thumbs."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ranking.entities import Config
+from ranking.taste.entities import TasteLevel
 from tests.lab.page.readers import NO_PREFERENCES, REAL, SHUFFLED
 
-TODAY, NEWEST, ORACLE = "today", "newest first", "oracle, same rules"
+NEWEST, ORACLE = "newest first", "oracle, same rules"
+BY_HOUR, OFF, ON, STRONG = "by the hour, all stays", "taste off", "taste on", "taste strong"
+ANSWERS, NAMED, DEALT = "20 answers", "3 named, strong", "vectors dealt anew"
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
     """One way to make a reader's pages.
 
-    `accepts`: every suggestion is accepted. `answers`: how many questions of an interview the reader answers
-    before the first page. `is_dealt`: vectors of meaning are dealt to other items. `law`: the readers it is
-    for. `base`: the arm on the same readers that it is compared with, "" for none.
+    - `goes`: what was rated, or stood on two pages, is gone.
+    - `accepts`: every suggestion is accepted.
+    - `answers`: how many questions of an interview the reader answers before the first page.
+    - `named`: how many articles they name of each group that they like.
+    - `has_meaning`: items have vectors of meaning. `is_dealt`: these are dealt to other items.
+    - `law`: the readers it is for.
+    - `base`: the arm on the same readers that it is compared with, "" for none.
     """
 
     name: str
     config: Config = field(default_factory=Config)
+    goes: bool = True
     accepts: bool = False
     answers: int = 0
+    named: int = 0
+    has_meaning: bool = True
     is_dealt: bool = False
     law: str = REAL
-    base: str = TODAY
+    base: str = BY_HOUR
+
+
+HOURLY = Config(recency_by_day=False)
+TASTE_ON, TASTE_STRONG = Config(taste=TasteLevel.ON), Config(taste=TasteLevel.STRONG)
+ON_72, STRONG_72 = (replace(one, recency_half_life_hours=72.0) for one in (TASTE_ON, TASTE_STRONG))
+
+
+def _under(law: str) -> tuple[Arm, ...]:
+    """Return the arms for readers whose thumbs tell nothing."""
+    off = Arm(f"{law}: {OFF}", law=law, base="")
+    return (
+        off,
+        Arm(f"{law}: {ON}", TASTE_ON, law=law, base=off.name),
+        Arm(f"{law}: {STRONG}", TASTE_STRONG, law=law, base=off.name),
+    )
 
 
 ARMS = (
-    Arm(NEWEST),
-    Arm(TODAY),
+    Arm(NEWEST, goes=False),
+    Arm(BY_HOUR, HOURLY, goes=False, base=""),
+    Arm(f"{BY_HOUR}, every suggestion accepted", HOURLY, goes=False, accepts=True),
+    Arm(OFF),
     Arm("every suggestion accepted", accepts=True),
-    Arm("after an interview of 20 answers", answers=20),
+    Arm("taste on, without meaning", TASTE_ON, has_meaning=False),
+    Arm(ON, TASTE_ON),
+    Arm(STRONG, TASTE_STRONG),
+    Arm("taste on, 72 hours", ON_72),
+    Arm(ANSWERS, TASTE_ON, answers=20),
+    Arm("20 answers, strong", TASTE_STRONG, answers=20),
+    Arm("3 named articles a subject", TASTE_ON, named=3),
+    Arm(NAMED, TASTE_STRONG, named=3),
+    Arm("3 named, strong, 72 hours", STRONG_72, named=3),
+    Arm("20 answers and 3 named", TASTE_ON, answers=20, named=3),
+    Arm(DEALT, TASTE_ON, is_dealt=True, base="taste on, without meaning"),
+    *_under(SHUFFLED),
+    *_under(NO_PREFERENCES),
     Arm(ORACLE),
-    Arm(f"{TODAY}, {SHUFFLED}", law=SHUFFLED, base=""),
-    Arm(f"{TODAY}, {NO_PREFERENCES}", law=NO_PREFERENCES, base=""),
 )
+# Arms that should gain nothing over their base: the thumbs, or the vectors, know nothing.
+CONTROLS = frozenset({DEALT, f"{SHUFFLED}: {ON}", f"{SHUFFLED}: {STRONG}"})

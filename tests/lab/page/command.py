@@ -23,7 +23,7 @@ from tests.lab.page.arms import ARMS, Arm
 from tests.lab.page.course import Page, Simulation
 from tests.lab.page.feeds import DAYS, Stream, stream_read
 from tests.lab.page.readers import groups_of, reader_draw
-from tests.lab.page.table import rows_of, words_of
+from tests.lab.page.table import rows_of, targets_of, words_of
 
 SIZES, READERS, FIRST = (250, 50, 6), 24, 200
 
@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "feeds": len(stream.feeds),
         "items": len(stream.items),
         "rows": rows,
-        "targets": [],
+        "targets": targets_of(rows),
         "seconds": round(time.monotonic() - started, 1),
         "processor_seconds": round(time.process_time() - processor, 1),
     }
@@ -64,7 +64,7 @@ def simulate(
     for seed in seeds:
         for arm in arms:
             reader = reader_draw(stream, groups, seed=seed, size=size, law=arm.law)
-            found[arm.name].append(Simulation(stream, reader, is_dealt=arm.is_dealt).run(arm, days))
+            found[arm.name].append(Simulation(stream, reader, arm).run(days))
     return dict(found)
 
 

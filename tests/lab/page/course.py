@@ -20,22 +20,31 @@ from digest.entities import DIGEST_SIZE, ITEM_WINDOW_DAYS, UNREAD_DAYS, RatedIte
 from digest.feedback.onboarding import Headline, question_choose
 from ranking.common.text import topic_key
 from ranking.entities import EffectiveConfig, SourceTally
+from ranking.freshness import day_ages, freshness_by_day
 from ranking.learning import learn
 from ranking.meaning.spread import tells_more
+from ranking.meaning.table import unit_rows, usual_centre
 from ranking.meaning.topics import topic_meaning
 from ranking.scoring import Ids, ItemValues, Pool, Signals
 from ranking.similarity import EMPTY, profile_of, similarities, taste_update, vectors_stack
+from ranking.taste.entities import NAMED_WEIGHT, Example, TasteLevel
+from ranking.taste.likeness import centre_of
+from ranking.taste.signal import EXAMPLES_MAX, TasteSignal, likeness_made
 from suggestions.planner.forecasts import split_by_time
 from suggestions.planner.hypotheses import DecisionHistory, candidate_changes, select_changes
 from suggestions.planner.phrases import attributes_of
 from suggestions.planner.tastes import SPREAD_PRIOR, rating_weight, tallies_of, tastes_of
 from tests.lab.page.arms import NEWEST, ORACLE, Arm
 from tests.lab.page.feeds import BEGIN, Stream
-from tests.lab.page.readers import PLACES, Reader
+from tests.lab.page.readers import PLACES, REAL, Reader
 
 DAY_S = 86_400.0
 # Days after whose thumbs suggestions are decided, and how many at once. The learning loop runs each week.
 SUGGESTION_DAYS, SUGGESTIONS_MAX, WEEK = frozenset({2, 5, 9, 13, 16}), 3, 7
+# What stood on so many pages is gone.
+PAGES_MAX = 2
+# Articles are named of those that are older than a week, if there are more than so many.
+NAMED_FROM_MIN = 50
 # Hours after which an item is worth half to a reader, where freshness is paid for (clicks of MIND).
 WORTH_HALF_HOURS = 96.0
 
@@ -48,18 +57,19 @@ class Page:
     none does. `base` is that of all candidates. `liked` is the mean P(like), `worth` the same with age
     counted, `sources` the number of sources as if there were fifteen places, `repeats` the share that stood
     on the page of the day before, `age_days` the mean age, `thumbs` how many the reader had given. `others`
-    is the share that the arm's plain score would not show; None if taste is off.
+    is the share that is there by taste alone, if the reader's thumbs tell nothing. Figures of an empty page
+    are None.
     """
 
     to_taste: float | None
     first_five: float | None
     base: float
-    liked: float
-    worth: float
-    sources: float
-    repeats: float
-    age_days: float
     thumbs: int
+    liked: float | None = None
+    worth: float | None = None
+    sources: float | None = None
+    repeats: float | None = None
+    age_days: float | None = None
     others: float | None = None
 
 
@@ -69,6 +79,8 @@ class Course:
 
     effective: EffectiveConfig
     rated: dict[int, tuple[bool, datetime]] = field(default_factory=dict)
+    named: dict[int, datetime] = field(default_factory=dict)
+    pages: defaultdict[int, list[datetime]] = field(default_factory=lambda: defaultdict(list))
     exposed: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     shown: set[int] = field(default_factory=set)
     yesterday: set[int] = field(default_factory=set)
@@ -78,13 +90,17 @@ class Course:
 class Simulation:
     """One reader's installation: their items in a pool of their own."""
 
-    def __init__(self, stream: Stream, reader: Reader, *, is_dealt: bool = False) -> None:
-        """Set up the pool; `is_dealt` deals the vectors of meaning to other items."""
-        self.stream, self.reader = stream, reader
+    def __init__(self, stream: Stream, reader: Reader, arm: Arm) -> None:
+        """Set up the pool; the arm may deal the vectors of meaning to other items, or take them away."""
+        self.stream, self.reader, self.arm = stream, reader, arm
         rows = reader.rows
-        self.meanings = stream.meanings[rows]
-        if is_dealt:
+        self.meanings = stream.meanings[rows] if arm.has_meaning else np.zeros_like(stream.meanings[rows])
+        if arm.is_dealt:
             self.meanings = self.meanings[np.random.default_rng(77).permutation(len(rows))]
+        vectors = [row.tobytes() if row.any() else b"" for row in self.meanings]
+        self.vectors = dict(zip(rows.tolist(), vectors, strict=True))
+        early = self.meanings[stream.stamps[rows] <= BEGIN.timestamp()]
+        self.centre = centre_of(unit_rows(early).sum(axis=0), float(early.any(axis=1).sum()), usual_centre())
         self.pool = Pool([stream.items[row] for row in rows.tolist()], self._find_about)
         self.origins = {c.item_id: (c.source, c.item_id) for c in self.pool.candidates}
         self.packed = [stream.terms[row].packed() for row in rows.tolist()]
@@ -96,15 +112,17 @@ class Simulation:
                 found[topic_key(topic)] = np.flatnonzero(meaning.about(self.meanings))
         return found
 
-    def run(self, arm: Arm, days: int) -> list[Page]:
+    def run(self, days: int) -> list[Page]:
         """Return the reader's pages of so many mornings."""
+        arm = self.arm
         course = Course(EffectiveConfig(arm.config))
         self._interview(course, arm.answers)
+        self._name(course, arm.named)
         pages = []
         for day in range(1, days + 1):
             now = BEGIN + timedelta(days=day - 1)
             found = self._candidates(course, day, now)
-            items = self._page(arm, course, found)
+            items = self._page(course, found)
             pages.append(self._figures(course, found, items, now))
             self._read(course, day, items, now + timedelta(hours=1))
             if day % WEEK == 0:
@@ -139,6 +157,16 @@ class Simulation:
         if answers:
             self._learn(course, BEGIN)
 
+    def _name(self, course: Course, count: int) -> None:
+        """Name so many articles of each group that the reader likes, older than a week if there are many."""
+        rows, stamps = self.reader.rows, self.stream.stamps
+        old = rows[stamps[rows] <= BEGIN.timestamp() - WEEK * DAY_S]
+        old = old if len(old) > NAMED_FROM_MIN else rows
+        for group in sorted(self.reader.liked) if count else ():
+            rng = np.random.default_rng([self.reader.seed, group])
+            for item in rng.permutation(old[self.reader.groups[old] == group])[:count].tolist():
+                course.named[item] = BEGIN - timedelta(hours=1)
+
     def _headlines(self) -> tuple[list[Headline], Counter[str]]:
         """Return the newest headlines of each feed of the last thirty days, and how many each has."""
         until = BEGIN.timestamp()
@@ -156,6 +184,9 @@ class Simulation:
         stamps = self.pool.timestamps
         until = now.timestamp()
         rows = np.flatnonzero((stamps <= until) & (stamps > until - ITEM_WINDOW_DAYS * DAY_S))
+        self.window = rows
+        if self.arm.goes:
+            rows = rows[~np.isin(self.pool.ids[rows], self._gone(course))]
         source_of = self.origins
         counts = Counter(source_of[item][0] for item in course.rated)
         known = {source for source, count in counts.items() if count >= KNOWN_RATINGS}
@@ -167,7 +198,39 @@ class Simulation:
             origins=self.origins,
             rows=rows,
             known=frozenset(known),
-            signals=Signals(similarity=self._similarity(course, rows)),
+            signals=Signals(similarity=self._similarity(course, rows), taste=self._taste(course, rows, now)),
+        )
+
+    def _gone(self, course: Course) -> list[int]:
+        """Return the items that have left the reader's page."""
+        return [*course.rated, *(item for item, shown in course.pages.items() if len(shown) >= PAGES_MAX)]
+
+    def _taste(self, course: Course, rows: Ids, now: datetime) -> TasteSignal | None:
+        """Return the reader's examples and the likeness of the candidates, as the digest reads them."""
+        if self.arm.config.taste is TasteLevel.OFF:
+            return None
+        thumbs = [self._example(item, up, at) for item, (up, at) in course.rated.items()]
+        named = [
+            replace(self._example(item, True, at), weight=NAMED_WEIGHT, named=True)
+            for item, at in course.named.items()
+        ]
+        examples = sorted([*named, *thumbs], key=lambda one: one.at, reverse=True)[:EXAMPLES_MAX]
+        ids = self.pool.ids[rows]
+        packed = [self.vectors[item] for item in ids.tolist()]
+        likeness = likeness_made(examples, packed, self.centre, now)
+        likeness[np.isin(ids, [one.item_id for one in examples])] = 0.0
+        return TasteSignal(
+            examples,
+            now,
+            likeness=ItemValues(ids, likeness),
+            vectors=self.vectors,
+            centre=self.centre,
+        )
+
+    def _example(self, item: int, up: bool, at: datetime) -> Example:
+        one = self.stream.items[item]
+        return Example(
+            item, one.source, up, at, one.title, tuple(one.categories), one.author, meaning=self.vectors[item]
         )
 
     def _similarity(self, course: Course, rows: Ids) -> ItemValues:
@@ -180,23 +243,32 @@ class Simulation:
         found[np.isin(ids, list(course.rated))] = 0
         return ItemValues(ids, found)
 
-    def _page(self, arm: Arm, course: Course, found: DayCandidates) -> list[int]:
+    def _page(self, course: Course, found: DayCandidates) -> list[int]:
         """Return the items of the page, by rank."""
         assert found.rows is not None
+        arm = self.arm
         ids, stamps = self.pool.ids[found.rows], self.pool.timestamps[found.rows]
         if arm.name == NEWEST:
             order = np.lexsort((ids, -stamps))[:DIGEST_SIZE]
             return [int(item) for item in ids[order]]
         if arm.name == ORACLE:
             hours = (found.as_of.timestamp() - stamps) / 3600
-            scores = self.reader.likes[ids] * 0.5 ** (hours / arm.config.recency_half_life_hours)
+            fresh = freshness_by_day(day_ages(stamps, found.as_of), hours, arm.config.recency_half_life_hours)
+            scores = self.reader.likes[ids] * fresh
             order = np.lexsort((ids, -stamps, -scores))
             totals = scores[order].tolist()
             choices = choices_make(ids[order].tolist(), self.origins, {}, {}, totals, totals)
             rules = Rules(novelty=False)
         else:
-            choices, rules = found.choices(found.ranking(course.effective), course.effective), Rules()
+            return self._composed(found, course.effective)
         composed = compose(choices, rules, found.novelty_draw(course.effective))
+        return [place.item_id for place in composed.places]
+
+    @staticmethod
+    def _composed(found: DayCandidates, effective: EffectiveConfig) -> list[int]:
+        """Return the page that these settings give, by rank."""
+        choices = found.choices(found.ranking(effective), effective)
+        composed = compose(choices, Rules(), found.novelty_draw(effective))
         return [place.item_id for place in composed.places]
 
     def _figures(self, course: Course, found: DayCandidates, items: Sequence[int], now: datetime) -> Page:
@@ -205,17 +277,35 @@ class Simulation:
         hours = (now.timestamp() - self.stream.stamps[first]) / 3600
         likes, taste = reader.likes[first], reader.to_taste
         sources = {self.origins[item][0] for item in first}
-        return Page(
+        page = Page(
             to_taste=_share(taste, [item for item in first if item not in course.shown]),
             first_five=_share(taste, [item for item in items[:5] if item not in course.shown]),
-            base=float(taste[self.pool.ids[found.rows]].mean()),
+            base=float(taste[self.pool.ids[self.window]].mean()) if len(self.window) else 0.0,
+            thumbs=len(course.rated),
+        )
+        if not first:
+            return page
+        return replace(
+            page,
             liked=float(likes.mean()),
             worth=float((likes * 0.5 ** (hours / WORTH_HALF_HOURS)).mean()),
             sources=PLACES * len(sources) / len(first),
             repeats=float(np.mean([item in course.yesterday for item in first])),
             age_days=float(hours.mean() / 24),
-            thumbs=len(course.rated),
+            others=self._others(course, found, first),
         )
+
+    def _others(self, course: Course, found: DayCandidates, first: Sequence[int]) -> float | None:
+        """Return the share of the first places that would be others with taste off.
+
+        It is computed for readers whose thumbs tell nothing; None for others, and if taste is off.
+        """
+        config = course.effective.config
+        if config.taste is TasteLevel.OFF or self.reader.law == REAL:
+            return None
+        plain = replace(course.effective, config=replace(config, taste=TasteLevel.OFF))
+        kept = {*self._composed(found, plain)[:PLACES]}
+        return float(np.mean([item not in kept for item in first]))
 
     def _read(self, course: Course, day: int, items: Sequence[int], at: datetime) -> None:
         """Rate some of the first places, and note what was shown."""
@@ -224,6 +314,8 @@ class Simulation:
             course.rated[item] = (bool(self.reader.thumbs[item]), at)
         for item in first:
             course.exposed[self.origins[item][0]].add(item)
+        for item in items:
+            course.pages[item].append(at)
         course.shown |= {*first}
         course.yesterday = {*items}
 
@@ -241,7 +333,9 @@ class Simulation:
         return found
 
     def _learn(self, course: Course, now: datetime) -> None:
-        """Run the learning loop once."""
+        """Run the learning loop once; it rests while taste is on."""
+        if self.arm.config.taste is not TasteLevel.OFF:
+            return
         weights = course.effective.config.source_weights
         moved = {
             change.source: change.after - weights.get(change.source, 1.0)

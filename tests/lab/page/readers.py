@@ -63,6 +63,7 @@ class Reader:
     thumbs: Mask
     groups: Ids
     liked: frozenset[int]
+    law: str = REAL
 
     @property
     def name(self) -> str:
@@ -101,7 +102,7 @@ def reader_draw(stream: Stream, groups: Sequence[Ids], *, seed: int, size: int, 
     thumbs = (luck.random(len(likes)) < likes) ^ (luck.random(len(likes)) < FLIPPED)
     if law == SHUFFLED:
         thumbs = luck.random(len(likes)) < thumbs[rows].mean()
-    return Reader(seed, size, rows, likes, thumbs, of_item, liked)
+    return Reader(seed, size, rows, likes, thumbs, of_item, liked, law)
 
 
 def _tastes(of_item: Ids, rows: Ids, rng: np.random.Generator) -> tuple[frozenset[int], Floats]:

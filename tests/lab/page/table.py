@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.lab.page.arms import Arm
+from tests.lab.page.arms import ANSWERS, CONTROLS, NAMED, ON, Arm
 from tests.lab.page.course import Page
 
 # Mornings that are read together: the first, and those with some 25, 64 and 114 thumbs before them.
@@ -16,6 +16,16 @@ LATE = (8, 18)
 DRAWS, INTERVAL = 4_000, (2.5, 97.5)
 # With six feeds nearly all is shown, so that the order of the first five counts.
 FEW_FEEDS = 6
+
+# The least share to taste that each arm should reach in each window, by feeds and arm.
+LEAST = {
+    (250, ON): (None, 0.27, 0.34, 0.37),
+    (250, ANSWERS): (0.30, 0.33, 0.37, 0.42),
+    (250, NAMED): (0.40, 0.40, 0.44, 0.48),
+    (50, ON): (None, 0.24, 0.28, 0.32),
+    (FEW_FEEDS, ON): (None, 0.30, 0.38, 0.37),
+}
+SOURCES_LEAST, REPEATS_MOST = 12.0, 0.05
 
 Row = dict[str, Any]
 Values = NDArray[np.float64]
@@ -33,6 +43,7 @@ def _row(size: int, share: str, arm: Arm, courses: Courses) -> Row:
     row: Row = {"feeds": size, "arm": arm.name, "law": arm.law, "readers": len(own)}
     row |= {"chance": _mean(_values(own, "base", (1, 18)))}
     row |= {window: _mean(_values(own, share, days)) for window, days in WINDOWS.items()}
+    row |= {f"{window}_95": _interval(_values(own, share, days)) for window, days in WINDOWS.items()}
     row["thumbs"] = [round(_mean(_values(own, "thumbs", days)) or 0) for days in WINDOWS.values()]
     row |= {
         key: _mean(_values(own, key, LATE)) for key in ("sources", "repeats", "age_days", "liked", "worth")
@@ -64,11 +75,46 @@ def _difference(
 ) -> list[float] | None:
     """Return the mean difference by reader and its 95 % bootstrap interval."""
     values = _values(own, key, days) - _values(base, key, days)
+    ends, mean = _interval(values), _mean(values)
+    return None if ends is None or mean is None else [mean, *ends]
+
+
+def _interval(values: Values) -> list[float] | None:
+    """Return the 95 % bootstrap interval of the mean over readers."""
     values = values[np.isfinite(values)]
     if not len(values):
         return None
     drawn = values[np.random.default_rng(1).integers(0, len(values), (DRAWS, len(values)))].mean(axis=1)
-    return [round(float(x), 4) for x in (values.mean(), *np.percentile(drawn, INTERVAL))]
+    return [round(float(x), 4) for x in np.percentile(drawn, INTERVAL)]
+
+
+def targets_of(rows: Sequence[Row]) -> list[Row]:
+    """Return the targets of those rows that have one."""
+    found = []
+    for row in rows:
+        name = f"{row['feeds']} feeds, {row['arm']}"
+        least = LEAST.get((row["feeds"], row["arm"]), ())
+        for window, wanted in zip(WINDOWS, least, strict=False):
+            if wanted is not None and row[window] is not None:
+                found.append(
+                    _target(f"{name}: to taste, {window}", f">= {wanted}", row[window], row[window] >= wanted)
+                )
+        if least and row["feeds"] != FEW_FEEDS:
+            sources, repeats = row["sources"], row["repeats"]
+            found.append(
+                _target(f"{name}: sources of 15", f">= {SOURCES_LEAST}", sources, sources >= SOURCES_LEAST)
+            )
+            found.append(_target(f"{name}: repeats", f"<= {REPEATS_MOST}", repeats, repeats <= REPEATS_MOST))
+        if row["arm"] in CONTROLS and row.get("days_16_18_over"):
+            mean, low, high = row["days_16_18_over"]
+            found.append(
+                _target(f"{name}: over {row['over']}, days 16-18, holds 0", "0", mean, low <= 0 <= high)
+            )
+    return found
+
+
+def _target(metric: str, target: str, value: float, met: bool) -> Row:
+    return {"metric": metric, "target": target, "value": value, "met": bool(met)}
 
 
 def words_of(rows: Sequence[Row]) -> str:
