@@ -37,6 +37,8 @@ from ranking.similarity import (
     term_counts,
     tfidf_vector,
 )
+from ranking.taste.likeness import likeness_of
+from ranking.taste.signal import EXAMPLES_MAX
 from tests.lab.histories.pools import History, Rated
 
 SCHOLAR = "scholar-inbox"
@@ -120,8 +122,10 @@ class Papers:
         rated = {one.url: one for history in histories for one in history.rated}
         self.row = {url: n for n, url in enumerate(rated)}
         titles, texts = [one.title for one in rated.values()], [one.text for one in rated.values()]
-        self.meanings: Floats = unit_rows(meaning_vectors(titles, texts)).astype(np.float64)
-        self.centred: Floats = self.meanings - self.meanings.mean(axis=0)
+        self.vectors = meaning_vectors(titles, texts)
+        meanings = unit_rows(self.vectors)
+        self.centre = meanings.mean(axis=0)
+        self.centred: Floats = (meanings - self.centre).astype(np.float64)
         counted = [term_counts(title, text) for title, text in zip(titles, texts, strict=True)]
         counts = document_counts_add(np.zeros(HASH_BUCKETS, np.uint32), counted)
         self.terms: list[Vector] = [tfidf_vector(one, counts, len(counted)) for one in counted]
@@ -145,6 +149,15 @@ def by_words(papers: Papers, before: Sequence[int], liked: Mask, today: Sequence
     return found
 
 
+def by_ranking(papers: Papers, before: Sequence[int], liked: Mask, today: Sequence[int]) -> Floats:
+    """Return the likeness that ranking computes."""
+    examples, items = papers.vectors[list(before)], papers.vectors[list(today)]
+    found: Floats = likeness_of(
+        items, examples, np.ones(len(before)), liked.astype(np.float64), papers.centre
+    )
+    return found
+
+
 def by_meaning(papers: Papers, before: Sequence[int], liked: Mask, today: Sequence[int]) -> Floats:
     """Return the likeness to the mean of the likes minus that of the dislikes."""
     rows = papers.centred[list(before)]
@@ -161,6 +174,7 @@ def by_regression(papers: Papers, before: Sequence[int], liked: Mask, today: Seq
 
 RULES: dict[str, Rule] = {
     "TF-IDF profile": by_words,
+    "likeness of ranking": by_ranking,
     "meaning, likes minus dislikes": by_meaning,
     "logistic regression on meaning": by_regression,
 }
@@ -207,7 +221,9 @@ def _days(history: History, papers: Papers, rule: Rule) -> list[tuple[int, float
         liked, wanted = (np.array([one.liked for one in some], dtype=np.bool_) for some in (before, today))
         if len(before) >= THUMBS_BEFORE[0][0] and all(0 < m.sum() < len(m) for m in (liked, wanted)):
             rows = [papers.row[one.url] for one in before], [papers.row[one.url] for one in today]
-            found.append((len(before), _auc(rule(papers, rows[0], liked, rows[1]), wanted)))
+            latest = rows[0][-EXAMPLES_MAX:], liked[-EXAMPLES_MAX:]
+            if 0 < latest[1].sum() < len(latest[1]):
+                found.append((len(before), _auc(rule(papers, *latest, rows[1]), wanted)))
         before += today
     return found
 

@@ -1,9 +1,10 @@
 """`python -m tests.lab meaning [--draws N] [--json]`: what vectors of meaning tell that words do not.
 
 Data: BBC and AG News below `TIDINGS_DATA`, whose editors gave each text a label. Some texts of one label are
-liked and as many others disliked. The rest are ordered by their likeness to the likes minus that to the
-dislikes, by meaning and by TF-IDF. The figure is the AUC of the label, the mean over labels and draws. Topics
-by meaning are measured by `python -m tests.lab steer`.
+liked and as many others disliked. The rest are ordered in three ways: by the likeness that ranking computes
+(`ranking.taste.likeness`), by their likeness to the mean of the likes minus that of the dislikes, and by the
+same with TF-IDF. The figure is the AUC of the label, the mean over labels and draws. Topics by meaning are
+measured by `python -m tests.lab steer`.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from scipy.stats import rankdata
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from ranking.meaning.table import Vectors, meaning_vectors, unit_rows
+from ranking.taste.likeness import likeness_of
 from tests.lab.command import fail
 from tests.lab.steer.cases import AG_NEWS, BBC, Field, news
 from tests.lab.steer.topics import vectors_of
@@ -69,10 +71,12 @@ def taste_rows(field: Field, vectors: Vectors, draws: int) -> list[Row]:
     meaning = unit_rows(vectors).astype(np.float64)
     texts = [f"{one.title}. {one.text[:400]}" for one in field.things]
     terms = TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english").fit_transform(texts)
-    by = {"meaning": lambda rows: meaning[rows], "tf-idf": lambda rows: terms[rows]}
+    by = {"mean": lambda rows: meaning[rows], "tf-idf": lambda rows: terms[rows]}
+    centre = unit_rows(vectors).mean(axis=0)
     rows = []
     for thumbs in THUMBS:
-        found: dict[str, list[float]] = {name: [] for name in by}
+        found: dict[str, list[float]] = {name: [] for name in ("ranking", *by)}
+        liked = np.repeat([1.0, 0.0], thumbs)
         for label in np.unique(labels):
             has = labels == label
             for draw in range(draws):
@@ -81,6 +85,9 @@ def taste_rows(field: Field, vectors: Vectors, draws: int) -> list[Row]:
                 down = rng.choice(np.flatnonzero(~has), thumbs, replace=False)
                 rest = np.setdiff1d(np.arange(len(labels)), [*up, *down])
                 rest = rng.choice(rest, min(RANKED_MAX, len(rest)), replace=False)
+                examples = vectors[np.concatenate([up, down])]
+                likeness = likeness_of(vectors[rest], examples, np.ones(2 * thumbs), liked, centre)
+                found["ranking"].append(auc(likeness, has[rest]))
                 for name, rows_of in by.items():
                     direction = rows_of(up).mean(axis=0) - rows_of(down).mean(axis=0)
                     found[name].append(auc(np.asarray(rows_of(rest) @ direction.T).ravel(), has[rest]))
@@ -104,7 +111,8 @@ def words(report: Row) -> str:
         "A taste from a few thumbs, AUC:",
     ]
     lines += [
-        f"  {row['data']:16} {row['thumbs']:8} meaning {row['meaning']:.3f}  TF-IDF {row['tf-idf']:.3f}"
+        f"  {row['data']:16} {row['thumbs']:8} ranking {row['ranking']:.3f}  likes minus dislikes "
+        f"{row['mean']:.3f}  TF-IDF {row['tf-idf']:.3f}"
         for row in report["tastes"]
     ]
     return "\n".join(lines)

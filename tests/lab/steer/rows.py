@@ -7,6 +7,7 @@ places. Pure.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -24,6 +25,9 @@ from tests.support.changes import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE
 
 POOL, TOP_K, AGE_HOURS_MAX = 100, 10, 48.0
 BOOST = 0.5
+# Freshness by the hour, so that a change has something to overcome between any two items. By whole days a
+# topic, which doubles interest, ties with one day, and the newer item comes first.
+PLAIN = Config(version=1, recency_by_day=False)
 Json = dict[str, Any]
 Edit = tuple[EffectiveConfig, EffectiveConfig]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -31,14 +35,14 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 def topic_edit(kind: str, topic: str) -> Edit:
     """The config before and after a topic comes or goes."""
-    bare = EffectiveConfig(Config(version=1))
+    bare = EffectiveConfig(PLAIN)
     there = change_applied(bare, ADD_TOPIC, topic_key(topic), topic)
     return (bare, there) if kind == ADD_TOPIC else (there, bare)
 
 
 def source_edit(kind: str, source: str, steps: int = 1) -> Edit:
     """The config before and after a source's weight moved by so many of the largest steps."""
-    before = after = EffectiveConfig(Config(version=1))
+    before = after = EffectiveConfig(PLAIN)
     for _ in range(steps):
         step = WEIGHT_STEP_MAX if kind == BOOST_SOURCE else -WEIGHT_STEP_MAX
         after = change_applied(after, kind, source, weight_text(after.weight(source) + step))
@@ -48,8 +52,8 @@ def source_edit(kind: str, source: str, steps: int = 1) -> Edit:
 def boost_edit(topic: str, boost: float) -> Edit:
     """The config before and after a keyword weighs more or less."""
     return (
-        EffectiveConfig(Config(version=1)),
-        EffectiveConfig(Config(version=1, keyword_boosts={topic_key(topic): boost})),
+        EffectiveConfig(PLAIN),
+        EffectiveConfig(replace(PLAIN, keyword_boosts={topic_key(topic): boost})),
     )
 
 
