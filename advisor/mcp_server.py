@@ -33,19 +33,19 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from advisor.agent.loop import tool_step
-from advisor.entities import ToolContext, ToolOutcome
 from advisor.guidance.engine import guide_for
 from advisor.models import Run
 from advisor.review.compose import context_with_reviewers
 from advisor.run.calls import RunCalls
 from advisor.run.ownership import RunClock, StepLog, fence_of, run_owned
+from advisor.run_values import ToolContext, ToolOutcome
 from advisor.selectors import ATTEMPTS_MAX, mcp_suggestions_count, run_suggestion_ids, run_totals
 from advisor.tools.registry import TOOLS, schemas
 from digest.days import day_of
 from digest.feeds.selectors import models_allowed
 from digest.llm.entities import ToolCall
 from digest.models import Reader
-from suggestions.entities import FenceLost
+from suggestions.proposals import FenceLost
 
 log = structlog.get_logger(__name__)
 

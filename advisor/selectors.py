@@ -9,17 +9,8 @@ from django.conf import settings
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
-from advisor.entities import (
-    RUN_MONEY_SPENT,
-    STOP_SENTENCES,
-    WRITE_TOOL,
-    FeedbackLimits,
-    StopReason,
-    feedback_suffices,
-    json_object_or_empty,
-    missing_message,
-    refusal_code,
-)
+from advisor.conversation import WRITE_TOOL, json_object_or_empty, refusal_code
+from advisor.feedback_needed import FeedbackLimits, feedback_suffices, missing_message
 from advisor.models import (
     Decision,
     GuidanceEvent,
@@ -31,14 +22,15 @@ from advisor.models import (
     Step,
     Tip,
 )
+from advisor.run_values import RUN_MONEY_SPENT, STOP_SENTENCES, StopReason
 from digest.days import day_of
 from digest.entities import FeedbackCounts
 from digest.llm.ledger import REFUSALS
 from digest.llm.phishing import phishing_problem
 from digest.models import Feedback, Reader, Spend
 from ranking.common.rows import export_rows
-from suggestions.explain import change_found_split, change_stopped
 from suggestions.models import Suggestion
+from suggestions.sentences import change_found_split, change_stopped
 from suggestions.wording import CHANGE_IN_REVIEW
 
 ACTIVE_STATUSES = (Run.Status.QUEUED, Run.Status.RUNNING)

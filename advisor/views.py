@@ -11,8 +11,8 @@ from django.views.decorators.http import require_POST
 
 from advisor.guidance.tips import AWAY_DAYS, tip_dismiss
 from advisor.models import Run
-from advisor.run.explain import status_message
 from advisor.run.request import run_request
+from advisor.run.status_words import status_message
 from digest.requests import reader_of, return_path
 from digest.throttling import GENERATE, long_page, rate_limited
 

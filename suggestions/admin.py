@@ -13,10 +13,10 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from ranking.common.admin import ContextAdmin, OperatorAdmin, OperatorInline, ReadOnlyAdmin
-from suggestions.entities import Refusal
 from suggestions.models import Evidence, Outcome, OutcomeArchive, PreferenceProfile, Suggestion
 from suggestions.notes import PROBLEMS, note_shown
 from suggestions.outcomes.check import decisions_unchecked
+from suggestions.proposals import Refusal
 from suggestions.services.drafts import draft_discard, draft_release
 
 # Functions by which rooms above add HTML to the page of a suggestion.

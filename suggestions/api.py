@@ -16,12 +16,12 @@ from digest.feeds.identity import web_url
 from digest.requests import reader_of
 from digest.throttling import DECIDE, GENERATE, limit_count, long_work
 from suggestions.changes.weights import weight_parse
-from suggestions.entities import Refusal, Resolved
-from suggestions.explain import answer_kind, confidence_stated, teaching_of
 from suggestions.models import Suggestion
 from suggestions.notes import NO_NOTE, notes_shown
 from suggestions.outcomes.services import evidence_summary
+from suggestions.proposals import Refusal, Resolved
 from suggestions.selectors import evidence_muted, suggestions_pending
+from suggestions.sentences import answer_kind, confidence_stated, teaching_of
 from suggestions.services import resolve
 from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.wishes import WishDraft, wish_accept, wishes_draft

@@ -27,8 +27,8 @@ from datetime import datetime, timedelta
 
 from digest.days import utc_day
 from digest.entities import RatedItem
-from suggestions.changes.entities import Change
-from suggestions.entities import EVIDENCE_MIN, Refusal
+from suggestions.changes.change import Change
+from suggestions.proposals import EVIDENCE_MIN, Refusal
 
 CITED_FEW = 5
 OLD = timedelta(days=30)

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST
 
 from digest.requests import reader_of
 from digest.throttling import DECIDE, rate_limited
-from suggestions.entities import Refusal
+from suggestions.proposals import Refusal
 from suggestions.services.early import early_change_apply, early_change_put_off
 
 

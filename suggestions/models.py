@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from digest.models import Item
-from suggestions.changes.entities import Change
+from suggestions.changes.change import Change
 from suggestions.changes.registry import change_stored, field_choices, kind_choices
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from digest.items.selectors import source_titles
 from digest.llm import phishing
 from digest.llm.phishing import Grounds, phishing_problem
-from suggestions.entities import Refusal
 from suggestions.models import Suggestion
+from suggestions.proposals import Refusal
 
 UNSAFE_REASON = "unsafe_reason"
 PROBLEMS = {

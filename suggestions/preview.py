@@ -29,7 +29,7 @@ from ranking.entities import EffectiveConfig, Mute
 from ranking.mutes import MuteFilter
 from ranking.selectors import config_bodies, config_effective
 from ranking.taste.entities import TasteLevel
-from suggestions.changes.entities import Change
+from suggestions.changes.change import Change
 from suggestions.changes.registry import KINDS
 from suggestions.critique import (
     DraftRecord,
@@ -40,10 +40,10 @@ from suggestions.critique import (
     duplicates,
     refused_issue,
 )
-from suggestions.entities import Draft, Facts, Preview, PreviewItem, Refusal, Target
 from suggestions.models import Outcome, Suggestion
 from suggestions.planner.evidence import WeighedChange, change_weigh
 from suggestions.planner.forecasts import Forecast, forecast_of, split_by_time
+from suggestions.proposals import Draft, Facts, Preview, PreviewItem, Refusal, Target
 from suggestions.rules import change_parse, check, visibility_refusal
 from suggestions.selectors import facts_for
 

@@ -23,9 +23,9 @@ from dataclasses import replace
 
 from ranking.common.text import TOPIC_MAX_CHARS
 from ranking.entities import EffectiveConfig
-from suggestions.changes.entities import Change, Rule
+from suggestions.changes.change import Change, Rule
 from suggestions.changes.registry import KINDS, SETTINGS
-from suggestions.entities import (
+from suggestions.proposals import (
     SUGGESTIONS_PER_RUN_MAX,
     Draft,
     Facts,

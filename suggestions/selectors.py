@@ -21,7 +21,6 @@ from ranking.common.text import fold
 from ranking.config_body import body_effective
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_effective
-from suggestions.entities import EXPIRE_DAYS, UNDO_MINUTES, Draft, Facts, Target
 from suggestions.models import (
     Evidence,
     Outcome,
@@ -30,6 +29,7 @@ from suggestions.models import (
     Suggestion,
     TasteContribution,
 )
+from suggestions.proposals import EXPIRE_DAYS, UNDO_MINUTES, Draft, Facts, Target
 from suggestions.rules import types_declined
 
 Status = Suggestion.Status

@@ -26,13 +26,13 @@ from ranking.config_body import body_effective
 from ranking.entities import EffectiveConfig
 from ranking.language import stored_text
 from ranking.selectors import config_effective
-from suggestions import explain, wording
+from suggestions import sentences, wording
 from suggestions.changes.registry import PAGE_GROUPS
-from suggestions.entities import NEVER, Preview, PreviewItem, Refusal, Resolved
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.notes import NO_NOTE, Note, note_shown, notes_shown
 from suggestions.outcomes.selectors import effects_harmful
 from suggestions.preview import Side, suggestion_previews, suggestion_side_by_side
+from suggestions.proposals import NEVER, Preview, PreviewItem, Refusal, Resolved
 from suggestions.selectors import (
     evidence_muted,
     suggestion_can_undo,
@@ -121,7 +121,7 @@ class Card:
     sentence: str
     current: str
     proposed: str
-    bounds: explain.Bounds | None
+    bounds: sentences.Bounds | None
     shown: str
     confidence: str
     forecast: str
@@ -189,8 +189,8 @@ def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
             if now - line.checked_at < HARM_SHOWN
         ],
         "measured_on": _(wording.MEASURED_ON),
-        "why_not": explain.reasons_offered(),
-        "words": explain.script_words(),
+        "why_not": sentences.reasons_offered(),
+        "words": sentences.script_words(),
     }
 
 
@@ -211,25 +211,25 @@ def _card(
     evidence = tuple(_evidence_line(row, titles, labels) for row in shown)
     return Card(
         suggestion=suggestion,
-        headline=explain.headline(kind, label),
-        because=explain.because(suggestion.reason),
+        headline=sentences.headline(kind, label),
+        because=sentences.because(suggestion.reason),
         effect=_effect(preview, titles),
-        still=explain.still_words(kind, label, preview),
-        note=explain.model_adds(note.text),
-        impact=explain.impact_shown(suggestion.expected_impact),
+        still=sentences.still_words(kind, label, preview),
+        note=sentences.model_adds(note.text),
+        impact=sentences.impact_shown(suggestion.expected_impact),
         notes=tuple(stored_text(str(one)) for one in suggestion.validation_notes),
-        level=explain.level(kind, "" if is_topic else f"{weight:.2f}", suggestion.suggested_value),
-        sentence=explain.sentence(kind, label),
-        current=explain.weight_phrase(suggestion.current_value if is_topic else weight),
-        proposed=explain.weight_phrase(suggestion.suggested_value),
-        bounds=None if is_topic else explain.bounds(kind, weight),
-        shown=explain.evidence_words(len(evidence)),
-        confidence=explain.confidence_words(
-            explain.confidence_stated(suggestion.confidence, suggestion.forecast)
+        level=sentences.level(kind, "" if is_topic else f"{weight:.2f}", suggestion.suggested_value),
+        sentence=sentences.sentence(kind, label),
+        current=sentences.weight_phrase(suggestion.current_value if is_topic else weight),
+        proposed=sentences.weight_phrase(suggestion.suggested_value),
+        bounds=None if is_topic else sentences.bounds(kind, weight),
+        shown=sentences.evidence_words(len(evidence)),
+        confidence=sentences.confidence_words(
+            sentences.confidence_stated(suggestion.confidence, suggestion.forecast)
         ),
-        forecast=explain.forecast_words(suggestion.forecast),
-        today=explain.today_words(preview),
-        figures=explain.forecast_figures(suggestion.forecast),
+        forecast=sentences.forecast_words(suggestion.forecast),
+        today=sentences.today_words(preview),
+        figures=sentences.forecast_figures(suggestion.forecast),
         evidence=evidence,
         moves=moves_shown(preview, titles),
         more_moves=max(0, len(preview.moves) - MOVES_SHOWN),
@@ -256,7 +256,7 @@ def _effect(preview: Preview, titles: Mapping[str, str]) -> tuple[Move, ...]:
 
 
 def _move(item: PreviewItem, titles: Mapping[str, str]) -> Move:
-    sign, words = (say(item.before, item.after) for say in (explain.move_sign, explain.move_words))
+    sign, words = (say(item.before, item.after) for say in (sentences.move_sign, sentences.move_words))
     return Move(sign, words, item, titles.get(item.source, item.source))
 
 
@@ -279,7 +279,7 @@ def history_page(*, reader_id: UUID, number: object, now: datetime) -> dict[str,
 def _decided(suggestion: Suggestion, effective: EffectiveConfig, now: datetime) -> Decided:
     outcomes = {row.kind: row for row in suggestion.outcomes.all()}
     decision, effect = outcomes.get(Outcome.Kind.DECISION), outcomes.get(Outcome.Kind.EFFECT)
-    status = explain.settled_status(
+    status = sentences.settled_status(
         suggestion.status,
         decided=decision.outcome if decision else "",
         reverted=Outcome.Kind.REVERT in outcomes,
@@ -294,13 +294,13 @@ def _decided(suggestion: Suggestion, effective: EffectiveConfig, now: datetime) 
     )
     return Decided(
         suggestion=suggestion,
-        headline=explain.headline(suggestion.suggestion_type, suggestion.label),
+        headline=sentences.headline(suggestion.suggestion_type, suggestion.label),
         status=status,
         at=suggestion.resolved_at or (decision.decided_at if decision else None),
         change=_change(suggestion, decision) if accepted else "",
         until=suggestion.snoozed_until if suggestion.status == Suggestion.Status.SNOOZED else None,
         reason=stored_text(reason),
-        effect=explain.effect_words(effect.outcome, effect.measured) if effect else "",
+        effect=sentences.effect_words(effect.outcome, effect.measured) if effect else "",
         harmed=bool(effect and effect.outcome == Outcome.Result.HARMED),
         undo="" if over else undo,
         came_back=_(wording.CAME_BACK) if came_back else "",
@@ -327,7 +327,7 @@ def _change(suggestion: Suggestion, decision: Outcome | None) -> str:
     body = decision.config_before if decision else {}
     before = body_effective(body).weight(suggestion.target_key) if body else suggestion.current_value
     after = (decision.edited_value if decision else "") or suggestion.suggested_value
-    words = f"{explain.weight_phrase(before)} → {explain.weight_phrase(after)}"
+    words = f"{sentences.weight_phrase(before)} → {sentences.weight_phrase(after)}"
     if decision and decision.edited_value:
         return _("{change}, your own choice").format(change=words)
     return words
@@ -338,10 +338,10 @@ def preview_page(*, suggestion: Suggestion, now: datetime) -> dict[str, Any]:
     left, right = suggestion_side_by_side(suggestion=suggestion, now=now)
     return sides_page(left, right) | {
         "suggestion": suggestion,
-        "headline": explain.headline(suggestion.suggestion_type, suggestion.label),
-        "reason": explain.reason_shown(suggestion.reason),
-        "note": explain.model_adds(note_shown(suggestion).text),
-        "why_not": explain.reasons_offered(),
+        "headline": sentences.headline(suggestion.suggestion_type, suggestion.label),
+        "reason": sentences.reason_shown(suggestion.reason),
+        "note": sentences.model_adds(note_shown(suggestion).text),
+        "why_not": sentences.reasons_offered(),
     }
 
 
@@ -361,7 +361,7 @@ def sides_page(left: Side, right: Side) -> dict[str, Any]:
 def _line(item: PreviewItem, titles: dict[str, str], *, leaving: bool) -> Line:
     """Mark on the left only the items that drop out, on the right all that are new or elsewhere."""
     marked = item.after is None if leaving else item.before != item.after
-    words = explain.move_words(item.before, item.after) if marked else ""
+    words = sentences.move_words(item.before, item.after) if marked else ""
     distance = abs(item.before - item.after) if item.before and item.after else FAR
     return Line(item, titles.get(item.source, item.source), words, bool(words) and distance >= FAR)
 
@@ -370,7 +370,7 @@ def _counted_words(left: Side, right: Side) -> str:
     enter = sum(item.before is None for item in right)
     move = sum(item.before is not None and item.before != item.after for item in right)
     leave = sum(item.after is None for item in left)
-    return explain.counted_words(enter, leave, move)
+    return sentences.counted_words(enter, leave, move)
 
 
 VERBS: dict[str, Callable[..., Resolved | Refusal]] = {
@@ -428,7 +428,7 @@ def decide(request: HttpRequest, suggestion_id: int, verb: str) -> HttpResponse:
     typed = request.POST.get("value", "").strip()
     typed = "" if typed == request.POST.get("proposed") else typed
     reason = request.POST.get("user_reason", "").strip()
-    value = explain.number_of(typed)
+    value = sentences.number_of(typed)
     extra: dict[str, Any] = {"user_reason": reason} if verb == "reject" else {}
     if verb == "accept" and typed:
         extra = {"value": value}
@@ -441,12 +441,12 @@ def decide(request: HttpRequest, suggestion_id: int, verb: str) -> HttpResponse:
     if isinstance(outcome, Refusal):
         if outcome.code == "not_found":
             raise Http404(outcome.message)
-        messages.error(request, explain.refusal_words(outcome.code, outcome.message))
+        messages.error(request, sentences.refusal_words(outcome.code, outcome.message))
     else:
-        kind = explain.answer_kind(verb, {"user_reason": reason, "value": typed}, outcome.status)
+        kind = sentences.answer_kind(verb, {"user_reason": reason, "value": typed}, outcome.status)
         done = _(wording.DONE[kind if kind in wording.DONE else verb])
         messages.success(
-            request, " ".join(filter(None, (f"{done}.", outcome.note, explain.teaching_of(kind))))
+            request, " ".join(filter(None, (f"{done}.", outcome.note, sentences.teaching_of(kind))))
         )
     return redirect(_next_page(request))
 
@@ -468,9 +468,9 @@ def accept_all(request: HttpRequest) -> HttpResponse:
     outcomes = resolve.suggestions_accept_all(reader_id=reader_of(request).pk, now=timezone.now())
     refused = [outcome for outcome in outcomes if isinstance(outcome, Refusal)]
     for outcome in refused:
-        messages.error(request, f"{outcome.target}: {explain.error_words(outcome.code)}")
+        messages.error(request, f"{outcome.target}: {sentences.error_words(outcome.code)}")
     if outcomes and not refused:
-        messages.success(request, f"{_(wording.ALL_DONE)} {explain.teaching_of('accept')}")
+        messages.success(request, f"{_(wording.ALL_DONE)} {sentences.teaching_of('accept')}")
     return redirect("suggestions:list")
 
 

@@ -14,11 +14,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 from digest.items.selectors import source_titles
 from digest.requests import reader_of
 from digest.throttling import DECIDE, GENERATE, long_page, rate_limited
-from suggestions import explain
-from suggestions.entities import Refusal
+from suggestions import sentences
+from suggestions.proposals import Refusal
 from suggestions.services.wishes import WishAnswer, wish_accept, wish_drafts_again, wishes_draft
 from suggestions.views import moves_shown
-from suggestions.wishes.entities import WISHES_MAX
+from suggestions.wishes.wish import WISHES_MAX
 
 
 @login_required
@@ -80,7 +80,7 @@ def _page(answer: WishAnswer) -> dict[str, Any]:
             "items": [(item, titles.get(item.source, item.source)) for item in draft.items],
             "more_items": draft.about - len(draft.items),
             "moves": moves_shown(draft.preview, titles),
-            "today": explain.today_words(draft.preview),
+            "today": sentences.today_words(draft.preview),
         }
         for draft in answer.drafts
     ]

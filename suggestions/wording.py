@@ -1,6 +1,6 @@
 """The words of suggestions in tables: headlines, answers, states, errors, sentences that are stored.
 
-They are English, and put into the language in force by `suggestions.explain`, where they are shown. Pure.
+They are English, and put into the language in force by `suggestions.sentences`, where they are shown. Pure.
 """
 
 from ranking.language import gettext_noop

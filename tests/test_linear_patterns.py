@@ -22,7 +22,6 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from advisor.guidance.store import BadInsight
-from advisor.guidance.wording import NOTE_CHARS
 from advisor.models import Memory
 from digest.errors import DigestError
 from digest.feedback.records import QUESTION, BadLine
@@ -45,7 +44,6 @@ ANCHORED = frozenset({"match", "fullmatch"})
 USED_BY: dict[str, frozenset[str]] = {"digest.feeds.identity.PUBLISHER_RULES": frozenset({"match"})}
 # More than linear on input that somebody else bounds: the greatest length in characters, and who keeps it.
 BOUNDED = {
-    "advisor.guidance.wording._KEY": (NOTE_CHARS, "`is_grounded` refuses a longer text first"),
     **{
         f"digest.feeds.dates._FORMS[{n}]": (DATE_MAX_CHARS, "`date_read` reads no longer text")
         for n in range(4)
@@ -69,8 +67,7 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
     "advisor.guidance.admission.admit": lambda f, text: f(_draft(text), now=NOW),
     "advisor.guidance.admission.quality_of_text": lambda f, text: f(_draft(text)),
     "advisor.guidance.store.insight_draft": lambda f, text: f("name", text.encode(), now=NOW),
-    "advisor.entities.fit_text": lambda f, text: f(text, 100),
-    "advisor.guidance.wording.is_grounded": lambda f, text: f(text, []),
+    "advisor.result_size.fit_text": lambda f, text: f(text, 100),
     "config.logs.request_path_hide": lambda f, text: f(None, "", {"logger": "django.server", "event": text}),
     "digest.feedback.reasons.reason_tags_map": lambda f, text: f([text], {}),
     "digest.feedback.reasons.reasons_filter": lambda f, text: f([("hype", text)], ()),
@@ -150,12 +147,11 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
 }
 # In modules whose other functions get no text of strangers.
 TEXT_FUNCTIONS = (
-    "advisor.entities.cut_title",
-    "advisor.entities.fit_text",
-    "advisor.entities.item_of_ref",
+    "advisor.result_size.cut_title",
+    "advisor.result_size.fit_text",
+    "advisor.result_size.item_of_ref",
     "advisor.guidance.ranking.penalty_of",
     "advisor.guidance.store.insight_draft",
-    "advisor.guidance.wording.is_grounded",
     "advisor.prompts.quotes_prompt",
     "config.templatetags.api_text.breakable",
     "config.templatetags.api_text.code_spans",

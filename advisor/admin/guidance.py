@@ -20,8 +20,8 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from advisor.guidance import store
-from advisor.guidance.entities import Level, Phase, why_words
 from advisor.guidance.events import UPLIFT_WINDOW, guidance_observed, uplift_report
+from advisor.guidance.situations import Level, Phase, why_words
 from advisor.models import GuidanceEvent, GuidanceInsight, GuidanceRule, Memory
 from advisor.tools.registry import TOOLS
 from ranking.common.admin import OperatorAdmin, ReadOnlyAdmin, recent_days, recent_values

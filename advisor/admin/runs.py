@@ -20,9 +20,11 @@ from django.utils.safestring import SafeString
 
 from advisor.audit.autonomy import autonomy_record, goals_of
 from advisor.audit.kpis import kpis, sparkline, value_format
-from advisor.entities import RULES_MODEL, as_json, json_object_or_empty
-from advisor.guidance.entities import Level, why_words
+from advisor.conversation import json_object_or_empty
+from advisor.guidance.situations import Level, why_words
 from advisor.models import Decision, GuidanceEvent, Heartbeat, Judgment, PanelVote, Run, Step
+from advisor.result_size import as_json
+from advisor.run_values import RULES_MODEL
 from ranking.common.admin import ContextAdmin, OperatorAdmin, ReadOnlyAdmin, recent_values
 from suggestions.admin import EXTRA_PANELS
 from suggestions.models import Suggestion

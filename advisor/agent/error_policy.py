@@ -23,8 +23,8 @@ from django.core.mail import send_mail
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from advisor.entities import RunEnd, StopReason
 from advisor.models import Decision, Run, Step
+from advisor.run_values import RunEnd, StopReason
 from digest.llm.entities import preview
 
 log = structlog.get_logger(__name__)

@@ -19,8 +19,9 @@ from typing import Any
 
 import structlog
 
-from advisor.entities import (
-    DROP_NOTE,
+from advisor.conversation import turn_closes_run
+from advisor.result_size import DROP_NOTE, as_json, error_result
+from advisor.run_values import (
     Clock,
     Deadline,
     Limits,
@@ -30,9 +31,6 @@ from advisor.entities import (
     Stopped,
     StopReason,
     ToolOutcome,
-    as_json,
-    error_result,
-    turn_closes_run,
 )
 from digest.llm.caller import Attempt, ModelCaller, Reply, messages_portable
 from digest.llm.entities import (

@@ -9,24 +9,17 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from advisor.entities import (
-    Call,
-    as_json,
-    calls_of,
-    calls_to,
-    refusal_code,
-    result_of,
-    thumbs_weighed,
-)
-from advisor.guidance.entities import ReaderFacts
+from advisor.conversation import Call, calls_of, calls_to, refusal_code, result_of, thumbs_weighed
+from advisor.guidance.situations import ReaderFacts
+from advisor.result_size import as_json
 from digest.llm.entities import Message, ModelUnavailable, ToolCall, ToolSchema, Turn, Usage
-from suggestions.changes.entities import Kind
+from suggestions.changes.change import Kind
 from suggestions.changes.registry import KINDS
 from suggestions.changes.weights import weight_clamp, weight_parse, weight_text
-from suggestions.entities import SUGGESTIONS_PER_RUN_MAX
-from suggestions.explain import change_stopped, impact_sentence, reason_sentence
 from suggestions.planner.hypotheses import BALANCED, HELPS_MIN, SILENCE_SENTENCES
+from suggestions.proposals import SUGGESTIONS_PER_RUN_MAX
 from suggestions.rules import DECLINED_MIN, PER_FIELD_MAX
+from suggestions.sentences import change_stopped, impact_sentence, reason_sentence
 from suggestions.wording import CHANGE_IN_REVIEW
 
 NAME = "offline:planner"

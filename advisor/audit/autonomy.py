@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Sum, When
 
-from advisor.entities import RULES_MODEL
 from advisor.models import PanelVote
+from advisor.run_values import RULES_MODEL
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_effective_many
 from suggestions.changes.weights import weight_parse

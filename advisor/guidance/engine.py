@@ -19,9 +19,11 @@ from django.db import transaction
 from django.db.models import Max, Q
 
 from advisor.audit.kpis import NOT_FAILURES
-from advisor.entities import BYTES_PER_TOKEN, ToolContext, ToolOutcome, json_bytes, json_object_or_empty
+from advisor.conversation import json_object_or_empty
 from advisor.guidance.admission import injection_in, predicate_holds
-from advisor.guidance.entities import (
+from advisor.guidance.ranking import TOOL_COOLDOWN_S, Seen, gate, rank
+from advisor.guidance.run_context import RunContext, call_facts, reader_facts
+from advisor.guidance.situations import (
     AHEAD,
     FEEDBACK,
     LOUDNESS,
@@ -36,15 +38,15 @@ from advisor.guidance.entities import (
     acts_of,
     situation_of,
 )
-from advisor.guidance.ranking import TOOL_COOLDOWN_S, Seen, gate, rank
-from advisor.guidance.run_context import RunContext, call_facts, reader_facts
 from advisor.guidance.store import memories_refresh
 from advisor.guidance.tunables import tunables
 from advisor.guidance.wording import START_ROWS, Advice, Kind, Scored, start_text
 from advisor.models import GuidanceEvent, Memory, Run, Step
+from advisor.result_size import BYTES_PER_TOKEN, json_bytes
+from advisor.run_values import ToolContext, ToolOutcome
 from digest.llm.entities import ToolCall, preview
 from ranking.selectors import config_effective
-from suggestions.entities import Facts, FenceLost
+from suggestions.proposals import Facts, FenceLost
 
 log = structlog.get_logger(__name__)
 TEXT_CHARS, RULE_CHARS, CODE_CHARS = 600, 120, 60

@@ -36,7 +36,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Cast, Left
 
-from advisor.guidance.entities import LOUDNESS, Level, Why
+from advisor.guidance.situations import LOUDNESS, Level, Why
 from advisor.models import GuidanceEvent, Memory, Run
 from digest.days import day_begin
 from ranking.common.failures import batches_apart

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from django.conf import settings
 
 from advisor.guidance.admission import predicate_check
-from advisor.guidance.entities import Level, Tunables
 from advisor.guidance.events import Observed, guidance_observed
+from advisor.guidance.situations import Level, Tunables
 from advisor.guidance.tunables import tunables
 from advisor.models import GuidanceEvent, Memory
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from advisor.guidance.entities import WRITE, Phase
+from advisor.guidance.situations import WRITE, Phase
 from advisor.models import Memory
 from digest.days import utc_day, utc_day_begin
 from ranking.common.probability import beta_below
-from suggestions.changes.entities import Kind as Type
+from suggestions.changes.change import Kind as Type
 from suggestions.changes.registry import KINDS
-from suggestions.entities import HARMED, HELPED
 from suggestions.outcomes.profile import ACCEPTED, BACKFIRES, REJECTED
+from suggestions.proposals import HARMED, HELPED
 
 Kind, Ceiling = Memory.Kind, Memory.Ceiling
 PATTERN_SPAN, REPLAY_SPAN, TAG_SPAN = timedelta(days=180), timedelta(days=90), timedelta(days=90)

@@ -24,7 +24,7 @@ from math import log
 from typing import Any
 
 from advisor.guidance.admission import injection_in, predicate_holds, stem
-from advisor.guidance.entities import LOUDNESS, WRITE, Level, Phase, Situation, Tunables, Why, phase_of
+from advisor.guidance.situations import LOUDNESS, WRITE, Level, Phase, Situation, Tunables, Why, phase_of
 from advisor.guidance.wording import Advice, Kind, Scored, notes_text
 from advisor.models import Memory
 from ranking.common.text import FUNCTION_WORDS, fold, search_terms, term_matches, topic_key

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Count, F, Max, Q, Sum
 
-from advisor.guidance.entities import WRITE, CallFacts, Level, ReaderFacts, Situation, target_of
+from advisor.guidance.situations import WRITE, CallFacts, Level, ReaderFacts, Situation, target_of
 from advisor.guidance.store import memories_for, memories_in_force
 from advisor.models import Memory, Step
 from advisor.selectors import NOT_EXECUTED, run_cost_usd
@@ -17,13 +17,13 @@ from digest.models import Feedback
 from ranking.common.categories import label_keys
 from ranking.common.text import fold
 from ranking.selectors import config_effective
-from suggestions.changes.entities import Change
+from suggestions.changes.change import Change
 from suggestions.changes.registry import KINDS, SUGGESTED
 from suggestions.changes.weights import step_share
-from suggestions.entities import Draft as SuggestionDraft
-from suggestions.entities import Facts
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.outcomes.profile import SMALLER
+from suggestions.proposals import Draft as SuggestionDraft
+from suggestions.proposals import Facts
 from suggestions.reasons import step_wished
 from suggestions.rules import change_parse, target_pinned, types_declined
 from suggestions.selectors import answers_by_type, facts_of, suggestions_waiting, targets_cooling

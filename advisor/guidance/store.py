@@ -23,14 +23,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from advisor.guidance import admission
 from advisor.guidance import memories as learnt
 from advisor.guidance.admission import ADMITTED, REFUSALS, admit, predicate_check, predicate_holds
-from advisor.guidance.entities import WRITE, Phase, target_of
+from advisor.guidance.situations import WRITE, Phase, target_of
 from advisor.models import GuidanceEvent, Memory, Run, Step
 from advisor.models.memory import CONDITION
 from digest.days import day_begin, utc_day, utc_day_begin
 from digest.feedback.peers import community_deviation
 from digest.models import Feedback, FeedbackTag, Reader
 from ranking.common.failures import reader_apart
-from suggestions.changes.entities import Kind as Type
+from suggestions.changes.change import Kind as Type
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.reasons import reason_code
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from django.conf import settings
 from pydantic import TypeAdapter, ValidationError
 
-from advisor.guidance.entities import Tunables
+from advisor.guidance.situations import Tunables
 
 
 def tunables() -> Tunables:

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from advisor.entities import ToolOutcome, as_json, call_target, fit_text
-from advisor.guidance.entities import Level, ReaderFacts, Why
+from advisor.conversation import call_target
+from advisor.guidance.situations import Level, ReaderFacts, Why
 from advisor.models import Memory
+from advisor.result_size import as_json, fit_text
+from advisor.run_values import ToolOutcome
 from digest.llm.entities import ToolCall, json_object
 from suggestions.changes.registry import FIELDS_OF_SOURCES
 

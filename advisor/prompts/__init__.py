@@ -4,7 +4,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from advisor.entities import ToolContext
+from advisor.run_values import ToolContext
 from digest.llm.caller import PromptUnusable, data_fence, prompt_read
 from digest.llm.entities import Message
 

@@ -25,9 +25,9 @@ from ranking.common.text import fold
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
 from suggestions.changes.registry import KINDS
 from suggestions.changes.weights import weight_parse
-from suggestions.entities import Proposal
-from suggestions.explain import reason_sentence
 from suggestions.planner.hypotheses import HELPS_MIN
+from suggestions.proposals import Proposal
+from suggestions.sentences import reason_sentence
 
 NUMERAL_WORDS = "zero one two three four five six seven eight nine ten eleven twelve"
 NUMERALS = NUMERAL_WORDS.split()

@@ -21,7 +21,6 @@ import structlog
 from django.conf import settings
 from django.db import transaction
 
-from advisor.entities import RULES_MODEL, Deadline, ToolContext
 from advisor.models import Decision, PanelVote, Run
 from advisor.prompts import ADVISOR_PROMPT, prompt_load
 from advisor.review.checks import Check, checks_of, votes_of
@@ -42,12 +41,15 @@ from advisor.review.votes import (
     ReviewCase,
     Vote,
 )
+from advisor.run_values import RULES_MODEL, Deadline, ToolContext
 from digest.feeds.selectors import models_allowed
 from digest.llm.caller import Question, data_fence, typed_ask_all
 from digest.llm.client import chain_configured
 from digest.llm.entities import Model, preview
 from digest.llm.ledger import REVIEW, advisor_account
-from suggestions.entities import (
+from suggestions.models import Suggestion
+from suggestions.planner.hypotheses import confidence_of
+from suggestions.proposals import (
     DRAFT,
     IMPROVE,
     PASS,
@@ -57,10 +59,8 @@ from suggestions.entities import (
     Review,
     Reviewer,
 )
-from suggestions.explain import reason_clean
-from suggestions.models import Suggestion
-from suggestions.planner.hypotheses import confidence_of
 from suggestions.rules import CONFIDENCES
+from suggestions.sentences import reason_clean
 
 log = structlog.get_logger(__name__)
 

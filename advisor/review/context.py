@@ -11,12 +11,12 @@ from uuid import UUID
 from django.db.models import Count, DecimalField, Max, Q, Sum, Value
 from django.db.models.functions import Coalesce
 
-from advisor.entities import RULES_MODEL, Deadline
 from advisor.models import Judgment, PanelVote, Run
+from advisor.run_values import RULES_MODEL, Deadline
 from digest.llm.entities import Model
 from digest.llm.ledger import SpendAccount
 from suggestions.changes.registry import KINDS
-from suggestions.entities import Fence, Proposal
+from suggestions.proposals import Fence, Proposal
 
 # What a review is about, whatever the type of the change: (field, target).
 Target = tuple[str, str]

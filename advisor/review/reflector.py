@@ -39,7 +39,7 @@ from digest.llm.entities import preview
 from ranking.common.probability import log_odds, logistic
 from ranking.community import Opinion
 from suggestions.changes.registry import KINDS
-from suggestions.entities import Proposal
+from suggestions.proposals import Proposal
 from suggestions.selectors import profile_for
 
 log = structlog.get_logger(__name__)

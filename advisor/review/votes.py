@@ -6,10 +6,10 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from advisor.entities import cut_title
+from advisor.result_size import cut_title
 from digest.llm.entities import preview
-from suggestions.entities import Proposal
-from suggestions.explain import reason_clean
+from suggestions.proposals import Proposal
+from suggestions.sentences import reason_clean
 
 EVIDENCE_SHOWN = 12
 TRUST, VALUE, VOICE = "trust", "value", "voice"

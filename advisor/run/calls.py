@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from advisor.entities import ToolContext, ToolOutcome, json_object_or_empty, thumbs_weighed
+from advisor.conversation import json_object_or_empty, thumbs_weighed
 from advisor.guidance.engine import Guide
-from advisor.guidance.entities import Level
+from advisor.guidance.situations import Level
 from advisor.guidance.wording import blocked_outcome, with_advice
+from advisor.run_values import ToolContext, ToolOutcome
 from advisor.tools.registry import dispatch, is_tool
 from digest.llm.entities import ToolCall
 

@@ -30,15 +30,6 @@ from advisor.agent.loop import (
 )
 from advisor.agent.planner import NAME as PLANNER
 from advisor.agent.planner import StatisticalPlanner
-from advisor.entities import (
-    BY_PLANNER,
-    PLANNER_LABEL,
-    Limits,
-    RunEnd,
-    RunTotals,
-    StopReason,
-    ToolContext,
-)
 from advisor.guidance.engine import guide_for
 from advisor.guidance.run_context import reader_facts, targets_refused
 from advisor.models import Decision, Run, Step
@@ -48,6 +39,7 @@ from advisor.review.context import review_totals
 from advisor.run.calls import RunCalls
 from advisor.run.ownership import RunClock, StepLog, fence_of, run_owned
 from advisor.run.workers import lease_renewal
+from advisor.run_values import BY_PLANNER, PLANNER_LABEL, Limits, RunEnd, RunTotals, StopReason, ToolContext
 from advisor.selectors import (
     ATTEMPTS_MAX,
     run_change_found,
@@ -63,8 +55,8 @@ from digest.llm.ledger import advisor_account
 from digest.llm.phishing import phishing_problem
 from digest.models import Reader
 from ranking.common.rows import retention_start, rows_delete
-from suggestions.entities import FenceLost
-from suggestions.explain import model_adds, reason_clean
+from suggestions.proposals import FenceLost
+from suggestions.sentences import model_adds, reason_clean
 from suggestions.wording import NO_CHANGE
 
 log = structlog.get_logger(__name__)

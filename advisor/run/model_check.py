@@ -18,10 +18,11 @@ from django.db.models import Sum
 from django.db.models.functions import Coalesce
 
 from advisor.agent.planner import NAME as PLANNER
-from advisor.entities import RULES_MODEL, WRITE_TOOL, json_object_or_empty
+from advisor.conversation import WRITE_TOOL, json_object_or_empty
 from advisor.models import Judgment, PanelVote, Run, Step
 from advisor.run.model_verdict import Calls, CheckFigures, Finding, Probe, Suggested, verdict_of
 from advisor.run.request import run_request
+from advisor.run_values import RULES_MODEL
 from digest.days import day_of
 from digest.items.selectors import subscribed_titles
 from digest.llm.caller import NO_MODEL
@@ -29,12 +30,12 @@ from digest.llm.client import chain_configured
 from digest.llm.entities import DeadlineExceeded, Model, ModelRefused, ModelUnavailable, PriceUnknown
 from digest.llm.ledger import REFUSALS, advisor_account
 from digest.models import Reader, Spend
-from suggestions.changes.entities import LESS, NONE
+from suggestions.changes.change import LESS, NONE
 from suggestions.models import Suggestion
 from suggestions.services.wish_models import PURPOSE as WISH
 from suggestions.services.wish_models import wish_ask
 from suggestions.wishes.drafting import wishes_of
-from suggestions.wishes.entities import Names
+from suggestions.wishes.wish import Names
 
 # More than any provider but a local one is given for a call.
 PROBE_S = 60.0

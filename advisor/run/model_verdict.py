@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from advisor.entities import StopReason
+from advisor.run_values import StopReason
 
 GOOD, USABLE, NOT_USABLE = "good", "usable", "not usable"
 # Of a model's calls, the share that must be understood; below it a run is mostly waste.

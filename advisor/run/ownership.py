@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models import Max, QuerySet
 
-from advisor.entities import StepRecord
 from advisor.models import Run, Step
-from suggestions.entities import Fence, FenceLost
+from advisor.run_values import StepRecord
+from suggestions.proposals import Fence, FenceLost
 
 
 def run_owned(run: Run) -> QuerySet[Run]:

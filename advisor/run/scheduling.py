@@ -26,9 +26,10 @@ from django.db.models import Avg, Count, DecimalField, F, IntegerField, Max, Out
 from django.db.models.functions import Coalesce
 
 from advisor.agent.error_policy import Kind, error_handle, error_kind_handle, retries_due, retry_record
-from advisor.entities import BYTES_PER_TOKEN, MISSING_PREFIX
+from advisor.feedback_needed import MISSING_PREFIX
 from advisor.models import Decision, Run
 from advisor.prompts import ADVISOR_PROMPT, PromptUnusable, prompt_load
+from advisor.result_size import BYTES_PER_TOKEN
 from advisor.run.execute import LEASE_MARGIN_S
 from advisor.run.request import GenerateResult, run_begin, run_request, run_wait, runs_claim
 from advisor.selectors import (

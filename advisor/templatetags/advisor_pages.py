@@ -9,9 +9,9 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from advisor.entities import BY_PLANNER
 from advisor.guidance.tips import tip_for
-from advisor.run.explain import last_run_message, script_messages
+from advisor.run.status_words import last_run_message, script_messages
+from advisor.run_values import BY_PLANNER
 from advisor.selectors import (
     feedback_is_thin,
     feedback_missing,

@@ -5,12 +5,12 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
-from advisor.entities import (
+from advisor.prompts import quotes_prompt
+from advisor.result_size import (
     COMPARISON_TOKENS,
     CRITIQUE_TOKENS,
     TRIAL_TOKENS,
     WRITE_TOKENS,
-    ToolContext,
     cut_title,
     error_result,
     fit_rows,
@@ -19,15 +19,15 @@ from advisor.entities import (
     result_fill,
     tokens_left,
 )
-from advisor.prompts import quotes_prompt
+from advisor.run_values import ToolContext
 from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, SettingName, SuggestionType
 from digest.entities import RatedItem
 from digest.feedback.selectors import feedback_unmuted, feedback_urls
 from suggestions.changes.registry import KINDS
 from suggestions.critique import Issue
-from suggestions.entities import Draft, Preview, Proposed, Refusal
 from suggestions.planner.forecasts import Forecast
 from suggestions.preview import Comparison, Critique, Trial, change_try, configs_compare, drafts_critique
+from suggestions.proposals import Draft, Preview, Proposed, Refusal
 from suggestions.services.lifecycle import REVIEW_IMPROVE, suggestion_candidate, suggestion_store
 
 EXAMPLES_MAX = 5

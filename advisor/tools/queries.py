@@ -14,14 +14,14 @@ from uuid import UUID
 
 from pydantic import Field
 
-from advisor.entities import (
+from advisor.guidance.store import memories_recall
+from advisor.result_size import (
     CONFIG_TOKENS,
     FEEDBACK_TOKENS,
     GUIDANCE_TOKENS,
     HISTORY_TOKENS,
     OUTCOMES_TOKENS,
     PROFILE_TOKENS,
-    ToolContext,
     cut_title,
     fit_items,
     fit_lists,
@@ -30,7 +30,7 @@ from advisor.entities import (
     result_fill,
     tokens_left,
 )
-from advisor.guidance.store import memories_recall
+from advisor.run_values import ToolContext
 from advisor.selectors import feedback_missing
 from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, NoArguments, SuggestionType
 from digest.entities import FeedbackCounts, RatedItem, TagCount
@@ -47,10 +47,10 @@ from digest.models import ReasonTag
 from ranking.entities import EffectiveConfig, SourceTally
 from ranking.learning import base_rate, posterior
 from ranking.selectors import config_effective
-from suggestions.entities import EVIDENCE_MIN
 from suggestions.outcomes.selectors import outcomes_detail, outcomes_search, outcomes_timeline
 from suggestions.planner.evidence import hypotheses_for
 from suggestions.planner.hypotheses import SILENCE_SENTENCES, Hypothesis, HypothesisReport
+from suggestions.proposals import EVIDENCE_MIN
 from suggestions.selectors import acceptance_history, profile_for
 
 HYPOTHESES_MAX = 10

@@ -9,7 +9,9 @@ import structlog
 from django.db import DatabaseError
 from pydantic import BaseModel, ValidationError
 
-from advisor.entities import ToolContext, ToolOutcome, as_json, call_target, error_result
+from advisor.conversation import call_target
+from advisor.result_size import as_json, error_result
+from advisor.run_values import ToolContext, ToolOutcome
 from advisor.tools import NoArguments
 from advisor.tools.drafts import (
     ChangeArguments,
@@ -32,7 +34,7 @@ from advisor.tools.queries import (
     query_user_feedback,
 )
 from digest.llm.entities import ToolCall, ToolSchema
-from suggestions.entities import FenceLost
+from suggestions.proposals import FenceLost
 
 log = structlog.get_logger(__name__)
 ARGUMENTS_CHARS_MAX = 20_000

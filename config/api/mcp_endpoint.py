@@ -18,12 +18,12 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
-from advisor.entities import ToolOutcome
+from advisor.run_values import ToolOutcome
 from digest.accounts.assistant_access import PROPOSE, Access, access_of
 from digest.accounts.tokens import REQUESTS_PER_MINUTE, TOO_OFTEN
 from digest.errors import InvalidToken, TooManyRequests
 from digest.throttling import API, MINUTE, Limit, limit_count
-from suggestions.entities import FenceLost
+from suggestions.proposals import FenceLost
 
 if TYPE_CHECKING:
     from mcp_types import Tool as Listed

@@ -12,7 +12,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 from pydantic import BaseModel, Field, ValidationError
 
-from advisor.entities import ToolOutcome, as_json, error_result
+from advisor.result_size import as_json, error_result
+from advisor.run_values import ToolOutcome
 from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, NoArguments
 from advisor.tools.registry import TOOLS as ADVISOR_TOOLS
 from advisor.tools.registry import schema_simplified

@@ -4,7 +4,7 @@ from ranking.common.categories import topic_matches
 from ranking.common.text import topic_key
 from ranking.config_body import Body
 from ranking.entities import EffectiveConfig
-from suggestions.changes.entities import FRESHER, LESS, MORE, OLDER, Change, ChangeKind, Field, State
+from suggestions.changes.change import FRESHER, LESS, MORE, OLDER, Change, ChangeKind, Field, State
 
 
 class BoostKind(ChangeKind):

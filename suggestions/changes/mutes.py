@@ -14,9 +14,9 @@ from ranking.entities import Candidate, EffectiveConfig, Mute
 from ranking.language import gettext as _
 from ranking.language import gettext_noop, ngettext
 from ranking.mutes import LEAD_CHARS, WORD, MuteFilter, mute_finder, mute_key, mutes_read
-from suggestions.changes.entities import NONE, UNMUTE, Change, ChangeKind, Columns, Field, Kind, State, Texts
+from suggestions.changes.change import NONE, UNMUTE, Change, ChangeKind, Columns, Field, Kind, State, Texts
 from suggestions.changes.topics import topic_clean
-from suggestions.entities import TOPIC_SOURCES_MIN, Draft, Facts, Refusal
+from suggestions.proposals import TOPIC_SOURCES_MIN, Draft, Facts, Refusal
 
 WORD_ITEMS_MIN = 5
 

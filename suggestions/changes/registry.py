@@ -6,7 +6,7 @@ from typing import Any
 from ranking.config_body import Body
 from ranking.mutes import WORD
 from suggestions.changes.boosts import BOOST_WORD, MAKE_FRESHER, MAKE_OLDER, REDUCE_WORD
-from suggestions.changes.entities import Change, ChangeKind
+from suggestions.changes.change import Change, ChangeKind
 from suggestions.changes.mutes import MUTE_ANYTHING, MUTE_WORD, UNMUTE_ANYTHING
 from suggestions.changes.topics import ADD_TOPIC, REMOVE_TOPIC
 from suggestions.changes.weights import BOOST_SOURCE, REDUCE_SOURCE

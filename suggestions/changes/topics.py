@@ -10,8 +10,8 @@ from ranking.common.text import TOPIC_MAX_CHARS, fold, topic_key
 from ranking.config_body import Body
 from ranking.entities import EffectiveConfig
 from ranking.language import gettext_noop
-from suggestions.changes.entities import ADD, REMOVE, Change, ChangeKind, Columns, Field, Kind, State, Texts
-from suggestions.entities import TOPIC_SOURCES_MIN, Draft, Facts, Refusal
+from suggestions.changes.change import ADD, REMOVE, Change, ChangeKind, Columns, Field, Kind, State, Texts
+from suggestions.proposals import TOPIC_SOURCES_MIN, Draft, Facts, Refusal
 
 # Control, format (bidi and zero-width), surrogate, private-use and unassigned characters; line breaks.
 _UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})

@@ -13,8 +13,8 @@ from ranking.config_body import Body, body_weigh
 from ranking.entities import SAME_WEIGHT, WEIGHT_MAX, WEIGHT_MIN, EffectiveConfig, clamp_weight
 from ranking.language import gettext as _
 from ranking.language import gettext_noop, ngettext
-from suggestions.changes.entities import LESS, MORE, Change, ChangeKind, Columns, Field, Kind, State, Texts
-from suggestions.entities import WEIGHT_STEP_MAX, Draft, Facts, Refusal
+from suggestions.changes.change import LESS, MORE, Change, ChangeKind, Columns, Field, Kind, State, Texts
+from suggestions.proposals import WEIGHT_STEP_MAX, Draft, Facts, Refusal
 
 # A smaller step is no change that a reader could notice.
 STEP_MIN = 0.01

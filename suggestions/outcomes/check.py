@@ -22,9 +22,8 @@ from ranking.common.text import fold
 from ranking.config_body import Body, body_effective
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_effective_many
-from suggestions.changes.entities import Change
+from suggestions.changes.change import Change
 from suggestions.changes.registry import change_stored
-from suggestions.entities import HARMED, HELPED, UNCLEAR
 from suggestions.models import Outcome, OutcomeArchive, PreferenceProfile, Suggestion
 from suggestions.outcomes.effects import (
     WINDOW_DAYS,
@@ -38,6 +37,7 @@ from suggestions.outcomes.effects import (
 )
 from suggestions.outcomes.selectors import outcome_full
 from suggestions.outcomes.services import OutcomeValues, outcome_build, profiles_update
+from suggestions.proposals import HARMED, HELPED, UNCLEAR
 
 log = structlog.get_logger(__name__)
 Kind = Outcome.Kind

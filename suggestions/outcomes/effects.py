@@ -41,9 +41,9 @@ from typing import Any
 import numpy as np
 
 from ranking.language import gettext_noop
-from suggestions.changes.entities import ChangeKind
-from suggestions.entities import HARMED, HELPED, UNCLEAR
-from suggestions.explain import percent_text
+from suggestions.changes.change import ChangeKind
+from suggestions.proposals import HARMED, HELPED, UNCLEAR
+from suggestions.sentences import percent_text
 
 Draws = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -1,6 +1,6 @@
 """The preference profile of a reader, from their decisions.
 
-Each decision weighs 2^(-age / 90 days), and counts as `suggestions.explain.SENTENCES` says. The half-life is
+Each decision weighs 2^(-age / 90 days), and counts as `suggestions.wording.SENTENCES` says. The half-life is
 our choice: longer than the 60 days of ratings, since a reader answers at most three questions a week and
 changes their mind about a kind of change slowly; short enough that a "no" of last year (weight 0.06) forbids
 nothing by itself.
@@ -36,9 +36,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ranking.common.probability import beta_below
-from suggestions.changes.entities import Kind
+from suggestions.changes.change import Kind
 from suggestions.changes.registry import KINDS, SUGGESTED
-from suggestions.entities import HARMED, HELPED
+from suggestions.proposals import HARMED, HELPED
 from suggestions.reasons import TOO_MUCH
 
 # Objections to size, moment or novelty count half against the kind of change.

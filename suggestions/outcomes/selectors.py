@@ -24,9 +24,9 @@ from ranking.config_body import Body, body_effective
 from ranking.entities import EffectiveConfig
 from ranking.language import gettext
 from suggestions.changes.registry import KINDS
-from suggestions.explain import effect_figures, headline, measured_words, teaching_of
 from suggestions.models import Evidence, Outcome, OutcomeArchive, Suggestion
 from suggestions.selectors import suggestion_not_in_force
+from suggestions.sentences import effect_figures, headline, measured_words, teaching_of
 from suggestions.wording import EFFECTS
 
 SEARCH_MAX, TIMELINE_MAX, DETAIL_MAX = 20, 5, 2

@@ -14,11 +14,11 @@ from django.db.models import Count, Exists, Max, OuterRef, Subquery
 from ranking.common.failures import batches_apart, reader_apart
 from ranking.config_body import Body
 from suggestions.changes.weights import step_share
-from suggestions.entities import NEVER
-from suggestions.explain import reason_clean
 from suggestions.models import Evidence, Outcome, OutcomeArchive, PreferenceProfile, Suggestion
 from suggestions.outcomes.profile import HORIZON, SettledSuggestion, profile_compute
+from suggestions.proposals import NEVER
 from suggestions.reasons import reason_code, step_wished
+from suggestions.sentences import reason_clean
 
 log = structlog.get_logger(__name__)
 Kind = Outcome.Kind

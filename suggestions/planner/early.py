@@ -15,12 +15,12 @@ from ranking.entities import EffectiveConfig, SourceTally
 from ranking.language import gettext as _
 from ranking.language import gettext_noop
 from ranking.learning import Posterior, base_rate, posterior
-from suggestions.changes.entities import ADD, LESS, MORE, Change
-from suggestions.entities import Facts, Refusal
+from suggestions.changes.change import ADD, LESS, MORE, Change
 from suggestions.planner.phrases import categories_frequent
+from suggestions.proposals import Facts, Refusal
 from suggestions.rules import permission_refusal
 from suggestions.wishes.changes import change_of
-from suggestions.wishes.entities import SOURCE, TOPIC, USUAL, Target, Wish
+from suggestions.wishes.wish import SOURCE, TOPIC, USUAL, Target, Wish
 
 ANSWERS_MIN = 5
 # Of more, and of less: what a reader takes in at a glance.

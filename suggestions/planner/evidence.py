@@ -12,9 +12,8 @@ from digest.feedback.peers import community_deviation
 from digest.feedback.selectors import feedback_recent
 from digest.items.selectors import source_titles
 from ranking.entities import EffectiveConfig
-from suggestions.changes.entities import Change
+from suggestions.changes.change import Change
 from suggestions.changes.registry import KINDS
-from suggestions.entities import Facts, Refusal
 from suggestions.models import Outcome
 from suggestions.planner.forecasts import Forecast, Split, forecast_of, split_by_time
 from suggestions.planner.hypotheses import (
@@ -35,6 +34,7 @@ from suggestions.planner.hypotheses import (
 from suggestions.planner.phrases import Attributes, attributes_of, words_disliked
 from suggestions.planner.population import taste_spread_for
 from suggestions.planner.tastes import Taste, others_lean, tallies_of, tastes_of
+from suggestions.proposals import Facts, Refusal
 from suggestions.rules import permission_refusal, strength_refusal
 from suggestions.selectors import answers_by_type, facts_for, targets_decided
 

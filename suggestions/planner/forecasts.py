@@ -20,7 +20,7 @@ from digest.entities import RatedItem
 from ranking.entities import Candidate, EffectiveConfig
 from ranking.mutes import MuteFilter
 from ranking.scoring import Signals, score_all
-from suggestions.entities import Preview
+from suggestions.proposals import Preview
 
 Array = NDArray[np.float64]
 

@@ -18,12 +18,12 @@ from typing import Any
 from digest.entities import RatedItem
 from ranking.entities import EffectiveConfig
 from ranking.language import gettext_noop
-from suggestions.changes.entities import Change
+from suggestions.changes.change import Change
 from suggestions.changes.registry import SUGGESTED
-from suggestions.entities import EVIDENCE_MIN, Target
 from suggestions.planner.forecasts import Forecast
 from suggestions.planner.phrases import Attributes
 from suggestions.planner.tastes import READER_MIN, Taste
+from suggestions.proposals import EVIDENCE_MIN, Target
 from suggestions.rules import evidence_refusal
 
 # Thresholds of confidence in words; "high" also needs holdout ratings that agree.

@@ -22,8 +22,9 @@ from dataclasses import dataclass
 from digest.entities import RatedItem
 from ranking.common.categories import EMPTY_CATEGORIES, author_names, category_key, topic_categories
 from ranking.common.text import TOPIC_MAX_CHARS, fold, topic_key
-from suggestions.changes.entities import Field
-from suggestions.changes.mutes import LEAD_CHARS, WORD_ITEMS_MIN
+from ranking.mutes import LEAD_CHARS
+from suggestions.changes.change import Field
+from suggestions.changes.mutes import WORD_ITEMS_MIN
 from suggestions.changes.topics import phrase_contains
 
 TOPICS_MAX = 40

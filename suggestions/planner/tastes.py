@@ -50,7 +50,7 @@ from ranking.taste.leans import (
     tallies_made,
     tallies_within,
 )
-from suggestions.changes.entities import Field
+from suggestions.changes.change import Field
 from suggestions.changes.mutes import MUTE_WORD
 from suggestions.planner.phrases import Attributes
 

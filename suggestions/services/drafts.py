@@ -9,8 +9,8 @@ import structlog
 from django.db import IntegrityError, transaction
 
 from digest.models import Reader
-from suggestions.entities import Draft, Refusal
 from suggestions.models import Suggestion
+from suggestions.proposals import Draft, Refusal
 from suggestions.rules import check
 from suggestions.selectors import facts_for
 

@@ -17,11 +17,11 @@ from digest.models import Reader
 from ranking.entities import EffectiveConfig, RankingError
 from ranking.selectors import config_changed_by, config_effective, weights_on_hold
 from ranking.services import EARLY, Cause, body_change
-from suggestions.changes.entities import Change
+from suggestions.changes.change import Change
 from suggestions.changes.registry import SETTINGS, change_read, changes_make
-from suggestions.entities import Facts, Refusal
 from suggestions.planner.early import answers_differ, changes_early, early_words, leans_early
 from suggestions.preview import previews_of
+from suggestions.proposals import Facts, Refusal
 from suggestions.selectors import facts_for
 from suggestions.services.signed import draft_read, draft_sign
 

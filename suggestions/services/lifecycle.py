@@ -20,23 +20,8 @@ from ranking.common.text import fold
 from ranking.config_body import effective_body
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_changed_since, config_effective, config_effective_many
-from suggestions.changes.entities import Change
+from suggestions.changes.change import Change
 from suggestions.changes.registry import FIELDS_OF_SOURCES, SETTINGS
-from suggestions.entities import (
-    DRAFT,
-    EXPIRE_DAYS,
-    IMPROVE,
-    REFUSE,
-    Draft,
-    Facts,
-    Fence,
-    Preview,
-    Proposal,
-    Proposed,
-    Refusal,
-    Review,
-)
-from suggestions.explain import REASON_MAX_CHARS, impact_sentence, reason_clean
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.notes import note_grounds, note_named, note_refusal
 from suggestions.outcomes.services import OutcomeValues, outcome_build, profile_lock, profile_update
@@ -50,6 +35,20 @@ from suggestions.planner.evidence import (
 from suggestions.planner.forecasts import forecast_body
 from suggestions.planner.hypotheses import confidence_of
 from suggestions.preview import preview_of
+from suggestions.proposals import (
+    DRAFT,
+    EXPIRE_DAYS,
+    IMPROVE,
+    REFUSE,
+    Draft,
+    Facts,
+    Fence,
+    Preview,
+    Proposal,
+    Proposed,
+    Refusal,
+    Review,
+)
 from suggestions.rules import (
     check,
     permission_refusal,
@@ -57,6 +56,7 @@ from suggestions.rules import (
     visibility_refusal,
 )
 from suggestions.selectors import WAITING, facts_for, fields_written, suggestions_waiting, targets_cooling
+from suggestions.sentences import REASON_MAX_CHARS, impact_sentence, reason_clean
 
 log = structlog.get_logger(__name__)
 EVIDENCE_URLS_MAX = 50

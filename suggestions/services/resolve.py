@@ -39,14 +39,13 @@ from ranking.services import (
     learning_undo,
     target_pin,
 )
-from suggestions.changes.entities import Change
+from suggestions.changes.change import Change
 from suggestions.changes.weights import weight_bounds, weight_clamp, weight_parse, weight_text
-from suggestions.entities import NEVER, SNOOZE_DAYS, Refusal, Resolved
-from suggestions.explain import changed_message
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.outcomes.selectors import outcome_full
 from suggestions.outcomes.services import OutcomeValues, outcome_record, profile_lock, profile_update
 from suggestions.preview import preview_of
+from suggestions.proposals import NEVER, SNOOZE_DAYS, Refusal, Resolved
 from suggestions.reasons import reason_code
 from suggestions.rules import target_pinned
 from suggestions.selectors import (
@@ -56,6 +55,7 @@ from suggestions.selectors import (
     suggestion_outdated,
     suggestion_undo_forgets,
 )
+from suggestions.sentences import changed_message
 from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.wording import BROUGHT_BACK
 

@@ -16,7 +16,7 @@ from digest.llm.ledger import SpendAccount, advisor_account
 from ranking.language import gettext_noop
 from suggestions.wishes import reading
 from suggestions.wishes.drafting import ModelReading, wish_material, wishes_of
-from suggestions.wishes.entities import Names, Reading
+from suggestions.wishes.wish import Names, Reading
 
 log = structlog.get_logger(__name__)
 PROMPT, PURPOSE = Path(reading.__file__).with_name("wish.md"), "wish"

@@ -20,15 +20,15 @@ from ranking.entities import Candidate, EffectiveConfig, InvalidSetting, Ranking
 from ranking.mutes import SOURCE as MUTE_SOURCE
 from ranking.selectors import config_effective
 from ranking.services import Cause, body_change
-from suggestions.changes.entities import Change
+from suggestions.changes.change import Change
 from suggestions.changes.registry import change_read
-from suggestions.entities import Facts, Preview, Refusal
 from suggestions.preview import previews_of
+from suggestions.proposals import Facts, Preview, Refusal
 from suggestions.services.signed import draft_read, draft_sign
 from suggestions.services.wish_models import wishes_by_model
 from suggestions.wishes.changes import change_of, until_note
-from suggestions.wishes.entities import WISH_CHARS_MAX, Names, Question
 from suggestions.wishes.reading import wishes_read
+from suggestions.wishes.wish import WISH_CHARS_MAX, Names, Question
 
 log = structlog.get_logger(__name__)
 SALT = "suggestions.services.wishes"

@@ -18,13 +18,13 @@ from ranking.mutes import SOURCE as MUTE_SOURCE
 from ranking.mutes import WORD as MUTE_WORD_KIND
 from ranking.setting_scale import FRESHNESS as FRESHNESS_LEVELS
 from suggestions.changes.boosts import BOOST_WORD, MAKE_FRESHER, MAKE_OLDER, REDUCE_WORD
-from suggestions.changes.entities import ADD, FRESHER, MORE, NONE, REMOVE, UNMUTE, Change, Field
+from suggestions.changes.change import ADD, FRESHER, MORE, NONE, REMOVE, UNMUTE, Change, Field
 from suggestions.changes.mutes import MUTE_ANYTHING, MUTE_WORD, UNMUTE_ANYTHING, state_until
 from suggestions.changes.topics import ADD_TOPIC, REMOVE_TOPIC, topic_clean
 from suggestions.changes.weights import BOOST_SOURCE, REDUCE_SOURCE, weight_text
-from suggestions.entities import Draft, Facts, Refusal
+from suggestions.proposals import Draft, Facts, Refusal
 from suggestions.rules import change_parse, target_pinned
-from suggestions.wishes.entities import AUTHOR, BIG, CATEGORY, FRESHNESS, SMALL, SOURCE, USUAL, Wish
+from suggestions.wishes.wish import AUTHOR, BIG, CATEGORY, FRESHNESS, SMALL, SOURCE, USUAL, Wish
 
 WEIGHT_STEPS: Mapping[str, float] = {SMALL: 0.1, USUAL: 0.2, BIG: 0.3}
 BOOST_STEPS: Mapping[str, float] = {SMALL: 0.25, USUAL: 0.5, BIG: 0.75}

@@ -11,8 +11,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from ranking.common.text import fold, fold_lightly, term_finder
-from suggestions.changes.entities import ADD, FRESHER, NONE, OLDER
-from suggestions.wishes.entities import (
+from suggestions.changes.change import ADD, FRESHER, NONE, OLDER
+from suggestions.wishes.reading import SAYS, SAYS_AMOUNT, Lookup, plain, wishes_read
+from suggestions.wishes.wish import (
     AUTHOR,
     FRESHNESS,
     SOURCE,
@@ -24,7 +25,6 @@ from suggestions.wishes.entities import (
     Target,
     Wish,
 )
-from suggestions.wishes.reading import SAYS, SAYS_AMOUNT, Lookup, plain, wishes_read
 
 # What a model is shown of a reader; more would be dearer than the question is worth.
 SOURCES_SHOWN, TOPICS_SHOWN, AUTHORS_SHOWN = 150, 100, 60

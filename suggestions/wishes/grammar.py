@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from suggestions.changes.entities import FRESHER, LESS, MORE, NONE, OLDER, UNMUTE
-from suggestions.wishes.entities import BIG, SMALL, USUAL
+from suggestions.changes.change import FRESHER, LESS, MORE, NONE, OLDER, UNMUTE
 from suggestions.wishes.lexicon import (
     AGAINST,
     CONTRAST,
@@ -44,6 +43,7 @@ from suggestions.wishes.tokens import (
     Token,
     tokens_read,
 )
+from suggestions.wishes.wish import BIG, SMALL, USUAL
 
 # They begin a reason, which is no wish: "less chess, it's dull".
 REASONS = frozenset({"it's", "that's", "they're", "because", "weil", "denn"})

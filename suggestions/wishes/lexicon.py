@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from suggestions.changes.entities import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
-from suggestions.wishes.entities import BIG, SMALL, USUAL
+from suggestions.changes.change import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
+from suggestions.wishes.wish import BIG, SMALL, USUAL
 
 # Said with "not" or "stop": less. By itself it asks for nothing.
 SO_MUCH = "so much"

@@ -14,8 +14,11 @@ from ranking.common.categories import author_names, category_key, category_keys,
 from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, search_terms, term_finder, topic_key
 from ranking.language import gettext as _
 from ranking.language import gettext_noop
-from suggestions.changes.entities import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
-from suggestions.wishes.entities import (
+from suggestions.changes.change import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
+from suggestions.wishes.grammar import Clause, clauses_read, target_special
+from suggestions.wishes.lexicon import AGAINST, SO_MUCH, UNCLEAR
+from suggestions.wishes.limits import ASKING, COUNT, LIMITS, QUESTION
+from suggestions.wishes.wish import (
     AUTHOR,
     BIG,
     CATEGORY,
@@ -34,9 +37,6 @@ from suggestions.wishes.entities import (
     Target,
     Wish,
 )
-from suggestions.wishes.grammar import Clause, clauses_read, target_special
-from suggestions.wishes.lexicon import AGAINST, SO_MUCH, UNCLEAR
-from suggestions.wishes.limits import ASKING, COUNT, LIMITS, QUESTION
 
 ALL_FRESH = Target(FRESHNESS, FRESHNESS, FRESHNESS)
 SAYS = {MORE: "more", LESS: "less", NONE: "mute", ADD: "add", REMOVE: "remove"}

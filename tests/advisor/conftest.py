@@ -5,7 +5,7 @@ import uuid
 import pytest
 from pytest_httpserver import HTTPServer
 
-from advisor.entities import ToolContext
+from advisor.run_values import ToolContext
 from tests.support.agent_bench import Bench
 from tests.support.assistants import assistant, person, site
 

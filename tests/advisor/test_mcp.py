@@ -33,8 +33,8 @@ from advisor.run.request import run_request, runs_reconcile
 from advisor.tools.registry import TOOLS
 from config import __version__
 from digest.models import Reader
-from suggestions.entities import FenceLost
 from suggestions.models import Suggestion
+from suggestions.proposals import FenceLost
 from tests.advisor.tools.test_tools import boost, liked_urls
 from tests.support.factories import ReaderFactory
 from tests.support.histories import balanced, opinionated

@@ -24,8 +24,8 @@ from digest.accounts import assistant_access
 from digest.accounts.assistant_access import assistants_prune, client_room_make
 from digest.models import Feedback, Reader
 from ranking.models import ConfigVersion
-from suggestions.entities import FenceLost
 from suggestions.models import Suggestion
+from suggestions.proposals import FenceLost
 from tests.advisor.tools.test_tools import boost, liked_urls
 from tests.support.assistants import ALL, CALLBACK, Assistant, Person, reader_with_password
 from tests.support.browser import fresh_item

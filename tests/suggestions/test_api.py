@@ -11,8 +11,8 @@ from digest.models import Reader
 from ranking.entities import WeightChange
 from ranking.selectors import config_effective
 from ranking.services import weights_learn
-from suggestions.explain import teaching_of
 from suggestions.models import Outcome, Suggestion
+from suggestions.sentences import teaching_of
 from tests.support.suggestion_worlds import LOVED, boost_waiting, proposed, reduce
 
 pytestmark = pytest.mark.django_db

@@ -7,9 +7,9 @@ import pytest
 from digest.daily.services import digest_build
 from digest.models import Item
 from ranking.selectors import config_effective
-from suggestions.entities import Resolved
 from suggestions.models import Suggestion
 from suggestions.preview import suggestion_preview, suggestion_previews
+from suggestions.proposals import Resolved
 from suggestions.services.resolve import suggestion_accept
 from tests.support.factories import (
     FeedbackFactory,

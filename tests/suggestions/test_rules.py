@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from ranking.common.text import TOPIC_MAX_CHARS, topic_key
 from ranking.entities import Config, EffectiveConfig
-from suggestions.changes.entities import Change
+from suggestions.changes.change import Change
 from suggestions.changes.topics import topic_clean
 from suggestions.changes.weights import weight_bounds, weight_parse
-from suggestions.entities import Draft, Facts, Preview, PreviewItem, Refusal
+from suggestions.proposals import Draft, Facts, Preview, PreviewItem, Refusal
 from suggestions.rules import (
     change_parse,
     check,

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict
 from pytest_httpserver import HTTPServer
 
 from advisor.agent.loop import Ended, RunBudget, Steps, ToolCalled, agent_run
-from advisor.entities import Limits, RunEnd, StepRecord, ToolContext, ToolOutcome
 from advisor.prompts import opening_messages, prompt_load
+from advisor.run_values import Limits, RunEnd, StepRecord, ToolContext, ToolOutcome
 from advisor.tools import registry
 from advisor.tools.registry import Tool
 from digest.llm.client import chain_configured

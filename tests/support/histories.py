@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-from advisor.entities import ToolContext
+from advisor.run_values import ToolContext
 from digest.days import utc_day
 from digest.feeds.identity import article_hash
 from digest.models import Feedback, FeedbackTag, Item, Reader, ReasonTag, Source

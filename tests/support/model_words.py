@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from digest.llm.phishing import Grounds
 from suggestions.changes.registry import KINDS
-from suggestions.explain import evidence_sentence, impact_sentence, reason_sentence
 from suggestions.planner.hypotheses import SILENCE_SENTENCES
+from suggestions.sentences import evidence_sentence, impact_sentence, reason_sentence
 
 # What all these sentences are about. The titles are strangers' too, and lend an attacker words.
 GROUNDS = Grounds(

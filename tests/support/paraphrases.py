@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 from ranking.entities import Candidate
-from suggestions.wishes.entities import Names
+from suggestions.wishes.wish import Names
 
 Truth = frozenset[tuple[str, str, str]]
 TODAY = date(2026, 3, 18)

@@ -8,8 +8,8 @@ from digest.days import utc_day
 from digest.entities import RatedItem
 from digest.feeds.identity import article_hash
 from digest.models import Feed, Feedback, Item, Reader
-from suggestions.entities import Draft, Proposed, Refusal
 from suggestions.models import Suggestion
+from suggestions.proposals import Draft, Proposed, Refusal
 from suggestions.services.lifecycle import suggestion_candidate, suggestion_store
 from tests.support.factories import (
     CLOCK,

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from ranking.common.text import fold
 from ranking.entities import Candidate
-from suggestions.changes.entities import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
-from suggestions.wishes.entities import FRESHNESS, WORD, Names, Reading, Wish
+from suggestions.changes.change import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
+from suggestions.wishes.wish import FRESHNESS, WORD, Names, Reading, Wish
 
 FOLDER = Path(__file__).parents[1] / "suggestions" / "wishes" / "words"
 # A Saturday.

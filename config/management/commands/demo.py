@@ -24,12 +24,12 @@ from digest.feedback.selectors import feedback_counts
 from digest.items.selectors import source_titles
 from digest.models import Impression, Item, Reader
 from ranking.common.start import SettingsCommand
-from suggestions.entities import Refusal
-from suggestions.explain import confidence_stated, forecast_words, headline, model_adds, weight_phrase
 from suggestions.models import Evidence, Suggestion
 from suggestions.notes import note_shown
 from suggestions.preview import suggestion_preview
+from suggestions.proposals import Refusal
 from suggestions.selectors import suggestions_pending
+from suggestions.sentences import confidence_stated, forecast_words, headline, model_adds, weight_phrase
 from suggestions.services.resolve import suggestion_accept
 
 WIDTH = 96

@@ -28,11 +28,11 @@ from advisor.agent.error_policy import (
     run_end_handle,
     wait_of,
 )
-from advisor.entities import RunEnd, StopReason
 from advisor.models import Decision, Run, Step
 from advisor.run.execute import run_execute
 from advisor.run.request import ATTEMPTS_PER_DAY
 from advisor.run.scheduling import readers_advise, retries_request
+from advisor.run_values import RunEnd, StopReason
 from advisor.tools.registry import TOOLS, dispatch
 from config.celery import app
 from config.jobs.celery_task import BaseTask

@@ -9,17 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advisor.agent.loop import FailureAction, RepeatGuard, RunBudget, agent_run, history_trim
-from advisor.entities import (
+from advisor.result_size import (
     BYTES_PER_TOKEN,
     DROP_NOTE,
     WRITE_TOKENS,
-    RunEnd,
-    StopReason,
     as_json,
     error_result,
     fit_text,
     json_bytes,
 )
+from advisor.run_values import RunEnd, StopReason
 from advisor.tools.registry import dispatch, schemas
 from digest.llm.caller import messages_portable
 from digest.llm.entities import ToolCall, Turn

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from structlog.testing import capture_logs
 
-from advisor.entities import StepRecord, StopReason, ToolOutcome
+from advisor.run_values import StepRecord, StopReason, ToolOutcome
 from digest.llm.client import chain_configured
 from digest.models import Spend
 from tests.support.agent_bench import LIMITS, LOOK, SUMMARY, WRITE, Canned

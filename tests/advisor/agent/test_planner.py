@@ -5,7 +5,7 @@ import json
 import pytest
 
 from advisor.agent.planner import NAME, StatisticalPlanner, hypotheses_choose, proposal_arguments
-from advisor.guidance.entities import ReaderFacts
+from advisor.guidance.situations import ReaderFacts
 from advisor.tools.registry import schemas
 from digest.llm.entities import ModelUnavailable
 from suggestions.wording import CHANGE_STOPPED, CHANGES_STOPPED

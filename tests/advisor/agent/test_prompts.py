@@ -9,11 +9,11 @@ import pytest
 import yaml
 from django.conf import settings as shipped
 
-from advisor.entities import ToolContext
 from advisor.prompts import ADVISOR_PROMPT, PromptUnusable, opening_messages, prompt_load, quotes_prompt
+from advisor.run_values import ToolContext
 from advisor.tools.registry import TOOLS
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN
-from suggestions import entities as limits
+from suggestions import proposals as limits
 from suggestions.changes.registry import KINDS
 
 GOOD = "---\nname: x\n---\nBe kind.\n"

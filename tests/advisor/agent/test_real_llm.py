@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from advisor.agent.loop import RunBudget, agent_run
-from advisor.entities import Limits, StepRecord, StopReason
 from advisor.prompts import opening_messages, prompt_load
+from advisor.run_values import Limits, StepRecord, StopReason
 from advisor.tools.registry import TOOLS, dispatch, schemas
 from digest.llm.client import chain_configured
 from digest.llm.ledger import advisor_account

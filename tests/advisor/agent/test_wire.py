@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from advisor.entities import StepRecord, StopReason, ToolOutcome
+from advisor.run_values import StepRecord, StopReason, ToolOutcome
 from digest.llm.client import chain_configured
 from digest.llm.entities import ToolCall
 from digest.models import Spend
-from suggestions.entities import FenceLost
+from suggestions.proposals import FenceLost
 from tests.support.agent_bench import LIMITS, LOOK, SUMMARY, WRITE
 from tests.support.scripted_model import calls, checked, garbage, text
 

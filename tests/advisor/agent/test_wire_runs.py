@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from advisor.entities import StopReason
 from advisor.models import Run, Step
 from advisor.run.request import run_request
+from advisor.run_values import StopReason
 from digest.llm.providers import PROVIDERS
 from digest.models import Feedback, Item, Spend
 from ranking.models import ConfigVersion, RankConfig

@@ -4,11 +4,11 @@ import json
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from advisor.entities import ToolContext, ToolOutcome
 from advisor.guidance.admission import text_signature, tokens_of
 from advisor.guidance.engine import Guide, guide_for
-from advisor.guidance.entities import Level
+from advisor.guidance.situations import Level
 from advisor.models import GuidanceEvent, Memory, Run
+from advisor.run_values import ToolContext, ToolOutcome
 from digest.llm.entities import ToolCall
 from digest.models import Reader
 from tests.support.factories import CLOCK

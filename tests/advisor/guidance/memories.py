@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from advisor.guidance.admission import text_signature, tokens_of
-from advisor.guidance.entities import Phase, Situation, Tunables
+from advisor.guidance.situations import Phase, Situation, Tunables
 from advisor.guidance.wording import Kind, Scored
 from advisor.models import Memory
 

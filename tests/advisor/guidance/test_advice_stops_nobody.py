@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from advisor.agent.planner import StatisticalPlanner, hypotheses_choose
-from advisor.guidance.entities import ReaderFacts
+from advisor.guidance.situations import ReaderFacts
 from advisor.models import GuidanceEvent, Run, Step
 from advisor.run.request import run_request
 from advisor.tools.registry import schemas

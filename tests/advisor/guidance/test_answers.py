@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.entities import BYTES_PER_TOKEN, GUIDANCE_TOKENS, as_json, json_bytes
-from advisor.guidance.entities import Level, Why
+from advisor.guidance.situations import Level, Why
 from advisor.guidance.wording import (
     NOTE_TOKENS,
     Advice,
     blocked_outcome,
     with_advice,
 )
+from advisor.result_size import BYTES_PER_TOKEN, GUIDANCE_TOKENS, as_json, json_bytes
 from digest.llm.entities import ToolCall
 
 TOLD = Advice(Level.NOTE, Why.EMITTED, "When boosting: go slowly.")

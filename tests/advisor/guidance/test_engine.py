@@ -8,16 +8,16 @@ from django.conf import settings as django_settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from advisor.entities import ToolContext, ToolOutcome
 from advisor.guidance.engine import guide_for
-from advisor.guidance.entities import Level, Why
+from advisor.guidance.situations import Level, Why
 from advisor.models import GuidanceEvent, Memory
 from advisor.run.calls import RunCalls
+from advisor.run_values import ToolContext, ToolOutcome
 from digest.llm.entities import ToolCall
 from digest.models import Spend
 from ranking.models import RankConfig
-from suggestions.entities import FenceLost
 from suggestions.models import Suggestion
+from suggestions.proposals import FenceLost
 from tests.advisor.guidance.desk import CAUTION, WROTE, Desk, memory, run_of
 from tests.advisor.tools.test_tools import boost, liked_urls, outcomes
 from tests.support.factories import SourceFactory

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.entities import Level, Phase, Why
 from advisor.guidance.ranking import BOOST_MAX, BOOST_RELEVANCE_MIN, Seen, gate, obvious, score_of
+from advisor.guidance.situations import Level, Phase, Why
 from advisor.guidance.wording import Advice, Kind, Scored
 from tests.advisor.guidance.memories import NOW, NOW_S, TUNED, call, scored
 

@@ -17,9 +17,9 @@ from django.utils import timezone
 from advisor.apps import check_guidance
 from advisor.guidance import health as health_module
 from advisor.guidance.admission import FACTS
-from advisor.guidance.entities import Tunables
 from advisor.guidance.events import HOLDOUT, SERIES, Observed
 from advisor.guidance.health import State, guidance_checks, guidance_export, worst
+from advisor.guidance.situations import Tunables
 from advisor.management.commands import guidance_health
 from advisor.models import GuidanceEvent, Memory
 from advisor.tasks import guidance_notes_task

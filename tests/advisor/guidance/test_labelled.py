@@ -13,8 +13,8 @@ import pytest
 from django.conf import settings
 
 from advisor.guidance.admission import ADMITTED, admit, quality_of_text
-from advisor.guidance.entities import LOUDNESS, Level
 from advisor.guidance.ranking import RANK_MIN, level_of, scored_from
+from advisor.guidance.situations import LOUDNESS, Level
 from advisor.guidance.wording import Kind
 from advisor.models import Memory
 from tests.advisor.guidance.memories import NOW, NOW_S, TUNED, call

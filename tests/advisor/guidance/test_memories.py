@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from advisor.guidance.admission import admit
-from advisor.guidance.entities import Level
 from advisor.guidance.memories import (
     BEFOREHAND,
     FLAGS,
@@ -27,6 +26,7 @@ from advisor.guidance.memories import (
     write_drafts,
 )
 from advisor.guidance.ranking import penalty_of
+from advisor.guidance.situations import Level
 from advisor.guidance.store import memories_refresh, memories_refresh_active, memories_store
 from advisor.guidance.wording import Kind
 from advisor.models import Memory

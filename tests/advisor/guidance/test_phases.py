@@ -1,6 +1,6 @@
 """A run's phase is told by its tool, and by writes that failed."""
 
-from advisor.guidance.entities import PHASE_OF_TOOL, Phase, phase_of
+from advisor.guidance.situations import PHASE_OF_TOOL, Phase, phase_of
 from advisor.tools.registry import TOOLS
 
 

@@ -17,9 +17,9 @@ from advisor.guidance.admission import (
     predicate_holds,
 )
 from advisor.guidance.engine import block_of
-from advisor.guidance.entities import CallFacts
+from advisor.guidance.situations import CallFacts
 from ranking.entities import Config, EffectiveConfig
-from suggestions.entities import Facts
+from suggestions.proposals import Facts
 from tests.advisor.guidance.memories import call, memory
 from tests.support.changes import SOURCE_WEIGHTS
 

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from advisor.guidance.entities import Level
+from advisor.guidance.situations import Level
 from advisor.guidance.store import PREVIEW_MAX, curated_preview
 from advisor.guidance.wording import Kind
 from advisor.models import GuidanceEvent, Memory

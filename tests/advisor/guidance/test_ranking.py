@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.entities import Phase
 from advisor.guidance.ranking import (
     ITEMS_MAX,
     RANK_MIN,
@@ -17,6 +16,7 @@ from advisor.guidance.ranking import (
     scored_from,
     trust_of,
 )
+from advisor.guidance.situations import Phase
 from advisor.guidance.wording import Kind
 from ranking.learning import wilson
 from tests.advisor.guidance.memories import NOW, TUNED, call, memory

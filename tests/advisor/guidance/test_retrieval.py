@@ -5,8 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from advisor.guidance.entities import Level
 from advisor.guidance.run_context import RunContext
+from advisor.guidance.situations import Level
 from advisor.guidance.store import CANDIDATES_MAX, memories_for
 from advisor.guidance.wording import Kind
 from advisor.models import Memory

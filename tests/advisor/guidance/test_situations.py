@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.entities import Phase, Situation, situation_of
+from advisor.guidance.situations import Phase, Situation, situation_of
 from digest.llm.entities import ToolCall
 
 READER = uuid4()

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from advisor.entities import ToolContext
 from advisor.guidance.engine import guide_for
 from advisor.run.calls import RunCalls
+from advisor.run_values import ToolContext
 from digest.llm.entities import ToolCall
 from digest.models import Reader
 from ranking.models import RankConfig

@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 
 from advisor.apps import check_guidance
-from advisor.guidance.entities import Tunables
+from advisor.guidance.situations import Tunables
 from advisor.guidance.tunables import tunables
 
 

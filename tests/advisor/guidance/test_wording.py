@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.guidance.entities import ReaderFacts
+from advisor.guidance.situations import ReaderFacts
 from advisor.guidance.wording import NOTE_CHARS, START_CHARS, cut, notes_text, start_text
 from tests.advisor.guidance.memories import TEXT, memory, scored
 

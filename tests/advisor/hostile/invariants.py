@@ -16,9 +16,9 @@ from html.parser import HTMLParser
 from django.conf import settings
 from django.db.models import Sum
 
-from advisor.entities import ToolContext
 from advisor.models import Step
 from advisor.prompts import opening_messages, prompt_load
+from advisor.run_values import ToolContext
 from digest.models import Feedback, Item, Spend
 from suggestions.models import Outcome, Suggestion
 from tests.advisor.hostile.doors import Attempt

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from advisor.agent.loop import tool_step
-from advisor.entities import ToolContext
 from advisor.models import Run
 from advisor.run.calls import RunCalls
 from advisor.run.ownership import RunClock, StepLog, fence_of
+from advisor.run_values import ToolContext
 from advisor.tools.registry import TOOLS
 from digest.llm.entities import ToolCall
 from tests.advisor.hostile.doors import Attempt, statements

@@ -6,11 +6,11 @@ from decimal import Decimal
 import pytest
 from pydantic import ValidationError
 
-from advisor.entities import ToolContext
 from advisor.models import Run
 from advisor.review import compose
 from advisor.review.compose import ROUNDS_MAX, Ballot, count_votes
 from advisor.review.votes import REVIEWERS, Vote
+from advisor.run_values import ToolContext
 from digest.models import Spend
 
 VERDICTS = ("approve", "improve", "reject")

@@ -12,7 +12,6 @@ from django.db import transaction
 from pytest_httpserver import HTTPServer
 
 from advisor.agent.planner import NAME
-from advisor.entities import Deadline
 from advisor.models import Decision, PanelVote, Run
 from advisor.prompts import prompt_load
 from advisor.review.checks import SENTENCE_WORDS_MAX, checks_of
@@ -21,15 +20,16 @@ from advisor.review.context import Reflection, ReviewContext, review_counts, rev
 from advisor.review.votes import POINTS_MAX, ReviewCase, Vote
 from advisor.run.ownership import fence_of
 from advisor.run.request import run_request
+from advisor.run_values import Deadline
 from advisor.tools.registry import TOOLS
 from digest.llm.client import chain_configured
 from digest.llm.ledger import advisor_account
 from digest.models import Reader, Spend
 from ranking.config_body import ConfigEdit
 from ranking.services import config_edit
-from suggestions.entities import FenceLost
 from suggestions.models import Suggestion
 from suggestions.planner.hypotheses import HELPS_MIN
+from suggestions.proposals import FenceLost
 from tests.advisor.review.test_votes import proposal
 from tests.advisor.tools.test_tools import liked_urls
 from tests.support.factories import ReaderFactory, SubscriptionFactory

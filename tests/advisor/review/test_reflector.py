@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_httpserver import HTTPServer
 
-from advisor.entities import Deadline
 from advisor.models import Judgment, Run
 from advisor.prompts import prompt_load
 from advisor.review.context import ReviewContext
@@ -23,13 +22,14 @@ from advisor.review.reflector import (
     lower_by_doubt,
     reflect,
 )
+from advisor.run_values import Deadline
 from digest.llm.client import chain_configured
 from digest.llm.entities import Model
 from digest.llm.ledger import advisor_account
 from digest.models import Reader
 from ranking.community import Opinion
-from suggestions.entities import FenceLost, Proposal
 from suggestions.models import PreferenceProfile
+from suggestions.proposals import FenceLost, Proposal
 from tests.support.community import GOOD, source_figures, tastes
 from tests.support.scripted_model import Script, garbage, status, text
 

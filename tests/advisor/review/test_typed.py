@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
-from advisor.entities import Deadline
+from advisor.run_values import Deadline
 from digest.llm.caller import Question, TypedAnswer, data_fence, typed_ask, typed_ask_all
 from digest.llm.client import chain_configured
 from digest.llm.ledger import advisor_account

@@ -9,8 +9,8 @@ import pytest
 from advisor.review.checks import checks_of, false_claims, votes_of
 from advisor.review.votes import REVIEWERS, TRUST, VALUE, VOICE, EarlierSuggestion, ReviewCase
 from digest.entities import RatedItem
-from suggestions.entities import Proposal
-from suggestions.explain import reason_sentence
+from suggestions.proposals import Proposal
+from suggestions.sentences import reason_sentence
 from tests.support.factories import CLOCK
 
 READER, RUN = UUID(int=1), UUID(int=2)

@@ -6,10 +6,10 @@ import pytest
 from django.db import connection
 from structlog.testing import capture_logs
 
-from advisor.entities import StopReason
 from advisor.models import Decision, Run, Step
 from advisor.run.execute import run_execute
 from advisor.run.workers import job_failed
+from advisor.run_values import StopReason
 from tests.support.histories import balanced
 from tests.support.scripted_model import Script, calls, garbage
 

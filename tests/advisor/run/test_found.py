@@ -9,16 +9,16 @@ import pytest
 from django.test import Client
 from django.utils import timezone, translation
 
-from advisor.entities import RUN_MONEY_SPENT, STOP_SENTENCES, StopReason
 from advisor.models import Run
-from advisor.run.explain import reason_shown, status_message
+from advisor.run.status_words import reason_shown, status_message
+from advisor.run_values import RUN_MONEY_SPENT, STOP_SENTENCES, StopReason
 from advisor.selectors import run_reason
 from digest.llm.ledger import REFUSALS
 from digest.models import Item, Reader
 from suggestions import rules
-from suggestions.entities import DRAFT, Review
 from suggestions.models import Suggestion
 from suggestions.planner.hypotheses import BALANCED, SILENCE_SENTENCES
+from suggestions.proposals import DRAFT, Review
 from suggestions.wording import CHANGE_IN_REVIEW, CHANGES_FOUND, CHANGES_STOPPED, NO_CHANGE
 from tests.advisor.agent.test_wire_runs import READ, boost, urls_of
 from tests.support.browser import suggested

@@ -7,19 +7,19 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from advisor.entities import BY_PLANNER, StopReason
 from advisor.models import Decision, Run, Step
 from advisor.run.execute import run_execute
-from advisor.run.explain import status_message
 from advisor.run.request import GenerateResult, run_request
 from advisor.run.scheduling import readers_advise, readers_ration, run_candidates
+from advisor.run.status_words import status_message
+from advisor.run_values import BY_PLANNER, StopReason
 from advisor.selectors import run_reason
 from digest.llm.caller import prompt_read
 from digest.llm.providers import PROVIDERS
 from digest.models import Reader, Spend
-from suggestions.entities import DRAFT, REFUSE, Review
 from suggestions.models import Suggestion
 from suggestions.planner.hypotheses import BALANCED, SILENCE_SENTENCES
+from suggestions.proposals import DRAFT, REFUSE, Review
 from tests.advisor.agent.test_wire_runs import READ, boost, urls_of
 from tests.support.factories import ReaderFactory, SubscriptionFactory
 from tests.support.histories import balanced, opinionated

@@ -7,9 +7,9 @@ import pytest
 from advisor.models import Run
 from advisor.run.request import run_request
 from digest.models import Feedback, Reader
-from suggestions.explain import teaching_of
 from suggestions.models import Outcome, Suggestion
 from suggestions.selectors import answers_by_type
+from suggestions.sentences import teaching_of
 from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.resolve import (
     suggestion_accept,

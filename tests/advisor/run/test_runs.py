@@ -11,20 +11,20 @@ import pytest
 from django.db import connections
 
 from advisor.agent.planner import NAME
-from advisor.entities import StepRecord, StopReason, ToolContext
 from advisor.models import Decision, Heartbeat, Run, Step
 from advisor.run.execute import run_execute, run_limits
 from advisor.run.ownership import RunClock, StepLog, fence_of
 from advisor.run.request import run_execute_next, run_request, run_wait, runs_reconcile
 from advisor.run.scheduling import readers_lacking_feedback
 from advisor.run.workers import heartbeat
+from advisor.run_values import StepRecord, StopReason, ToolContext
 from advisor.selectors import feedback_missing, feedback_missing_many, readers_due, run_for, run_progress
 from advisor.tools.registry import dispatch
 from digest.llm.entities import ToolCall
 from digest.models import Reader, Spend
 from ranking.models import RankConfig
-from suggestions.entities import FenceLost
 from suggestions.models import Suggestion
+from suggestions.proposals import FenceLost
 from tests.advisor.tools.test_tools import boost, liked_urls
 from tests.support.concurrency import database_on_disk
 from tests.support.factories import SourceFactory, SubscriptionFactory

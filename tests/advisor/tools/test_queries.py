@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.entities import cut_title
+from advisor.result_size import cut_title
 from advisor.tools.queries import PER_SOURCE_MAX, QUOTAS, ratings_sample
 from digest.entities import RatedItem
 

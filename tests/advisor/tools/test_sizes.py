@@ -11,8 +11,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from advisor.entities import BYTES_PER_TOKEN, json_bytes
 from advisor.guidance.store import memories_sync
+from advisor.result_size import BYTES_PER_TOKEN, json_bytes
 from advisor.tools.registry import TOOLS, dispatch
 from digest.llm.entities import ToolCall
 from ranking.models import RankConfig

@@ -9,7 +9,7 @@ from django.db.models import Value
 from django.db.models.functions import Concat
 from django.test.utils import CaptureQueriesContext
 
-from advisor import entities
+from advisor import result_size
 from advisor.tools.queries import confidence_of, trend_of
 from advisor.tools.registry import TOOLS, dispatch, schemas
 from digest.items.reading import item_open
@@ -43,7 +43,7 @@ def call(context, name, **arguments):
     outcome = dispatch(context, ToolCall("c1", name, json.dumps(arguments)))
     content = json.loads(outcome.content)
     if not outcome.error_code or name == "write_suggestion":
-        assert entities.json_bytes(content) <= BUDGETS[name] * entities.BYTES_PER_TOKEN
+        assert result_size.json_bytes(content) <= BUDGETS[name] * result_size.BYTES_PER_TOKEN
     return outcome, content
 
 
@@ -183,8 +183,8 @@ def test_thirty_rated_items_fit_beside_ten_hypotheses_with_headlines_of_their_us
     content = answer(context_for(ada), "query_user_feedback")
     assert len(content["hypotheses"]) >= 8 and len(content["curated_items"]) >= 30
     assert all(len(row[1]) >= 45 for row in content["curated_items"])
-    room = entities.FEEDBACK_TOKENS - entities.GUIDANCE_TOKENS
-    assert entities.json_bytes(content) <= room * entities.BYTES_PER_TOKEN
+    room = result_size.FEEDBACK_TOKENS - result_size.GUIDANCE_TOKENS
+    assert result_size.json_bytes(content) <= room * result_size.BYTES_PER_TOKEN
 
 
 def test_a_reference_stands_for_an_item_of_the_reader_s_own_and_for_no_other(ada, ben):

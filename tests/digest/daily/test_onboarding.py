@@ -15,7 +15,7 @@ from ranking.entities import Mute
 from ranking.models import WeightSnapshot
 from ranking.selectors import config_effective
 from ranking.services import mute_set
-from suggestions.entities import Refusal
+from suggestions.proposals import Refusal
 from suggestions.services.resolve import change_undo
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 

@@ -11,7 +11,7 @@ from digest.items.reading import item_open
 from digest.models import Digest, Exposure, Reader, Reading
 from ranking.implicit import NO_LEANS, ImplicitLeans
 from ranking.selectors import config_effective
-from suggestions.entities import Refusal
+from suggestions.proposals import Refusal
 from suggestions.services.early import early_change_apply, early_change_find, early_change_put_off
 from tests.lab.world.people import Person
 from tests.lab.world.truth import Judge

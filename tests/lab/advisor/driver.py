@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import NAMESPACE_OID, UUID, uuid5
 
-from advisor.guidance.entities import WRITE
 from advisor.guidance.events import guidance_credit
+from advisor.guidance.situations import WRITE
 from advisor.models import Run, Step
 from advisor.run.request import run_request
 from digest.daily.compose import Rules

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from advisor.agent.planner import proposal_arguments
-from advisor.entities import Call, calls_of, calls_to, result_of
+from advisor.conversation import Call, calls_of, calls_to, result_of
 from digest.llm.entities import Message
-from suggestions.entities import SUGGESTIONS_PER_RUN_MAX
+from suggestions.proposals import SUGGESTIONS_PER_RUN_MAX
 from tests.support.changes import BOOST_SOURCE, REDUCE_SOURCE, SOURCE_WEIGHTS
 
 FEEDBACK, CONFIG, WRITE = "query_user_feedback", "query_user_config", "write_suggestion"

@@ -14,7 +14,7 @@ from ranking.common.text import topic_key
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN, EffectiveConfig
 from suggestions.changes.topics import topic_in_config
 from suggestions.changes.weights import weight_text
-from suggestions.entities import EVIDENCE_MIN, SUGGESTIONS_PER_RUN_MAX, WEIGHT_STEP_MAX
+from suggestions.proposals import EVIDENCE_MIN, SUGGESTIONS_PER_RUN_MAX, WEIGHT_STEP_MAX
 from tests.lab.world.words import SOURCES, TOPICS
 from tests.lab.world.world import Floats
 from tests.support.changes import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC, change_applied

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from advisor.agent.planner import proposal_arguments
-from advisor.entities import Call, calls_of, result_of
+from advisor.conversation import Call, calls_of, result_of
 from digest.llm.entities import Message, ToolCall, ToolSchema, Turn, Usage
 
 FEEDBACK, CONFIG, PROFILE = "query_user_feedback", "query_user_config", "get_user_profile"

@@ -9,8 +9,8 @@ from uuid import UUID, uuid4
 from django.db import transaction
 
 from advisor.agent.loop import RunBudget, agent_run
-from advisor.entities import Limits, RunEnd, StepRecord, ToolContext
 from advisor.prompts import opening_messages, prompt_load
+from advisor.run_values import Limits, RunEnd, StepRecord, ToolContext
 from advisor.tools.registry import dispatch, schemas
 from digest.feedback.transfer import feedback_import
 from digest.llm.entities import Message, ToolSchema, Usage

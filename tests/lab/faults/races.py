@@ -24,8 +24,8 @@ from digest.llm import ledger
 from digest.llm.entities import BudgetRefusal
 from digest.models import Reader, Spend
 from ranking.models import ConfigVersion
-from suggestions.entities import Refusal, Resolved
 from suggestions.models import Evidence, Outcome, Suggestion
+from suggestions.proposals import Refusal, Resolved
 from suggestions.services import resolve
 from tests.lab.faults.boundaries import Json
 from tests.lab.faults.crash_points import booked_usd

@@ -138,7 +138,7 @@ def _setup() -> None:
 def _rule_case(chance: random.Random, null: bool) -> tuple[bool, bool]:
     """Return whether a random condition holds, by plain Python, and whether it stops the call."""
     from advisor.guidance.engine import block_of
-    from advisor.guidance.entities import CallFacts, Level, Phase, Situation
+    from advisor.guidance.situations import CallFacts, Level, Phase, Situation
     from advisor.guidance.wording import Kind
     from advisor.models import Memory
 
@@ -182,8 +182,8 @@ def _runs(chance: random.Random, share: float, tally: Tally, quiet: Tally, null:
 
 
 def _run(life: Any, chance: random.Random, at: datetime, tally: Tally, null: bool) -> None:
-    from advisor.entities import ToolContext
     from advisor.guidance.engine import guide_for
+    from advisor.run_values import ToolContext
     from tests.lab.guidance.world import LURE, calls_of, run_of
 
     run = run_of(life.reader.pk, at)
@@ -225,7 +225,7 @@ def _gain(chance: random.Random, null: bool) -> float:
     The reader likes one share of a step best, never says yes to one type, and wants no target again soon.
     """
     from advisor.agent.planner import hypotheses_choose
-    from advisor.guidance.entities import ReaderFacts
+    from advisor.guidance.situations import ReaderFacts
     from suggestions.changes.registry import KINDS
     from tests.lab.guidance.world import TYPES, targets_of
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
-from advisor.entities import ToolOutcome
 from advisor.guidance.admission import text_signature, tokens_of
-from advisor.guidance.entities import FEEDBACK
+from advisor.guidance.situations import FEEDBACK
 from advisor.models import Memory, Run
+from advisor.run_values import ToolOutcome
 from digest.llm.entities import ToolCall
 from digest.models import Reader
 from suggestions.models import Outcome, Suggestion

@@ -12,7 +12,7 @@ from datetime import timedelta
 from digest.models import Reader
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
-from suggestions.entities import Refusal
+from suggestions.proposals import Refusal
 from suggestions.services.early import early_change_apply, early_change_find
 from tests.lab.histories.pools import History, Pools, start_config, targets_of
 from tests.lab.histories.trials import (

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
 
-from advisor.entities import BYTES_PER_TOKEN, ToolContext, as_json
+from advisor.result_size import BYTES_PER_TOKEN, as_json
+from advisor.run_values import ToolContext
 from advisor.tools.registry import dispatch
 from digest.llm.entities import ToolCall
 from suggestions.outcomes.selectors import DETAIL_MAX, outcomes_detail

@@ -18,7 +18,7 @@ from ranking.common.text import topic_key
 from ranking.entities import Config, EffectiveConfig
 from ranking.scoring import Pool, Ranking, Signals
 from suggestions.changes.weights import weight_text
-from suggestions.entities import WEIGHT_STEP_MAX
+from suggestions.proposals import WEIGHT_STEP_MAX
 from tests.lab.steer.cases import NOW, Field, Target
 from tests.lab.world.truth import DISCOUNT
 from tests.support.changes import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC, change_applied

@@ -15,11 +15,11 @@ from ranking.entities import Mute
 from ranking.selectors import config_effective, config_mutes
 from ranking.services import mute_remove, mute_set
 from suggestions.changes.mutes import MUTE_WORD
-from suggestions.entities import Draft, Proposed, Refusal, Resolved
 from suggestions.models import Outcome, Suggestion
 from suggestions.outcomes.check import effects_check
 from suggestions.planner.evidence import hypotheses_for
 from suggestions.preview import change_try, suggestion_preview
+from suggestions.proposals import Draft, Proposed, Refusal, Resolved
 from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.resolve import (
     suggestion_accept,

@@ -9,11 +9,11 @@ from django.core.management import call_command
 from django.db import transaction
 
 from ranking.selectors import config_effective
-from suggestions.entities import Resolved
 from suggestions.models import Outcome, OutcomeArchive, PreferenceProfile
 from suggestions.outcomes import services
 from suggestions.outcomes.selectors import outcomes_detail, outcomes_search, outcomes_timeline
 from suggestions.outcomes.services import OutcomeValues, outcome_record, outcomes_compact, reader_compact
+from suggestions.proposals import Resolved
 from suggestions.selectors import profile_for
 from suggestions.services.resolve import suggestion_accept, suggestion_revert
 from tests.suggestions.outcomes.test_selectors import decided

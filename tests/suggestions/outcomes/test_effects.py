@@ -16,7 +16,6 @@ from ranking.config_body import body_effective
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from suggestions.changes.registry import KINDS
-from suggestions.entities import Resolved
 from suggestions.models import Outcome, PreferenceProfile
 from suggestions.outcomes.check import effects_check
 from suggestions.outcomes.effects import (
@@ -28,6 +27,7 @@ from suggestions.outcomes.effects import (
     exposure_of,
 )
 from suggestions.outcomes.selectors import effects_harmful, outcomes_search
+from suggestions.proposals import Resolved
 from suggestions.services.resolve import suggestion_accept, suggestion_revert
 from tests.lab.memory.readers import START, life_begin, life_go_on, sources_make
 from tests.support.accepts import source_weight_set

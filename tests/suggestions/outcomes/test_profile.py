@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suggestions.explain import teaching_of
 from suggestions.outcomes.profile import (
     TYPES,
     SettledSuggestion,
@@ -15,6 +14,7 @@ from suggestions.outcomes.profile import (
     profile_compute,
 )
 from suggestions.reasons import REASONS, reason_code
+from suggestions.sentences import teaching_of
 from tests.support.factories import CLOCK
 
 

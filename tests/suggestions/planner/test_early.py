@@ -7,7 +7,6 @@ import pytest
 from digest.entities import RatedItem
 from ranking.entities import Config, EffectiveConfig, SourceTally
 from ranking.learning import P_HIGH, base_rate, posterior
-from suggestions.entities import Facts
 from suggestions.planner.early import (
     ANSWERS_MIN,
     SIDE_MAX,
@@ -16,6 +15,7 @@ from suggestions.planner.early import (
     early_words,
     leans_early,
 )
+from suggestions.proposals import Facts
 from tests.support.factories import CLOCK
 
 TITLES = {"quiet.example": "Quiet Port", "giga.example": "Gigawow", "plain.example": "Plain"}

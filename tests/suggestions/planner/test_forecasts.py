@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranking.entities import Config, EffectiveConfig
-from suggestions.explain import forecast_words, impact_sentence, reason_clean, reason_sentence
 from suggestions.planner.forecasts import (
     BOOTSTRAP_DRAWS,
     HOLDOUT_RATINGS_MIN,
@@ -24,6 +23,7 @@ from suggestions.planner.hypotheses import (
     confidence_of,
     silence_code,
 )
+from suggestions.sentences import forecast_words, impact_sentence, reason_clean, reason_sentence
 from tests.support.changes import change_applied
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb

@@ -8,11 +8,11 @@ import pytest
 from digest.models import Feedback, Reader
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, target_pin
-from suggestions.entities import Draft, Proposed
 from suggestions.models import Outcome, Suggestion
 from suggestions.planner.evidence import change_weigh, evidence_for, hypotheses_for
 from suggestions.planner.forecasts import split_by_time
 from suggestions.planner.hypotheses import HELPS_MIN, NEW_AFTER_NO, Hypothesis
+from suggestions.proposals import Draft, Proposed
 from suggestions.services.resolve import suggestion_accept, suggestion_reject
 from tests.support.community import source_figures
 from tests.support.factories import CLOCK

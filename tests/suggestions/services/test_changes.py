@@ -15,9 +15,9 @@ from ranking.entities import WeightChange
 from ranking.models import LearnedWeight
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, config_revert, target_pin, weights_learn
-from suggestions.entities import Refusal
 from suggestions.models import Suggestion
 from suggestions.preview import suggestion_preview, suggestion_side_by_side
+from suggestions.proposals import Refusal
 from suggestions.services.resolve import change_undo, suggestion_accept, suggestion_revert
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 from tests.support.suggestion_worlds import LOVED

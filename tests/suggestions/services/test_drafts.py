@@ -10,8 +10,8 @@ from django.utils import timezone
 from advisor.models import PanelVote, Run
 from advisor.tools.registry import dispatch
 from digest.llm.entities import ToolCall
-from suggestions.entities import DRAFT, Draft, Proposed, Review
 from suggestions.models import Outcome, Suggestion
+from suggestions.proposals import DRAFT, Draft, Proposed, Review
 from suggestions.selectors import suggestion_for, suggestions_pending, suggestions_settled
 from suggestions.services.drafts import draft_discard, draft_release
 from suggestions.services.lifecycle import suggestions_sweep

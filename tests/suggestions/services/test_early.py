@@ -12,7 +12,7 @@ from digest.feedback.services import feedback_set, weights_update
 from digest.models import Digest, Reader
 from ranking.models import ConfigVersion
 from ranking.selectors import config_effective, config_versions
-from suggestions.entities import Refusal
+from suggestions.proposals import Refusal
 from suggestions.services.early import early_change_apply, early_change_find, early_change_put_off
 from tests.support.accepts import source_weight_set
 from tests.support.browser import fresh_item

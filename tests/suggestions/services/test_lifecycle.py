@@ -13,9 +13,9 @@ from digest.models import Feed, Item, Source
 from ranking.models import ConfigVersion, RankConfig
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, config_revert
-from suggestions.entities import FenceLost, Proposed, Refusal
-from suggestions.explain import REASON_MAX_CHARS
 from suggestions.models import Evidence, Outcome, PreferenceProfile, Suggestion
+from suggestions.proposals import FenceLost, Proposed, Refusal
+from suggestions.sentences import REASON_MAX_CHARS
 from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.resolve import suggestion_accept, suggestion_snooze
 from tests.support.community import source_figures

@@ -11,8 +11,8 @@ from ranking.entities import WeightChange
 from ranking.models import ConfigVersion
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, weights_learn
-from suggestions.entities import Refusal, Resolved
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
+from suggestions.proposals import Refusal, Resolved
 from suggestions.services import resolve
 from suggestions.services.lifecycle import suggestions_sweep
 from tests.support.accepts import source_weight_set, topic_set

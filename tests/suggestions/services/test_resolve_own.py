@@ -6,9 +6,9 @@ import pytest
 
 from ranking.models import ConfigVersion, LearnedWeight
 from ranking.selectors import config_effective
-from suggestions.entities import Refusal, Resolved
 from suggestions.models import Outcome
 from suggestions.preview import preview_of
+from suggestions.proposals import Refusal, Resolved
 from suggestions.services import resolve
 from tests.suggestions.services.test_resolve import TOPIC, answer, edit, learn, weight
 from tests.support.accepts import topic_set

@@ -8,10 +8,10 @@ from django.utils import timezone
 
 from digest.models import Reader
 from ranking.selectors import config_effective
-from suggestions.entities import Refusal, Resolved
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.outcomes.selectors import outcomes_search
 from suggestions.preview import outcomes_about
+from suggestions.proposals import Refusal, Resolved
 from suggestions.selectors import Acceptance, acceptance_history, answers_by_type, targets_decided
 from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.resolve import (

@@ -9,10 +9,10 @@ from pytest_httpserver import HTTPServer
 
 from digest.models import Reader, Spend, SpendRefusal
 from ranking.selectors import config_versions
-from suggestions.entities import Refusal
+from suggestions.proposals import Refusal
 from suggestions.services.wish_models import NOTE
 from suggestions.services.wishes import WishAnswer, wish_accept, wishes_draft
-from suggestions.wishes.entities import WISH_CHARS_MAX, WISHES_MAX
+from suggestions.wishes.wish import WISH_CHARS_MAX, WISHES_MAX
 from tests.advisor.hostile.payloads import FORMS, INJECTIONS
 from tests.support.factories import CLOCK, FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 from tests.support.scripted_model import Script, Step, garbage, status, text

@@ -10,7 +10,7 @@ from ranking.entities import WEIGHT_MAX, WEIGHT_MIN
 from ranking.mutes import MuteFilter
 from ranking.selectors import config_effective, config_version, config_versions
 from ranking.services import ConfigEdit, config_edit, config_revert
-from suggestions.entities import WEIGHT_STEP_MAX, Refusal
+from suggestions.proposals import WEIGHT_STEP_MAX, Refusal
 from suggestions.services.wishes import (
     SALT,
     WishAccepted,
@@ -20,7 +20,7 @@ from suggestions.services.wishes import (
     wishes_draft,
 )
 from suggestions.wishes.changes import BOOST_WISHED_MAX
-from suggestions.wishes.entities import WISH_CHARS_MAX, WISHES_MAX
+from suggestions.wishes.wish import WISH_CHARS_MAX, WISHES_MAX
 from tests.advisor.hostile.payloads import FORMS, INJECTIONS
 from tests.support.factories import CLOCK, FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 

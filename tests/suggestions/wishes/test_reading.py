@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from ranking.entities import Candidate
-from suggestions.wishes.entities import BIG, SMALL, USUAL, WISH_CHARS_MAX, WISHES_MAX, Names, Reading, Wish
 from suggestions.wishes.reading import wishes_read
+from suggestions.wishes.wish import BIG, SMALL, USUAL, WISH_CHARS_MAX, WISHES_MAX, Names, Reading, Wish
 from tests.support.paraphrases import SOURCES, TODAY, names, paraphrases, unclear
 
 NAMES = names()

@@ -6,9 +6,9 @@ from datetime import date, timedelta
 
 import pytest
 
-from suggestions.changes.entities import FRESHER
-from suggestions.wishes.entities import Reading
+from suggestions.changes.change import FRESHER
 from suggestions.wishes.reading import wishes_read
+from suggestions.wishes.wish import Reading
 from tests.support.wish_words import ASKS, RIGHT, TODAY, WRONG, Sentence, grade, names, sentences
 
 NAMES = names()

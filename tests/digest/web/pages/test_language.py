@@ -16,7 +16,7 @@ from ranking.config_words import weight_words
 from ranking.language import figure, percent, stored_text
 from ranking.selectors import config_effective
 from ranking.setting_scale import weight_read
-from suggestions.explain import reason_sentence, reason_shown
+from suggestions.sentences import reason_sentence, reason_shown
 from tests.support.browser import ago, fresh_item, suggested
 from tests.support.factories import FeedbackFactory
 

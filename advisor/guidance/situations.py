@@ -11,8 +11,8 @@ from pydantic.dataclasses import dataclass as checked_dataclass
 
 from digest.llm.entities import ToolCall
 from suggestions.changes.registry import KINDS
-from suggestions.entities import Facts as RuleFacts
-from suggestions.entities import Target
+from suggestions.proposals import Facts as RuleFacts
+from suggestions.proposals import Target
 
 
 class Level(StrEnum):

@@ -16,7 +16,7 @@ from ranking.config_body import Body, body_effective, body_validate, effective_b
 from ranking.entities import Candidate, EffectiveConfig
 from ranking.language import gettext as _
 from ranking.language import gettext_noop, ngettext
-from suggestions.entities import EVIDENCE_MIN, Draft, Facts, Refusal
+from suggestions.proposals import EVIDENCE_MIN, Draft, Facts, Refusal
 
 # The ways of a change, as wishes name them.
 MORE, LESS, NONE, UNMUTE = "more", "less", "none", "unmute"

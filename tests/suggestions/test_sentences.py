@@ -2,8 +2,9 @@
 
 import pytest
 
-from suggestions.entities import Preview, PreviewItem
-from suggestions.explain import (
+from suggestions.planner.hypotheses import MEANING
+from suggestions.proposals import Preview, PreviewItem
+from suggestions.sentences import (
     because,
     bounds,
     confidence_words,
@@ -20,7 +21,6 @@ from suggestions.explain import (
     today_words,
     weight_phrase,
 )
-from suggestions.planner.hypotheses import MEANING
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from advisor.entities import BY_PLANNER, MISSING_FORMS, RUN_MONEY_SPENT, STOP_SENTENCES
+from advisor.feedback_needed import MISSING_FORMS
+from advisor.run_values import BY_PLANNER, RUN_MONEY_SPENT, STOP_SENTENCES
 from ranking.language import gettext as _
 from ranking.language import gettext_noop, ngettext, stored_text
-from suggestions.explain import change_found_split
 from suggestions.planner.hypotheses import SILENCE_SENTENCES
+from suggestions.sentences import change_found_split
 from suggestions.wording import CHANGES_FOUND, MODEL_ADDS, NO_CHANGE
 
 STARTING = gettext_noop("Getting ready…")

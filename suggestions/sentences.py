@@ -8,11 +8,11 @@ from typing import Any
 from ranking.config_words import weight_words
 from ranking.language import figure, ngettext, percent, stored_text
 from ranking.language import gettext as _
-from suggestions.changes.entities import REASONS
+from suggestions.changes.change import REASONS
 from suggestions.changes.registry import KINDS, SUGGESTED
 from suggestions.changes.weights import weight_bounds, weight_text
-from suggestions.entities import Preview
 from suggestions.planner.hypotheses import GAIN_MIN, MEANING, confidence_capped
+from suggestions.proposals import Preview
 from suggestions.reasons import TOO_MUCH, reason_code
 from suggestions.wording import (
     ACCEPT_ALL,

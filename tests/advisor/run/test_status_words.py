@@ -2,8 +2,10 @@
 
 import pytest
 
-from advisor.entities import FeedbackLimits, feedback_suffices, missing_message
-from advisor.run.explain import STATUSES, last_run_message, script_messages, status_message
+from advisor.feedback_needed import FeedbackLimits, feedback_suffices, missing_message
+from advisor.run.status_words import STATUSES, last_run_message, script_messages, status_message
+from advisor.run.status_words import TOOLS as SENTENCES
+from advisor.tools.registry import TOOLS
 from digest.entities import FeedbackCounts
 
 
@@ -75,3 +77,15 @@ def test_a_run_whose_suggestions_are_all_answered_says_so():
     assert last_run_message("completed", 1, "") == "It made one suggestion, which waits no more."
     assert last_run_message("agent_timeout", 3, "") == "It made 3; none of them waits now."
     assert last_run_message("agent_timeout", 0, "") == STATUSES["agent_timeout"]
+
+
+def test_each_tool_has_a_sentence_for_the_reader_who_waits():
+    assert set(SENTENCES) == set(TOOLS)
+    assert all(sentence.endswith("…") for sentence in SENTENCES.values())
+
+
+def test_a_run_that_made_a_draft_alone_does_not_call_its_end_a_reason():
+    assert status_message("completed", 0, "Finished.") == "Nothing worth asking today."
+    assert (
+        status_message("completed", 0, "You decided all.") == "Nothing worth asking today: You decided all."
+    )

@@ -1,0 +1,88 @@
+"""The tool calls of a conversation with a model, as the loop, the planner and the audit read them. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from digest.llm.entities import Message, ToolCall, Turn, json_object, json_object_find
+
+WRITE_TOOL = "write_suggestion"
+TARGET_CHARS_MAX = 64
+# Of a reader's thumbs the newest so many are weighed.
+THUMBS_WEIGHED_MAX = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call of a conversation with its result; either is empty where it was no JSON object."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    result: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def succeeded(self) -> bool:
+        """Return whether a write succeeded."""
+        return self.result.get("success") is True
+
+
+def calls_of(messages: Sequence[Message]) -> list[Call]:
+    """Return every answered or unanswered tool call, in order."""
+    answers = {m.get("tool_call_id"): m.get("content") for m in messages if m.get("role") == "tool"}
+    calls = []
+    for message in messages:
+        for raw in message.get("tool_calls") or [] if message.get("role") == "assistant" else []:
+            function = raw["function"]
+            call = ToolCall(raw.get("id", ""), function["name"], function.get("arguments") or "")
+            calls.append(Call(call.name, call.arguments, json_object_or_empty(answers.get(raw.get("id")))))
+    return calls
+
+
+def call_target(call: ToolCall) -> str:
+    """Return what a call that was not run was about, if it says so: its failures are counted by it."""
+    given = call.arguments
+    target = given.get("target_key") or given.get("target") or given.get("suggested_value") or ""
+    return str(target)[:TARGET_CHARS_MAX]
+
+
+def calls_to(calls: Sequence[Call], name: str) -> list[Call]:
+    """Return the calls to one tool."""
+    return [call for call in calls if call.name == name]
+
+
+def result_of(calls: Sequence[Call], name: str) -> Mapping[str, Any] | None:
+    """Return the newest result of one tool that was no error; `None` if there is none."""
+    good = [c.result for c in calls_to(calls, name) if c.result and "error" not in c.result]
+    return good[-1] if good else None
+
+
+def json_object_or_empty(text: object) -> dict[str, Any]:
+    """Return the JSON object in `text`; empty for anything else."""
+    try:
+        return json_object(text) if isinstance(text, str) else {}
+    except ValueError:
+        return {}
+
+
+def thumbs_weighed(meta: Mapping[str, Any]) -> int:
+    """Return how many thumbs a run's hypotheses rest on, by the `meta` of `query_user_feedback`."""
+    total = meta.get("total_feedback_available", 0)
+    return min(THUMBS_WEIGHED_MAX, total) if isinstance(total, int) else 0
+
+
+def refusal_code(result: Mapping[str, Any]) -> str:
+    """Return the code of the rule that refused a write, also where guidance stopped the call by that rule."""
+    return str(result.get("rule_id") or result.get("error") or "")
+
+
+def turn_closes_run(turn: Turn, messages: Sequence[Message]) -> bool:
+    """Return whether a turn ended the run: it only wrote, all of it was stored, with the summary beside it.
+
+    `messages` is the conversation with the turn's answers. Another request would only repeat the summary.
+    """
+    summary = (
+        json_object_find(turn.text) if all(call.name == WRITE_TOOL for call in turn.tool_calls) else None
+    )
+    if summary is None or not isinstance(summary.get("suggestions"), list):
+        return False
+    return all(call.succeeded for call in calls_of(messages)[-len(turn.tool_calls) :])
