@@ -167,6 +167,10 @@ ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_EMAIL_VERIFICATION = env.str("ACCOUNT_EMAIL_VERIFICATION", default="none")
 if ACCOUNT_EMAIL_VERIFICATION not in ("none", "optional", "mandatory"):
     raise ImproperlyConfigured("ACCOUNT_EMAIL_VERIFICATION must be none, optional or mandatory.")
+# Who may sign up, here or through a provider: everybody, whoever has an invitation, or nobody.
+SIGNUP = env.str("SIGNUP", default="open")
+if SIGNUP not in ("open", "invite", "closed"):
+    raise ImproperlyConfigured("SIGNUP must be open, invite or closed.")
 _EMAIL = "email*" if ACCOUNT_EMAIL_VERIFICATION == "mandatory" else "email"
 ACCOUNT_SIGNUP_FIELDS = ["username*", _EMAIL, "password1*", "password2*"]
 ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "digest.accounts.resets.ResetTokens"
@@ -231,6 +235,7 @@ if OIDC_ISSUER:
     SOCIALACCOUNT_EMAIL_AUTHENTICATION = SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
     # A new reader chooses a name and a time zone.
     SOCIALACCOUNT_AUTO_SIGNUP = False
+    SOCIALACCOUNT_FORMS = {"signup": "digest.accounts.oidc_forms.NewAccountByProviderForm"}
 # Readers' assistants over MCP at /mcp. Clients register themselves, have no secret, and use PKCE.
 MCP_HTTP = env.bool("MCP_HTTP", default=False)
 IDP_OIDC_ADAPTER = "digest.accounts.oauth.AssistantAdapter"

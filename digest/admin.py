@@ -1,7 +1,7 @@
 """The admin pages of the digest room: feeds and their health, sources and their moves, readers, ledgers."""
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -18,6 +18,7 @@ from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
+from digest.accounts.invitations import VALID, invitation_issue
 from digest.accounts.services import reader_delete
 from digest.errors import DigestError
 from digest.feeds.health import QUIET_AFTER, FeedCondition, FeedFacts, feed_condition
@@ -32,6 +33,7 @@ from digest.models import (
     Feedback,
     FeedbackTag,
     Impression,
+    Invitation,
     Item,
     Notification,
     Reader,
@@ -360,6 +362,37 @@ class ApiTokenAdmin(ReadOnlyAdmin, OperatorAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Allow operators with the permission to revoke a token."""
         return request.user.has_perm("digest.delete_apitoken")
+
+
+class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A new invitation: whom it is for, and for how many days."""
+
+    days = forms.IntegerField(min_value=1, max_value=90, initial=VALID.days, help_text="Days until it ends.")
+
+    class Meta:
+        model = Invitation
+        fields = ["note"]
+
+
+@admin.register(Invitation)
+class InvitationAdmin(OperatorAdmin):
+    """Invitations to sign up (`SIGNUP=invite`). The link is shown once. Delete an invitation to revoke it."""
+
+    form = InvitationForm
+    list_display = ["note", "created_at", "expires_at", "used_at", "reader"]
+    list_select_related = ["reader"]
+    search_fields = ["note", "reader"]
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Allow no changes: an invitation is made or revoked."""
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Invitation, form: Any, change: bool) -> None:
+        """Create the invitation and show its link to the operator, once."""
+        days = timedelta(days=form.cleaned_data["days"])
+        row, link = invitation_issue(note=obj.note, now=timezone.now(), valid=days)
+        obj.pk = row.pk
+        messages.warning(request, f"This link is for one person and is shown only now: {link}")
 
 
 # The library's own page shows the key, and with it anybody could make codes.

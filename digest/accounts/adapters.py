@@ -26,6 +26,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext, gettext_lazy
 
+from digest.accounts.invitations import signup_is_open
 from digest.accounts.limits import (
     ACCOUNT,
     ADDRESS,
@@ -98,6 +99,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     Links lead to this site's own address (`SITE_URL`). Failed sign-ins count against an account under every
     login it has. If the mail server fails, the page still works.
     """
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        """Return whether this browser may sign up, here or through a provider (`SIGNUP`)."""
+        return signup_is_open(request, now=timezone.now())
 
     def clean_username(self, username: str, shallow: bool = False) -> str:
         """Return a new username in compatibility form (NFKC): two names never differ in width alone.

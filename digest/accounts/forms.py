@@ -32,6 +32,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
+from digest.accounts.invitations import ByInvitation
 from digest.accounts.limits import (
     ACCOUNTS_MAX,
     ADDRESS,
@@ -61,7 +62,7 @@ class BoundedFields:
                 field.validators.append(MaxLengthValidator(PASSWORD_CHARS if hidden else LOGIN_CHARS))
 
 
-class NewAccountForm(BoundedFields, SignupForm):  # type: ignore[misc]
+class NewAccountForm(ByInvitation, BoundedFields, SignupForm):  # type: ignore[misc]
     """The form to sign up."""
 
     def validate_unique_email(self, value: str) -> str:

@@ -21,7 +21,7 @@ from digest.models.feeds import (
 )
 from digest.models.llm import Spend, SpendRefusal, SuggestedReasons, Summary
 from digest.models.notifications import Destination, Notification, NotificationSettings
-from digest.models.readers import ApiToken, Delivery, Reader, Reading, UsedLink
+from digest.models.readers import ApiToken, Delivery, Invitation, Reader, Reading, UsedLink
 
 __all__ = [
     "ApiToken",
@@ -37,6 +37,7 @@ __all__ = [
     "FeedbackTag",
     "FullText",
     "Impression",
+    "Invitation",
     "Item",
     "ItemBody",
     "ItemFigure",

@@ -243,6 +243,30 @@ class ApiToken(models.Model):
         return f"{self.name} ({self.hint}…)"
 
 
+class Invitation(models.Model):
+    """An operator's invitation to sign up. Only its hash is stored; the link is shown once, and used once."""
+
+    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the secret in the link.")
+    note = models.CharField(max_length=100, blank=True, help_text="Whom it is for. Only operators see it.")
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, blank=True)
+    reader = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="invitations",
+        help_text="Who signed up with it.",
+    )
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.note or f"invitation {self.pk}"
+
+
 class Reading(models.Model):
     """When a reader read, saved and named one article, through the item they saw. None of it is a rating.
 

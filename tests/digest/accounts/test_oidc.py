@@ -313,3 +313,25 @@ def test_without_it_there_is_no_such_page(client):
     assert client.get("/accounts/oidc/oidc/login/").status_code == 404
     assert "oidc" not in client.get("/accounts/login/").content.decode()
     assert "OIDC_ISSUER" not in os.environ
+
+
+def test_nobody_new_comes_in_through_the_provider_where_sign_up_is_closed(
+    provider: str, place: dict[str, str]
+):
+    port = port_free()
+    command = [sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "config.wsgi"]
+    for mode in ("closed", "invite"):
+        with subprocess.Popen(
+            command, cwd=ROOT, env=place | {"SIGNUP": mode}, stderr=subprocess.DEVNULL
+        ) as server:
+            try:
+                site = f"http://127.0.0.1:{port}"
+                assert fetched(f"{site}/healthz") == b"ok"
+                with Visitor(site, provider) as stranger:
+                    assert "Sign-up is closed" in stranger.comes_back(f"greta-{mode}").text
+                with Visitor(site, provider) as known:
+                    known.comes_back("ada")
+                    assert known.name
+            finally:
+                server.terminate()
+    assert not [uid for uid, _ in accounts(place) if uid.startswith("greta")]

@@ -1,0 +1,124 @@
+"""Who may sign up: everybody, whoever was invited, once, or nobody; also through a provider."""
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from digest.accounts.invitations import invitation_issue
+from digest.models import Invitation, Reader
+from tests.support.concurrency import at_once, database_on_disk, seen_by_writers
+
+pytestmark = pytest.mark.django_db
+PASSWORD = "correct-horse-battery"
+
+
+def form(name: str) -> dict[str, str]:
+    return {"username": name, "password1": PASSWORD, "password2": PASSWORD, "time_zone": "Europe/Berlin"}
+
+
+def sign_up(browser: Client, name: str) -> int:
+    return browser.post("/accounts/signup/", form(name)).status_code
+
+
+def link(**more: object) -> str:
+    return urlsplit(invitation_issue(note="Ben", now=timezone.now(), **more)[1]).path
+
+
+def names() -> set[str]:
+    return set(Reader.objects.values_list("username", flat=True))
+
+
+def test_by_default_everybody_signs_up(client: Client):
+    assert sign_up(client, "ada") == 302 and names() == {"ada"}
+
+
+def test_nobody_signs_up_where_it_is_closed_or_without_an_invitation(client: Client, settings):
+    for settings.SIGNUP in ("closed", "invite"):
+        assert "Sign-up is closed" in client.get("/accounts/signup/").content.decode()
+        sign_up(client, "mallory")
+        session = client.session
+        session["invitation"] = "made up"
+        session.save()
+        sign_up(client, "mallory")
+    client.get(link())
+    settings.SIGNUP = "closed"
+    sign_up(client, "mallory")
+    assert names() == set()
+
+
+def test_five_friends_on_the_open_net_are_five(settings):
+    """Five links are five accounts, whoever else finds the site, the links or a second use of them."""
+    settings.SIGNUP = "invite"
+    links = [link() for _ in range(5)]
+    for n, one in enumerate(links):
+        friend = Client()
+        assert friend.get(one)["Location"] == "/accounts/signup/"
+        assert sign_up(friend, f"friend{n}") == 302
+    for n, one in enumerate([*links, "/invitation/guessed", f"/invitation/{'x' * 300}"]):
+        stranger = Client()
+        answer = stranger.get(one)
+        assert answer.status_code == 404 and "This invitation is over" in answer.content.decode()
+        sign_up(stranger, f"stranger{n}")
+    assert names() == {f"friend{n}" for n in range(5)}
+    used = Invitation.objects.exclude(used_at=None)
+    assert {row.reader.username for row in used} == names()
+
+
+def test_a_look_at_the_link_and_a_mistake_use_up_nothing(client: Client, settings):
+    settings.SIGNUP = "invite"
+    one = link()
+    Client().get(one), Client().head(one)
+    client.get(one)
+    assert client.post("/accounts/signup/", form("ada") | {"password2": "another"}).status_code == 200
+    assert sign_up(client, "ada") == 302
+    assert sign_up(Client(), "ben") == 200 or names() == {"ada"}
+
+
+def test_an_invitation_ends(client: Client, settings):
+    settings.SIGNUP = "invite"
+    one = link(valid=timedelta(days=1))
+    client.get(one)
+    Invitation.objects.update(expires_at=timezone.now())
+    sign_up(client, "ada")
+    assert names() == set()
+    assert client.get(one).status_code == 404
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_use_one_link_at_once_one_is_in(settings, tmp_path: Path):
+    settings.SIGNUP = "invite"
+    one = link()
+    browsers = [Client(), Client()]
+    for browser in browsers:
+        browser.get(one)
+    with database_on_disk(tmp_path / "copy.sqlite3"):
+        codes = at_once(lambda n: sign_up(browsers[n], f"reader{n}"), 2)
+        assert sorted(codes) == [302, 403]
+        assert len(seen_by_writers(names)) == 1
+
+
+def test_an_operator_makes_a_link_that_is_shown_once(operator: Reader, client: Client, settings):
+    settings.SIGNUP = "invite"
+    admin = Client()
+    admin.force_login(operator)
+    made = admin.post("/admin/digest/invitation/add/", {"note": "Ben", "days": 3}, follow=True)
+    page = made.content.decode()
+    path = re.search(r"/invitation/[\w-]{43}", page)[0]
+    row = Invitation.objects.get()
+    assert path[12:] not in str(vars(row)) and row.expires_at < timezone.now() + timedelta(days=4)
+    assert path not in admin.get("/admin/digest/invitation/").content.decode()
+    assert client.get(path).status_code == 302
+    admin.post(f"/admin/digest/invitation/{row.pk}/delete/", {"post": "yes"})
+    assert client.get(path).status_code == 404
+
+
+def test_a_reader_who_is_here_already_is_not_signed_up_again(ada: Reader, client: Client, settings):
+    settings.SIGNUP = "invite"
+    client.force_login(ada)
+    assert client.get(link())["Location"] == "/"
+    assert Invitation.objects.get().used_at is None
