@@ -28,6 +28,7 @@ from digest.models import (
     Feedback,
     FeedbackTag,
     Impression,
+    Invitation,
     Item,
     Notification,
     NotificationSettings,
@@ -243,6 +244,7 @@ def reader_export_digest(*, reader: Reader) -> Iterator[tuple[str, object]]:
     yield "destinations", export_rows(Destination.objects.filter(reader=reader), without=_OPENING)
     yield "notifications", export_rows(Notification.objects.filter(reader=reader), without=["uid"])
     yield "used_links", export_rows(UsedLink.objects.filter(reader=reader), without=["digest"])
+    yield "invitations", export_rows(Invitation.objects.filter(reader=reader), without=["digest"])
     yield "api_tokens", export_rows(ApiToken.objects.filter(reader=reader), without=["digest"])
     yield "spend", export_rows(Spend.objects.filter(reader=reader))
     yield "spend_refusals", export_rows(SpendRefusal.objects.filter(reader=reader))

@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField()),
                 ('expires_at', models.DateTimeField()),
                 ('used_at', models.DateTimeField(blank=True, null=True)),
-                ('reader', models.ForeignKey(blank=True, help_text='Who signed up with it.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='invitations', to=settings.AUTH_USER_MODEL)),
+                ('reader', models.ForeignKey(blank=True, help_text='Who signed up with it.', null=True, on_delete=django.db.models.deletion.CASCADE, related_name='invitations', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'ordering': ['-created_at'],

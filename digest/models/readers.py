@@ -253,7 +253,7 @@ class Invitation(models.Model):
     used_at = models.DateTimeField(null=True, blank=True)
     reader = models.ForeignKey(
         settings.AUTH_USER_MODEL,
-        models.SET_NULL,
+        models.CASCADE,
         null=True,
         blank=True,
         related_name="invitations",

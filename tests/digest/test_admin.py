@@ -8,6 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from advisor.models import Decision, Run
+from digest.accounts.invitations import invitation_issue
 from digest.accounts.tokens import token_issue
 from digest.daily.services import digest_build
 from digest.feedback.services import feedback_set, weights_update
@@ -65,6 +66,7 @@ def fill(reader: Reader, now, items: int = 3) -> None:
     digest_build(reader=reader, date=now.astimezone(reader.zone).date(), now=now)
     alias_store(old=f"before-{source.key}", new=source.key, now=now)
     token_issue(reader=reader, name="notes", scope="read", expires_at=None, now=now)
+    invitation_issue(note="a friend", now=now)
     Delivery.objects.create(reader=reader, date=now.date(), status="sent", claimed_at=now)
     Notification.objects.create(reader=reader, news=[], created_at=now, next_at=now)
     Spend.objects.create(

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
@@ -91,6 +92,7 @@ def test_an_invitation_ends(client: Client, settings):
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_use_one_link_at_once_one_is_in(settings, tmp_path: Path):
+    cache.clear()
     settings.SIGNUP = "invite"
     one = link()
     browsers = [Client(), Client()]
