@@ -1,8 +1,14 @@
-// A link in a mail acts by one tap: its page sends its own form. Not in a page nobody looks at, nor in a
-// browser that is driven by a program, as scanners of mails are; there the button waits for a person.
+// A link in a mail acts by one touch or key anywhere on its page, and never by being opened: scanners of mails
+// open every link, with scripts and perhaps in a browser that does not say that a program drives it.
 
 const form = document.querySelector("form[data-link-once]");
-if (form && !navigator.webdriver) {
-  if (document.visibilityState === "visible") form.requestSubmit();
-  else document.addEventListener("visibilitychange", () => form.requestSubmit(), { once: true });
+if (form) {
+  const act = (event) => {
+    // Buttons and links do what they say. Keys that scroll or belong to the browser are no answer.
+    const own = event.target instanceof Element && event.target.closest("a, button, summary, input, select");
+    if (!event.isTrusted || own || (event.type === "keydown" && event.key !== "Enter")) return;
+    for (const kind of ["click", "keydown"]) document.removeEventListener(kind, act);
+    form.requestSubmit();
+  };
+  for (const kind of ["click", "keydown"]) document.addEventListener(kind, act);
 }

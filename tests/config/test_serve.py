@@ -8,6 +8,8 @@ import sys
 import threading
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from wsgiref.simple_server import demo_app
 
@@ -105,6 +107,77 @@ def test_serve_gives_pages_and_static_files_and_ends_with_its_worker(place):
     # The worker is forked from the loaded site, so it shares most of its memory.
     assert shared > 40
     assert not Path(f"/proc/{worker}").exists()
+
+
+@contextmanager
+def served() -> Iterator[int]:
+    """The port of a server in this process that answers with Django's demo page."""
+    servers: list[Server] = []
+    shape = type(
+        "Server",
+        (Server,),
+        {"server_activate": lambda self: (servers.append(self), Server.server_activate(self))},
+    )
+    port = port_free()
+    run = threading.Thread(
+        target=basehttp.run,
+        args=("127.0.0.1", port, demo_app),
+        kwargs={"threading": True, "server_cls": shape},
+    )
+    run.start()
+    try:
+        assert fetched(f"http://127.0.0.1:{port}/")
+        yield port
+    finally:
+        servers[0].shutdown()
+        run.join()
+        servers[0].server_close()
+
+
+def connected(port: int) -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", port), timeout=10)
+    connection.settimeout(10)
+    return connection
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nab"])
+def test_a_request_that_does_not_arrive_is_dropped(monkeypatch, sent: bytes):
+    """Also one whose bytes come steadily, one by one, for ever."""
+    monkeypatch.setattr(serve, "ARRIVAL_S", 1.0)
+    with served() as port, connected(port) as idle:
+        began, answer = time.monotonic(), b"."
+        idle.sendall(sent)
+        while time.monotonic() - began < 8:
+            with suppress(OSError):
+                if sent.startswith(b"GET"):
+                    idle.send(b"T")
+            idle.settimeout(0.3)
+            with suppress(TimeoutError):
+                try:
+                    answer = idle.recv(9999)
+                except ConnectionError:
+                    answer = b""
+                break
+        assert time.monotonic() - began < 6
+        assert not answer or b"POST" in sent
+        assert fetched(f"http://127.0.0.1:{port}/")
+
+
+def test_two_hundred_idle_connections_are_all_and_the_site_answers_once_they_go(monkeypatch):
+    """1,100 idle connections took all files of the process, and the site was silent."""
+    monkeypatch.setattr(serve, "CONNECTIONS_MAX", 5)
+    monkeypatch.setattr(serve, "ARRIVAL_S", 2.0)
+    with served() as port, ExitStack() as stack:
+        time.sleep(0.3)  # the first request's connection has gone
+        idle = [stack.enter_context(connected(port)) for _ in range(5)]
+        time.sleep(0.3)
+        with connected(port) as beyond:
+            assert beyond.recv(999).startswith(b"HTTP/1.1 503 ")
+        began = time.monotonic()
+        wait_until(lambda: idle[0].recv(1) == b"", "idle connections were not closed")
+        time.sleep(0.5)
+        assert fetched(f"http://127.0.0.1:{port}/")
+        assert time.monotonic() - began < 8
 
 
 def test_the_site_trims_its_heap_once_when_readers_pause(monkeypatch):

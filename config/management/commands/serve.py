@@ -11,7 +11,9 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
+from socket import SocketIO, socket
 from threading import Event, Thread
 from typing import Any
 
@@ -36,17 +38,87 @@ RESTART_S = 5.0
 # Connections that may wait to be accepted. With Django's limit of ten, the system reset some of about
 # twenty-five simultaneous requests (measured; `python -m tests.lab faults replays`).
 BACKLOG = 256
+# A request that has not arrived after this long is dropped. Without it, idle connections took all threads and
+# files (1,100 of them, with 1,024 files). An answer may take longer: exports are long.
+ARRIVAL_S = 30.0
+SEND_S = 120.0
+# Ten browsers have sixty connections. Each connection has a thread of its own.
+CONNECTIONS_MAX = 200
+BUSY = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 # After this long without a request, the heap is trimmed.
 PAUSE_S = 3.0
 
 log = structlog.get_logger(__name__)
 
 
+class ArrivingRequest(SocketIO):
+    """What a client sends. Reading fails once the request has taken too long to arrive."""
+
+    def __init__(self, connection: socket) -> None:
+        super().__init__(connection, "rb")
+        self._connection, self._deadline = connection, 0.0
+
+    def begin(self) -> None:
+        """Wait for another request on this connection."""
+        self._deadline = time.monotonic() + ARRIVAL_S
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read what is there. Raises `TimeoutError` after the deadline, however steadily bytes come."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the request took too long to arrive")
+        self._connection.settimeout(left)
+        try:
+            return super().readinto(buffer)
+        finally:
+            self._connection.settimeout(SEND_S)
+
+
+class Handler(basehttp.WSGIRequestHandler):
+    """Django's handler, for clients that do not finish what they send."""
+
+    def setup(self) -> None:
+        """Read the connection through `ArrivingRequest`."""
+        super().setup()
+        self.rfile.close()
+        self._arriving = ArrivingRequest(self.connection)
+        self.rfile = BufferedReader(self._arriving)
+
+    def handle_one_request(self) -> None:
+        """Answer one request, or close the connection if it does not arrive in time."""
+        self._arriving.begin()
+        try:
+            super().handle_one_request()
+        except TimeoutError:
+            self.close_connection = True
+
+
 class Server(basehttp.WSGIServer):
-    """Django's server with a longer queue of connections. It trims its heap when requests pause."""
+    """Django's server with a longer queue of connections, and a limit to those that are open.
+
+    It trims its heap when requests pause.
+    """
 
     request_queue_size = BACKLOG
     _last_request: float | None = None
+
+    def __init__(self, address: tuple[str, int], handler: Any, **more: Any) -> None:
+        super().__init__(address, Handler, **more)
+        self._open: set[int] = set()  # by the ids of sockets that this server holds
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Refuse a connection beyond `CONNECTIONS_MAX`: each takes a thread and a file."""
+        if len(self._open) >= CONNECTIONS_MAX:
+            with suppress(OSError):
+                request.send(BUSY)
+            return False
+        self._open.add(id(request))
+        return True
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection, which makes room for another."""
+        self._open.discard(id(request))
+        super().shutdown_request(request)
 
     def get_request(self) -> tuple[Any, Any]:
         """Accept a connection and record the time."""
