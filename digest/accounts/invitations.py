@@ -7,7 +7,7 @@ also holds for new accounts through a provider (OpenID Connect).
 import hashlib
 import secrets
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from django.conf import settings
 from django.db import transaction
@@ -81,5 +81,5 @@ class ByInvitation:
         return reader, answer
 
     def _saved(self, request: HttpRequest) -> tuple[Reader | None, HttpResponse | None]:
-        found: Any = super().try_save(request)  # type: ignore[misc]
+        found: tuple[Reader | None, HttpResponse | None] = super().try_save(request)  # type: ignore[misc]
         return found

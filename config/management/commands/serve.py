@@ -15,7 +15,7 @@ from io import BufferedReader
 from pathlib import Path
 from socket import SocketIO, socket
 from threading import Event, Thread
-from typing import Any
+from typing import Any, cast
 
 import structlog
 from django.conf import settings
@@ -81,8 +81,8 @@ class Handler(basehttp.WSGIRequestHandler):
         """Read the connection through `ArrivingRequest`."""
         super().setup()
         self.rfile.close()
-        self._arriving = ArrivingRequest(self.connection)
-        self.rfile = BufferedReader(self._arriving)
+        self._arriving = ArrivingRequest(cast(socket, self.connection))
+        self.rfile = cast(Any, BufferedReader(self._arriving))
 
     def handle_one_request(self) -> None:
         """Answer one request, or close the connection if it does not arrive in time."""
