@@ -81,8 +81,9 @@ def test_no_tool_tells_a_model_what_the_reader_opened(ada, now):
 # --- Schemas ---------------------------------------------------------------------------------------
 
 
-def test_the_nine_tools_carry_the_names_the_prompt_uses():
-    assert [schema["function"]["name"] for schema in schemas()] == list(BUDGETS)
+def test_every_tool_has_a_budget_and_is_declared_by_its_name():
+    assert set(BUDGETS) == set(TOOLS)
+    assert [schema["function"]["name"] for schema in schemas()] == list(TOOLS)
 
 
 def test_no_schema_names_a_reader_or_refers_elsewhere():
@@ -113,7 +114,7 @@ def test_what_is_ignored_is_taken_and_not_asked_for(ada):
 def test_an_unknown_tool_is_answered_with_the_ones_there_are(ada):
     outcome, content = call(context_for(ada), "accept_suggestion", suggestion_id=1)
     assert outcome.error_code == "unknown_tool"
-    assert content["valid_tools"] == list(BUDGETS)
+    assert content["valid_tools"] == list(TOOLS)
 
 
 @pytest.mark.parametrize(
