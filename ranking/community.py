@@ -8,23 +8,24 @@ and Roth 2014, 3.3, for whole numbers):
 
 One thumb changes each count by at most one, so each count alone is epsilon-differentially private for a
 thumb. Whether a thumb is a like or a dislike changes only the count of likes. Items and sources use EPSILON.
-The whole community, with its large counts, uses EPSILON_WHOLE. The figure of an item or source is published
-only if its noisy number of thumbs reaches GROUP_MIN, so one with a single thumb is published with a
-probability below DELTA (Korolova et al. 2009). Computations on published figures reveal nothing more, however
-often they are repeated (post-processing). docs/peers.md has the whole argument. Pure.
+The whole community, with its large counts, uses EPSILON_WHOLE. Every item and source of a public feed gets a
+figure, also those without a thumb: a figure's presence tells nothing. Computations on noisy figures reveal
+nothing more, however often they are repeated (post-processing). So figures that may be noise alone are
+dropped afterwards. docs/peers.md has the whole argument. Pure.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import ceil, exp, log
+from math import exp
 
 import numpy as np
 from numpy.typing import NDArray
 
-EPSILON, EPSILON_WHOLE, DELTA = 0.25, 0.05, 1e-6
+EPSILON, EPSILON_WHOLE = 0.25, 0.05
 ALPHA = exp(-EPSILON)
-# From this k on P(noise >= k) = ALPHA^k / (1 + ALPHA) is below DELTA. The thumb itself adds one: 54.
-GROUP_MIN = 1 + ceil(log(1 / (DELTA * (1 + ALPHA))) / EPSILON)
+# Figures with few noisy thumbs are dropped: those below the least number at which at most this share of the
+# figures that are left is expected to be noise alone (Benjamini, Hochberg 1995), and all below six.
+KEPT_MIN, FALSE_SHARE = 6, 0.2
 # A thumb counts in at most three figures (item, source, whole). Like or dislike changes one count in each.
 LOSSES = (EPSILON, EPSILON, EPSILON_WHOLE)
 # How much tastes vary (`suggestions.planner.tastes`): the sums of readers' limited estimates and of their
@@ -85,9 +86,21 @@ def with_noise(likes: Ints, thumbs: Ints, uniforms: Floats, epsilon: float) -> t
 
 
 def publish(likes: Ints, thumbs: Ints, uniforms: Floats) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-    """Return noisy likes and thumbs of items or sources, and a mask of the figures to publish."""
+    """Return noisy likes and thumbs of all items or sources of a round, and a mask of those to keep.
+
+    Those without a thumb must be among them: then what is kept depends on noisy numbers alone.
+    """
     liked, counted = with_noise(likes, thumbs, uniforms, EPSILON)
-    return liked, counted, counted >= GROUP_MIN
+    return liked, counted, counted >= kept_from(counted)
+
+
+def kept_from(counted: Ints) -> float:
+    """Return the least noisy number of thumbs of a figure to keep, of all noisy numbers of a round."""
+    least = np.arange(KEPT_MIN, max(int(counted.max(initial=0)), KEPT_MIN) + 1)
+    left = len(counted) - np.searchsorted(np.sort(counted), least)
+    noise_alone = len(counted) * ALPHA**least / (1 + ALPHA)
+    enough = least[(left > 0) & (noise_alone <= FALSE_SHARE * left)]
+    return float(enough[0]) if len(enough) else float("inf")
 
 
 def spread_with_noise(estimates: int, weights: int, uniforms: Floats) -> tuple[int, int]:

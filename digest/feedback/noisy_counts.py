@@ -14,7 +14,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from django.conf import settings
@@ -23,7 +23,8 @@ from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 
 from digest.days import utc_day, utc_day_begin
 from digest.feedback.peers import PERIOD_DAYS, PERIODS
-from digest.models import CommunityRound, Feedback, Item, ItemFigure, SourceFigure
+from digest.feeds.identity import URN_PREFIX
+from digest.models import CommunityRound, Feed, Feedback, Item, ItemFigure, SourceFigure
 from ranking.community import EPSILON_WHOLE, VOTES_MAX, VOTES_WHOLE_MAX, Floats, publish, with_noise
 
 # Conditions to be counted: this many thumbs, on this many days, the first this long ago. The direction of the
@@ -31,11 +32,23 @@ from ranking.community import EPSILON_WHOLE, VOTES_MAX, VOTES_WHOLE_MAX, Floats,
 MEMBER_RATINGS_MIN = 20
 MEMBER_DAYS_MIN = 5
 MEMBER_AGE_DAYS = 14
+# With fewer members nothing is published: their thumbs would drown in the noise.
+MEMBERS_MIN = 20
 # An item can be rated on the day it comes and the next one. After that it is covered.
 AGE_DAYS = 2
 # How far back the first round of an installation looks.
 LOOKBACK_DAYS = PERIODS * PERIOD_DAYS
+# How far back the first round of an installation looks for items. Older ones are kept or deleted by whether
+# somebody rated them, so that a figure's presence would tell.
+ITEM_LOOKBACK_DAYS = 14
 ROWS_AT_ONCE = 1000
+# Feeds that everybody could read: no private ones, no newsletters, no imported histories. Whether an item or
+# a source of theirs exists does not depend on any thumb, so each gets a figure.
+PUBLIC_FEED: Final = Q(owner=None) & ~Q(url__startswith=URN_PREFIX)
+PUBLIC_ITEM: Final = Q(feed__owner=None, feed__isnull=False) & ~Q(feed__url__startswith=URN_PREFIX)
+PUBLIC_RATED: Final = Q(item__feed__owner=None, item__feed__isnull=False) & ~Q(
+    item__feed__url__startswith=URN_PREFIX
+)
 WHOLE = ""
 
 
@@ -54,6 +67,8 @@ def community_publish(*, now: datetime) -> dict[str, int]:
     try:
         with transaction.atomic():
             CommunityRound.objects.create(day=day, after=after, until=until)
+            if community_members(day=day).count() < MEMBERS_MIN:
+                return {"items": 0, "sources": 0}
             return {
                 "items": _items_publish(day, after, until),
                 "sources": sum(_sources_publish(day, period) for period in _periods_closed(after, until)),
@@ -92,23 +107,40 @@ def _periods_closed(after: int, until: int) -> list[int]:
 
 
 def _items_publish(day: int, after: int, until: int) -> int:
-    rows = _thumbs(day, after + 1, until).values_list("item_id").order_by("item_id")
-    counted = rows.annotate(likes=Count("pk", filter=Q(useful=True)), thumbs=Count("pk"))
+    """Publish the items of public feeds that are covered, also those that nobody rated."""
+    first = max(after, until - ITEM_LOOKBACK_DAYS) + 1
+    counted = (
+        _thumbs(day, first, until)
+        .values_list("item_id")
+        .annotate(likes=Count("pk", filter=Q(useful=True)), thumbs=Count("pk"))
+    )
+    given = {item: (likes, thumbs) for item, likes, thumbs in counted.order_by("item_id")}
+    begins = utc_day_begin(first)
+    earlier = Item.objects.filter(PUBLIC_ITEM, article=OuterRef("article"), first_seen_at__lt=begins)
+    items = Item.objects.filter(
+        ~Exists(earlier), PUBLIC_ITEM, first_seen_at__gte=begins, first_seen_at__lt=utc_day_begin(until + 1)
+    )
+    ids = items.order_by("pk").values_list("pk", flat=True)
     figures = [
         ItemFigure(item_id=item, day=day, likes=likes, thumbs=thumbs)
-        for item, likes, thumbs in _add_noise({item: (likes, thumbs) for item, likes, thumbs in counted})
+        for item, likes, thumbs in _add_noise({item: given.get(item, (0, 0)) for item in ids})
     ]
     return len(ItemFigure.objects.bulk_create(figures, batch_size=ROWS_AT_ONCE))
 
 
 def _sources_publish(day: int, period: int) -> int:
+    """Publish the sources of public feeds, also those that nobody rated, and all sources together."""
     rows = _thumbs(day, period * PERIOD_DAYS, (period + 1) * PERIOD_DAYS - 1)
     ordered = rows.order_by("item_id", "reader_id").values_list("reader_id", "item__source_id", "useful")
     by_source, together = Votes(VOTES_MAX), Votes(VOTES_WHOLE_MAX)
     for reader, source, useful in ordered.iterator():
         by_source.add(reader, source, useful)
         together.add(reader, WHOLE, useful)
-    sources = _add_noise(by_source.counts())
+    keys = (
+        Feed.objects.filter(PUBLIC_FEED).order_by("source_id").values_list("source_id", flat=True).distinct()
+    )
+    given = by_source.counts()
+    sources = _add_noise({source: given.get(source, (0, 0)) for source in keys})
     whole = np.array(together.counts().get(WHOLE, (0, 0)), dtype=np.int64)
     likes, thumbs = with_noise(whole[:1], whole[1:], uniforms_secret((4, 1)), EPSILON_WHOLE)
     figures = [
@@ -151,11 +183,11 @@ def votes_counted(rows: Iterable[tuple[Any, str, bool]], most: int) -> dict[str,
 
 
 def _add_noise(counts: Mapping[Any, tuple[int, int]]) -> Sequence[tuple[Any, int, int]]:
-    """Return (key, likes, thumbs) with noise for all that may be published."""
+    """Return (key, likes, thumbs) with noise, without those that may be noise alone."""
     likes, thumbs = np.array(list(counts.values()), dtype=np.int64).reshape(-1, 2).T
-    likes, thumbs, shown = publish(likes, thumbs, uniforms_secret((4, len(counts))))
-    rows = zip(counts, likes.tolist(), thumbs.tolist(), shown, strict=True)
-    return [(key, liked, n) for key, liked, n, seen in rows if seen]
+    likes, thumbs, kept = publish(likes, thumbs, uniforms_secret((4, len(counts))))
+    rows = zip(counts, likes.tolist(), thumbs.tolist(), kept, strict=True)
+    return [(key, liked, n) for key, liked, n, is_kept in rows if is_kept]
 
 
 def _thumbs(day: int, first: int, last: int) -> QuerySet[Feedback]:
@@ -164,8 +196,7 @@ def _thumbs(day: int, first: int, last: int) -> QuerySet[Feedback]:
     Articles of which an item came earlier are left out, and so are items of private feeds.
     """
     begins = utc_day_begin(first)
-    public = Q(feed__owner=None)
-    earlier = Item.objects.filter(public, article=OuterRef("article"), first_seen_at__lt=begins)
+    earlier = Item.objects.filter(PUBLIC_ITEM, article=OuterRef("article"), first_seen_at__lt=begins)
     return _shared_thumbs(day).filter(
         ~Exists(earlier),
         reader__in=community_members(day=day).values("reader_id"),
@@ -177,5 +208,5 @@ def _thumbs(day: int, first: int, last: int) -> QuerySet[Feedback]:
 def _shared_thumbs(day: int) -> QuerySet[Feedback]:
     """Return thumbs before `day` of readers who share, on items of public feeds."""
     return Feedback.objects.filter(
-        reader__peers_enabled=True, reader__is_active=True, item__feed__owner=None, day__lt=day
+        PUBLIC_RATED, reader__peers_enabled=True, reader__is_active=True, day__lt=day
     )

@@ -13,11 +13,13 @@ from django.utils import timezone
 
 from digest.accounts.services import reader_update
 from digest.days import utc_day, utc_day_begin
+from digest.feedback import noisy_counts
 from digest.feedback.noisy_counts import LOOKBACK_DAYS, community_publish, votes_counted
 from digest.feedback.peers import PERIOD_DAYS
 from digest.feedback.services import feedback_clear, feedback_set
+from digest.feeds.identity import URN_PREFIX
 from digest.feeds.services import source_move
-from digest.models import CommunityRound, Feedback, Item, ItemFigure, Reader, SourceFigure
+from digest.models import CommunityRound, Feed, Feedback, Item, ItemFigure, Reader, SourceFigure
 from ranking import community
 from tests.support.community import DAY, DULL, GOOD, items_seen, members, rate, source_figures
 from tests.support.factories import ReaderFactory, SubscriptionFactory
@@ -27,8 +29,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def exact(monkeypatch) -> None:
-    """Switch off noise and the smallest group, to see in which counts a thumb is and how often."""
-    monkeypatch.setattr(community, "GROUP_MIN", 1)
+    """Switch off noise, and keep every figure with a thumb, to see in which counts a thumb is."""
+    monkeypatch.setattr(noisy_counts, "MEMBERS_MIN", 1)
+    monkeypatch.setattr(community, "kept_from", lambda counted: 1)
     monkeypatch.setattr(
         community, "noise", lambda uniforms, epsilon: np.zeros(uniforms.shape[1], dtype=np.int64)
     )
@@ -153,11 +156,48 @@ def test_with_the_feature_turned_off_nothing_is_published_nor_looked_at(exact, n
     assert not CommunityRound.objects.exists()
 
 
-def test_a_group_below_the_least_is_not_published(now):
-    readers, day = members(now, 5), utc_day(now)
+def test_every_item_and_source_of_a_public_feed_gets_a_figure_rated_or_not(now, monkeypatch):
+    readers, day = members(now, 20), utc_day(now)
+    asked: list[list[tuple[int, int]]] = []
+
+    def watched(likes, thumbs, uniforms):
+        asked.append(list(zip(likes.tolist(), thumbs.tolist(), strict=True)))
+        return likes, thumbs, thumbs >= 0
+
+    monkeypatch.setattr(noisy_counts, "publish", watched)
+    rated, *_ = items_seen(day - 2, 3)
+    rate(readers, rated, day - 1)
+    (private,), (imported,) = (items_seen(day - 2, source=f"{n}.example") for n in ("own", "history"))
+    Feed.objects.filter(pk=private.feed_id).update(owner=readers[0])
+    Feed.objects.filter(pk=imported.feed_id).update(url=f"{URN_PREFIX}source:x:history.example")
+    for item in (private, imported):
+        rate(readers, item, day - 1)
+    for n in range(PERIOD_DAYS + 1):
+        community_publish(now=morning(day + n))
+    assert sorted(asked[0]) == [(0, 0), (0, 0), (20, 20)]
+    assert [(0, 0), (20, 20)] in [sorted(one) for one in asked[1:]]
+    assert not ItemFigure.objects.filter(item__in=[private, imported]).exists()
+
+
+def test_a_figure_that_may_be_noise_alone_is_dropped(now, monkeypatch):
+    monkeypatch.setattr(
+        community, "noise", lambda uniforms, epsilon: np.zeros(uniforms.shape[1], dtype=np.int64)
+    )
+    readers, day = members(now, 30), utc_day(now)
+    few, many, *_ = items_seen(day - 2, 40)
+    rate(readers[:5], few, day - 1)
+    rate(readers, many, day - 1)
+    assert community_publish(now=morning(day))["items"] == 1
+    assert {key: found for key, found in figures().items() if key[0]} == {(many.url,): (30, 30)}
+
+
+def test_with_few_members_nothing_is_published_and_no_page_follows_noise(now):
+    readers, day = members(now, 19), utc_day(now)
     (item,) = items_seen(day - 2)
     rate(readers, item, day - 1)
-    assert community_publish(now=morning(day)) == {"items": 0, "sources": 0}
+    for n in range(PERIOD_DAYS + 1):
+        assert community_publish(now=morning(day + n)) == {"items": 0, "sources": 0}
+    assert figures() == {}
 
 
 def test_a_renamed_source_keeps_its_figures(now):

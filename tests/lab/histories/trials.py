@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.db.models import F, Value
+from django.db.models.functions import Concat
 
 from advisor.models import Run
 from advisor.run.request import run_request
@@ -23,7 +25,7 @@ from digest.days import utc_day
 from digest.feedback.noisy_counts import AGE_DAYS, community_publish
 from digest.feedback.peers import PERIOD_DAYS
 from digest.feedback.transfer import feedback_import
-from digest.feeds.identity import article_hash
+from digest.feeds.identity import URN_PREFIX, article_hash
 from digest.models import Feed, Feedback, Item, Reader, Source, Subscription
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
@@ -128,8 +130,13 @@ def readers_tested(histories: Sequence[History], trial: Trial) -> list[int]:
 
 
 def thumbs_import(thumbs: Sequence[Thumbs], begin: datetime, end: datetime) -> None:
-    """Import thumbs, each reader's spread evenly over the time, with the categories of their items."""
+    """Import thumbs, each reader's spread evenly over the time, with the categories of their items.
+
+    They count as given on feeds that everybody could read; imported histories are in no published figure.
+    """
     feedback_import(lines=_lines(thumbs, begin, end), now=end)
+    imported = Feed.objects.filter(url__startswith=URN_PREFIX)
+    imported.update(url=Concat(Value("https://histories.example/"), F("url")))
     named = {(reader, one.url): one.categories for reader, rated in thumbs for one in rated if one.categories}
     rows = Feedback.objects.filter(item__url__in={url for _, url in named}).select_related("item", "reader")
     items = []

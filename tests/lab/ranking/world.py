@@ -88,7 +88,7 @@ class World:
         uniforms = 1 - np.random.default_rng(seed).random((4, len(data.items)))
         self.usual = like_rate([Figure(int(self.likes.sum()), int(self.thumbs.sum()))])
         liked, counted, shown = publish(self.likes, self.thumbs, uniforms)
-        self._noisy = self._rates(liked, counted, shown & (self.thumbs > 0))
+        self._noisy = self._rates(liked, counted, shown)
         self._exact = self._rates(self.likes, self.thumbs, self.thumbs >= EXACT_MIN)
         self._alike: dict[tuple[str, int], Floats] = {}
         self._reported_by = self._publishers() if data.name in (NEMIG_EN, NEMIG_DE) else np.ones(len(terms))
