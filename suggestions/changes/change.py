@@ -22,6 +22,7 @@ from suggestions.proposals import EVIDENCE_MIN, Draft, Facts, Refusal
 MORE, LESS, NONE, UNMUTE = "more", "less", "none", "unmute"
 ADD, REMOVE = "add", "remove"
 FRESHER, OLDER = "fresher", "older"
+ORDER = "order"
 # A setting: a weight, a boost, hours, whether a topic is there, the last day of a mute (`True`: for ever).
 State = float | bool | str | None
 
@@ -34,6 +35,7 @@ class Field(StrEnum):
     MUTES = "mutes"
     KEYWORD_BOOSTS = "keyword_boosts"
     HALF_LIFE = "recency_half_life_hours"
+    TASTE = "taste"
 
 
 class Kind(StrEnum):
@@ -44,6 +46,7 @@ class Kind(StrEnum):
     BOOST_SOURCE = "boost_source"
     REDUCE_SOURCE = "reduce_source"
     MUTE_WORD = "mute_word"
+    ORDER_BY_TASTE = "order_by_taste"
 
 
 class Columns(Protocol):
@@ -104,6 +107,8 @@ class ChangeKind(ABC):
     field: ClassVar[Field]
     # Whether a target is a source's key, which an operator may rename or delete.
     of_source: ClassVar[bool] = False
+    # Whether it is about the whole page, so that there is one target and every item is about it.
+    of_page: ClassVar[bool] = False
     # The arguments of a tool in which a target may stand.
     named_by: ClassVar[tuple[str, ...]] = ("target_key", "target")
     # The group of cards on the page: its key and its heading.
@@ -422,6 +427,9 @@ class Change:
 Rule = Callable[[Change], Refusal | None]
 # The sentences that `ChangeKind.reason` makes, for the languages in which they are shown.
 REASONS = (
+    gettext_noop(
+        "Of the {thumbs} articles you rated, thumbs of other days tell better than chance which you liked."
+    ),
     gettext_noop(
         "You liked {likes} of {thumbs} article by {label}, against {else_likes} of {else_thumbs} elsewhere."
     ),

@@ -8,11 +8,19 @@ from ranking.mutes import WORD
 from suggestions.changes.boosts import BOOST_WORD, MAKE_FRESHER, MAKE_OLDER, REDUCE_WORD
 from suggestions.changes.change import Change, ChangeKind
 from suggestions.changes.mutes import MUTE_ANYTHING, MUTE_WORD, UNMUTE_ANYTHING
+from suggestions.changes.tastes import ORDER_BY_TASTE
 from suggestions.changes.topics import ADD_TOPIC, REMOVE_TOPIC
 from suggestions.changes.weights import BOOST_SOURCE, REDUCE_SOURCE
 
 # What may be suggested, in the order in which tools and pages list it.
-SUGGESTED: tuple[ChangeKind, ...] = (ADD_TOPIC, REMOVE_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, MUTE_WORD)
+SUGGESTED: tuple[ChangeKind, ...] = (
+    ADD_TOPIC,
+    REMOVE_TOPIC,
+    BOOST_SOURCE,
+    REDUCE_SOURCE,
+    MUTE_WORD,
+    ORDER_BY_TASTE,
+)
 # What may only be wished for.
 WISHED: tuple[ChangeKind, ...] = (
     BOOST_WORD,

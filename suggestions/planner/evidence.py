@@ -12,9 +12,12 @@ from digest.feedback.peers import community_deviation
 from digest.feedback.selectors import feedback_recent
 from digest.items.selectors import source_titles
 from ranking.entities import EffectiveConfig
+from ranking.taste.entities import TasteLevel
 from suggestions.changes.change import Change
 from suggestions.changes.registry import KINDS
+from suggestions.changes.tastes import ORDER_BY_TASTE
 from suggestions.models import Outcome
+from suggestions.planner.by_taste import THUMBS_MIN, taste_case
 from suggestions.planner.forecasts import Forecast, Split, forecast_of, split_by_time
 from suggestions.planner.hypotheses import (
     HELPS_MIN,
@@ -35,7 +38,7 @@ from suggestions.planner.phrases import Attributes, attributes_of, words_dislike
 from suggestions.planner.population import taste_spread_for
 from suggestions.planner.tastes import Taste, others_lean, tallies_of, tastes_of
 from suggestions.proposals import Facts, Refusal
-from suggestions.rules import permission_refusal, strength_refusal
+from suggestions.rules import evidence_refusal, permission_refusal, strength_refusal
 from suggestions.selectors import answers_by_type, facts_for, targets_decided
 
 LIMIT = 10
@@ -139,6 +142,8 @@ def change_weigh(
     *, reader_id: UUID, change: Change, effective: EffectiveConfig, now: datetime
 ) -> WeighedChange:
     """Weigh one change of the reader's ranking; a fixed number of queries."""
+    if change.kind.of_page:
+        return _weigh_taste(reader_id, change, effective, now)
     added = {change.kind.column: (change.label,)} if change.kind.column else {}
     case = evidence_for(reader_id=reader_id, effective=effective, now=now, **added)
     choice = _evaluated(case, case.tastes, change)
@@ -154,6 +159,23 @@ def change_weigh(
         clear=choice is not None and choice.clear,
         expected_gain=choice.expected_gain if choice else 0.0,
         others=_others(case, change) if choice else 0.0,
+    )
+
+
+def _weigh_taste(reader_id: UUID, change: Change, effective: EffectiveConfig, now: datetime) -> WeighedChange:
+    """Weigh the order of the page by the reader's thumbs, each told by those of other days."""
+    evidence = evidence_for(reader_id=reader_id, effective=effective, now=now)
+    level = TasteLevel(str(change.after))
+    case = taste_case(reader_id=reader_id, effective=effective, level=level, rated=evidence.rated, now=now)
+    return WeighedChange(
+        p_helpful=case.p_helpful,
+        confidence=confidence_of(case.p_helpful, case.forecast.low, case.forecast.high),
+        forecast=case.forecast,
+        p_overall=case.p_helpful,
+        after=change.applied(effective),
+        evidence=evidence,
+        clear=case.clear,
+        expected_gain=case.forecast.gain or 0.0,
     )
 
 
@@ -198,6 +220,7 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
         if not contradicted(forecast) and _p_overall(evidence, choice.change) >= HELPS_MIN
     )
     dropped = len(measured) - len(hypotheses)
+    hypotheses = (*_by_taste(evidence, facts, reader_id, now), *hypotheses)[:limit]
     silence = silence_code(
         ratings=len(evidence.split.training),
         tried=selection.tried,
@@ -213,6 +236,41 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
         dropped=dropped,
         silence="" if hypotheses else silence,
         leads=tuple(_lead(choice, evidence) for choice in selection.leads),
+    )
+
+
+def _by_taste(
+    evidence: RatingEvidence, facts: Facts, reader_id: UUID, now: datetime
+) -> tuple[Hypothesis, ...]:
+    """Return the order of the page by thumbs as a hypothesis, if they bear it out and it may be suggested."""
+    change = ORDER_BY_TASTE.change(facts.effective, TasteLevel.ON)
+    target = change.field, change.target
+    refused = permission_refusal(target, facts, change.suggestion_type)
+    if change.before != TasteLevel.OFF or len(evidence.rated) < THUMBS_MIN or refused:
+        return ()
+    case = taste_case(
+        reader_id=reader_id,
+        effective=facts.effective,
+        level=TasteLevel.ON,
+        rated=evidence.rated,
+        now=now,
+    )
+    change = change.with_evidence(case.evidence)
+    if not case.clear or contradicted(case.forecast) or evidence_refusal(change):
+        return ()
+    likes = sum(item.useful for item in evidence.rated)
+    return (
+        Hypothesis(
+            change=change,
+            label=change.label,
+            p_helpful=case.p_helpful,
+            confidence=confidence_of(case.p_helpful, case.forecast.low, case.forecast.high),
+            expected_gain=case.forecast.gain or 0.0,
+            forecast=case.forecast,
+            likes=likes,
+            ratings=len(evidence.rated),
+            evidence_urls=tuple(item.url for item in case.evidence),
+        ),
     )
 
 

@@ -81,7 +81,23 @@ def forecast_of(
 
     `seed` names the reader and the target, so that the same question gets the same interval.
     """
-    candidates = [
+    candidates = _candidates(holdout, now)
+    hides = MuteFilter(mute for mute in after.config.mutes if mute not in before.config.mutes)
+    old, new = (
+        [score.total for score in score_all(candidates, config, now, Signals())] for config in (before, after)
+    )
+    if hides:
+        new = [0.0 if hides.finds(one) else total for one, total in zip(candidates, new, strict=True)]
+    return ndcg_change([item.useful for item in holdout], old, new, crc32(seed.encode()))
+
+
+def scores_then(rated: Sequence[RatedItem], config: EffectiveConfig, now: datetime) -> list[float]:
+    """Return the score of each rated item under `config`, each as old as when it was rated."""
+    return [score.total for score in score_all(_candidates(rated, now), config, now, Signals())]
+
+
+def _candidates(rated: Sequence[RatedItem], now: datetime) -> list[Candidate]:
+    return [
         Candidate(
             item.item_id,
             item.source,
@@ -91,15 +107,8 @@ def forecast_of(
             categories=item.categories,
             author=item.author,
         )
-        for item in holdout
+        for item in rated
     ]
-    hides = MuteFilter(mute for mute in after.config.mutes if mute not in before.config.mutes)
-    old, new = (
-        [score.total for score in score_all(candidates, config, now, Signals())] for config in (before, after)
-    )
-    if hides:
-        new = [0.0 if hides.finds(one) else total for one, total in zip(candidates, new, strict=True)]
-    return ndcg_change([item.useful for item in holdout], old, new, crc32(seed.encode()))
 
 
 def forecast_body(

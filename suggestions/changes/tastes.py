@@ -1,0 +1,115 @@
+"""The order of the page by a reader's own thumbs: order_by_taste. Pure.
+
+It is about the whole page, so every rated item is about it. It may be suggested if the reader's thumbs, each
+told by those of other days, bear it out (`suggestions.planner.by_taste`).
+"""
+
+from typing import Any
+
+from ranking.config_body import Body
+from ranking.entities import EffectiveConfig
+from ranking.language import gettext as _
+from ranking.language import gettext_noop
+from ranking.taste.entities import TasteLevel
+from suggestions.changes.change import ORDER, Change, ChangeKind, Field, Kind, State, Texts
+from suggestions.proposals import Draft, Facts, Refusal
+
+# There is one page, so one target: its identity, and what it is called in stored sentences.
+PAGE, PAGE_LABEL = "page", "your page"
+_LEVELS = (str(TasteLevel.ON), str(TasteLevel.STRONG))
+
+
+class TasteKind(ChangeKind):
+    """A change of how much the reader's own taste may change the order."""
+
+    field = Field.TASTE
+    of_page = True
+    group = ("page", gettext_noop("Your page"))
+
+    def key(self, label: str) -> str:
+        """Return the one target there is."""
+        return PAGE
+
+    def key_of_setting(self, target: str) -> str:
+        """Return the target of a version's change, which names none; pins of others stay what they are."""
+        return target or PAGE
+
+    def key_given(self, given: dict[str, Any]) -> str:  # type: ignore[override]
+        """Return the one target there is."""
+        return PAGE
+
+    def covers(self, label: str, *, source: str, text: str, labels: frozenset[str]) -> bool:
+        """Return `True`: the order is that of every item."""
+        return True
+
+    def state(self, effective: EffectiveConfig, label: str) -> State:
+        """Return the level."""
+        return str(effective.config.taste)
+
+    def make(self, body: Body, change: Change) -> None:
+        """Set the level."""
+        body["taste"] = str(change.after or TasteLevel.OFF)
+
+    def undo(self, body: Body, earlier: Body, change: Change) -> None:
+        """Set the level that was there."""
+        body["taste"] = earlier.get("taste", str(TasteLevel.OFF))
+
+    def read(self, draft: Draft, facts: Facts, named: str) -> Change | Refusal:
+        """Return the change of a draft; without a level it is "on"."""
+        level = draft.suggested_value or str(TasteLevel.ON)
+        if level not in _LEVELS:
+            return Refusal("invalid_level", f"The level must be one of {', '.join(_LEVELS)}.", PAGE)
+        change = self.change(facts.effective, str(level))
+        if change.before != TasteLevel.OFF:
+            return change.refusal(
+                "no_change", f"The reader's thumbs order their page already: {change.before}."
+            )
+        return change
+
+    def stored(self, target: str, value: str, current: str) -> Change:
+        """Return the change of a stored suggestion."""
+        return Change(self, PAGE, PAGE_LABEL, current or str(TasteLevel.OFF), value)
+
+    def change(self, effective: EffectiveConfig, level: str) -> Change:
+        """Return the change to this level."""
+        return Change(self, PAGE, PAGE_LABEL, str(effective.config.taste), level)
+
+    def value_text(self, state: State, label: str) -> str:
+        """Return the level."""
+        return str(state or TasteLevel.OFF)
+
+    def state_word(self, state: State) -> str:
+        """Return the level."""
+        return str(state or TasteLevel.OFF)
+
+    def reason(self, label: str, counts: tuple[int, int, int, int], *, is_author: bool) -> str:
+        """Return that thumbs foretell thumbs, with their number."""
+        tell = "thumbs of other days tell better than chance which you liked"
+        return f"Of the {counts[1]} articles you rated, {tell}."
+
+    def evidence_words(self, label: str, count: int) -> str:
+        """Return that thumbs foretell thumbs."""
+        return _("Your thumbs of other days tell better than chance what you like.")
+
+    def still_words(self, label: str, about: int) -> str:
+        """Return why today's page would not change."""
+        return _("Today’s page would not change: nothing on it is like what you rated.")
+
+
+ORDER_BY_TASTE = TasteKind(
+    ORDER,
+    name=Kind.ORDER_BY_TASTE,
+    texts=Texts(
+        headline=gettext_noop("Order my page by my thumbs"),
+        title="Order the page by the reader's thumbs",
+        doing="{} order by thumbs",
+        targets="orders by thumbs",
+        about=(gettext_noop("the order by your thumbs"), gettext_noop("the order by your thumbs")),
+        sentence=gettext_noop(
+            "Articles like those you liked move up, articles like those you did not like move down, and each "
+            "says why. Every new thumb counts at once."
+        ),
+        impact=gettext_noop("Articles like those you liked will rank higher in your digest."),
+        nothing_left=gettext_noop("Your thumbs order your page already, so nothing had to change."),
+    ),
+)
