@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ranking.meaning.table import Floats, vectors_of
 from ranking.meaning.topics import centred
@@ -62,22 +63,58 @@ def foretold(
     held: Collection[str] = (),
 ) -> Foretold:
     """Return what the examples of all other days say about each thumb, in the order of `examples`."""
-    columns, targets = columns_of(examples, now), targets_of(examples, topics)
+    columns = columns_of(examples, now)
+    days = np.array([one.at.timestamp() // 86400 for one in examples])
+    thumbs = columns.counted > 0
+    parts = [np.flatnonzero((days == day) & thumbs) for day in np.unique(days[thumbs])]
+    return _told(examples, topics, columns, parts, spread=spread, centre=centre, held=held)
+
+
+def foretold_since(
+    examples: Sequence[Example],
+    since: datetime,
+    topics: Sequence[str],
+    *,
+    now: datetime,
+    spread: float,
+    centre: Floats,
+    held: Collection[str] = (),
+) -> Foretold:
+    """Return what the examples up to `since` say about each thumb given later."""
+    columns = columns_of(examples, now)
+    later = np.array([one.at > since for one in examples], dtype=np.bool_)
+    columns = replace(columns, weight=np.where(later, 0.0, columns.weight))
+    rows = np.flatnonzero(later & (columns.counted > 0))
+    return _told(examples, topics, columns, [rows], spread=spread, centre=centre, held=held)
+
+
+def _told(
+    examples: Sequence[Example],
+    topics: Sequence[str],
+    columns: Columns,
+    parts: Sequence[NDArray[np.int64]],
+    *,
+    spread: float,
+    centre: Floats,
+    held: Collection[str],
+) -> Foretold:
+    """Return what all others say about the rows of each of `parts`."""
+    targets = targets_of(examples, topics)
     has = np.zeros((len(targets), len(examples)), dtype=np.bool_)
     for n, target in enumerate(targets):
         has[n, list(target.rows)] = True
     places = {id(target): n for n, target in enumerate(targets)}
     alike = _alike(examples, centre)
-    days = np.array([one.at.timestamp() // 86400 for one in examples])
     exponents = np.zeros(len(examples))
-    for day in np.unique(days[columns.counted > 0]):
-        rows = np.flatnonzero((days == day) & (columns.counted > 0))
-        rest = replace(columns, weight=np.where(np.isin(np.arange(len(days)), rows), 0.0, columns.weight))
+    for rows in parts:
+        weight = columns.weight.copy()
+        weight[rows] = 0.0
+        rest = replace(columns, weight=weight)
         leans = strongest_first(leans_learned(examples, targets, rest, spread=spread, held=held))
         masks = [has[places[id(one.target)], rows] for one in leans]
         exponents[rows] = added_leans(leans, masks, len(rows)) + _likeness(alike[rows], rest)
-    thumbs = np.flatnonzero(columns.counted > 0)
-    return Foretold(exponents[thumbs], columns.liked[thumbs], tuple(thumbs.tolist()))
+    told = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *parts]))
+    return Foretold(exponents[told], columns.liked[told], tuple(told.tolist()))
 
 
 def _alike(examples: Sequence[Example], centre: Floats) -> Floats:

@@ -5,7 +5,7 @@ stand above the others.
 
     P(it helps) = 1 / (1 + 4^(-z / 2.75))
 
-so that .8 needs z = 2.75. Thumbs that are shuffled have a z with a standard deviation of 1.36, not 1, since
+so that .8 needs z = 2.75. Thumbs that are shuffled have a z with a standard deviation of 1.3, not 1, since
 days that foretell each other share most of their examples, and a reader is looked at again and again. So the
 bar is high: it is what keeps offers to such readers rare (docs/taste.md).
 """

@@ -10,7 +10,8 @@ from digest.items.vectors import item_vectors_update
 from digest.models import Reader
 from ranking.selectors import config_effective
 from suggestions.changes.tastes import ORDER_BY_TASTE, PAGE
-from suggestions.models import Suggestion
+from suggestions.models import Outcome, Suggestion
+from suggestions.outcomes.check import effects_check
 from suggestions.planner.by_taste import SURE_P, SURE_Z, sureness_p
 from suggestions.planner.evidence import hypotheses_for
 from suggestions.proposals import Draft
@@ -89,3 +90,25 @@ def test_the_probability_is_a_half_where_nothing_is_told_and_point_eight_at_the_
     assert sureness_p(0) == 0.5
     assert sureness_p(SURE_Z) == pytest.approx(SURE_P)
     assert ORDER_BY_TASTE.key("whatever") == PAGE and ORDER_BY_TASTE.key_of_setting("") == PAGE
+
+
+@pytest.mark.parametrize(("follows", "verdict"), [(True, "helped"), (False, "harmed")])
+def test_after_two_weeks_the_thumbs_up_to_the_accept_are_held_against_those_since(
+    ada, rated, now, follows, verdict
+):
+    suggestion = proposed(ada, now)
+    suggestion_accept(reader_id=ada.pk, suggestion_id=suggestion.pk, now=now)
+    feed = FeedFactory()
+    SubscriptionFactory(reader=ada, feed=feed)
+    later = now + timedelta(days=3)
+    since = [(t.format(town), t in TENNIS) for town in ("Bern", "Kyiv", "Graz") for t in (*TENNIS, *BANKS)]
+    made = [(article(feed, title, later), tennis) for title, tennis in since]
+    item_vectors_update(now=later)
+    for item, tennis in made:
+        feedback_set(reader=ada, item_id=item.pk, useful=tennis is follows, now=later)
+    found = effects_check(now=now + timedelta(days=15))
+    assert [one["outcome"] for one in found["effects"]] == [verdict]
+    assert (
+        "Since then you rated 18 articles and liked 9."
+        in Outcome.objects.get(kind="effect").measured["words"]
+    )
