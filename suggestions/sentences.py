@@ -349,6 +349,8 @@ def effect_figures(measured: Mapping[str, Any]) -> str:
     """Return "97 % likely that it helped; liked share of the digest +2.1 points (90% between …)" or ""."""
     if (chance := measured.get("p_helped")) is None:
         return ""
+    if measured.get("low") is None:
+        return _("{chance} likely that it helped").format(chance=chance_text(chance))
     effect, low, high = (figure(100 * measured[name], "+.1f") for name in ("effect", "low", "high"))
     words = _(
         "{chance} likely that it helped; liked share of the digest {effect} points "

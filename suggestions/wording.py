@@ -188,6 +188,10 @@ NOTHING_CHANGED = gettext_noop("All done! Your preferences stay as they are.")
 
 # Sentences that are stored with a suggestion, in English.
 MEASURED = (
+    gettext_noop("Since then you rated {thumbs} articles and liked {likes}."),
+    gettext_noop("Your earlier thumbs put those you liked higher, more often than chance would."),
+    gettext_noop("Your earlier thumbs tell them from the others no better than chance may; you can go back."),
+    gettext_noop("Your earlier thumbs put those you liked lower; you can go back."),
     gettext_noop(
         "Since then you liked {likes} of {ratings} articles from {label}, "
         "against {else_likes} of {else_ratings} elsewhere."

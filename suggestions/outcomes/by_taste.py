@@ -50,9 +50,7 @@ def taste_effect(*, decision: Outcome) -> Effect:
     verdict = HELPED if p_helped > P_HELPED else HARMED if p_helped < P_HARMED else UNCLEAR
     reason = WITHIN_CHANCE if verdict == UNCLEAR else ""
     words = f"Since then you rated {thumbs} articles and liked {likes}. {_TOLD[verdict]}"
-    return Effect(
-        verdict, {**figures, "p_helped": round(p_helped, 3), "effect": None, "reason": reason, "words": words}
-    )
+    return Effect(verdict, {**figures, "p_helped": round(p_helped, 3), "reason": reason, "words": words})
 
 
 _TOLD = {
