@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from threading import BoundedSemaphore, Thread
 from typing import Any, Final
 
-from digest.feeds.addresses import NotAnAddress, host_encode
+from digest.feeds.addresses import NotAnAddress, WebAddress, host_encode
 from digest.feeds.entities import FeedProblem
 from ranking.language import gettext_noop
 
@@ -150,6 +150,14 @@ def is_allowed(host: str, port: int, allow: Collection[str]) -> bool:
     `host` is encoded as in a `WebAddress`; the list is as an operator types it.
     """
     return any(_allowed(entry) in ((host, None), (host, port)) for entry in allow)
+
+
+def allowed_from(address: WebAddress, allow: Sequence[str]) -> Sequence[str]:
+    """Return `allow` for requests that begin at an address it names, else nothing.
+
+    A publisher's redirect or page must not lead us to a host of the operator's own network.
+    """
+    return allow if is_allowed(address.host, address.port, allow) else ()
 
 
 @lru_cache(maxsize=256)

@@ -24,7 +24,8 @@ from digest.errors import (
 )
 from digest.feeds.access import REFUSED, REFUSED_MESSAGE, REFUSED_STATUSES, refusal_read
 from digest.feeds.address_checks import FEED_GONE, check_address, check_fetchable
-from digest.feeds.addresses import feed_address, feed_scheme_dropped
+from digest.feeds.addresses import address_read, feed_address, feed_scheme_dropped
+from digest.feeds.connect import allowed_from
 from digest.feeds.entities import FETCH_PROBLEMS, FeedProblem, ParsedFeed
 from digest.feeds.fetch import Access, FetchResponse, fetch, host_of
 from digest.feeds.page_tags import page_tags
@@ -92,6 +93,7 @@ class _Lookup:
 
     host_lock: LookupLock
     until: float
+    allow: Sequence[str]
     access: Access | None = None
 
 
@@ -106,7 +108,7 @@ def feeds_discover(*, url: str, reader_id: UUID) -> list[FoundFeed]:
     where too many are being looked up, or another is for this reader.
     """
     addresses = [check_address(url=address) for address in site_addresses(url)]
-    with _looking_up(reader_id) as lookup:
+    with _looking_up(reader_id, addresses[0]) as lookup:
         return _discover(addresses, lookup)
 
 
@@ -115,7 +117,7 @@ def feed_open(*, address: str, access: Access, reader_id: UUID) -> FoundFeed:
 
     Raises `AccessRefused` where the server does not take the secret, and what `feeds_discover` raises.
     """
-    with _looking_up(reader_id, access) as lookup:
+    with _looking_up(reader_id, address, access) as lookup:
         try:
             response = _fetch(address, lookup)
         except FeedProblem as problem:
@@ -130,15 +132,19 @@ def feed_open(*, address: str, access: Access, reader_id: UUID) -> FoundFeed:
 
 
 @contextmanager
-def _looking_up(reader_id: UUID, access: Access | None = None) -> Iterator[_Lookup]:
-    """Take one of the places of lookups. Raises `LookupsBusy`."""
+def _looking_up(reader_id: UUID, typed: str, access: Access | None = None) -> Iterator[_Lookup]:
+    """Take one of the places of lookups. Raises `LookupsBusy`.
+
+    Only a page that is in FETCH_ALLOW_HOSTS itself leads to other hosts there.
+    """
     with LOOKUPS.place(reader_id) as has_place:
         if not has_place:
             raise LookupsBusy(_("Other sites are being looked up right now. Try again in a few seconds."))
         until = time.monotonic() + ALL_S
         host_lock = LookupLock(host_limiter(), pause_s=min(PAUSE_S, settings.FETCH_HOST_GAP_S))
         try:
-            yield _Lookup(host_lock, until, access)
+            allow = allowed_from(address_read(typed), settings.FETCH_ALLOW_HOSTS)
+            yield _Lookup(host_lock, until, allow, access)
         finally:
             host_lock.release()
 
@@ -267,7 +273,7 @@ def _fetch(url: str, lookup: _Lookup) -> FetchResponse:
     try:
         return fetch(
             url,
-            allow=settings.FETCH_ALLOW_HOSTS,
+            allow=lookup.allow,
             ports=settings.FETCH_PORTS,
             total_s=min(REQUEST_S, left),
             read_s=REQUEST_S,

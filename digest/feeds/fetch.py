@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
 from digest.feeds.addresses import NotAnAddress, WebAddress, address_read
-from digest.feeds.connect import PORTS, resolve_addresses
+from digest.feeds.connect import PORTS, allowed_from, resolve_addresses
 from digest.feeds.entities import FeedProblem, Headers
 from digest.feeds.polling import fresh_seconds, retry_after_seconds
 from digest.feeds.prechecks import (
@@ -158,17 +158,19 @@ def fetch(
     """GET `url`, following up to ten redirects on one host and five between hosts.
 
     Each is checked like the first address, and cookies are kept for this fetch, each for its host. `allow`
-    lists hosts ("host" or "host:port") that pass the address and port rules; `host_lock` moves to the host of
+    lists hosts ("host" or "host:port") that pass the address and port rules if `url` itself is at one, so no
+    redirect from elsewhere leads there; `host_lock` moves to the host of
     each redirect, once `check` got its address, which may raise. `accept` is the header; with `body_max`, in
     bytes, nothing compressed is asked for. What is secret in `access` is sent until a redirect leads
     elsewhere. Raises `FeedProblem`: `bad_url`, `bad_port`, `not_found`, `forbidden_address`, `timeout`,
     `connect_failed`, `tls_failed`, `broken_response`, `too_large`, `too_many_redirects`, `gone`, `http_…`,
     `host_busy`.
     """
-    limits = _limits(allow, ports, total_s, read_s, body_max)
+    address = web_address(url)
+    limits = _limits(allowed_from(address, allow), ports, total_s, read_s, body_max)
     agent, encoding = (access and access.user_agent) or USER_AGENT, "identity" if body_max else "gzip"
     headers = _headers(etag, last_modified) | {"User-Agent": agent, "Accept": accept, ENCODING: encoding}
-    moved, permanent, address = "", True, web_address(url)
+    moved, permanent = "", True
     asked, hops, hosts, jar = str(address), 0, 0, _Jar()
     while hops <= HOPS_MAX and hosts <= HOSTS_MAX:
         access = access if access and address.origin == access.origin else None

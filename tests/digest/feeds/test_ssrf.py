@@ -16,6 +16,7 @@ from django.utils import timezone
 from pytest_httpserver import HTTPServer
 
 from digest.feeds import connect
+from digest.feeds import fetch as fetch_module
 from digest.feeds.connect import resolve_addresses
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import fetch
@@ -237,3 +238,36 @@ def test_lookups_that_hang_are_no_more_than_a_bound(monkeypatch):
             fetch("https://slow.example/feed", total_s=0.1)
     assert len(asked) == 2
     answer.set()
+
+
+@pytest.mark.parametrize(
+    ("url", "reached"), [("https://paper.example/rss", False), ("http://inner/rss", True)]
+)
+def test_no_redirect_from_elsewhere_leads_to_an_allowed_host(monkeypatch, url: str, reached: bool):
+    """A publisher's feed that redirects inside, and one of the operator's own that does."""
+    asked: list[str] = []
+
+    def look_up(host: str, port: int, seconds: float) -> list[object]:
+        asked.append(host)
+        return [(2, 1, 6, "", ("10.0.0.7" if host in ("inner", "other") else "93.184.215.14", port))]
+
+    def answer(address, headers, limits):
+        connect.resolve_addresses(address.host, address.port, allow=limits.allow, ports=limits.ports)
+        if address.target == "/rss":
+            return fetch_module._Redirect(fetch_module.web_address("http://other/secret"), True, ())
+        return fetch_module.FetchResponse(str(address), b"inner", "", "", None)
+
+    monkeypatch.setattr(connect, "_lookup", look_up)
+    monkeypatch.setattr(fetch_module, "_get", answer)
+    if reached:
+        assert fetch_module.fetch(url, allow=["inner", "other"]).body == b"inner"
+    else:
+        with pytest.raises(FeedProblem, match="no host"):
+            fetch_module.fetch(url, allow=["inner", "other"])
+
+
+def test_no_page_from_elsewhere_names_a_feed_that_the_operator_allowed():
+    allow = ["inner", "127.0.0.1:81"]
+    assert connect.allowed_from(fetch_module.web_address("http://inner/"), allow) == allow
+    for page in ("https://paper.example/", "http://127.0.0.1/", "http://inner.example/"):
+        assert connect.allowed_from(fetch_module.web_address(page), allow) == ()
