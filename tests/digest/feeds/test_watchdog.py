@@ -11,16 +11,20 @@ from advisor.tasks import feeds_watch_task
 from digest.feeds.health import FeedCondition, FeedFacts, feed_condition
 from digest.feeds.selectors import fetching_trouble
 from digest.models import Feed
-from tests.support.factories import FeedFactory
+from tests.support.factories import FeedFactory, ReaderFactory, SubscriptionFactory
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 ACTIVE = Feed.State.ACTIVE
 
 
 def fetched(now, minutes: float, **fields: object) -> Feed:
-    """An active feed that was tried so long ago, and is due again in an hour."""
+    """An active feed that somebody reads, that was tried so long ago, and is due again in an hour."""
     at = now - minutes * MINUTE
-    return FeedFactory(**{"state": ACTIVE, "last_fetched_at": at, "next_check_at": now + HOUR} | fields)
+    return read(FeedFactory(**{"state": ACTIVE, "last_fetched_at": at, "next_check_at": now + HOUR} | fields))
+
+
+def read(feed: Feed) -> Feed:
+    return SubscriptionFactory(reader=ReaderFactory(), feed=feed).feed
 
 
 @pytest.mark.django_db
@@ -36,7 +40,8 @@ def test_feeds_that_wait_while_none_is_fetched_are_an_alarm(now, settings):
 def test_nothing_due_is_no_alarm_and_neither_is_a_feed_nobody_asks(now):
     fetched(now, 600)
     for state in (Feed.State.PAUSED, Feed.State.GONE, Feed.State.IMPORTED):
-        FeedFactory(state=state, next_check_at=now - 10 * HOUR)
+        read(FeedFactory(state=state, next_check_at=now - 10 * HOUR))
+    FeedFactory(state=ACTIVE, next_check_at=now - 10 * HOUR)  # nobody reads it
     assert fetching_trouble(now=now) == ""
 
 
@@ -63,7 +68,7 @@ def test_the_watch_can_be_switched_off(now, settings):
 def test_the_alarm_reaches_the_operators_by_mail_once(settings):
     settings.ALERT_EMAILS = ["olga@example.org"]
     cache.delete("alert:feeds_stalled")
-    FeedFactory(state=ACTIVE, next_check_at=timezone.now() - timedelta(days=1))
+    read(FeedFactory(state=ACTIVE, next_check_at=timezone.now() - timedelta(days=1)))
     feeds_watch_task()
     feeds_watch_task()
     assert [message.to for message in mail.outbox] == [["olga@example.org"]]
