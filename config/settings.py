@@ -271,6 +271,8 @@ CONTENT_SECURITY_POLICY = {
 }
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
+# Who comes back after two weeks of holidays is still signed in.
+SESSION_COOKIE_AGE = 86_400 * env.int("SESSION_DAYS", default=90)
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = TLS = env.str("SITE_URL", default="").startswith("https://")

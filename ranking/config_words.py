@@ -32,6 +32,8 @@ CAUSES = {
     "pin": gettext_noop("You pinned something"),
     "upgrade": gettext_noop("An update of Tidings changed it"),
 }
+# The prefix of the `cause_ref` of an early change that was applied: the number of answers behind it follows.
+EARLY = "early:"
 LEARNED_OVERNIGHT = gettext_noop("Learned from your thumbs")
 LEARNED_FROM_ANSWERS = gettext_noop("Learned from your answers")
 LEARNED = {
@@ -181,8 +183,8 @@ def cause_words(cause: str, ref: str) -> str:
     """Return the cause of a version as a sentence. For a revert it names the version restored."""
     if cause == "edit" and ref.startswith("source:"):
         return _("The operator joined or renamed a source")
-    if cause == "accept" and ref.startswith("early:"):
-        answers = ref.removeprefix("early:")
+    if cause == "accept" and ref.startswith(EARLY):
+        answers = ref.removeprefix(EARLY)
         return _("You applied an early change, after {answers} answers").format(answers=answers)
     if cause != "revert":
         return _(CAUSES.get(cause, cause))

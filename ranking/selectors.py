@@ -241,13 +241,14 @@ def config_changed_since(*, reader_id: UUID, version: int, causes: Sequence[str]
     return {(c["field"], c["target"]) for changes in rows.values_list("changes", flat=True) for c in changes}
 
 
-def config_changed_by(*, reader_id: UUID, ref: str, since: datetime) -> set[tuple[str, str]]:
-    """Return the (field, target) pairs that writes with a `cause_ref` beginning with `ref` have changed.
+def config_changed_by(*, reader_id: UUID, ref: str, since: datetime) -> dict[tuple[str, str], datetime]:
+    """Return when writes with a `cause_ref` beginning with `ref` last changed each (field, target).
 
     Only writes after `since` count. One query.
     """
     rows = ConfigVersion.objects.filter(reader_id=reader_id, cause_ref__startswith=ref, created_at__gt=since)
-    return {(c["field"], c["target"]) for changes in rows.values_list("changes", flat=True) for c in changes}
+    found = rows.order_by("version").values_list("changes", "created_at")
+    return {(c["field"], c["target"]): at for changes, at in found for c in changes}
 
 
 def changes_since(*, reader_id: UUID, version: int) -> list[dict[str, Any]]:

@@ -66,8 +66,6 @@ MERGED_WITHIN, MERGED_AFTER, MERGED_DAILY_AFTER = timedelta(seconds=60), timedel
 RENAMED = "source:"
 # The reader took a learning cycle back: its UTC day follows.
 LEARNED = "learned:"
-# The reader applied an early change: the number of answers behind it follows.
-EARLY = "early:"
 
 
 def config_edit(

@@ -17,7 +17,7 @@ from django.utils.translation import gettext
 from digest.daily.candidates import DayCandidates, digest_candidates
 from digest.daily.compose import PlacedItem, Rules, compose
 from digest.daily.selectors import candidates_then
-from digest.days import day_of
+from digest.days import day_begin, day_of
 from digest.entities import RatedItem
 from digest.feedback.selectors import feedback_recent, feedback_source_counts, reason_tags
 from digest.items.selectors import item_is_hidden, mutes_in_force
@@ -159,7 +159,9 @@ def _today(reader_id: UUID, now: datetime, configs: Sequence[EffectiveConfig]) -
     tasting = next((one for one in configs if one.config.taste is not TasteLevel.OFF), configs[0])
     reader = Reader.objects.get(pk=reader_id)
     day = day_of(now, reader.zone)
-    rating = Feedback.objects.filter(reader_id=reader_id, article=OuterRef("item__article"))
+    # As in `digest.daily.store`: what was rated today keeps its place.
+    begin = day_begin(day, reader.zone)
+    rating = Feedback.objects.filter(reader_id=reader_id, article=OuterRef("item__article"), at__gte=begin)
     shown = Impression.objects.filter(digest__reader_id=reader_id, digest__date=day)
     rows = list(shown.annotate(is_rated=Exists(rating)).select_related("item", "digest").order_by("rank"))
     digest = rows[0].digest if rows else None

@@ -19,8 +19,10 @@ from digest.notifications.news import LOOKBACK, Due, Event, News, news_since, ne
 from ranking.common.rows import export_rows
 from ranking.common.text import fold
 from ranking.config_body import body_effective
+from ranking.config_words import EARLY
 from ranking.entities import EffectiveConfig
-from ranking.selectors import config_effective
+from ranking.selectors import config_changed_by, config_effective
+from suggestions.changes.registry import SETTINGS
 from suggestions.models import (
     Evidence,
     Outcome,
@@ -103,7 +105,10 @@ def suggestions_waiting(*, reader_id: UUID, exclude_id: int | None = None) -> fr
 def targets_cooling(
     *, reader_id: UUID, now: datetime, exclude_id: int | None = None
 ) -> dict[Target, datetime]:
-    """Return the end of the cooldown of each target lately suggested, decided or reverted; drafts count."""
+    """Return the end of the cooldown of each target lately suggested, decided or reverted.
+
+    Drafts count, and so does an early change that was applied, undone or not. Two queries.
+    """
     cooldown = timedelta(days=settings.COOLDOWN_DAYS)
     since = now - cooldown
     reverted = Q(outcomes__kind=Outcome.Kind.REVERT, outcomes__decided_at__gt=since)
@@ -115,6 +120,9 @@ def targets_cooling(
     ):
         until = max(moment for moment in moments if moment is not None) + cooldown
         cooling[field, key] = max(until, cooling.get((field, key), until))
+    for (field, key), at in config_changed_by(reader_id=reader_id, ref=EARLY, since=since).items():
+        target, until = (field, SETTINGS[field].key_of_setting(key)), at + cooldown
+        cooling[target] = max(until, cooling.get(target, until))
     return cooling
 
 

@@ -131,6 +131,12 @@ def reader_hide_read_update(*, reader: Reader, hide_read: bool) -> None:
     reader.save(update_fields=["hide_read"])
 
 
+def reader_read_gone_update(*, reader: Reader, read_gone: bool) -> None:
+    """Store whether articles that were read leave the pages of later days. It counts from the next build."""
+    reader.read_gone = read_gone
+    reader.save(update_fields=["read_gone"])
+
+
 def reader_nudge_quiet(*, reader: Reader, now: datetime) -> None:
     """Hide the note about pending suggestions on today's page for seven days, on every device."""
     reader.nudge_quiet_until = now + NUDGE_QUIET

@@ -14,9 +14,11 @@ from django.utils.translation import gettext
 from numpy.typing import NDArray
 
 from digest.daily.compose import NOVELTY_DAYS_MAX, NoveltyDraw, muted_items, novelty_draw
+from digest.daily.dealt import dealt_with
 from digest.daily.diversity import Choice, choices_make
+from digest.daily.gone import Gone, GoneReason, articles_gone, stories_gone
 from digest.daily.tastes import readers_tasting, taste_signals
-from digest.days import day_end, day_of, moment_in_day
+from digest.days import day_begin, day_end, day_of, moment_in_day
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.errors import FutureDate
 from digest.feedback.implicit import implicit_leans_current
@@ -65,13 +67,14 @@ class ReaderRows(NamedTuple):
     """One reader's candidates: their rows in the pool (`None`: all), stories by article, sources per item.
 
     `reported_by` maps an item to how many of the reader's sources report it. `muted` counts, per mute, the
-    articles it hides.
+    articles it hides. `gone` counts the articles that have left the reader's page, by reason.
     """
 
     rows: Ids | None
     stories: Mapping[int, int]
     reported_by: Mapping[int, float]
     muted: Mapping[Mute, int]
+    gone: Mapping[GoneReason, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,8 @@ class DayCandidates:
     `as_of` is in the reader's time zone. The candidates are the `rows` of `pool` (all if `None`). `origins`
     holds the source and article of each item. `stories` maps an article to its story for this reader. `known`
     are the sources with enough ratings or exposures. `seed` fixes the novelty draw. Muted items are no
-    candidates; `muted` counts them per mute.
+    candidates; `muted` counts them per mute. Nor is what has left the reader's page (`digest.daily.gone`),
+    which `gone` counts.
     """
 
     as_of: dt.datetime
@@ -93,6 +97,7 @@ class DayCandidates:
     known: frozenset[str] = frozenset()
     signals: Signals = field(default_factory=Signals)
     muted: Mapping[Mute, int] = field(default_factory=dict)
+    gone: Mapping[GoneReason, int] = field(default_factory=dict)
 
     def ranking(self, effective: EffectiveConfig) -> Ranking:
         """Return the candidates sorted by score under these settings. Explanations are made on demand."""
@@ -128,21 +133,25 @@ def digest_candidates(
     now: dt.datetime,
     seen_by: dt.datetime | None = None,
     effective: EffectiveConfig | None = None,
+    keep_seen: bool = False,
 ) -> DayCandidates:
     """Return a day's candidates: items of the seven days before `now`, or before the end of a past day.
 
     They include the latest posts of quiet feeds that are new to the reader (`items_latest`). Items first seen
-    after `seen_by` are left out, whatever their date. Community figures are those published by then. Taste is
-    read if it counts in `effective`. The number of queries is constant. Raises `FutureDate`.
+    after `seen_by` are left out, whatever their date, and so is what has left the reader's page; with
+    `keep_seen` what was rated or read. Community figures are those published by then. Taste is read if
+    it counts in `effective`. The number of queries is constant. Raises `FutureDate`.
     """
     as_of = as_of_day(reader, date, now)
     found = items_window(reader_id=reader.pk, now=as_of, seen_by=seen_by, latest=True)
     pool = Pool(found.candidates, topics_about)
     origins = {c.item_id: (c.source, found.articles[c.item_id]) for c in found.candidates}
     carried = {reader.pk: ReaderRows(None, found.stories, found.reported_by, found.muted)}
-    moments = {reader.pk: moment_in_day(as_of, date, reader.zone)}
+    days, moments = {reader.pk: date}, {reader.pk: moment_in_day(as_of, date, reader.zone)}
+    articles = np.array([found.articles[c.item_id] for c in found.candidates], dtype=np.int64)
+    carried = _without_gone([reader], pool, articles, carried, days, as_of, keep_seen=keep_seen)
     tasting = readers_tasting({reader.pk: effective} if effective else {})
-    made = _candidates_of_readers(pool, origins, carried, {reader.pk: date}, moments, Vectors(), tasting)
+    made = _candidates_of_readers(pool, origins, carried, days, moments, Vectors(), tasting)
     return made[reader.pk]
 
 
@@ -310,10 +319,56 @@ def digest_candidates_many(
         reader: window.reader_rows(feeds[reader], new[reader], MuteFilter(mutes.get(reader, ()), today))
         for reader, today in days.items()
     }
+    carried = _without_gone(readers, window.pool, window.articles, carried, days, window.now)
     tasting = readers_tasting({pk: one for pk, one in (configs or {}).items() if pk in days})
     return _candidates_of_readers(
         window.pool, window.origins, carried, days, moments, window.vectors, tasting
     )
+
+
+def _without_gone(
+    readers: Collection[Reader],
+    pool: Pool,
+    articles: Ids,
+    carried: Mapping[UUID, ReaderRows],
+    days: Mapping[UUID, dt.date],
+    as_of: dt.datetime,
+    *,
+    keep_seen: bool = False,
+) -> dict[UUID, ReaderRows]:
+    """Return the readers' rows without what has left their page. `articles` are those of the pool's rows."""
+    if not len(articles):
+        return dict(carried)
+    between = int(articles.min()), int(articles.max())
+    dealt = dealt_with(readers=readers, days=days, articles=between, as_of=as_of, all_read=keep_seen)
+    found = dict(carried)
+    for reader in readers:
+        if done := dealt.get(reader.pk):
+            begin = day_begin(days[reader.pk], reader.zone)
+            gone = articles_gone(done.articles, begin, done.on_page)
+            if keep_seen:
+                gone = {pk: one for pk, one in gone.items() if one.reason is not GoneReason.SEEN}
+            found[reader.pk] = _rows_left(carried[reader.pk], pool, articles, gone, done.on_page)
+    return found
+
+
+def _rows_left(
+    one: ReaderRows, pool: Pool, articles: Ids, gone: dict[int, Gone], on_page: Collection[int]
+) -> ReaderRows:
+    """Return the rows without the articles `gone`, and without what tells nothing newer of their stories."""
+    rows = np.arange(len(pool)) if one.rows is None else one.rows
+    told = {story for article, story in one.stories.items() if article in gone}
+    mates = [article for article, story in one.stories.items() if story in told]
+    dated = {
+        int(articles[row]): pool.candidates[row].dated_at
+        for row in rows[np.isin(articles[rows], mates)].tolist()
+    }
+    gone |= stories_gone(gone, one.stories, dated, on_page)
+    is_gone = np.isin(articles[rows], list(gone))
+    if not is_gone.any():
+        return one
+    counts = Counter(gone[article].reason for article in articles[rows[is_gone]].tolist())
+    return one._replace(rows=rows[~is_gone], gone=counts)
 
 
 def _candidates_of_readers(
@@ -341,6 +396,7 @@ def _candidates_of_readers(
             known=known.get(reader, frozenset()),
             signals=replace(signals[reader], reported_by=carried[reader].reported_by),
             muted=carried[reader].muted,
+            gone=carried[reader].gone,
         )
         for reader, date in days.items()
     }

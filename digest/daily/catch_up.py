@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from digest.daily.candidates import DayCandidates, signals_for
-from digest.daily.compose import NoveltyDraw, Rules, compose
+from digest.daily.diversity import Choice, source_cap
 from digest.daily.item_words import FOUND
 from digest.daily.presentation import ScoredItem
+from digest.daily.spread import AbsenceItem, Section, absence_spread
 from digest.days import day_begin, day_of
 from digest.entities import DIGEST_SIZE
 from digest.items.meanings import topics_about
 from digest.items.reading import readings_for
 from digest.items.selectors import items_window
-from digest.models import Exposure, Item, Reader
+from digest.models import Exposure, Feedback, Item, Reader
 from ranking.entities import EffectiveConfig
 from ranking.scoring import Pool
 from ranking.selectors import config_effective
@@ -29,11 +30,12 @@ LOOK_BACK_MAX: Final = dt.timedelta(days=30)
 class CatchUp:
     """The items that a reader missed since `since`.
 
-    `best` begins with the items that most of their sources report. `rest` are the ids of all other unread
-    items. `came` is true if any item came at all, read or not.
+    `sections` split `best` into what several of their sources report and into days. `rest` are the ids of all
+    other unread items. `came` is true if any item came at all, read or not.
     """
 
     since: dt.datetime
+    sections: Sequence[Section]
     best: Sequence[ScoredItem]
     rest: Sequence[int]
     came: bool
@@ -58,9 +60,9 @@ def away_since(*, reader: Reader, now: dt.datetime) -> dt.datetime | None:
 def catch_up(*, reader: Reader, now: dt.datetime) -> CatchUp | None:
     """Return at most thirty unread items since the reader's last visit; `None` if they were not away.
 
-    Scores are as in a digest, except that freshness halves only once over the whole absence. Each story
-    appears once, and sources have shares. Items that several of the reader's sources report come first, the
-    most reported at the top. A constant number of queries.
+    Scores are as in a digest, except that nothing has aged. Each story appears once, and sources have shares.
+    Items that several of the reader's sources report come first, the most reported at the top; then follow
+    the days of the absence, each with its best. A constant number of queries.
     """
     visit = away_since(reader=reader, now=now)
     if visit is None:
@@ -68,19 +70,29 @@ def catch_up(*, reader: Reader, now: dt.datetime) -> CatchUp | None:
     since = max(visit, now - LOOK_BACK_MAX)
     effective = config_effective(reader_id=reader.pk)
     candidates, came = _unread_since(reader, since, now, effective)
-    ranking = candidates.ranking(_slow(effective, now - since))
+    ranking = candidates.ranking(_ageless(effective))
     choices = candidates.choices(ranking, effective)
-    composed = compose(choices, Rules(DIGEST_SIZE, novelty=False, alternate=False), NoveltyDraw())
-    scores = {score.candidate.item_id: score for score in ranking[:]}
-    shown = sorted(
-        (scores[place.item_id] for place in composed.places), key=lambda score: -score.parts.reported_by
-    )
-    items = Item.objects.select_related("source").in_bulk([score.candidate.item_id for score in shown])
+    dated = {c.item_id: day_of(c.dated_at, reader.zone) for c in candidates.pool.candidates}
+    reports = candidates.signals.reported_by
+    missed = [
+        AbsenceItem(one.item_id, one.source, dated[one.item_id], round(reports.get(one.item_id, 1)))
+        for one in _each_story_once(choices)
+    ]
+    sections = absence_spread(missed, DIGEST_SIZE, source_cap(choices, (), DIGEST_SIZE))
+    shown = [item_id for section in sections for item_id in section.items]
+    items = Item.objects.select_related("source").in_bulk(shown)
     best = [
         ScoredItem(items[score.candidate.item_id], score.parts.as_dict(), score.total, FOUND)
-        for score in shown
+        for score in ranking.scores_of(shown)
     ]
-    return CatchUp(since, best, [pk for pk in ranking.ids.tolist() if pk not in items], came)
+    return CatchUp(since, sections, best, [pk for pk in ranking.ids.tolist() if pk not in items], came)
+
+
+def _each_story_once(choices: Sequence[Choice]) -> list[Choice]:
+    """Return the best choice of each story. What the reader wants less of comes last."""
+    best: dict[int, int] = {}
+    first = [c for c in choices if c.story is None or best.setdefault(c.story, c.item_id) == c.item_id]
+    return [c for c in first if not c.unwanted] + [c for c in first if c.unwanted]
 
 
 def items_since(*, reader: Reader, since: dt.datetime, now: dt.datetime) -> list[int]:
@@ -93,17 +105,20 @@ def items_since(*, reader: Reader, since: dt.datetime, now: dt.datetime) -> list
 def _unread_since(
     reader: Reader, since: dt.datetime, now: dt.datetime, effective: EffectiveConfig
 ) -> tuple[DayCandidates, bool]:
-    """Return the unread items since `since` as candidates, and whether any item came at all."""
+    """Return the unread and unrated items since `since` as candidates, and whether any item came at all."""
     days = math.ceil((now - since) / dt.timedelta(days=1))
     window = items_window(reader_id=reader.pk, now=now, days=days)
     ids = [candidate.item_id for candidate in window.candidates if candidate.dated_at > since]
     states = readings_for(reader_id=reader.pk, item_ids=ids)
     unread = {pk for pk in ids if pk not in states or states[pk].read_at is None}
+    rated = Feedback.objects.filter(reader=reader, article__in={window.articles[pk] for pk in unread})
+    done = {*rated.values_list("article", flat=True)}
+    unread = {pk for pk in unread if window.articles[pk] not in done}
     found = [candidate for candidate in window.candidates if candidate.item_id in unread]
     configs = {reader.pk: effective}
     read = signals_for(reader_ids=[reader.pk], item_ids=sorted(unread), now=now, configs=configs)
     unread_candidates = DayCandidates(
-        as_of=now,
+        as_of=now.astimezone(reader.zone),
         seed="",
         pool=Pool(found, topics_about),
         origins={c.item_id: (c.source, window.articles[c.item_id]) for c in found},
@@ -113,7 +128,6 @@ def _unread_since(
     return unread_candidates, bool(ids)
 
 
-def _slow(effective: EffectiveConfig, absence: dt.timedelta) -> EffectiveConfig:
-    """Return the settings with the whole absence as half-life."""
-    config = replace(effective.config, recency_half_life_hours=absence / dt.timedelta(hours=1))
-    return replace(effective, config=config)
+def _ageless(effective: EffectiveConfig) -> EffectiveConfig:
+    """Return the settings with freshness that does not fall: the reader has missed all days alike."""
+    return replace(effective, config=replace(effective.config, recency_half_life_hours=math.inf))

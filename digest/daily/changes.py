@@ -61,6 +61,11 @@ class OrderChange:
         return sum(places is None for places in self.places.values())
 
     @property
+    def has_effect(self) -> bool:
+        """Return whether the change moved, brought or took anything. Pages do not tell others."""
+        return bool(self.places or self.gone)
+
+    @property
     def gone(self) -> int:
         """Return how many items left, not counting those replaced by items in `arrived`."""
         return max(0, len({*self.before} - {*self.after}) - len(self.arrived))

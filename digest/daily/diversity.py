@@ -26,6 +26,9 @@ SOURCE_TIMES_EQUAL = 2
 SOURCE_PLACES_MIN = 2
 # The first page on a screen or in a mail. Here no source comes twice in a row while others wait.
 ALTERNATE_FIRST = 10
+# The first two screens. With many sources, one source has at most two of these places while others wait. Only
+# sources with something new count: readers of fifty feeds have so many on any day.
+SPREAD_FIRST, SPREAD_MAX, SPREAD_SOURCES = 15, 2, 20
 # Slots: placed by score, and rated (so the place is fixed).
 RANKED: Final = "ranked"
 RATED: Final = "kept"
@@ -140,30 +143,46 @@ def alternate(
 ) -> list[int]:
     """Return `ranked` (best first) reordered so that sources alternate in the first ten places.
 
-    `fixed` maps a rank (from 1) to the item that keeps it; `sources` maps an item to its source. If the best
-    item would follow one of its own source, or come right before a fixed one of it, the best item of another
-    source takes the place. Nothing else moves. Items in `unwanted` are never lifted. Each source's items keep
-    their order, and so does everything beyond the tenth place.
+    `fixed` maps a rank (from 1) to the item that keeps it; `sources` maps every candidate to its source. If
+    the best item would follow one of its own source, or come right before a fixed one of it, the best item of
+    another source takes the place. With twenty sources or more, a source that has two of the first fifteen
+    places waits in the same way. Nothing else moves. Items in `unwanted` are never lifted. Each source's
+    items keep their order, and so does everything beyond these places.
     """
     waiting, order, before = list(ranked), list[int](), ""
-    for rank in range(1, ALTERNATE_FIRST + 1):
+    spread = len({*sources.values()}) >= SPREAD_SOURCES
+    taken = Counter(sources[item] for rank, item in fixed.items() if rank <= SPREAD_FIRST)
+    for rank in range(1, (SPREAD_FIRST if spread else ALTERNATE_FIRST) + 1):
         if rank in fixed:
             before = sources[fixed[rank]]
             continue
         if not waiting:
             break
-        after = sources[fixed[rank + 1]] if rank < ALTERNATE_FIRST and rank + 1 in fixed else ""
-        at = _place_of_next(waiting, sources, unwanted, before, after)
+        full = {source for source, n in taken.items() if n >= SPREAD_MAX} if spread else set()
+        beside: tuple[set[str], set[str]] = set(), set()
+        if rank <= ALTERNATE_FIRST:
+            beside = {before, _source_at(rank + 1, fixed, sources)}, {before}
+        closed = [beside[0] | full, beside[1] | full, beside[1]]
+        at = _place_of_next(waiting, sources, unwanted, closed)
         order.append(waiting.pop(at))
         before = sources[order[-1]]
+        taken[before] += 1
     return [*order, *waiting]
 
 
+def _source_at(rank: int, fixed: Mapping[int, int], sources: Mapping[int, str]) -> str:
+    """Return the source of the item fixed at `rank` of the first ten, or ""."""
+    return sources[fixed[rank]] if rank <= ALTERNATE_FIRST and rank in fixed else ""
+
+
 def _place_of_next(
-    waiting: Sequence[int], sources: Mapping[int, str], unwanted: Collection[int], before: str, after: str
+    waiting: Sequence[int], sources: Mapping[int, str], unwanted: Collection[int], closed: Sequence[set[str]]
 ) -> int:
-    """Return the index in `waiting` of the next item: the best that has neither neighbour's source."""
-    for around in ({before, after}, {before}):
+    """Return the index in `waiting` of the next item: the best whose source is not in `closed`.
+
+    If all are, the next set of `closed` is tried, and at last the best item is taken.
+    """
+    for around in closed:
         passed = {*around}
         for at, item in enumerate(waiting):
             if sources[item] not in passed and (at == 0 or item not in unwanted):

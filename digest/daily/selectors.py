@@ -17,6 +17,7 @@ from digest.daily.diversity import (
     places_lost,
     places_moved,
 )
+from digest.daily.gone import gone_words
 from digest.days import day_begin
 from digest.entities import DIGEST_FROZEN, ITEM_WINDOW_DAYS
 from digest.feedback.selectors import feedback_by_items
@@ -213,6 +214,7 @@ class Exclusions:
     - `lowered`: shown items, by rank, that stand lower than with their source at weight 1.
     - `moved`: shown items that stand lower than by score.
     - `muted`: (mute, number of hidden items); these items are not listed.
+    - `gone`: sentences on what has left the reader's page; it is not listed either.
     """
 
     digest: Digest
@@ -227,6 +229,7 @@ class Exclusions:
     lowered: Sequence[LoweredItem] = ()
     moved: Sequence[MovedItem] = ()
     muted: Sequence[tuple[Mute, int]] = ()
+    gone: Sequence[str] = ()
 
     @property
     def muted_count(self) -> int:
@@ -274,19 +277,27 @@ def digest_exclusions(
         lowered=_lowered_items(shown, places_lost(choices, slots), effective),
         moved=_moved_items(shown),
         muted=sorted(candidates.muted.items(), key=lambda pair: -pair[1]),
+        gone=gone_words(candidates.gone),
     )
 
 
 def candidates_then(
-    reader: Reader, digest: Digest, now: dt.datetime, effective: EffectiveConfig
+    reader: Reader, digest: Digest, now: dt.datetime, effective: EffectiveConfig, *, keep_seen: bool = False
 ) -> DayCandidates:
     """Return the candidates that the digest was made from, and the taste of then if `effective` counts it.
+
+    `keep_seen` is as in `digest_candidates`.
 
     If the reader has moved west since, the day began for them before their clock says so.
     """
     as_of = max(min(now, digest.built_at), day_begin(digest.date, reader.zone))
     return digest_candidates(
-        reader=reader, date=digest.date, now=as_of, seen_by=digest.built_at, effective=effective
+        reader=reader,
+        date=digest.date,
+        now=as_of,
+        seen_by=digest.built_at,
+        effective=effective,
+        keep_seen=keep_seen,
     )
 
 

@@ -3,15 +3,17 @@
 import datetime as dt
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Exists, F, OuterRef, Subquery
 
 from digest.daily.changes import OrderChange, change_read, order_seen
 from digest.daily.compose import Composition, NoveltyDraw, PlacedItem, Rules, compose
 from digest.daily.diversity import Choice
+from digest.daily.gone import GoneReason
+from digest.days import day_begin
 from digest.items.selectors import items_hidden, mutes_in_force
 from digest.models import Digest, Exposure, Feedback, Impression, Item, Reader
 from ranking.entities import Score
@@ -21,7 +23,7 @@ from ranking.selectors import versions_of_order
 ROWS = 500
 # The columns of a digest's own row that a build may change.
 WRITTEN = ("config_version", "built_at", "left_out", "exposed_at", "seen", "change")
-# The count of muted items in `left_out`, beside the reasons of `ExclusionReason`.
+# The count of muted items in `left_out`, beside the reasons of `ExclusionReason` and `GoneReason`.
 MUTED = "muted"
 # (reader, day) of a digest.
 Key = tuple[UUID, dt.date]
@@ -32,7 +34,7 @@ class RankedDay:
     """One reader's ranked day, ready to be composed.
 
     `scores_of` returns the scores of items in `choices`. `story_of` returns the story of an article. `muted`
-    counts the items that mutes keep out.
+    counts the items that mutes keep out, `gone` those that have left the reader's page.
     """
 
     reader: Reader
@@ -44,6 +46,7 @@ class RankedDay:
     story_of: Callable[[int], int]
     learned: "UnseenCycle | None" = None
     muted: int = 0
+    gone: Mapping[GoneReason, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ def digests_store(*, ranked_days: Sequence[RankedDay], rules: Rules, now: dt.dat
         before = impressions[digest.pk]
         composed = _compose(ranked, rules, before)
         left_out = composed.counts() | ({MUTED: ranked.muted} if ranked.muted else {})
+        left_out |= {reason.value: count for reason, count in sorted(ranked.gone.items())}
         after = _impressions_make(digest, ranked, composed, before)
         if _values(before) != _values(after):
             gone.append(digest.pk)
@@ -185,10 +189,12 @@ def _digests_lock(ranked_days: Sequence[RankedDay], now: dt.datetime) -> dict[Ke
 
 
 def _impressions_by_digest(digests: Collection[Digest]) -> Mapping[int, list[Impression]]:
-    """Return each digest's impressions by rank, with article, source and whether the reader `rated` it."""
+    """Return each digest's impressions by rank, with article, source and when the reader rated it."""
     rating = Feedback.objects.filter(article=OuterRef("item__article"), reader=OuterRef("digest__reader"))
     of_item = {"source": F("item__source_id"), "article": F("item__article")}
-    found = Impression.objects.filter(digest__in=digests).annotate(rated=Exists(rating), **of_item)
+    found = Impression.objects.filter(digest__in=digests).annotate(
+        rated_at=Subquery(rating.values("at")[:1]), **of_item
+    )
     rows: defaultdict[int, list[Impression]] = defaultdict(list)
     for row in found.order_by("rank"):
         rows[row.digest_id].append(row)
@@ -204,20 +210,22 @@ def _compose(ranked: RankedDay, rules: Rules, before: Sequence[Impression]) -> C
         ranked.choices,
         rules,
         ranked.draw,
-        rated={row.rank: at[row.rank] for row in before if _is_rated(row)},
+        rated={row.rank: at[row.rank] for row in before if _is_kept(row, ranked)},
         drawn={row.rank: at[row.rank] for row in before if row.slot == Impression.Slot.NOVELTY},
     )
 
 
-def _is_rated(row: Impression) -> bool:
-    return bool(getattr(row, "rated", False))
+def _is_kept(row: Impression, ranked: RankedDay) -> bool:
+    """Return whether the item was rated on this very day. What was rated before has left the page."""
+    rated_at: dt.datetime | None = getattr(row, "rated_at", None)
+    return rated_at is not None and rated_at >= day_begin(ranked.date, ranked.reader.zone)
 
 
 def _impressions_make(
     digest: Digest, ranked: RankedDay, composed: Composition, before: Sequence[Impression]
 ) -> list[Impression]:
     """Return the digest's new impressions by rank, unsaved. Rated items keep score, parts and probability."""
-    rated = {row.item_id: row for row in before if _is_rated(row)}
+    rated = {row.item_id: row for row in before if _is_kept(row, ranked)}
     new = [place.item_id for place in composed.places if place.item_id not in rated]
     scores = dict(zip(new, ranked.scores_of(new), strict=True))
     rows = []
@@ -265,18 +273,27 @@ def exposures_log(*, digest: Digest, door: str, now: dt.datetime) -> int:
         reader_id=digest.reader_id, date=digest.date, door=door, item=OuterRef("item"), rank=OuterRef("rank")
     )
     fresh = list(digest.impressions.filter(~Exists(logged)).defer("parts").order_by("rank"))
-    hidden = _muted_ids(digest, fresh, now) if fresh else set()
-    rows = [
-        exposure_make(shown, digest=digest, date=digest.date, door=door, rank=shown.rank, now=now)
-        for shown in fresh
-        if shown.item_id not in hidden
-    ]
-    if rows:
-        Exposure.objects.bulk_create(rows, ignore_conflicts=True)
+    rows = exposures_write(digest=digest, shown=fresh, door=door, now=now)
     if digest.exposed_at is None:
         unseen = Digest.objects.filter(pk=digest.pk, exposed_at=None, built_at=digest.built_at)
         if unseen.update(exposed_at=now):
             digest.exposed_at = now
+    return rows
+
+
+def exposures_write(*, digest: Digest, shown: Collection[Impression], door: str, now: dt.datetime) -> int:
+    """Log these impressions of the digest's day, stored or not, as shown; return how many rows were written.
+
+    Muted items are left out, and so are rows that exist.
+    """
+    hidden = _muted_ids(digest, shown, now) if shown else set()
+    rows = [
+        exposure_make(one, digest=digest, date=digest.date, door=door, rank=one.rank, now=now)
+        for one in shown
+        if one.item_id not in hidden
+    ]
+    if rows:
+        Exposure.objects.bulk_create(rows, ignore_conflicts=True)
     return len(rows)
 
 

@@ -149,6 +149,12 @@ class Reader(AbstractUser):
         default=False, db_default=False, help_text="Items that were read leave today's page."
     )
 
+    read_gone = models.BooleanField(
+        default=True,
+        null=True,
+        help_text="What was read is on no later day's page; empty: not asked yet, which is no.",
+    )
+
     class Theme(models.TextChoices):
         SYSTEM = "system", gettext_lazy("as my device")
         LIGHT = "light", gettext_lazy("light")

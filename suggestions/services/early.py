@@ -1,11 +1,10 @@
 """The early change of a reader's day: found in their first answers, applied as one version or put off."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 import structlog
-from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext, gettext_noop
 
@@ -14,11 +13,12 @@ from digest.days import day_of
 from digest.feedback.selectors import feedback_recent, feedback_tallies
 from digest.items.selectors import subscribed_titles
 from digest.models import Reader
+from ranking.config_words import EARLY
 from ranking.entities import EffectiveConfig, RankingError
-from ranking.selectors import config_changed_by, config_effective, weights_on_hold
-from ranking.services import EARLY, Cause, body_change
+from ranking.selectors import config_effective, weights_on_hold
+from ranking.services import Cause, body_change
 from suggestions.changes.change import Change
-from suggestions.changes.registry import SETTINGS, change_read, changes_make
+from suggestions.changes.registry import change_read, changes_make
 from suggestions.planner.early import answers_differ, changes_early, early_words, leans_early
 from suggestions.preview import previews_of
 from suggestions.proposals import Facts, Refusal
@@ -111,15 +111,8 @@ def _is_answered(reader: Reader, now: datetime) -> bool:
 
 
 def _facts(reader_id: UUID, sources: frozenset[str], now: datetime) -> Facts:
-    """Return the facts of the rules for a reader of `sources`.
-
-    What an early change touched before, undone or not, cools too.
-    """
-    cooldown = timedelta(days=settings.COOLDOWN_DAYS)
-    applied = config_changed_by(reader_id=reader_id, ref=EARLY, since=now - cooldown)
-    facts = facts_for(reader_id=reader_id, now=now)
-    cooling = {(name, SETTINGS[name].key_of_setting(key)): now + cooldown for name, key in applied}
-    return replace(facts, sources=sources, cooling=cooling | dict(facts.cooling))
+    """Return the facts of the rules for a reader of `sources`."""
+    return replace(facts_for(reader_id=reader_id, now=now), sources=sources)
 
 
 def _visible(

@@ -85,5 +85,5 @@ def test_the_card_leads_to_the_preview_and_the_preview_costs_the_same_for_more_i
     address = reverse("suggestions:preview", args=[suggestion.pk])
     assert address in client.get(reverse("suggestions:list")).content.decode()
 
-    with django_assert_max_num_queries(25):
+    with django_assert_max_num_queries(29):
         client.get(address)

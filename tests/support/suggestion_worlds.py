@@ -69,6 +69,23 @@ def tastes(reader: Reader, *, topic: str = "", days: int = 40) -> None:
             later = timedelta(hours=3 * ((place + n) % 4))
             ratings.append((key, f"{about} x{place}{n}", useful, at + later))
     rate_all(reader, ratings)
+    unread(topic)
+
+
+def unread(topic: str = "", each: int = 12, at: datetime = CLOCK) -> None:
+    """Store what stands on the page at `at`, as what was rated has left it. The sources take turns."""
+    feeds = {key: FeedFactory(source=SourceFactory(key=key)) for key in SOURCES}
+    Item.objects.bulk_create(
+        _item(
+            feeds[key],
+            f"{topic} in focus y{place}{n}"
+            if topic and n % 2 and key in (PLAIN, OTHER)
+            else f"Plain day y{place}{n}",
+            at - timedelta(minutes=25 * (4 * n + (place + n) % 4)),
+        )
+        for n in range(each)
+        for place, key in enumerate(SOURCES)
+    )
 
 
 def urls(reader: Reader, source: str, useful: bool, count: int = 4) -> tuple[str, ...]:

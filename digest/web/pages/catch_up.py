@@ -28,7 +28,11 @@ def catching_up(request: HttpRequest) -> HttpResponse:
     done = "done" in request.GET
     page: dict[str, Any] = {"found": found, "done": done, "marked_at": request.GET.get("at", "")}
     if found and not done:
-        page["shown"] = items_shown(reader=reader, scored=found.best, now=now)
+        page["shown"] = shown = items_shown(reader=reader, scored=found.best, now=now)
+        by_item = {one.item.pk: one for one in shown}
+        page["sections"] = [
+            (section.day, [by_item[item] for item in section.items]) for section in found.sections
+        ]
     return render(request, "digest/catch_up.html", page)
 
 

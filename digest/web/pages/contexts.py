@@ -1,7 +1,7 @@
 """Contexts of the reading pages' templates."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date as Date
 from datetime import datetime, timedelta
@@ -12,6 +12,7 @@ from digest.daily.catch_up import away_since
 from digest.daily.changes import change_read, mark_words
 from digest.daily.diversity import ExclusionReason, exclusion_explain, reasons_describe
 from digest.daily.first_fetch_notice import notice_today
+from digest.daily.gone import GoneReason
 from digest.daily.item_words import FOUND, Explanation, item_age_words, place_explain, was_drawn
 from digest.daily.presentation import (
     Response,
@@ -35,14 +36,17 @@ from digest.daily.selectors import (
 )
 from digest.daily.services import digest_current
 from digest.days import day_of, month_first, month_of
+from digest.entities import DIGEST_SIZE
 from digest.feeds.selectors import subscriptions_of
 from digest.items.reading import items_saved
 from digest.items.search import NO_FILTERS, Order, SearchFilters, SearchPage, items_search
 from digest.items.search_query import TextPart, highlight, terms_snippet
 from digest.items.selectors import CANDIDATES_MAX
-from digest.models import Feed, Impression, Item, Reader
+from digest.models import Digest, Feed, Impression, Item, Reader
 from digest.mutes.preview import item_mute
 
+# Reasons for which an item comes on a further page of today.
+FURTHER = ({*ExclusionReason} - {ExclusionReason.SAME_STORY}) | {GoneReason.SEEN}
 # How far back digests are shown: a build for the year 1 would help nobody.
 OLDEST = timedelta(days=730)
 
@@ -65,6 +69,7 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
     shown = items_shown(reader=reader, scored=scored, now=now, ratings=ratings, since=since)
     hides = reader.hide_read and date == today and not all_items
     change = change_read(digest.change) if digest and date == today else None
+    change = change if change and change.has_effect else None
     shown = _mark_moves(shown, change.places if change else {})
     return {
         "change": change,
@@ -83,6 +88,8 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
         "next": date + timedelta(days=1) if date < today else None,
         **_read_state(shown, hides=hides),
         "left_out": sum(n for n in (digest.left_out.values() if digest else ()) if isinstance(n, int)),
+        **(_page_end(digest, len(shown)) if digest and date == today else {}),
+        "ask_read_gone": date == today and reader.read_gone is None and _count_read(shown),
         "has_sources": bool(impressions) or bool(subscriptions),
     }
 
@@ -96,6 +103,25 @@ def _read_state(shown: list[ShownItem], *, hides: bool) -> dict[str, Any]:
         "hides": hides,
         "unread": len(unread),
         "batch": last_read_batch([entry.response.read_at for entry in shown]),
+    }
+
+
+def _count_read(shown: Sequence[ShownItem]) -> int:
+    return sum(entry.response.read_at is not None for entry in shown)
+
+
+def _page_end(digest: Digest, size: int) -> dict[str, Any]:
+    """Return what stands after the last item of today.
+
+    `short` tells that all that is new is there, `further` whether items are left that were not rated or read,
+    `dealt` whether anything has left the page.
+    """
+    left = {reason: n for reason, n in digest.left_out.items() if isinstance(n, int)}
+    waiting = sum(n for reason, n in left.items() if reason in FURTHER)
+    return {
+        "short": 0 < size < DIGEST_SIZE,
+        "further": waiting > 0,
+        "dealt": any(left.get(reason) for reason in GoneReason),
     }
 
 

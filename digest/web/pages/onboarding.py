@@ -103,7 +103,7 @@ def done(request: HttpRequest) -> HttpResponse:
         return redirect("digest:teach")
     digest = digest_for(reader_id=reader.pk, date=day_of(now, reader.zone))
     change = change_read(digest.change) if digest else None
-    is_about_it = change is not None and [*change.answers] == ended["rated"]
+    is_about_it = change is not None and change.has_effect and [*change.answers] == ended["rated"]
     page = {"rated": len(ended["rated"]), "asked": ended["asked"], "change": change if is_about_it else None}
     return render(request, "digest/onboarding_done.html", page)
 

@@ -17,7 +17,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from digest.accounts.services import reader_hide_read_update, reader_nudge_quiet
+from digest.accounts.services import (
+    reader_hide_read_update,
+    reader_nudge_quiet,
+    reader_read_gone_update,
+)
 from digest.daily.onboarding import offer_of_today
 from digest.daily.presentation import responses_of
 from digest.daily.selectors import digest_for
@@ -109,8 +113,15 @@ def read(request: HttpRequest, date: Date) -> HttpResponse:
 @login_required
 @require_POST
 def today_display(request: HttpRequest) -> HttpResponse:
-    """Store whether items that were read leave today's page: `hide_read` is 1 or not there."""
-    reader_hide_read_update(reader=reader_of(request), hide_read=request.POST.get("hide_read") == "1")
+    """Store what happens to items that were read.
+
+    `hide_read` is 1 if they leave today's page at once, or not there. `read_gone` is 1 if they are on no
+    later day's, 0 if they may be; without it nothing changes.
+    """
+    reader = reader_of(request)
+    reader_hide_read_update(reader=reader, hide_read=request.POST.get("hide_read") == "1")
+    if (wish := request.POST.get("read_gone")) in ("0", "1"):
+        reader_read_gone_update(reader=reader, read_gone=wish == "1")
     messages.success(request, _("Saved."))
     return redirect(return_path(request))
 

@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from digest.daily.catch_up import away_since, catch_up
+from digest.feedback.services import feedback_give
 from digest.items.reading import item_read
 from digest.models import Exposure, Feed, Item, Reader, Reading, Story
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
@@ -158,3 +159,19 @@ def test_an_item_found_not_useful_can_be_folded_and_offers_an_undo(page, ada, mi
     assert re.search(r'value="clear" class="text undo"[^>]*>Undo<', down)
     up = page.post(url, {"useful": "1"}, headers={"X-Requested-With": "fetch"}).content.decode()
     assert "undo" not in up
+
+
+def test_the_page_has_a_heading_for_each_day_and_nothing_has_aged(page, ada, now, missed):
+    found = catch_up(reader=ada, now=now)
+    assert {entry.parts["recency"] for entry in found.best} == {pytest.approx(1, abs=1e-3)}
+    days = [section.day for section in found.sections]
+    assert days[0] is None and len(days) >= 10
+    body = page.get(CATCH_UP).content.decode()
+    assert "Reported by several of your sources" in body
+    assert body.count("day-of-absence") == len(days)
+
+
+def test_what_was_rated_meanwhile_is_not_offered(ada, now, missed):
+    feedback_give(reader=ada, item_id=missed[0].pk, useful=True, now=now)
+    found = catch_up(reader=ada, now=now)
+    assert missed[0].pk not in {entry.item.pk for entry in found.best} | {*found.rest}

@@ -24,7 +24,7 @@ def feed(now):
 def test_many_days_begin_in_as_many_queries_as_few(feed, now, readers, django_assert_max_num_queries):
     for reader in ReaderFactory.create_batch(readers):
         SubscriptionFactory(reader=reader, feed=feed)
-    with django_assert_max_num_queries(24):
+    with django_assert_max_num_queries(27):
         assert digests_build_missing(now=now) == readers
     assert {digest.impressions.count() for digest in Digest.objects.all()} == {3}
     with django_assert_max_num_queries(2):

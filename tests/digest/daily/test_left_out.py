@@ -179,7 +179,7 @@ def test_the_list_takes_as_many_queries_however_long_it_is(
 ):
     ItemFactory.create_batch(count, source=SourceFactory(key=LOUD), published_at=ago(3))
     digest_build(reader=ada, date=today, now=ago(0))
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(20):
         digest_exclusions(reader=ada, date=today, now=ago(0))
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from digest.daily.item_words import summary_origin
 from digest.daily.presentation import reasons_offered
@@ -63,7 +64,8 @@ def test_a_suggested_reason_is_one_tap_on_the_page(page: Client, ada: Reader, no
         reasons=[{"tag": "depth", "text": "a long read"}],
         created_at=now,
     )
-    FeedbackFactory(reader=ada, item=item)
+    page.get("/")
+    FeedbackFactory(reader=ada, item=item, at=timezone.now())
     body = page.get("/").content.decode()
     offer = '<button name="tag" value="depth" data-key="tag-depth" aria-pressed="false">A long read</button>'
     assert offer in body

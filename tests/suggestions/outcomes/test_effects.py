@@ -43,6 +43,7 @@ from tests.support.suggestion_worlds import (
     rate,
     reduce,
     tastes,
+    unread,
 )
 
 DUE = CLOCK + timedelta(days=14)
@@ -174,6 +175,7 @@ def lived(reader, suggestion, *, loved: float, days: int = 14) -> None:
         useful = int((day + 1) * loved) > int(day * loved)
         for minutes, (key, up) in enumerate([(LOVED, useful), (PLAIN, day % 2 == 0), (OTHER, day % 2 == 1)]):
             rate(reader, key, f"Later {day}", up, at + timedelta(minutes=minutes))
+        unread(each=4, at=at)
         digest_build(reader=reader, date=at.date(), now=at + timedelta(hours=1))
 
 
@@ -280,6 +282,7 @@ def test_a_topic_is_judged_by_the_items_that_name_it(ada):
         at = CLOCK + timedelta(days=day, hours=6)
         rate(ada, PLAIN, f"Harbour in focus {day}", False, at - timedelta(hours=3))
         rate(ada, OTHER, f"Plain later {day}", day % 2 == 0, at)
+        unread("Harbour", each=4, at=at)
         digest_build(reader=ada, date=at.date(), now=at + timedelta(hours=1))
     effects_check(now=DUE)
     row = Outcome.objects.get(kind="effect")

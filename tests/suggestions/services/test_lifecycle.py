@@ -228,12 +228,12 @@ def test_who_has_rated_so_much_of_todays_page_that_little_can_move_is_not_put_of
 
 def test_the_queries_do_not_grow_with_the_thumbs(ada, ben, django_assert_max_num_queries, now):
     tastes(ada)
-    with django_assert_max_num_queries(39):
+    with django_assert_max_num_queries(44):
         proposed(ada)
     tastes(ben)
     for n in range(200):
         rate(ben, LOVED, f"More {n}", True, now - timedelta(days=8, hours=n))
-    with django_assert_max_num_queries(39):
+    with django_assert_max_num_queries(44):
         proposed(ben)
     assert config_effective(reader_id=ben.pk).weights() == {}
 

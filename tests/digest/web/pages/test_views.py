@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from digest.models import Digest, Feedback, Reader
+from digest.models import Digest, Feedback, Item, Reader
 from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import ago, fresh_item, subscribe
 from tests.support.factories import FeedbackFactory, ItemFactory
@@ -112,11 +112,11 @@ def test_the_paper_costs_the_same_for_ten_items_and_thirty(
 
 def make_paper(page: Client, reader: Reader, items: int, rated: bool) -> None:
     for n in range(items):
-        item = fresh_item(reader, hours=n + 1)
-        if rated:
-            FeedbackFactory(reader=reader, item=item)
+        fresh_item(reader, hours=n + 1)
     Digest.objects.all().delete()
     page.get(TODAY)
+    for item in Item.objects.filter(feedback=None) if rated else ():
+        FeedbackFactory(reader=reader, item=item, at=timezone.now())
 
 
 def tap(page: Client, item, **typed: str):
@@ -131,6 +131,7 @@ def test_a_thumb_leads_back_to_its_item(page: Client, ada: Reader):
 
 def test_a_thumb_up_offers_what_is_valued_and_a_thumb_down_what_is_disliked(page: Client, ada: Reader):
     item = fresh_item(ada)
+    page.get(TODAY)
     tap(page, item, useful="1")
     body = page.get(TODAY).content.decode()
     assert "Well explained" in body
@@ -143,6 +144,7 @@ def test_a_thumb_up_offers_what_is_valued_and_a_thumb_down_what_is_disliked(page
 
 def test_a_pressed_thumb_offers_its_undoing(page: Client, ada: Reader):
     item = fresh_item(ada)
+    page.get(TODAY)
     tap(page, item, useful="1")
     assert 'value="clear" aria-pressed="true" aria-label="Useful"' in page.get(TODAY).content.decode()
     tap(page, item, useful="clear")
@@ -231,6 +233,7 @@ def test_an_item_of_sources_one_does_not_read_is_not_found(page: Client, ada: Re
 
 def test_an_item_without_an_address_gets_no_link_out(page: Client, ada: Reader):
     item = fresh_item(ada, url="urn:tidings:abc")
+    page.get(TODAY)
     assert "urn:tidings" not in page.get(f"/ui/item/{item.pk}").content.decode()
     assert f'href="{reverse("digest:item", args=[item.pk])}"' in page.get(TODAY).content.decode()
 
@@ -308,6 +311,7 @@ def test_the_account_page_says_what_sharing_means_and_shows_the_switch_as_it_is(
 
 def test_read_items_leave_today_where_the_reader_wants_that(page: Client, ada: Reader, ben: Reader):
     one, other = fresh_item(ada, title="The first"), fresh_item(ada, hours=5, title="The second")
+    page.get(TODAY)
     page.get(f"/ui/item/{one.pk}")
     assert "The first" in page.get(TODAY).content.decode()
     assert page.post("/ui/today/display", {"hide_read": "1", "next": "/ui/config"}).url == "/ui/config"

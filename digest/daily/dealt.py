@@ -1,0 +1,103 @@
+"""Read what readers have rated, read and seen on earlier pages."""
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db.models import Count, Max, Min, Q
+
+from digest.daily.gone import PAGES_MAX, Dealt
+from digest.days import day_begin
+from digest.entities import ITEM_WINDOW_DAYS
+from digest.models import Exposure, Feedback, Impression, Reader, Reading
+
+# What an app or a feed reader fetches by itself has not been on a page.
+DOORS = (Exposure.Door.PAGE, Exposure.Door.MAIL)
+# Items compete for a week, so older pages had none of them.
+LOOK_BACK = dt.timedelta(days=ITEM_WINDOW_DAYS + 2)
+
+
+class DealtWith(NamedTuple):
+    """What one reader did with articles, and the articles that stand on the day's page already."""
+
+    articles: Mapping[int, Dealt]
+    on_page: Collection[int]
+
+
+def dealt_with(
+    *,
+    readers: Collection[Reader],
+    days: Mapping[UUID, dt.date],
+    articles: tuple[int, int],
+    as_of: dt.datetime,
+    all_read: bool = False,
+) -> dict[UUID, DealtWith]:
+    """Return by reader what they did by `as_of` with the articles from the first to the last of `articles`.
+
+    `days` are the days of the pages, on which nothing counts as an earlier page. What was read counts for
+    readers who want it gone, or for all with `all_read`. Three queries, and a fourth if something was rated
+    or read on the day itself. Readers without anything are left out.
+    """
+    found: defaultdict[UUID, dict[int, dict[str, object]]] = defaultdict(lambda: defaultdict(dict))
+    between = {"article__range": articles}
+    rated = Feedback.objects.filter(reader__in=readers, at__lte=as_of, **between)
+    for reader, article, rated_at in rated.values_list("reader_id", "article", "at"):
+        found[reader][article]["rated_at"] = rated_at
+    wanting = [reader for reader in readers if reader.read_gone or all_read]
+    read = Reading.objects.filter(reader__in=wanting, read_at__lte=as_of, **between)
+    for reader, article, read_at in read.values_list("reader_id", "article", "read_at"):
+        found[reader][article]["read_at"] = read_at
+    for reader, article, pages, first, last in _pages(days, as_of):
+        found[reader][article] |= {"pages": pages, "first_shown": first, "last_shown": last}
+    begins = {reader.pk: day_begin(days[reader.pk], reader.zone) for reader in readers}
+    dealt = {
+        reader: {article: Dealt(**values) for article, values in rows.items()}  # type: ignore[arg-type]
+        for reader, rows in found.items()
+    }
+    today = [
+        reader
+        for reader, rows in dealt.items()
+        if any(_is_of_day(one, begins[reader]) for one in rows.values())
+    ]
+    on_page = _on_page(today, days)
+    return {reader: DealtWith(rows, on_page.get(reader, frozenset())) for reader, rows in dealt.items()}
+
+
+def _pages(
+    days: Mapping[UUID, dt.date], as_of: dt.datetime
+) -> Iterable[tuple[UUID, int, int, dt.datetime, dt.datetime]]:
+    """Return (reader, article, pages, first shown, last shown) of what stood on two earlier pages or more."""
+    of_day: defaultdict[dt.date, list[UUID]] = defaultdict(list)
+    for reader, day in days.items():
+        of_day[day].append(reader)
+    earlier = Q()
+    for day, some in of_day.items():
+        earlier |= Q(date__lt=day, reader_id__in=some)
+    shown = Exposure.objects.filter(
+        earlier, door__in=DOORS, shown_at__gt=as_of - LOOK_BACK, shown_at__lte=as_of
+    )
+    grouped = shown.order_by().values_list("reader_id", "item__article")
+    counted = grouped.annotate(
+        pages=Count("date", distinct=True), first=Min("shown_at"), last=Max("shown_at")
+    )
+    return counted.filter(pages__gte=PAGES_MAX)
+
+
+def _is_of_day(one: Dealt, begin: dt.datetime) -> bool:
+    return any(at is not None and at >= begin for at in (one.rated_at, one.read_at))
+
+
+def _on_page(readers: Collection[UUID], days: Mapping[UUID, dt.date]) -> dict[UUID, set[int]]:
+    """Return the articles of the day's digest as it stands, by reader; one query, or none."""
+    if not readers:
+        return {}
+    rows = Impression.objects.filter(
+        digest__reader__in=readers, digest__date__in={days[reader] for reader in readers}
+    )
+    found: defaultdict[UUID, set[int]] = defaultdict(set)
+    for reader, date, article in rows.values_list("digest__reader_id", "digest__date", "item__article"):
+        if date == days[reader]:
+            found[reader].add(article)
+    return found

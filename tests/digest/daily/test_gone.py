@@ -1,0 +1,173 @@
+"""A page a day: what was rated or read is gone tomorrow, and so is what stood on two pages."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.daily.gone import Dealt, GoneReason, articles_gone, stories_gone
+from digest.daily.services import digest_build
+from digest.daily.store import exposures_log
+from digest.days import day_of
+from digest.feedback.services import feedback_give
+from digest.items.reading import item_open
+from digest.models import Digest, Exposure, Item, Reader, Story
+from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+BEGIN = datetime(2026, 3, 18, tzinfo=UTC)
+
+
+def reason_of(one: Dealt, *, on_page: bool = False) -> GoneReason | None:
+    gone = articles_gone({1: one}, BEGIN, {1} if on_page else ())
+    return gone[1].reason if gone else None
+
+
+@pytest.mark.parametrize("dealt", [Dealt(rated_at=BEGIN - HOUR), Dealt(read_at=BEGIN - HOUR)])
+def test_what_was_rated_or_read_yesterday_is_gone_even_from_a_page_that_was_made_meanwhile(dealt):
+    assert reason_of(dealt) and reason_of(dealt, on_page=True)
+
+
+@pytest.mark.parametrize("dealt", [Dealt(rated_at=BEGIN + HOUR), Dealt(read_at=BEGIN + HOUR)])
+def test_what_is_rated_or_read_today_stays_on_todays_page_and_comes_on_no_other(dealt):
+    assert not reason_of(dealt, on_page=True)
+    assert reason_of(dealt)
+
+
+@pytest.mark.parametrize(
+    ("pages", "apart", "reason"),
+    [(1, 0, None), (2, 24, GoneReason.SEEN), (2, 10, GoneReason.SEEN), (2, 0.2, None)],
+)
+def test_two_pages_are_enough_unless_they_were_one_visit_over_midnight(pages, apart, reason):
+    shown = Dealt(pages=pages, first_shown=BEGIN - apart * HOUR - HOUR, last_shown=BEGIN - HOUR)
+    assert reason_of(shown) is reason
+
+
+@given(st.lists(st.integers(min_value=-200, max_value=-1), min_size=2, max_size=6))
+def test_of_a_story_only_what_is_newer_is_told_again(hours):
+    """Article 0 was rated; the others report the same story."""
+    dated = {n: BEGIN + h * HOUR for n, h in enumerate(hours)}
+    gone = articles_gone({0: Dealt(rated_at=BEGIN - 50 * HOUR)}, BEGIN)
+    again = stories_gone(gone, dict.fromkeys(dated, 7), dated, ())
+    assert again.keys() == {n for n in dated if n and dated[n] <= BEGIN - 50 * HOUR}
+
+
+# --- On the page -----------------------------------------------------------------------------------------
+
+
+def shelf(reader: Reader, now: datetime, count: int = 6, hours: float = 1.0) -> list[Item]:
+    """Return items of as many sources, an hour apart, that `reader` gets."""
+    items = []
+    for n in range(count):
+        feed = FeedFactory(source=SourceFactory(key=f"s{n}.example"))
+        SubscriptionFactory(reader=reader, feed=feed)
+        at = now - (hours + n) * HOUR
+        items.append(ItemFactory(source=feed.source, feed=feed, title=f"Item {n}", published_at=at))
+    return items
+
+
+def page(reader: Reader, at: datetime, *, door: str | None = Exposure.Door.PAGE) -> list[int]:
+    """Build the page of the reader's day at `at`, and show it."""
+    digest = digest_build(reader=reader, date=day_of(at, reader.zone), now=at)
+    if door:
+        exposures_log(digest=digest, door=door, now=at)
+    return list(digest.impressions.order_by("rank").values_list("item_id", flat=True))
+
+
+@pytest.mark.django_db
+@pytest.mark.services
+def test_rated_and_read_articles_are_gone_tomorrow(ada, now):
+    items = shelf(ada, now)
+    assert len(page(ada, now)) == 6
+    feedback_give(reader=ada, item_id=items[0].pk, useful=True, now=now + HOUR)
+    item_open(reader=ada, item_id=items[1].pk, door="page", now=now + HOUR)
+    assert {items[0].pk, items[1].pk} <= {*page(ada, now + 2 * HOUR)}, "today they stay"
+    later = page(ada, now + DAY)
+    assert set(later) == {item.pk for item in items[2:]}
+    left_out = Digest.objects.get(reader=ada, date=(now + DAY).date()).left_out
+    assert (left_out["rated"], left_out["read"]) == (1, 1)
+
+
+@pytest.mark.django_db
+def test_read_articles_stay_for_a_reader_who_wants_them_to_or_was_not_asked(ada, now):
+    items = shelf(ada, now)
+    page(ada, now)
+    item_open(reader=ada, item_id=items[1].pk, door="page", now=now + HOUR)
+    for wish, there in ((False, True), (None, True), (True, False)):
+        ada.read_gone = wish
+        ada.save()
+        assert (items[1].pk in page(ada, now + DAY, door=None)) is there
+
+
+@pytest.mark.django_db
+@pytest.mark.services
+def test_what_stood_on_two_pages_is_gone_and_what_was_built_for_nobody_stays(ada, now):
+    items = shelf(ada, now)
+    page(ada, now - DAY, door=None)
+    page(ada, now)
+    page(ada, now + DAY, door=Exposure.Door.MAIL)
+    fresh = ItemFactory(source=items[0].source, feed=items[0].feed, published_at=now + 2 * DAY - HOUR)
+    assert page(ada, now + 2 * DAY) == [fresh.pk]
+    assert Digest.objects.get(reader=ada, date=(now + 2 * DAY).date()).left_out["seen"] == 6
+
+
+@pytest.mark.django_db
+def test_two_visits_a_day_are_one_page_and_an_app_that_asks_by_itself_is_none(ada, now):
+    shelf(ada, now)
+    page(ada, now.replace(hour=7) + DAY)
+    page(ada, now.replace(hour=20) + DAY)
+    for n in (2, 3):
+        page(ada, now + n * DAY, door=Exposure.Door.FEED)
+    assert len(page(ada, now + 4 * DAY)) == 6
+
+
+@pytest.mark.django_db
+def test_a_mail_in_the_morning_and_the_page_in_the_evening_are_one_page(ada, now):
+    shelf(ada, now)
+    page(ada, now.replace(hour=7) + DAY, door=Exposure.Door.MAIL)
+    page(ada, now.replace(hour=20) + DAY)
+    assert len(page(ada, now + 2 * DAY)) == 6
+
+
+@pytest.mark.django_db
+def test_days_are_the_readers_own(ada, now):
+    ada.time_zone = "Pacific/Auckland"
+    ada.save()
+    items = shelf(ada, now)
+    late = datetime(2026, 3, 19, 23, 59, tzinfo=ZoneInfo("Pacific/Auckland"))
+    page(ada, late)
+    feedback_give(reader=ada, item_id=items[0].pk, useful=True, now=late)
+    assert items[0].pk not in page(ada, late + timedelta(minutes=2))
+    assert len(page(ada, late + DAY - HOUR)) == 5, "one visit over midnight was one page"
+
+
+@pytest.mark.django_db
+def test_the_first_page_of_an_importer_holds_nothing_already_rated(ada, now):
+    items = shelf(ada, now)
+    page(ada, now, door=None)  # built before the import
+    for item in items[:3]:
+        feedback_give(reader=ada, item_id=item.pk, useful=True, now=now - DAY)
+    assert set(page(ada, now + HOUR)) == {item.pk for item in items[3:]}
+
+
+@pytest.mark.django_db
+def test_an_old_report_of_a_story_that_was_rated_does_not_take_its_place(ada, now):
+    items = shelf(ada, now, hours=30)
+    story = Story.objects.create(created_at=now, last_item_at=now)
+    for item, more in zip(items[:3], ("at dawn", "after talks", "says union"), strict=True):
+        item.title, item.story = f"Ferry strike ends in the harbour {more}", story
+        item.save()
+    page(ada, now - DAY + 2 * HOUR)
+    feedback_give(reader=ada, item_id=items[0].pk, useful=True, now=now - DAY + 3 * HOUR)
+    assert set(page(ada, now)) == {item.pk for item in items[3:]}
+
+
+@pytest.mark.django_db
+def test_a_reader_does_not_lose_what_another_has_rated(ada, ben, now):
+    items = shelf(ada, now)
+    for item in items:
+        SubscriptionFactory(reader=ben, feed=item.feed)
+    feedback_give(reader=ben, item_id=items[0].pk, useful=False, now=now - DAY)
+    assert len(page(ada, now)) == 6 and len(page(ben, now)) == 5
