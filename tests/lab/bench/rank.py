@@ -18,6 +18,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from ranking.entities import Candidate, Config, EffectiveConfig
+from ranking.freshness import day_ages, freshness_by_day
 from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, ItemValues, Pool, Signals, rank, ranked
 from tests.lab.bench.engine import where
 
@@ -97,10 +98,11 @@ def floor_of(pool: Pool, effective: EffectiveConfig, signals: Signals) -> Callab
     topics = np.array([pool.matches(topic) for topic in config.topics], dtype=np.float64)
     boosts = np.array([pool.matches(word) for word in config.keyword_boosts], dtype=np.float64)
     worth = np.array(list(config.keyword_boosts.values()))
-    now, half = NOW.timestamp(), config.recency_half_life_hours * 3600
+    now, half = NOW.timestamp(), config.recency_half_life_hours
 
     def order() -> np.ndarray:
-        recency = 0.5 ** ((now - pool.timestamps) / half)
+        hours = (now - pool.timestamps) / 3600
+        recency = freshness_by_day(day_ages(pool.timestamps, NOW), hours, half)
         interest = 1 + topics.sum(axis=0) + worth @ boosts
         interest += config.ai_score_alpha * similarity + COMMUNITY_GAMMA * community
         return np.argsort(
