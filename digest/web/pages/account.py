@@ -218,7 +218,7 @@ def _page(
     reader = reader_of(request)
     current = {name: getattr(reader, name) for name in AccountForm.base_fields}
     reading_now = {name: getattr(reader, name) for name in ReadingForm.base_fields}
-    at = {"rhythm": reader.mail_rhythm, "hour": reader.mail_hour, "weekday": reader.mail_weekday}
+    at = {name: getattr(reader, f"mail_{name}") for name in MailForm.base_fields}
     page = {
         "form": form or AccountForm(initial=current),
         "reading_form": reading_form or ReadingForm(initial=reading_now),
