@@ -15,6 +15,7 @@ from datetime import timedelta
 
 from tests.lab.bench.engine import Clock, engine, where
 from tests.lab.bench.publisher import address, publishers, stats
+from tests.lab.read_all import feeds_are_read
 
 Row = dict[str, object]
 # Of a thousand feeds: so many of each temper.
@@ -76,6 +77,7 @@ def rounds(urls: Sequence[str], hosts: list[str], port: int, count: int) -> list
     start, rows = timezone.now(), []
     for url in urls:
         feed_get_or_create(url=url, now=start)
+    feeds_are_read()
     for n in range(count):
         stats(port, reset=True)
         clock = Clock()

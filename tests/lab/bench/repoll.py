@@ -16,6 +16,7 @@ from statistics import median
 
 from tests.lab.bench.engine import Clock, engine, where
 from tests.lab.bench.publisher import address, publishers, stats
+from tests.lab.read_all import feeds_are_read
 
 Row = dict[str, object]
 Run = tuple[float, float]
@@ -74,6 +75,7 @@ def ours(urls: list[str], hosts: list[str]) -> Work:
     now = timezone.now()
     for url in urls:
         feed_get_or_create(url=url, now=now)
+    feeds_are_read()
     feeds_fetch(now=now)
 
     def again(n: int) -> None:

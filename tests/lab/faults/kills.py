@@ -21,6 +21,7 @@ from tests.lab.faults.crash_points import booked_usd
 from tests.lab.faults.crowd import ends, nights_over, runs_over, runs_queue, runs_running
 from tests.lab.faults.model_server import asked, call_usd, model_server, settings_of
 from tests.lab.faults.workers import beat, until, worker, working
+from tests.lab.read_all import feeds_are_read
 from tests.support.factories import SourceFactory
 
 SEED = 42
@@ -162,6 +163,7 @@ def given_up_served() -> str:
 
 def feeds_whole(port: int) -> int:
     """How many items there are too many or too few, once every feed was asked again."""
+    feeds_are_read()
     feeds_check(feed_ids=list(Feed.objects.values_list("pk", flat=True)), now=timezone.now())
     feeds_fetch(now=timezone.now() + timedelta(seconds=1))
     papers = [f"paper-{n}.example" for n in range(FEEDS)]

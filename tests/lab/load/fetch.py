@@ -20,6 +20,7 @@ from tests.lab.bench.fleet import fleet
 from tests.lab.bench.publisher import publishers, stats
 from tests.lab.bench.running import Watch
 from tests.lab.load.setting import Json, head, least, rows_of, told
+from tests.lab.read_all import feeds_are_read
 
 AN_HOUR, SERVED = 5_000, 0.99
 MINUTES_MIN = 3.0
@@ -66,7 +67,9 @@ def _ensure(urls: list[str], hosts: list[str]) -> list[int]:
     from digest.feeds.ingest import feed_get_or_create  # noqa: PLC0415
 
     settings.FETCH_ALLOW_HOSTS = hosts
-    return [feed_get_or_create(url=url, now=timezone.now()).pk for url in urls]
+    made = [feed_get_or_create(url=url, now=timezone.now()).pk for url in urls]
+    feeds_are_read()
+    return made
 
 
 def rounds(urls: list[str], port: int, seconds: float) -> list[Json]:
