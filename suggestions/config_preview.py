@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from digest.items.selectors import source_titles
+from digest.items.taken_in import topics_take_in
 from digest.requests import reader_of
 from digest.sources.change_views import feeds_chosen
 from digest.sources.weights import weights_at_level
@@ -75,13 +76,17 @@ def weights_preview(request: HttpRequest) -> HttpResponse:
 def preview_page(*, reader_id: UUID, edit: ConfigEdit, now: datetime) -> dict[str, Any]:
     """Return today's digest before and after `edit`, and what it changes in words. Writes nothing.
 
-    A constant number of queries. Raises `InvalidSetting` as a save does.
+    `taken` has what each added topic takes in. A constant number of queries. Raises `InvalidSetting` as a
+    save does.
     """
     before, after = config_with_edit(reader_id=reader_id, edit=edit)
     changes = body_changes(effective_body(before), effective_body(after))
     names = source_titles(keys={change["target"] for change in changes})
+    added = [topic for topic in after.config.topics if topic not in before.config.topics]
+    taken = topics_take_in(reader_id=reader_id, topics=added, now=now) if added else []
     left, right = configs_side_by_side(reader_id=reader_id, before=before, after=after, now=now)
-    return sides_page(left, right) | {"changes": [change_words(change, names) for change in changes]}
+    words = [change_words(change, names) for change in changes]
+    return sides_page(left, right) | {"changes": words, "taken": taken}
 
 
 def _typed(request: HttpRequest) -> list[tuple[str, str]]:

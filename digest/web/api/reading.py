@@ -31,7 +31,7 @@ from digest.models import ApiToken, Digest, Exposure, Impression, Reader, Readin
 from digest.requests import reader_of
 from digest.summaries.selectors import reasons_suggested_for
 from digest.throttling import SEARCH, limit_count
-from digest.web.pages.contexts import search_page
+from digest.web.pages.contexts import Hit, search_page
 from digest.web.pages.costs import costs_page
 from digest.web.pages.search import LABEL_MAX_CHARS, search_filters
 
@@ -130,7 +130,8 @@ class HitOut(Schema):
 class SearchOut(Schema):
     """One page of results. `loose`: no item has the whole words, these have longer ones.
 
-    `instead` is `q` without a typo, if that was searched for because `q` found nothing; else "".
+    `instead` is `q` without a typo, if that was searched for because `q` found nothing; else "". `about` are
+    up to ten more items of 30 days that are about `q` by meaning, if one page holds all hits.
     """
 
     total: int
@@ -139,6 +140,7 @@ class SearchOut(Schema):
     loose: bool
     instead: str
     hits: list[HitOut]
+    about: list[HitOut]
 
 
 @reading_router.post("/items/{int:item_id}/read", response=ReadOut)
@@ -236,20 +238,7 @@ def search_get(request: HttpRequest, asked: Query[SearchIn]) -> SearchOut:
     )
     page = search_page(reader, asked.q, asked.order, asked.page, now, filters)
     found = page["found"]
-    hits = [
-        HitOut(
-            item_id=hit.item.pk,
-            url=hit.item.address,
-            source=str(hit.item.source),
-            title=[PartOut(text=part.text, marked=part.marked) for part in hit.title],
-            snippet=[PartOut(text=part.text, marked=part.marked) for part in hit.snippet],
-            dated_at=hit.item.dated_at,
-            reasons=list(hit.why.chips),
-            read_at=hit.response.read_at,
-            saved_at=hit.response.saved_at,
-        )
-        for hit in page["hits"]
-    ]
+    hits, about = ([_hit_out(hit) for hit in page[name]] for name in ("hits", "about"))
     return SearchOut(
         total=found.total,
         page=found.page,
@@ -257,6 +246,21 @@ def search_get(request: HttpRequest, asked: Query[SearchIn]) -> SearchOut:
         loose=found.loose,
         instead=found.instead,
         hits=hits,
+        about=about,
+    )
+
+
+def _hit_out(hit: Hit) -> HitOut:
+    return HitOut(
+        item_id=hit.item.pk,
+        url=hit.item.address,
+        source=str(hit.item.source),
+        title=[PartOut(text=part.text, marked=part.marked) for part in hit.title],
+        snippet=[PartOut(text=part.text, marked=part.marked) for part in hit.snippet],
+        dated_at=hit.item.dated_at,
+        reasons=list(hit.why.chips),
+        read_at=hit.response.read_at,
+        saved_at=hit.response.saved_at,
     )
 
 

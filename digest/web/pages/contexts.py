@@ -40,8 +40,9 @@ from digest.entities import DIGEST_SIZE
 from digest.feeds.selectors import subscriptions_of
 from digest.items.reading import items_saved
 from digest.items.search import NO_FILTERS, Order, SearchFilters, SearchPage, items_search
-from digest.items.search_query import TextPart, highlight, terms_snippet
+from digest.items.search_query import Term, TextPart, highlight, terms_snippet
 from digest.items.selectors import CANDIDATES_MAX
+from digest.items.taken_in import items_about
 from digest.models import Digest, Feed, Impression, Item, Reader
 from digest.mutes.preview import item_mute
 
@@ -250,24 +251,43 @@ def search_page(
 ) -> dict[str, Any]:
     """Return the hits of a search, with matches marked and each item's score as of now."""
     found = items_search(reader_id=reader.pk, query=query, order=order, page=page, filters=filters, now=now)
-    return {"query": query, "order": order, "found": found, "hits": _hits(reader, found, now)}
+    hits = _hits(reader, found.items, found.terms, now)
+    about = _items_about(reader, query, found, filters, now)
+    return {
+        "query": query,
+        "order": order,
+        "found": found,
+        "hits": hits,
+        "about": _hits(reader, about, found.terms, now),
+    }
 
 
-def _hits(reader: Reader, found: SearchPage, now: datetime) -> list[Hit]:
-    if not found.items:
+def _items_about(
+    reader: Reader, query: str, found: SearchPage, filters: SearchFilters, now: datetime
+) -> Sequence[Item]:
+    """Return what is about a plain query without saying it, if all that says it is on one page."""
+    is_plain = found.terms and not any(term.excluded for term in found.terms) and filters == NO_FILTERS
+    if not is_plain or found.instead or found.more or found.page > 1 or '"' in query or "*" in query:
+        return ()
+    ids = [item.pk for item in found.items]
+    return items_about(reader_id=reader.pk, query=query, found=ids, now=now)
+
+
+def _hits(reader: Reader, items: Sequence[Item], terms: Sequence[Term], now: datetime) -> list[Hit]:
+    if not items:
         return []
-    responses = responses_of(reader=reader, items=found.items)
-    pictures_prepare(items=found.items)
+    responses = responses_of(reader=reader, items=items)
+    pictures_prepare(items=items)
     return [
         Hit(
             item=item,
             href=item.address,
             age=item_age_words(item.dated_at, now, reader.zone),
-            title=highlight(item.title, found.terms),
-            snippet=terms_snippet(item.text, found.terms),
+            title=highlight(item.title, terms),
+            snippet=terms_snippet(item.text, terms),
             why=score_why(entry),
             response=responses[item.pk],
         )
-        for entry in items_score(reader=reader, items=found.items, now=now)
+        for entry in items_score(reader=reader, items=items, now=now)
         if (item := entry.item)
     ]
