@@ -13,8 +13,15 @@ from tests.support.browser import fresh_item
 
 pytestmark = pytest.mark.django_db
 
-SAYS = "Tennis: the champion won the tennis final in straight sets after a rally at the net"
-ABOUT = "The champion won the Wimbledon final in straight sets after a long rally at the net"
+SAYS = (
+    "Tennis: the champion won the final in straight sets",
+    "A tennis rally at the net decided the match of the two players",
+    "The young tennis player lost the first set of the tournament",
+    "Tennis on grass: who serves best wins the match",
+    "Doubles in tennis, and why the net player decides the set",
+    "A tennis coach on rackets, serves and clay courts",
+)
+ABOUT = "The champion won the match at Wimbledon after a long rally: two sets, one player at the net"
 OTHERS = (
     "The central bank raised interest rates while inflation of consumer prices fell",
     "Astronomers found a distant galaxy with the telescope and a planet in its orbit",
@@ -25,8 +32,8 @@ OTHERS = (
 @pytest.fixture
 def filled(ada: Reader) -> Reader:
     """Ada, whose feed wrote six times of tennis, once about it, and sixty times of other things."""
-    for n in range(6):
-        fresh_item(ada, hours=1 + n, title=f"{SAYS} {n}")
+    for n, title in enumerate(SAYS):
+        fresh_item(ada, hours=1 + n, title=title)
     fresh_item(ada, hours=8, title=ABOUT)
     for n in range(60):
         fresh_item(ada, hours=10 + n, title=f"{OTHERS[n % 3]} {n}")
