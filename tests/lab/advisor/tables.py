@@ -25,7 +25,10 @@ OPEN_HEADS = {
     "uplift": "uplift",
     "precision": "precision",
     "precision_normalised": "normalised",
-    "harmful": "harmful",
+    "lost_gained": "lost/gained",
+    "harmful_deconvolved": "harm, true",
+    "harmful_deconvolved_95": "95 %",
+    "harmful": "harm, raw",
     "over_greedy": "over greedy",
     "over_beta": "over Beta",
 }

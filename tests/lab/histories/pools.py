@@ -23,6 +23,8 @@ POOLS, POOL, AGE_DAYS_MAX = 160, 30, 2.0
 # What follows a reader's first thumbs is held out, and has to be as much as this.
 HELD_MIN = 60
 START_TOPICS = 4
+# Ways to deal later items into two halves.
+SPLITS = 4
 # A change that costs more than this is harmful: thumbs carry label noise that probabilities do not.
 HARMFUL_THUMBS = -0.005
 
@@ -98,6 +100,23 @@ class Pools:
         return self._held[key]
 
 
+class Halves:
+    """The same later items dealt into two halves, several times, to tell worth from noise."""
+
+    def __init__(self, items: Sequence[Rated], number: int) -> None:
+        self._pairs: list[tuple[Pools, Pools]] = []
+        for split in range(SPLITS):
+            first = np.random.default_rng([number, 5, split]).random(len(items)) < 0.5
+            dealt = list(zip(items, first.tolist(), strict=True))
+            parts = ([r for r, here in dealt if here is half] for half in (True, False))
+            a, b = (Pools(part, [number, 6, split, n]) for n, part in enumerate(parts))
+            self._pairs.append((a, b))
+
+    def gains(self, before: EffectiveConfig, after: EffectiveConfig) -> tuple[tuple[float, float], ...]:
+        """What a change is worth on each half, by way to deal them."""
+        return tuple((a.gain(before, after), b.gain(before, after)) for a, b in self._pairs)
+
+
 def start_config(targets: Targets) -> EffectiveConfig:
     """Where every reader begins: with the four most common topics (`targets` has them in that order)."""
     return EffectiveConfig(Config(version=1, topics=targets.topics[:START_TOPICS]))
@@ -138,17 +157,24 @@ def oneshot(history: History, number: int, row: str, *, thumbs: int, targets: Ta
         judge = Pools(held, [number, 0])
         tallies = tallies_of(history.rated[:thumbs], targets)
         chosen = RULES[row](tallies, first, lambda target: True, np.random.default_rng([number, 4]))
-    return followed(number, judge, first, chosen, thumbs=thumbs)
+    return followed(number, judge, first, chosen, thumbs=thumbs, halves=Halves(held, number))
 
 
 def followed(
-    number: int, judge: Pools, first: EffectiveConfig, chosen: Sequence[Change], *, thumbs: int
+    number: int,
+    judge: Pools,
+    first: EffectiveConfig,
+    chosen: Sequence[Change],
+    *,
+    thumbs: int,
+    halves: Halves | None = None,
 ) -> Course:
     """The course of a reader who accepts everything in `chosen`, each measured against the first config."""
     effective, asked = first, []
     for change in chosen:
-        gain = judge.gain(first, change.applied(first))
-        asked.append(Asked(1, change.kind, change.key, gain, True))
+        alone = change.applied(first)
+        twice = halves.gains(first, alone) if halves else ()
+        asked.append(Asked(1, change.kind, change.key, judge.gain(first, alone), True, halves=twice))
         effective = change.applied(effective)
     start = judge.value(first)
     return Course(number, False, start, (0.0, judge.value(effective) - start), (thumbs,), tuple(asked))

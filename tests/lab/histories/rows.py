@@ -17,6 +17,7 @@ from tests.lab.histories.pools import HARMFUL_THUMBS, History, oneshot, targets_
 from tests.lab.histories.replay import WEEK_THUMBS, WEEKS, replayed
 from tests.lab.histories.scholar import READERS, SCHOLAR, day_rows, scholar_histories
 from tests.lab.histories.trials import HISTORIES_MAX, Trial, histories_for
+from tests.lab.histories.yardstick import harm_of
 from tests.lab.world.entities import Course, course_of
 
 Json = dict[str, Any]
@@ -241,6 +242,7 @@ def _gains(name: str, courses: Sequence[Course]) -> Json:
         "uplift_95": interval(uplifts),
         "suggestions": len(asked),
         "precision": _precision(courses),
+        **harm_of(courses),
         "harmful": round(bad / len(asked), 4) if asked else None,
     }
 

@@ -10,7 +10,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from suggestions.services.resolve import suggestion_accept
 from tests.lab.histories.data import movielens, nemig
 from tests.lab.histories.pools import (
     HELD_MIN,
+    Halves,
     History,
     Pools,
     Rated,
@@ -202,6 +203,7 @@ def _tested(n: int, history: History, reader: Reader, topics: Sequence[str], tri
         config_edit(reader_id=reader.pk, edit=edit, expected_version=0, now=NOW)
     first = config_effective(reader_id=reader.pk)
     judge = Pools(history.rated[trial.thumbs :], [n, 0]) if trial.thumbs else None
+    halves = Halves(history.rated[trial.thumbs :], n) if trial.thumbs else None
     result = run_request(reader=reader, trigger=Run.Trigger.COMMAND, now=NOW, force=True, inline=True)
     asked = []
     for suggestion in suggestions_pending(reader_id=reader.pk):
@@ -209,8 +211,9 @@ def _tested(n: int, history: History, reader: Reader, topics: Sequence[str], tri
             first, suggestion.suggestion_type, suggestion.target_key, suggestion.suggested_value
         )
         gain = judge.gain(first, after) if judge else 0.0
+        twice = halves.gains(first, after) if halves else ()
         suggestion_accept(reader_id=reader.pk, suggestion_id=suggestion.pk, now=NOW)
-        asked.append(asked_of(suggestion, 1, gain))
+        asked.append(replace(asked_of(suggestion, 1, gain), halves=twice))
     last = config_effective(reader_id=reader.pk)
     start_value, end = (judge.value(first), judge.value(last)) if judge else (0.0, 0.0)
     runs = Counter({run_ended(result.status, bool(asked)): 1})

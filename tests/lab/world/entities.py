@@ -6,7 +6,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One suggestion a reader got. `gain` is its true worth; `p_helpful` and `confidence` were claimed."""
+    """One suggestion a reader got. `gain` is its true worth; `p_helpful` and `confidence` were claimed.
+
+    `halves` are gains on two halves of what tells its worth, for each way to deal them; () if it is known.
+    """
 
     week: int
     kind: str
@@ -15,6 +18,7 @@ class Asked:
     accepted: bool
     p_helpful: float | None = None
     confidence: str = ""
+    halves: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,5 +54,5 @@ class Course:
 
 def course_of(row: dict[str, Any]) -> Course:
     """The course that `Course.as_dict` wrote."""
-    asked = tuple(Asked(**one) for one in row["asked"])
+    asked = tuple(Asked(**{**one, "halves": tuple(map(tuple, one["halves"]))}) for one in row["asked"])
     return Course(**{**row, "asked": asked, "curve": tuple(row["curve"]), "thumbs": tuple(row["thumbs"])})
