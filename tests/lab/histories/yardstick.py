@@ -46,23 +46,26 @@ def harm_of(courses: Sequence[Course]) -> Json:
         again = [one for n in picked for one in by_reader[n]]
         if again:
             drawn.append((lost_over_gained(again), _harmful(again, STEPS_DRAWN)))
-    lost, harmful = (_ends([row[n] for row in drawn]) for n in (0, 1))
+    share = lost_over_gained(asked)
     return {
-        "lost_gained": round(lost_over_gained(asked), 4),
-        "lost_gained_95": lost,
+        "lost_gained": None if share is None else round(share, 4),
+        "lost_gained_95": _ends([lost for lost, _ in drawn if lost is not None]),
         "harmful_deconvolved": round(_harmful(asked, STEPS), 4),
-        "harmful_deconvolved_95": harmful,
+        "harmful_deconvolved_95": _ends([harmful for _, harmful in drawn]),
     }
 
 
-def lost_over_gained(asked: Sequence[Asked]) -> float:
-    """Return what changes that one half calls a loss cost on the other, over what the others gain there."""
+def lost_over_gained(asked: Sequence[Asked]) -> float | None:
+    """Return what changes that one half calls a loss cost on the other, over what the others gain there.
+
+    `None` if they gain nothing there, as changes that do nothing may.
+    """
     halves = np.array([one.halves for one in asked])
     lost = gained = 0.0
     for chooser, judge in ((halves[..., 0], halves[..., 1]), (halves[..., 1], halves[..., 0])):
         lost -= float(judge[chooser < 0].sum())
         gained += float(judge[chooser > 0].sum())
-    return max(0.0, lost) / gained if gained > 0 else float("inf")
+    return max(0.0, lost) / gained if gained > 0 else None
 
 
 def noise_of(halves: Floats) -> Floats:
@@ -87,5 +90,8 @@ def _harmful(asked: Sequence[Asked], steps: int) -> float:
     return float(true_worths(gains, noise_of(halves), steps)[GRID < HARMFUL_THUMBS].sum())
 
 
-def _ends(values: Sequence[float]) -> list[float]:
+def _ends(values: Sequence[float]) -> list[float] | None:
+    """Return the ends of 95 %; `None` if less than half of the draws have a value."""
+    if len(values) < DRAWS / 2:
+        return None
     return [round(float(end), 4) for end in np.percentile(values, (2.5, 97.5))]
