@@ -1,6 +1,5 @@
 """Named articles: those of which a reader asked for more. Naming is stronger than a thumb, and no rating."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -17,8 +16,6 @@ from digest.items.vectors import item_vector_ensure
 from digest.models import Feedback, Item, Reader, Reading
 
 NAMED_PAGE = 20
-# So many named articles count, the latest. Taste is computed for each digest, and more say nothing new.
-NAMED_MAX = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +80,3 @@ def articles_named(*, reader_id: UUID, page: int = 1) -> NamedPage:
     start = (max(page, 1) - 1) * NAMED_PAGE
     shown = rows.order_by("-named_at", "-pk").select_related("item__source")[start : start + NAMED_PAGE]
     return NamedPage(tuple(shown), rows.count(), max(page, 1))
-
-
-def named_item_ids(*, reader_ids: Collection[UUID]) -> dict[UUID, list[tuple[int, datetime]]]:
-    """Return {reader: (item id, when it was named)}, the latest `NAMED_MAX` of each; one query."""
-    rows = Reading.objects.filter(reader_id__in=reader_ids, named_at__isnull=False).order_by("-named_at")
-    found: dict[UUID, list[tuple[int, datetime]]] = {}
-    for reader_id, item_id, at in rows.values_list("reader_id", "item_id", "named_at"):
-        named = found.setdefault(reader_id, [])
-        if at is not None and len(named) < NAMED_MAX:
-            named.append((item_id, at))
-    return found

@@ -12,7 +12,6 @@ from digest.feedback.naming import (
     article_name,
     articles_named,
     item_forget,
-    named_item_ids,
 )
 from digest.feedback.services import feedback_give
 from digest.feeds.identity import article_hash
@@ -107,19 +106,6 @@ def test_a_named_article_outlives_its_feed_and_retention(ada: Reader, settings) 
     assert named(ada) == ["One"]
     assert item_forget(reader=ada, item_id=item.pk)
     assert items_prune(now=now) == 1
-
-
-def test_the_latest_named_articles_count_and_each_reader_has_their_own(
-    ada: Reader, ben: Reader, monkeypatch
-) -> None:
-    monkeypatch.setattr("digest.feedback.naming.NAMED_MAX", 2)
-    now = timezone.now()
-    items = [fresh_item(ada, title=str(n)) for n in range(3)]
-    for n, item in enumerate(items):
-        article_name(reader=ada, item_id=item.pk, now=now + timedelta(minutes=n))
-    found = named_item_ids(reader_ids=[ada.pk, ben.pk])
-    assert [item_id for item_id, _ in found[ada.pk]] == [item.pk for item in items[:0:-1]]
-    assert ben.pk not in found
 
 
 def test_the_button_names_and_takes_back_and_the_page_lists(ada: Reader, client: Client) -> None:
