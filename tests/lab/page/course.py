@@ -8,14 +8,16 @@ they do before anything is published. There are no stories and no topics but acc
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
 from digest.daily.candidates import KNOWN_EXPOSURES, KNOWN_RATINGS, DayCandidates
 from digest.daily.compose import Rules, compose
 from digest.daily.diversity import choices_make
+from digest.daily.gone import Dealt, articles_gone
 from digest.daily.onboarding import FEED_NEWEST, HEADLINES_MAX
+from digest.days import day_begin
 from digest.entities import DIGEST_SIZE, ITEM_WINDOW_DAYS, UNREAD_DAYS, RatedItem
 from digest.feedback.onboarding import Headline, question_choose
 from ranking.common.text import topic_key
@@ -41,8 +43,6 @@ from tests.lab.page.readers import PLACES, REAL, Reader
 DAY_S = 86_400.0
 # Days after whose thumbs suggestions are decided, and how many at once. The learning loop runs each week.
 SUGGESTION_DAYS, SUGGESTIONS_MAX, WEEK = frozenset({2, 5, 9, 13, 16}), 3, 7
-# What stood on so many pages is gone.
-PAGES_MAX = 2
 # Articles are named of those that are older than a week, if there are more than so many.
 NAMED_FROM_MIN = 50
 # Hours after which an item is worth half to a reader, where freshness is paid for (clicks of MIND).
@@ -186,7 +186,7 @@ class Simulation:
         rows = np.flatnonzero((stamps <= until) & (stamps > until - ITEM_WINDOW_DAYS * DAY_S))
         self.window = rows
         if self.arm.goes:
-            rows = rows[~np.isin(self.pool.ids[rows], self._gone(course))]
+            rows = rows[~np.isin(self.pool.ids[rows], self._gone(course, now))]
         source_of = self.origins
         counts = Counter(source_of[item][0] for item in course.rated)
         known = {source for source, count in counts.items() if count >= KNOWN_RATINGS}
@@ -201,9 +201,19 @@ class Simulation:
             signals=Signals(similarity=self._similarity(course, rows), taste=self._taste(course, rows, now)),
         )
 
-    def _gone(self, course: Course) -> list[int]:
+    def _gone(self, course: Course, now: datetime) -> list[int]:
         """Return the items that have left the reader's page."""
-        return [*course.rated, *(item for item, shown in course.pages.items() if len(shown) >= PAGES_MAX)]
+        dealt = {
+            item: Dealt(
+                rated_at=course.rated.get(item, (False, None))[1],
+                pages=len(shown),
+                first_shown=shown[0] if shown else None,
+                last_shown=shown[-1] if shown else None,
+            )
+            for item in {*course.rated, *course.pages}
+            for shown in [course.pages.get(item, [])]
+        }
+        return list(articles_gone(dealt, day_begin(now.date(), UTC)))
 
     def _taste(self, course: Course, rows: Ids, now: datetime) -> TasteSignal | None:
         """Return the reader's examples and the likeness of the candidates, as the digest reads them."""
