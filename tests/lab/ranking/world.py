@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
+from digest.feedback.noisy_counts import MEMBERS_MIN
 from digest.items.clustering import TitledItem, cluster_items
 from ranking.common.categories import category_keys
 from ranking.community import Figure, item_rate, like_rate, publish
@@ -88,7 +89,7 @@ class World:
         uniforms = 1 - np.random.default_rng(seed).random((4, len(data.items)))
         self.usual = like_rate([Figure(int(self.likes.sum()), int(self.thumbs.sum()))])
         liked, counted, shown = publish(self.likes, self.thumbs, uniforms)
-        self._noisy = self._rates(liked, counted, shown)
+        self._noisy = self._rates(liked, counted, shown & (len(data.said) >= MEMBERS_MIN))
         self._exact = self._rates(self.likes, self.thumbs, self.thumbs >= EXACT_MIN)
         self._alike: dict[tuple[str, int], Floats] = {}
         self._reported_by = self._publishers() if data.name in (NEMIG_EN, NEMIG_DE) else np.ones(len(terms))
