@@ -211,6 +211,7 @@ def test_no_list_is_open_to_visitors(ids):
 
 def test_everybody_has_their_own_digest_of_a_day(ids, ada: Reader, ben: Reader, client: Client):
     url = reverse("digest:day", kwargs={"date": timezone.now().astimezone(ben.zone).date()})
+    fresh_item(ada, key="ada.example", title=SECRET, text="What she has rated is on no page of a later day.")
     client.force_login(ada)
     assert SECRET in client.get("/").content.decode()
     client.force_login(ben)

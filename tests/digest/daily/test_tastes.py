@@ -133,10 +133,11 @@ def test_what_was_rated_is_like_nothing_and_ben_gets_none_of_adas_taste(ada, ben
 def test_a_source_just_decided_on_leans_nowhere(ada, items, now):
     likes(ada, items, TENNIS, BANKS, now)
     level(ada, "on", now)
-    source = items[TENNIS[0]].source_id
-    assert any(one.kind == "source" for one in scores(ada, now)[TENNIS[0]].parts.tastes)
-    source_weights_set(reader_id=ada.pk, weights={source: 1.2}, now=now)
-    assert not any(one.kind == "source" for one in scores(ada, now)[TENNIS[0]].parts.tastes)
+    rated = items[TENNIS[0]]
+    ItemFactory(source=rated.source, feed=rated.feed, title="Next", text="", published_at=now)
+    assert any(one.kind == "source" for one in scores(ada, now)["Next"].parts.tastes)
+    source_weights_set(reader_id=ada.pk, weights={rated.source_id: 1.2}, now=now)
+    assert not any(one.kind == "source" for one in scores(ada, now)["Next"].parts.tastes)
 
 
 def test_the_round_builds_what_one_reader_would_get_alone(ada, ben, items, now):
