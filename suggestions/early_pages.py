@@ -1,4 +1,4 @@
-"""The answer to the early change of the day."""
+"""The answers to the early change of the day, and to the offer at the end of an interview."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -12,6 +12,7 @@ from digest.requests import reader_of
 from digest.throttling import DECIDE, rate_limited
 from suggestions.proposals import Refusal
 from suggestions.services.early import early_change_apply, early_change_put_off
+from suggestions.services.ordering import order_accept
 
 
 @login_required
@@ -27,4 +28,19 @@ def early_answer(request: HttpRequest) -> HttpResponse:
     done = early_change_apply(reader=reader, signed=request.POST.get("draft", ""), now=now)
     if isinstance(done, Refusal):
         messages.error(request, done.message)
+    return redirect("digest:today")
+
+
+@login_required
+@require_POST
+@rate_limited(DECIDE)
+def order_by_answers(request: HttpRequest) -> HttpResponse:
+    """Let the reader's thumbs order their page from the settings' `version` on, and show today's page."""
+    reader, typed = reader_of(request), request.POST.get("version", "")
+    version = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 10 else -1
+    done = order_accept(reader=reader, version=version, now=timezone.now())
+    if isinstance(done, Refusal):
+        messages.error(request, done.message)
+    else:
+        messages.success(request, _("Your thumbs order your page now. Settings takes it back."))
     return redirect("digest:today")

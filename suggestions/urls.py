@@ -12,6 +12,7 @@ urlpatterns = [
     path("ui/wishes", wish_pages.wishes, name="wishes"),
     path("ui/wishes/accept", wish_pages.wish_accepted, name="wish_accept"),
     path("ui/early", early_pages.early_answer, name="early_answer"),
+    path("ui/order", early_pages.order_by_answers, name="order_by_answers"),
     path("ui/history", views.history, name="history"),
     path("ui/changes/undo", views.undo_change, name="undo_change"),
     path("ui/suggestions/<int:suggestion_id>/preview", views.preview, name="preview"),

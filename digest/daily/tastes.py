@@ -55,7 +55,7 @@ def taste_signals(
 
     `meanings` are packed vectors of items by id; missing ones are loaded into it. `vectors` are packed TF-IDF
     vectors. At most twelve queries for any number of readers and up to 10,000 items. An item that is itself
-    an example gets no likeness: having read it is no reason to show it again.
+    an example gains nothing by likeness: having read it is no reason to show it again.
     """
     if not items:
         return {}
@@ -143,7 +143,8 @@ def _with_items(
     if others and any(one.terms for one in signal.examples):
         rows = vectors_stack([vectors.get(ids[n], b"") for n in others])
         values[others] = likeness_by_words(signal.examples, rows, now)
-    values[np.isin(own, [one.item_id for one in signal.examples])] = 0.0
+    rated = np.isin(own, [one.item_id for one in signal.examples])
+    values[rated] = np.minimum(values[rated], 0.0)
     return replace(signal, likeness=ItemValues(own, values), vectors=meanings)
 
 

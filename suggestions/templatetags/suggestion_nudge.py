@@ -1,4 +1,4 @@
-"""The count of pending suggestions, for pages of rooms that do not import suggestions."""
+"""What waits for a reader, and the offer after an interview, for pages of rooms below suggestions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from digest.requests import reader_of
 from suggestions.selectors import suggestions_pending_count
+from suggestions.services.ordering import OrderOffer, order_offer
 
 register = template.Library()
 
@@ -20,3 +21,9 @@ def suggestions_waiting(context: Mapping[str, Any]) -> int:
     if quiet or not reader.suggestions_enabled:
         return 0
     return suggestions_pending_count(reader_id=reader.pk)
+
+
+@register.simple_tag(takes_context=True)
+def order_offered(context: Mapping[str, Any]) -> OrderOffer | None:
+    """Return the offer to order the page by the reader's thumbs, or `None`."""
+    return order_offer(reader=reader_of(context["request"]), now=timezone.now())
