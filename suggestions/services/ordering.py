@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from digest.daily.candidates import digest_candidates
+from digest.days import day_of
 from digest.feedback.selectors import feedback_tallies, feedback_urls
 from digest.models import Reader
 from ranking.config_body import ConfigEdit
-from ranking.entities import RankingError
+from ranking.entities import EffectiveConfig, RankingError
 from ranking.selectors import config_effective
 from ranking.services import config_edit
 from ranking.taste.entities import TasteLevel
@@ -47,12 +49,26 @@ def order_offer(*, reader: Reader, now: datetime) -> OrderOffer | None:
     ids = [item.item_id for item in moved]
     rated = feedback_urls(reader_id=reader.pk, item_ids=ids)
     moved = tuple(item for item in moved if item.item_id not in rated)
-    ordered = sorted(moved, key=lambda item: (item.after or OFF_PAGE) - (item.before or OFF_PAGE))
-    rises = tuple(item for item in ordered if (item.after or OFF_PAGE) < (item.before or OFF_PAGE))
-    falls = tuple(item for item in reversed(ordered) if (item.after or OFF_PAGE) > (item.before or OFF_PAGE))
-    if not rises:
+    tastes = _tastes(reader, change.applied(effective), now)
+    ordered = sorted(moved, key=lambda item: -tastes.get(item.item_id, 1.0))
+    rises = tuple(item for item in ordered if tastes.get(item.item_id, 1.0) > 1 and _rises(item))
+    falls = tuple(
+        item for item in reversed(ordered) if tastes.get(item.item_id, 1.0) < 1 and not _rises(item)
+    )
+    if not (rises or falls):
         return None
     return OrderOffer(rises[:HEADLINES], falls[:HEADLINES], effective.config.version)
+
+
+def _rises(item: PreviewItem) -> bool:
+    return (item.after or OFF_PAGE) < (item.before or OFF_PAGE)
+
+
+def _tastes(reader: Reader, effective: EffectiveConfig, now: datetime) -> dict[int, float]:
+    """Return the factor of taste of each of today's candidates, by item id."""
+    day = day_of(now, reader.zone)
+    found = digest_candidates(reader=reader, date=day, now=now, effective=effective)
+    return {score.candidate.item_id: score.parts.taste for score in found.ranking(effective)[:]}
 
 
 def order_accept(*, reader: Reader, version: int, now: datetime) -> int | Refusal:
