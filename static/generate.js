@@ -4,6 +4,7 @@ import { get, post, words } from "./http.js";
 
 const TEXT = words("run-words");
 const POLL_MS = 1000;
+const TOO_OFTEN = 429;
 const ACTIVE = ["queued", "running", "in_progress"];
 const SHOWN_BY_THE_PAGE = ["completed", "blocked_pending", "budget_exceeded", "agent_timeout", "agent_error"];
 const form = document.querySelector("[data-generate]");
@@ -15,8 +16,9 @@ const steps = document.querySelector("[data-steps]");
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   busy(TEXT.starting);
-  const { ok, data } = await post(form.dataset.generate, {}, { Prefer: "respond-async" });
-  if (!ok) return end(TEXT.other);
+  const { ok, status, data } = await post(form.dataset.generate, {}, { Prefer: "respond-async" });
+  // A limit says what it is and how long to wait.
+  if (!ok) return end((status === TOO_OFTEN && data.message) || TEXT.other);
   if (data.run_id && ACTIVE.includes(data.status)) return follow(data.run_id);
   close(data);
 });

@@ -88,7 +88,8 @@ async function renewEffects() {
 
 function fail(card, { error, message }) {
   const detail = ["invalid_weight", "config_changed"].includes(error) && message ? `. ${message}` : "";
-  const text = (TEXT.errors[error] ?? TEXT.other) + detail;
+  // A limit says what it is and how long to wait.
+  const text = error === "too_many_requests" && message ? message : (TEXT.errors[error] ?? TEXT.other) + detail;
   const line = card.querySelector("[data-card-status]");
   line.textContent = text;
   if (SIGNED_OUT.includes(error)) line.append(". ", link(cards.dataset.signIn, TEXT.sign_in));

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, e
 
 from advisor.models import Run, Step
 from digest.models import Feedback, Reader
+from digest.throttling import GENERATE, limit_charge
 from ranking.selectors import config_effective
 from suggestions.models import Suggestion
 from tests.support.browser import fresh_item, suggested
@@ -218,6 +219,14 @@ def test_settings_are_edited_and_gone_back_on(page: Page, ada: Reader):
     page.get_by_role("button", name="Go back to the defaults").click()
     expect(page.get_by_text("You went back to the defaults")).to_be_visible()
     assert config_effective(reader_id=ada.pk).config.topics == ()
+
+
+def test_whoever_asks_too_often_is_told_so_and_when_to_ask_again(page: Page, ada: Reader):
+    for _ in range(GENERATE.times):
+        limit_charge(limit=GENERATE, who=ada.pk, now=timezone.now(), cost=1)
+    page.goto("/ui/suggestions")
+    page.get_by_role("button", name="Generate suggestions").click()
+    page.get_by_text("You can ask for suggestions 10 times a minute. Wait for the next one.").wait_for()
 
 
 def test_generating_runs_for_real_and_ends_with_cards(page: Page, ada: Reader):
