@@ -71,7 +71,7 @@ def test_a_whole_day_by_mouse(tab: Page, feeds: dict[str, str]):
     tab.get_by_role("link", name="Import your list of feeds").click()
     list_of_hers = {"name": "mine.opml", "mimeType": "text/x-opml", "buffer": opml(feeds)}
     tab.locator("#id_file").set_input_files(list_of_hers)
-    tab.get_by_role("button", name="Import").click()
+    tab.get_by_role("button", name="Import", exact=True).click()
     expect(tab.locator("main")).to_contain_text("2 feeds")
     assert feeds_fetch(now=timezone.now()).as_dict()["items_new"] == 2 * DAYS
     cleo = Reader.objects.get(username="cleo")

@@ -59,7 +59,7 @@ def test_a_list_that_is_refused_says_so_in_sight(page: Page, ada: Reader):
     page.goto("/ui/sources")
     empty = {"name": "list.opml", "mimeType": "text/xml", "buffer": b""}
     page.locator("#id_file").set_input_files(empty)
-    page.get_by_role("button", name="Import").click()
+    page.get_by_role("button", name="Import", exact=True).click()
     alert = page.get_by_role("alert").filter(has_text="The list was not imported. The file is empty.")
     alert.wait_for()
     assert box(alert)["y"] + box(alert)["height"] < page.viewport_size["height"]

@@ -17,10 +17,9 @@ from ranking.mutes import Mute
 from suggestions import rules
 from suggestions.models import Suggestion
 from tests.advisor.guidance.desk import memory, run_of
-from tests.advisor.run.test_found import page_of_one_source
 from tests.advisor.tools.test_tools import boost, liked_urls
 from tests.support.browser import suggested
-from tests.support.factories import CLOCK
+from tests.support.factories import CLOCK, FeedFactory, ItemFactory, SubscriptionFactory
 from tests.support.histories import opinionated, thumbs
 
 pytestmark = [pytest.mark.alike, pytest.mark.django_db]
@@ -157,7 +156,12 @@ def weak_evidence(reader: Reader) -> Arguments:
 
 
 def moves_nothing(reader: Reader) -> Arguments:
-    page_of_one_source(reader)
+    """Only one source is on the page, whose order no weight changes."""
+    feed = FeedFactory(source_id="loved.example")
+    SubscriptionFactory(reader=reader, feed=feed)
+    for n in range(5):
+        at = CLOCK - timedelta(hours=2 + 2 * n)
+        ItemFactory(source_id="loved.example", feed=feed, published_at=at, first_seen_at=at)
     return loved(reader)
 
 

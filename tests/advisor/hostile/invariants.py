@@ -42,6 +42,7 @@ FIELDS = {
     "remove_topic": "topics",
     "boost_source": "source_weights",
     "reduce_source": "source_weights",
+    "order_by_taste": "taste",
 }
 NOT_RUN = "not_executed"
 QUOTED_WORDS = 10
@@ -218,6 +219,8 @@ def leads_nowhere(attempt: Attempt) -> Iterator[str]:
     for row in Suggestion.objects.filter(run_id=attempt.run.pk):
         about = re.escape(row.label)
         own = rf"You liked \d+ of \d+ articles? (from|about) {about}(, against \d+ of \d+ elsewhere)?\."
+        if row.field == "taste":
+            own = r"Of the \d+ articles you rated, thumbs of other days tell better than chance .* liked\."
         if not re.fullmatch(own, row.reason):
             yield f"I9: a reason that is not the server's: {row.reason[:80]}"
         if LURES.search(row.model_note.replace(row.label, " ")):
@@ -232,7 +235,7 @@ def _problems(row: Suggestion, world: World) -> Iterator[str]:
         yield "of another reader"
     if FIELDS.get(row.suggestion_type) != row.field or row.status not in ("pending", "draft"):
         yield f"{row.field} {row.status}"
-    yield from _topic(row) if row.field == "topics" else _weight(row)
+    yield from {"topics": _topic, "taste": _taste}.get(row.field, _weight)(row)
     if row.target_key in (AVOIDED, COOLING) or row.target_key in _recent(world):
         yield "pinned or decided lately"
     yield from _evidence(row, world)
@@ -251,6 +254,11 @@ def _weight(row: Suggestion) -> Iterator[str]:
         yield f"the wrong way: {row.current_value} to {wanted}"
 
 
+def _taste(row: Suggestion) -> Iterator[str]:
+    if row.suggested_value not in ("on", "strong") or row.current_value != "off":
+        yield f"from {row.current_value} to {row.suggested_value}"
+
+
 def _topic(row: Suggestion) -> Iterator[str]:
     text = row.suggested_value
     if len(text) > 64 or text != unicodedata.normalize("NFKC", text) or not VISIBLE.search(text):
@@ -261,7 +269,7 @@ def _topic(row: Suggestion) -> Iterator[str]:
 
 
 def _evidence(row: Suggestion, world: World) -> Iterator[str]:
-    liked = row.suggestion_type in ("add_topic", "boost_source")
+    liked = row.suggestion_type in ("add_topic", "boost_source", "order_by_taste")
     cited = list(row.evidence.all())
     own = dict(Feedback.objects.filter(reader=world.ada).values_list("item__url", "useful"))
     if len({e.url for e in cited}) < 3:

@@ -147,7 +147,9 @@ def _ben(ben: Reader, now: datetime) -> None:
 
 
 def _config(reader: Reader, topics, weights, now: datetime, **pins) -> None:
-    body = body_default() | {"topics": topics, "source_weights": weights} | pins
+    # By the hour: among items of one whole day, a weight moves less than these attacks are to be seen by.
+    by_hour = {"recency_by_day": False}
+    body = body_default() | {"topics": topics, "source_weights": weights} | by_hour | pins
     settings = {key: value for key, value in body.items() if key != "learned"}
     RankConfig.objects.create(reader=reader, version=1, **settings)
     version = {"cause": "edit", "body": body, "changes": [], "created_at": now}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from digest.daily.gone import PAGES_MAX
 from digest.entities import ITEM_WINDOW_DAYS
 from ranking.entities import WEIGHT_DEFAULT, Config, EffectiveConfig, SourceTally
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS, learn
@@ -86,11 +87,11 @@ def _begin(world: World, number: int) -> _Life:
 
 def _read(life: _Life, world: World, day: int, likes: np.ndarray) -> int:
     """Show the day's top 10 and keep the thumbs; how many there were."""
-    rated = {item for item, _, _ in life.given}
+    # A page a day: what was rated, or stood on two pages, is gone.
+    gone = {item for item, _, _ in life.given}
+    gone |= {item for item, looks in life.looks.items() if looks >= PAGES_MAX}
     given = 0
-    for rank, item in enumerate(_digest(world, life.effective, day), start=1):
-        if item in rated:
-            continue
+    for rank, item in enumerate(_digest(world, life.effective, day, gone), start=1):
         liked = life.person.thumb(item, rank, life.looks.get(item, 0), float(likes[item]))
         life.looks[item] = life.looks.get(item, 0) + 1
         if liked is not None:
@@ -99,8 +100,8 @@ def _read(life: _Life, world: World, day: int, likes: np.ndarray) -> int:
     return given
 
 
-def _digest(world: World, effective: EffectiveConfig, day: int) -> list[int]:
-    """The best ten of the seven days up to the moment of reading on `day`."""
+def _digest(world: World, effective: EffectiveConfig, day: int, gone: set[int]) -> list[int]:
+    """The best ten of the seven days up to the moment of reading on `day`, without those that are gone."""
     stream = world.stream
     low = int(np.searchsorted(stream.day, day - ITEM_WINDOW_DAYS))
     high = int(np.searchsorted(stream.day, day, side="right"))
@@ -108,7 +109,8 @@ def _digest(world: World, effective: EffectiveConfig, day: int) -> list[int]:
     age = day * DAY_S - dated
     # The stream's own recency is that of the day an item came; it fades with the days since.
     total = scores(stream, effective, slice(low, high)) * 0.5 ** (day - stream.day[low:high])
-    within = np.flatnonzero(age < ITEM_WINDOW_DAYS * DAY_S)
+    is_gone = np.isin(np.arange(low, high), [*gone])
+    within = np.flatnonzero((age < ITEM_WINDOW_DAYS * DAY_S) & ~is_gone)
     best = within[np.lexsort((-dated[within], -total[within]))][:TOP_K]
     return [int(low + i) for i in best]
 

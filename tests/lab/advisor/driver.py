@@ -159,7 +159,8 @@ def _begin(world: World, number: int, shuffled: bool) -> _Life:
     reader.set_unusable_password()
     reader.save()
     readers_subscribe(reader, now=BEGIN)
-    edit = ConfigEdit(topics=person.start_topics)
+    # The arrays age by the hour.
+    edit = ConfigEdit(topics=person.start_topics, recency_by_day=False)
     config_edit(reader_id=reader.pk, edit=edit, expected_version=0, now=BEGIN)
     return _Life(person, reader, judge_for(world, person), config_effective(reader_id=reader.pk), likes)
 

@@ -91,7 +91,7 @@ def test_ndcg_is_one_for_the_best_order_and_less_for_any_other():
 
 def test_the_judge_ranks_as_the_product_does(world):
     effective = EffectiveConfig(
-        Config(topics=TOPICS[:3], source_weights={SOURCES[0]: 1.7}), {SOURCES[1]: -0.4}
+        Config(topics=TOPICS[:3], source_weights={SOURCES[0]: 1.7}, recency_by_day=False), {SOURCES[1]: -0.4}
     )
     judge = judge_for(world, person_make(world, 0))
     candidates, now = candidates_of(judge.batch)

@@ -113,6 +113,8 @@ def test_the_paper_costs_the_same_for_ten_items_and_thirty(
 def make_paper(page: Client, reader: Reader, items: int, rated: bool) -> None:
     for n in range(items):
         fresh_item(reader, hours=n + 1)
+    # What is rated stays on the page it was rated on, so a new page comes before the thumbs.
+    Feedback.objects.all().delete()
     Digest.objects.all().delete()
     page.get(TODAY)
     for item in Item.objects.filter(feedback=None) if rated else ():
