@@ -59,7 +59,9 @@ def watched(window: Page, origin: str) -> Iterator[Page]:
     complaints: list[str] = []
 
     def said(message: ConsoleMessage) -> None:
-        if message.type in {"error", "warning"} and message.text != NO_WORKER:
+        # A limit is an answer that a page knows; the browser reports it all the same.
+        limit = "status of 429" in message.text
+        if message.type in {"error", "warning"} and message.text != NO_WORKER and not limit:
             complaints.append(message.text)
 
     def broken(error: Error) -> None:
