@@ -11,7 +11,7 @@ from digest.daily.services import digest_build
 from digest.days import day_of
 from digest.feedback.services import feedback_set
 from digest.items.stories import stories_update
-from digest.models import Impression, Item, Reader
+from digest.models import Feedback, Impression, Item, Reader, Reading
 from ranking.entities import Mute
 from ranking.services import mute_set
 from tests.support.marked_worlds import HOUR, World, marked_world
@@ -36,6 +36,9 @@ def world(ada: Reader, ben: Reader, settings) -> World:
     for item in chosen:
         item.title, item.text = f"{TITLED} {item.title}", f"{MUTED} {item.text}"
         item.save()
+    # Rated yesterday or read, they would be gone from today's page, and from what it left out.
+    Feedback.objects.filter(item__in=chosen).delete()
+    Reading.objects.filter(item__in=chosen).update(read_at=None)
     stories_update(now=made.now)
     for reader in made.readers.values():
         digest_build(reader=reader, date=day_of(made.now, reader.zone), now=made.now)

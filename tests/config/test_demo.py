@@ -237,8 +237,8 @@ def test_the_walkthrough_ends_with_an_accepted_suggestion_and_a_different_digest
     assert "of offline:planner; no model was asked, and rules alone reviewed." in " ".join(text.split())
     assert "$" not in text
     assert max(len(line) for line in text.splitlines()) <= 100
-    # None of Ben's topics reaches the planner's bar; some of Ada's do.
-    for name, fields in (("ada", {"topics", "source_weights"}), ("ben", {"source_weights"})):
+    # Ada's thumbs foretell one another, so she is asked whether they may order her page.
+    for name, fields in (("ada", {"taste", "source_weights"}), ("ben", {"source_weights"})):
         rows = Suggestion.objects.filter(reader__username=name)
         assert len(rows) >= 2 and {row.field for row in rows} >= fields, name
         assert all(row.evidence.count() >= 3 for row in rows)

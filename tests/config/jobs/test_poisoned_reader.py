@@ -14,7 +14,7 @@ from django.utils import timezone
 from advisor.tasks import guidance_learn_task
 from config.jobs.nightly import STEPS, nightly_run
 from config.tasks import daily_builds_task
-from digest.models import Delivery, Destination, Digest, Notification, NotificationSettings, Reader
+from digest.models import Delivery, Destination, Digest, Feed, Notification, NotificationSettings, Reader
 from ranking.models import WeightSnapshot
 from suggestions.models import Outcome, Suggestion
 from suggestions.tasks import outcomes_compact_task, suggestions_sweep_task
@@ -162,6 +162,10 @@ def test_a_part_of_the_night_that_fails_keeps_no_reader_from_learning(both, monk
 def test_a_time_zone_that_is_none_costs_the_others_neither_mail_nor_news(both, settings):
     ada, ben = both
     settings.ALERT_EMAILS = ["olga@example.org"]
+    # What was rated yesterday is gone from the page: this is today's news.
+    ItemFactory(
+        source_id="gazette.example", feed=Feed.objects.get(), published_at=timezone.now() - timedelta(hours=1)
+    )
     for reader in (ada, ben):
         reader.mail_rhythm, reader.mail_hour = "daily", 0
         confirmed(reader)

@@ -99,6 +99,8 @@ def today(now: datetime) -> date:
 
 
 def test_what_is_opened_rises_what_is_passed_over_falls_and_the_breakdown_says_so(ada, now, pages):
+    for source in (GOOD, BAD):  # what was read, or seen on two pages, is gone
+        items_of(ada, source, 1, now)
     implicit_update(reader_id=ada.pk, now=now)
     parts = reading_parts(ada, now)
     assert 0.005 < parts[GOOD] <= 0.1 and -0.1 <= parts[BAD] < -0.005

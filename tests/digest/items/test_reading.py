@@ -134,6 +134,7 @@ def test_opening_an_item_marks_it_read_and_a_prefetch_does_not(page: Client, ada
 
 def test_read_items_say_so_and_the_rest_are_counted(page: Client, ada: Reader, now):
     items = [fresh_item(ada, hours=n + 1) for n in range(3)]
+    page.get("/")
     item_read(reader=ada, item_id=items[0].pk, now=now)
     body = page.get("/").content.decode()
     assert body.count('class="item read"') == 1
