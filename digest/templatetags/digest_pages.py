@@ -7,6 +7,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any, Final
 
+from allauth.account.adapter import get_adapter
 from django import template
 from django.conf import settings
 from django.forms import BoundField
@@ -90,6 +91,13 @@ def _script_words(language: str) -> SafeString:
 def script_words_forget() -> None:
     """Clear the cache of script texts, for tests that exchange catalogues."""
     _script_words.cache_clear()
+
+
+@register.simple_tag(takes_context=True)
+def signup_is_open(context: Mapping[str, Any]) -> bool:
+    """Return whether a visitor may sign up without an invitation."""
+    request = context["request"]
+    return bool(get_adapter(request).is_open_for_signup(request))
 
 
 @register.simple_tag

@@ -2,8 +2,8 @@
 
     likeness = 12 n / (n + 8) (x . (mean of likes - mean of dislikes)),   between -1 and 1
 
-of TF-IDF vectors (`ranking.similarity`), with n the decayed examples. A factor of 12 gives it the spread that
-likeness by meaning has. Pure.
+of TF-IDF vectors (`ranking.similarity`), with n the decayed examples. The factor of 12 is meant to give it
+about the spread that likeness by meaning has. It was not tuned on thumbs. Pure.
 """
 
 from collections.abc import Sequence

@@ -39,7 +39,9 @@ def test_by_default_everybody_signs_up(client: Client):
 
 
 def test_nobody_signs_up_where_it_is_closed_or_without_an_invitation(client: Client, settings):
+    assert "/accounts/signup/" in client.get("/accounts/login/").content.decode()
     for settings.SIGNUP in ("closed", "invite"):
+        assert "/accounts/signup/" not in client.get("/accounts/login/").content.decode()
         assert "Sign-up is closed" in client.get("/accounts/signup/").content.decode()
         sign_up(client, "mallory")
         session = client.session
