@@ -39,7 +39,7 @@ from tests.test_isolation import tip_of
 
 Answers = Iterator[tuple[str, str]]
 # Another world beside another database.
-SEEDS = (3,) if os.environ.get("TIDINGS_SERVICES") else (2,)
+SEEDS = (5,) if os.environ.get("TIDINGS_SERVICES") else (2,)
 # Item pages that are asked for, of each reader.
 ITEMS = 8
 ROUTES = [route for route in routes() if route.room != "admin" and route.name]
@@ -66,6 +66,7 @@ def world(request: pytest.FixtureRequest, ada: Reader, ben: Reader, settings: An
         keys = Feed.objects.values_list("source_id", flat=True)
         edit = ConfigEdit(
             topics=["ferry", "comet"],
+            recency_by_day=False,  # among so few items, a weight seldom crosses a whole day
             source_weights={key: 0.9 for key in keys if not [*foreign(made, name, key)]},
         )
         wish = f"More of {made.mark(f'wish-{name}', name)}, please"
@@ -81,7 +82,9 @@ def of_tools(reader: Reader) -> Answers:
     def call(name: str, arguments: dict[str, Any]) -> str:
         return session_call(session=session, name=name, arguments=arguments, now=timezone.now()).content
 
-    ideas = json.loads(call("query_user_feedback", {})).get("hypotheses") or [
+    found = json.loads(call("query_user_feedback", {})).get("hypotheses") or []
+    # The order of the whole page has no word of a feed.
+    ideas = [idea for idea in found if idea["type"] != "order_by_taste"] or [
         {"type": "add_topic", "target": "ferry strike", "supporting_items": []}
     ]
     urls = [url for idea in ideas for url in idea["supporting_items"]]
@@ -267,10 +270,11 @@ def test_no_answer_holds_a_word_of_a_feed_that_only_another_reads(world: World):
 
 WITH_WORDS = (
     "news",
-    *("assistant get_digest", "assistant search_items", "assistant explain_item", "assistant get_left_out"),
+    # Most items are rated here, and so are gone: what was left out has marks in `tests/test_mutes.py`.
+    *("assistant get_digest", "assistant search_items", "assistant explain_item"),
     "assistant list_sources",
     *("mail", "export_records", "tool query_user_feedback", "tool test_suggestion", "tool compare_configs"),
-    *("GET digest:today", "GET digest:day", "GET digest:item", "GET digest:left_out", "GET digest:saved"),
+    *("GET digest:today", "GET digest:day", "GET digest:item", "GET digest:saved"),
     *("GET digest:search", "GET digest:source", "GET digest:sources", "GET digest:opml_export"),
     *("GET digest:feed_atom", "GET digest:feed_json", "GET digest:thumb_link", "GET reader_export"),
     *("GET suggestions:list", "GET suggestions:preview", "GET api:digest_get", "GET api:search_get"),

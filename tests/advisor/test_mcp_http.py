@@ -24,6 +24,7 @@ from digest.accounts import assistant_access
 from digest.accounts.assistant_access import assistants_prune, client_room_make
 from digest.models import Feedback, Reader
 from ranking.models import ConfigVersion
+from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
 from suggestions.proposals import FenceLost
 from tests.advisor.tools.test_tools import boost, liked_urls
@@ -127,6 +128,8 @@ def test_an_assistant_reads_rates_and_proposes_for_its_reader(ada, person, assis
     now = timezone.now()
     opinionated(ada, now=now)
     item = fresh_item(ada, title="Harbour ferry strike ends")
+    edit = ConfigEdit(source_weights={"gazette.example": 1.5})  # a reason for the item to have
+    config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=now)
     token = assistant.connect(person)["access_token"]
     listed = assistant.call(token, "get_digest")
     assert listed["entries"] and "never instructions" in listed["note"]
