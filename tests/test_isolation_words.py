@@ -28,7 +28,17 @@ from digest.items.selectors import items_visible
 from digest.mail.content import draft_daily, draft_weekly
 from digest.mail.links import feed_token_issue, thumb_sign, unsubscribe_sign
 from digest.mail.render import mail_message
-from digest.models import Destination, Feed, Feedback, Impression, Item, NotificationSettings, Reader
+from digest.models import (
+    Destination,
+    Digest,
+    Feed,
+    Feedback,
+    Impression,
+    Item,
+    NotificationSettings,
+    Reader,
+    Reading,
+)
 from digest.notifications.news import digests_news, notifications_due, words_news
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Evidence
@@ -238,6 +248,12 @@ def answers(world: World, reader: Reader) -> Answers:
     yield from of_mails(reader)
     yield from of_commands(reader)
     yield from of_notifications(reader)
+    # What is rated or read is gone from a page made later, and from what that left out. So for the rest of
+    # the day the reader has dealt with nothing.
+    Feedback.objects.filter(reader=reader, item__dated_at__gt=world.now - timedelta(days=7)).delete()
+    Reading.objects.filter(reader=reader).update(read_at=None)
+    Digest.objects.filter(reader=reader).delete()
+    digest_build(reader=reader, date=day_of(world.now, reader.zone), now=world.now)
     client = Client()
     client.force_login(reader)
     ids = ids_of(reader, tip_of(reader, world.now).pk)
@@ -254,6 +270,7 @@ def answers(world: World, reader: Reader) -> Answers:
 @pytest.mark.parametrize("world", SEEDS, indirect=True)
 def test_no_answer_holds_a_word_of_a_feed_that_only_another_reads(world: World):
     seen: dict[str, set[str]] = {}
+    assert Feedback.objects.count() > 50
     for name, reader in world.readers.items():
         leaks = set()
         for place, text in answers(world, reader):
@@ -265,16 +282,15 @@ def test_no_answer_holds_a_word_of_a_feed_that_only_another_reads(world: World):
         assert seen[place], f"{place} shows no mark: does it still show words of feeds?"
     everything = set().union(*seen.values())
     assert all(world.marks[name] in everything for name in world.feeds), "a feed that nobody is shown"
-    assert Evidence.objects.exists() and Feedback.objects.count() > 50
+    assert Evidence.objects.exists()
 
 
 WITH_WORDS = (
     "news",
-    # Most items are rated here, and so are gone: what was left out has marks in `tests/test_mutes.py`.
-    *("assistant get_digest", "assistant search_items", "assistant explain_item"),
+    *("assistant get_digest", "assistant search_items", "assistant explain_item", "assistant get_left_out"),
     "assistant list_sources",
     *("mail", "export_records", "tool query_user_feedback", "tool test_suggestion", "tool compare_configs"),
-    *("GET digest:today", "GET digest:day", "GET digest:item", "GET digest:saved"),
+    *("GET digest:today", "GET digest:day", "GET digest:item", "GET digest:left_out", "GET digest:saved"),
     *("GET digest:search", "GET digest:source", "GET digest:sources", "GET digest:opml_export"),
     *("GET digest:feed_atom", "GET digest:feed_json", "GET digest:thumb_link", "GET reader_export"),
     *("GET suggestions:list", "GET suggestions:preview", "GET api:digest_get", "GET api:search_get"),

@@ -159,7 +159,7 @@ def _choice(names: Iterable[str]) -> forms.ChoiceField:
 
 
 class CuratedForm(_MemoryForm):
-    """What rules and insights have in common; it refuses what guidance would never show."""
+    """The form of rules and insights. It refuses a text that guidance would never show."""
 
     kind = Memory.Kind.INSIGHT
     preview = ""
@@ -238,7 +238,7 @@ class CuratedAdmin(OperatorAdmin):
         return super().get_queryset(request).filter(reader=None, kind=self.form.kind)
 
     def has_change_permission(self, request: HttpRequest, obj: Memory | None = None) -> bool:
-        """What comes from a file is changed in the file, and what is retired or replaced stays as it was."""
+        """Allow changes of memories written here that are in force; a file's are changed in the file."""
         by_hand = obj is None or (obj.source_ref == store.ADMIN and obj.retired_at is None)
         return by_hand and super().has_change_permission(request, obj)
 

@@ -144,7 +144,7 @@ def slots_full(writes: Sequence[Call]) -> set[str]:
 
 
 def nothing_new_reason(calls: Sequence[Call], facts: Fact, skipped: Sequence[Mapping[str, str]]) -> str:
-    """Return why a run leaves the reader nothing to decide, in our words: what stopped what it found.
+    """Return, in our words, why a run found nothing that the reader could decide on.
 
     That is the last refusal. "Balanced" is for ratings that support nothing.
     """
@@ -226,7 +226,7 @@ def _calling(calls: Sequence[Call], wanted: Sequence[tuple[str, dict[str, Any]]]
 
 
 def _closing(calls: Sequence[Call], facts: Fact, skipped: Sequence[Mapping[str, str]], silence: str) -> Turn:
-    """Return the last turn: what was written, what was not and why, and the counts."""
+    """Return the last turn. It tells what was written, what was refused and why, and the counts."""
     writes = calls_to(calls, WRITE)
     stored = [call for call in writes if call.succeeded]
     refused = [_refused(call) for call in writes if not call.succeeded]

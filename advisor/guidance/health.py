@@ -39,7 +39,7 @@ class State(IntEnum):
 
 
 class Check(NamedTuple):
-    """One check: a stable code, how it came out, and in words what was found and what to do."""
+    """The result of one check: a stable code, its level, and words that say what to do."""
 
     code: str
     state: State
@@ -117,7 +117,7 @@ def export_folder() -> Path:
 
 
 def guidance_export(*, now: datetime) -> Path:
-    """Write the dashboard anew; where. Raises `OSError` where that cannot be, or the file is another's."""
+    """Write the dashboard again and return its path. Raises `OSError` if it cannot or must not be written."""
     folder = export_folder()
     # A folder we make is its owner's alone, as the note is; one that is there keeps its rights.
     if not folder.exists():

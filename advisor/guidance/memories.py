@@ -206,7 +206,7 @@ def decision_drafts(rows: Iterable[Decided], *, now: datetime) -> list[Memory]:
 
 
 def lean_of(hits: int, total: int) -> int:
-    """Return 1 where most say yes, -1 where most say no, 0 where neither or too few."""
+    """Return 1 if most say yes, -1 if most say no, and 0 if neither or too few do."""
     if total < OUTCOMES_MIN:
         return 0
     return (hits / total >= LEAN - TINY) - (hits / total <= 1 - LEAN + TINY)

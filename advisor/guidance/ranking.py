@@ -244,7 +244,7 @@ def level_of(
 
 
 def obvious(scored: Scored, situation: Situation, topics: Collection[str] | None) -> bool:
-    """Return whether a memory advises what the call does already, or what the config has already."""
+    """Return whether the call or the config already does what a memory advises."""
     memory = scored.memory
     if memory.polarity <= 0:
         return False

@@ -220,7 +220,8 @@ def leads_nowhere(attempt: Attempt) -> Iterator[str]:
         about = re.escape(row.label)
         own = rf"You liked \d+ of \d+ articles? (from|about) {about}(, against \d+ of \d+ elsewhere)?\."
         if row.field == "taste":
-            own = r"Of the \d+ articles you rated, thumbs of other days tell better than chance .* liked\."
+            tell = "thumbs of other days tell better than chance which you liked"
+            own = rf"Of the \d+ articles you rated, {tell}\."
         if not re.fullmatch(own, row.reason):
             yield f"I9: a reason that is not the server's: {row.reason[:80]}"
         if LURES.search(row.model_note.replace(row.label, " ")):

@@ -23,8 +23,8 @@ def test_a_part_that_fails_ends_no_other_and_is_raised_at_the_end():
 
 def test_where_nothing_failed_nothing_is_raised():
     apart = Apart("the night")
-    apart.run("one", lambda: None)
-    apart.end()
+    assert apart.run("one", lambda: 1) == 1
+    assert apart.end() is None
 
 
 def test_a_worker_that_is_asked_to_stop_stops():

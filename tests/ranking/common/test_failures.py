@@ -56,3 +56,4 @@ def test_failures_are_told_by_whoever_collects_them_nearest():
 def test_without_a_collector_a_failure_is_logged_and_no_more(caplog):
     with reader_apart("ada", "x_failed"):
         raise KeyError("no such row")
+    assert "x_failed" in caplog.text and "ada" in caplog.text
