@@ -13,13 +13,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
 from itertools import product
 from typing import Final
-from urllib.parse import urldefrag
+from urllib.parse import urldefrag, urlsplit
 
 from digest.feeds.entities import ParsedEntry
 from digest.feeds.identity import (
     PUBLISHED_MIN,
     URN_PREFIX,
     address_folded,
+    address_host,
+    address_place,
     address_spellings,
     article_hash,
     body_hash,
@@ -39,7 +41,10 @@ ANY: Final = "*"
 DATED: Final = 2
 # Two texts are alike if the shorter shares this part of its words with the other.
 ALIKE: Final = 0.8
+# A date without a time tells a post only with so many words: notices of one day are often alike.
+TOLD_WORDS: Final = 25
 _WORD: Final = re.compile(r"\w+")
+_NONE: Final[Mapping[str, Sequence["KnownItem"]]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,16 @@ class IdentifiedEntry:
     def spellings(self) -> list[str]:
         """Return the guids that the same post may have had: without TLS, with `www.`, and so on."""
         return [entry_guid(guid=one, link="", title="", text="") for one in address_spellings(self.guid)]
+
+    @property
+    def host(self) -> str:
+        """Return the host of the post's link, "" if it has none."""
+        return address_host(self.entry.link)
+
+    def names_at(self, host: str) -> list[str]:
+        """Return the guids that the post may have had while its site was at `host`, link or tag alike."""
+        names = [one.replace(self.host, host) for one in (self.guid, self.entry.link.strip())]
+        return [*dict.fromkeys(spelt for name in names for spelt in (name, *address_spellings(name)))]
 
     def articles(self) -> list[int]:
         """Return the hashes of addresses at which the feed may have the post, its own first."""
@@ -238,16 +253,20 @@ def plan_ingest(
     by_guid: Mapping[str, KnownItem],
     by_article: Mapping[int, Sequence[KnownItem]],
     unnamed: Sequence[KnownItem] = (),
+    by_words: Mapping[str, Sequence[KnownItem]] = _NONE,
 ) -> IngestPlan:
     """Decide what the posts of one document change, given what its feed has stored.
 
     `by_guid` are the feed's items with the guids of the posts, their precise names and other spellings;
     `by_article` those at the addresses of posts whose guid is unknown: a feed that gives a post a new guid
     each time brings it once. `unnamed` are stored items without guid and link that may be a post whose words
-    changed. No two posts are one stored item; a new one whose address is another item's goes by a urn.
+    changed, and `by_words` those with the words of posts that are found at no address: a post whose address
+    was corrected, or whose site has moved, is the one that the document no longer has. No two posts are one
+    stored item; a new one whose address is another item's goes by a urn.
     """
     plan = IngestPlan()
     known = _match(entries, by_guid, by_article, unnamed)
+    _match_moved(entries, known, by_guid, by_words)
     taken: set[int] = set()  # addresses of what this document brings
     for guid, entry in entries.items():
         item = known.get(guid)
@@ -308,6 +327,73 @@ def _match(
     return found
 
 
+def _match_moved(
+    entries: Mapping[str, IdentifiedEntry],
+    found: dict[str, KnownItem],
+    by_guid: Mapping[str, KnownItem],
+    by_words: Mapping[str, Sequence[KnownItem]],
+) -> None:
+    """Add to `found` the stored items of posts whose address was corrected, or whose site has moved."""
+    if not by_words:
+        return
+    taken = {item.guid for item in found.values()}
+    hosts = hosts_left(entries.values(), by_words)
+    for guid, entry in entries.items():
+        if guid in found:
+            continue
+        names = [name for host in hosts.get(entry.host, ()) for name in entry.names_at(host)]
+        named = [item for name in names if (item := by_guid.get(name)) and _is_renamed(entry, item)]
+        moved = [item for item in by_words.get(entry.fingerprint, ()) if _is_moved(entry, item)]
+        for item in (*named, *moved):
+            if item.guid not in taken and guid not in found:
+                found[guid] = item
+                taken.add(item.guid)
+
+
+def hosts_left(
+    entries: Iterable[IdentifiedEntry], by_words: Mapping[str, Sequence[KnownItem]]
+) -> dict[str, set[str]]:
+    """Return by host of posts the hosts at which their feed had some of them before it moved."""
+    found: dict[str, set[str]] = {}
+    for entry in entries:
+        for item in by_words.get(entry.fingerprint, ()):
+            before = address_host(item.link or "")
+            if entry.host and before and before != entry.host and _is_moved(entry, item):
+                found.setdefault(entry.host, set()).add(before)
+    return found
+
+
+def _is_moved(entry: IdentifiedEntry, item: KnownItem) -> bool:
+    """Return whether a stored item with the post's title and words is the post at another address.
+
+    Its date tells, to the second, or its place on the host that the site has left. Only a date that both give
+    can tell; one without a time does so for a post of many words, and so does any if its guid is no address.
+    """
+    published = entry.entry.published
+    if not entry.is_worded or _differ(entry, item, is_moved=True):
+        return False
+    if (
+        address_host(item.link or "") != entry.host
+        and address_place(item.link or "") == address_place(entry.entry.link) != ""
+    ):
+        return not _is_dated_apart(entry, item, timedelta())
+    if published is None or published != item.published or published <= PUBLISHED_MIN:
+        return False
+    is_placed = all(address_host(guid) or guid.startswith(URN_PREFIX) for guid in (entry.guid, item.guid))
+    is_told = is_placed and published.time() != time()
+    return is_told or len(_WORD.findall(entry.entry.text)) >= TOLD_WORDS
+
+
+def _is_renamed(entry: IdentifiedEntry, item: KnownItem) -> bool:
+    """Return whether what had the post's name on the host that its site has left is the post.
+
+    Of what retention deleted, only the name is known.
+    """
+    if not item.id:
+        return True
+    return _has_title(entry, item) and not _is_dated_apart(entry, item, CORRECTED_WITHIN)
+
+
 def _is_alike(entry: IdentifiedEntry, item: KnownItem) -> bool:
     """Return whether a stored item is the post, of several that share its name."""
     if _differ(entry, item):
@@ -364,10 +450,17 @@ def _is_dated_apart(entry: IdentifiedEntry, item: KnownItem, within: timedelta) 
     return abs(published - item.published) > within
 
 
-def _differ(entry: IdentifiedEntry, item: KnownItem) -> bool:
-    """Return whether the two enclose other things; nothing says nothing."""
+def _differ(entry: IdentifiedEntry, item: KnownItem, *, is_moved: bool = False) -> bool:
+    """Return whether the two enclose other things; nothing says nothing.
+
+    What moved with its site (`is_moved`) is at the same place on another host, and nothing is something else.
+    """
     media = {one.url.partition("?")[0] for one in entry.entry.enclosures}
-    return bool(media) and bool(item.enclosures) and media.isdisjoint(item.enclosures)
+    before = set(item.enclosures)
+    if is_moved:
+        media, before = ({urlsplit(one).path for one in some} for some in (media, before))
+        return media != before and media.isdisjoint(before)
+    return bool(media) and bool(before) and media.isdisjoint(before)
 
 
 def _unshared(

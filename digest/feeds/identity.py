@@ -186,6 +186,17 @@ def address_folded(text: str) -> str:
     return f"{place.removesuffix('/')}{mark}{query}"
 
 
+def address_host(url: str) -> str:
+    """Return the host of a web address without `www.`, "" if it is none."""
+    place = address_folded(url.strip())
+    return place.partition("/")[0] if place != url.strip() else ""
+
+
+def address_place(url: str) -> str:
+    """Return what a web address says after its host, "" for the root of a site and for another name."""
+    return address_folded(url.strip()).partition("/")[2] if address_host(url) else ""
+
+
 def address_spellings(text: str) -> list[str]:
     """Return the addresses that one post may have had, as written and canonical; none for another name.
 

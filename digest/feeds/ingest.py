@@ -12,7 +12,14 @@ from django.db.models import Exists, F, OuterRef, Q
 from digest.feeds.addresses import feed_address
 from digest.feeds.arrival import CORRECTED_WITHIN, LATE_AFTER, arrival_dates, corrected_date
 from digest.feeds.bodies import bodies_store, body_columns
-from digest.feeds.dedupe import IdentifiedEntry, IngestPlan, KnownItem, identify_entries, plan_ingest
+from digest.feeds.dedupe import (
+    IdentifiedEntry,
+    IngestPlan,
+    KnownItem,
+    hosts_left,
+    identify_entries,
+    plan_ingest,
+)
 from digest.feeds.entities import IngestResult, ParsedFeed
 from digest.feeds.identity import (
     clamp_published,
@@ -26,6 +33,7 @@ from digest.feeds.selectors import (
     feeds_with_history,
     known_by_article,
     known_by_guid,
+    known_by_words,
     known_unnamed,
 )
 from digest.models import Feed, Item, Source
@@ -276,7 +284,7 @@ def _dates_correct(batch: Documents, now: datetime) -> None:
 
 
 def _plans(batch: Documents) -> list[IngestPlan]:
-    """Return what each document changes, in nine queries at most for all; one if all feeds are new."""
+    """Return what each document changes, in twelve queries at most for all; one if all feeds are new."""
     entries = {feed.pk: _identified(feed, parsed) for feed, parsed in batch}
     known = feeds_with_history(feed_ids=list(entries))
     by_guid: dict[int, dict[str, KnownItem]] = {feed: {} for feed in entries}
@@ -286,7 +294,10 @@ def _plans(batch: Documents) -> list[IngestPlan]:
     _look_up(by_guid, {feed: {name for e in some for name in e.spellings()} for feed, some in new.items()})
     articles = {feed: {article for e in some for article in e.articles()} for feed, some in new.items()}
     at = known_by_article(articles=articles)
-    _enclosures_add(entries, by_guid, at)
+    lost = {f: [e for e in some if not _is_known(e, by_guid[f], at[f])] for f, some in new.items()}
+    worded = known_by_words(words={f: {e.fingerprint for e in some} for f, some in lost.items() if some})
+    _look_up_moved(by_guid, lost, worded)
+    _enclosures_add(entries, by_guid, at, worded)
     told = {f: [(e.entry.title, e.entry.published) for e in some if e.is_unnamed] for f, some in new.items()}
     unnamed = known_unnamed(posts={feed: some for feed, some in told.items() if some})
     return [
@@ -295,9 +306,34 @@ def _plans(batch: Documents) -> list[IngestPlan]:
             by_guid=by_guid[feed.pk],
             by_article=at.get(feed.pk, {}),
             unnamed=unnamed.get(feed.pk, ()),
+            by_words=worded.get(feed.pk, {}),
         )
         for feed, _ in batch
     ]
+
+
+def _is_known(
+    entry: IdentifiedEntry, by_guid: Mapping[str, KnownItem], at: Mapping[int, Sequence[KnownItem]]
+) -> bool:
+    """Return whether anything is stored by a name of the entry."""
+    names = (*entry.precise, *entry.spellings())
+    return any(name in by_guid for name in names) or any(one in at for one in entry.articles())
+
+
+def _look_up_moved(
+    by_guid: dict[int, dict[str, KnownItem]],
+    lost: Mapping[int, Sequence[IdentifiedEntry]],
+    worded: Mapping[int, Mapping[str, Sequence[KnownItem]]],
+) -> None:
+    """Add what posts were called on hosts that their sites have left; no query where none has."""
+    names: dict[int, set[str]] = {}
+    for feed, found in worded.items():
+        hosts = hosts_left(lost[feed], found)
+        before = {name for e in lost[feed] for host in hosts.get(e.host, ()) for name in e.names_at(host)}
+        if before:
+            names[feed] = before
+    if names:
+        _look_up(by_guid, names)
 
 
 def _look_up(by_guid: dict[int, dict[str, KnownItem]], guids: Mapping[int, Collection[str]]) -> None:
@@ -310,10 +346,12 @@ def _enclosures_add(
     entries: Mapping[int, Mapping[str, IdentifiedEntry]],
     by_guid: Mapping[int, dict[str, KnownItem]],
     at: Mapping[int, dict[int, list[KnownItem]]],
+    worded: Mapping[int, dict[str, list[KnownItem]]],
 ) -> None:
     """Add what stored items enclose, for those that are compared with posts by it."""
     unsure = {feed: [e for e in some.values() if not e.is_named] for feed, some in entries.items()}
-    ids = {item.id for found in at.values() for items in found.values() for item in items}
+    listed = [items for some in (at.values(), worded.values()) for found in some for items in found.values()]
+    ids = {item.id for items in listed for item in items}
     for feed, some in unsure.items():
         names = {name for e in some for name in (e.guid, *e.spellings())}
         ids |= {item.id for name in names if (item := by_guid[feed].get(name))}
@@ -321,9 +359,8 @@ def _enclosures_add(
     for feed in by_guid:
         for guid, item in by_guid[feed].items():
             by_guid[feed][guid] = replace(item, enclosures=media.get(item.id, ()))
-    for found in at.values():
-        for items in found.values():
-            items[:] = [replace(item, enclosures=media.get(item.id, ())) for item in items]
+    for items in listed:
+        items[:] = [replace(item, enclosures=media.get(item.id, ())) for item in items]
 
 
 def _item_row(

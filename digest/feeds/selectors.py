@@ -63,6 +63,19 @@ def known_by_article(*, articles: Mapping[int, Collection[int]]) -> dict[int, di
     return found
 
 
+def known_by_words(*, words: Mapping[int, Collection[str]]) -> dict[int, dict[str, list[KnownItem]]]:
+    """Return by feed and fingerprint the items that the feeds have with these words, the newest first.
+
+    One query, none without `words`.
+    """
+    found: dict[int, dict[str, list[KnownItem]]] = {feed: {} for feed in words}
+    for wanted in _chunks({one for some in words.values() for one in some}):
+        rows = Item.objects.filter(feed_id__in=list(words), fingerprint__in=wanted).order_by("-pk")
+        for feed, item in _known(rows):
+            found[feed].setdefault(item.fingerprint, []).append(item)
+    return found
+
+
 def known_unnamed(
     *, posts: Mapping[int, Sequence[tuple[str, datetime | None]]]
 ) -> dict[int, list[KnownItem]]:

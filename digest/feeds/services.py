@@ -28,7 +28,7 @@ from digest.feeds.polling import (
     success_next_at,
 )
 from digest.feeds.storable import text_storable
-from digest.feeds.twins import feed_place, items_join, twins_of
+from digest.feeds.twins import feed_place, items_follow, items_join, readers_new, twins_of
 from digest.models import Feed, Item, Source, SourceFigure, Subscription
 from ranking.common.rows import rows_set
 from ranking.services import source_key_rename
@@ -142,6 +142,8 @@ def answers_store(*, answers: Sequence[FeedAnswer], now: datetime) -> list[Inges
     documents = [(one.feed, one.parsed) for one in answers if one.parsed is not None]
     ingested = iter(documents_ingest(documents=documents, now=now) if documents else ())
     results = [next(ingested) if one.parsed is not None else IngestResult(0, 0) for one in answers]
+    came = [one.feed for one, result in zip(answers, results, strict=True) if result.items_new]
+    _predecessors_follow([feed for feed in came if feed.last_new_at is None], now)
     moves = [_move(one, now) for one in answers]
     rows = [_success_row(*facts, now) for facts in zip(answers, results, moves, strict=True)]
     staying = [row for row, move in zip(rows, moves, strict=True) if not move.adopt]
@@ -171,6 +173,22 @@ def _sources_follow(answers: Sequence[FeedAnswer]) -> None:
             if feed.owner_id is None:
                 feed.source = source_get_or_create(key=last, title="")
             feed.save(update_fields=["source", "answered_by"])
+
+
+def _predecessors_follow(feeds: Sequence[Feed], now: datetime) -> None:
+    """Join the posts of feeds that bring some for the first time with those of the feeds that moved there.
+
+    So a move to another domain brings nothing again. One query where nothing moved, none without `feeds`.
+    """
+    targets = {feed.url: feed for feed in feeds}
+    seen: set[str] = set()
+    while places := targets.keys() - seen:
+        seen |= places
+        for before in Feed.objects.filter(state=Feed.State.MOVED, moved_url__in=places).exclude(url__in=seen):
+            target = targets[before.url] = targets[before.moved_url]
+            readers = list(Subscription.objects.filter(feed=before).values_list("reader_id", flat=True))
+            with transaction.atomic():
+                items_follow(feed=before, target=target, readers=readers, now=now)
 
 
 def _success_store(rows: Sequence[tuple[Any, ...]]) -> int:
@@ -291,7 +309,8 @@ def feed_move(*, feed: Feed, url: str, now: datetime) -> Feed:
     """Move the readers of `feed` to `url` (an encoded address); return the feed they read then.
 
     The old feed and its items stay with those who read them, and nobody who reads `url` ever sees them: an
-    address that redirects says nothing about who may speak there. Where only the scheme or a leading `www.`
+    address that redirects says nothing about who may speak there. A post that both have becomes one article
+    (`items_follow`), now or when the new address first answers. Where only the scheme or a leading `www.`
     changes, the feed itself gets the new address, or if that is stored already, the two become one
     (`items_join`). Raises `FeedProblem` for an address that feeds may not be fetched from; nothing changes
     then.
@@ -315,6 +334,9 @@ def feed_move(*, feed: Feed, url: str, now: datetime) -> Feed:
             target = rows.get(url) or feed_get_or_create(url=url, now=now)
             if is_twin:
                 items_join(feed=before, target=target, now=now)
+            else:
+                readers = readers_new(feed=before, target=target)
+                items_follow(feed=before, target=target, readers=readers, now=now)
             _readers_move(before, target, now)
     # Addresses may hold a reader's secret, hosts hold none.
     log.info("feed_moved", feed_id=target.pk, host=host_of(url), joined=target.pk != feed.pk)

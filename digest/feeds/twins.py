@@ -1,13 +1,14 @@
-"""Twins: a feed that is stored twice, with and without TLS or `www.`, becomes one, and nobody loses anything.
+"""Twins: a feed that is stored twice becomes one, and nobody loses anything.
 
-Two addresses are one feed only if both have answered with the same posts. The items of both stay, with their
-thumbs, stars and reads; each pair becomes one article, which a reader sees, reads and rates once.
+Two addresses that differ in TLS or `www.` are one feed only if both have answered with the same posts; where
+a feed has moved is another one, with the posts it had. The items of both stay, with their thumbs, stars and
+reads; each pair becomes one article, which a reader sees, reads and rates once.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from itertools import combinations
 from typing import Final
 from uuid import UUID
@@ -15,7 +16,7 @@ from uuid import UUID
 from django.db.models import Exists, Max, OuterRef, Q
 
 from digest.entities import UNREAD_DAYS
-from digest.feeds.identity import address_folded
+from digest.feeds.identity import PUBLISHED_MIN, address_folded, address_place, web_url
 from digest.models import Feed, Feedback, Item, Reading, Subscription
 from ranking.common.text import fold
 
@@ -29,13 +30,29 @@ STAMPS: Final = ("read_at", "saved_at", "opened_at", "finished_at")
 
 @dataclass(frozen=True, slots=True)
 class _Post:
-    """An item as far as twins compare it; `name` is its guid without scheme, `www.` and the like."""
+    """An item as far as twins compare it; `name` is its guid without scheme, `www.` and the like.
+
+    `place` is where its link leads below its host, and `at` its publisher's date, None if it gave none.
+    """
 
     pk: int
     name: str
     title: str
     article: int
     url: str
+    words: str
+    place: str
+    at: datetime | None
+
+    @property
+    def keys(self) -> list[object]:
+        """Return what a post keeps when its site moves, the surest first."""
+        found: list[object] = [(self.name, fold(self.title))]
+        if self.place:
+            found.append((self.place, fold(self.title), self.at))
+        if self.at and self.at.time() != time():
+            found.append((self.words, self.at))
+        return found
 
 
 def feed_place(url: str) -> str:
@@ -95,9 +112,19 @@ def _share(posts: Sequence[_Post], among: Sequence[_Post]) -> float:
 
 def _posts(feed: Feed) -> list[_Post]:
     rows = Item.objects.filter(feed=feed).order_by("-dated_at", "-pk")
+    names = ("pk", "guid", "title", "article", "url", "fingerprint", "link", "published_at", "first_seen_at")
     return [
-        _Post(pk, address_folded(guid), title, article, url)
-        for pk, guid, title, article, url in rows.values_list("pk", "guid", "title", "article", "url")
+        _Post(
+            pk,
+            address_folded(guid),
+            title,
+            article,
+            url,
+            words,
+            address_place(link or web_url(url)),
+            at if PUBLISHED_MIN < at < seen else None,
+        )
+        for pk, guid, title, article, url, words, link, at, seen in rows.values_list(*names)
     ]
 
 
@@ -107,15 +134,50 @@ def items_join(*, feed: Feed, target: Feed, now: datetime) -> int:
     Reads, stars and thumbs follow the article. What only the target has, and its publisher dated before the
     newest post of the other, is read by those who read the other: nothing comes back as unread.
     """
+    pairs = _paired(_posts(feed), _posts(target), lambda post: [post.name])
+    _pairs_join(pairs, feed)
+    _rest_read(feed, target, {b.pk for _, b in pairs}, readers_new(feed=feed, target=target), now)
+    return len(pairs)
+
+
+def items_follow(*, feed: Feed, target: Feed, readers: Collection[UUID], now: datetime) -> int:
+    """Make each post that a feed had before it moved one article with the same post of `target`.
+
+    Return how many. A post is the same by its name and title, its place and title, or its words and date; it
+    leads where the target says. If most of the newest are the same, what else the target has from before the
+    move is read by `readers`, who moved along. Call it within a transaction.
+    """
     ours, theirs = _posts(feed), _posts(target)
-    counts = Counter(post.name for post in ours)
-    unique = {post.name: post for post in ours if counts[post.name] == 1}
-    twice = {name for name, n in Counter(post.name for post in theirs).items() if n > 1}
-    pairs = [(unique[post.name], post) for post in theirs if post.name in unique and post.name not in twice]
+    pairs = _paired(ours, theirs, lambda post: post.keys)
+    _pairs_join(pairs, feed)
+    links = dict(Item.objects.filter(feed=target).values_list("pk", "link"))
+    rows = [Item(pk=a.pk, link=links[b.pk], own=False) for a, b in pairs]
+    Item.objects.bulk_update(rows, ["link", "own"], batch_size=BATCH)
+    same, newest = {b.pk for _, b in pairs}, theirs[: min(COMPARED, len(ours), len(theirs))]
+    if newest and sum(post.pk in same for post in newest) >= SHARED * len(newest):
+        _rest_read(feed, target, same, readers, now)
+    return len(pairs)
+
+
+def _paired(
+    ours: Sequence[_Post], theirs: Sequence[_Post], keys: Callable[[_Post], Sequence[object]]
+) -> list[tuple[_Post, _Post]]:
+    """Return the posts that share one of their `keys` with one post of the other feed, and no other does."""
+    counts = [Counter(key for post in some for key in {*keys(post)}) for some in (ours, theirs)]
+    unique = {key: post for post in ours for key in keys(post) if counts[0][key] == 1}
+    found: dict[int, tuple[_Post, _Post]] = {}
+    for post in theirs:
+        for key in keys(post):
+            other = unique.get(key) if counts[1][key] == 1 else None
+            if other and other.pk not in found:
+                found[other.pk] = (other, post)
+                break
+    return list(found.values())
+
+
+def _pairs_join(pairs: Sequence[tuple[_Post, _Post]], feed: Feed) -> None:
     for start in range(0, len(pairs), BATCH):
         _articles_join([(a, b) for a, b in pairs[start : start + BATCH] if a.article != b.article], feed)
-    _rest_read(feed, target, {b.pk for _, b in pairs}, now)
-    return len(pairs)
 
 
 def _articles_join(pairs: Sequence[tuple[_Post, _Post]], feed: Feed) -> None:
@@ -180,10 +242,11 @@ def _thumbs_join(to: Mapping[int, int], item_ids: Collection[int]) -> None:
     Feedback.objects.bulk_update(moved, ["article"], batch_size=BATCH)
 
 
-def _rest_read(feed: Feed, target: Feed, paired: Collection[int], now: datetime) -> None:
+def _rest_read(
+    feed: Feed, target: Feed, paired: Collection[int], readers: Collection[UUID], now: datetime
+) -> None:
     """Mark as read what only the target has from the time that the readers of the other feed have seen."""
     newest = Item.objects.filter(feed=feed).aggregate(at=Max("dated_at"))["at"]
-    readers = _readers_new(feed, target)
     if newest is None or not readers:
         return
     recent = Item.objects.filter(
@@ -198,7 +261,8 @@ def _rest_read(feed: Feed, target: Feed, paired: Collection[int], now: datetime)
     Reading.objects.bulk_create(rows, ignore_conflicts=True, batch_size=BATCH)
 
 
-def _readers_new(feed: Feed, target: Feed) -> list[UUID]:
+def readers_new(*, feed: Feed, target: Feed) -> list[UUID]:
+    """Return those who read `feed` and not yet `target`."""
     both = Subscription.objects.filter(feed=target, reader=OuterRef("reader"))
     rows = Subscription.objects.filter(~Exists(both), feed=feed)
     return list(rows.values_list("reader_id", flat=True))
