@@ -25,6 +25,8 @@ MINIMUM_VALUES: Mapping[str, int] = MappingProxyType(
         "FETCH_WATCHDOG_MINUTES": 1,
         "PICTURE_CACHE_MB": 0,
         "SUBSCRIPTIONS_MAX": 1,
+        "LOCAL_LLM_CONTEXT": 1,
+        "LOCAL_LLM_TIMEOUT_S": 1,
         "LLM_DAILY_CAP_USD": 0,
         "LLM_SUMMARIES_PER_NIGHT": 0,
         "ADVISOR_DAILY_CAP_USD": 0,

@@ -17,6 +17,7 @@ from digest.llm.providers import (
     PROVIDERS,
     RESPONSES,
     ModelRef,
+    local_reasoning_effort,
     model_ref_parse,
     prices_configured,
     provider_endpoint,
@@ -38,8 +39,8 @@ def check_models(**kwargs: Any) -> list[CheckMessage]:
     Errors:
     - `tidings.E001`: a chain names an unknown provider.
     - `tidings.E002`: `LLM_PRICES` holds something that is not a price.
-    - `tidings.E003`, `E004`, `E005`: `OPENAI_WIRE`, `LOCAL_LLM_TOOL_MODE` or `LLM_REASONING_EFFORT` has an
-      unknown value.
+    - `tidings.E003`, `E004`, `E005`: a wire (`OPENAI_WIRE`, `LOCAL_LLM_WIRE`), `LOCAL_LLM_TOOL_MODE`, or a
+      reasoning effort (`LLM_REASONING_EFFORT`, `LOCAL_LLM_REASONING_EFFORT`) has an unknown value.
 
     Warnings:
     - `tidings.W001`: a configured provider's model has no price, so it would be skipped.
@@ -58,6 +59,7 @@ def check_models(**kwargs: Any) -> list[CheckMessage]:
         *(_problem(partial(wire_of, provider), "tidings.E003") for provider in PROVIDERS.values()),
         *(_problem(partial(tool_mode_of, provider), "tidings.E004") for provider in PROVIDERS.values()),
         _problem(reasoning_effort, "tidings.E005"),
+        _problem(local_reasoning_effort, "tidings.E005"),
     ]
     errors = [problem for problem in problems if problem]
     return errors or _warnings([model_ref_parse(entry) for entry in entries])

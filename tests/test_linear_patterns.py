@@ -117,7 +117,7 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
         {name: text for name in ("cache-control", "expires", "date", "age")}, now=NOW
     ),
     "digest.feeds.polling.retry_after_seconds": lambda f, text: f(text, now=NOW),
-    "digest.llm.client.turn_read": lambda f, text: [
+    "digest.llm.replies.turn_read": lambda f, text: [
         f(body.encode(), model="openai:gpt-6-luna", request_chars=1)
         for body in (text, json.dumps({"choices": [{"message": {"content": text}}]}))
     ],
@@ -161,7 +161,7 @@ TEXT_FUNCTIONS = (
     "digest.days.month_first",
     "digest.feeds.connect.check_host",
     "digest.sources.subscriptions.check_address",
-    "digest.llm.client.turn_read",
+    "digest.llm.replies.turn_read",
     "digest.mail.links.thumb_read",
     "digest.mail.links.unsubscribe_read",
     "digest.models.readers.time_zone_validate",

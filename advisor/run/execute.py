@@ -46,6 +46,7 @@ from advisor.selectors import (
     run_cost_usd,
     run_suggestion_ids,
     run_totals,
+    worker_alive,
 )
 from advisor.tools.registry import schemas
 from digest.feeds.selectors import models_allowed
@@ -53,6 +54,7 @@ from digest.llm.client import chain_configured
 from digest.llm.entities import DeadlineExceeded, Message, Model, ModelUnavailable, preview
 from digest.llm.ledger import advisor_account
 from digest.llm.phishing import phishing_problem
+from digest.llm.providers import chain_begins_with_own
 from digest.models import Reader
 from ranking.common.rows import retention_start, rows_delete
 from suggestions.proposals import FenceLost
@@ -96,8 +98,9 @@ def run_execute(*, run_id: UUID, now: datetime) -> bool:
     # Every line that this thread logs meanwhile carries the id of the run.
     named = bound_contextvars(**{"gen_ai.conversation.id": str(run.pk)})
     # Prompts, and what is stored, are in one language, whoever's page waits for them.
-    with translation.override(settings.LANGUAGE_CODE), named, _lease(run, RunClock(now)):
-        work = _work_of(run, now)
+    limits = run_limits(run.trigger, is_queued=is_queued_for_own_model(now=now))
+    with translation.override(settings.LANGUAGE_CODE), named, _lease(run, RunClock(now), limits):
+        work = _work_of(run, limits, now)
         end = _drive(work, _models_part)
         if _is_handed_over(work, end):
             end = _merge(work, end, _drive(work, _planner_part))
@@ -105,15 +108,26 @@ def run_execute(*, run_id: UUID, now: datetime) -> bool:
     return True
 
 
-def run_limits(trigger: str) -> Limits:
-    """Return the caps of a run: someone waits for an interactive one, so it gets less time."""
-    interactive = trigger in INTERACTIVE
+def run_limits(trigger: str, *, is_queued: bool = False) -> Limits:
+    """Return the caps of a run: someone waits for an interactive one, so it gets less time.
+
+    If it is `is_queued`, a worker has it and the page asks again, so that nobody's request hangs on it.
+    """
+    hurries = trigger in INTERACTIVE and not is_queued
     return Limits(
         turns=settings.ADVISOR_MAX_TURNS,
         tool_calls=settings.ADVISOR_MAX_TOOL_CALLS,
         history_turns=settings.ADVISOR_HISTORY_TURNS,
-        timeout_s=settings.ADVISOR_TIMEOUT_S if interactive else settings.ADVISOR_SCHEDULED_TIMEOUT_S,
+        timeout_s=settings.ADVISOR_TIMEOUT_S if hurries else settings.ADVISOR_SCHEDULED_TIMEOUT_S,
     )
+
+
+def is_queued_for_own_model(*, now: datetime) -> bool:
+    """Return whether the first model is one of the operator's own and a worker carries runs out.
+
+    Without a graphics card such a model needs minutes, which no page may hang for.
+    """
+    return chain_begins_with_own() and (bool(settings.REDIS_URL) or worker_alive(now=now))
 
 
 def models_for(reader: Reader) -> list[Model]:
@@ -135,13 +149,13 @@ def _claim(run_id: UUID, now: datetime) -> Run | None:
     return Run.objects.select_related("reader").get(pk=run_id) if claimed else None
 
 
-def _lease(run: Run, run_clock: RunClock) -> AbstractContextManager[None]:
+def _lease(run: Run, run_clock: RunClock, limits: Limits) -> AbstractContextManager[None]:
     """Return a context in which the lease is renewed while the run goes on, as long as it may."""
     return lease_renewal(
         renew=lambda: bool(run_owned(run).update(lease_until=run_clock.now + LEASE)),
         clock=run_clock.read,
         beat_s=BEAT_S,
-        lasting_s=run_limits(run.trigger).timeout_s + LEASE_MARGIN_S,
+        lasting_s=limits.timeout_s + LEASE_MARGIN_S,
         failure_event="advisor_beat_failed",
     )
 
@@ -189,10 +203,10 @@ class _Work:
         return RunBudget(replace(self.limits, timeout_s=timeout_s), ledger, totals)
 
 
-def _work_of(run: Run, now: datetime) -> _Work:
+def _work_of(run: Run, limits: Limits, now: datetime) -> _Work:
     clock, fence = RunClock(now), fence_of(run)
     calls = RunCalls(ToolContext(run.reader_id, run.pk, now, fence))
-    return _Work(run, run_limits(run.trigger), clock, StepLog(run, fence, clock), calls)
+    return _Work(run, limits, clock, StepLog(run, fence, clock), calls)
 
 
 def _drive(work: _Work, part: Callable[[_Work], Steps]) -> RunEnd:

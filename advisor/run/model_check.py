@@ -1,16 +1,14 @@
-"""The check of a configured chain on a reader made for it: typed questions, a run, the planner beside it.
+"""The check of a configured chain on a reader made for it: questions, a run, the planner beside it.
 
 Works on whatever database it is given and leaves its rows there: `config.demo.throwaway` gives it one of its
 own, so that budgets, figures and nights of a site know nothing of it.
 """
 
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
-from uuid import uuid4
 
 from django.conf import settings
 from django.db import transaction
@@ -20,33 +18,15 @@ from django.db.models.functions import Coalesce
 from advisor.agent.planner import NAME as PLANNER
 from advisor.conversation import WRITE_TOOL, json_object_or_empty
 from advisor.models import Judgment, PanelVote, Run, Step
+from advisor.run.model_probes import context_probe, form_probe
 from advisor.run.model_verdict import Calls, CheckFigures, Finding, Probe, Suggested, verdict_of
 from advisor.run.request import run_request
 from advisor.run_values import RULES_MODEL
-from digest.days import day_of
-from digest.items.selectors import subscribed_titles
-from digest.llm.caller import NO_MODEL
 from digest.llm.client import chain_configured
-from digest.llm.entities import DeadlineExceeded, Model, ModelRefused, ModelUnavailable, PriceUnknown
-from digest.llm.ledger import REFUSALS, advisor_account
+from digest.llm.entities import Model
 from digest.models import Reader, Spend
-from suggestions.changes.change import LESS, NONE
 from suggestions.models import Suggestion
-from suggestions.services.wish_models import PURPOSE as WISH
-from suggestions.services.wish_models import wish_ask
-from suggestions.wishes.drafting import wishes_of
-from suggestions.wishes.wish import Names
 
-# More than any provider but a local one is given for a call.
-PROBE_S = 60.0
-UNREACHED = {
-    NO_MODEL,
-    ModelUnavailable.code,
-    ModelRefused.code,
-    DeadlineExceeded.code,
-    PriceUnknown.code,
-    *(code for code, _ in REFUSALS.values()),
-}
 MALFORMED, UNKNOWN, NOT_EXECUTED = "invalid_arguments", "unknown_tool", "not_executed"
 OURS = ("tool_failed", "database_failed")
 
@@ -75,44 +55,27 @@ class Wording:
 def model_check(*, reader: Reader, wording: Wording, now: datetime) -> CheckReport:
     """Check the configured chain on `reader`, who must exist for nothing else; return what was found.
 
-    Every model of the chain is asked what `wording` means, then a whole run goes to the chain. Each call is
-    paid from the advisor's caps of the settings. Must be called outside any transaction.
+    Every model of the chain is asked what `wording` means, and for a word at the start of a long prompt. Then
+    a whole run goes to the chain, unless no model can do one. Each call is paid from the advisor's caps of
+    the settings. Must be called outside any transaction.
     """
     probes = [_probe(model, reader, wording, now) for model in chain_configured()]
     by_planner = _planner_suggested(reader, now)
     reader.refresh_from_db()
-    result = run_request(reader=reader, trigger=Run.Trigger.COMMAND, now=now, force=True, inline=True)
-    run = Run.objects.filter(pk=result.run_id).first() if result.run_id else None
-    figures = _figures(reader, run, result.reason, probes, by_planner)
+    run, reason = None, "No model of the chain reads a prompt of a run's length."
+    if any(probe.can_run for probe in probes):
+        result = run_request(reader=reader, trigger=Run.Trigger.COMMAND, now=now, force=True, inline=True)
+        run = Run.objects.filter(pk=result.run_id).first() if result.run_id else None
+        reason = result.reason
+    figures = _figures(reader, run, reason, probes, by_planner)
     verdict, findings = verdict_of(figures, interactive_s=settings.ADVISOR_TIMEOUT_S)
     return CheckReport(verdict, findings, figures)
 
 
 def _probe(model: Model, reader: Reader, wording: Wording, now: datetime) -> Probe:
-    """Ask one model what a reader's words mean."""
-    names, today = Names(subscribed_titles(reader_id=reader.pk)), day_of(now, reader.zone)
-    began = time.monotonic()
-    answer = wish_ask(
-        models=[model],
-        words=wording.words,
-        names=names,
-        today=today,
-        ledger=advisor_account(reader_id=reader.pk, run_id=uuid4(), now=now, purpose=WISH),
-        timeout_s=PROBE_S,
-    )
-    read = wishes_of(answer.value.changes, wording.words, names, today).wishes if answer.value else ()
-    return Probe(
-        model=model.name,
-        reached=answer.error_code not in UNREACHED,
-        in_form=answer.value is not None,
-        right=any(one.target.key == wording.source and one.direction in (LESS, NONE) for one in read),
-        error_code=answer.error_code,
-        message=answer.message,
-        seconds=round(time.monotonic() - began, 1),
-        input_tokens=answer.usage.input_tokens,
-        output_tokens=answer.usage.output_tokens,
-        usd=float(answer.cost),
-    )
+    """Ask one model a short question, then a long one if it answered."""
+    probe = form_probe(model, reader, wording.words, wording.source, now)
+    return replace(probe, context=context_probe(model, reader.pk, now)) if probe.reached else probe
 
 
 def _planner_suggested(reader: Reader, now: datetime) -> list[Suggested]:
@@ -159,9 +122,9 @@ def _figures(
         by_planner=by_planner,
         votes=dict(Counter(vote.verdict for vote in votes if not vote.error_code)),
         votes_missing=sum(bool(vote.error_code) for vote in votes),
-        input_tokens=spent_in + sum(probe.input_tokens for probe in probes),
+        input_tokens=spent_in + sum(probe.tokens[0] for probe in probes),
         cached_tokens=spend["cached"],
-        output_tokens=spent_out + sum(probe.output_tokens for probe in probes),
+        output_tokens=spent_out + sum(probe.tokens[1] for probe in probes),
         usd=round(float(spend["usd"] or 0), 6),
     )
 

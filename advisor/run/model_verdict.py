@@ -11,15 +11,49 @@ UNDERSTOOD_MIN = 0.5
 # The same call made again so often is a loop, not a second look.
 REPEATS_MAX = 2
 ADDRESS = "See that its server runs and that the address ends as its documentation says, mostly in /v1."
+# Tokens that a server's context must have: the longest run, the tools and an answer.
+CONTEXT_MIN = 16_384
+# Of the tokens sent, the share that a whole reading counts at least, whatever the model's tokens are.
+READ_MIN = 0.7
+CONTEXT_CURES = {
+    "Ollama": (
+        f"Start Ollama with OLLAMA_CONTEXT_LENGTH={CONTEXT_MIN}, or set LOCAL_LLM_WIRE=ollama: Tidings then "
+        "uses Ollama's own /api/chat and asks for num_ctx in every request."
+    ),
+    "llama.cpp": f"Start llama.cpp's server with --ctx-size {CONTEXT_MIN} for each of its --parallel slots.",
+    "vLLM": f"Start vLLM with --max-model-len {CONTEXT_MIN}.",
+}
+CONTEXT_CURE = (
+    f"Start the server with a context of {CONTEXT_MIN:,} tokens or more. For Ollama set "
+    f"OLLAMA_CONTEXT_LENGTH={CONTEXT_MIN}, or LOCAL_LLM_WIRE=ollama here."
+)
+THINKING_CURES = {
+    "Ollama": (
+        "Leave LOCAL_LLM_REASONING_EFFORT at none and update Ollama, or set LOCAL_LLM_WIRE=ollama, by which "
+        "think=false is asked for."
+    ),
+    "llama.cpp": "Start llama.cpp's server with --reasoning-budget 0.",
+    "vLLM": "Start vLLM with --default-chat-template-kwargs '{\"enable_thinking\": false}'.",
+}
+THINKING_CURE = (
+    "Set LOCAL_LLM_REASONING_EFFORT=none (LLM_REASONING_EFFORT for OpenAI), switch thinking off in the "
+    "server, or take a model that does not think."
+)
+SLOW = (
+    "It answers too slowly here: take a smaller or faster model, or a graphics card. If runs may take that "
+    "long, raise LOCAL_LLM_TIMEOUT_S and ADVISOR_SCHEDULED_TIMEOUT_S; the planner finishes what is late."
+)
 REACH_ADVICE = {
     "model_unavailable": f"Its message says what the provider answered. {ADDRESS}",
-    "deadline_exceeded": "It answers too slowly here: take a smaller or faster model.",
+    "deadline_exceeded": SLOW,
     "model_refused": "Change the model or the parameter that its message names.",
     "price_unknown": "Set LLM_PRICES as its message says.",
     "budget_day": "Raise ADVISOR_RUN_CAP_USD for the check, or take a cheaper model.",
     "budget_run": "Raise ADVISOR_RUN_CAP_USD for the check, or take a cheaper model.",
     "budget_reader": "Raise ADVISOR_RUN_CAP_USD for the check, or take a cheaper model.",
 }
+# Errors of a long prompt that mostly come of its length, since a short one was answered.
+AT_FAULT = ("model_refused", "model_unavailable", "no_model")
 NO_TOOLS = (
     "This model, or its server, does not do tool calling. Behind `local`, start the server with tool calling "
     "on, or set LOCAL_LLM_TOOL_MODE=envelope; else name another model in LLM_CHAIN."
@@ -27,10 +61,40 @@ NO_TOOLS = (
 
 
 @dataclass(frozen=True, slots=True)
+class ContextProbe:
+    """The answer to a question about the first line of a long prompt: was the line still there?
+
+    `read_tokens` are those that the server counted. `server` is the kind of server, if it is known, and
+    `declared_tokens` the context that it says it has.
+    """
+
+    answered: bool
+    kept: bool
+    read_tokens: int
+    output_tokens: int
+    thought_tokens: int
+    thought_only: bool
+    seconds: float
+    error_code: str
+    message: str
+    server: str
+    server_words: str
+    declared_tokens: int
+    usd: float
+    sent_tokens: int = 12_000
+
+    @property
+    def cut(self) -> bool:
+        """Return whether the server read less than it was sent."""
+        return self.read_tokens < READ_MIN * self.sent_tokens
+
+
+@dataclass(frozen=True, slots=True)
 class Probe:
     """One typed question to one model: was it reached, was its answer in form, was it right?
 
-    `error_code` and `message` are those of the answer, empty for one in form.
+    `error_code` and `message` are those of the answer, empty for one in form. `thought_only` says that it
+    spent its output on thoughts. `context` is the long question, if it was asked.
     """
 
     model: str
@@ -43,6 +107,20 @@ class Probe:
     input_tokens: int
     output_tokens: int
     usd: float
+    thought_tokens: int = 0
+    thought_only: bool = False
+    context: ContextProbe | None = None
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """Return the tokens in and out of both questions."""
+        long = (self.context.read_tokens, self.context.output_tokens) if self.context else (0, 0)
+        return self.input_tokens + long[0], self.output_tokens + long[1]
+
+    @property
+    def can_run(self) -> bool:
+        """Return whether a run could get anything from this model."""
+        return self.reached and self.context is not None and self.context.kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +188,8 @@ def verdict_of(figures: CheckFigures, *, interactive_s: float) -> tuple[str, lis
     """Return the verdict with its findings, fatal ones first; a run for a waiting reader has
     `interactive_s` seconds.
     """
-    found = [*_reach(figures), *_form(figures)]
-    if any(probe.reached for probe in figures.probes):
+    found = [*_reach(figures), *_form(figures), *_context(figures), *_thinking(figures)]
+    if any(probe.can_run for probe in figures.probes):
         found += [*_tools(figures), *_run(figures, interactive_s)]
     found.sort(key=lambda finding: not finding.fatal)
     if not found:
@@ -131,12 +209,58 @@ def _reach(figures: CheckFigures) -> list[Finding]:
 def _form(figures: CheckFigures) -> list[Finding]:
     found = []
     for one in figures.probes:
-        if one.reached and not one.in_form:
+        if one.thought_only:
+            server = one.context.server if one.context else ""
+            change = THINKING_CURES.get(server, THINKING_CURE)
+            found.append(Finding(f"{one.model} thought until its output was used up.", change, fatal=True))
+        elif one.reached and not one.in_form:
             change = "Reviews and wishes need JSON: take a model that keeps to a form."
-            found.append(Finding(f"{one.model} did not answer in the form asked for: {one.message}", change))
+            what = f"{one.model} did not answer in the form asked for: {one.message}"
+            found.append(Finding(what, change, fatal=True))
         elif one.reached and not one.right:
             change = "Take a larger model if readers are to write in their own words."
             found.append(Finding(f"{one.model} misread a reader's own words.", change))
+    return found
+
+
+def _context(figures: CheckFigures) -> list[Finding]:
+    """Return what became of the long prompts."""
+    asked = [(probe, probe.context) for probe in figures.probes if probe.context]
+    return [
+        _context_finding(probe.model, one) for probe, one in asked if not (one.kept or probe.thought_only)
+    ]
+
+
+def _context_finding(model: str, one: ContextProbe) -> Finding:
+    cure = CONTEXT_CURES.get(one.server, CONTEXT_CURE)
+    if one.thought_only:
+        what = f"{model} thought about a long prompt until its output was used up."
+        return Finding(what, THINKING_CURES.get(one.server, THINKING_CURE), fatal=True)
+    if not one.answered:
+        what = f"{model} did not answer a prompt of {one.sent_tokens:,} tokens: {one.message}"
+        is_late = one.error_code == "deadline_exceeded" or "took longer" in one.message
+        change = SLOW if is_late else cure if one.error_code in AT_FAULT else REACH_ADVICE[one.error_code]
+        return Finding(what, change, fatal=True)
+    if one.cut:
+        what = (
+            f"{model} lost the beginning of a prompt of {one.sent_tokens:,} tokens: its server read "
+            f"{one.read_tokens:,} and said nothing."
+        )
+        return Finding(what, cure, fatal=True)
+    what = f"{model} read {one.read_tokens:,} tokens, and could not repeat a word of their first line."
+    return Finding(what, f"Take a larger model. If its context is short: {cure}", fatal=True)
+
+
+def _thinking(figures: CheckFigures) -> list[Finding]:
+    """Return the models behind servers of one's own that answer, and think before it."""
+    found = []
+    for probe in figures.probes:
+        long = probe.context
+        if long is None or not long.server_words or not probe.in_form:
+            continue
+        if tokens := probe.thought_tokens + long.thought_tokens:
+            what = f"{probe.model} thinks before it answers: about {tokens:,} tokens for two short answers."
+            found.append(Finding(what, THINKING_CURES.get(long.server, THINKING_CURE)))
     return found
 
 

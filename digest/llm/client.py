@@ -1,4 +1,4 @@
-"""Build the models of the configured chain: chat completions, the Responses API, the JSON envelope.
+"""Build the models of the configured chain: chat completions, Responses, Ollama's own, the JSON envelope.
 
 Each reply becomes a `Turn` or a `ModelError`, even if a server deviates from the format. The envelope is for
 servers that cannot call tools: each answer is one JSON object, either a tool call or the end. The system
@@ -6,45 +6,46 @@ message describes the tools, `response_format` enforces the form, and results go
 """
 
 import json
-import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from importlib import import_module
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 from uuid import uuid4
+
+from django.conf import settings
 
 from digest.llm.entities import (
     DeadlineExceeded,
     Message,
     Model,
+    ModelRefused,
     ModelUnavailable,
     ToolCall,
     ToolSchema,
     Turn,
     Usage,
 )
-from digest.llm.prices import cost_usd, input_tokens_worst, usage_read
+from digest.llm.prices import cost_usd, input_tokens_worst
 from digest.llm.providers import (
     CHAT,
     ENVELOPE,
+    OLLAMA,
     RESPONSES,
     Endpoint,
     ModelRef,
     Provider,
     chain_refs,
+    local_reasoning_effort,
     provider_endpoint,
+    provider_patience,
     reasoning_effort,
     tool_mode_of,
     wire_of,
 )
-
-NAME_CHARS_MAX = 64
-# The most tool calls read from one reply. No run may make as many, and thousands would fill the audit.
-CALLS_MAX = 64
-# The errors that reading a malformed reply may raise.
-UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
+from digest.llm.replies import ITEMS, ollama_turn_read, responses_turn_read, turn_read
 
 OUTPUT_TOKENS_MAX = 1500
 # Reasoning counts as output, so the limit leaves room for it beside the answer.
@@ -53,10 +54,10 @@ REASONING_TOKENS_MAX = OUTPUT_TOKENS_MAX + 6000
 REASONING_PATIENCE = 3.0
 # Shorter keys are placeholders (such as "none") and may occur within ordinary words. No real key is shorter.
 KEY_CHARS_MIN = 8
-# The items of a response that we read. We could not answer calls of other kinds.
-ITEM_TYPES = ("reasoning", "message", "function_call")
-# The field of an assistant message that keeps the response's items. Other providers never receive it.
-ITEMS = "response_items"
+# What a server of one's own may be asked without where it refuses it by name.
+OPTIONAL_FIELDS = ("reasoning_effort", "response_format", "think")
+# The efforts of OpenAI's scale as Ollama's, which knows three.
+OLLAMA_EFFORTS = {"none": False, "minimal": "low", "xhigh": "high", "max": "high"}
 # One request and one repair.
 ENVELOPE_TRIES = 2
 ENVELOPE_MANUAL = """# How to call tools here
@@ -74,94 +75,6 @@ ENVELOPE_REPAIR = (
 )
 
 
-def turn_read(body: bytes, *, model: str, request_chars: int) -> Turn:
-    """Read a turn from the body of a chat completion. Raises `ModelUnavailable` if it contains none.
-
-    `Turn.message` keeps unknown fields, because Gemini's thought signatures must be sent back. It always has
-    a text `content`, because some servers fail without. It keeps only function calls, each with a unique id,
-    so that each can be answered. Missing usage is estimated at four characters a token.
-    """
-    try:
-        data = json.loads(body)
-        choice = data["choices"][0]
-        fields = without_surrogates({k: v for k, v in choice["message"].items() if v is not None})
-        message: Message = {**fields, "role": "assistant", "content": text_of(fields.get("content"))}
-        calls = _chat_calls_read(message)
-    except UNREADABLE as error:
-        raise unreadable_error(body, "chat completion", error) from error
-    text = message["content"] or text_of(message.get("refusal"))
-    if choice.get("finish_reason") == "length" and not text.strip() and not calls:
-        raise truncated_error()
-    usage = usage_read(
-        data.get("usage"),
-        names=("prompt_tokens", "completion_tokens"),
-        request_chars=request_chars,
-        reply_chars=len(json.dumps(message)),
-    )
-    return Turn(message, text, calls, usage, model)
-
-
-def unreadable_error(body: bytes, wanted: str, error: Exception) -> ModelUnavailable:
-    """Return the error for a body that is no `wanted` ("response"). Its text quotes the body's beginning."""
-    preview = body[:120].decode("utf-8", "replace")
-    return ModelUnavailable(
-        f"The reply is no {wanted} ({type(error).__name__}): {preview}", may_be_billed=True
-    )
-
-
-def truncated_error() -> ModelUnavailable:
-    """Return the error for a model that spent all its output tokens on reasoning."""
-    return ModelUnavailable(
-        "The reply is empty: all the output went into reasoning. Choose a model that reasons less, "
-        "or lower LLM_REASONING_EFFORT.",
-        may_be_billed=True,
-    )
-
-
-def without_surrogates(value: Any) -> Any:
-    """Return a copy of JSON data without lone surrogates, which cannot be sent or stored.
-
-    Raises `ValueError` for NaN and infinities.
-    """
-    return json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"))
-
-
-def call_read(*, call_id: Any, name: Any, arguments: Any, ids: set[str]) -> ToolCall:
-    """Return a tool call with a valid name and a unique id, and add the id to `ids`.
-
-    Characters that the wire does not allow in a name become underscores.
-    """
-    if not isinstance(call_id, str) or not call_id or call_id in ids:
-        call_id = f"call-{uuid4().hex}"
-    ids.add(call_id)
-    valid_name = re.sub(r"[^A-Za-z0-9_-]", "_", str(name))[:NAME_CHARS_MAX] or "unnamed"
-    text = arguments or "{}"
-    return ToolCall(call_id, valid_name, text if isinstance(text, str) else json.dumps(text))
-
-
-def text_of(value: Any) -> str:
-    """Return `value` if it is a string, else ""."""
-    return value if isinstance(value, str) else ""
-
-
-def _chat_calls_read(message: Message) -> tuple[ToolCall, ...]:
-    """Return the function calls of `message`, and remove all other calls from it."""
-    listed = [c for c in message.pop("tool_calls", []) if c.get("type", "function") == "function"][:CALLS_MAX]
-    calls: list[ToolCall] = []
-    ids: set[str] = set()
-    for raw in listed:
-        function = raw["function"]
-        call = call_read(
-            call_id=raw.get("id"), name=function["name"], arguments=function.get("arguments"), ids=ids
-        )
-        sent = call.as_message()
-        raw.update(sent, function={**function, **sent["function"]})
-        calls.append(call)
-    if calls:
-        message["tool_calls"] = listed
-    return tuple(calls)
-
-
 class TurnReader(Protocol):
     """Read a turn from the body of a reply. Raises `ModelUnavailable` if it contains none."""
 
@@ -174,12 +87,14 @@ class TurnReader(Protocol):
 class Wire:
     """One interface to models: how to build a request and read its reply.
 
-    `patience` multiplies the provider's time limits, for models that reason before their first byte.
+    `form` returns the fields that hold an answer to a JSON schema. `patience` multiplies the provider's time
+    limits, for models that reason before their first byte.
     """
 
     api: str
     request: Callable[[ModelRef, Sequence[Message], Sequence[ToolSchema]], dict[str, Any]]
     read: TurnReader
+    form: Callable[[str, dict[str, Any]], dict[str, Any]]
     output_tokens_max: int
     patience: float = 1.0
 
@@ -199,7 +114,46 @@ def chat_request(ref: ModelRef, messages: Sequence[Message], tools: Sequence[Too
     return request
 
 
-CHAT_WIRE = Wire(CHAT, chat_request, turn_read, OUTPUT_TOKENS_MAX)
+def chat_form(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a chat request that hold the answer to a schema."""
+    return {
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": name, "strict": True, "schema": schema},
+        }
+    }
+
+
+CHAT_WIRE = Wire(CHAT, chat_request, turn_read, chat_form, OUTPUT_TOKENS_MAX)
+
+
+def ollama_request(ref: ModelRef, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> dict[str, Any]:
+    """Return a request to Ollama's own `/api/chat`, the only one in which the context can be asked for."""
+    request: dict[str, Any] = {
+        "model": ref.model,
+        "messages": [_ollama_message(message) for message in messages],
+        "stream": False,
+        "options": {"num_ctx": settings.LOCAL_LLM_CONTEXT, "num_predict": OUTPUT_TOKENS_MAX},
+    }
+    if effort := local_reasoning_effort():
+        request["think"] = OLLAMA_EFFORTS.get(effort, effort)
+    if tools:
+        request["tools"] = list(tools)
+    return request
+
+
+def _ollama_message(message: Message) -> Message:
+    """Return a message as Ollama has it: arguments are objects, and results need no id."""
+    sent: Message = {"role": message["role"], "content": message["content"]}
+    if calls := message.get("tool_calls"):
+        asked = [(call["function"]["name"], json.loads(call["function"]["arguments"])) for call in calls]
+        sent["tool_calls"] = [{"function": {"name": name, "arguments": given}} for name, given in asked]
+    return sent
+
+
+OLLAMA_WIRE = Wire(
+    OLLAMA, ollama_request, ollama_turn_read, lambda name, schema: {"format": schema}, OUTPUT_TOKENS_MAX
+)
 
 
 class RemoteModel:
@@ -207,6 +161,7 @@ class RemoteModel:
 
     def __init__(self, ref: ModelRef, endpoint: Endpoint, wire: Wire = CHAT_WIRE) -> None:
         self._ref, self._endpoint, self._wire = ref, endpoint, wire
+        self._unknown: set[str] = set()
         # Importing the SDK takes over half a second and 40 MB, so import it only if a provider is configured.
         self._fetch: Callable[..., bytes] = import_module("digest.llm.wire").fetch
 
@@ -221,16 +176,29 @@ class RemoteModel:
         If the provider's own limit is shorter than `timeout_s` and is passed, the error is
         `ModelUnavailable`, so that the next model is asked.
         """
-        provider, patience = self._ref.provider, self._wire.patience
-        limit_s = provider.call_timeout_s * patience
+        return self._complete(self._wire.request(self._ref, messages, tools), messages, tools, timeout_s)
+
+    def _complete(
+        self,
+        request: dict[str, Any],
+        messages: Sequence[Message],
+        tools: Sequence[ToolSchema],
+        timeout_s: float,
+    ) -> Turn:
+        began, silence_s, limit_s = time.monotonic(), *self._patience()
         try:
             body = self._fetch(
                 self._endpoint,
-                self._wire.request(self._ref, messages, tools),
+                {name: value for name, value in request.items() if name not in self._unknown},
                 api=self._wire.api,
                 timeout_s=min(timeout_s, limit_s),
-                read_timeout_s=provider.read_timeout_s * patience,
+                read_timeout_s=silence_s,
             )
+        except ModelRefused as error:
+            if not (unknown := self._refused_fields(request, str(error))):
+                raise
+            self._unknown |= unknown
+            return self._complete(request, messages, tools, timeout_s - (time.monotonic() - began))
         except DeadlineExceeded as error:
             if timeout_s <= limit_s:
                 raise
@@ -242,6 +210,17 @@ class RemoteModel:
             body = body.replace(key, b"***")
         request_chars = len(json.dumps([list(messages), list(tools)]))
         return self._wire.read(body, model=self.name, request_chars=request_chars)
+
+    def _patience(self) -> tuple[float, float]:
+        """Return the longest silence and the longest call in seconds."""
+        silence_s, limit_s = provider_patience(self._ref.provider)
+        return silence_s * self._wire.patience, limit_s * self._wire.patience
+
+    def _refused_fields(self, request: dict[str, Any], told: str) -> set[str]:
+        """Return the fields that a server of one's own refuses by name, and that it can be asked without."""
+        if not self._ref.provider.own:
+            return set()
+        return {name for name in OPTIONAL_FIELDS if name in request and name in told} - self._unknown
 
     def worst_case_usd(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Decimal:
         """Return the most that a call can cost, in USD. Raises `PriceUnknown`.
@@ -286,37 +265,18 @@ def responses_request(
     return request
 
 
-def responses_turn_read(body: bytes, *, model: str, request_chars: int) -> Turn:
-    """Read a turn from the body of a response.
-
-    Raises `ModelUnavailable` if it contains none or the model failed.
-    """
-    try:
-        data = json.loads(body)
-        failure, status = data.get("error"), data.get("status")
-        items = [item for item in without_surrogates(data["output"] or []) if item["type"] in ITEM_TYPES]
-        text = "".join(_text(item) for item in items if item["type"] == "message")
-        items, calls = _responses_calls_read(items)
-    except UNREADABLE as error:
-        raise unreadable_error(body, "response", error) from error
-    if status in ("failed", "cancelled"):
-        raise ModelUnavailable(f"The model failed: {json.dumps(failure)[:200]}", may_be_billed=True)
-    if status == "incomplete" and not text.strip() and not calls:
-        raise truncated_error()
-    message: Message = {"role": "assistant", "content": text, ITEMS: items}
-    if calls:
-        message["tool_calls"] = [call.as_message() for call in calls]
-    usage = usage_read(
-        data.get("usage"),
-        names=("input_tokens", "output_tokens"),
-        request_chars=request_chars,
-        reply_chars=len(json.dumps(items)),
-    )
-    return Turn(message, text, calls, usage, model)
+def responses_form(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a request to the Responses API that hold the answer to a schema."""
+    return {"text": {"format": {"type": "json_schema", "name": name, "strict": True, "schema": schema}}}
 
 
 RESPONSES_WIRE = Wire(
-    RESPONSES, responses_request, responses_turn_read, REASONING_TOKENS_MAX, REASONING_PATIENCE
+    RESPONSES,
+    responses_request,
+    responses_turn_read,
+    responses_form,
+    REASONING_TOKENS_MAX,
+    REASONING_PATIENCE,
 )
 
 
@@ -335,39 +295,14 @@ def _items_of(message: Message) -> list[dict[str, Any]]:
     return items
 
 
-def _text(item: dict[str, Any]) -> str:
-    """Return the text of a message item, including a refusal."""
-    parts = item.get("content") or []
-    return "".join(text_of(part.get("text")) or text_of(part.get("refusal")) for part in parts)
-
-
-def _responses_calls_read(items: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], tuple[ToolCall, ...]]:
-    """Return the items to send back (without nulls) and the tool calls among them (with unique ids)."""
-    calls: list[ToolCall] = []
-    ids: set[str] = set()
-    sent = []
-    for raw in items:
-        item = {key: value for key, value in raw.items() if value is not None}
-        if item["type"] == "function_call":
-            if len(calls) == CALLS_MAX:
-                continue
-            call = call_read(
-                call_id=item.get("call_id"), name=item["name"], arguments=item.get("arguments"), ids=ids
-            )
-            item.update(call_id=call.id, name=call.name, arguments=call.text)
-            calls.append(call)
-        sent.append(item)
-    return sent, tuple(calls)
-
-
 class EnvelopeModel:
     """A local model that answers in the JSON envelope.
 
     Its calls are free, so a repair needs no reservation of its own.
     """
 
-    def __init__(self, ref: ModelRef, endpoint: Endpoint) -> None:
-        self._remote = RemoteModel(ref, endpoint, ENVELOPE_WIRE)
+    def __init__(self, ref: ModelRef, endpoint: Endpoint, wire: Wire = CHAT_WIRE) -> None:
+        self._remote = RemoteModel(ref, endpoint, envelope_wire(wire))
 
     @property
     def name(self) -> str:
@@ -400,18 +335,14 @@ class EnvelopeModel:
         return self._remote.cost_usd(usage)
 
 
-def envelope_request(
-    ref: ModelRef, messages: Sequence[Message], tools: Sequence[ToolSchema]
-) -> dict[str, Any]:
-    """Return a chat request whose answer must be an envelope, or a plain request if there are no tools."""
-    request = chat_request(ref, _merge_roles(messages, tools), [])
-    if tools:
-        schema = {"name": "envelope", "strict": True, "schema": envelope_schema(tools)}
-        request["response_format"] = {"type": "json_schema", "json_schema": schema}
-    return request
+def envelope_wire(wire: Wire) -> Wire:
+    """Return `wire` with requests whose answers must be envelopes, or plain ones if there are no tools."""
 
+    def request(ref: ModelRef, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> dict[str, Any]:
+        plain = wire.request(ref, _merge_roles(messages, tools), [])
+        return plain | (wire.form("envelope", envelope_schema(tools)) if tools else {})
 
-ENVELOPE_WIRE = Wire(CHAT, envelope_request, turn_read, OUTPUT_TOKENS_MAX)
+    return replace(wire, request=request)
 
 
 def envelope_schema(tools: Sequence[ToolSchema]) -> dict[str, Any]:
@@ -500,8 +431,15 @@ def chain_configured(purpose: str = "advisor") -> list[Model]:
 
 
 def _model(ref: ModelRef, endpoint: Endpoint) -> Model:
+    wire = {CHAT: CHAT_WIRE, RESPONSES: RESPONSES_WIRE, OLLAMA: OLLAMA_WIRE}[wire_of(ref.provider)]
+    if wire is OLLAMA_WIRE:
+        endpoint = server_root(endpoint)
     if tool_mode_of(ref.provider) == ENVELOPE:
-        return EnvelopeModel(ref, endpoint)
-    if wire_of(ref.provider) == RESPONSES:
-        return RemoteModel(ref, endpoint, RESPONSES_WIRE)
-    return RemoteModel(ref, endpoint)
+        return EnvelopeModel(ref, endpoint, wire)
+    return RemoteModel(ref, endpoint, wire)
+
+
+def server_root(endpoint: Endpoint) -> Endpoint:
+    """Return the endpoint without the path of its address: where a server has interfaces of its own."""
+    parts = urlsplit(endpoint.base_url)
+    return replace(endpoint, base_url=f"{parts.scheme}://{parts.netloc}")

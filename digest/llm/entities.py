@@ -12,6 +12,8 @@ Message = dict[str, Any]
 ToolSchema = dict[str, Any]
 
 PREVIEW_CHARS = 2000
+# In the message of a reply without a word, because the model spent its output on thoughts.
+ONLY_REASONING = "all the output went into reasoning"
 # Ten times the text that a model may write. A longer one comes from a server that ignores the limit.
 OBJECT_CHARS_MAX = 60_000
 FENCED = re.compile(r"```(?:json)?+\s*+(.*?)```", re.DOTALL)

@@ -12,8 +12,10 @@ from typing import Any
 from django.conf import settings
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-CHAT, RESPONSES = "chat", "responses"
+CHAT, RESPONSES, OLLAMA = "chat", "responses", "ollama"
 NATIVE, ENVELOPE = "native", "envelope"
+# What a server of one's own is sent as its key if it has none: the SDK wants one.
+NO_KEY = "none"
 # The values of `ReasoningEffort` in OpenAI's SDK. A model may accept fewer.
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
@@ -53,10 +55,13 @@ class Provider:
     foreign_call: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     responses: bool = False
     reasoning: tuple[str, ...] = ()
-    envelope: bool = False
+    own: bool = False
 
     def fields_for(self, model: str) -> dict[str, Any]:
-        """Return the extra request fields for `model`."""
+        """Return the extra request fields for `model`. Raises `ValueError` for an unknown effort."""
+        if self.own:
+            effort = local_reasoning_effort()
+            return {"reasoning_effort": effort} if effort else {}
         found = (fields for prefix, fields in self.model_fields.items() if model.startswith(prefix))
         return dict(next(found, NOTHING))
 
@@ -127,11 +132,10 @@ PROVIDERS = {
         Provider(
             "local",
             "",
+            key_setting="LOCAL_LLM_KEY",
             base_url_setting="LOCAL_LLM_BASE_URL",
             model_setting="LOCAL_LLM_MODEL",
-            read_timeout_s=120.0,
-            call_timeout_s=150.0,
-            envelope=True,
+            own=True,
         ),
     )
 }
@@ -140,23 +144,35 @@ PROVIDERS = {
 def provider_endpoint(provider: Provider) -> Endpoint | None:
     """Return the address and key of `provider`, or `None` if it is not configured.
 
-    A provider is configured if its key is set or, for one that needs no key, its address.
+    A provider is configured if its key is set or, for a server of one's own, its address.
     """
     base_url = getattr(settings, provider.base_url_setting, "") if provider.base_url_setting else ""
-    if not provider.key_setting:
-        return Endpoint(base_url, "none") if base_url else None
     api_key = getattr(settings, provider.key_setting, "")
+    if provider.own:
+        return Endpoint(base_url, api_key or NO_KEY) if base_url else None
     return Endpoint(base_url or provider.base_url, api_key) if api_key else None
 
 
+def provider_patience(provider: Provider) -> tuple[float, float]:
+    """Return the longest silence and the longest call in seconds.
+
+    A server of one's own sends nothing before its answer is whole, so both are the same setting there.
+    """
+    if provider.own:
+        return settings.LOCAL_LLM_TIMEOUT_S, settings.LOCAL_LLM_TIMEOUT_S
+    return provider.read_timeout_s, provider.call_timeout_s
+
+
 def wire_of(provider: Provider) -> str:
-    """Return the interface to call `provider` by: `chat` or `responses`. Raises `ValueError`."""
+    """Return the interface to call `provider` by: `chat`, `responses` or `ollama`. Raises `ValueError`."""
+    if provider.own:
+        return _setting_choice("LOCAL_LLM_WIRE", (CHAT, OLLAMA))
     return _setting_choice("OPENAI_WIRE", (CHAT, RESPONSES)) if provider.responses else CHAT
 
 
 def tool_mode_of(provider: Provider) -> str:
     """Return `native`, or `envelope` if the server cannot call tools. Raises `ValueError`."""
-    return _setting_choice("LOCAL_LLM_TOOL_MODE", (NATIVE, ENVELOPE)) if provider.envelope else NATIVE
+    return _setting_choice("LOCAL_LLM_TOOL_MODE", (NATIVE, ENVELOPE)) if provider.own else NATIVE
 
 
 def reasoning_effort() -> str:
@@ -164,10 +180,15 @@ def reasoning_effort() -> str:
     return _setting_choice("LLM_REASONING_EFFORT", EFFORTS)
 
 
+def local_reasoning_effort() -> str:
+    """Return the effort that a server of one's own is asked for; empty asks for none. Raises `ValueError`."""
+    return _setting_choice("LOCAL_LLM_REASONING_EFFORT", ("", *EFFORTS))
+
+
 def _setting_choice(name: str, known: Sequence[str]) -> str:
     value = str(getattr(settings, name)).strip().lower()
     if value not in known:
-        raise ValueError(f"{name}={value} is none of {', '.join(known)}.")
+        raise ValueError(f"{name}={value} is none of {', '.join(filter(None, known))}.")
     return value
 
 
@@ -190,6 +211,13 @@ def chain_refs(purpose: str) -> list[ModelRef]:
     """Return the models of `LLM_CHAIN_<PURPOSE>` (if unset `LLM_CHAIN`), in order. Raises `ValueError`."""
     entries = getattr(settings, f"LLM_CHAIN_{purpose.upper()}", None) or settings.LLM_CHAIN
     return [model_ref_parse(entry) for entry in entries]
+
+
+def chain_begins_with_own(purpose: str = "advisor") -> bool:
+    """Return whether the first configured model of a chain is one of the operator's own."""
+    configured = (ref for ref in chain_refs(purpose) if provider_endpoint(ref.provider))
+    first = next(configured, None)
+    return first is not None and first.provider.own
 
 
 def prices_configured() -> dict[str, tuple[Decimal, Decimal]]:

@@ -6,6 +6,7 @@ under our own deadline.
 """
 
 import asyncio
+import json
 import os
 import threading
 from collections.abc import Coroutine
@@ -16,9 +17,9 @@ import httpx2
 import openai
 
 from digest.llm.entities import DeadlineExceeded, ModelError, ModelRefused, ModelUnavailable
-from digest.llm.providers import CHAT, RESPONSES, Endpoint
+from digest.llm.providers import CHAT, NO_KEY, OLLAMA, RESPONSES, Endpoint
 
-PATHS = {CHAT: "/chat/completions", RESPONSES: "/responses"}
+PATHS = {CHAT: "/chat/completions", RESPONSES: "/responses", OLLAMA: "/api/chat"}
 REPLY_BYTES_MAX = 2_000_000
 CONNECT_TIMEOUT_S = 5.0
 # How long we wait after the deadline for a call to be cancelled.
@@ -28,12 +29,26 @@ REFUSED = (400, 422)
 # Advice for operators.
 REFUSED_HELP = (
     "No other model was asked, since the request itself is at fault. If it names a model or a parameter that "
-    "is unknown or retired, change LLM_CHAIN, OPENAI_WIRE or LLM_REASONING_EFFORT; if it is too long for a "
-    "local model, start its server with a larger context."
+    "is unknown or retired, change LLM_CHAIN, OPENAI_WIRE or LLM_REASONING_EFFORT."
+)
+# The cure for a refusal that has one of these words in it, the first that fits.
+REFUSED_CURES = (
+    (
+        ("context", "too long", "exceed", "n_ctx", "max_model_len"),
+        "The prompt is longer than the server's context, which must be 16,384 tokens or more: "
+        "OLLAMA_CONTEXT_LENGTH=16384 for Ollama (or LOCAL_LLM_WIRE=ollama), --ctx-size 16384 for llama.cpp, "
+        "--max-model-len 16384 for vLLM.",
+    ),
+    (
+        ("not found", "does not exist", "no such model", "unknown model", "invalid model"),
+        "Check the model's name: in LLM_CHAIN, or LOCAL_LLM_MODEL as the server lists it.",
+    ),
+    (("reasoning", "think"), "Change LLM_REASONING_EFFORT, or LOCAL_LLM_REASONING_EFFORT (empty: not sent)."),
+    (("tool", "function"), "This model, or its server, calls no tools: set LOCAL_LLM_TOOL_MODE=envelope."),
 )
 UNAVAILABLE_HELP = {
-    401: "Check the provider's API key.",
-    403: "Check the provider's API key and what it may use.",
+    401: "Check the provider's API key (LOCAL_LLM_KEY for a server of your own).",
+    403: "Check the provider's API key (LOCAL_LLM_KEY for a server of your own) and what it may use.",
     404: "Check the model's name (LLM_CHAIN, LOCAL_LLM_MODEL) and the provider's address.",
 }
 
@@ -137,17 +152,54 @@ async def _fetch(
 
 def _model_error(error: openai.APIError, endpoint: Endpoint) -> ModelError:
     """Translate an error of the SDK into ours. Remove the key, because a server may echo it."""
-    text = str(error).replace(endpoint.api_key, "***")[:ERROR_CHARS_MAX]
+    text = str(error)
+    if endpoint.api_key != NO_KEY:
+        text = text.replace(endpoint.api_key, "***")
+    text = text[:ERROR_CHARS_MAX]
     if not isinstance(error, openai.APIStatusError):
         unsent = isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
         return ModelUnavailable(f"No connection or no answer: {text}", may_be_billed=not unsent)
     if error.status_code in REFUSED:
-        return ModelRefused(f"The provider refused the request ({error.status_code}): {text} {REFUSED_HELP}")
+        told = f"The provider refused the request ({error.status_code}): {text} {refused_help(text)}"
+        return ModelRefused(told)
     advice = UNAVAILABLE_HELP.get(error.status_code, "")
     return ModelUnavailable(
         f"The provider answered {error.status_code}: {text} {advice}".strip(),
         retry_after_s=_retry_after(error.response),
     )
+
+
+def refused_help(text: str) -> str:
+    """Return what to change after a refusal in these words."""
+    said = text.lower()
+    fitting = (cure for words, cure in REFUSED_CURES if any(word in said for word in words))
+    return f"{next(fitting, '')} {REFUSED_HELP}".strip()
+
+
+def look(endpoint: Endpoint, path: str, *, timeout_s: float) -> object:
+    """Return the JSON at `path` of a server, or `None` if there is none within `timeout_s` seconds."""
+    try:
+        return json.loads(_background.run(_look(endpoint, path, timeout_s), timeout_s=timeout_s + TEARDOWN_S))
+    except (TimeoutError, ValueError, RecursionError):
+        return None
+
+
+async def _look(endpoint: Endpoint, path: str, timeout_s: float) -> bytes:
+    headers = {} if endpoint.api_key == NO_KEY else {"Authorization": f"Bearer {endpoint.api_key}"}
+    try:
+        async with (
+            asyncio.timeout(timeout_s),
+            httpx2.AsyncClient(timeout=timeout_s) as client,
+            client.stream("GET", f"{endpoint.base_url.rstrip('/')}{path}", headers=headers) as answer,
+        ):
+            body = bytearray()
+            async for chunk in answer.aiter_bytes():
+                body += chunk
+                if len(body) > REPLY_BYTES_MAX:
+                    return b""
+            return bytes(body) if answer.status_code == 200 else b""
+    except (httpx2.HTTPError, httpx2.InvalidURL):
+        return b""
 
 
 def _retry_after(response: httpx2.Response) -> float | None:

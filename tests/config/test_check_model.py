@@ -18,6 +18,7 @@ from pytest_httpserver import HTTPServer
 
 from advisor.agent.planner import proposal_arguments
 from digest.models import Reader
+from tests.support.local_servers import code_word
 from tests.support.processes import wait_until
 from tests.support.scripted_model import Body, Script, Step, calls, status, text
 
@@ -31,7 +32,9 @@ READ = calls(("query_user_feedback", {}), ("query_user_config", {}))
 
 
 def typed(body: Body) -> Step:
-    """Return the answer to a question without tools: a reader's words, or a proposal to review."""
+    """Return the answer to a question without tools: a code word, a reader's words, a proposal to review."""
+    if word := code_word(body):
+        return text(word, usage=None)
     wish = "in their own words" in body["messages"][0]["content"]
     return text(json.dumps(RIGHT if wish else APPROVAL))
 
@@ -57,7 +60,7 @@ def silent(body: Body) -> Step:
 def clumsy(body: Body) -> Step:
     """Call unknown tools, write arguments that are not JSON, and end."""
     if not body.get("tools"):
-        return text("Less of Gigawow, I think.")
+        return text(code_word(body) or "Less of Gigawow, I think.")
     turns = sum(message["role"] == "assistant" for message in body["messages"])
     tried = [calls(("query_user_feedback", "{days: 30")), calls(("read_thumbs", {})), READ]
     return tried[turns] if turns < len(tried) else text(CLOSING)
@@ -108,7 +111,7 @@ def test_broken_calls_are_counted_by_what_is_wrong_with_them(chain: HTTPServer):
     counts = report["figures"]["calls"]
     assert (counts["understood"], counts["malformed"], counts["unknown"]) == (2, 1, 1)
     said = " ".join(one["what"] for one in report["findings"])
-    assert (code, report["verdict"]) == (1, "usable")
+    assert (code, report["verdict"]) == (2, "not usable"), "it did not answer in form"
     assert (
         "2 of 4 tool calls" in said and "did not answer in the form" in said and "suggested nothing" in said
     )

@@ -73,7 +73,7 @@ def _limits() -> dict[str, str]:
 def _limit_words(models: int) -> str:
     turns, asked = _limits()["ADVISOR_MAX_TURNS"], "model" if models == 1 else "models"
     return (
-        f"Asks {models} {asked} of the chain one question each, then the chain for one run: at most {turns} "
+        f"Asks {models} {asked} of the chain two questions each, then the chain for one run: at most {turns} "
         f"turns of {OUTPUT_TOKENS_MAX} output tokens ({REASONING_TOKENS_MAX} on the Responses wire), "
         f"{settings.ADVISOR_MAX_TOOL_CALLS} tool calls, {settings.ADVISOR_SCHEDULED_TIMEOUT_S:g} seconds and "
         f"${settings.ADVISOR_RUN_CAP_USD:g} for everything. Your readers and their budgets are left alone."
@@ -112,6 +112,8 @@ def _words(report: Mapping[str, Any]) -> str:
         answered = f"answered in {one['seconds']:.1f} s, {form}, {right}"
         state = answered if one["reached"] else f"not reached: {one['message']}"
         lines.append(f"{one['model']}: {state}")
+        if long := one["context"]:
+            lines.append(_context_words(long, one["thought_tokens"]))
     calls = figures["calls"]
     refused = ", ".join(f"{code} {n}" for code, n in calls["refused"].items()) or "none"
     lines += [
@@ -128,6 +130,22 @@ def _words(report: Mapping[str, Any]) -> str:
     ]
     lines += [f"- {one['what']}\n  {one['change']}" for one in report["findings"]]
     return "\n".join(lines)
+
+
+def _context_words(long: Mapping[str, Any], thought: int) -> str:
+    """Return what the server gave beside the answer: context, time, thoughts."""
+    kept = "kept its first line" if long["kept"] else "lost its first line"
+    read = f"{kept}, {long['read_tokens']:,} tokens counted" if long["answered"] else "no answer"
+    tokens = thought + long["thought_tokens"]
+    parts = [
+        f"  a prompt of {long['sent_tokens']:,} tokens: {read}, {long['seconds']:.1f} s",
+        f"thinking: {f'about {tokens:,} tokens' if tokens else 'none seen'}",
+    ]
+    if long["server_words"]:
+        declared = long["declared_tokens"]
+        says = f", which says it has a context of {declared:,}" if declared else ""
+        parts.append(f"server: {long['server_words']}{says}")
+    return "; ".join(parts)
 
 
 def _list_words(suggested: list[Mapping[str, str]]) -> str:

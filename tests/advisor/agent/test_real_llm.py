@@ -7,7 +7,6 @@ One thread: on a shared machine llama.cpp with more threads spends its time wait
 
 import importlib.util
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,6 @@ from advisor.run_values import Limits, StepRecord, StopReason
 from advisor.tools.registry import TOOLS, dispatch, schemas
 from digest.llm.client import chain_configured
 from digest.llm.ledger import advisor_account
-from digest.llm.providers import PROVIDERS
 from digest.models import Spend
 from ranking.models import ConfigVersion, RankConfig
 from suggestions.models import Suggestion
@@ -45,10 +43,9 @@ def server():
 
 
 @pytest.fixture
-def small(server, settings, monkeypatch):
-    # A busy machine reads the first prompt for longer than the two minutes that a server may be silent.
-    patient = replace(PROVIDERS["local"], read_timeout_s=600, call_timeout_s=600)
-    monkeypatch.setitem(PROVIDERS, "local", patient)
+def small(server, settings):
+    # A busy machine reads the first prompt for longer than a call may take.
+    settings.LOCAL_LLM_TIMEOUT_S = 600
     settings.LOCAL_LLM_BASE_URL, settings.LOCAL_LLM_MODEL = f"{server.listening_address}/v1", "smollm2-135m"
     settings.LLM_CHAIN, settings.LOCAL_LLM_TOOL_MODE = ["local"], "envelope"
     return chain_configured()

@@ -16,7 +16,7 @@ from pytest_httpserver import HTTPServer
 from digest.llm.client import chain_configured
 from digest.llm.entities import DeadlineExceeded, Model, ModelError, ModelRefused, ModelUnavailable, Usage
 from digest.llm.prices import cost_usd
-from digest.llm.providers import PROVIDERS, model_ref_parse
+from digest.llm.providers import PROVIDERS, model_ref_parse, provider_patience
 from digest.llm.wire import REPLY_BYTES_MAX
 from tests.support.scripted_model import Script, calls, garbage, status, text
 
@@ -126,10 +126,11 @@ def test_a_provider_has_its_own_limit_for_a_call_below_the_deadline(model, https
     assert caught.value.may_be_billed
 
 
-def test_a_local_model_is_given_more_time_than_a_vendor():
+def test_a_local_model_is_given_the_time_of_its_setting_and_a_vendor_its_own(settings):
     local, vendor = PROVIDERS["local"], PROVIDERS["openai"]
-    assert (local.read_timeout_s, local.call_timeout_s) == (120, 150)
-    assert (vendor.read_timeout_s, vendor.call_timeout_s) == (20, 30)
+    assert provider_patience(local) == (150, 150) and provider_patience(vendor) == (20, 30)
+    settings.LOCAL_LLM_TIMEOUT_S = 900
+    assert provider_patience(local) == (900, 900)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,156 @@
+"""`check_model` names what a server of one's own really gives, with the setting that mends it."""
+
+import json
+import time
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from pytest_httpserver import HTTPServer
+
+from tests.config.test_check_model import good
+from tests.support.local_servers import (
+    OllamaServer,
+    cutting,
+    in_parts,
+    only_thinking,
+    thinking,
+    thinking_aloud,
+)
+from tests.support.scripted_model import Body, Script, Step, garbage, status, text
+
+pytestmark = [pytest.mark.alike, pytest.mark.django_db]
+
+
+@pytest.fixture
+def local(httpserver: HTTPServer, settings, tmp_path: Path) -> HTTPServer:
+    """Configure a server of one's own, without a key."""
+    settings.LOCAL_LLM_BASE_URL, settings.LLM_CHAIN = httpserver.url_for("/v1/"), ["local"]
+    settings.LOCAL_LLM_MODEL, settings.LLM_CHAIN_REVIEW = "qwen3:4b", []
+    settings.VAR_DIR, settings.ALLOWED_HOSTS = tmp_path, ["127.0.0.1"]
+    return httpserver
+
+
+def check(server: HTTPServer, answers: Callable[[Body], Step]) -> tuple[dict[str, Any], str]:
+    """Return the report of a check in this database, and all that it advises; it takes below two minutes."""
+    out, began = StringIO(), time.monotonic()
+    with Script(server, [], beyond=answers), pytest.raises(SystemExit):
+        call_command("check_model", here=True, json=True, stdout=out)
+    assert time.monotonic() - began < 120
+    report = json.loads(out.getvalue())
+    return report, " ".join(f"{one['what']} {one['change']}" for one in report["findings"])
+
+
+def test_a_context_that_ollama_cuts_in_silence_is_named_with_both_cures(local: HTTPServer):
+    OllamaServer(local, good)
+    report, said = check(local, cutting(good, 4096))
+    assert report["verdict"] == "not usable"
+    assert "lost the beginning" in said and "read 4,096" in said
+    assert "OLLAMA_CONTEXT_LENGTH=16384" in said and "LOCAL_LLM_WIRE=ollama" in said
+    assert report["figures"]["turns"] == 0, "a run would only cost time"
+
+
+def test_with_a_context_of_16384_the_same_server_is_good(local: HTTPServer):
+    OllamaServer(local, good, context=16384)
+    report, said = check(local, cutting(good, 16384))
+    assert (report["verdict"], said) == ("good", "")
+    [probe] = report["figures"]["probes"]
+    assert (
+        probe["context"]["server_words"] == "Ollama 0.13.0" and probe["context"]["declared_tokens"] == 16384
+    )
+
+
+def test_by_its_own_address_ollama_gives_the_context_that_each_request_asks_for(local: HTTPServer, settings):
+    settings.LOCAL_LLM_WIRE = "ollama"
+    own = OllamaServer(local, good)
+    report, said = check(local, lambda body: status(500, "no request goes to the other address"))
+    assert (report["verdict"], said) == ("good", ""), report
+    assert {body["options"]["num_ctx"] for body in own.bodies} == {16384}
+    assert {body["think"] for body in own.bodies} == {False}
+    called = [m for body in own.bodies for m in body["messages"] if m.get("tool_calls")]
+    assert isinstance(called[0]["tool_calls"][0]["function"]["arguments"], dict)
+
+
+def test_a_model_that_thinks_is_asked_not_to_and_named_where_that_was_switched_off(
+    local: HTTPServer, settings
+):
+    OllamaServer(local, good)
+    assert check(local, thinking(good))[0]["verdict"] == "good"
+
+
+@pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
+def test_a_server_that_thinks_all_the_same_is_named_with_its_cure(local: HTTPServer, settings, field: str):
+    settings.LOCAL_LLM_REASONING_EFFORT = ""
+    OllamaServer(local, good)
+    report, said = check(local, thinking(good, field))
+    assert report["verdict"] == "usable" and "thinks before it answers" in said
+    assert "LOCAL_LLM_REASONING_EFFORT" in said and "LOCAL_LLM_WIRE=ollama" in said
+
+
+def test_thoughts_that_leave_no_answer_are_named_and_never_usable(local: HTTPServer):
+    local.expect_request("/props").respond_with_json({"default_generation_settings": {"n_ctx": 16384}})
+    report, said = check(local, only_thinking(good))
+    assert report["verdict"] == "not usable" and "thought until its output was used up" in said
+    assert "--reasoning-budget 0" in said, "the cure is the server's own"
+
+
+@pytest.mark.parametrize("form", [in_parts, thinking_aloud])
+def test_answers_in_parts_and_thoughts_in_the_text_are_read(local: HTTPServer, form: Callable[..., Any]):
+    report, said = check(local, form(good))
+    assert report["verdict"] == ("good" if form is in_parts else "usable"), said
+    assert report["figures"]["suggested"], "it did what a model has to do"
+
+
+def test_slow_tokens_are_named_and_cost_a_minute(local: HTTPServer, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("advisor.run.model_probes.PROBE_S", 1.0)
+    report, said = check(local, lambda body: text("one word after another", drip=True))
+    assert report["verdict"] == "not usable" and "too slowly" in said and "LOCAL_LLM_TIMEOUT_S" in said
+
+
+def test_a_wrong_key_is_named_with_its_setting_and_never_printed(local: HTTPServer, settings):
+    settings.LOCAL_LLM_KEY = "sk-own-canary"
+    report, said = check(local, lambda body: status(401, "key sk-own-canary is unknown"))
+    assert report["verdict"] == "not usable" and "LOCAL_LLM_KEY" in said
+    assert "sk-own-canary" not in json.dumps(report)
+
+
+def test_the_key_of_an_own_server_is_sent(local: HTTPServer, settings):
+    settings.LOCAL_LLM_KEY = "sk-own-canary"
+    with Script(local, [], beyond=good) as script, pytest.raises(SystemExit):
+        call_command("check_model", here=True, json=True, stdout=StringIO())
+    assert {one["Authorization"] for one in script.headers} == {"Bearer sk-own-canary"}
+
+
+@pytest.mark.parametrize(
+    ("answers", "cure"),
+    [
+        (lambda body: status(404, "model 'qwen3:4b' not found, try pulling it first"), "LOCAL_LLM_MODEL"),
+        (lambda body: status(400, "model qwen3:4b does not exist"), "LOCAL_LLM_MODEL"),
+        (lambda body: status(400, "the request exceeds the available context size"), "--ctx-size 16384"),
+        (lambda body: garbage(b'data: {"choices": []}\n\n'), "streams"),
+        (lambda body: garbage(b'{"choices": [{"text": "Hi"}]}'), "legacy form"),
+        (
+            lambda body: garbage(b'{"message": {"content": "Hi"}, "done": true}'),
+            "LOCAL_LLM_WIRE",
+        ),
+        (lambda body: garbage(b"<!doctype html><title>Open WebUI</title>"), "web page"),
+        (lambda body: garbage(b'{"error": "model is loading"}'), "model is loading"),
+    ],
+)
+def test_other_forms_and_refusals_say_what_is_wrong(
+    local: HTTPServer, answers: Callable[[Body], Step], cure: str
+):
+    report, said = check(local, answers)
+    assert report["verdict"] == "not usable" and cure in said, said
+
+
+def test_a_server_that_refuses_a_field_by_name_is_asked_without_it(local: HTTPServer):
+    def strict(body: Body) -> Step:
+        return (
+            status(400, "Unknown parameter: reasoning_effort") if "reasoning_effort" in body else good(body)
+        )
+
+    assert check(local, strict)[0]["verdict"] == "good"
