@@ -127,7 +127,11 @@ def is_queued_for_own_model(*, now: datetime) -> bool:
 
     Without a graphics card such a model needs minutes, which no page may hang for.
     """
-    return chain_begins_with_own() and (bool(settings.REDIS_URL) or worker_alive(now=now))
+    try:
+        is_own = chain_begins_with_own()
+    except ValueError:  # a wrong chain, which the run itself ends with
+        return False
+    return is_own and (bool(settings.REDIS_URL) or worker_alive(now=now))
 
 
 def models_for(reader: Reader) -> list[Model]:
