@@ -54,6 +54,7 @@ CANARIES = {
             "OPENAI_API_KEY",
             "ANTHROPIC_API_KEY",
             "GEMINI_API_KEY",
+            "LOCAL_LLM_KEY",
         ),
         *("OPENROUTER_API_KEY", *URL_SETTINGS),
     )
