@@ -39,6 +39,7 @@ from suggestions.wording import (
 REASON_MAX_CHARS = 500
 # A step of the effective weight up to this is "a bit".
 A_BIT = 0.15
+UP, DOWN = "↑", "↓"
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +240,7 @@ def bounds(kind: str, current: float) -> Bounds:
 
 
 def confidence_words(level: str) -> str:
-    """Return the confidence and its meaning: "High confidence: nearly all such changes helped, …"."""
+    """Return the confidence and its meaning: "We are fairly sure: your ratings are clear, …"."""
     named = _(CONFIDENCE[level])
     return f"{named}: {_(MEANING[level])}."
 
@@ -262,11 +263,11 @@ def today_words(preview: Preview) -> str:
     """Return the numbers of items that a change would move in today's digest."""
     moves = len(preview.moves)
     if not (preview.enters or preview.leaves or moves):
-        return _("In today’s digest: nothing moves.")
+        return _("On today’s page nothing moves.")
     if not (preview.enters or preview.leaves):
-        words = _("In today’s digest: the same articles, {moves} of them in another place.")
+        words = _("On today’s page: the same articles, {moves} moved.")
         return words.format(moves=moves)
-    words = _("In today’s digest: {enter} in, {leave} out, {moves} to another place.")
+    words = _("On today’s page: {enter} new, {leave} gone, {moves} moved.")
     return words.format(enter=len(preview.enters), leave=len(preview.leaves), moves=moves)
 
 
@@ -306,7 +307,7 @@ def move_words(before: int | None, after: int | None) -> str:
 
 def move_sign(before: int | None, after: int | None) -> str:
     """Return the sign beside `move_words`: an arrow up or down."""
-    return "↑" if before is None or (after is not None and after < before) else "↓"
+    return UP if before is None or (after is not None and after < before) else DOWN
 
 
 def forecast_words(forecast: Mapping[str, Any]) -> str:
@@ -327,15 +328,10 @@ def forecast_words(forecast: Mapping[str, Any]) -> str:
 
 
 def forecast_figures(forecast: Mapping[str, Any]) -> str:
-    """Return the probability that the direction is right and the figures behind `forecast_words`."""
+    """Return the probability that the direction is right, and what other readers add to it."""
     parts = []
     if (chance := forecast.get("p_helpful")) is not None:
         parts.append(_("{chance} likely that the direction is right").format(chance=chance_text(chance)))
-    if forecast.get("ndcg_gain") is not None:
-        gain, low, high = (figure(forecast[name], "+.3f") for name in ("ndcg_gain", "ndcg_low", "ndcg_high"))
-        words = _("nDCG@10 {gain} (90% between {low} and {high})")
-        parts.append(words.format(gain=gain, low=low, high=high))
-        parts.append(_("changes that clearly tested as worse are not shown"))
     if others := forecast.get("others"):
         more, less = (
             _("other readers here like it more than usual, which counts, too"),

@@ -100,6 +100,11 @@ class Move:
     item: PreviewItem
     source: str
 
+    @property
+    def is_down(self) -> bool:
+        """Return whether it falls or drops out."""
+        return self.sign == sentences.DOWN
+
 
 @dataclass(frozen=True, slots=True)
 class Card:
@@ -188,7 +193,6 @@ def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
             for line in effects_harmful(reader_id=reader_id, effective=effective)
             if now - line.checked_at < HARM_SHOWN
         ],
-        "measured_on": _(wording.MEASURED_ON),
         "why_not": sentences.reasons_offered(),
         "words": sentences.script_words(),
     }
@@ -244,15 +248,17 @@ def moves_shown(preview: Preview, titles: Mapping[str, str]) -> tuple[Move, ...]
 
 
 def _effect(preview: Preview, titles: Mapping[str, str]) -> tuple[Move, ...]:
-    """Return the headlines of today's page that rise or fall most, by their new places; those that come in
-    only where fewer move."""
+    """Return the headlines of today's page that rise or fall most: gains first, and one of the losses."""
     below = preview.shown + 1
-    seen = sorted(
-        (*preview.moves, *preview.leaves),
-        key=lambda i: (-abs((i.before or below) - (i.after or below)), i.after or below),
-    )
-    chosen = (*seen, *preview.enters)[:HEADLINES_SHOWN]
-    return tuple(_move(item, titles) for item in sorted(chosen, key=lambda i: i.after or below))
+    moves = [_move(item, titles) for item in (*preview.enters, *preview.moves, *preview.leaves)]
+
+    def distance(move: Move) -> tuple[int, int]:
+        before, after = (place or below for place in (move.item.before, move.item.after))
+        return -abs(before - after), after
+
+    gains, losses = (sorted((m for m in moves if m.is_down is down), key=distance) for down in (False, True))
+    shown = gains[: HEADLINES_SHOWN - min(1, len(losses))]
+    return tuple([*shown, *losses[: HEADLINES_SHOWN - len(shown)]])
 
 
 def _move(item: PreviewItem, titles: Mapping[str, str]) -> Move:

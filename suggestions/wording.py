@@ -59,9 +59,9 @@ STATUSES = {
     "never_taken_back": gettext_noop("Never to be suggested again, then undone"),
 }
 CONFIDENCE = {
-    "high": gettext_noop("High confidence"),
-    "medium": gettext_noop("Medium confidence"),
-    "low": gettext_noop("Low confidence"),
+    "high": gettext_noop("We are fairly sure"),
+    "medium": gettext_noop("We think so"),
+    "low": gettext_noop("We are not sure"),
 }
 TOO_LARGE = gettext_noop("The step is too large")
 # Reasons behind "No" for one tap: each means one code of `suggestions.reasons`.
@@ -179,7 +179,6 @@ CHANGES_STOPPED = {
 }
 CHANGES_FOUND = frozenset({CHANGE_IN_REVIEW, CHANGE_STOPPED, *CHANGES_STOPPED.values()})
 ERROR_OTHER = gettext_noop("Something went wrong. Please try again.")
-MEASURED_ON = gettext_noop("The confidence levels were measured on later ratings of real readers, of films.")
 # With the number of pending suggestions for {}.
 ACCEPT_ALL = gettext_noop("Accept all {}")
 ALL_DONE = gettext_noop("All done! Your preferences have been updated.")

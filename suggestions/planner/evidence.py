@@ -36,7 +36,7 @@ from suggestions.planner.hypotheses import (
 )
 from suggestions.planner.phrases import Attributes, attributes_of, words_disliked
 from suggestions.planner.population import taste_spread_for
-from suggestions.planner.tastes import Taste, others_lean, tallies_of, tastes_of
+from suggestions.planner.tastes import Taste, others_lean, reader_preference, tallies_of, tastes_of
 from suggestions.proposals import Facts, Refusal
 from suggestions.rules import evidence_refusal, permission_refusal, strength_refusal
 from suggestions.selectors import answers_by_type, facts_for, targets_decided
@@ -122,7 +122,8 @@ def evidence_for(
 
     def tastes(part: Sequence[RatedItem]) -> list[Taste]:
         tallies = tallies_of(part, attributes, now)
-        return tastes_of(tallies, spread, others_lean(attributes, deviations, tallies))
+        preference = reader_preference(part, attributes)
+        return tastes_of(tallies, spread, others_lean(attributes, deviations, tallies), preference)
 
     return RatingEvidence(split, rated, attributes, tastes(split.training), tastes(rated), titles)
 

@@ -53,9 +53,13 @@ from ranking.taste.leans import (
 from suggestions.changes.change import Field
 from suggestions.changes.mutes import MUTE_WORD
 from suggestions.planner.phrases import Attributes
+from suggestions.planner.preference import Preference, false_signs, preference_of
 
 # A smaller lean, in log-odds, is not worth a question (measured on MovieLens: more questions, no more gain).
 LEAN_MIN = 0.15
+# A lean whose sign is wrong, or of a reader who prefers nothing, with more than this probability is not asked
+# about: chosen on simulated readers and on MovieLens (docs/planner.md).
+FALSE_SIGN_MAX = 0.28
 # Decayed thumbs on a target, and of a reader, below which nothing is proposed.
 TARGET_MIN, READER_MIN = 3.0, 10.0
 # How a lean becomes P(the change helps) and an expected gain of nDCG@10: fitted on later ratings of readers
@@ -82,7 +86,7 @@ class Taste:
 
     `reach` is s(1 - s) with s the target's share of the thumbs: what is everywhere or nowhere moves nothing.
     `thumbs` are the decayed thumbs on it, `thumbs_all` the reader's, `others` what those of others add to
-    the lean.
+    the lean. `false_sign` is the probability that the lean has the wrong sign or the reader prefers nothing.
     """
 
     lean: float
@@ -91,6 +95,7 @@ class Taste:
     thumbs: float
     thumbs_all: float
     others: float = 0.0
+    false_sign: float = 0.0
 
     @property
     def p_helps(self) -> float:
@@ -121,12 +126,12 @@ class Taste:
 
     @property
     def is_clear(self) -> bool:
-        """Return whether thumbs are enough and the lean is large enough to propose a change."""
-        return self.is_known and abs(self.lean) >= LEAN_MIN
+        """Return whether thumbs are enough, and the lean is large and sure enough, to propose a change."""
+        return self.is_known and abs(self.lean) >= LEAN_MIN and self.false_sign <= FALSE_SIGN_MAX
 
 
-def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime) -> Tallies:
-    """Return the reader's decayed thumbs and likes by source and topic."""
+def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime | None) -> Tallies:
+    """Return the reader's thumbs and likes by source and topic, decayed until `now` (`None`: undecayed)."""
     at = {source: n for n, source in enumerate(attributes.sources)}
     first = len(at)
     topics_end = first + len(attributes.topics)
@@ -141,12 +146,18 @@ def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime
         if hides:
             lead = MUTE_WORD.text_rated(item)
             has[n, topics_end:] = [topics * finds(lead) for finds in hides]
-    weight = np.array([rating_weight(item.at, now) for item in rated], dtype=np.float64)
+    weight = np.array([rating_weight(one.at, now) if now else 1.0 for one in rated], dtype=np.float64)
     liked = np.array([item.useful for item in rated], dtype=np.float64)
     sources = np.array([at[item.source] for item in rated], dtype=np.int64)
     authors = [attributes.column(Field.TOPICS, key) for key in attributes.authors]
     made = tallies_made(has, weight, liked, first)
     return tallies_within(made, authors, has, weight, liked, sources)
+
+
+def reader_preference(rated: Sequence[RatedItem], attributes: Attributes) -> Preference:
+    """Return what all of a reader's thumbs alike say of how much their tastes vary, on sources and topics."""
+    columns = len(attributes.sources) + len(attributes.topics)
+    return preference_of(tallies_of(rated, attributes, None), columns)
 
 
 def others_lean(attributes: Attributes, deviations: Mapping[str, float], tallies: Tallies) -> Array:
@@ -159,11 +170,15 @@ def others_lean(attributes: Attributes, deviations: Mapping[str, float], tallies
     return found / (tallies.base * (1 - tallies.base))
 
 
-def tastes_of(tallies: Tallies, spread: float, others: Array | float = 0.0) -> list[Taste]:
-    """Return the taste of each column; `others` is m of each."""
+def tastes_of(
+    tallies: Tallies, spread: float, others: Array | float = 0.0, preference: Preference | None = None
+) -> list[Taste]:
+    """Return the taste of each column; `others` is m of each. Without a `preference` no sign is doubted."""
     leans, reach = leans_of(tallies, spread, others), tallies.share * (1 - tallies.share)
-    columns = np.column_stack([leans.lean, leans.sd, reach, tallies.thumbs, leans.others]).tolist()
-    return [Taste(lean, sd, r, n, tallies.thumbs_all, more) for lean, sd, r, n, more in columns]
+    doubted = false_signs(preference, tallies, others) if preference else np.zeros(len(reach))
+    columns = np.column_stack([leans.lean, leans.sd, reach, tallies.thumbs, leans.others, doubted]).tolist()
+    total = tallies.thumbs_all
+    return [Taste(lean, sd, r, n, total, more, doubt) for lean, sd, r, n, more, doubt in columns]
 
 
 def contribution_of(tallies: Tallies) -> Batch:

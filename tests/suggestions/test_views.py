@@ -61,7 +61,7 @@ def test_a_card_says_what_why_and_how_sure(page: Client, ada: Reader):
         'Show me more from Gazette</span><span class="because">, since you liked 8 of 10.</span>',
         "(moderate boost)",
         "3 of the articles you rated are shown as evidence.",
-        f"Medium confidence: {MEANING['medium']}.",
+        f"We think so: {MEANING['medium']}.",
         "Not tested yet",
         "Current: as usual (1.00)",
         "more than usual (1.20)",
@@ -100,7 +100,7 @@ def test_what_would_move_today_is_shown(page: Client, ada: Reader):
     suggested(ada)
     body = body_of(page)
     assert "Up from 2 to 1" in body
-    assert "In today’s digest: the same articles, 2 of them in another place." in body
+    assert "On today’s page: the same articles, 2 moved." in body
 
 
 def face_of(body: str) -> str:
@@ -114,9 +114,21 @@ def test_a_card_names_three_headlines_of_today_by_sign_and_word(page: Client, ad
     fresh_item(ada, hours=2.1, title="From the gazette")
     suggested(ada)
     face = face_of(body_of(page))
-    assert face.count("<li>") == 3
+    assert face.count("<li") == 3
+    assert face.count('<li class="down">') == 2
     assert '<span aria-hidden="true">↑</span> Up from 5 to 1' in face and "From the gazette" in face
     assert face.count('<span aria-hidden="true">↓</span> Down from') == 2
+
+
+def test_a_card_names_what_rises_before_what_falls_and_no_more_than_one_of_these(page: Client, ada: Reader):
+    for n in range(4):
+        fresh_item(ada, hours=2 + n / 100, title=f"Elsewhere {n}", key=f"other{n}.example")
+    for n in range(3):
+        fresh_item(ada, hours=2.1 + n / 100, title=f"From the gazette {n}")
+    suggested(ada)
+    face = face_of(body_of(page))
+    signs = [part[0] for part in face.split('<span aria-hidden="true">')[1:]]
+    assert signs == ["↑", "↑", "↓"]
 
 
 @pytest.mark.parametrize(
@@ -138,11 +150,11 @@ def test_a_card_that_moves_nothing_any_more_says_so_and_why(page: Client, ada: R
 def test_nothing_is_called_sure_that_is_within_chance(page: Client, ada: Reader):
     within = {"p_helpful": 0.9, "ndcg_gain": 0.2, "ndcg_low": 0.001, "ndcg_high": 0.4}
     suggested(ada, forecast=within)
-    assert "Medium confidence" in body_of(page) and "within chance" in body_of(page)
+    assert "We think so" in body_of(page) and "within chance" in body_of(page)
     (row,) = page.get("/api/suggestions").json()["suggestions"]
     assert row["confidence"] == "medium"
     Suggestion.objects.update(forecast={**within, "ndcg_low": 0.1})
-    assert "High confidence" in body_of(page)
+    assert "We are fairly sure" in body_of(page)
 
 
 def test_moves_that_are_not_listed_are_counted(page: Client, ada: Reader):

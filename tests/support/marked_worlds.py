@@ -182,14 +182,15 @@ def _import(world: World) -> None:
 
 
 def _respond(world: World) -> None:
-    """Thumbs over weeks, with reasons, clear enough about one source to suggest something; reads, saves."""
+    """Thumbs over weeks, with reasons, clear enough about half the sources to suggest changes; reads, saves."""
     rng = world.random
     for reader in world.readers.values():
         rated = items_candidates(reader_id=reader.pk, now=world.now)
-        liked = rng.choice(sorted({row.source for row in rated}))
+        sources = sorted({row.source for row in rated})
+        liked = rng.sample(sources, len(sources) // 2)
         for n, row in enumerate(rng.sample(rated, len(rated) * 2 // 3)):
             at = world.now - timedelta(days=n % 30, minutes=5)
-            useful = row.source == liked or rng.random() < 0.3
+            useful = (row.source in liked) is (rng.random() > 0.1)
             feedback_set(reader=reader, item_id=row.item_id, useful=useful, now=at)
             if n % 2:
                 feedback_tags_set(reader=reader, item_id=row.item_id, tags=["depth"])

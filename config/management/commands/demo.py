@@ -31,6 +31,7 @@ from suggestions.proposals import Refusal
 from suggestions.selectors import suggestions_pending
 from suggestions.sentences import confidence_stated, forecast_words, headline, model_adds, weight_phrase
 from suggestions.services.resolve import suggestion_accept
+from suggestions.wording import CONFIDENCE
 
 WIDTH = 96
 INDENT = "   "
@@ -125,8 +126,8 @@ def _suggestion_show(ada: Reader, now: datetime, write: Write) -> Suggestion:
     write(f"\n   {_title(chosen, titles)}?")
     for line in (*_change_lines(chosen), *_evidence_lines(evidence, titles)):
         write(line)
-    moves = f"{len(preview.enters)} in, {len(preview.leaves)} out, {len(preview.moves)} to another place"
-    write(f"   Preview:  among today's 30 best, {moves}.")
+    moves = f"{len(preview.enters)} new, {len(preview.leaves)} gone, {len(preview.moves)} moved"
+    write(f"   Preview:  of today's 30 best {moves}.")
     return chosen
 
 
@@ -162,12 +163,12 @@ def _digest_lines(shown: Sequence[Impression]) -> list[str]:
 
 def _change_lines(suggestion: Suggestion) -> list[str]:
     """Return lines with the change, the reason and the forecast of a suggestion."""
-    confidence = confidence_stated(suggestion.confidence, suggestion.forecast)
+    sure = CONFIDENCE[confidence_stated(suggestion.confidence, suggestion.forecast)]
     if suggestion.change.kind.of_source:
         old, new = weight_phrase(suggestion.current_value), weight_phrase(suggestion.suggested_value)
-        change = f"   {old} → {new}; {confidence} confidence"
+        change = f"   {old} → {new}; {sure.lower()}"
     else:
-        change = f"   {suggestion.expected_impact} {confidence.title()} confidence."
+        change = f"   {suggestion.expected_impact} {sure}."
     why = [_wrap(suggestion.reason, first="   Why:      ")]
     if note := model_adds(note_shown(suggestion).text):
         why.append(_wrap(note, first=" " * 13))

@@ -22,6 +22,7 @@ from digest.accounts.services import (
     reader_nudge_quiet,
     reader_read_gone_update,
 )
+from digest.daily.asks import may_ask_today
 from digest.daily.onboarding import offer_of_today
 from digest.daily.presentation import responses_of
 from digest.daily.selectors import digest_for
@@ -148,7 +149,8 @@ def _day_answer(request: HttpRequest, reader: Reader, date: Date, now: datetime)
     page = day_page(reader, date, now, all_items="all" in request.GET)
     if page["digest"] and is_seen(request):
         exposures_log(digest=page["digest"], door=Exposure.Door.PAGE, now=now)
-    asks = page["is_today"] and page["shown"]
+    page["may_ask"] = page["is_today"] and may_ask_today(reader=reader, now=now)
+    asks = page["may_ask"] and page["shown"]
     page["offer"] = offer_of_today(reader=reader, now=now) if asks else ""
     return render(request, "digest/day.html", page)
 

@@ -14,6 +14,7 @@ from digest.entities import ITEM_WINDOW_DAYS
 from ranking.entities import WEIGHT_DEFAULT, Config, EffectiveConfig, SourceTally
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS, learn
 from tests.lab.advisor.rules import (
+    ASKING,
     COOLDOWN_WEEKS,
     RULES,
     Change,
@@ -54,7 +55,7 @@ def course_run(world: World, number: int, row: str, *, weeks: int, drift: bool =
     life = _begin(world, number)
     person, first = life.person, life.effective
     rng = np.random.default_rng([world.seed, number, RULE_DRAWS])
-    rule = RULES.get(row.removeprefix("learning loop + "), RULES["no change"])
+    rule = (RULES | ASKING).get(row.removeprefix("learning loop + "), RULES["no change"])
     likes = {flipped: person.likes(world.stream, flipped=flipped) for flipped in (False, True)}
     curve, thumbs, asked = [0.0], [], []
     for week in range(1, weeks + 1):
@@ -116,14 +117,16 @@ def _digest(world: World, effective: EffectiveConfig, day: int, gone: set[int]) 
 
 
 def _tallies(life: _Life, world: World, day: int) -> Tallies:
-    n, likes = np.zeros(len(SOURCES) + len(TOPICS)), np.zeros(len(SOURCES) + len(TOPICS))
+    n, likes, whole_n, whole_likes = np.zeros((4, len(SOURCES) + len(TOPICS)))
     for item, liked, at in life.given:
         weight = 0.5 ** ((day - at) / FEEDBACK_HALF_LIFE_DAYS)
         topics = len(SOURCES) + np.flatnonzero(world.stream.topics[item])
         targets = [int(world.stream.source[item]), *topics]
         n[targets] += weight
         likes[targets] += weight * liked
-    return Tallies(n, likes)
+        whole_n[targets] += 1
+        whole_likes[targets] += liked
+    return Tallies(n, likes, whole=Tallies(whole_n, whole_likes))
 
 
 def _learned(life: _Life, world: World, day: int) -> EffectiveConfig:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ranking.common.commands import whole_number
 from tests.lab.advisor.arrays import ARRAY_ROWS
+from tests.lab.advisor.asking import asking_rows
 from tests.lab.advisor.guided import ALL, ARMS, guided_rows, guided_targets
 from tests.lab.advisor.report import (
     PLANNER,
@@ -30,8 +31,8 @@ from tests.lab.histories.scholar import SCHOLAR, BadData
 
 PARTS = ("simulator", "movielens", "nemig")
 # Short names: of the simulator the planner alone; both open histories, or the one set with tags; worlds of
-# other laws; what answers, opens and early changes add.
-SHORT = ("planner", "histories", SMALL, "worlds", "signals")
+# other laws; what answers, opens and early changes add; how often the planner asks over what it gains.
+SHORT = ("planner", "histories", SMALL, "worlds", "signals", "asking")
 SEED = 11
 
 
@@ -136,6 +137,8 @@ def _rows(scale: Scale, options: dict[str, Any]) -> list[dict[str, Any]]:
         rows += world_rows(scale, progress)
     if "signals" in parts:
         rows += signal_rows(scale, progress)
+    if "asking" in parts:
+        rows += asking_rows(scale, progress)
     rows += _history_rows(options)
     for row in rows:
         if "skipped" in row:

@@ -12,8 +12,12 @@ from scipy.stats import beta, norm
 
 from ranking.common.text import topic_key
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN, EffectiveConfig
+from ranking.taste import leans
+from ranking.taste.leans import SPREAD_PRIOR
 from suggestions.changes.topics import topic_in_config
 from suggestions.changes.weights import weight_text
+from suggestions.planner.preference import preference_of
+from suggestions.planner.tastes import LEAN_MIN, tastes_of
 from suggestions.proposals import EVIDENCE_MIN, SUGGESTIONS_PER_RUN_MAX, WEIGHT_STEP_MAX
 from tests.lab.world.words import SOURCES, TOPICS
 from tests.lab.world.world import Floats
@@ -65,11 +69,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Tallies:
-    """Decayed thumbs and likes per target."""
+    """Decayed thumbs and likes per target, and the same undecayed (`None`: nothing has decayed)."""
 
     n: Floats
     likes: Floats
     targets: Targets = WORLD
+    whole: "Tallies | None" = None
 
     @property
     def total(self) -> float:
@@ -195,6 +200,38 @@ def beta_above(level: float) -> Rule:
     return rule
 
 
+def planner_asking(most: float) -> Rule:
+    """Return the planner's rule: a lean of .15 or more, with a false sign rate of `most` at most.
+
+    It has the planner's arithmetic with the spread that MovieLens' readers have, without reasons or forecast.
+    """
+
+    def rule(
+        tallies: Tallies, effective: EffectiveConfig, is_open: Open, rng: np.random.Generator
+    ) -> list[Change]:
+        whole = _as_planner(tallies.whole or tallies)
+        preference = preference_of(whole, len(whole.thumbs))
+        tastes = tastes_of(_as_planner(tallies), SPREAD_PRIOR, preference=preference)
+        found: list[tuple[float, Change]] = []
+        for target, taste in enumerate(tastes):
+            large = taste.is_known and abs(taste.lean) >= LEAN_MIN and is_open(target)
+            if not large or taste.false_sign > most or not _grounded(tallies, target, taste.lean > 0):
+                continue
+            if change := change_of(target, taste.lean > 0, effective, tallies.targets):
+                found.append((abs(taste.lean) * taste.reach, change))
+        return capped([change for _, change in sorted(found, key=lambda pair: -pair[0])])
+
+    return rule
+
+
+def _as_planner(tallies: Tallies) -> leans.Tallies:
+    """Return the planner's tallies; what decayed counts as so much less of a thumb."""
+    n, total = tallies.n, tallies.total
+    likes = float(tallies.likes[: len(tallies.targets.sources)].sum())
+    among = np.full(len(n), total), np.full(len(n), likes)
+    return leans.Tallies(n, tallies.likes, n, len(tallies.targets.sources), total, likes, *among)
+
+
 def _ranked(
     tallies: Tallies, effective: EffectiveConfig, is_open: Open, merit: Callable[[float, float, float], float]
 ) -> list[Change]:
@@ -233,3 +270,5 @@ RULES: dict[str, Rule] = {
     "Beta .8": beta_above(0.8),
     "Beta .9": beta_above(0.9),
 }
+# The false sign rates that were tried for the planner; 1 asks about every lean that is large enough.
+ASKING = {f"planner at {most:g}": planner_asking(most) for most in (1.0, 0.4, 0.35, 0.3, 0.28, 0.25, 0.2)}

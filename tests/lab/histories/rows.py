@@ -76,16 +76,18 @@ def scholar_rows(folder: Path, seed: int, say: Say, *, readers: int = 0) -> list
 
 
 def _early_rows(sets: Sequence[tuple[str, bool]], readers: int, seed: int, say: Say) -> list[Json]:
-    """The early change after twenty answers: of all readers, and of those with an odd number.
+    """The early change after twenty answers: of all readers, of those with an odd number, and shuffled.
 
-    The latter set none of its constants. A gain is that of the whole change.
+    Readers with an odd number set none of its constants. A gain is that of the whole change.
     """
-    trials = [Trial(d, ANSWERS, readers, by_genre=g, seed=seed) for d, g in sets]
+    trials = [Trial(d, ANSWERS, readers, s, g, seed) for s in (False, True) for d, g in sets]
     rows = []
     for trial, courses in zip(trials, _run(trials, say, kind="early"), strict=True):
         name = f"early change, {_name(trial)}"
-        odd = [c for c in courses if c.reader % 2]
-        for label, some in ((name, courses), (f"{name}, odd", odd)):
+        some_of = [(name, courses)]
+        if not trial.shuffled:
+            some_of.append((f"{name}, odd", [c for c in courses if c.reader % 2]))
+        for label, some in some_of:
             asked = sum(bool(c.asked) for c in some)
             rows.append(_gains(label, some) | {"asked_share": round(asked / max(1, len(some)), 4)})
     return rows

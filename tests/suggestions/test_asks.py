@@ -1,0 +1,65 @@
+"""Today asks one thing at a time, and nothing after two answers a day."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from digest.accounts.services import reader_nudge_quiet
+from digest.daily.asks import may_ask_today
+from digest.daily.onboarding import offer_end
+from digest.items.reading import item_open
+from digest.models import Reader
+from suggestions.models import Suggestion
+from suggestions.services.early import early_change_find, early_change_put_off
+from tests.suggestions.services.test_early import answered
+from tests.support.browser import suggested
+
+pytestmark = pytest.mark.django_db
+CARDS, EARLY, READ, OFFER = ("for your digest", "An early change", "What you have read", "What you like")
+
+
+@pytest.fixture
+def page(client: Client, ada: Reader) -> Client:
+    client.force_login(ada)
+    return client
+
+
+def asks(page: Client) -> list[str]:
+    body = page.get("/").content.decode()
+    return [name for name in (CARDS, EARLY, READ, OFFER) if name in body]
+
+
+def test_of_all_that_could_be_asked_one_thing_is(page: Client, ada: Reader):
+    Reader.objects.update(read_gone=None)
+    answered(ada)
+    item_open(reader=ada, item_id=page.get("/").context["shown"][0].item.pk, door="page", now=timezone.now())
+    suggested(ada)
+    assert asks(page) == [CARDS]
+    Suggestion.objects.all().delete()
+    assert asks(page) == [EARLY]
+    early_change_put_off(reader=Reader.objects.get(pk=ada.pk), now=timezone.now())
+    assert asks(page) == [READ]
+    page.post("/ui/today/read-gone", {"read_gone": "1"})
+    assert asks(page) == [OFFER]
+
+
+def test_after_two_answers_of_a_day_nothing_more_is_asked_until_tomorrow(page: Client, ada: Reader):
+    answered(ada)
+    now = timezone.now()
+    early_change_put_off(reader=ada, now=now)
+    assert may_ask_today(reader=ada, now=now)
+    offer_end(reader=ada, now=now)
+    suggested(ada)
+    assert not may_ask_today(reader=Reader.objects.get(pk=ada.pk), now=now) and asks(page) == []
+    assert may_ask_today(reader=ada, now=now + timedelta(days=1))
+
+
+def test_cards_that_were_put_off_today_count_as_an_answer(ada: Reader):
+    now = timezone.now()
+    reader_nudge_quiet(reader=ada, now=now)
+    offer_end(reader=ada, now=now)
+    assert not may_ask_today(reader=ada, now=now)
+    assert may_ask_today(reader=ada, now=now + timedelta(days=1))
+    assert early_change_find(reader=ada, now=now) is None
