@@ -13,7 +13,14 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from ranking.common.admin import ContextAdmin, OperatorAdmin, OperatorInline, ReadOnlyAdmin
-from suggestions.models import Evidence, Outcome, OutcomeArchive, PreferenceProfile, Suggestion
+from suggestions.models import (
+    Evidence,
+    Outcome,
+    OutcomeArchive,
+    PreferenceProfile,
+    Suggestion,
+    UntakenVerdict,
+)
 from suggestions.notes import PROBLEMS, note_shown
 from suggestions.outcomes.check import decisions_unchecked
 from suggestions.proposals import Refusal
@@ -172,6 +179,16 @@ class OutcomeArchiveAdmin(ReadOnlyAdmin, OperatorAdmin):
     list_display = ["outcome", "archived_at"]
     list_select_related = ["outcome"]
     search_fields = ["outcome__target_key", "outcome__reader"]
+
+
+@admin.register(UntakenVerdict)
+class UntakenVerdictAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """What refused and expired suggestions would have done."""
+
+    list_display = ["suggestion", "reader", "verdict", "judged_at"]
+    list_filter = ["verdict", "suggestion__suggestion_type", "suggestion__status"]
+    list_select_related = ["suggestion", "reader"]
+    search_fields = ["suggestion__target_key", "reader"]
 
 
 @admin.register(PreferenceProfile)

@@ -146,6 +146,19 @@ class Outcome(models.Model):
         return f"{self.suggestion_type} {self.target_key} → {self.outcome}"
 
 
+class UntakenVerdict(models.Model):
+    """What a refused or expired suggestion would have done, judged two weeks later; it teaches nothing."""
+
+    suggestion = models.OneToOneField(Suggestion, models.CASCADE, related_name="untaken")
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="untaken_verdicts")
+    verdict = models.CharField(max_length=10, help_text="helped, harmed or unclear.")
+    measured = models.JSONField(help_text="The figures behind the verdict, as of an effect.")
+    judged_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"untaken suggestion {self.suggestion_id}: {self.verdict}"
+
+
 class OutcomeArchive(models.Model):
     """The heavy fields of an outcome, moved here by compaction; the audit stays complete."""
 

@@ -30,6 +30,7 @@ from suggestions.models import (
     PreferenceProfile,
     Suggestion,
     TasteContribution,
+    UntakenVerdict,
 )
 from suggestions.proposals import EXPIRE_DAYS, UNDO_MINUTES, Draft, Facts, Target
 from suggestions.rules import types_declined
@@ -339,5 +340,6 @@ def reader_export_suggestions(*, reader_id: UUID) -> Iterator[tuple[str, object]
     yield "evidence", export_rows(Evidence.objects.filter(suggestion__reader_id=reader_id))
     yield "outcomes", export_rows(Outcome.objects.filter(reader_id=reader_id))
     yield "outcome_archives", export_rows(OutcomeArchive.objects.filter(outcome__reader_id=reader_id))
+    yield "untaken_verdicts", export_rows(UntakenVerdict.objects.filter(reader_id=reader_id))
     yield "preference_profile", export_rows(PreferenceProfile.objects.filter(reader_id=reader_id))
     yield "taste_contributions", export_rows(TasteContribution.objects.filter(reader_id=reader_id))

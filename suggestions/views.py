@@ -31,6 +31,7 @@ from suggestions.changes.registry import PAGE_GROUPS
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.notes import NO_NOTE, Note, note_shown, notes_shown
 from suggestions.outcomes.selectors import effects_harmful
+from suggestions.outcomes.untaken import record_for
 from suggestions.preview import Side, suggestion_previews, suggestion_side_by_side
 from suggestions.proposals import NEVER, Preview, PreviewItem, Refusal, Resolved
 from suggestions.selectors import (
@@ -184,7 +185,9 @@ def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
         for name, heading in PAGE_GROUPS
     ]
     recent = suggestions_settled(reader_id=reader_id)[:RECENT_MAX]
+    record = record_for(reader_id=reader_id)
     return {
+        "record": record.words if record else "",
         "groups": [group for group in groups if group[2]],
         "count": len(cards),
         "decided": [_decided(suggestion, effective, now) for suggestion in recent],

@@ -47,6 +47,7 @@ from ranking.selectors import readers_learned
 from ranking.services import snapshots_prune, versions_prune
 from suggestions.models import Evidence
 from suggestions.outcomes.check import effects_check
+from suggestions.outcomes.untaken import untaken_check
 from suggestions.planner.population import taste_spread_publish
 
 log = structlog.get_logger(__name__)
@@ -154,9 +155,10 @@ def deliver(now: datetime) -> Counts:
 
 
 def advise(now: datetime) -> Counts:
-    """Measure the effects of accepted changes, then request an advisor run for each reader who is due."""
+    """Judge accepted and refused changes, then request an advisor run for each reader who is due."""
     apart = Apart("nightly advise")
     checked = apart.run("effects", lambda: effects_check(now=now)["checked"])
+    apart.run("untaken", lambda: untaken_check(now=now))
     requested = apart.run("requests", lambda: len(readers_advise(now=now)))
     apart.end()
     return {"effects": checked, "requested": requested}

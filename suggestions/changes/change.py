@@ -253,6 +253,10 @@ class ChangeKind(ABC):
         """
         return score
 
+    def score_with(self, score: float, interest: float, before: float, after: float) -> float:
+        """Return the score of an item about the target as it would be with the change; else as above."""
+        return self.score_without(score, interest, after, before)
+
     # --- Words --------------------------------------------------------------------------------------------
 
     # How articles are about the target.

@@ -124,8 +124,11 @@ class TopicKind(ChangeKind):
 
     def score_without(self, score: float, interest: float, before: float, after: float) -> float:
         """Return the score without the topic's part: a topic adds 1 to the interest of what mentions it."""
-        step = -1.0 if self.adds else 1.0
-        return score * max(INTEREST_MIN, interest + step) / max(INTEREST_MIN, interest)
+        return _interest_moved(score, interest, -1.0 if self.adds else 1.0)
+
+    def score_with(self, score: float, interest: float, before: float, after: float) -> float:
+        """Return the score with the topic's part, or without that of a topic that goes."""
+        return _interest_moved(score, interest, 1.0 if self.adds else -1.0)
 
 
 ADD_TOPIC = TopicKind(
@@ -189,3 +192,7 @@ def phrase_contains(longer: str, shorter: str) -> bool:
 def topic_in_config(key: str, topics: Sequence[str]) -> str:
     """Return the config's own spelling of the topic with this key, or "" if it has none."""
     return next((topic for topic in topics if topic_key(topic) == key), "")
+
+
+def _interest_moved(score: float, interest: float, step: float) -> float:
+    return score * max(INTEREST_MIN, interest + step) / max(INTEREST_MIN, interest)

@@ -112,17 +112,20 @@ def decisions_unchecked(*, now: datetime) -> QuerySet[Outcome]:
     return _accepted().filter(~Exists(followed), decided_at__lte=now - WINDOW)
 
 
-def cases_of(*, decision_ids: Collection[int]) -> list[tuple[Outcome, EffectCase]]:
-    """Return each of these accepted decisions, its suggestion joined, with its case; eight queries."""
+def cases_of(*, decision_ids: Collection[int], taken: bool = True) -> list[tuple[Outcome, EffectCase]]:
+    """Return each of these decisions, its suggestion joined, with its case; eight queries.
+
+    Accepted ones, or if not `taken` refused and expired ones, as if they had been accepted.
+    """
     rows = (
-        _accepted()
+        (_accepted() if taken else Outcome.objects.filter(kind=Kind.DECISION))
         .filter(pk__in=decision_ids)
         .select_related("suggestion", "archive")
         .prefetch_related("suggestion__evidence")
     )
     decisions = list(rows.order_by("decided_at", "pk"))
     data = _batch_data(decisions)
-    return [(decision, _case(decision, data)) for decision in decisions]
+    return [(decision, _case(decision, data, taken=taken)) for decision in decisions]
 
 
 def _accepted() -> QuerySet[Outcome]:
@@ -200,7 +203,7 @@ def _folded(title: str, text: str, with_text: bool) -> str:
     return fold(f"{title}\n{text}") if with_text else ""
 
 
-def _case(decision: Outcome, data: BatchData) -> EffectCase:
+def _case(decision: Outcome, data: BatchData, *, taken: bool) -> EffectCase:
     """Return the ratings in equal windows before and after, and the exposure after."""
     suggestion, at, reader_id = decision.suggestion, decision.decided_at, decision.reader_id
     cited = frozenset(row.item_id or 0 for row in suggestion.evidence.all())
@@ -221,8 +224,12 @@ def _case(decision: Outcome, data: BatchData) -> EffectCase:
         rest_before=_counted(_rest(before, scope, others)),
         scope_after=_scope_after(scope, before, after),
         rest_after=_counted(_rest(after, scope, others)),
-        exposure=_exposure(decision, scope, full, data.shown.get(reader_id, ())),
-        changed_again=_changed_again(scope.change, full.config_after, data.configs[reader_id]),
+        exposure=(_exposure if taken else _exposure_untaken)(
+            decision, scope, full, data.shown.get(reader_id, ())
+        ),
+        changed_again=_changed_again(
+            scope.change, full.config_after if taken else full.config_before, data.configs[reader_id]
+        ),
     )
 
 
@@ -276,6 +283,22 @@ def _exposure(
         return since
     then = exposure_of(list(earlier.values()))
     return Exposure(then.with_, since.with_) if then and since else None
+
+
+def _exposure_untaken(
+    decision: Outcome, scope: Scope, full: Outcome | OutcomeArchive, shown: Iterable[ShownItem]
+) -> Exposure | None:
+    """Return the scope's share of the two weeks' digests as they were, and as the change would order them."""
+    at, change = decision.decided_at, scope.change
+    weight = body_effective(full.config_before).weight(change.target) if full.config_before else 1.0
+    wanted = change.weight if change.weight is not None else weight
+    digests: defaultdict[int, list[RankedItem]] = defaultdict(list)
+    for item in shown:
+        if at <= item.built_at < at + WINDOW:
+            covered = scope.covers(item)
+            made = change.kind.score_with(item.score, item.interest, weight, wanted)
+            digests[item.digest_id].append(RankedItem(made if covered else item.score, item.score, covered))
+    return exposure_of(list(digests.values()))
 
 
 def _changed_again(change: Change, agreed: Body | None, current: EffectiveConfig) -> bool:

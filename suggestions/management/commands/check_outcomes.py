@@ -10,12 +10,15 @@ from django.utils import timezone
 from ranking.common.failures import failures_collected
 from ranking.common.start import SettingsCommand
 from suggestions.outcomes.check import effects_check
+from suggestions.outcomes.untaken import records_by_kind, untaken_check
 
 
 class Command(SettingsCommand):
     """It may run at any time and any number of times. Exit code 1 if it failed for a reader, else 0."""
 
-    help = "Judge each accepted change of two weeks ago or more: helped, harmed or unclear."
+    help = (
+        "Judge each accepted, refused or expired change of two weeks ago or more; print the record by kind."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add `--json`."""
@@ -26,12 +29,17 @@ class Command(SettingsCommand):
         began = time.monotonic()
         with failures_collected() as failed:
             found = effects_check(now=timezone.now(), progress=self._progress) | failed.as_dict()
+            untaken = untaken_check(now=timezone.now())
+        found |= {"untaken": untaken, "by_kind": records_by_kind()}
         found["seconds"] = round(time.monotonic() - began, 3)
         if options["json"]:
             self.stdout.write(json.dumps(found))
             return failed.exit_if_any()
         verdicts = ", ".join(f"{found[name]} {name}" for name in ("helped", "harmed", "unclear"))
         self.stdout.write(f"{found['checked']} of {found['due']} due changes checked: {verdicts}.")
+        for row in found["by_kind"]:
+            told = ", ".join(f"{row[name]} {name}" for name in ("helped", "harmed", "unclear"))
+            self.stdout.write(f"{row['kind']}, {row['answer']}: {told}.")
         failed.exit_if_any()
 
     def _progress(self, done: int, due: int) -> None:
