@@ -25,7 +25,7 @@ from tests.lab.world.world import Floats
 Json = dict[str, Any]
 # True worths that are possible, in nDCG@10.
 GRID: Floats = np.arange(-0.12, 0.1601, 0.002)
-STEPS, STEPS_DRAWN, DRAWS = 400, 60, 60
+STEPS, DRAWS = 400, 60
 # The noise of one change is little known: its own splits count two, the mean of all changes four.
 OWN, ALL = 2, 4
 # Fewer changes tell nothing about a distribution.
@@ -45,12 +45,12 @@ def harm_of(courses: Sequence[Course]) -> Json:
         picked = rng.integers(0, len(by_reader), len(by_reader))
         again = [one for n in picked for one in by_reader[n]]
         if again:
-            drawn.append((lost_over_gained(again), _harmful(again, STEPS_DRAWN)))
+            drawn.append((lost_over_gained(again), _harmful(again)))
     share = lost_over_gained(asked)
     return {
         "lost_gained": None if share is None else round(share, 4),
         "lost_gained_95": _ends([lost for lost, _ in drawn if lost is not None]),
-        "harmful_deconvolved": round(_harmful(asked, STEPS), 4),
+        "harmful_deconvolved": round(_harmful(asked), 4),
         "harmful_deconvolved_95": _ends([harmful for _, harmful in drawn]),
     }
 
@@ -75,19 +75,19 @@ def noise_of(halves: Floats) -> Floats:
     return noise
 
 
-def true_worths(gains: Floats, noise: Floats, steps: int = STEPS) -> Floats:
+def true_worths(gains: Floats, noise: Floats) -> Floats:
     """Return the weight of each worth of `GRID` that explains `gains` with this noise best."""
     likelihood = np.exp(-0.5 * ((gains[:, None] - GRID) / noise[:, None]) ** 2) / noise[:, None]
     weights: Floats = np.full(len(GRID), 1 / len(GRID))
-    for _ in range(steps):
+    for _ in range(STEPS):
         shares = likelihood * weights
         weights = (shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)).mean(axis=0)
     return weights
 
 
-def _harmful(asked: Sequence[Asked], steps: int) -> float:
+def _harmful(asked: Sequence[Asked]) -> float:
     gains, halves = np.array([one.gain for one in asked]), np.array([one.halves for one in asked])
-    return float(true_worths(gains, noise_of(halves), steps)[GRID < HARMFUL_THUMBS].sum())
+    return float(true_worths(gains, noise_of(halves))[GRID < HARMFUL_THUMBS].sum())
 
 
 def _ends(values: Sequence[float]) -> list[float] | None:
