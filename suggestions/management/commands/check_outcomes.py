@@ -28,8 +28,8 @@ class Command(SettingsCommand):
         """Check the due changes, with progress on a terminal, and report."""
         began = time.monotonic()
         with failures_collected() as failed:
-            found = effects_check(now=timezone.now(), progress=self._progress) | failed.as_dict()
             untaken = untaken_check(now=timezone.now())
+            found = effects_check(now=timezone.now(), progress=self._progress) | failed.as_dict()
         found |= {"untaken": untaken, "by_kind": records_by_kind()}
         found["seconds"] = round(time.monotonic() - began, 3)
         if options["json"]:
