@@ -263,7 +263,7 @@ def today_words(preview: Preview) -> str:
     """Return the numbers of items that a change would move in today's digest."""
     moves = len(preview.moves)
     if not (preview.enters or preview.leaves or moves):
-        return _("On today’s page nothing moves.")
+        return _("On today’s page: nothing moves.")
     if not (preview.enters or preview.leaves):
         words = _("On today’s page: the same articles, {moves} moved.")
         return words.format(moves=moves)

@@ -17,7 +17,7 @@ from tests.suggestions.services.test_early import answered
 from tests.support.browser import suggested
 
 pytestmark = pytest.mark.django_db
-CARDS, EARLY, READ, OFFER = ("for your digest", "An early change", "What you have read", "What you like")
+CARDS, EARLY, READ, OFFER = "Suggestions", "An early change", "What you have read", "What you like"
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def page(client: Client, ada: Reader) -> Client:
 
 def asks(page: Client) -> list[str]:
     body = page.get("/").content.decode()
-    return [name for name in (CARDS, EARLY, READ, OFFER) if name in body]
+    return [name for name in (CARDS, EARLY, READ, OFFER) if f'aria-label="{name}"' in body]
 
 
 def test_of_all_that_could_be_asked_one_thing_is(page: Client, ada: Reader):
