@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from digest.accounts.asks import may_ask_today
 from digest.accounts.services import reader_nudge_quiet
-from digest.daily.asks import may_ask_today
 from digest.daily.onboarding import offer_end
 from digest.items.reading import item_open
 from digest.models import Reader

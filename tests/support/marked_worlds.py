@@ -182,7 +182,7 @@ def _import(world: World) -> None:
 
 
 def _respond(world: World) -> None:
-    """Thumbs over weeks, with reasons, clear enough about half the sources to suggest changes; reads, saves."""
+    """Thumbs over weeks, with reasons, clear enough about half the sources; reads, saves."""
     rng = world.random
     for reader in world.readers.values():
         rated = items_candidates(reader_id=reader.pk, now=world.now)

@@ -17,12 +17,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
+from digest.accounts.asks import may_ask_today
 from digest.accounts.services import (
     reader_hide_read_update,
     reader_nudge_quiet,
     reader_read_gone_update,
 )
-from digest.daily.asks import may_ask_today
 from digest.daily.onboarding import offer_of_today
 from digest.daily.presentation import responses_of
 from digest.daily.selectors import digest_for
