@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from digest.entities import ITEM_WINDOW_DAYS
-from digest.feeds.identity import PUBLISHED_AHEAD_MAX, age_date, has_usable_date, undated_age
+from digest.feeds.identity import PUBLISHED_AHEAD_MAX, PUBLISHED_MIN, age_date, has_usable_date, undated_age
 
 # A post with an older date would be in no digest.
 LATE_AFTER: Final = timedelta(days=ITEM_WINDOW_DAYS)
@@ -13,8 +13,6 @@ LATE_AFTER: Final = timedelta(days=ITEM_WINDOW_DAYS)
 LATE_MAX: Final = 5
 # A post that is dated ahead is often about that day. It is neither fresh nor lost: it counts as so old.
 AHEAD_AGE: Final = LATE_AFTER - timedelta(days=1)
-# For so long after a post came, its publisher may correct a date that was far off.
-CORRECTED_WITHIN: Final = timedelta(days=2)
 
 
 def arrival_dates(
@@ -44,12 +42,25 @@ def is_late(published: datetime | None, seen: datetime) -> bool:
     return published is not None and has_usable_date(published, seen) and published < seen - LATE_AFTER
 
 
-def corrected_date(published: datetime | None, *, stored: datetime, first_seen: datetime) -> datetime | None:
-    """Return the date an item counts from after its publisher corrected a date far off, None to keep it.
+def is_undated(stored: datetime, first_seen: datetime) -> bool:
+    """Return whether an item's stored date is none of its publisher's: it gave none, or one before 1995."""
+    return stored in (PUBLISHED_MIN, first_seen)
 
-    It is never after the item came, so that no correction makes an item new again; a date that was right
-    is not corrected, so that each item's is at most once.
+
+def corrected_dates(
+    published: datetime | None, *, stored: datetime, dated: datetime, first_seen: datetime
+) -> tuple[datetime, datetime] | None:
+    """Return what an item is published at and counts from once its publisher corrected its date, else None.
+
+    Corrected is a date that was missing, no date or far off, by one that is none of these. It is never after
+    the item came, and an old one leaves the item where it was: no correction makes an item new again, or
+    takes it out of the digest. A date that was right stays, so that each item's is corrected once.
     """
-    was_off = is_late(stored, first_seen) or stored >= first_seen + PUBLISHED_AHEAD_MAX
-    is_right = has_usable_date(published, first_seen) and not is_late(published, first_seen)
-    return age_date(published, first_seen) if was_off and is_right else None
+    is_told = not is_undated(stored, first_seen) and stored < first_seen + PUBLISHED_AHEAD_MAX
+    if is_told and not is_late(stored, first_seen):
+        return None
+    if published is None or not has_usable_date(published, first_seen):
+        return None
+    if is_late(published, first_seen):
+        return None if is_told else (published, dated)
+    return published, age_date(published, first_seen)

@@ -155,6 +155,11 @@ def html_clean(markup: str, *, base: str, plain: bool = False) -> tuple[str, str
     return (cleaned if len(cleaned) <= HTML_MAX_CHARS else ""), writer.image
 
 
+def html_is_cut(stored: str) -> bool:
+    """Return whether cleaned HTML ends where we cut it."""
+    return len(stored) > HTML_MAX_CHARS // 2 and stored.endswith(_CUT)
+
+
 def html_recheck(stored: str) -> str:
     """Return cleaned HTML cleaned once more by the same policy; what `html_clean` wrote stays as it is."""
     return _POLICY.clean(stored)
@@ -264,7 +269,8 @@ class _Writer:
             self._link_film(self._film)
 
     def _link_film(self, found: dict[str, str]) -> None:
-        address = link_absolute(found.get("src") or found.get("data-src") or "", base=self._base)
+        named = (found.get(name) for name in ("src", "data-src", "data"))
+        address = link_absolute(next(filter(None, named), ""), base=self._base)
         if not address or "a" in self._open:
             return
         for player, page in _PLAYERS:
@@ -274,8 +280,8 @@ class _Writer:
         if not inside_text:
             self._start("p", {})
         self._start("a", {"href": address})
-        named = " ".join(found.get("title", "").split()) or address.partition("://")[2]
-        self._text(html.escape(named[:100]))
+        words = " ".join(found.get("title", "").split()) or address.partition("://")[2]
+        self._text(html.escape(words[:100]))
         self._end("a" if inside_text else "p")
 
     def _start(self, name: str, found: dict[str, str]) -> None:

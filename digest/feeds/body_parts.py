@@ -1,12 +1,15 @@
-"""Body parts: what is rewritten in an article before it is cleaned: formulas, late pictures, frames.
+"""Body parts: what is rewritten in an article before it is cleaned: formulas, late pictures, frames, forms.
 
-Cleaning leaves these out with what is inside them, which would leave a hole in a sentence or take the only
-picture. The result is strangers' markup still. Linear time. Pure.
+Cleaning leaves formulas and pictures out with what is inside them, which would leave a hole in a sentence or
+take the only picture; and it would keep the words of forms, which are no part of an article. The result is
+strangers' markup still. Linear time. Pure.
 """
 
 import html
 import re
 from collections.abc import Callable, Iterator
+from itertools import groupby
+from textwrap import dedent
 from typing import Final
 
 _FRAME: Final = re.compile(r"<iframe\b[^<>]*+>", re.IGNORECASE)
@@ -17,6 +20,21 @@ _TEX_SCRIPT: Final = re.compile(r"\btype\s*+=\s*+[\"']?+math/tex", re.IGNORECASE
 # The letters of a formula, drawn by KaTeX beside the same formula as MathML.
 _DRAWN: Final = re.compile(r"(</math)|<span\b[^<>]*?\bkatex-html\b[^<>]*+>", re.IGNORECASE)
 _SPAN: Final = re.compile(r"<(/?)span\b[^<>]*+>", re.IGNORECASE)
+_FORM: Final = re.compile(r"<(/?)form\b[^<>]*+>", re.IGNORECASE)
+CONTROLS: Final = ("button", "select", "textarea", "datalist")
+_CONTROL: Final = re.compile(rf"<(/?)(?:{'|'.join(CONTROLS)})\b[^<>]*+>", re.IGNORECASE)
+_ASKS: Final = re.compile(r"<(?:input|button|select|textarea)\b", re.IGNORECASE)
+_BOX: Final = re.compile(r"<input\b([^<>]*\btype\s*+=\s*+[\"']?checkbox\b[^<>]*+)>", re.IGNORECASE)
+# A picture or a font written into its address, which nothing of ours shows.
+_EMBEDDED: Final = re.compile(r"(?<=[\"'=(])data:[\w/+.;=,-]{1,80};base64,[^\"'<>\s)]*+")
+_CHECKED: Final = re.compile(r"\schecked\b", re.IGNORECASE)
+_ANY_TAG: Final = re.compile(r"<[^<>]*+>")
+# A form with more words is the article, around which some programs write one.
+FORM_MAX_WORDS: Final = 60
+FORM_MAX_CHARS: Final = 20_000
+_INDENTED: Final = re.compile(r"\A {2,}")
+INDENT_MAX: Final = 40
+LINE_MAX_CHARS: Final = 10_000
 _IMAGE: Final = re.compile(r"<img\b", re.IGNORECASE)
 _MARK: Final = re.compile(r"<(/?)(?:[a-zA-Z]{1,8}:)?([a-zA-Z]++)([^<>]*+)>|([^<]++)|<")
 _ALTTEXT: Final = re.compile(r"\balttext\s*+=\s*+(?:\"([^\"]++)\"|'([^']++)')", re.IGNORECASE)
@@ -39,17 +57,63 @@ FORMULA_MAX_CHARS: Final = 2_000
 
 
 def body_prepared(markup: str) -> str:
-    """Return the markup of a body with its formulas as text, and with the pictures for who runs no script."""
+    """Return the markup of a body with its formulas and check boxes as text, and without what asks for input.
+
+    It has the pictures for who runs no script.
+    """
+    if ";base64," in markup:
+        markup = _ANY_TAG.sub(lambda tag: _EMBEDDED.sub("data:", tag[0]), markup)
     lowered = markup.lower()
     if "<iframe" in lowered and "</iframe" not in lowered:
         markup = _FRAME.sub("", markup)  # never ended: to a browser all that follows would be inside
     if "noscript" in lowered:
         markup = _replaced(markup, _NOSCRIPT, _pictured)
+    if "</form" in lowered:
+        markup = _replaced(markup, _FORM, _form)
+    if any(f"</{name}" in lowered for name in CONTROLS):
+        markup = _replaced(markup, _CONTROL, lambda before, tag, inside: " ")
+    if "checkbox" in lowered:
+        markup = _BOX.sub(lambda box: "☑ " if _CHECKED.search(box[1]) else "☐ ", markup)
     if "math/tex" in lowered:
         markup = _replaced(markup, _SCRIPT, _scripted)
     if "katex-html" in lowered and "</math" in lowered:
         markup = _without_drawn(markup)
     return _replaced(markup, _MATH, _formula) if "math" in lowered else markup
+
+
+def plain_layout(text: str) -> str:
+    """Return a plain text as HTML with its blank lines and indentation; "" if it has neither.
+
+    A part of which most lines are indented is code or a table, and keeps its columns.
+    """
+    first, *rest = text.expandtabs(4).strip("\r\n").splitlines() or [""]
+    # What all lines but the first are indented by is the layout of the document.
+    lines = [first.strip(), *dedent("\n".join(rest)).splitlines()]
+    if not any(_INDENTED.match(line) or not line.strip() for line in lines):
+        return ""
+    parts = list[str]()
+    for is_blank, some in groupby(lines, key=lambda line: not line.strip()):
+        part = [html.escape(line.rstrip()[:LINE_MAX_CHARS], quote=False) for line in some]
+        if is_blank:
+            continue
+        indented = sum(bool(_INDENTED.match(line)) for line in part)
+        if len(part) > 1 and indented > len(part) / 2:
+            parts.append(f"<pre>{chr(10).join(part)}</pre>")
+        else:
+            parts.append(f"<p>{'<br>'.join(_INDENTED.sub(_kept, line) for line in part)}</p>")
+    return "\n".join(parts)
+
+
+def _kept(indent: re.Match[str]) -> str:
+    """Return an indentation as spaces that browsers keep."""
+    return "\xa0" * min(len(indent[0]), INDENT_MAX)
+
+
+def _form(before: str, tag: str, inside: str) -> str:
+    """Return "" for a form that asks its reader for something, such as an address for a newsletter."""
+    words = _ANY_TAG.sub(" ", inside[:FORM_MAX_CHARS]).split()
+    is_asking = _ASKS.search(inside) and len(inside) <= FORM_MAX_CHARS and len(words) <= FORM_MAX_WORDS
+    return " " if is_asking else f"{tag}{inside}</form>"
 
 
 def _without_drawn(markup: str) -> str:

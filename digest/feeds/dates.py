@@ -2,7 +2,9 @@
 
 A wrong date is worse than none: a text is read as a whole or not at all, and nothing is guessed. Read are
 ISO 8601 (RFC 3339), RFC 822 and its successors, the forms of C, JavaScript and English prose, year-month-day
-of Chinese, Japanese and Korean; with names of months in the larger languages, from CLDR. Pure.
+of Chinese, Japanese and Korean; with names of months in the larger languages, from CLDR. Of dates in figures
+alone: the year first, day and month between dots, and between slashes or hyphens what can be read in one
+order only. Pure.
 """
 
 import re
@@ -55,6 +57,9 @@ _DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|º|\.)?"
 _YEAR: Final = r"(?P<year>\d{4}|\d{2})(?:\s?[гр]\b\.?)?"
 _OF: Final = r"(?:(?:de|del|of|di)\s)?"
 _AT: Final = r"(?:\s?,)?(?:\s(?:(?:at|um|à|alle|kl|klo|às|o|om|a las|-|–)\.?\s)?"
+# A time that stands beside a date in figures: "14:30", "14.30", "14h30".
+_CLOCK: Final = _TIME.replace(r"(?P<hour>\d{1,2}):", r"(?P<hour>\d{1,2})\s?[:.h]", 1)
+_FIGURES: Final = r"(?P<first>\d{1,2})(?P<mark>[./-])\s?(?P<other>\d{1,2})(?P=mark)\s?(?P<year>\d{4})"
 _ISO: Final = re.compile(
     r"(?P<year>\d{4})(?P<mark>[-/.]?)(?P<month>\d{2})(?P=mark)(?P<day>\d{2})"
     r"(?:(?:t|\s)\s?(?P<hour>\d{2}):?(?P<minute>\d{2})(?::?(?P<second>\d{2})(?:[.,](?P<part>\d{1,12}))?)?\s?(?P<zone>[^\d].*)?)?"
@@ -68,6 +73,9 @@ _FORMS: Final = tuple(
         r"\s(?:(?P<zone>\S{1,8})\s)?(?P<year>\d{4})",
         r"(?P<year>\d{4})\s?[年년]\s?(?P<month>\d{1,2})\s?[月월]\s?(?P<day>\d{1,2})\s?[日일]"
         rf"(?:\s?\(?\w{{1,3}}\)?)?(?:\s{_TIME})?",
+        rf"{_WEEKDAY}{_FIGURES}(?:\s?[гр]\b\.?)?\.?{_AT}{_CLOCK})?",
+        rf"(?P<hour>\d{{1,2}}):(?P<minute>\d{{2}})(?::(?P<second>\d{{2}}))?(?:\s?uhr)?\s?[,|–-]?\s{_FIGURES}\.?",
+        rf"(?P<year>\d{{4}})(?P<mark>[./-])\s?(?P<month>\d{{1,2}})(?P=mark)\s?(?P<day>\d{{1,2}})\.?{_AT}{_CLOCK})?",
     )
 )
 _OFFSET: Final = re.compile(
@@ -92,11 +100,19 @@ def _read(text: str) -> datetime | None:
         return _moment(found, int(found["month"])) if found["mark"] or found["hour"] else None
     for form in _FORMS:
         if (found := form.fullmatch(folded)) and _is_weekday(found.groupdict().get("weekday")):
-            return _moment(found, _month(found["month"]))
+            return _moment(found, _month(found["month"])) if "month" in form.groupindex else _figures(found)
     return None
 
 
-def _moment(found: re.Match[str], month: int) -> datetime | None:
+def _figures(found: re.Match[str]) -> datetime | None:
+    """Return the moment of day, month and year in figures; None where either may be the month."""
+    first, other = int(found["first"]), int(found["other"])
+    if found["mark"] == "." or first > 12 or first == other:
+        return _moment(found, other, day=first)
+    return _moment(found, first, day=other) if other > 12 else None
+
+
+def _moment(found: re.Match[str], month: int, *, day: int = 0) -> datetime | None:
     parts = found.groupdict()
     year, hour = int(parts["year"]), int(parts.get("hour") or 0)
     if len(parts["year"]) == 2:
@@ -113,8 +129,8 @@ def _moment(found: re.Match[str], month: int) -> datetime | None:
     try:
         # A leap second is the last one of its minute.
         hour, part = 0 if is_midnight else hour, int(f"{parts.get('part') or '0':0<6}"[:6])
-        day = datetime(year, month, int(parts["day"]), hour, minute, min(second, 59), part, tzinfo=UTC)
-        return day + timedelta(days=is_midnight) - offset if second <= 60 else None
+        at = datetime(year, month, day or int(parts["day"]), hour, minute, min(second, 59), part, tzinfo=UTC)
+        return at + timedelta(days=is_midnight) - offset if second <= 60 else None
     except (ValueError, OverflowError):
         return None
 

@@ -15,8 +15,10 @@ from itertools import product
 from typing import Final
 from urllib.parse import urldefrag, urlsplit
 
+from digest.feeds.arrival import corrected_dates
 from digest.feeds.entities import ParsedEntry
 from digest.feeds.identity import (
+    NAME_HASH,
     PUBLISHED_MIN,
     URN_PREFIX,
     address_folded,
@@ -79,6 +81,11 @@ class IdentifiedEntry:
         return self.guid.startswith(URN_PREFIX)
 
     @property
+    def is_guid_shared(self) -> bool:
+        """Return whether the post has a guid that others of its document have, too."""
+        return bool(self.entry.guid.strip()) and self.guid in self.precise
+
+    @property
     def own_urn(self) -> str:
         """Return the name the item goes by if another item has its words, too."""
         return URN_PREFIX + self.precise[-1]
@@ -113,8 +120,9 @@ class KnownItem:
     """An item that the feed carried before; `id` is 0 if retention deleted it.
 
     `link` is where it leads, None if that was not asked for. `published` is None if the publisher gave no
-    date. `enclosures` are addresses without parameters, and `text` its words; both are empty if they were not
-    asked for.
+    date; `dates` are when it is stored as published, what it counts from, and when it was first seen.
+    `enclosures` are addresses without parameters, and `text` its words; both are empty if they were not asked
+    for.
     """
 
     id: int
@@ -126,6 +134,7 @@ class KnownItem:
     body_hash: int = 0
     link: str | None = None
     published: datetime | None = None
+    dates: tuple[datetime, datetime, datetime] | None = None
     enclosures: tuple[str, ...] = ()
     text: str = ""
 
@@ -135,11 +144,13 @@ class IngestPlan:
     """What one document changes: entries to store as new items, and by item id those to store again.
 
     `update` has those whose words or link changed, `rebody` those whose body, categories or picture did.
+    `redate` has the dates of items whose publisher corrected them: published, and counted from.
     """
 
     create: list[IdentifiedEntry] = field(default_factory=list)
     update: dict[int, IdentifiedEntry] = field(default_factory=dict)
     rebody: dict[int, IdentifiedEntry] = field(default_factory=dict)
+    redate: dict[int, tuple[datetime, datetime]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +293,16 @@ def plan_ingest(
                 plan.update[item.id] = entry
             if entry.body_hash != item.body_hash:
                 plan.rebody[item.id] = entry
+            if dates := _corrected_dates(entry, item):
+                plan.redate[item.id] = dates
     return plan
+
+
+def _corrected_dates(entry: IdentifiedEntry, item: KnownItem) -> tuple[datetime, datetime] | None:
+    if item.dates is None:
+        return None
+    stored, dated, seen = item.dates
+    return corrected_dates(entry.entry.published, stored=stored, dated=dated, first_seen=seen)
 
 
 def _match(
@@ -413,7 +433,11 @@ def _is_at(entry: IdentifiedEntry, item: KnownItem) -> bool:
     if entry.fingerprint == item.fingerprint:
         return entry.is_worded or not _is_dated_apart(entry, item, timedelta())
     parts = {urldefrag(one).fragment for one in (entry.link, item.link or "")} - {""}
-    if not entry.is_placed or len(parts) > 1 or not _has_title(entry, item):
+    if not entry.is_placed or len(parts) > 1:
+        return False
+    # Where posts share a guid, the link of its own is a post's name, and its title may be corrected.
+    is_linked = entry.is_guid_shared and item.guid.startswith(NAME_HASH)
+    if not is_linked and not _has_title(entry, item):
         return False
     return not _is_dated_apart(entry, item, CORRECTED_WITHIN)
 

@@ -41,6 +41,8 @@ POST_ANSWER_BYTES: Final = 64 * 1024
 HOPS_MAX, HOSTS_MAX = 10, 5
 COOKIES_MAX, COOKIE_CHARS_MAX = 20, 4096
 REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
+# A whole document: as it is, just made, or changed on its way by a proxy.
+WHOLE_STATUSES: Final = (200, 201, 203)
 PERMANENT_STATUSES: Final = frozenset({301, 308})
 ACCEPT: Final = (
     "application/rss+xml, application/atom+xml, application/feed+json, application/xml;q=0.9, */*;q=0.5"
@@ -279,12 +281,12 @@ def _answer(address: WebAddress, response: "Response", limits: _Limits) -> Fetch
         raise FeedProblem(
             "gone", gettext_noop("The publisher says that this feed is gone for good."), gone=True
         )
-    if response.status not in (200, 304):
+    if response.status not in (*WHOLE_STATUSES, 304):
         message = STATUS_MESSAGES.get(response.status, f"The server answered with status {response.status}.")
         raise FeedProblem(f"http_{response.status}", message, retry_after_s=wait)
     return FetchResponse(
         str(address),
-        _body(response, headers, limits) if response.status == 200 else None,
+        _body(response, headers, limits) if response.status in WHOLE_STATUSES else None,
         headers.get("etag", "")[:500],
         headers.get("last-modified", "")[:100],
         wait,

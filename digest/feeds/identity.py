@@ -113,6 +113,8 @@ PUBLISHER_RULES: Final = {
 
 GUID_MAX_CHARS: Final = 500
 SOURCE_KEY_MAX_CHARS: Final = 120
+# How names begin that are hashes of what tells a post apart.
+NAME_HASH: Final = "sha256:"
 URN_PREFIX: Final = "urn:tidings:"
 # No web feed is older; earlier dates are unset clocks and empty fields.
 PUBLISHED_MIN: Final = datetime(1995, 1, 1, tzinfo=UTC)
@@ -250,12 +252,12 @@ def entry_guid(*, guid: str, link: str, title: str, text: str) -> str:
     """Return the identity of an entry inside its feed: its guid, else its link, else its urn."""
     name = guid.strip() or link.strip() or item_urn(title, text)
     name = _UNWANTED.sub("", name) or item_urn(title, text)
-    return name if len(name) <= GUID_MAX_CHARS else f"sha256:{_sha256(name)}"
+    return name if len(name) <= GUID_MAX_CHARS else f"{NAME_HASH}{_sha256(name)}"
 
 
 def entry_name_hash(written: str) -> str:
     """Return the identity of an entry that nothing but all it says tells apart."""
-    return f"sha256:{_sha256(written)}"
+    return f"{NAME_HASH}{_sha256(written)}"
 
 
 def _sha256(text: str) -> str:

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q
 
 from digest.feeds.addresses import feed_address
-from digest.feeds.arrival import CORRECTED_WITHIN, LATE_AFTER, arrival_dates, corrected_date
+from digest.feeds.arrival import arrival_dates
 from digest.feeds.bodies import bodies_store, body_columns
 from digest.feeds.dedupe import (
     IdentifiedEntry,
@@ -22,6 +22,8 @@ from digest.feeds.dedupe import (
 )
 from digest.feeds.entities import IngestResult, ParsedFeed
 from digest.feeds.identity import (
+    address_spellings,
+    article_hash,
     clamp_published,
     has_usable_date,
     source_key,
@@ -29,6 +31,7 @@ from digest.feeds.identity import (
 )
 from digest.feeds.polling import mean_gap
 from digest.feeds.selectors import (
+    articles_at,
     enclosures_known,
     feeds_with_history,
     known_by_article,
@@ -62,7 +65,7 @@ ITEM_COLUMNS: Final = (
     "body_hash",
     "link",
 )
-# What a feed may change of an item it brought; dates stay (but see `_dates_correct`). Whose
+# What a feed may change of an item it brought; dates stay (but see `corrected_dates`). Whose
 # words they are changes with them: a feed may have answered from another publisher's site before.
 CHANGED_COLUMNS: Final = (
     *("guid", "title", "text", "author", "language"),
@@ -206,6 +209,7 @@ def _batches(documents: Documents) -> Iterator[Documents]:
 
 def _batch_ingest(batch: Documents, now: datetime) -> list[IngestResult]:
     plans = _plans(batch)
+    _articles_share(batch, plans)
     gaps = [_gap(parsed, now) for _, parsed in batch]
     rows = [
         _item_row(feed, entry, dated_at, now)
@@ -221,7 +225,8 @@ def _batch_ingest(batch: Documents, now: datetime) -> list[IngestResult]:
             strict=True,
         )
     ]
-    _dates_correct(batch, now)
+    redated = sorted((pk, *dates) for plan in plans for pk, dates in plan.redate.items())
+    rows_set(model=Item, keys=("id",), columns=("published_at", "dated_at"), rows=redated)
     rows_add(model=Item, columns=ITEM_COLUMNS, rows=rows)
     changed = [
         (pk, *_changed_values(feed, entry))
@@ -264,25 +269,6 @@ def _identified(feed: Feed, parsed: ParsedFeed) -> dict[str, IdentifiedEntry]:
     return identify_entries(parsed.entries, owner=str(feed.owner_id or ""), site=parsed.site_url)
 
 
-def _dates_correct(batch: Documents, now: datetime) -> None:
-    """Correct dates that were far off of items that came lately, as their documents do; two statements."""
-    off = Q(published_at__lt=F("first_seen_at") - LATE_AFTER) | Q(published_at__gt=F("first_seen_at"))
-    feeds = [feed.pk for feed, _ in batch]
-    recent = Item.objects.filter(off, feed__in=feeds, first_seen_at__gt=now - CORRECTED_WITHIN)
-    stored: defaultdict[int | None, list[Item]] = defaultdict(list)
-    for item in recent.only("feed", "guid", "published_at", "first_seen_at"):
-        stored[item.feed_id].append(item)
-    rows = []
-    for feed, parsed in batch:
-        entries = _identified(feed, parsed) if stored[feed.pk] else {}
-        for item in stored[feed.pk]:
-            seen = item.first_seen_at
-            published = entries[item.guid].entry.published if item.guid in entries else None
-            if dated_at := corrected_date(published, stored=item.published_at, first_seen=seen):
-                rows.append((item.pk, clamp_published(published, seen), dated_at))
-    rows_set(model=Item, keys=("id",), columns=("published_at", "dated_at"), rows=sorted(rows))
-
-
 def _plans(batch: Documents) -> list[IngestPlan]:
     """Return what each document changes, in twelve queries at most for all; one if all feeds are new."""
     entries = {feed.pk: _identified(feed, parsed) for feed, parsed in batch}
@@ -310,6 +296,26 @@ def _plans(batch: Documents) -> list[IngestPlan]:
         )
         for feed, _ in batch
     ]
+
+
+def _articles_share(batch: Documents, plans: Sequence[IngestPlan]) -> None:
+    """Give new items the article that other feeds have at another spelling of their address; one query.
+
+    With or without TLS, `www.`, a slash at the end. Their own address stays as it is.
+    """
+    spelt = {
+        entry.article: [article_hash(one) for one in address_spellings(entry.url)]
+        for plan in plans
+        for entry in plan.create
+    }
+    at = articles_at(articles={one for some in spelt.values() for one in some})
+    for (feed, _), plan in zip(batch, plans, strict=True):
+        for n, entry in enumerate(plan.create):
+            places = spelt[entry.article]
+            if places and not at.get(entry.article):
+                shared = (one for one in places if at.get(one) and feed.pk not in at[one])
+                plan.create[n] = entry = replace(entry, article=next(shared, entry.article))
+            at.setdefault(entry.article, []).append(feed.pk)
 
 
 def _is_known(

@@ -6,12 +6,13 @@ parser of strangers' bytes may be slow or greedy in ways its authors never liste
 thread of a site. There it is decoded and checked, too.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import urljoin
 
 from digest.feeds.body_html import html_clean
-from digest.feeds.body_parts import body_prepared
+from digest.feeds.body_parts import body_prepared, plain_layout
 from digest.feeds.dates import date_read
 from digest.feeds.entities import ParsedEntry, ParsedFeed
 from digest.feeds.feed_json import JSON, feed_json_read
@@ -21,12 +22,14 @@ from digest.feeds.polling import document_ttl_minutes
 from digest.feeds.prechecks import check_xml, decode, decompress
 from digest.feeds.sandbox import parse_in_sandbox
 from digest.feeds.sanitise import (
+    FIELD_MAX_CHARS,
     clean_text,
     guess_to_text,
     has_markup,
     html_to_text,
     one_line,
     references_read,
+    text_cut,
     unwrapped,
 )
 
@@ -38,15 +41,15 @@ UNTITLED_MAX_CHARS: Final = 100
 # plain text alone. A tag, which takes some 3 µs, counts as so many characters at least.
 MARKUP_MAX: Final = 3 * 1024 * 1024
 TAG_CHARS: Final = 20
+# So much of a body is read for its words, of which 64 KiB are kept; of those without HTML as much as is kept.
+BODY_MAX_CHARS: Final = 1024 * 1024
+# A description stands for the content that has so many times fewer words, and at least so many characters.
+FULLER: Final = 1.5
+SAID_MIN: Final = 40
+_ANY_TAG: Final = re.compile(r"<[^<>]*+>")
 # Where the text of an entry is, if it has no content. Those of other vocabularies come last.
-_SUMMARIES: Final = (
-    "summary",
-    "dc_description",
-    "media_description",
-    "itunes_summary",
-    "itunes_subtitle",
-    "subtitle",
-)
+_TOLD: Final = ("summary", "dc_description", "itunes_summary")
+_SUMMARIES: Final = (*_TOLD[:2], "media_description", _TOLD[2], "itunes_subtitle", "subtitle")
 _TITLES: Final = ("title", "dc_title", "itunes_title", "media_title")
 _NO_DETAIL: Final[Mapping[str, Any]] = {}
 
@@ -100,14 +103,15 @@ class _Body(NamedTuple):
 
 def _feed(raw: Mapping[str, Any], url: str, *, ttl_minutes: int | None, left: int = 0) -> ParsedFeed:
     """Return the feed in what a parser found; values of wrong types count as missing."""
-    site = _link(raw.get("link"), base=url)
+    url = url or _self(raw)
+    site = _link(raw.get("link") or _mapping(raw.get("image")).get("link"), base=url)
     entries, blank, markup = [], 0, 0
     for entry in raw["entries"][:ENTRIES_MAX]:
         body = _body(entry, _version(raw))
         if body.is_plain and _text(raw.get("generator")) == BLOGGER:
             body = body._replace(text=references_read(body.text))
-        markup += 0 if body.is_plain else max(len(body.text), TAG_CHARS * body.text.count("<"))
-        with_html = not body.is_plain and markup <= MARKUP_MAX
+        markup += max(len(body.text), TAG_CHARS * body.text.count("<"))
+        with_html = markup <= MARKUP_MAX
         if parsed := _entry(entry, body, feed=raw, base=site or url, with_html=with_html):
             entries.append(parsed)
         else:
@@ -127,14 +131,18 @@ def _entry(
 ) -> ParsedEntry | None:
     """Return one entry, or None if it has neither text nor a link."""
     guid, link = _text(raw.get("id")), _link(raw.get("link") or _alternate(raw), base=base)
-    if not link and guid.startswith(("http://", "https://")):
-        link = guid
-    text = clean_text(body.text) if body.is_plain else html_to_text(body.text)
+    if not link:
+        is_address = guid.startswith(("http://", "https://"))
+        link = guid if is_address else _link(raw.get("comments"), base=base)
+    read = clean_text if body.is_plain else html_to_text
+    limit = BODY_MAX_CHARS if with_html else FIELD_MAX_CHARS
+    text = text_cut(read(body.text, limit=limit), is_cut=len(body.text) > limit)
     title = _title(raw, _version(feed)) or one_line(text, limit=UNTITLED_MAX_CHARS) or link[:500]
     if not title:
         return None
     own = body.base or link or base
-    html, first = html_clean(body.text, base=own) if with_html else ("", "")
+    shown = plain_layout(body.text) if body.is_plain else body.text
+    html, first = html_clean(shown, base=own, plain=body.is_plain) if with_html else ("", "")
     enclosures = entry_enclosures(raw, base=own)
     return ParsedEntry(
         guid=guid,
@@ -181,19 +189,37 @@ def _title(raw: Mapping[str, Any], version: str) -> str:
 
 
 def _body(raw: Mapping[str, Any], version: str) -> _Body:
-    """Return an entry's content, else its description, else what other vocabularies say of it."""
-    for value, detail in _bodies(raw):
-        if value.strip() and (found := _read_body(value, detail, version)):
-            return found
-    return _Body("", True, "")
+    """Return an entry's fullest body: its content, unless a description says much more.
+
+    Texts of other vocabularies, such as that of a picture, count only if there is nothing else.
+    """
+    body: _Body | None = None
+    for name, value, detail in _bodies(raw):
+        if (
+            not value.strip()
+            or (body and name not in _TOLD)
+            or (body and len(value) <= len(body.text[:SAID_MIN]) * FULLER)
+        ):
+            continue
+        found = _read_body(value, detail, version)
+        if found and (body is None or _said(found) > max(_said(body), SAID_MIN) * FULLER):
+            body = found
+    return body or _Body("", True, "")
 
 
-def _bodies(raw: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _said(body: _Body) -> int:
+    """Return about how many characters of words a body has."""
+    text = body.text[:FIELD_MAX_CHARS]
+    return len(" ".join((text if body.is_plain else _ANY_TAG.sub(" ", text)).split()))
+
+
+def _bodies(raw: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield the texts of an entry, each with the name of its element and its details, content first."""
     for part in _list(raw.get("content")):
         if isinstance(part, Mapping):
-            yield _text(part.get("value")), part
+            yield "content", _text(part.get("value")), part
     for name in _SUMMARIES:
-        yield _text(raw.get(name)), _mapping(raw.get(f"{name}_detail"))
+        yield name, _text(raw.get(name)), _mapping(raw.get(f"{name}_detail"))
 
 
 def _read_body(value: str, detail: Mapping[str, Any], version: str) -> _Body | None:
@@ -210,6 +236,13 @@ def _read_body(value: str, detail: Mapping[str, Any], version: str) -> _Body | N
     if "xml" in kind or is_typed or has_markup(value, lone=True):
         return _Body(body_prepared(value), False, base)
     return _Body(references_read(value), True, base)
+
+
+def _self(raw: Mapping[str, Any]) -> str:
+    """Return where a feed says that it is, for a document of which nobody else knows; "" if it does not."""
+    links = (_mapping(one) for one in _list(raw.get("links")))
+    found = (_text(one.get("href")).strip() for one in links if one.get("rel") == "self")
+    return next((href for href in found if href.startswith(("http://", "https://"))), "")
 
 
 def _alternate(raw: Mapping[str, Any]) -> str:

@@ -50,7 +50,8 @@ _LISTED_MAX: Final = 100_000
 def decompress(body: bytes) -> bytes:
     """Return `body`, decompressed where it is gzip, never beyond the limits.
 
-    Raises `FeedProblem`: `empty`, `too_large`, `malformed` (a broken archive).
+    An archive may have several members, and a server may compress what is compressed already, once. Raises
+    `FeedProblem`: `empty`, `too_large`, `malformed` (a broken archive).
     """
     if not body.startswith(GZIP_MAGIC):
         if len(body) > BODY_MAX_BYTES:
@@ -59,18 +60,28 @@ def decompress(body: bytes) -> bytes:
     if len(body) > COMPRESSED_MAX_BYTES:
         raise FeedProblem("too_large", f"The archive is larger than {COMPRESSED_MAX_BYTES >> 20} MiB.")
     limit = min(BODY_MAX_BYTES, max(RATIO_MAX * len(body), RATIO_UNCHECKED_BYTES))
-    stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-    try:
-        plain = stream.decompress(body, limit + 1)
-    except zlib.error as error:
-        raise FeedProblem("malformed", f"The compressed document is broken ({error}).") from error
-    if len(plain) > limit:
-        raise FeedProblem(
-            "too_large", gettext_noop("The document grows beyond the limit when it is decompressed.")
-        )
-    if not stream.eof:
-        raise FeedProblem("malformed", gettext_noop("The compressed document ends too early."))
-    return plain
+    plain = _members(body, limit)
+    return _members(plain, limit) if plain.startswith(GZIP_MAGIC) else plain
+
+
+def _members(body: bytes, limit: int) -> bytes:
+    """Return the members of a gzip archive, one after the other; what follows them is left out."""
+    parts, size = list[bytes](), 0
+    while body.startswith(GZIP_MAGIC):
+        stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        try:
+            parts.append(stream.decompress(body, limit + 1 - size))
+        except zlib.error as error:
+            raise FeedProblem("malformed", f"The compressed document is broken ({error}).") from error
+        size += len(parts[-1])
+        if size > limit:
+            raise FeedProblem(
+                "too_large", gettext_noop("The document grows beyond the limit when it is decompressed.")
+            )
+        if not stream.eof:
+            raise FeedProblem("malformed", gettext_noop("The compressed document ends too early."))
+        body = stream.unused_data
+    return b"".join(parts)
 
 
 def decode(body: bytes, *, content_type: str = "") -> str:

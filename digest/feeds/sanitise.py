@@ -13,6 +13,9 @@ import nh3
 
 FIELD_MAX_CHARS: Final = 64 * 1024
 TITLE_MAX_CHARS: Final = 500
+# What a text ends in that was cut, and how long such a one is at least.
+CUT: Final = "\n…"
+CUT_MIN_CHARS: Final = 4_000
 # html5ever (nh3's parser) needs time quadratic in the nesting depth: 1,000 nested tags cost 2 ms, 20,000
 # cost 4 s (measured). A field with no more opening tags than this cannot be nested dangerously.
 OPEN_TAGS_UNCHECKED: Final = 400
@@ -97,9 +100,10 @@ _TWICE: Final = re.compile(
 def html_to_text(markup: str, *, limit: int = FIELD_MAX_CHARS) -> str:
     """Return `markup` as plain text of at most `limit` characters: no tags, a line per block.
 
-    References are read once: `&lt;b&gt;` in an article is the word `<b>`. Time is linear in the length.
+    References are read once: `&lt;b&gt;` in an article is the word `<b>`. As much markup is read, 64 KiB at
+    least. Time is linear in the length.
     """
-    text = _visible(markup[:FIELD_MAX_CHARS])
+    text = _visible(markup[: max(limit, FIELD_MAX_CHARS)])
     if "<" in text:
         text = _tags_removed(text)
     return clean_text(html.unescape(text) if "&" in text else text, limit=limit)
@@ -107,7 +111,7 @@ def html_to_text(markup: str, *, limit: int = FIELD_MAX_CHARS) -> str:
 
 def clean_text(text: str, *, limit: int = FIELD_MAX_CHARS) -> str:
     """Return text that is no HTML without what is invisible, and with white space collapsed."""
-    text = _visible(text[:FIELD_MAX_CHARS])
+    text = _visible(text[: max(limit, FIELD_MAX_CHARS)])
     # `splitlines` also splits at "\r", "\x85", "\u2028" and "\u2029", which are not removed as invisible.
     lines = [line.strip() for line in text.splitlines()]
     if text.replace("\n", "").isprintable():  # of white space, blanks alone: most lines have one at a time
@@ -115,6 +119,20 @@ def clean_text(text: str, *, limit: int = FIELD_MAX_CHARS) -> str:
     else:
         lines = [" ".join(line.split()) for line in lines]
     return "\n".join([line for line in lines if line])[:limit].rstrip()
+
+
+def text_cut(text: str, *, is_cut: bool = False) -> str:
+    """Return a text of at most 64 KiB; one that was cut, here or before, ends in an ellipsis."""
+    if len(text) <= FIELD_MAX_CHARS and not is_cut:
+        return text
+    kept = text[: FIELD_MAX_CHARS - len(CUT)]
+    whole = re.sub(r"\s\S{0,200}\Z", "", kept) if len(kept) < len(text) else kept
+    return f"{whole.rstrip()}{CUT}"
+
+
+def text_is_cut(text: str) -> bool:
+    """Return whether a text ends where `text_cut` cut it."""
+    return len(text) >= CUT_MIN_CHARS and text.endswith(CUT)
 
 
 def guess_to_text(text: str) -> str:

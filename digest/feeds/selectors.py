@@ -63,6 +63,16 @@ def known_by_article(*, articles: Mapping[int, Collection[int]]) -> dict[int, di
     return found
 
 
+def articles_at(*, articles: Collection[int]) -> dict[int, list[int | None]]:
+    """Return by article the feeds that have an item of it; one query for every 10,000, none without any."""
+    found: dict[int, list[int | None]] = {}
+    for wanted in _chunks(articles):
+        rows = Item.objects.filter(article__in=wanted).order_by("pk")
+        for article, feed in rows.values_list("article", "feed_id"):
+            found.setdefault(article, []).append(feed)
+    return found
+
+
 def known_by_words(*, words: Mapping[int, Collection[str]]) -> dict[int, dict[str, list[KnownItem]]]:
     """Return by feed and fingerprint the items that the feeds have with these words, the newest first.
 
@@ -99,11 +109,11 @@ def known_unnamed(
 def _known(rows: QuerySet[Item]) -> Iterator[tuple[int, KnownItem]]:
     """Yield each item with its feed; a date that ingest set itself is none of the publisher's."""
     fields = ("feed_id", "pk", "guid", "article", "title", "author", "fingerprint", "body_hash")
-    more = ("link", "url", "published_at", "first_seen_at")
+    more = ("link", "url", "published_at", "dated_at", "first_seen_at")
     for feed, *values in rows.values_list(*fields, *more):
-        *values, link, url, published, seen = values
+        *values, link, url, published, dated, seen = values
         is_told = PUBLISHED_MIN < published < seen
-        values += [link or web_url(url), published if is_told else None]
+        values += [link or web_url(url), published if is_told else None, (published, dated, seen)]
         yield feed or 0, KnownItem(*values)
 
 

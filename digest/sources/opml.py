@@ -189,7 +189,7 @@ def _collect(tags: Iterable[_Tag]) -> tuple[list[ListedFeed], list[Reject], int]
         outlines += 1
         childless[-1:] = [None] if childless else []
         name = _title(tag.attributes.get("text") or tag.attributes.get("title") or "")
-        url = tag.attributes.get("xmlurl", "").strip()
+        url = _address(tag.attributes)
         folder = FOLDER_SEPARATOR.join(part for part in path if part) or _category(tag.attributes)
         beyond = len(feeds) >= FEEDS_MAX
         if url and not beyond:
@@ -223,6 +223,13 @@ def _reject(tag: _Tag, name: str, url: str) -> Reject | None:
         what = attributes["url"][:200]
         return Reject(tag.line, "another_list", _("This points to another list, which is not fetched."), what)
     return None
+
+
+def _address(attributes: Mapping[str, str]) -> str:
+    """Return the address of a feed, "" if the outline is none. Some lists say `url`, or escape it twice."""
+    is_feed = attributes.get("type", "").lower() in ("rss", "atom")
+    url = attributes.get("xmlurl") or (is_feed and attributes.get("url")) or ""
+    return url.strip().replace("&amp;", "&")
 
 
 def _category(attributes: Mapping[str, str]) -> str:

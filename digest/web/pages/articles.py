@@ -21,8 +21,9 @@ from digest.articles.pictures import Picture, inside_allowed, picture_get, pictu
 from digest.articles.render import Mode, article_render, pictures_in, pictures_render
 from digest.errors import DigestError, FullTextMissing, PicturesBusy
 from digest.feeds.bodies import content_of
+from digest.feeds.body_html import html_is_cut
 from digest.feeds.entities import FETCH_PROBLEMS, Enclosure
-from digest.feeds.sanitise import clean_text, one_line
+from digest.feeds.sanitise import clean_text, one_line, text_is_cut
 from digest.items.selectors import item_for
 from digest.models import Item, Reader
 from digest.requests import reader_of
@@ -61,7 +62,8 @@ class Player:
 class Article:
     """The publisher's part of an item's page. `html` is "" if plain text says all.
 
-    With `full` it is the full text from the page; `can_fetch` is whether that may be asked for.
+    With `full` it is the full text from the page; `can_fetch` is whether that may be asked for. `is_cut`: it
+    is longer than what is kept.
     """
 
     html: SafeString
@@ -71,6 +73,7 @@ class Article:
     categories: tuple[str, ...]
     full: ShownText | None = None
     can_fetch: bool = False
+    is_cut: bool = False
 
     @property
     def has_media(self) -> bool:
@@ -105,6 +108,7 @@ def article_of(*, reader: Reader, item: Item) -> Article:
         categories=content.categories,
         full=full,
         can_fetch=not full and full_text_can(item=item),
+        is_cut=html_is_cut(text) if text else text_is_cut(item.text),
     )
 
 

@@ -24,7 +24,7 @@ from django.utils.translation import gettext as _
 
 from digest.articles.favicons import favicon_box
 from digest.articles.pictures import inside_allowed, picture_href
-from digest.feeds.arrival import LATE_AFTER
+from digest.feeds.arrival import LATE_AFTER, is_undated
 from digest.models import Item, Reader, Source
 from digest.requests import reader_of
 
@@ -80,12 +80,19 @@ def local_time(at: datetime) -> str:
 
 
 def published_words(item: Item) -> str:
-    """Return when an item was published that came much later: "published 3 June"; "" for all others."""
-    if item.dated_at - item.published_at < LATE_AFTER:
+    """Return what the age of an item does not tell: "published 3 June" if it came much later.
+
+    "seen 3 June" if its publisher gave no date that could be read, so that its age is an estimate; "" else.
+    """
+    if is_undated(item.published_at, item.first_seen_at):
+        words, at = _("seen {date}"), item.first_seen_at
+    elif item.dated_at - item.published_at >= LATE_AFTER:
+        words, at = _("published {date}"), item.published_at
+    else:
         return ""
-    published = localtime(item.published_at).date()
-    form = _("j F") if published.year == localtime(item.dated_at).year else _("j F Y")
-    return _("published {date}").format(date=date_format(published, form))
+    day = localtime(at).date()
+    form = _("j F") if day.year == localtime(item.dated_at).year else _("j F Y")
+    return words.format(date=date_format(day, form))
 
 
 @lru_cache(maxsize=1024)

@@ -1,9 +1,9 @@
-"""What cleaning would leave out of an article: formulas, late pictures, frames that never end."""
+"""What is rewritten before an article is cleaned: formulas, late pictures, frames, forms, plain texts."""
 
 import pytest
 
 from digest.feeds.body_html import html_clean
-from digest.feeds.body_parts import body_prepared
+from digest.feeds.body_parts import FORM_MAX_WORDS, body_prepared, plain_layout
 from digest.feeds.sanitise import html_to_text
 
 BASE = "https://ada.example/1"
@@ -112,3 +112,99 @@ def test_a_frame_that_never_ends_takes_nothing_along():
 def test_no_markup_costs_more_than_it_is_long(markup: str):
     assert len(body_prepared(markup)) <= len(markup)
     html_clean(markup, base=BASE)
+
+
+# --- Forms, boxes, objects, plain texts ----------------------------------------------------------------
+
+ASKING = {
+    "a newsletter": '<form action="/join"><p>Join!</p><input type="email"><button>Go</button></form>',
+    "a search": "<FORM><label>Search</label><INPUT name=q></FORM>",
+    "a button": "<button class='share'>Share this</button>",
+    "a button with a picture": '<button type="button"><img src="/x.png" alt="Share">Share</button>',
+    "a choice": "<select><option>Monthly</option><option>Yearly</option></select>",
+    "a field": "<textarea>Your comment</textarea>",
+    "a list": "<datalist id=x><option>Monthly</option></datalist>",
+    "a reply": "<form method=post><textarea>Comment</textarea><select><option>A</option></select></form>",
+}
+
+
+@pytest.mark.parametrize("asked", ASKING.values(), ids=ASKING)
+def test_words_of_forms_and_buttons_are_no_part_of_a_text(asked: str):
+    prepared = body_prepared(f"<h2>Rain</h2><p>It rains.</p>{asked}<p>And on.</p>")
+    html, _ = html_clean(prepared, base=BASE)
+    assert html_to_text(prepared) == html_to_text(html) == "Rain\nIt rains.\nAnd on."
+
+
+def test_a_form_around_an_article_leaves_the_article():
+    article = f"<form><input type=hidden><p>{'rain ' * FORM_MAX_WORDS} and sun</p></form>"
+    assert words(article).endswith("and sun")
+    assert words("<form><p>A page of no questions.</p></form>") == "A page of no questions."
+    assert words("<p>The &lt;button&gt; and &lt;/button&gt;.</p>") == "The <button> and </button>."
+    assert words("<p>Before<button>never ends <p>and after</p>").endswith("and after")
+
+
+def test_boxes_of_a_list_of_tasks_are_shown():
+    tasks = (
+        '<ul class="task-list"><li><input type="checkbox" checked disabled> Sow</li>'
+        '<li><INPUT disabled type=checkbox>Reap</li><li><input checked="" type="checkbox"/> Eat</li></ul>'
+    )
+    assert [" ".join(line.split()) for line in words(tasks).splitlines()] == ["☑ Sow", "☐ Reap", "☑ Eat"]
+    assert "☑" in html_clean(body_prepared(tasks), base=BASE)[0]
+
+
+@pytest.mark.parametrize(
+    ("markup", "href", "named"),
+    [
+        ('<object data="/a.pdf" type="application/pdf"></object>', "https://ada.example/a.pdf", ""),
+        ('<object data="a.pdf"><p>No PDF here</p></object>', "https://ada.example/a.pdf", ""),
+        ('<object data="/a.pdf" title="The map"/>', "https://ada.example/a.pdf", "The map"),
+        (
+            '<object data="/a.swf"><embed src="https://b.example/v.mp4"></object>',
+            "https://b.example/v.mp4",
+            "",
+        ),
+        ('<p>See <object data="/a.pdf"></object>.</p>', "https://ada.example/a.pdf", ""),
+        ('<object><param name="x"><embed src="/a.pdf"></object>', "https://ada.example/a.pdf", ""),
+    ],
+)
+def test_what_an_object_shows_is_a_link(markup: str, href: str, named: str):
+    html, _ = html_clean(body_prepared(markup), base=BASE)
+    assert f'href="{href}"' in html and (named or href.partition("://")[2]) in html
+    assert "No PDF" not in html
+
+
+@pytest.mark.parametrize("data", ["javascript:alert(1)", "data:text/html,x", "", "https://b@evil.example/"])
+def test_an_object_that_leads_nowhere_is_no_link(data: str):
+    assert "href" not in html_clean(f'<h2>x</h2><object data="{data}"></object>', base=BASE)[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("One.\n\nTwo.", "<p>One.</p>\n<p>Two.</p>"),
+        ("One.\n \t\nTwo,\nand on.", "<p>One.</p>\n<p>Two,<br>and on.</p>"),
+        (
+            "Say:\n\n    if x < 1:\n        y()\n\nEnd.",
+            "<p>Say:</p>\n<pre>    if x &lt; 1:\n        y()</pre>\n<p>End.</p>",
+        ),
+        ("A list:\n- one\n  - two", "<p>A list:<br>- one<br>&nbsp;&nbsp;- two</p>"),
+        ("a\tb\n\n\tc\nd", "<p>a   b</p>\n<p>&nbsp;&nbsp;&nbsp;&nbsp;c<br>d</p>"),
+        ("<b>One.</b>\n\n&amp; two.", "<p>&lt;b&gt;One.&lt;/b&gt;</p>\n<p>&amp;amp; two.</p>"),
+        ("Said in XML,\n      which is indented\n      throughout.\n    ", ""),
+        ("Said,\n    indented:\n\n    - one", "<p>Said,<br>indented:</p>\n<p>- one</p>"),
+        ("One line.", ""),
+        ("One.\nTwo.\n", ""),
+        ("\n\nOne.\n\n", ""),
+        ("", ""),
+    ],
+)
+def test_a_plain_text_keeps_its_blank_lines_and_its_indentation(text: str, shown: str):
+    assert html_clean(plain_layout(text), base=BASE, plain=True)[0] == shown
+
+
+def test_pictures_written_into_their_address_leave_room_for_the_words():
+    long = f'<p><img src="data:image/png;base64,{"QUJD" * 200_000}">Words after it.</p>'
+    assert len(body_prepared(long)) < 100 and words(long) == "Words after it."
+    assert "base64,QUJD" in words(
+        '<p>Write src="data:image/png;base64,QUJD" or url(data:a/b;base64,QUJD).</p>'
+    )

@@ -241,29 +241,49 @@ def test_what_a_first_fetch_brings_keeps_its_age(now):
     assert Item.objects.get().dated_at == now - timedelta(days=100)
 
 
-@pytest.mark.parametrize("wrong", [timedelta(days=-2000), timedelta(days=300)])
-def test_a_date_far_off_is_corrected_once_within_two_days(now, wrong):
-    feed = FeedFactory(last_new_at=now - timedelta(days=9))
-    document_ingest(feed=feed, body=rss(dated_item("Rain", now + wrong)), now=now)
+UNDATED = item("Rain", guid="Rain")
+WRONG = {
+    "long ago": lambda now: dated_item("Rain", now - timedelta(days=2000)),
+    "ahead": lambda now: dated_item("Rain", now + timedelta(days=300)),
+    "an unset clock": lambda now: dated_item("Rain", datetime(1970, 1, 1, tzinfo=UTC)),
+    "none": lambda now: UNDATED,
+    "one that is no date": lambda now: UNDATED.replace("</item>", "<pubDate>soon</pubDate></item>"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("is_first", [False, True])
+@pytest.mark.parametrize("days", [1, 30, 400])
+def test_a_date_far_off_is_corrected_once_whenever_its_publisher_does(now, wrong, is_first, days):
+    feed = FeedFactory(last_new_at=None if is_first else now - timedelta(days=9))
+    document_ingest(feed=feed, body=rss(wrong(now)), now=now)
     right = now - timedelta(hours=3)
-    later = now + timedelta(days=1)
+    later = now + timedelta(days=days)
     document_ingest(feed=feed, body=rss(dated_item("Rain", right)), now=later)
     assert [(row.published_at, row.dated_at) for row in Item.objects.all()] == [(right, right)]
+    document_ingest(feed=feed, body=rss(dated_item("Rain", right - timedelta(hours=1))), now=later)
     document_ingest(feed=feed, body=rss(dated_item("Rain", later)), now=later)
     assert Item.objects.get().dated_at == right
 
 
-def test_a_date_is_not_corrected_later_nor_to_one_after_the_post_came(now):
+@pytest.mark.parametrize("wrong", ["ahead", "an unset clock", "none"])
+def test_an_old_date_that_arrives_later_is_told_and_moves_nothing(now, wrong):
     feed = FeedFactory(last_new_at=now - timedelta(days=9))
-    document_ingest(feed=feed, body=rss(dated_item("Rain", now - timedelta(days=900))), now=now)
-    first = Item.objects.get().dated_at
-    late = now + timedelta(days=3)
-    document_ingest(feed=feed, body=rss(dated_item("Rain", now - timedelta(hours=1))), now=late)
-    assert Item.objects.get().dated_at == first
-    document_ingest(feed=feed, body=rss(dated_item("Sun", now - timedelta(days=900))), now=late)
-    bumped = late + timedelta(hours=20)
-    document_ingest(feed=feed, body=rss(dated_item("Sun", bumped)), now=bumped)
-    assert Item.objects.get(title="Sun").dated_at == late
+    document_ingest(feed=feed, body=rss(WRONG[wrong](now)), now=now)
+    counted, old = Item.objects.get().dated_at, now - timedelta(days=90)
+    document_ingest(feed=feed, body=rss(dated_item("Rain", old)), now=now + timedelta(days=2))
+    row = Item.objects.get()
+    assert (row.published_at, row.dated_at) == (old, counted)
+
+
+def test_no_date_is_corrected_to_one_after_the_post_came_nor_from_one_old_date_to_another(now):
+    feed = FeedFactory(last_new_at=now - timedelta(days=9))
+    old = now - timedelta(days=900)
+    document_ingest(feed=feed, body=rss(dated_item("Sun", old)), now=now)
+    for at in (now + timedelta(hours=44), old + timedelta(days=50)):
+        document_ingest(feed=feed, body=rss(dated_item("Sun", at)), now=now + timedelta(hours=44))
+        row = Item.objects.get()
+        assert (row.published_at, row.dated_at) == (old, now)
 
 
 def dated_item(title: str, at: datetime) -> str:

@@ -128,11 +128,75 @@ def test_a_feed_that_dates_all_it_has_by_the_day_brings_nothing_twice(feed: Feed
     assert other.text == "New."
 
 
-def test_folding_is_inside_one_feed_only(feed: Feed, now):
+@pytest.mark.parametrize("first", PLACES)
+@pytest.mark.parametrize("then", PLACES)
+@pytest.mark.parametrize("together", [False, True])
+def test_one_address_in_two_feeds_is_one_article_however_it_is_spelt(feed, ada, now, first, then, together):
     other = FeedFactory(url="https://planet.example/feed")
-    bring(feed, post("1", PLACES[0]), now=now)
-    bring(other, post("1", PLACES[1]), now=now)
-    assert Item.objects.count() == 2 and len({item.article for item in Item.objects.all()}) == 2
+    SubscriptionFactory(reader=ada, feed=other)
+    documents = [
+        (feed, ParsedFeed("", "", (post("1", first),))),
+        (other, ParsedFeed("", "", (post("2", then),))),
+    ]
+    for some in [documents] if together else [documents[:1], documents[1:]]:
+        documents_ingest(documents=some, now=now)
+    mine, theirs = Item.objects.order_by("pk")
+    assert mine.article == theirs.article and (mine.address, theirs.address) == (first, then)
+    assert len(App(ada).items()) == 1
+    feedback_set(reader=ada, item_id=mine.pk, useful=True, now=now)
+    assert Feedback.objects.get().article == theirs.article
+    documents_ingest(documents=list(reversed(documents)), now=now + DAY)
+    assert Item.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (f"{LINK}/1", f"{LINK}/2"),
+        (f"{LINK}?a=1", f"{LINK}?a=2"),
+        (LINK, LINK.replace("river", "stream")),
+        (LINK, LINK.replace("//", "//blog.")),
+        (LINK, LINK.upper().replace("HTTPS", "https")),
+    ],
+)
+def test_other_addresses_in_two_feeds_are_two_articles(feed: Feed, now, one, other):
+    bring(feed, post("1", one), now=now)
+    bring(FeedFactory(), post("1", other), now=now)
+    assert len({item.article for item in Item.objects.all()}) == 2
+
+
+def test_two_posts_of_one_feed_never_become_one_through_another_feed(feed: Feed, now):
+    plain, secure = "http://river.example/a", "https://river.example/a"
+    bring(feed, post("1", plain, title="A"), now=now)
+    bring(FeedFactory(), post("1", secure, title="B"), now=now)
+    items = bring(feed, post("2", secure, title="B", published=THEN + DAY), now=now + DAY)
+    assert len({item.article for item in items}) == 2
+
+
+@pytest.mark.parametrize("named", ["guid", "no guid in common"])
+def test_of_posts_with_one_guid_a_corrected_title_makes_no_second_copy(feed: Feed, now, named):
+    def posts(*titles: str, guid: str = "show") -> list[ParsedEntry]:
+        return [
+            post(guid, f"{LINK}/{n}", title=title, published=THEN + n * DAY) for n, title in enumerate(titles)
+        ]
+
+    guid = "show" if named == "guid" else SITE
+    stored = bring(feed, *posts("Rian", "Sun", "Fog", guid=guid), now=now)
+    items = bring(feed, *posts("Rain", "Sun", "Fog", guid=guid), now=now + DAY)
+    assert items == stored and items[0].title == "Rain"
+    items = bring(feed, *posts("Rain", "The sun", "Fog and mist", "New", guid=guid), now=now + DAY)
+    assert items[:3] == stored and [item.title for item in items[3:]] == ["New"]
+
+
+def test_of_posts_with_one_guid_another_date_or_link_is_another_post(feed: Feed, now):
+    bring(feed, post("show", f"{LINK}/1", title="A"), post("show", f"{LINK}/2", title="B"), now=now)
+    again = post("show", f"{LINK}/1", title="Next week", published=THEN + 7 * DAY)
+    items = bring(feed, again, post("show", f"{LINK}/2", title="B"), now=now + DAY)
+    assert [item.title for item in items] == ["A", "B", "Next week"]
+    one_link = [post("show", LINK, title=title) for title in ("C", "D")]
+    bring(feed, *one_link, now=now + DAY)
+    items = bring(feed, replace(one_link[0], title="E"), one_link[1], now=now + DAY)
+    assert [item.title for item in items][3:] == ["C", "D", "E"]  # a link that two share names neither
 
 
 def test_a_guid_that_another_item_has_takes_nothing_from_it(feed: Feed, now):

@@ -2,9 +2,11 @@
 
 import html
 import json
+from datetime import UTC, datetime
 
 import pytest
 
+from digest.feeds.dedupe import identify_entries
 from digest.feeds.entities import ParsedEntry, ParsedFeed
 from digest.feeds.feed_xml import LOOSE, REPAIRED, STRICT, feed_xml_read, repaired
 from digest.feeds.parse import parse_document
@@ -414,3 +416,119 @@ def test_a_json_feed_with_line_breaks_in_its_texts_is_read():
     body = '{"items": [{"id": "1", "title": "A\ttitle", "content_text": "One line,\nanother.\x01"}]}'
     entry = read(body).entries[0]
     assert (entry.title, entry.text) == ("A title", "One line,\nanother.")
+
+
+# --- Which of several texts ------------------------------------------------------------------------------
+
+WORDY = "It rained all day, and the river rose above the lower meadow before the night came."
+TEXTS = {
+    "a short content": (f"<content:encoded>Rain.</content:encoded><description>{WORDY}</description>", WORDY),
+    "a content that is a teaser": (
+        f"<content:encoded>{WORDY[:30]}</content:encoded><description>{WORDY}</description>",
+        WORDY,
+    ),
+    "content first": (f"<content:encoded>{WORDY}</content:encoded><description>Rain.</description>", WORDY),
+    "content last": (f"<description>Rain.</description><content:encoded>{WORDY}</content:encoded>", WORDY),
+    "about the same": (
+        f"<content:encoded>{WORDY}</content:encoded><description>{WORDY} And on.</description>",
+        WORDY,
+    ),
+    "long markup, few words": (
+        f"<content:encoded>&lt;p class='{'x' * 300}'&gt;Rain.&lt;/p&gt;</content:encoded>"
+        f"<description>{WORDY}</description>",
+        WORDY,
+    ),
+    "an empty content": (f"<content:encoded> </content:encoded><description>{WORDY}</description>", WORDY),
+    "a summary of a podcast": (
+        f"<description>Rain.</description><itunes:summary>{WORDY}</itunes:summary>",
+        WORDY,
+    ),
+    "a description of other words": (
+        f"<description>Rain.</description><dc:description>{WORDY}</dc:description>",
+        WORDY,
+    ),
+    "the words of a picture": (
+        f"<description>Rain.</description><media:description>{WORDY}</media:description>",
+        "Rain.",
+    ),
+    "two short ones": (
+        "<content:encoded>Rain.</content:encoded><description>Rain, and a bit.</description>",
+        "Rain.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("texts", "text"), TEXTS.values(), ids=TEXTS)
+def test_the_fullest_text_is_read(texts: str, text: str):
+    item = f"<item><title>T</title><link>https://r.example/1</link>{texts}</item>"
+    (entry,) = parse_document(f"<rss {SPACES}><channel>{item}</channel></rss>".encode()).entries
+    assert entry.text == text
+
+
+def test_the_fullest_text_of_other_formats_is_read():
+    atom = (
+        '<feed xmlns="http://www.w3.org/2005/Atom"><entry><title>T</title><content>Rain.</content>'
+        f"<summary>{WORDY}</summary></entry></feed>"
+    )
+    item = {"id": "1", "title": "T", "content_html": "<p>Rain.</p>", "summary": WORDY}
+    feed = json.dumps({"version": "https://jsonfeed.org/version/1.1", "items": [item]})
+    for document in (atom, feed):
+        assert parse_document(document.encode()).entries[0].text == WORDY
+
+
+def test_an_entry_that_was_updated_keeps_the_date_it_was_published():
+    atom = (
+        '<feed xmlns="http://www.w3.org/2005/Atom"><entry><title>T</title><content>Rain.</content>'
+        "<updated>2026-11-27T10:00:00Z</updated><published>2026-11-01T10:00:00Z</published></entry></feed>"
+    )
+    (entry,) = parse_document(atom.encode()).entries
+    assert entry.published == datetime(2026, 11, 1, 10, tzinfo=UTC)
+
+
+# --- Where a post without a link leads -------------------------------------------------------------------
+
+NOWHERE = {
+    "comments": ("", "<comments>/1#talk</comments>", "https://ada.example/1#talk"),
+    "a guid before comments": (
+        "",
+        "<guid>https://ada.example/1</guid><comments>/talk</comments>",
+        "https://ada.example/1",
+    ),
+    "a link before comments": ("", "<link>/1</link><comments>/talk</comments>", "https://ada.example/1"),
+    "a script for comments": ("", "<comments>javascript:talk()</comments>", ""),
+    "nothing": ("", "", ""),
+}
+
+
+@pytest.mark.parametrize(("feed", "more", "link"), NOWHERE.values(), ids=NOWHERE)
+def test_a_post_without_a_link_leads_to_its_comments(feed: str, more: str, link: str):
+    document = f"<rss><channel>{feed}<item><title>T</title>{more}</item></channel></rss>"
+    (entry,) = identify_entries(read(document).entries).values()
+    assert entry.link == link
+
+
+@pytest.mark.parametrize(
+    ("feed", "site"),
+    [
+        ("<link>/blog</link>", "https://ada.example/blog"),
+        ("<image><link>https://ada.example/</link></image>", "https://ada.example/"),
+        ("<link>/blog</link><image><link>https://ada.example/</link></image>", "https://ada.example/blog"),
+        ("", ""),
+    ],
+)
+def test_the_site_of_a_feed_is_its_link_or_that_of_its_picture(feed: str, site: str):
+    document = f"<rss><channel>{feed}<item><title>T</title></item></channel></rss>"
+    assert read(document).site_url == site
+
+
+def test_a_document_of_unknown_origin_says_where_its_links_count_from():
+    document = (
+        f'<rss {SPACES}><channel><a:link rel="self" href="https://ben.example/blog/f.xml"/><link>/blog/</link>'
+        "<item><title>T</title><link>/blog/1</link></item></channel></rss>"
+    )
+    unknown, known = read(document, url=""), read(document)
+    assert (unknown.site_url, unknown.entries[0].link) == (
+        "https://ben.example/blog/",
+        "https://ben.example/blog/1",
+    )
+    assert known.entries[0].link == "https://ada.example/blog/1"

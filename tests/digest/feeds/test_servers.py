@@ -1,6 +1,7 @@
 """Servers' habits and lists' spellings that a plain client has to know."""
 
 import gzip
+import re
 import zlib
 from collections.abc import Callable
 from uuid import UUID
@@ -12,8 +13,10 @@ from werkzeug import Request, Response
 from digest.feeds.discovery import feeds_discover, header_feeds, site_addresses
 from digest.feeds.entities import FeedProblem
 from digest.feeds.fetch import Access, fetch, origin_of
+from digest.feeds.parse import parse_document
 from digest.feeds.prechecks import decompress
 from digest.models import Reader
+from digest.sources.opml import opml_read
 from digest.sources.subscriptions import opml_import, subscription_add
 from tests.support.factories import FeedFactory
 
@@ -158,6 +161,71 @@ def test_a_page_whose_header_names_its_feed_has_one(httpserver: HTTPServer, sett
     ]
 
 
+HABITS = {
+    "another type": Response(FEED, content_type="text/html"),
+    "no type": Response(FEED, headers={"Content-Type": ""}),
+    "an unknown charset": Response(FEED, content_type="text/xml; charset=none"),
+    "a proxy between": Response(FEED, 203),
+    "made for this request": Response(FEED, 201),
+    "blank lines before": Response(b"\n\n  " + FEED),
+    "two byte order marks": Response(b"\xef\xbb\xbf" * 2 + FEED),
+    "a warning before": Response(b"<br />\n<b>Warning</b>: x() in <b>/y.php</b><br />\n" + FEED),
+    "a notice before": Response(b"Notice: Undefined index in x.php\n" + FEED),
+    "a script behind": Response(FEED + b"<!-- cached --><script>x()</script>"),
+    "an error behind": Response(FEED + b"\n\0\0 Fatal error"),
+    "compressed twice": Response(gzip.compress(gzip.compress(FEED)), headers={"Content-Encoding": "gzip"}),
+    "compressed in parts": Response(gzip.compress(FEED[:30]) + gzip.compress(FEED[30:])),
+    "compressed, with more behind": Response(gzip.compress(FEED) + b"\0\0\0"),
+    "compressed as raw deflate": Response(zlib.compress(FEED)[2:-4], headers={"Content-Encoding": "deflate"}),
+    "an encoding that is none": Response(FEED, headers={"Content-Encoding": "UTF-8"}),
+}
+
+
+@pytest.mark.parametrize("answer", HABITS.values(), ids=HABITS)
+def test_a_feed_is_read_whatever_its_server_does_around_it(httpserver: HTTPServer, answer: Response):
+    httpserver.expect_request("/feed").respond_with_response(answer)
+    (entry,) = parse_document(get(httpserver)).entries
+    assert entry.title == "Rain"
+
+
+@pytest.mark.parametrize(
+    ("status", "there"),
+    [
+        (301, "other"),
+        (302, "/o ther?a=b c"),
+        (303, "/ö"),
+        (307, "?x=1"),
+        (308, "/other#x"),
+        (301, "//127.0.0.1:{}/other"),
+        (302, "HTTP://127.0.0.1:{}/other"),
+    ],
+)
+def test_a_redirect_is_followed_however_it_is_written(httpserver: HTTPServer, status: int, there: str):
+    def answer(request: Request) -> Response:
+        if request.path == "/feed" and not request.query_string:
+            return Response("", status, {"Location": there.format(httpserver.port)})
+        return Response(FEED)
+
+    httpserver.expect_request(re.compile("/.*")).respond_with_handler(answer)
+    assert get(httpserver) == FEED
+
+
+@pytest.mark.parametrize("status", [202, 204, 206, 226, 300])
+def test_what_is_no_whole_document_is_refused(httpserver: HTTPServer, status: int):
+    httpserver.expect_request("/feed").respond_with_response(Response(FEED, status))
+    with pytest.raises(FeedProblem) as refused:
+        get(httpserver)
+    assert refused.value.code == f"http_{status}"
+
+
+def test_archives_within_archives_grow_within_the_limits():
+    bomb = gzip.compress(b"\0" * 12_000_000)
+    for body in (gzip.compress(bomb), gzip.compress(b"x") + bomb, gzip.compress(gzip.compress(bomb))):
+        with pytest.raises(FeedProblem) as refused:
+            parse_document(body)
+        assert refused.value.code in ("too_large", "not_a_feed")
+
+
 def listed(reader: Reader, now, *rows: str):
     """The report of a list with these rows."""
     return opml_import(reader=reader, document=f"<opml><body>{''.join(rows)}</body></opml>".encode(), now=now)
@@ -192,6 +260,38 @@ def test_a_second_mention_brings_its_folder_and_a_folder_called_rss_is_none_with
     assert (report.added, report.rejects) == (1, [])
     report = listed(ada, now, '<outline type="rss" text="lost"></outline>', '<outline type="rss" text="x"/>')
     assert [reject.code for reject in report.rejects] == ["no_address"] * 2
+
+
+LISTS = {
+    "an address that is called url": '<outline type="rss" text="A" url="{}"/>',
+    "of type atom": '<outline type="Atom" text="A" url="{}"/>',
+    "escaped twice": '<outline type="rss" text="A" xmlUrl="https://a.example/f?a=1&amp;amp;b=2"/>',
+    "escaped never": '<outline type="rss" text="A" xmlUrl="https://a.example/f?a=1&b=2"/>',
+    "in capitals": '<OUTLINE TEXT="A" TYPE="RSS" XMLURL="{}"/>',
+    "in single quotes": "<outline text='A' xmlUrl='{}'/>",
+    "with breaks": '<outline text="A" xmlUrl="\n  {}\n"/>',
+    "with a title alone": '<outline title="A" xmlUrl="{}"/>',
+    "of no type": '<outline text="A" xmlUrl="{}"/>',
+    "with an end of its own": '<outline text="A" xmlUrl="{}"></outline>',
+    "beside a comment": '<!-- <outline xmlUrl="https://b.example/"/> --><outline text="A" xmlUrl="{}"/>',
+    "beside an empty line": '<outline text=""></outline><outline text="A" xmlUrl="{}"/>',
+}
+
+
+@pytest.mark.parametrize("row", LISTS.values(), ids=LISTS)
+@pytest.mark.parametrize("around", ["<opml><body>{}</body></opml>", "{}", "<opml><body>{}"])
+def test_a_feed_is_found_however_a_list_writes_it(row: str, around: str):
+    address = "https://a.example/f?a=1&b=2"
+    document = around.format(row.format(address.replace("&", "&amp;")))
+    for encoded in (document.encode(), b"\xef\xbb\xbf" + document.encode()):
+        assert [(feed.url, feed.title) for feed in opml_read(encoded).feeds] == [(address, "A")]
+
+
+def test_an_address_of_another_kind_is_no_feed():
+    rows = (
+        '<outline text="x" url="https://a.example/"/><outline type="link" text="x" url="https://a.example/"/>'
+    )
+    assert opml_read(f"<opml><body>{rows}</body></opml>".encode()).feeds == ()
 
 
 def test_with_and_without_tls_is_one_subscription(ada: Reader, ben: Reader, now):
