@@ -33,6 +33,37 @@ _STARTS: Final = (
 )
 _DECLARATION: Final = re.compile(rb"\s*<\?xml[^>]{0,500}?encoding\s*=\s*[\"']([A-Za-z0-9._:-]{1,40})[\"']")
 _CHARSET: Final = re.compile(r";\s*charset\s*=\s*[\"']?([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
+_LANGUAGE: Final = re.compile(
+    rb"<(?:dc:)?language>\s{0,20}([a-zA-Z]{2,3}(?:-[a-zA-Z]{2,4})?)|\bxml:lang\s?=\s?[\"']([a-zA-Z]{2,3}(?:-[a-zA-Z]{2,4})?)"
+)
+# By language, the encodings its publishers used before UTF-8 (https://html.spec.whatwg.org/#determining-the-
+# character-encoding, step 9, and what stood beside them), and its letters beyond ASCII.
+_CYRILLIC: Final = ("cp1251", "koi8_r")
+_CENTRAL: Final = ("iso8859_2", "cp1250")
+_BALTIC: Final = ("cp1257", "iso8859_13")
+_OF_LANGUAGE: Final[dict[str, tuple[tuple[str, ...], str]]] = {
+    **dict.fromkeys(("be", "kk", "ky", "mk", "sah", "sr", "tg", "tt"), (("cp1251",), "\u0400-\u04ff")),
+    **dict.fromkeys(("bg", "ru"), (_CYRILLIC, "а-яёА-ЯЁ")),
+    "uk": (("cp1251", "koi8_u"), "а-яєіїґА-ЯЄІЇҐ"),
+    "pl": (_CENTRAL, "ąćęłńóśźżĄĆĘŁŃÓŚŹŻ"),
+    "cs": (_CENTRAL, "áčďéěíňóřšťúůýžÁČĎÉĚÍŇÓŘŠŤÚŮÝŽ"),
+    "sk": (_CENTRAL, "áäčďéíĺľňóôŕšťúýžÁÄČĎÉÍĹĽŇÓÔŔŠŤÚÝŽ"),
+    "hu": (_CENTRAL, "áéíóöőúüűÁÉÍÓÖŐÚÜŰ"),
+    "ro": (_CENTRAL, "ăâîşţĂÂÎŞŢ"),
+    **dict.fromkeys(("bs", "hr", "sl"), (_CENTRAL, "ćčđšžĆČĐŠŽ")),
+    "et": (_BALTIC, "äõöüšžÄÕÖÜŠŽ"),
+    "lt": (_BALTIC, "ąčęėįšųūžĄČĘĖĮŠŲŪŽ"),
+    "lv": (_BALTIC, "āčēģīķļņšūžĀČĒĢĪĶĻŅŠŪŽ"),
+    "tr": (("cp1254",), "âçğıîöşüûÂÇĞİÎÖŞÜÛ"),
+    "el": (("iso8859_7", "cp1253"), "\u0386-\u03ce"),
+    **dict.fromkeys(("he", "iw"), (("cp1255", "iso8859_8"), "\u05b0-\u05f4")),
+    **dict.fromkeys(("ar", "fa"), (("cp1256", "iso8859_6"), "\u060c-\u06d2\u200c")),
+    "th": (("cp874",), "\u0e01-\u0e5b"),
+}
+# What stands between the letters of every language.
+_BETWEEN: Final = "\xa0«»°§©®·–—‘’‚“”„†•…‰‹›€№™"
+# A text is in an encoding if so much of it beyond ASCII is letters of its language.
+_SPELT_SHARE: Final = 0.95
 _BEYOND_ASCII: Final = re.compile(rb"[^\x00-\x7f]")
 # The detector reads so many bytes: of 64 KiB it takes some 0.1 s. With fewer bytes beyond ASCII it guesses.
 _DETECT_BYTES: Final = 16 * 1024
@@ -74,7 +105,7 @@ def _by_label(body: bytes, content_type: str) -> str:
             return read
     if _mostly_utf8(body):
         return text
-    found = _detect(body)
+    found = _by_language(body) or _detect(body)
     return found if found and "\ufffd" not in found else body.decode("cp1252", "replace")
 
 
@@ -123,6 +154,24 @@ def _mostly_utf8(body: bytes) -> bool:
     plain = len(body.decode("ascii", "ignore"))
     proper = len(body.decode("utf-8", "ignore").encode()) - plain
     return proper * 2 > len(body) - plain
+
+
+def _by_language(body: bytes) -> str:
+    """Return `body` by an encoding of the language that it says it is in, if that spells it; else ""."""
+    said = _LANGUAGE.search(body)
+    name = (said[1] or said[2]).decode("ascii").lower().partition("-")[0] if said else ""
+    tried, letters = _OF_LANGUAGE.get(name, ((), ""))
+    best, found = (_SPELT_SHARE, -1.0), ""
+    for codec in tried:
+        text = body.decode(codec, "replace")
+        beyond = re.sub(rf"[\x00-\x7f{_BETWEEN}]+", "", text)
+        spelt = re.findall(f"[{letters}]", beyond)
+        # Encodings of Cyrillic differ most in which of two letters is the capital.
+        small = sum(letter.islower() for letter in spelt)
+        score = len(spelt) / max(len(beyond), 1), small / max(len(spelt), 1)
+        if score > best:
+            best, found = score, text
+    return found
 
 
 def _detect(body: bytes) -> str:

@@ -1,6 +1,8 @@
 """Bytes become the words that were written, by the labels and the order that browsers know."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from digest.feeds import fetch_batch as rounds
 from digest.feeds.encodings import codec_of, text_of
@@ -104,3 +106,70 @@ def test_a_fetched_document_is_read_by_the_header_it_came_with():
     )
     read = rounds._read(Feed(url="https://ada.example/feed"), answer, 0.5)
     assert isinstance(read, FeedAnswer) and read.parsed and read.parsed.title == words
+
+
+# --- What says nothing of its encoding, but its language -------------------------------------------------
+
+SPOKEN = {
+    "pl": ("Zażółć gęślą jaźń", "Święto łąki – „cześć”", ("iso8859_2", "cp1250")),
+    "cs": ("Příliš žluťoučký kůň", "Dnes prší", ("iso8859_2", "cp1250")),
+    "sk": ("Kŕdeľ šťastných ďatľov", "Mŕtvy vĺk", ("iso8859_2", "cp1250")),
+    "hu": ("Árvíztűrő tükörfúrógép", "Eső", ("iso8859_2", "cp1250")),
+    "ro": ("Ploaia cade în baltă şi ţine", "Apă", ("iso8859_2", "cp1250")),
+    "hr": ("Kiša pada, čovječe, šuma žuti", "Đak", ("iso8859_2", "cp1250")),
+    "sl": ("Dež in žaba v šoli", "Češnja", ("iso8859_2", "cp1250")),
+    "tr": ("Yağmur yağıyor, seller akıyor", "İstanbul’da kış", ("cp1254",)),
+    "he": ("יורד גשם על העיר", "גשם", ("cp1255", "iso8859_8")),
+    "ru": ("Дождь идёт", "Ёж", ("cp1251", "koi8_r")),
+    "uk": ("Їжак іде під дощем", "Ґанок", ("cp1251", "koi8_u")),
+    "bg": ("Дъжд вали", "Щъркел", ("cp1251",)),
+    "el": ("Βρέχει στην πόλη", "Ήλιος", ("iso8859_7", "cp1253")),
+    "lt": ("Lietus lyja, ąžuolas šlama", "Žąsis", ("cp1257", "iso8859_13")),
+    "lv": ("Līst lietus, ūdens šļakstās", "Ķēve", ("cp1257",)),
+    "et": ("Sajab vihma, öösel külm, žürii", "Šokk õue", ("cp1257",)),
+    "ar": ("المطر يهطل", "مطر", ("cp1256", "iso8859_6")),
+    "th": ("ฝนตก", "ฝน", ("cp874",)),
+}
+SAID = {
+    "rss": "<rss><channel><language>{}</language><item><title>{}</title></item></channel></rss>",
+    "a region": "<rss><channel><language>\n{}-XX</language><item><title>{}</title></item></channel></rss>",
+    "dc": "<rss><channel><dc:language>{}</dc:language><item><title>{}</title></item></channel></rss>",
+    "atom": '<feed xml:lang="{}"><entry><title>{}</title></entry></feed>',
+}
+
+
+@pytest.mark.parametrize("form", SAID.values(), ids=SAID)
+@pytest.mark.parametrize("language", SPOKEN)
+def test_a_short_text_is_read_by_the_language_that_the_document_names(language: str, form: str):
+    *texts, codecs = SPOKEN[language]
+    for codec in codecs:
+        for text in texts:
+            document = form.format(language, text)
+            try:
+                body = document.encode(codec)
+            except UnicodeEncodeError:
+                continue  # a dash that this encoding does not have
+            assert text_of(body) == document, codec
+
+
+@given(st.sampled_from(sorted(SPOKEN)), st.data())
+def test_any_words_of_a_language_are_read_in_its_first_encoding(language: str, data: st.DataObject):
+    letters = "".join(sorted({*"".join(SPOKEN[language][:2]).lower()} - {*"–’„”\u0307"}))
+    text = data.draw(st.text(letters, min_size=1, max_size=40))
+    codec = SPOKEN[language][2][0]
+    document = SAID["rss"].format(language, f"{text} {SPOKEN[language][0]}")
+    assert text_of(document.encode(codec)) == document
+
+
+@pytest.mark.parametrize("language", ["pl", "cs", "tr", "lt", "en", "xx", ""])
+def test_a_language_that_the_bytes_contradict_is_passed_over(language: str):
+    document = SAID["rss"].format(language, "L’œuvre « libre » à Besançon, très drôle à Noël")
+    assert text_of(document.encode("cp1252")) == document
+    assert text_of(document.encode()) == document
+
+
+def test_a_declared_encoding_counts_before_the_language():
+    document = '<?xml version="1.0" encoding="windows-1250"?>' + SAID["rss"].format("ru", "Příliš žluťoučký")
+    assert text_of(document.encode("cp1250")) == document
+    document = SAID["rss"].format("pl", "Дождь")
+    assert text_of(document.encode("cp1251"), content_type="text/xml; charset=windows-1251") == document
