@@ -19,6 +19,8 @@ from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, agreement
 from ranking.taste.entities import ARTICLE, SOURCE, TasteReason
 
 LEDE_CHARS = 320
+# No longer word is moved whole to what is cut off.
+LEDE_WORD_MAX = 60
 # The smallest figure that is shown as a figure.
 FIGURE_MIN = 0.0001
 # From this age on a date is shown: nobody counts more days in their head.
@@ -394,11 +396,15 @@ def _age(hours: float) -> tuple[str, int]:
 
 
 def lede_cut(text: str) -> str:
-    """Return the beginning of an item's text, cut at a word after at most 320 characters."""
+    """Return the beginning of an item's text, cut after at most 320 characters, at a word if one ends there.
+
+    Some languages write no spaces between words.
+    """
     flat = " ".join(text.split())
     if len(flat) <= LEDE_CHARS:
         return flat
-    return f"{flat[:LEDE_CHARS].rsplit(' ', 1)[0].rstrip(',;:–-. ')} …"
+    at = flat.rfind(" ", LEDE_CHARS - LEDE_WORD_MAX, LEDE_CHARS)
+    return f"{flat[: at if at > 0 else LEDE_CHARS].rstrip(',;:–-. ')} …"
 
 
 def summary_origin(model: str, repaired: bool, by_model: bool) -> str:

@@ -104,6 +104,8 @@ def test_a_lede_is_cut_at_a_word():
     assert lede.endswith("word …")
     assert len(lede) < 330
     assert lede_cut("Short.\n\n And whole.") == "Short. And whole."
+    assert lede_cut("今日は " + "雨" * 400) == "今日は " + "雨" * 316 + " …"
+    assert len(lede_cut("See https://r.example/" + "x" * 400)) == 322
 
 
 @pytest.mark.parametrize("url", ["urn:tidings:abc", "javascript:alert(1)", "data:text/html,x", ""])
