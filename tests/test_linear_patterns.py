@@ -46,7 +46,7 @@ USED_BY: dict[str, frozenset[str]] = {"digest.feeds.identity.PUBLISHER_RULES": f
 BOUNDED = {
     **{
         f"digest.feeds.dates._FORMS[{n}]": (DATE_MAX_CHARS, "`date_read` reads no longer text")
-        for n in range(4)
+        for n in range(7)
     },
 }
 BOUNDED_S = 0.05

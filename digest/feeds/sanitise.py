@@ -16,6 +16,7 @@ TITLE_MAX_CHARS: Final = 500
 # What a text ends in that was cut, and how long such a one is at least.
 CUT: Final = "\n…"
 CUT_MIN_CHARS: Final = 4_000
+CUT_WORD_MAX: Final = 200
 # html5ever (nh3's parser) needs time quadratic in the nesting depth: 1,000 nested tags cost 2 ms, 20,000
 # cost 4 s (measured). A field with no more opening tags than this cannot be nested dangerously.
 OPEN_TAGS_UNCHECKED: Final = 400
@@ -126,8 +127,10 @@ def text_cut(text: str, *, is_cut: bool = False) -> str:
     if len(text) <= FIELD_MAX_CHARS and not is_cut:
         return text
     kept = text[: FIELD_MAX_CHARS - len(CUT)]
-    whole = re.sub(r"\s\S{0,200}\Z", "", kept) if len(kept) < len(text) else kept
-    return f"{whole.rstrip()}{CUT}"
+    if len(kept) < len(text):
+        at = max(kept.rfind(space, len(kept) - CUT_WORD_MAX) for space in " \n")
+        kept = kept[:at] if at > 0 else kept
+    return f"{kept.rstrip()}{CUT}"
 
 
 def text_is_cut(text: str) -> bool:
