@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 _REF = re.compile(r"#([0-9]{1,18})")
 T = TypeVar("T")
 V = TypeVar("V")
-FEEDBACK_TOKENS = 2000
-# What guidance may add to a result. The fullest one leaves room for it, so that none is larger than 2,000.
+FEEDBACK_TOKENS = 2600
+# What guidance may add to a result. The fullest one leaves room for it, so that none is larger than 2,600.
 GUIDANCE_TOKENS = 140
 CONFIG_TOKENS = 500
 PROFILE_TOKENS = 500
@@ -21,6 +21,7 @@ TRIAL_TOKENS = 600
 CRITIQUE_TOKENS = 600
 HISTORY_TOKENS = 600
 COMPARISON_TOKENS = 600
+READING_TOKENS = 600
 # A token per four bytes of UTF-8, so that other scripts cost more.
 BYTES_PER_TOKEN = 4
 # What the result of a repeated failure gets besides.

@@ -69,7 +69,8 @@ class ToolContext:
     """What the run binds every tool to: never part of a schema, never chosen by a model.
 
     `review` judges each proposal before it is stored; `None`: the rules alone decide. `facts` are what
-    guidance has just read for a write; `None`: the tool reads them.
+    guidance has just read for a write; `None`: the tool reads them. `reads_closely`: a model reads the
+    results, so that they tell what only a model can use.
     """
 
     reader_id: UUID
@@ -78,6 +79,7 @@ class ToolContext:
     fence: Fence
     review: Reviewer | None = None
     facts: Facts | None = None
+    reads_closely: bool = True
 
 
 @dataclass(frozen=True, slots=True)

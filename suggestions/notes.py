@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from digest.items.selectors import source_titles
 from digest.llm import phishing
 from digest.llm.phishing import Grounds, phishing_problem
+from suggestions.changes.registry import KINDS
 from suggestions.models import Suggestion
+from suggestions.note_sides import SIDE, side_problem
 from suggestions.proposals import Refusal
 
 UNSAFE_REASON = "unsafe_reason"
 PROBLEMS = {
+    SIDE: "it says the opposite of what the change does",
     phishing.CHARACTERS: "it holds characters that plain sentences do without",
     phishing.ADDRESS: "it holds an address, or what looks like one",
     phishing.NUMBER: "it holds a number that could be called",
@@ -58,9 +61,12 @@ def note_named(note: str, titles: Mapping[str, str]) -> str:
     return " ".join(_named(token, titles) for token in note.split())
 
 
-def note_refusal(note: str, grounds: Grounds, target: str = "") -> Refusal | None:
-    """Refuse a note that leads or asks a reader somewhere, or names what it is not about."""
-    problem = phishing_problem(note, grounds)
+def note_refusal(note: str, grounds: Grounds, target: str, *, liked: bool) -> Refusal | None:
+    """Refuse a note that leads or asks a reader somewhere, names what it is not about, or is contrary.
+
+    `liked` says whether the change rests on liked items.
+    """
+    problem = phishing_problem(note, grounds) or side_problem(note, liked=liked)
     if problem is None:
         return None
     message = f"The reason cannot be shown: {PROBLEMS[problem.kind]} (“{problem.piece}”). {REMEDY}"
@@ -86,7 +92,9 @@ def note_shown(suggestion: Suggestion) -> Note:
 
 def _shown(row: Suggestion, titles: Mapping[str, str]) -> Note:
     cited = [(one.title, one.source_key, one.reason_tags) for one in row.evidence.all()]
-    problem = phishing_problem(row.model_note, note_grounds(label=row.label, evidence=cited, titles=titles))
+    grounds = note_grounds(label=row.label, evidence=cited, titles=titles)
+    liked = KINDS[row.suggestion_type].liked
+    problem = phishing_problem(row.model_note, grounds) or side_problem(row.model_note, liked=liked)
     return Note("", problem.kind) if problem else Note(row.model_note)
 
 

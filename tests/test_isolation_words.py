@@ -114,8 +114,11 @@ def of_tools(reader: Reader) -> Answers:
     ]
     best = ideas[0]
     tried = {"suggestion_type": best["type"], "target": best["target"]}
+    # Of everybody: a reference is a number that anyone can guess.
+    refs = [f"#{pk}" for pk in Item.objects.order_by("pk").values_list("pk", flat=True)[:60]]
     arguments: dict[str, list[dict[str, Any]]] = {
         "query_user_feedback": [{}, {"window_days": 365}],
+        "read_items": [{"items": refs[n : n + 3]} for n in range(0, len(refs), 3)],
         "query_user_config": [{}],
         "get_user_profile": [{}],
         "write_suggestion": [*drafts, drafts[0] | {"evidence_items": [{"url": url} for url in urls[:40]]}],

@@ -12,7 +12,7 @@ from typing import Any
 from advisor.conversation import Call, calls_of, calls_to, refusal_code, result_of, thumbs_weighed
 from advisor.guidance.situations import ReaderFacts
 from advisor.result_size import as_json
-from digest.llm.entities import Message, ModelUnavailable, ToolCall, ToolSchema, Turn, Usage
+from digest.llm.entities import AnswerForm, Message, ModelUnavailable, ToolCall, ToolSchema, Turn, Usage
 from suggestions.changes.change import Kind
 from suggestions.changes.registry import KINDS
 from suggestions.changes.weights import weight_clamp, weight_parse, weight_text
@@ -56,7 +56,14 @@ class StatisticalPlanner:
     def __init__(self, facts: ReaderFacts = NO_FACTS) -> None:
         self.facts = facts
 
-    def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, timeout_s: float) -> Turn:
+    def complete(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSchema],
+        *,
+        timeout_s: float,
+        form: AnswerForm | None = None,
+    ) -> Turn:
         """Return the next turn: read, write one suggestion, or close with the summary.
 
         Raises `ModelUnavailable` when the feedback cannot be read: an empty answer would then be wrong.

@@ -87,7 +87,9 @@ LISTS = {CRITIQUE: "drafts", "compare_configs": "changes"}
 REPAIR_AT = 2
 PHASE_OF_TOOL = {
     **dict.fromkeys((FEEDBACK, "query_user_config", "get_user_profile"), Phase.EXPLORE),
-    **dict.fromkeys(("get_acceptance_history", "get_suggestion_outcomes", "compare_configs"), Phase.ANALYZE),
+    **dict.fromkeys(
+        ("read_items", "get_acceptance_history", "get_suggestion_outcomes", "compare_configs"), Phase.ANALYZE
+    ),
     TRY: Phase.HYPOTHESIZE,
     WRITE: Phase.WRITE,
     CRITIQUE: Phase.CRITIQUE,

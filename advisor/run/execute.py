@@ -250,6 +250,7 @@ def _models_part(work: _Work) -> Steps:
     """
     run = work.run
     work.models = [] if work.is_deferred else models_for(run.reader)
+    work.calls.context = replace(work.calls.context, reads_closely=bool(work.models))
     work.review(is_free=work.is_deferred or run.trigger in INTERACTIVE)
     guide = work.calls.guide = guide_for(run=run, context=work.calls.context, moment=work.clock.read)
     if guide:
@@ -272,6 +273,7 @@ def _planner_part(work: _Work) -> Steps:
     costs nothing, and what broke the models' run may break their reviews.
     """
     run = work.run
+    work.calls.context = replace(work.calls.context, reads_closely=False)
     work.review(is_free=True)
     known = reader_facts(reader_id=run.reader_id, now=work.clock.now)
     facts = replace(known, refused=targets_refused(run_id=run.pk))

@@ -14,6 +14,7 @@ STARTING = gettext_noop("Getting ready…")
 # Shown while each tool runs; `THINKING` at any other time.
 TOOLS = {
     "query_user_feedback": gettext_noop("Reading your feedback…"),
+    "read_items": gettext_noop("Reading some of the articles you rated…"),
     "query_user_config": gettext_noop("Looking at your settings…"),
     "get_user_profile": gettext_noop("Recalling what you decided before…"),
     "get_suggestion_outcomes": gettext_noop("Checking how earlier changes worked out…"),

@@ -16,6 +16,7 @@ from advisor.result_size import (
     fit_rows,
     fit_text,
     item_of_ref,
+    item_ref,
     result_fill,
     tokens_left,
 )
@@ -30,7 +31,8 @@ from suggestions.preview import Comparison, Critique, Trial, change_try, configs
 from suggestions.proposals import Draft, Preview, Proposed, Refusal
 from suggestions.services.lifecycle import REVIEW_IMPROVE, suggestion_candidate, suggestion_store
 
-EXAMPLES_MAX = 5
+EXAMPLES_FOR, EXAMPLES_AGAINST = 5, 3
+EXAMPLE_CHARS = 60
 DETAILS_TOKENS = 40
 VALUE_TOKENS = 16
 # What three reviewers ask for needs more room than the name of a rule.
@@ -128,7 +130,8 @@ def draft_from_change(change: ChangeArguments, evidence_urls: Sequence[str] = ()
 def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[str, Any]:
     """Return the past items that match, the forecast, and what would enter and leave. Writes nothing.
 
-    Holdout ratings measure `ndcg_gain` (90 % interval); `would_be_refused` is the refusing rule or "".
+    `examples` are references to cite: items that speak for the change first, then some against it. Holdout
+    ratings measure `ndcg_gain` (90 % interval); `would_be_refused` is the refusing rule or "".
     """
     trial = change_try(reader_id=context.reader_id, draft=draft_from_change(arguments), now=context.now)
     if isinstance(trial, Refusal):
@@ -176,13 +179,21 @@ def preview_moves(preview: Preview) -> dict[str, list[Any]]:
 
 
 def _examples(context: ToolContext, trial: Trial) -> list[dict[str, Any]]:
+    """Return matching items of both thumbs: five that speak for the change, three against it."""
     rated = feedback_unmuted(reader_id=context.reader_id, rated=trial.ratings, now=context.now)
-    return [_example(item, trial.change.target) for item in rated[:EXAMPLES_MAX]]
+    wanted = trial.change.kind.liked
+    fitting = [item for item in rated if item.useful is wanted][:EXAMPLES_FOR]
+    against = [item for item in rated if item.useful is not wanted][:EXAMPLES_AGAINST]
+    return [_example(item, trial.change.target) for item in (*fitting, *against)]
 
 
 def _example(item: RatedItem, target: str) -> dict[str, Any]:
     """Return a matching item; with its source where that is not the target of the change."""
-    row: dict[str, Any] = {"title": cut_title(item.title), "useful": int(item.useful)}
+    row: dict[str, Any] = {
+        "url": item_ref(item.item_id),
+        "title": cut_title(item.title, EXAMPLE_CHARS),
+        "useful": int(item.useful),
+    }
     return row if item.source == target else row | {"source": item.source}
 
 

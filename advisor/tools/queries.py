@@ -33,6 +33,7 @@ from advisor.result_size import (
 from advisor.run_values import ToolContext
 from advisor.selectors import feedback_missing
 from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, NoArguments, SuggestionType
+from advisor.tools.reading import closer_look
 from digest.entities import FeedbackCounts, RatedItem, TagCount
 from digest.feedback.selectors import (
     feedback_by_urls,
@@ -141,10 +142,12 @@ def query_user_feedback(context: ToolContext, arguments: FeedbackArguments) -> d
     patterns = _source_patterns(feedback_source_counts(reader_id=reader_id), window.counts, tallies, base)
     result["source_patterns"] = fit_items(patterns, PATTERNS_TOKENS)
     result["tag_patterns"] = _tag_patterns(feedback_tag_counts(reader_id=reader_id))
-    room = tokens_left(result, FEEDBACK_TOKENS - GUIDANCE_TOKENS) - COLUMNS_TOKENS
     pool = feedback_recent(reader_id=reader_id, limit=POOL_PER_AGE, since=window.since)
     pool += feedback_recent(reader_id=reader_id, limit=POOL_PER_AGE, until=window.since)
     pool = feedback_unmuted(reader_id=reader_id, rated=pool, now=now)
+    if context.reads_closely:
+        result |= closer_look(context, pool, base)
+    room = tokens_left(result, FEEDBACK_TOKENS - GUIDANCE_TOKENS) - COLUMNS_TOKENS
     result["item_columns"] = ITEM_COLUMNS
     result["curated_items"] = _curated(ratings_sample(pool, window.since), now, room)
     meta["items_returned"] = len(result["curated_items"])

@@ -33,6 +33,7 @@ from advisor.tools.queries import (
     query_user_config,
     query_user_feedback,
 )
+from advisor.tools.reading import ItemsArguments, read_items
 from digest.llm.entities import ToolCall, ToolSchema
 from suggestions.proposals import FenceLost
 
@@ -70,9 +71,15 @@ TOOLS = {
     for tool in (
         Tool(
             "query_user_feedback",
-            "What the reader liked and disliked: ranked hypotheses, patterns by source and reason, a sample.",
+            "What the reader liked and disliked: hypotheses, patterns by source, label, meaning; a sample.",
             FeedbackArguments,
             query_user_feedback,
+        ),
+        Tool(
+            "read_items",
+            "Read up to three rated items: lead, categories, author, every reason, the reader's own words.",
+            ItemsArguments,
+            read_items,
         ),
         Tool(
             "query_user_config",
@@ -100,7 +107,7 @@ TOOLS = {
         ),
         Tool(
             "test_suggestion",
-            "Try a change without proposing it: items it matches, measured effect, what enters and leaves.",
+            "Try a change without proposing it: items for and against to cite, measured effect, what enters.",
             ChangeArguments,
             test_suggestion,
         ),

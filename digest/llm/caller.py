@@ -3,7 +3,8 @@
 Only the HTTP calls run in threads. The calling thread writes the ledger's rows on its own connection, and no
 transaction is open during a call.
 
-A typed answer is JSON in the reply's text. Every provider can give that, so we use no provider's schema mode.
+A typed answer is JSON in the reply's text. A provider that can holds it to the schema. One out of form is
+asked for once more, with what was wrong.
 A prompt is a Markdown file below a YAML front matter, which only people read.
 """
 
@@ -14,12 +15,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import structlog
 from pydantic import BaseModel, ValidationError
 
 from digest.llm.entities import (
+    AnswerForm,
     BudgetRefusal,
     Deadline,
     DeadlineExceeded,
@@ -53,6 +55,14 @@ MARKER = "---"
 ANSWER_CHARS_MAX = 12_000
 MODEL_CHARS_MAX = 80
 EMPTY, INVALID = "empty_answer", "invalid_answer"
+OUT_OF_FORM = (EMPTY, INVALID)
+REPAIR = (
+    "Your last answer was not of the form asked for ({problem}). Answer again with the JSON object alone."
+)
+REPAIR_CHARS_MAX = 200
+BEGAN = " It began: "
+# Of a JSON schema what every provider knows, beside the properties of objects.
+FORM_KEYS = ("type", "enum", "const", "items", "anyOf", "description")
 INTERRUPTED = frozenset({DeadlineExceeded.code, "budget_day", "budget_run", "budget_reader"})
 UNREACHABLE = frozenset({NO_MODEL, ModelUnavailable.code, PriceUnknown.code})
 
@@ -120,6 +130,7 @@ class _Request:
     models: list[Model]
     messages: Sequence[Message]
     tools: Sequence[ToolSchema]
+    form: AnswerForm | None = None
     reply: Reply | None = None
     last: tuple[str, str, float | None] = (NO_MODEL, "No model is configured.", None)
     waited: bool = False
@@ -164,9 +175,17 @@ class ModelCaller:
                 self.sleep(wait)
         return request.reply
 
-    def ask_all(self, models: Sequence[Model], conversations: Sequence[Sequence[Message]]) -> list[Reply]:
-        """Ask all `conversations` at the same time, and return the replies in their order."""
-        return self._run([_Request(list(models), messages, ()) for messages in conversations])
+    def ask_all(
+        self,
+        models: Sequence[Model],
+        conversations: Sequence[Sequence[Message]],
+        form: AnswerForm | None = None,
+    ) -> list[Reply]:
+        """Ask all `conversations` at the same time, and return the replies in their order.
+
+        Answers are held to `form` by providers that can.
+        """
+        return self._run([_Request(list(models), messages, (), form) for messages in conversations])
 
     def _run(self, requests: list[_Request]) -> list[Reply]:
         """Ask in rounds: reserve money for each open request, call in parallel, book each, then wait."""
@@ -212,7 +231,9 @@ class ModelCaller:
         left_s = self.deadline.left_s * (1.0 if self._has_all_time(request) else self.share)
         turn, failure, cost = None, None, Decimal(0)
         try:
-            turn = model.complete(request.messages, request.tools, timeout_s=max(0.01, left_s))
+            turn = model.complete(
+                request.messages, request.tools, timeout_s=max(0.01, left_s), form=request.form
+            )
             cost = model.cost_usd(turn.usage)
         except ModelError as error:
             turn, failure = None, error
@@ -359,14 +380,61 @@ def typed_ask_all(
     """Ask all questions in parallel and return their answers in the same order.
 
     Each question goes to the first of `models` that works. Failures of models and providers raise nothing. An
-    unreadable answer is final and not repeated: it is paid for, and another model may judge differently.
+    answer out of form is asked for once more, of the same models, with what was wrong with it.
     """
     conversations: list[list[Message]] = [
         [{"role": "system", "content": question.system}, {"role": "user", "content": question.user}]
         for question in questions
     ]
-    replies = ModelCaller(ledger, deadline, sleep).ask_all(models, conversations)
-    return [_answer(reply, shape) for reply in replies]
+    form = answer_form(shape)
+    caller = ModelCaller(ledger, deadline, sleep)
+    answers = [_answer(reply, shape) for reply in caller.ask_all(models, conversations, form)]
+    again = [n for n, answer in enumerate(answers) if answer.error_code in OUT_OF_FORM]
+    if again:
+        repairs = [_repair(conversations[n], answers[n]) for n in again]
+        for n, reply in zip(again, caller.ask_all(models, repairs, form), strict=True):
+            answers[n] = _repaired(answers[n], _answer(reply, shape))
+    return answers
+
+
+def _repair(conversation: Sequence[Message], answer: TypedAnswer[T]) -> list[Message]:
+    """Return the question with what was wrong with the answer; the answer itself is left out."""
+    asked, question = conversation
+    again = REPAIR.format(problem=answer.message.partition(BEGAN)[0][:REPAIR_CHARS_MAX])
+    return [asked, {**question, "content": f"{question['content']}\n\n{again}"}]
+
+
+def _repaired(first: TypedAnswer[T], second: TypedAnswer[T]) -> TypedAnswer[T]:
+    """Return the second answer with the sums of both; the first if no model could be asked again."""
+    kept = first if second.unreachable or second.interrupted else second
+    return replace(
+        kept, ms=first.ms + second.ms, usage=first.usage + second.usage, cost=first.cost + second.cost
+    )
+
+
+def answer_form(shape: type[BaseModel]) -> AnswerForm:
+    """Return the schema of `shape` as providers hold answers to it: closed objects, all fields required.
+
+    Limits of values stay out, since providers differ in those that they know; they are checked afterwards.
+    """
+    schema = shape.model_json_schema()
+    definitions = schema.get("$defs", {})
+
+    def closed(node: Any) -> Any:
+        if isinstance(node, list):
+            return [closed(part) for part in node]
+        if not isinstance(node, dict):
+            return node
+        if reference := node.get("$ref"):
+            return closed(definitions[reference.rpartition("/")[2]])
+        result = {key: closed(node[key]) for key in FORM_KEYS if key in node}
+        if "properties" in node:
+            result["properties"] = {name: closed(one) for name, one in node["properties"].items()}
+            result["required"] = list(node["properties"])
+            result["additionalProperties"] = False
+        return result
+
+    return AnswerForm(shape.__name__, dict(closed(schema)))
 
 
 def data_fence(data: object) -> str:
@@ -395,7 +463,7 @@ def _read(text: str, shape: type[T]) -> tuple[str, str, T | None]:
     if len(text) > ANSWER_CHARS_MAX:
         return INVALID, f"The answer is longer than {ANSWER_CHARS_MAX:,} characters.", None
     if (found := json_object_find(text)) is None:
-        return INVALID, f"The answer is no JSON object. It began: {text[:120]!r}", None
+        return INVALID, f"The answer is no JSON object.{BEGAN}{text[:120]!r}", None
     try:
         return "", "", shape.model_validate(found)
     except ValidationError as error:

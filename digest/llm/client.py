@@ -18,6 +18,7 @@ from uuid import uuid4
 from django.conf import settings
 
 from digest.llm.entities import (
+    AnswerForm,
     DeadlineExceeded,
     Message,
     Model,
@@ -170,13 +171,23 @@ class RemoteModel:
         """Return `provider:model`."""
         return f"{self._ref.provider.name}:{self._ref.model}"
 
-    def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, timeout_s: float) -> Turn:
+    def complete(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSchema],
+        *,
+        timeout_s: float,
+        form: AnswerForm | None = None,
+    ) -> Turn:
         """Return one turn within `timeout_s` of wall clock. Raises a `ModelError`.
 
         If the provider's own limit is shorter than `timeout_s` and is passed, the error is
         `ModelUnavailable`, so that the next model is asked.
         """
-        return self._complete(self._wire.request(self._ref, messages, tools), messages, tools, timeout_s)
+        request = self._wire.request(self._ref, messages, tools)
+        if form is not None and self._ref.provider.holds_forms:
+            request |= self._wire.form(form.name, form.schema)
+        return self._complete(request, messages, tools, timeout_s)
 
     def _complete(
         self,
@@ -309,12 +320,19 @@ class EnvelopeModel:
         """Return `provider:model`."""
         return self._remote.name
 
-    def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, timeout_s: float) -> Turn:
+    def complete(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSchema],
+        *,
+        timeout_s: float,
+        form: AnswerForm | None = None,
+    ) -> Turn:
         """Return one turn within `timeout_s` seconds, in at most two tries. Raises a `ModelError`."""
         ends, sent = time.monotonic() + timeout_s, list(messages)
         usage, problem = Usage(), ""
         for _ in range(ENVELOPE_TRIES):
-            turn = self._remote.complete(sent, tools, timeout_s=ends - time.monotonic())
+            turn = self._remote.complete(sent, tools, timeout_s=ends - time.monotonic(), form=form)
             usage += turn.usage
             if not tools:
                 return turn

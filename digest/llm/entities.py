@@ -149,6 +149,14 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerForm:
+    """The JSON schema that an answer must have, by a name of letters. Every object in it is closed."""
+
+    name: str
+    schema: dict[str, Any] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """One answer of a model. `message` is the complete assistant message to send back in the next request."""
 
@@ -166,8 +174,18 @@ class Model(Protocol):
     def name(self) -> str:
         """Return `provider:model`, as pages and rows show it."""
 
-    def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, timeout_s: float) -> Turn:
-        """Return one turn within `timeout_s` seconds of wall clock. Raises a `ModelError`."""
+    def complete(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSchema],
+        *,
+        timeout_s: float,
+        form: AnswerForm | None = None,
+    ) -> Turn:
+        """Return one turn within `timeout_s` seconds of wall clock. Raises a `ModelError`.
+
+        If `form` is given, a provider that can holds the answer to it; others may answer anything.
+        """
 
     def worst_case_usd(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Decimal:
         """Return the most that `complete` with these arguments can cost, in USD. Raises `PriceUnknown`."""

@@ -56,6 +56,7 @@ class Provider:
     responses: bool = False
     reasoning: tuple[str, ...] = ()
     own: bool = False
+    holds_forms: bool = True
 
     def fields_for(self, model: str) -> dict[str, Any]:
         """Return the extra request fields for `model`. Raises `ValueError` for an unknown effort."""
@@ -109,6 +110,8 @@ PROVIDERS = {
             "https://api.anthropic.com/v1/",
             key_setting="ANTHROPIC_API_KEY",
             price_id="anthropic",
+            # Documented as ignored by its OpenAI-compatible interface.
+            holds_forms=False,
             model_fields={"claude-haiku-5": NO_THINKING},
         ),
         Provider(

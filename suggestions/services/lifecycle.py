@@ -177,7 +177,7 @@ def _note_refused(row: Suggestion, draft: Draft, accepted: Change, weighed: Weig
         # A piece of a word would be a word that nobody knows.
         stored = f"{stored.rpartition(' ')[0]}…"
     for text in (note, stored):
-        if refusal := note_refusal(text, grounds, row.target_key):
+        if refusal := note_refusal(text, grounds, row.target_key, liked=accepted.kind.liked):
             return refusal
     row.model_note = stored
     return None

@@ -19,7 +19,13 @@ Turns = list[list[Call]]
 Attack = Callable[[World, str], Turns]
 MARKUP = '<img src=x onerror="a()"> ![x](https://evil.example/) [go](javascript:a()) <script>a()</script>'
 
-LOOKS = ("query_user_feedback", "query_user_config", "get_user_profile", "get_acceptance_history")
+LOOKS = (
+    "query_user_feedback",
+    "read_items",
+    "query_user_config",
+    "get_user_profile",
+    "get_acceptance_history",
+)
 
 
 @dataclass(frozen=True)

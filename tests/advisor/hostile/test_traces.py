@@ -32,7 +32,10 @@ CALLS_MIN = int(os.environ.get("TIDINGS_TRACES", "1000"))
 BATCH, BATCHES = 10, 25
 # Tools that weigh all thumbs come up now and then, the others all the time.
 HEAVY = ("query_user_feedback", "test_suggestion", "self_critique", "compare_configs")
-LIGHT = ("query_user_config", "get_user_profile", "get_suggestion_outcomes", "get_acceptance_history")
+LIGHT = (
+    *("query_user_config", "get_user_profile", "get_suggestion_outcomes", "get_acceptance_history"),
+    "read_items",
+)
 SOURCES = (
     "loved.example",
     "loathed.example",
@@ -80,8 +83,16 @@ class Caller:
         if n < 8:
             return chance.choice(("accept_suggestion", "", "\u202e", "eval")), self._wild(chance)
         if n < 30:
-            return chance.choice(LIGHT), {} if chance.random() < 0.5 else self._wild(chance)
+            return self._light(chance)
         return "write_suggestion", self._write(chance)
+
+    def _light(self, chance: random.Random) -> Call:
+        name = chance.choice(LIGHT)
+        if chance.random() < 0.5:
+            return name, self._wild(chance)
+        # Any number may be an item's, of whatever reader.
+        refs = [f"#{chance.choice((chance.randrange(1, 400), 10**18, 0))}" for _ in range(3)]
+        return name, {"items": refs} if name == "read_items" else {}
 
     def _heavy(self, chance: random.Random) -> Call:
         name = chance.choice(HEAVY)

@@ -177,7 +177,8 @@ def test_requests_to_improve_are_no_failures_however_often(run, ada):
 )
 @pytest.mark.parametrize("silent", ["value", "voice"])
 def test_two_approvals_carry_a_reviewer_that_gives_nonsense_or_nothing(run, ada, said, code, silent):
-    steps = {role: [YES] for role in ("trust", "value", "voice")} | {silent: [said]}
+    tries = 2 if code in ("invalid_answer", "empty_answer") else 1
+    steps = {role: [YES] for role in ("trust", "value", "voice")} | {silent: [said] * tries}
     run(advisor=[boost(ada), text(SUMMARY)], **steps)
     assert Suggestion.objects.get().status == "pending"
     missing = PanelVote.objects.get(reviewer=silent)
@@ -186,7 +187,7 @@ def test_two_approvals_carry_a_reviewer_that_gives_nonsense_or_nothing(run, ada,
 
 
 def test_without_a_word_from_trust_nothing_passes(run, ada):
-    run(advisor=[boost(ada), text(SUMMARY)], trust=[text("nonsense")], value=[YES], voice=[YES])
+    run(advisor=[boost(ada), text(SUMMARY)], trust=[text("nonsense")] * 2, value=[YES], voice=[YES])
     assert about_loved().status == "draft"
 
 

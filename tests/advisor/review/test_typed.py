@@ -16,7 +16,7 @@ from digest.llm.caller import Question, TypedAnswer, data_fence, typed_ask, type
 from digest.llm.client import chain_configured
 from digest.llm.ledger import advisor_account
 from digest.models import Spend
-from tests.support.scripted_model import Script, Step, calls, garbage, status, text
+from tests.support.scripted_model import Script, Step, calls, checked, garbage, status, text
 
 pytestmark = pytest.mark.alike
 
@@ -86,10 +86,30 @@ def test_an_answer_is_paid_for_out_of_the_runs_own_account(ask, bench):
         (calls(("vote", {})), "empty_answer"),
     ],
 )
-def test_nonsense_is_no_answer_but_it_is_paid_for_and_final(ask, said, code):
-    answer = ask(said)
+def test_nonsense_is_asked_for_once_more_and_paid_for_twice(ask, said, code):
+    answer = ask(said, said)
     assert (answer.value, answer.error_code) == (None, code) and answer.message
-    assert answer.cost == Decimal("0.000114") and not answer.interrupted
+    assert answer.cost == 2 * Decimal("0.000114") and not answer.interrupted
+    assert (answer.usage.input_tokens, answer.usage.output_tokens) == (2000, 200)
+
+
+def test_an_answer_mended_at_the_second_try_counts_and_the_first_is_not_repeated_to_the_model(ask):
+    def told(body):
+        question = body["messages"][-1]["content"]
+        assert "not of the form asked for" in question and "boats" not in question
+
+    answer = ask(text("I would rather talk about boats."), checked(text(YES), told))
+    assert answer.value == Answer(verdict="yes", sureness=0.9)
+    assert answer.cost == 2 * Decimal("0.000114")
+
+
+def test_an_answer_is_held_to_its_form_by_providers_that_can(ask):
+    def held(body):
+        form = body["response_format"]["json_schema"]
+        assert form["strict"] is True and form["schema"]["additionalProperties"] is False
+        assert form["schema"]["required"] == list(form["schema"]["properties"]) == ["verdict", "sureness"]
+
+    assert ask(checked(text(YES), held)).value
 
 
 @pytest.mark.parametrize("broken", [status(500), status(401), garbage(b"<html>")])

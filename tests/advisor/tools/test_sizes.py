@@ -15,6 +15,7 @@ from advisor.guidance.store import memories_sync
 from advisor.result_size import BYTES_PER_TOKEN, json_bytes
 from advisor.tools.registry import TOOLS, dispatch
 from digest.llm.entities import ToolCall
+from digest.models import Feedback
 from ranking.models import RankConfig
 from suggestions.models import PreferenceProfile
 from suggestions.outcomes.services import profiles_update
@@ -54,11 +55,14 @@ def history(size: int, now):
 def arguments_for(name: str, reader) -> dict:
     """What a model would ask, as large as it may."""
     urls = liked_urls(reader, count=5)
+    rated = Feedback.objects.filter(reader=reader).order_by("-at").values_list("item_id", flat=True)
+    refs = [f"#{pk}" for pk in rated[:3]]
     return {
         "test_suggestion": BOOST,
         "self_critique": {"drafts": [BOOST | {"evidence_urls": urls}] * 3},
         "compare_configs": {"changes": [BOOST]},
         "write_suggestion": boost(urls),
+        "read_items": {"items": refs},
     }.get(name, {})
 
 

@@ -26,7 +26,8 @@ pytestmark = pytest.mark.django_db
 # A forecast or a wider window asks once more; a query per thumb would ask hundreds of times.
 SLACK = 4
 BUDGETS = {
-    "query_user_feedback": 2000,
+    "query_user_feedback": 2600,
+    "read_items": 600,
     "query_user_config": 500,
     "get_user_profile": 500,
     "write_suggestion": 100,
