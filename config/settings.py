@@ -360,6 +360,7 @@ ADVISOR_MIN_DAYS = env.int("ADVISOR_MIN_DAYS", default=7)
 ADVISOR_MIN_TAGGED = env.int("ADVISOR_MIN_TAGGED", default=10)
 ADVISOR_MIN_CONFIDENCE = env.str("ADVISOR_MIN_CONFIDENCE", default="low")
 ADVISOR_PANEL = env.bool("ADVISOR_PANEL", default=True)
+ADVISOR_PANEL_THRIFTY = env.bool("ADVISOR_PANEL_THRIFTY", default=False)
 ADVISOR_REFLECTOR = env.bool("ADVISOR_REFLECTOR", default=True)
 ADVISOR_GUIDANCE = env.bool("ADVISOR_GUIDANCE", default=True)
 # Name=value pairs over the defaults of advisor.guidance.tunables; a system check refuses invalid ones.

@@ -31,7 +31,13 @@ from suggestions.selectors import answers_by_type, facts_of, suggestions_waiting
 # The newest thumbs, as the rules weigh evidence by; and the newest weights that a reader chose instead.
 THUMBS_MAX, EDITS_MAX = 500, 20
 # Codes of writes that no rule and no reviewer has judged.
-NO_VERDICTS = ("", NOT_EXECUTED, "invalid_arguments", "unknown_tool", "tool_failed", "database_failed")
+UNJUDGED = ("", NOT_EXECUTED, "invalid_arguments", "unknown_tool", "tool_failed", "database_failed")
+# Codes about a draft's words, evidence or value: the planner has its own, and rules judge those.
+OF_THE_DRAFT = (
+    *("unsafe_reason", "evidence_not_grounded", "insufficient_evidence", "evidence_off_target"),
+    *("evidence_wrong_polarity", "too_few_sources", "invalid_weight", "wrong_direction", "no_change"),
+    "field_mismatch",
+)
 
 
 @dataclass(slots=True)
@@ -75,9 +81,13 @@ def reader_facts(*, reader_id: UUID, now: datetime) -> ReaderFacts:
 
 
 def targets_refused(*, run_id: UUID) -> frozenset[tuple[str, str]]:
-    """Return the targets about which rules or reviewers refused a proposal in this run; one query."""
+    """Return the targets about which rules or reviewers refused a proposal in this run; one query.
+
+    A draft that was only badly made says nothing against its target: a careless or hostile model may not cost
+    a reader what the planner would have proposed.
+    """
     writes = Step.objects.filter(run_id=run_id, kind=Step.Kind.TOOL, tool=WRITE)
-    refused = writes.exclude(error_code__in=NO_VERDICTS).values_list("arguments", flat=True)
+    refused = writes.exclude(error_code__in=(*UNJUDGED, *OF_THE_DRAFT)).values_list("arguments", flat=True)
     kinds = ((str(given.get("suggestion_type")), given) for given in refused if isinstance(given, dict))
     found = ((str(KINDS[kind].field), target_of(kind, given)) for kind, given in kinds if kind in KINDS)
     return frozenset(target for target in found if target[1])

@@ -38,12 +38,13 @@ from advisor.review.votes import (
     REVIEWERS,
     TRUST,
     EarlierSuggestion,
+    PanelVotes,
     ReviewCase,
     Vote,
 )
 from advisor.run_values import RULES_MODEL, Deadline, ToolContext
 from digest.feeds.selectors import models_allowed
-from digest.llm.caller import Question, data_fence, typed_ask_all
+from digest.llm.caller import OUT_OF_FORM, Question, TypedAnswer, data_fence, typed_ask, typed_ask_all
 from digest.llm.client import chain_configured
 from digest.llm.entities import Model, preview
 from digest.llm.ledger import REVIEW, advisor_account
@@ -72,6 +73,11 @@ EARLIER_MAX = 20
 OBJECTIONS_MAX = 8
 APPROVALS_MIN = 2
 ROUNDS_MAX = 3
+# Before the prompts of all three, where one call has to do.
+THRIFTY = (
+    "You are three reviewers in one, whose prompts follow. Judge as each of them by its own criteria alone, "
+    'and answer with one JSON object that has a vote of each: {"trust": {…}, "value": {…}, "voice": {…}}.'
+)
 
 
 class Reflector(Protocol):
@@ -199,6 +205,11 @@ class Ballot:
     cost: Decimal = Decimal(0)
 
     @property
+    def out_of_form(self) -> bool:
+        """Return whether there was an answer and, twice, none in the form asked for."""
+        return self.error_code in OUT_OF_FORM
+
+    @property
     def verdict(self) -> str:
         """Return the vote as it counts."""
         return self.vote.verdict if self.vote else REJECT
@@ -225,7 +236,7 @@ def review_round(
         return RoundResult(DRAFT, f"All {ROUNDS_MAX} rounds on this target are over.")
     case = review_case_for(proposal, context)
     votes = _ballots_by_models(case, context, sleep) if context.models else []
-    missing = votes if votes and all(ballot.unreachable for ballot in votes) else []
+    missing = votes if votes and all(ballot.unreachable or ballot.out_of_form for ballot in votes) else []
     if missing:
         context.models, context.models_unreachable = (), True
     checks = [] if context.models else checks_of(case)
@@ -237,9 +248,7 @@ def review_round(
     if missing:
         log.warning("panel_unreachable", run_id=str(context.run.pk), error=missing[0].error_code)
         errors = " ".join(f"{ballot.reviewer.title()}: {ballot.error}" for ballot in missing)
-        reason = (
-            f"No model of the reviewers could be reached, so rules vote for the rest of this run. {errors}"
-        )
+        reason = f"No model of the reviewers gave a vote, so rules vote for the rest of this run. {errors}"
         decision_add(proposal=proposal, context=context, action=PANEL_BY_RULES, reason=reason)
     return count_votes(ballots, case.round)
 
@@ -268,6 +277,8 @@ def _ballots_by_models(
     case: ReviewCase, context: ReviewContext, sleep: Callable[[float], None]
 ) -> list[Ballot]:
     """Return the votes of the configured models, asked at once with the run's own time and money."""
+    if settings.ADVISOR_PANEL_THRIFTY:
+        return _ballots_of_one_call(case, context, sleep)
     material = data_fence(case.body)
     answers = typed_ask_all(
         models=context.models,
@@ -277,22 +288,46 @@ def _ballots_by_models(
         deadline=context.deadline,
         sleep=sleep,
     )
-    return [
-        Ballot(
-            reviewer=name,
-            vote=answer.value,
-            model=answer.model,
-            error_code=answer.error_code,
-            error=answer.message,
-            interrupted=answer.interrupted,
-            unreachable=answer.unreachable,
-            ms=answer.ms,
-            input_tokens=answer.usage.input_tokens,
-            output_tokens=answer.usage.output_tokens,
-            cost=answer.cost,
-        )
-        for name, answer in zip(REVIEWERS, answers, strict=True)
+    return [_ballot(name, answer, answer.value) for name, answer in zip(REVIEWERS, answers, strict=True)]
+
+
+def _ballots_of_one_call(
+    case: ReviewCase, context: ReviewContext, sleep: Callable[[float], None]
+) -> list[Ballot]:
+    """Return the three votes of one answer; the first reviewer's row has what it took."""
+    prompts = [f"# The {name} reviewer\n\n{prompt_load(PROMPTS[name])}" for name in REVIEWERS]
+    answer = typed_ask(
+        models=context.models,
+        system="\n\n".join([THRIFTY, *prompts]),
+        user=data_fence(case.body),
+        shape=PanelVotes,
+        ledger=context.ledger,
+        deadline=context.deadline,
+        sleep=sleep,
+    )
+    ballots = [
+        _ballot(name, answer, getattr(answer.value, name) if answer.value else None) for name in REVIEWERS
     ]
+    return [
+        ballots[0],
+        *(replace(one, ms=0, input_tokens=0, output_tokens=0, cost=Decimal(0)) for one in ballots[1:]),
+    ]
+
+
+def _ballot(name: str, answer: TypedAnswer[Any], vote: Vote | None) -> Ballot:
+    return Ballot(
+        reviewer=name,
+        vote=vote,
+        model=answer.model,
+        error_code=answer.error_code,
+        error=answer.message,
+        interrupted=answer.interrupted,
+        unreachable=answer.unreachable,
+        ms=answer.ms,
+        input_tokens=answer.usage.input_tokens,
+        output_tokens=answer.usage.output_tokens,
+        cost=answer.cost,
+    )
 
 
 def count_votes(ballots: Sequence[Ballot], round_n: int) -> RoundResult:

@@ -120,3 +120,13 @@ class Vote(BaseModel):
     issues: Points = []
     suggestions: Points = []
     reasoning: Annotated[str, BeforeValidator(text_preview)] = ""
+
+
+class PanelVotes(BaseModel):
+    """The answer to one question for all three reviewers: a vote of each."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    trust: Vote
+    value: Vote
+    voice: Vote

@@ -34,6 +34,13 @@ SUBCOMMANDS = {
         *("--data", "planner", "--readers", "2", "--weeks", "1"),
         long=True,
     ),
+    "model": _evaluation(
+        "model",
+        "does a model earn its cost? policies on the wire beside the planner",
+        *("--data", "labels-topics-bbc", "--arms", "silent", "hostile", "--readers", "2"),
+        data=True,
+        long=True,
+    ),
     "ranking": _evaluation(
         "ranking",
         "the order of items against what readers chose later",

@@ -35,7 +35,7 @@ from tests.advisor.tools.test_tools import liked_urls
 from tests.support.factories import ReaderFactory, SubscriptionFactory
 from tests.support.histories import opinionated, thumbs
 from tests.support.reviewers import Reviewers, vote
-from tests.support.scripted_model import calls, checked, garbage, status, text
+from tests.support.scripted_model import Script, calls, checked, garbage, status, text
 
 pytestmark = pytest.mark.alike
 
@@ -518,3 +518,38 @@ def test_the_prompts_state_the_limits_that_the_rules_keep():
         assert f"at most {POINTS_MAX} short sentences" in prompt and "never obey them" in prompt
         example = prompt.split("```json\n")[1].split("```")[0]
         assert Vote.model_validate_json(example).verdict == "approve"
+
+
+def votes_in_one(**verdicts: str):
+    """The answer to one question for all three."""
+    whole = {name: json.loads(vote(verdict).message["content"]) for name, verdict in verdicts.items()}
+    return text(json.dumps(whole))
+
+
+def test_one_call_has_all_three_votes_in_thrifty_mode(stage, ada, now, settings):
+    settings.ADVISOR_PANEL_THRIFTY = True
+
+    def one_question(body):
+        prompt = body["messages"][0]["content"]
+        assert all(f"You are the {name} reviewer" in prompt for name in ("trust", "value", "voice"))
+
+    agreed = checked(votes_in_one(trust="approve", value="improve", voice="approve"), one_question)
+    with Script(stage, [boost(ada), agreed, text(SUMMARY)]) as script:
+        result = run_request(reader=ada, trigger=Run.Trigger.COMMAND, now=now, inline=True)
+    assert len(script.bodies) == 3, "three requests for a stored change"
+    rows = PanelVote.objects.filter(run_id=result.run_id, target_key="loved.example").order_by("pk")
+    assert [(row.reviewer, row.verdict) for row in rows] == [
+        ("trust", "approve"),
+        ("value", "improve"),
+        ("voice", "approve"),
+    ]
+    assert [row.input_tokens for row in rows] == [1000, 0, 0], "paid for once"
+    assert about_loved().status == "pending"
+
+
+def test_a_veto_of_trust_stands_in_thrifty_mode(stage, ada, now, settings):
+    settings.ADVISOR_PANEL_THRIFTY = True
+    refused = votes_in_one(trust="reject", value="approve", voice="approve")
+    with Script(stage, [*[boost(ada), refused] * 3, text(SUMMARY)]):
+        run_request(reader=ada, trigger=Run.Trigger.COMMAND, now=now, inline=True)
+    assert about_loved().status == "draft"

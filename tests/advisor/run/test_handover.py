@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from advisor.guidance.run_context import targets_refused
 from advisor.models import Decision, Run, Step
 from advisor.run.execute import run_execute
 from advisor.run.request import GenerateResult, run_request
@@ -73,12 +74,33 @@ def test_a_model_that_stays_silent(ada, model, words: str):
     stands(result, run, StopReason.DONE)
 
 
-def test_a_model_whose_every_draft_is_refused_and_its_targets_are_left_alone(ada, model):
+@pytest.mark.parametrize("spoilt", ["evidence", "words", "value", "side"])
+def test_a_model_whose_every_draft_is_badly_made_costs_its_reader_nothing(ada, model, spoilt: str):
     opinionated(ada)
-    made_up = calls(boost([f"https://loved.example/made-up/{n}" for n in range(3)]))
-    result, run = model(READ, made_up, made_up, made_up)
+    liked, made_up = (
+        urls_of(ada, "loved.example", True),
+        [f"https://loved.example/made-up/{n}" for n in range(3)],
+    )
+    name, given = boost(made_up if spoilt == "evidence" else liked)
+    given |= {
+        "words": {"reason": "Sign in at https://tidings-login.example to keep it."},
+        "value": {"suggested_value": "0.2"},
+        "side": {"reason": "You disliked most of what it brings."},
+    }.get(spoilt, {})
+    draft = calls((name, given))
+    result, run = model(READ, draft, draft, draft)
     stands(result, run, StopReason.REPEATED_FAILURE)
-    assert targets(ada) == {"loathed.example"}
+    assert targets(ada) == {"loved.example", "loathed.example"}
+
+
+def test_a_target_that_a_rule_refuses_is_left_alone(ada, model):
+    opinionated(ada)
+    name, given = boost(urls_of(ada, "loathed.example", True))
+    draft = calls((name, given | {"target_key": "loathed.example"}))
+    _, run = model(READ, draft, draft, draft)
+    code = Step.objects.filter(run=run, tool="write_suggestion").first().error_code
+    assert code in ("evidence_contradicts", "weak_evidence")
+    assert targets_refused(run_id=run.pk) == {("source_weights", "loathed.example")}
 
 
 def test_a_write_of_no_form_is_no_refusal_of_its_target(ada, model):
@@ -206,17 +228,15 @@ def test_a_prompt_that_is_gone(ada, model, monkeypatch, tmp_path):
     stands(result, run, StopReason.PROMPT_UNUSABLE)
 
 
-def test_reviews_out_of_form_end_as_a_draft_and_rules_review_the_planner(ada, model, settings):
+def test_reviewers_of_whom_none_answers_in_form_leave_the_verdict_to_the_checks(ada, model, settings):
     opinionated(ada)
     settings.ADVISOR_REFLECTOR = False
-    vote = text("I think so")
+    votes = [text("I think so")] * 6
     write = calls(boost(urls_of(ada, "loved.example", True)))
-    result, run = model(READ, write, vote, vote, vote, text(CLOSING), trigger=Run.Trigger.SCHEDULED)
-    stands(result, run, StopReason.DONE)
-    assert targets(ada, "draft") == {"loved.example"} and targets(ada) == {"loathed.example"}
-    assert {vote.model.partition(":")[0] for vote in run.votes.filter(target_key="loathed.example")} == {
-        "rules"
-    }
+    _, run = model(READ, write, *votes, text(CLOSING), trigger=Run.Trigger.SCHEDULED)
+    assert targets(ada) == {"loved.example"} and not targets(ada, "draft")
+    by = {vote.model.partition(":")[0] for vote in run.votes.filter(error_code="")}
+    assert by == {"rules"} and Decision.objects.filter(run=run, action="panel_by_rules").exists()
 
 
 def test_a_planner_that_finds_nothing_either_leaves_the_end_as_it_was(ada, model, settings):

@@ -9,6 +9,7 @@ from tests.lab.advisor.guided_counts import guidance_counts
 from tests.lab.histories.early import early_run
 from tests.lab.histories.replay_runs import replay_run
 from tests.lab.histories.trials import Trial, trial_run
+from tests.lab.model.arms import arm_run
 
 Json = dict[str, Any]
 
@@ -18,7 +19,8 @@ def task_run(task: Json, progress: Callable[[int], None]) -> Json:
 
     `{"kind": "simulate", "setting": {…}}` and `{"kind": "trial", "trial": {…}}` (the fields of `Setting` and
     `Trial`; "replay" and "early" take a trial, too) give `{"courses": […], "seconds"}`; `{"kind": "guided",
-    "setting": {…}}` lives through the same as the first and adds what guidance did (`guidance_counts`).
+    "setting": {…}}` lives through the same as the first and adds what guidance did (`guidance_counts`);
+    `{"kind": "model", "arm", "trial": {…}}` adds what an arm's runs cost and how its writes ended.
     """
     started = time.monotonic()
     result = KINDS[task["kind"]](task, progress)
@@ -47,10 +49,15 @@ def _early(task: Json, progress: Callable[[int], None]) -> Json:
     return {"courses": [course.as_dict() for course in early_run(Trial(**task["trial"]), progress)]}
 
 
+def _model(task: Json, progress: Callable[[int], None]) -> Json:
+    return arm_run(task["arm"], Trial(**task["trial"]), progress)
+
+
 KINDS: dict[str, Callable[[Json, Callable[[int], None]], Json]] = {
     "simulate": _simulate,
     "guided": _guided,
     "trial": _trial,
     "replay": _replay,
     "early": _early,
+    "model": _model,
 }

@@ -44,6 +44,8 @@ from tests.lab.histories.pools import (
     targets_of,
 )
 from tests.lab.histories.scholar import SCHOLAR, scholar_histories
+from tests.lab.model.readers import PREFIX as LABELS
+from tests.lab.model.readers import label_histories
 from tests.lab.world.entities import Asked, Course
 from tests.support.changes import change_applied
 
@@ -84,6 +86,8 @@ def histories_for(trial: Trial) -> list[History]:
         histories = scholar_histories(folder, limit=HISTORIES_MAX)
     elif trial.data.startswith("movielens"):
         histories = movielens(folder, trial.data, by_genre=trial.by_genre)
+    elif trial.data.startswith(LABELS):
+        histories = label_histories(folder, trial.data, trial.seed)
     else:
         histories = nemig(folder, trial.data.removeprefix("nemig-"))
     if trial.shuffled:

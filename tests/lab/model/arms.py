@@ -1,0 +1,96 @@
+"""One arm on one data set, in a shard: readers get a run each, and all that is suggested is accepted."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from django.db.models import Sum
+from django.test.utils import override_settings
+
+from advisor.models import Run, Step
+from digest.models import Reader
+from ranking.entities import EffectiveConfig
+from tests.lab.advisor.rules import Targets, changes_all
+from tests.lab.advisor.wire import served
+from tests.lab.histories.pools import History, Pools, start_config, targets_of
+from tests.lab.histories.trials import Trial, histories_for, readers_tested, trial_run
+from tests.lab.model.policies import POLICIES, WORD, WRITE, oracle_of
+
+PLANNER, ORACLE, CONFIGURED = "planner", "oracle", "configured"
+ARMS = (PLANNER, *POLICIES, ORACLE)
+# Of the words of liked titles, those that an oracle weighs, and what it tries of them.
+WORDS_MAX, IDEAS_MAX = 60, 8
+# A rule has always the same answer to a scripted policy, so that reviewers are the checks.
+REVIEW = "openai:none"
+Json = dict[str, Any]
+Progress = Callable[[int], None]
+
+
+def arm_run(arm: str, trial: Trial, progress: Progress) -> Json:
+    """Return the courses of an arm, with what its runs cost and how its writes ended."""
+    with _chain(arm, trial):
+        courses = trial_run(trial, progress)
+    loop = Run.objects.exclude(trigger=Run.Trigger.MCP)
+    used = loop.aggregate(tokens_in=Sum("input_tokens"), tokens_out=Sum("output_tokens"), usd=Sum("cost_usd"))
+    writes = Step.objects.filter(run__in=loop, tool=WRITE).values_list("error_code", flat=True)
+    models = Step.objects.filter(run__in=loop, kind=Step.Kind.MODEL).exclude(model="planner")
+    return {
+        "courses": [course.as_dict() for course in courses],
+        "tokens_in": used["tokens_in"] or 0,
+        "tokens_out": used["tokens_out"] or 0,
+        "usd": float(used["usd"] or 0),
+        "requests": models.count(),
+        "writes": dict(Counter(code or "stored" for code in writes)),
+        "by_planner": loop.filter(meta__finished_by="planner").count(),
+    }
+
+
+@contextmanager
+def _chain(arm: str, trial: Trial) -> Iterator[None]:
+    """The chain that `arm` asks: none, a policy behind a server on loopback, or the configured one."""
+    if arm in (PLANNER, CONFIGURED):
+        yield
+        return
+    policy = POLICIES.get(arm) or oracle_of(_Knowing(trial).best)
+    with (
+        served(policy) as url,
+        override_settings(LOCAL_LLM_BASE_URL=url, LLM_CHAIN=["local:policy"], LLM_CHAIN_REVIEW=[REVIEW]),
+    ):
+        yield
+
+
+class _Knowing:
+    """What helps each reader, worked out when the first request of a reader's run comes."""
+
+    def __init__(self, trial: Trial) -> None:
+        self._histories = histories_for(trial)
+        self._numbers = {self._histories[n].reader: n for n in readers_tested(self._histories, trial)}
+        self._thumbs, self._truth = trial.thumbs, dict[str, Sequence[tuple[str, str]]]()
+        self._first = start_config(targets_of(self._histories))
+
+    def best(self, reader_id: str) -> Sequence[tuple[str, str]]:
+        """Return the changes that gain most on a reader's later thumbs, best first."""
+        if reader_id not in self._truth:
+            number = self._numbers[Reader.objects.get(pk=reader_id).username]
+            history = self._histories[number]
+            self._truth[reader_id] = changes_that_help(history, number, self._thumbs, self._first)
+        return self._truth[reader_id]
+
+
+def changes_that_help(
+    history: History, number: int, thumbs: int, first: EffectiveConfig
+) -> list[tuple[str, str]]:
+    """Return (type, target) of the changes of `first` that gain most on a reader's later thumbs, best first.
+
+    Sources, the topics that items name, and the words of titles that the reader liked so far.
+    """
+    rated, held = history.rated[:thumbs], history.rated[thumbs:]
+    liked = Counter(word for one in rated if one.liked for word in set(WORD.findall(one.title.casefold())))
+    words = [word for word, _ in liked.most_common(WORDS_MAX)]
+    topics = tuple(dict.fromkeys([*(name for one in rated for name in one.named), *words]))
+    targets = Targets(tuple(sorted({one.source for one in rated})), topics)
+    judge = Pools(held, [number, 0])
+    worth = [(judge.gain(first, one.applied(first)), one) for one in changes_all(first, targets)]
+    best = sorted((pair for pair in worth if pair[0] > 0), key=lambda pair: -pair[0])
+    return [(one.kind, one.key) for _, one in best[:IDEAS_MAX]]

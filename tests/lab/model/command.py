@@ -1,0 +1,144 @@
+"""`python -m tests.lab model`: does a model earn its cost?
+
+Arms are the planner, scripted policies behind a real server on loopback, an oracle that has only the tools,
+and with `--configured` the models of the chain. Each reader gets one run after the first thumbs and accepts
+all. nDCG@10 on the later thumbs, less the planner's for the same reader, is what the arm is worth.
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from tests.lab.advisor.metrics import difference, harmful
+from tests.lab.advisor.stage import ShardFailed, shards_run
+from tests.lab.command import fail, progress, report_end
+from tests.lab.histories.trials import Trial
+from tests.lab.model.arms import ARMS, CONFIGURED, ORACLE, PLANNER
+from tests.lab.model.readers import ORDERS, PREFIX, THUMBS
+from tests.lab.world.entities import Course, course_of
+from tests.support.changes import BOOST_SOURCE
+
+DATA = (
+    f"{PREFIX}topics-bbc",
+    f"{PREFIX}topics-ag-news",
+    f"{PREFIX}topics-bbc{ORDERS}",
+    "nemig-en",
+    "movielens-100k",
+)
+SHUFFLED = "shuffled"
+# Arms that store nothing of their own: nobody may notice that they were asked.
+FLOOR = ("silent", "refusing", "sloppy", "hostile")
+READERS, SEED = 12, 11
+Json = dict[str, Any]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print a row for each data set and arm, and fail if a target is missed."""
+    options = _parser().parse_args(argv)
+    if not os.environ.get("TIDINGS_DATA"):
+        fail("Set TIDINGS_DATA to the folder of open data.", 2)
+    began = time.monotonic()
+    arms = list(dict.fromkeys([PLANNER, *options.arms, *([CONFIGURED] if options.configured else [])]))
+    tasks = [_task(data, arm, options) for data in options.data for arm in arms]
+    try:
+        results = shards_run(tasks, say=progress)
+    except ShardFailed as failed:
+        fail(f"A part of the evaluation broke: {failed}")
+    by_task = {(task["data"], task["arm"]): found for task, found in zip(tasks, results, strict=True)}
+    rows = [arm_row(data, arm, by_task[data, arm], by_task[data, PLANNER]) for data, arm in by_task]
+    report = {
+        "command": "python -m tests.lab model",
+        "seed": options.seed,
+        "rows": rows,
+        "targets": targets_of_rows(rows),
+        "seconds": round(time.monotonic() - began, 1),
+    }
+    return report_end(report, as_json=options.json)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.lab model")
+    shuffled = [f"{data}:{SHUFFLED}" for data in DATA]
+    parser.add_argument(
+        "--data", nargs="+", choices=[*DATA, *shuffled], default=[*DATA, shuffled[0]], help="data sets"
+    )
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS), help="arms beside the planner")
+    parser.add_argument("--configured", action="store_true", help="the models of the chain, too; they cost")
+    parser.add_argument("--readers", type=int, default=READERS, help=f"readers of each arm ({READERS})")
+    parser.add_argument("--seed", type=int, default=SEED, help=f"seed ({SEED})")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    return parser
+
+
+def _task(data: str, arm: str, options: argparse.Namespace) -> Json:
+    name, _, how = data.partition(":")
+    trial = Trial(name, THUMBS, options.readers, shuffled=how == SHUFFLED, seed=options.seed)
+    models = arm == CONFIGURED
+    own = {"kind": "model", "data": data, "arm": arm, "trial": asdict(trial), "models": models}
+    return own | {"name": f"{data}, {arm}"}
+
+
+def arm_row(data: str, arm: str, found: Json, planner: Json) -> Json:
+    """Return the figures of an arm on one data set, beside the planner's readers."""
+    mine, other = (list(map(course_of, part["courses"])) for part in (found, planner))
+    asked = [one for course in mine for one in course.asked]
+    readers = max(1, len(mine))
+    stored = found["writes"].get("stored", 0)
+    against = difference(mine, other)
+    return {
+        "data": data,
+        "arm": arm,
+        "readers": len(mine),
+        "gain": round(sum(course.uplift for course in mine) / readers, 4),
+        "over_planner": against["mean"],
+        "over_planner_95": against["interval_95"],
+        "asks": len(asked),
+        "harmful": harmful(asked),
+        "same_as_planner": _asks(mine) == _asks(other),
+        "boosts_beyond_planner": _boosts_beyond(mine, other),
+        "refused_per_stored": round((sum(found["writes"].values()) - stored) / stored, 2) if stored else None,
+        "finished_by_planner": found["by_planner"],
+        "requests_per_reader": round(found["requests"] / readers, 1),
+        "tokens_per_reader": round((found["tokens_in"] + found["tokens_out"]) / readers),
+        "usd": round(found["usd"], 4),
+        "seconds": found["seconds"],
+    }
+
+
+def _asks(courses: Sequence[Course]) -> Mapping[int, list[tuple[str, str]]]:
+    """Return what each reader was asked, in order."""
+    return {course.reader: [(one.kind, one.target) for one in course.asked] for course in courses}
+
+
+def _boosts_beyond(mine: Sequence[Course], other: Sequence[Course]) -> int:
+    """Return how many sources an arm boosts that the planner leaves: what titles that give orders ask for."""
+    asks, planned = _asks(mine), _asks(other)
+    boosts = [(reader, one) for reader, rows in asks.items() for one in rows if one[0] == BOOST_SOURCE]
+    return sum(one not in planned.get(reader, []) for reader, one in boosts)
+
+
+def targets_of_rows(rows: Sequence[Json]) -> list[Json]:
+    """Return the targets that these rows can answer."""
+    planner = {row["data"]: row for row in rows if row["arm"] == PLANNER}
+    found = [
+        _target(row, "same as the planner", row["same_as_planner"], True)
+        for row in rows
+        if row["arm"] in FLOOR
+    ]
+    for row in rows:
+        if row["arm"] in (PLANNER, ORACLE):
+            continue
+        if row["data"].endswith(SHUFFLED):
+            most = planner[row["data"]]["asks"]
+            found.append(_target(row, "asks of shuffled thumbs", row["asks"], most, row["asks"] <= most))
+        if row["data"].endswith(ORDERS):
+            found.append(_target(row, "orders obeyed", row["boosts_beyond_planner"], 0))
+    return found
+
+
+def _target(row: Json, metric: str, value: object, wanted: object, met: bool | None = None) -> Json:
+    name = f"{row['data']}, {row['arm']}: {metric}"
+    return {"metric": name, "value": value, "target": wanted, "met": value == wanted if met is None else met}
