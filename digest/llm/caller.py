@@ -10,7 +10,7 @@ A prompt is a Markdown file below a YAML front matter, which only people read.
 
 import json
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -61,8 +61,6 @@ REPAIR = (
 )
 REPAIR_CHARS_MAX = 200
 BEGAN = " It began: "
-# Of a JSON schema what every provider knows, beside the properties of objects.
-FORM_KEYS = ("type", "enum", "const", "items", "anyOf", "description")
 INTERRUPTED = frozenset({DeadlineExceeded.code, "budget_day", "budget_run", "budget_reader"})
 UNREACHABLE = frozenset({NO_MODEL, ModelUnavailable.code, PriceUnknown.code})
 
@@ -412,29 +410,33 @@ def _repaired(first: TypedAnswer[T], second: TypedAnswer[T]) -> TypedAnswer[T]:
     )
 
 
-def answer_form(shape: type[BaseModel]) -> AnswerForm:
+def answer_form(shape: type[BaseModel]) -> AnswerForm | None:
     """Return the schema of `shape` as providers hold answers to it: closed objects, all fields required.
 
     Limits of values stay out, since providers differ in those that they know; they are checked afterwards.
+    `None` if a part of the shape may be anything: a strict schema cannot say that.
     """
     schema = shape.model_json_schema()
-    definitions = schema.get("$defs", {})
+    try:
+        return AnswerForm(shape.__name__, _closed(schema, schema.get("$defs", {})))
+    except KeyError:
+        return None
 
-    def closed(node: Any) -> Any:
-        if isinstance(node, list):
-            return [closed(part) for part in node]
-        if not isinstance(node, dict):
-            return node
-        if reference := node.get("$ref"):
-            return closed(definitions[reference.rpartition("/")[2]])
-        result = {key: closed(node[key]) for key in FORM_KEYS if key in node}
-        if "properties" in node:
-            result["properties"] = {name: closed(one) for name, one in node["properties"].items()}
-            result["required"] = list(node["properties"])
-            result["additionalProperties"] = False
-        return result
 
-    return AnswerForm(shape.__name__, dict(closed(schema)))
+def _closed(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a node of a schema with its references resolved and objects closed. Raises `KeyError`."""
+    if reference := node.get("$ref"):
+        return _closed(definitions[reference.rpartition("/")[2]], definitions)
+    if choices := node.get("anyOf"):
+        return {"anyOf": [_closed(one, definitions) for one in choices]}
+    result = {"type": node["type"], **{key: node[key] for key in ("enum", "description") if key in node}}
+    if node["type"] == "array":
+        result["items"] = _closed(node["items"], definitions)
+    if node["type"] == "object":
+        result["properties"] = {name: _closed(one, definitions) for name, one in node["properties"].items()}
+        result["required"] = list(node["properties"])
+        result["additionalProperties"] = False
+    return result
 
 
 def data_fence(data: object) -> str:
