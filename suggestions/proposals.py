@@ -45,7 +45,6 @@ class Draft:
     suggested_value: object
     evidence_urls: tuple[str, ...]
     reason: str
-    expected_impact: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from suggestions.changes.weights import weight_clamp, weight_parse, weight_text
 from suggestions.planner.hypotheses import BALANCED, HELPS_MIN, SILENCE_SENTENCES
 from suggestions.proposals import SUGGESTIONS_PER_RUN_MAX
 from suggestions.rules import DECLINED_MIN, PER_FIELD_MAX
-from suggestions.sentences import change_stopped, impact_sentence, reason_sentence
+from suggestions.sentences import change_stopped, reason_sentence
 from suggestions.wording import CHANGE_IN_REVIEW
 
 NAME = "offline:planner"
@@ -187,7 +187,6 @@ def proposal_arguments(fact: Fact) -> dict[str, Any]:
         "suggested_value": fact["suggested_value"],
         "evidence_items": [{"url": url} for url in fact["supporting_items"]],
         "reason": "",
-        "expected_impact": impact_sentence(fact["type"], _name(fact)),
     }
 
 
@@ -281,5 +280,4 @@ def _written(call: Call, facts: Fact) -> dict[str, Any]:
         "evidence": [
             {"url": item["url"], "feedback": feedback} for item in arguments.get("evidence_items", [])
         ],
-        "expected_impact": arguments.get("expected_impact", ""),
     }

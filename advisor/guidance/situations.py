@@ -80,7 +80,7 @@ AHEAD = frozenset({FEEDBACK, TRY, CRITIQUE})
 # Of a result with many hypotheses or drafts, those that are looked up.
 ACTS_MAX = 5
 WORDS_CHARS_MAX, TARGET_CHARS_MAX = 1000, 120
-WORDY = ("target_key", "target", "suggested_value", "query", "reason", "expected_impact")
+WORDY = ("target_key", "target", "suggested_value", "query", "reason")
 # Of the tools that take several changes, the argument they are in.
 LISTS = {CRITIQUE: "drafts", "compare_configs": "changes"}
 # So many failed writes in a row, and whatever the run calls next is for mending them.

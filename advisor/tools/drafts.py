@@ -42,6 +42,7 @@ DRAFTS_MAX = 3
 T = TypeVar("T")
 # An argument that is accepted, since models send it, but not declared, and ignored.
 Ignored = Annotated[T, Field(json_schema_extra={"undeclared": True})]
+TEXT_OR_NUMBER = {"anyOf": [{"type": "string"}, {"type": "number"}]}
 Version = Annotated[int, Field(ge=0, lt=2**31)]
 
 
@@ -62,17 +63,19 @@ class SuggestionArguments(Arguments):
     """
 
     suggestion_type: SuggestionType
-    field: SettingName
+    field: Ignored[SettingName | None] = None
     target_key: Annotated[str | None, Field(description="The source, or the word; left out for topics.")] = (
         None
     )
     current_value: Ignored[Any] = None
-    suggested_value: Annotated[Any, Field(description="The topic, the word, or the new weight.")] = None
+    suggested_value: Annotated[
+        Any, Field(description="The topic, the word, or the new weight.", json_schema_extra=TEXT_OR_NUMBER)
+    ] = None
     evidence_items: Annotated[list[EvidenceItem], Field(max_length=50, description="At least three.")]
     reason: Annotated[
         str, Field(description="What you add to the server's counts: one or two plain sentences, or none.")
     ]
-    expected_impact: Annotated[str, Field(description="What the reader will notice.")] = ""
+    expected_impact: Ignored[str | None] = None
     confidence: Ignored[str | None] = None
 
 
@@ -81,7 +84,10 @@ class ChangeArguments(Arguments):
 
     suggestion_type: SuggestionType
     target: Annotated[str, Field(max_length=300, description="The source, the topic, or the word.")]
-    suggested_value: Annotated[Any, Field(description="The new weight; left out: the whole step.")] = None
+    suggested_value: Annotated[
+        Any,
+        Field(description="The new weight; left out: the whole step.", json_schema_extra=TEXT_OR_NUMBER),
+    ] = None
 
 
 class DraftArguments(ChangeArguments):
@@ -288,12 +294,11 @@ def draft_from_suggestion(arguments: SuggestionArguments, evidence_urls: Sequenc
     """
     return Draft(
         suggestion_type=arguments.suggestion_type,
-        field=arguments.field,
+        field=arguments.field or str(KINDS[arguments.suggestion_type].field),
         target_key=arguments.target_key,
         suggested_value=arguments.suggested_value,
         evidence_urls=tuple(evidence_urls),
         reason="" if quotes_prompt(arguments.reason) else arguments.reason,
-        expected_impact=arguments.expected_impact,
     )
 
 

@@ -99,10 +99,21 @@ def test_every_object_in_a_schema_is_closed():
     assert evidence["items"]["additionalProperties"] is False
 
 
+def test_the_setting_follows_from_the_type_and_values_have_types(ada):
+    opinionated(ada)
+    arguments = boost(liked_urls(ada))
+    del arguments["field"]
+    assert answer(context_for(ada), "write_suggestion", **arguments)["success"]
+    for name in ("write_suggestion", "test_suggestion"):
+        asked = TOOLS[name].schema["function"]["parameters"]["properties"]
+        assert "type" in asked["suggested_value"] or "anyOf" in asked["suggested_value"]
+
+
 def test_what_is_ignored_is_taken_and_not_asked_for(ada):
     opinionated(ada)
     asked = TOOLS["write_suggestion"].schema["function"]["parameters"]
-    ignored = {"current_value": "1.1", "confidence": "high"}
+    ignored = {"current_value": "1.1", "confidence": "high", "expected_impact": "More of it."}
+    ignored |= {"field": "source_weights"}
     assert not set(ignored) & set(asked["properties"])
     urls = liked_urls(ada)
     written = boost([]) | ignored | {"evidence_items": [{"url": url, "title": "Any"} for url in urls]}

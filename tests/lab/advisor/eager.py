@@ -22,7 +22,6 @@ WRITES_MAX = 10
 APART, THUMBS_MIN = 0.10, 5
 STEP = 0.3
 REASON = "You rated {likes} of {n} stories from this source as useful, which is unlike your usual rate."
-IMPACT = "Its stories change their places in the digest."
 CLOSING = json.dumps({"suggestions": [], "skipped": [], "meta": {}})
 Wanted = tuple[str, Mapping[str, Any]]
 
@@ -86,5 +85,4 @@ def _about(
         "suggested_value": f"{weight + (STEP if more else -STEP):.2f}",
         "evidence_items": [{"url": url} for url in fitting],
         "reason": REASON.format(likes=likes, n=row["sample_size"]),
-        "expected_impact": IMPACT,
     }

@@ -40,7 +40,6 @@ HEADLINES = (
 )
 TAGS = {True: "depth", False: "hype"}
 REASON = "You liked most of what this source published, above all for its depth, over the last seven weeks."
-IMPACT = "Stories from this source will rank a little higher in your digest."
 THOUGHT = "The strongest pattern is the clear one about a single source; the rest is close to the base rate."
 
 
@@ -119,10 +118,7 @@ def _wanted(calls: Sequence[Call], turn: int) -> list[tuple[str, dict[str, Any]]
         drafts = [{**_change(fact), "evidence_urls": list(fact["supporting_items"])} for fact in facts]
         return [*((TEST, _change(fact)) for fact in facts), (CRITIQUE, {"drafts": drafts})]
     if turn == 2:
-        return [
-            (WRITE, {**proposal_arguments(fact), "reason": REASON, "expected_impact": IMPACT})
-            for fact in facts
-        ]
+        return [(WRITE, {**proposal_arguments(fact), "reason": REASON}) for fact in facts]
     return []
 
 
@@ -139,7 +135,6 @@ def _closing(writes: Sequence[Mapping[str, Any]]) -> str:
             "value": write["suggested_value"],
             "confidence": "high",
             "reasoning": THOUGHT,
-            "expected_impact": IMPACT,
         }
         for write in writes
     ]
