@@ -236,7 +236,7 @@ def review_round(
         return RoundResult(DRAFT, f"All {ROUNDS_MAX} rounds on this target are over.")
     case = review_case_for(proposal, context)
     votes = _ballots_by_models(case, context, sleep) if context.models else []
-    missing = votes if votes and all(ballot.unreachable or ballot.out_of_form for ballot in votes) else []
+    missing = votes if _is_panel_missing(votes) else []
     if missing:
         context.models, context.models_unreachable = (), True
     checks = [] if context.models else checks_of(case)
@@ -251,6 +251,15 @@ def review_round(
         reason = f"No model of the reviewers gave a vote, so rules vote for the rest of this run. {errors}"
         decision_add(proposal=proposal, context=context, action=PANEL_BY_RULES, reason=reason)
     return count_votes(ballots, case.round)
+
+
+def _is_panel_missing(votes: Sequence[Ballot]) -> bool:
+    """Return whether no model could be reached, or each answered twice and none in form: a model too small.
+
+    Where one model was there and said nothing of use beside others that were away, what is under review could
+    have chosen its judges.
+    """
+    return bool(votes) and (all(one.unreachable for one in votes) or all(one.out_of_form for one in votes))
 
 
 def review_case_for(proposal: Proposal, context: ReviewContext) -> ReviewCase:

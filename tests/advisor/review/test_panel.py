@@ -258,7 +258,8 @@ def test_a_review_chain_without_a_price_is_one_that_cannot_be_reached(run, ada, 
 @pytest.mark.parametrize("said", [text("nonsense"), text(""), status(422)])
 def test_rules_do_not_stand_in_where_a_single_model_was_there_and_gave_no_vote(run, ada, said):
     """A material that makes a model babble or refuse must not choose its own judges."""
-    run(advisor=[boost(ada), text(SUMMARY)], trust=[status(503)], value=[status(503)], voice=[said])
+    said = [said] if said.status == 422 else [said] * 2
+    run(advisor=[boost(ada), text(SUMMARY)], trust=[status(503)], value=[status(503)], voice=said)
     assert about_loved().status == "draft"
     assert not PanelVote.objects.filter(target_key="loved.example", error_code="").exists()
 
@@ -335,7 +336,9 @@ def test_a_draft_that_fails_checks_says_that_checks_found_faults(run, ada):
     assert note == "Checks found faults, so an operator looks at this first."
 
 
-def test_what_a_reader_asked_for_in_words_reaches_no_model(run, ada, settings, now):
+def test_what_a_reader_asked_for_in_words_is_quoted_to_the_agent_and_reaches_nobody_else(
+    run, ada, settings, now
+):
     settings.ADVISOR_REFLECTOR = True
     words = "More kestrelwise lighthouses, please"
     edit = ConfigEdit(keyword_boosts={"lighthouse": 0.5})
@@ -344,9 +347,23 @@ def test_what_a_reader_asked_for_in_words_reaches_no_model(run, ada, settings, n
     looked = calls(*((name, {}) for name in reads))
     steps = {role: [YES] for role in ("trust", "value", "voice")}
     run(advisor=[looked, boost(ada), *[text("{}", optional=True)] * 4, text(SUMMARY, optional=True)], **steps)
-    sent = json.dumps([script.bodies for script in run.cast.scripts.values()])
-    assert "lighthouse" in sent and all(f'"{name}"' in sent for name in reads)
+    said = {
+        message["tool_call_id"]: message["content"]
+        for body in run.cast.scripts["advisor"].bodies
+        for message in body["messages"]
+        if message["role"] == "tool"
+    }
+    quoting = [content for content in said.values() if "kestrelwise" in content]
+    assert [json.loads(content)["earlier_wishes"] for content in quoting] == [[words]]
+    sent = json.dumps([run.cast.scripts[role].bodies for role in steps])
     assert "kestrelwise" not in sent
+    prompts = [
+        message["content"]
+        for body in run.cast.scripts["advisor"].bodies
+        for message in body["messages"]
+        if message["role"] in ("system", "user")
+    ]
+    assert "kestrelwise" not in json.dumps(prompts), "no trusted message has it"
 
 
 # --- One round, asked directly --------------------------------------------------------------------------
@@ -533,6 +550,7 @@ def test_one_call_has_all_three_votes_in_thrifty_mode(stage, ada, now, settings)
         prompt = body["messages"][0]["content"]
         assert all(f"You are the {name} reviewer" in prompt for name in ("trust", "value", "voice"))
 
+    stage.clear()
     agreed = checked(votes_in_one(trust="approve", value="improve", voice="approve"), one_question)
     with Script(stage, [boost(ada), agreed, text(SUMMARY)]) as script:
         result = run_request(reader=ada, trigger=Run.Trigger.COMMAND, now=now, inline=True)
@@ -549,6 +567,7 @@ def test_one_call_has_all_three_votes_in_thrifty_mode(stage, ada, now, settings)
 
 def test_a_veto_of_trust_stands_in_thrifty_mode(stage, ada, now, settings):
     settings.ADVISOR_PANEL_THRIFTY = True
+    stage.clear()
     refused = votes_in_one(trust="reject", value="approve", voice="approve")
     with Script(stage, [*[boost(ada), refused] * 3, text(SUMMARY)]):
         run_request(reader=ada, trigger=Run.Trigger.COMMAND, now=now, inline=True)
