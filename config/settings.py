@@ -8,6 +8,7 @@ import ctypes
 import gc
 import os
 from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from config.environment import (
 from config.jobs.schedule import celery_settings
 from config.logs import logging_config, structlog_configure
 from config.retention import retention_days
+from config.static_files import static_version
 
 # One thread for linear algebra, set before NumPy is imported. Our matrices are small, and the processes use
 # the other cores. With one thread per core a posterior took 50 times as long on a busy machine.
@@ -257,11 +259,16 @@ LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 LOCALE_PATHS = [Path(__file__).resolve().parent / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
+STATICFILES_DIRS = [SITE_FILES / "static"]
+# A developer changes files while the server runs, so DEBUG has one address for all versions.
 STATIC_URL = "static/"
+if not DEBUG:
+    STATIC_URL += static_version(STATICFILES_DIRS[0], map(version, ("django", "django-allauth"))) + "/"
+    WHITENOISE_IMMUTABLE_FILE_TEST = f"^/{STATIC_URL}"
 STATIC_ROOT = VAR_DIR / "staticfiles"
 private_folder_create(STATIC_ROOT, "TIDINGS_VAR_DIR")
-STATICFILES_DIRS = [SITE_FILES / "static"]
 WHITENOISE_USE_FINDERS = True
+WHITENOISE_MIMETYPES = {".webmanifest": "application/manifest+json"}
 # The settings page sends three fields for each source, and a reader may import thousands of sources by OPML.
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 15_000
 _SAME_SITE = ("script-src", "style-src", "img-src", "font-src", "connect-src", "form-action", "manifest-src")

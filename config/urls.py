@@ -27,6 +27,19 @@ admin.autodiscover()
 admin.site.site_header = admin.site.site_title = "Tidings"
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
+# A page that was opened before an update asks for its files at their earlier addresses.
+STATIC_BEFORE = (
+    []
+    if settings.DEBUG
+    else [
+        re_path(
+            f"^static/(?!{settings.STATIC_URL.split('/')[-2]}/)(?:[0-9a-f]{{12}}/)?(?P<path>.+)$",
+            RedirectView.as_view(url=f"{settings.STATIC_URL}%(path)s"),
+            name="static_before",
+        )
+    ]
+)
+
 handler429 = "digest.throttling.too_many_requests_page"  # for allauth
 # These pages exist only if an OpenID Connect provider is set.
 first_password = reauthentication_required(app="allauth.account")(password_set)
@@ -76,5 +89,6 @@ urlpatterns = [
     path("metrics", metrics, name="metrics"),
     path("offline", TemplateView.as_view(template_name="digest/offline.html"), name="offline"),
     path("favicon.ico", RedirectView.as_view(url=static("icon-192.png")), name="icon"),
+    *STATIC_BEFORE,
     path("sw.js", TemplateView.as_view(template_name="sw.js", content_type="text/javascript"), name="worker"),
 ]

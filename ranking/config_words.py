@@ -50,7 +50,7 @@ MUTED = {
 }
 BY_DAY, BY_HOUR = gettext_noop("by whole days"), gettext_noop("by the hour")
 SETTINGS = {
-    "recency_half_life_hours": gettext_noop("Freshness (hours to half)"),
+    "recency_half_life_hours": gettext_noop("Hours until an article counts half"),
     "recency_by_day": gettext_noop("How articles age"),
     "ai_score_alpha": gettext_noop("Similarity share"),
 }
@@ -98,9 +98,7 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
         case "source_weights":
             return f"{name}: {_step(before, after)}"
         case "keyword_boosts":
-            return _("Keyword “{word}”: {before} → {after}").format(
-                word=target, before=_boost(before), after=_boost(after)
-            )
+            return _boost_words(target, before, after)
         case "locked":
             locked = (
                 _("“{name}” locked against suggestions") if after else _("“{name}” opened to suggestions")
@@ -120,11 +118,31 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
             return _("Your taste: {before} → {after}").format(
                 before=taste_words(before), after=taste_words(after)
             )
+        case "recency_half_life_hours":
+            return _half_life_words(before, after)
         case "mutes":
             return _mute_words(target.partition(":"), after, titles or {})
         case _:
             label = _(SETTINGS[field]) if field in SETTINGS else field
             return f"{label}: {_setting(before)} → {_setting(after)}"
+
+
+def _boost_words(word: str, before: float | None, after: float | None) -> str:
+    """Return a change of a word's boost: its level in words, any other number as it is."""
+    if after is None:
+        return _("As much about “{word}” as usual").format(word=word)
+    words = _("More about “{word}”") if after > (before or 0.0) else _("Less about “{word}”")
+    exact = "" if after in BOOSTS.values() and before is None else f" ({_boost(before)} → {_boost(after)})"
+    return words.format(word=word) + exact
+
+
+def _half_life_words(before: float, after: float) -> str:
+    """Return a change of the hours until an item counts half as what it does to the news."""
+    if after < before:
+        words = _("News ages {times} times as fast")
+        return words.format(times=figure(before / after, ".2g"))
+    words = _("News stays {times} times as long")
+    return words.format(times=figure(after / before, ".2g"))
 
 
 def taste_words(level: str) -> str:

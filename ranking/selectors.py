@@ -12,7 +12,6 @@ from uuid import UUID
 from django.db.models import F, QuerySet
 
 from ranking.common.rows import export_rows
-from ranking.common.start import reader_sources_registered
 from ranking.config_body import (
     Body,
     ConfigEdit,
@@ -176,11 +175,6 @@ def config_with_edit(*, reader_id: UUID, edit: ConfigEdit) -> tuple[EffectiveCon
     body_edit(body, config_edit_current(edit=edit))
     body_validate(body)
     return before, body_effective(body)
-
-
-def sources_weighable(*, reader_id: UUID, effective: EffectiveConfig) -> set[str]:
-    """Return the keys of sources that the reader may weigh: followed ones, and ones that have a weight."""
-    return {*effective.weights()}.union(*(read(reader_id=reader_id) for read in reader_sources_registered()))
 
 
 def config_exists(*, reader_id: UUID) -> bool:

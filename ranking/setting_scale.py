@@ -1,6 +1,6 @@
 """The scale less, usual, more for all settings with a number. Other numbers are shown as they are. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ranking.entities import ALPHA_DEFAULT, HALF_LIFE_HOURS_DEFAULT, WEIGHT_MAX, WEIGHT_MIN, InvalidSetting
@@ -8,10 +8,11 @@ from ranking.language import gettext as _
 from ranking.language import gettext_noop, pgettext
 from ranking.taste.entities import TasteLevel
 
+LESS, USUAL, MORE = "less", "usual", "more"
 # Weights of sources: half as much, or half as much again. `None` is the default, which thumbs may change.
-LEVELS: Mapping[str, float | None] = {"less": 0.5, "usual": None, "more": 1.5}
+LEVELS: Mapping[str, float | None] = {LESS: 0.5, USUAL: None, MORE: 1.5}
 # Boosts of keywords. Interest is 1 without them, so a boost of ±0.5 counts as much as a weight of 0.5 or 1.5.
-BOOSTS: Mapping[str, float] = {"less": -0.5, "more": 0.5}
+BOOSTS: Mapping[str, float] = {LESS: -0.5, MORE: 0.5}
 # Hours until an item counts half, and the share of similarity, each with its effect on a digest in words.
 FRESHNESS: Mapping[str, tuple[float, str]] = {
     "less": (72.0, gettext_noop("less: good pieces stay for days")),
@@ -98,6 +99,22 @@ def level_options(levels: Mapping[str, tuple[float, str]], value: str) -> list[L
         else [LevelOption(value, _("exactly {value}").format(value=value), True)]
     )
     return options + exact
+
+
+def word_chips(lines: Iterable[str]) -> list[tuple[str, list[LevelOption]]]:
+    """Return the word of each line `word: more` or `word: 0.8`, with its options.
+
+    A number that is no level is one option more.
+    """
+    chips = []
+    for line in lines:
+        word, _, boost = line.rpartition(":")
+        chosen = level_read(boost)
+        options = [LevelOption(name, level_words(name), name == chosen) for name in LEVELS]
+        if not chosen:
+            options.append(LevelOption(boost.strip(), boost.strip(), True))
+        chips.append((word.strip() or line, options))
+    return chips
 
 
 def taste_options(chosen: str) -> list[LevelOption]:

@@ -1,6 +1,6 @@
 """The reader's settings: the form, which turns typed text into values of a config, and the pages."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 from uuid import UUID
@@ -41,34 +41,38 @@ from ranking.config_words import (
     cause_words,
     learned_changes_undone,
     steps_in_force,
-    weight_words,
 )
 from ranking.entities import InvalidSetting, StaleVersion, UnknownVersion
 from ranking.language import figure
 from ranking.selectors import (
+    config_bodies,
     config_effective,
     config_version,
     config_versions,
     config_versions_all,
     keys_current,
-    sources_weighable,
     weight_snapshots,
 )
 from ranking.services import config_edit, config_revert
 from ranking.setting_scale import (
     BOOSTS,
     FRESHNESS,
+    LEVELS,
     LIKENESS,
+    MORE,
+    USUAL,
     level_options,
     level_read,
+    level_words,
     taste_options,
-    weight_read,
+    word_chips,
 )
 from ranking.taste.entities import TasteLevel
 
-# Prefixes of the fields with a source's weight, before the key: the typed one, and the one that the page
-# showed.
-TYPED, SHOWN = "weight:", "was:"
+# Prefixes of the fields of chips, before the topic or word. Their value is a level, or a word's number.
+TOPIC, WORD = "topic:", "word:"
+# The fields of new topics and words, separated by commas, and the level of those words.
+TOPIC_NEW, WORD_NEW, WORD_LEVEL = "topic_new", "word_new", "word_level"
 # Prefix of the field with a target's pin. Its value is empty if the pin does not change.
 PIN = "pin:"
 # The field of ticked categories to add to the topics.
@@ -77,6 +81,8 @@ TOPIC_ADD = "topic_add"
 MEANING, MEANING_SHOWN = "by_meaning", "by_meaning_shown"
 # How freshness falls.
 DAY, HOUR = "day", "hour"
+# The part of the page that counts the items of each topic and offers others: `?show=topics`.
+SHOW_TOPICS = "topics"
 # Version numbers have fewer digits. Larger ones would not fit into the database's integers.
 VERSION_DIGITS = 9
 VERSIONS_PER_PAGE = 20
@@ -86,8 +92,8 @@ class ConfigForm(forms.Form):
     """The settings of a reader. `version` is the one that the page showed."""
 
     version = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
-    topics = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 6}))
-    keyword_boosts = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 4}))
+    topics = forms.CharField(required=False)
+    keyword_boosts = forms.CharField(required=False)
     recency_half_life_hours = forms.FloatField(
         min_value=HALF_LIFE_HOURS_MIN,
         max_value=HALF_LIFE_HOURS_MAX,
@@ -99,12 +105,6 @@ class ConfigForm(forms.Form):
     )
 
     taste = forms.ChoiceField(required=False, choices=[(str(level), str(level)) for level in TasteLevel])
-
-    def __init__(self, *args: Any, sources: Collection[str] | None = None, **kwargs: Any) -> None:
-        """Accept weights for `sources` only. `None` accepts all sources."""
-        super().__init__(*args, **kwargs)
-        self.sources = sources
-        self.weight_errors: dict[str, str] = {}
 
     def clean_recency_by_day(self) -> bool | None:
         """Return whether freshness goes by whole days; `None` (no change) if the field was not sent."""
@@ -148,10 +148,7 @@ class ConfigForm(forms.Form):
         return boosts
 
     def clean(self) -> dict[str, Any]:
-        """Add `source_weights` and `pins`, each only with values that differ from the page's.
-
-        `weight_errors` has errors of weights by source key, because only the page knows the titles.
-        """
+        """Add `pins`, only with values that differ from the page's, and `literal`."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if any("\0" in name for name in self.data):
             self.add_error(None, gettext("A field is named with a character that no source or topic has."))
@@ -165,33 +162,7 @@ class ConfigForm(forms.Form):
                         target=target[:40], values=", ".join(map(gettext, CHOICES.values()))
                     ),
                 )
-        cleaned["source_weights"], self.weight_errors = {}, {}
-        for source, typed in self.typed_weights().items():
-            self._weight_take(cleaned["source_weights"], source, typed.strip())
-        if self.weight_errors:
-            self.add_error(None, gettext("A weight cannot be saved as it was typed."))
         return cleaned
-
-    def _weight_take(self, weights: dict[str, float | None], source: str, typed: str) -> None:
-        """Add a typed weight to `weights`. An empty field (`None`) returns the source to the loop."""
-        if self.sources is not None and source not in self.sources:
-            words = gettext("You read no source “{source}”. Add it under Sources first.").format(
-                source=source[:40]
-            )
-            self.weight_errors[source] = words
-            return
-        try:
-            weights[source] = weight_read(typed)
-        except InvalidSetting as error:
-            self.weight_errors[source] = error.message
-
-    def typed_weights(self) -> dict[str, str]:
-        """Return the text of each changed weight field by source, valid or not."""
-        return {
-            name[len(TYPED) :]: typed
-            for name, typed in self.data.items()
-            if name.startswith(TYPED) and typed.strip() != self.data.get(SHOWN + name[len(TYPED) :], "")
-        }
 
     def typed_literal(self) -> dict[str, bool]:
         """Return for each topic with a box "by meaning" on the page whether the box is empty."""
@@ -272,7 +243,9 @@ def reader_id_of(request: HttpRequest) -> UUID:
 def config(request: HttpRequest) -> HttpResponse:
     """Show the settings, or save the form. After a refused save the page keeps the typed values."""
     if request.method == "GET":
-        return render(request, "ranking/config.html", _page(reader_id_of(request)))
+        page = _page(reader_id_of(request))
+        page["counted"] = request.GET.get("show") == SHOW_TOPICS
+        return render(request, "ranking/config.html", page)
     form = config_form(request)
     if not form.is_valid():
         return config_refused(request, form)
@@ -290,19 +263,29 @@ def config(request: HttpRequest) -> HttpResponse:
 
 
 def config_form(request: HttpRequest) -> ConfigForm:
-    """Return the form with the sent data. It accepts weights for the reader's own sources only."""
-    reader_id = reader_id_of(request)
-    effective = config_effective(reader_id=reader_id)
-    return ConfigForm(
-        _sent_data(request.POST), sources=sources_weighable(reader_id=reader_id, effective=effective)
-    )
+    """Return the form with the sent data."""
+    return ConfigForm(_sent_data(request.POST))
 
 
 def _sent_data(sent: QueryDict) -> QueryDict:
-    """Return the sent data, with ticked categories added as lines of topics."""
+    """Return the sent data with the chips, new words and ticked categories as lines of topics and boosts.
+
+    A topic at `less` becomes a word with less. At `usual` a topic or word is left out.
+    """
     typed = sent.copy()
-    if added := sent.getlist(TOPIC_ADD):
-        typed["topics"] = "\n".join([sent.get("topics", ""), *added]).strip()
+    topics, boosts = [sent.get("topics", "")], [sent.get("keyword_boosts", "")]
+    for name, level in sent.items():
+        if name.startswith(TOPIC) and level == MORE:
+            topics.append(name[len(TOPIC) :])
+        elif name.startswith((TOPIC, WORD)) and level != USUAL:
+            boosts.append(f"{name.partition(':')[2]}: {level}")
+        if name.startswith((TOPIC, WORD)):
+            del typed[name]
+    topics += [*sent.get(TOPIC_NEW, "").split(","), *sent.getlist(TOPIC_ADD)]
+    level = sent.get(WORD_LEVEL, MORE)
+    boosts += [f"{word}: {level}" for word in sent.get(WORD_NEW, "").split(",") if word.strip()]
+    typed["topics"] = "\n".join(filter(str.strip, topics))
+    typed["keyword_boosts"] = "\n".join(filter(str.strip, boosts))
     return typed
 
 
@@ -313,7 +296,9 @@ def config_refused(request: HttpRequest, form: ConfigForm) -> HttpResponse:
 
 def edit_of(cleaned: Mapping[str, Any]) -> ConfigEdit:
     """Return the changes that a valid form asks for."""
-    return ConfigEdit(**{field.name: cleaned[field.name] for field in fields(ConfigEdit)})
+    return ConfigEdit(
+        **{field.name: cleaned[field.name] for field in fields(ConfigEdit) if field.name in cleaned}
+    )
 
 
 def _save(reader_id: UUID, cleaned: Mapping[str, Any]) -> int:
@@ -342,15 +327,15 @@ def revert(request: HttpRequest, version: int) -> HttpResponse:
     except UnknownVersion as error:
         raise Http404(error.message) from error
     except StaleVersion as error:
-        page = _page(reader_id_of(request))
-        missed = [row for row in page["versions"] if row[0].version > error.seen]
-        changes = [change for row, *_ in missed for change in row.changes]
-        return render(request, "ranking/config.html", {**page, "missed": changes, "back": True}, status=409)
+        newer = config_versions(reader_id=reader_id_of(request))
+        missed = [change for row in newer if row.version > error.seen for change in row.changes]
+        page = _versions_page(request) | {"missed": missed}
+        return render(request, "ranking/versions.html", page, status=409)
     back = gettext("Everything is back as it was before your first change.")
     if version:
         back = gettext("Everything is back as it was at version {version}.").format(version=version)
     messages.success(request, back)
-    return redirect("ranking:config")
+    return redirect("ranking:versions")
 
 
 def _stale_page(request: HttpRequest, form: ConfigForm, error: StaleVersion) -> dict[str, Any]:
@@ -362,41 +347,32 @@ def _stale_page(request: HttpRequest, form: ConfigForm, error: StaleVersion) -> 
     merged = values_merged(form.data, seen, current, error.current)
     page = _page(reader_id, ConfigForm(initial=merged))
     missed = [change for row in versions if row.version > error.seen for change in row.changes]
-    return {**page, "missed": missed, "typed": form.typed_weights(), "chosen": form.typed_pins()}
+    return {**page, "missed": missed, "chosen": form.typed_pins()}
 
 
 def _page(reader_id: UUID, form: ConfigForm | None = None) -> dict[str, Any]:
-    """Return the context of the settings page. Six queries."""
+    """Return the context of the page of ranking settings. Two queries."""
     effective = config_effective(reader_id=reader_id)
     body = body_of(effective.config, effective.deltas)
-    versions = config_versions(reader_id=reader_id)
-    lost = _learned_losses(body, [*(row.body for row in versions), body_default()])
-    steps = weight_snapshots(reader_id=reader_id, limit=20)
-    moves = [(step.source, step.before, step.after) for step in steps]
-    in_force = steps_in_force(moves, effective.weights(), effective.deltas)
     form = form or ConfigForm(initial=form_values(body, effective.config.version))
     return {
         "form": form,
+        "topics": lines_of(str(form["topics"].value() or "")),
+        "words": word_chips(lines_of(str(form["keyword_boosts"].value() or ""))),
+        "levels": [(name, level_words(name)) for name in LEVELS],
         "freshness": level_options(FRESHNESS, str(form["recency_half_life_hours"].value())),
         "likeness": level_options(LIKENESS, str(form["ai_score_alpha"].value())),
         "tastes": taste_options(str(form["taste"].value() or effective.config.taste)),
-        "version": effective.config.version,
-        "weights": [
-            (source, f"{weight:.2f}", weight_words(weight), source in effective.deltas)
-            for source, weight in sorted(effective.weights().items())
-        ],
-        "typed": form.typed_weights() if form.is_bound else {},
         "chosen": form.typed_pins() if form.is_bound else {},
-        "weight_errors": form.weight_errors,
         "missed": [],
         "settings": effective.config,
-        "learned": list(zip(steps, in_force, strict=True)),
-        "versions": [
-            (row, cause_words(row.cause, row.cause_ref), gone)
-            for row, gone in zip(versions, lost, strict=False)
-        ],
-        "lost_by_defaults": lost[-1],
+        "weighed": effective.weights(),
     }
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of `text` that are not blank, each once."""
+    return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
 
 
 def _learned_losses(current: Body, bodies: Sequence[Body]) -> list[list[Change]]:
@@ -414,18 +390,35 @@ def _learned_losses(current: Body, bodies: Sequence[Body]) -> list[list[Change]]
 @login_required
 @require_safe
 def version_list(request: HttpRequest) -> HttpResponse:
-    """Show all versions of the reader's settings, newest first, twenty on a page."""
+    """Show what was learned, and all versions of the reader's settings, newest first, twenty on a page."""
+    return render(request, "ranking/versions.html", _versions_page(request))
+
+
+def _versions_page(request: HttpRequest) -> dict[str, Any]:
+    """Return the context of the page of versions. Eight queries."""
     reader_id = reader_id_of(request)
     page = Paginator(config_versions_all(reader_id=reader_id), VERSIONS_PER_PAGE).get_page(
         request.GET.get("page")
     )
-    found = {
+    effective = config_effective(reader_id=reader_id)
+    body = body_of(effective.config, effective.deltas)
+    bodies = config_bodies(reader_id=reader_id, versions=[row.version for row in page])
+    lost = _learned_losses(body, [*(bodies[row.version] for row in page), body_default()])
+    steps = weight_snapshots(reader_id=reader_id, limit=20)
+    moves = [(step.source, step.before, step.after) for step in steps]
+    in_force = steps_in_force(moves, effective.weights(), effective.deltas)
+    return {
         "page": page,
-        "rows": [(row, cause_words(row.cause, row.cause_ref)) for row in page],
-        "current": (config := config_effective(reader_id=reader_id).config).version,
-        "topics": config.topics,
+        "rows": [
+            (row, cause_words(row.cause, row.cause_ref), gone) for row, gone in zip(page, lost, strict=False)
+        ],
+        "lost_by_defaults": lost[-1],
+        "learned": list(zip(steps, in_force, strict=True)),
+        "current": effective.config.version,
+        "topics": effective.config.topics,
+        "weighed": effective.weights(),
+        "missed": [],
     }
-    return render(request, "ranking/versions.html", found)
 
 
 @login_required

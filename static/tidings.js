@@ -3,6 +3,7 @@
 const PARTS = {
   "[data-thumbs]": "./thumbs.js",
   "[data-endless]": "./endless.js",
+  "[data-thumbs] [data-item]": "./swipe.js",
   "[data-item]": "./reading.js",
   ".article img, .thumb img": "./pictures.js",
   "[data-pane]": "./pane.js",

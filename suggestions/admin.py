@@ -8,8 +8,9 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import NoReverseMatch, URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from ranking.common.admin import ContextAdmin, OperatorAdmin, OperatorInline, ReadOnlyAdmin
@@ -29,6 +30,14 @@ from suggestions.services.drafts import draft_discard, draft_release
 # Functions by which rooms above add HTML to the page of a suggestion.
 EXTRA_PANELS: list[Callable[[Suggestion], SafeString]] = []
 MAY_SETTLE = "suggestions.change_suggestion"
+
+
+def run_link(row: Suggestion) -> str:
+    """Return a link to the admin's page of the run that made a suggestion; a dash if there is none."""
+    try:
+        return format_html('<a href="{}">its run</a>', reverse("admin:advisor_run_change", args=[row.run_id]))
+    except NoReverseMatch:
+        return "–"
 
 
 class EvidenceInline(ReadOnlyAdmin, OperatorInline):
@@ -61,11 +70,17 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
         "confidence",
         "status",
         "created_at",
+        "run",
     ]
     list_filter = ["status", "suggestion_type", "confidence"]
     list_select_related = ["reader"]
     search_fields = ["target_key", "label", "reader"]
     inlines = [EvidenceInline, OutcomeInline]
+
+    @admin.display(description="run")
+    def run(self, row: Suggestion) -> str:
+        """Return a link to the run that made the suggestion; a dash if no run is known."""
+        return run_link(row)
 
     @admin.display(description="note as shown")
     def note_state(self, row: Suggestion) -> str:
@@ -166,10 +181,21 @@ class WaitingFilter(admin.SimpleListFilter):
 class OutcomeAdmin(ReadOnlyAdmin, OperatorAdmin):
     """The append-only record of decisions, effects and reverts."""
 
-    list_display = ["id", "reader", "suggestion_type", "target_key", "kind", "outcome", "decided_at"]
+    list_display = ["decided_at", "reader", "about", "suggestion_type", "kind", "outcome", "run"]
     list_filter = [WaitingFilter, "kind", "outcome", "suggestion_type"]
-    list_select_related = ["reader"]
+    list_select_related = ["reader", "suggestion"]
+    ordering = ["-pk"]
     search_fields = ["target_key", "reader"]
+
+    @admin.display(description="about", ordering="suggestion__label")
+    def about(self, row: Outcome) -> str:
+        """Return the suggestion as its reader knew it: a source by its title, a topic by its name."""
+        return row.suggestion.label or row.target_key
+
+    @admin.display(description="run")
+    def run(self, row: Outcome) -> str:
+        """Return a link to the run that made the suggestion; a dash if no run is known."""
+        return run_link(row.suggestion)
 
 
 @admin.register(OutcomeArchive)

@@ -216,8 +216,9 @@ def test_everything_works_by_keyboard(page: Page, ada: Reader):
 
 def test_settings_are_edited_and_gone_back_on(page: Page, ada: Reader):
     page.goto("/ui/config")
-    page.get_by_label("Topics, one a line").fill("rust")
+    page.get_by_label("Add a topic").fill("rust")
     page.get_by_role("button", name="Save settings").click()
+    page.get_by_role("link", name="Versions").click()
     expect(page.get_by_text("“rust” joined your interests")).to_be_visible()
     page.get_by_role("button", name="Go back to the defaults").click()
     expect(page.get_by_text("You went back to the defaults")).to_be_visible()

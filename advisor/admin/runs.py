@@ -196,11 +196,16 @@ class JudgmentAdmin(ReadOnlyAdmin, OperatorAdmin):
         "helps",
         "accepts",
         "flipped",
-        "p_helpful",
+        "likely",
     )
     list_filter = ("helps", "accepts", "flipped", recent_values("round"))
     ordering = ["-pk"]
     search_fields = ("run", "target_key")
+
+    @admin.display(description="likely to help", ordering="p_helpful")
+    def likely(self, row: Judgment) -> str:
+        """Return the probability that the change helps, in percent."""
+        return f"{row.p_helpful:.0%}"
 
 
 @admin.register(Heartbeat)
@@ -306,7 +311,7 @@ def _judgment(row: Judgment) -> TimelineEntry:
         kind=JUDGMENT,
         at=row.at,
         title=f"reflector: {helps}, would be {accepts} ({row.confidence:.0%} sure{flipped}) on {about}",
-        facts=f"p helpful {row.p_helpful:.2f}, {row.model}, {_facts(row)}",
+        facts=f"{row.p_helpful:.0%} likely to help, {row.model}, {_facts(row)}",
         error=row.error_code,
         lines=_lines(
             ("reasoning", row.reasoning),
@@ -322,7 +327,7 @@ def _suggestion(row: Suggestion, at: datetime) -> TimelineEntry:
         kind=SUGGESTION,
         at=at,
         title=f"{row.suggestion_type} {row.label}: {change}",
-        facts=f"{row.confidence} confidence, p helpful {row.p_helpful:.2f}, {row.status}",
+        facts=f"{row.p_helpful:.0%} likely to help ({row.confidence} confidence), {row.status}",
         lines=_lines(("reason", row.reason), *(("note", str(note)) for note in row.validation_notes)),
         n=row.pk,
     )

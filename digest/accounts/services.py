@@ -3,6 +3,7 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -71,6 +72,25 @@ _HASHED = ("terms", "thumbs")
 _ITEM = {"url": "item__url", "title": "item__title", "source": "item__source_id"}
 
 
+@dataclass(frozen=True, slots=True)
+class Display:
+    """How pages look to a reader: the columns of `Reader` that the page *Display* sets.
+
+    `hide_counts` leaves out how much is unread or waits. `hide_read` leaves read items out of Today at once,
+    `read_gone` out of the digests of later days. `offline_today` lets devices store Today's page.
+    """
+
+    theme: str
+    list_density: str
+    list_size: int
+    pictures: str
+    hide_read: bool
+    read_gone: bool
+    read_on_scroll: bool
+    hide_counts: bool
+    offline_today: bool
+
+
 def deleted_words(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     """Return (translated name, count) for each kind of row in `counts`, without the account's own tables.
 
@@ -93,42 +113,26 @@ def reader_update(
     ai_enabled: bool,
     peers_enabled: bool,
     suggestions_enabled: bool,
+    learn_from_reading: bool,
     language: str = "",
 ) -> None:
     """Store the reader's time zone, language and switches. They take effect with the next use.
 
     `time_zone` is an IANA name. `language` is one of `LANGUAGES`, or "" for the browser's. `ai_enabled` lets
     models use their feedback, `peers_enabled` lets sums over readers include it, and `suggestions_enabled`
-    lets suggestions be made.
+    lets suggestions be made. Without `learn_from_reading`, all implicit feedback is deleted at once.
 
     Raises `ValidationError` if the zone does not exist.
     """
     reader.time_zone, reader.ai_enabled, reader.peers_enabled = time_zone, ai_enabled, peers_enabled
     reader.suggestions_enabled, reader.language = suggestions_enabled, language
+    reader.learn_from_reading = learn_from_reading
     reader.clean_fields(exclude=["username", "password", "email"])
-    reader.save(update_fields=["time_zone", "language", "ai_enabled", "peers_enabled", "suggestions_enabled"])
-
-
-def reader_reading_update(
-    *, reader: Reader, pictures: str, learn_from_reading: bool, offline_today: bool
-) -> None:
-    """Store how pictures are shown, whether opens count, and whether devices store Today's page.
-
-    `pictures` is one of `Reader.Pictures`. Without `learn_from_reading`, all implicit feedback is deleted at
-    once. Raises `ValueError` for unknown `pictures`.
-    """
-    reader.pictures, reader.learn_from_reading = Reader.Pictures(pictures), learn_from_reading
-    reader.offline_today = offline_today
+    switches = ["ai_enabled", "peers_enabled", "suggestions_enabled", "learn_from_reading"]
     with transaction.atomic():
-        reader.save(update_fields=["pictures", "learn_from_reading", "offline_today"])
+        reader.save(update_fields=["time_zone", "language", *switches])
         if not learn_from_reading:
             implicit_delete(reader_ids=[reader.pk])
-
-
-def reader_hide_read_update(*, reader: Reader, hide_read: bool) -> None:
-    """Store whether today's page hides items that were read."""
-    reader.hide_read = hide_read
-    reader.save(update_fields=["hide_read"])
 
 
 def reader_read_gone_update(*, reader: Reader, read_gone: bool) -> None:
@@ -162,17 +166,17 @@ def reader_mail_update(*, reader: Reader, rhythm: str, hour: int, weekday: int) 
     reader.save(update_fields=["mail_rhythm", "mail_hour", "mail_weekday"])
 
 
-def reader_display_update(
-    *, reader: Reader, theme: str, list_size: int, list_density: str, read_on_scroll: bool
-) -> None:
-    """Store the theme, items per page, list density, and whether scrolling marks items as read.
+def reader_display_update(*, reader: Reader, display: Display) -> None:
+    """Store how pages look to the reader and what happens to items that were read.
 
-    Raises `ValueError` for a theme, a size or a density that is not on offer.
+    Raises `ValueError` for a value that is not on offer.
     """
-    reader.theme = Reader.Theme(theme)
-    reader.list_size, reader.list_density = Reader.ListSize(list_size), Reader.ListDensity(list_density)
-    reader.read_on_scroll = read_on_scroll
-    reader.save(update_fields=["theme", "list_size", "list_density", "read_on_scroll"])
+    for field in fields(display):
+        setattr(reader, field.name, getattr(display, field.name))
+    reader.theme, reader.pictures = Reader.Theme(display.theme), Reader.Pictures(display.pictures)
+    reader.list_size = Reader.ListSize(display.list_size)
+    reader.list_density = Reader.ListDensity(display.list_density)
+    reader.save(update_fields=[field.name for field in fields(display)])
 
 
 def reader_access_end(*, reader: Reader) -> None:

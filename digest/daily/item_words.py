@@ -88,7 +88,6 @@ def score_explain(
     compare it with others.
     """
     interest = _interest_lines(parts, found or {})
-    every = _("1, as for every item, plus what follows") if interest else _("1, as for every item")
     age = _age_counted(parts)
     lines = (
         BreakdownLine(
@@ -97,7 +96,7 @@ def score_explain(
             figure(parts["source_weight"]),
         ),
         BreakdownLine(_("Freshness"), age, f"× {_figure(parts['recency'])}"),
-        BreakdownLine(_("Interest"), every, f"× {_figure(parts['interest'])}"),
+        *([BreakdownLine(_("Interest"), "", f"× {_figure(parts['interest'])}")] if interest else []),
         *interest,
         *_taste_lines(parts, source),
     )

@@ -166,6 +166,11 @@ class Reader(AbstractUser):
     read_on_scroll = models.BooleanField(
         default=False, db_default=False, help_text="Items scrolled past in all items are marked as read."
     )
+    hide_counts = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="No page shows how much is unread or waits: there is nothing to clear.",
+    )
 
     learn_from_reading = models.BooleanField(
         default=True,

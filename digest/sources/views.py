@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from digest.daily.first_fetch import first_fetch_wake
 from digest.daily.first_fetch_notice import notice_import
+from digest.daily.portrait import source_sparks
 from digest.errors import DigestError, NoFeedFound, SiteUnreachable, TooManyRequests
 from digest.feeds.address_checks import check_address
 from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover, site_address
@@ -33,9 +34,11 @@ from digest.sources.past_import import past_import
 from digest.sources.private_views import PrivateFeedForm, private_page
 from digest.sources.subscription_changes import subscription_change
 from digest.sources.subscriptions import opml_export, opml_import
-from digest.sources.weights import sources_weigh
+from digest.sources.weights import source_pin, sources_weigh
 from digest.throttling import IMPORT, LOOKUP, SEARCH, limit_count, long_page, rate_limited
+from ranking.config_words import AVOIDED, CHOICES, LOCKED, OPEN
 from ranking.entities import InvalidSetting
+from ranking.selectors import config_effective
 from ranking.setting_scale import weight_read
 
 
@@ -223,13 +226,19 @@ def _page(
 def source(request: HttpRequest, feed_id: int) -> HttpResponse:
     """Show one subscription: feed health, weight, folder, and whether models may read it; a POST changes it.
 
-    With `level` a POST sets the weight, and a GET shows why a weight cannot be set.
+    With `level` a POST sets the weight, and a GET shows why a weight cannot be set. With `pin` a POST sets
+    what may be suggested about the source.
     """
     reader = reader_of(request)
     lines = source_lines(reader, timezone.now())
     line = next((line for line in lines if line.subscription.feed_id == feed_id), None)
     if line is None:
         raise Http404(_("You do not read that feed."))
+    key = line.subscription.feed.source_id
+    if (pin := request.POST.get("pin")) in CHOICES:
+        source_pin(reader_id=reader.pk, source=key, pin=pin, now=timezone.now())
+        messages.success(request, _("Saved: {name}.").format(name=line.name))
+        return redirect("digest:source", feed_id)
     current = {name: getattr(line.subscription, name) for name in SubscriptionForm.base_fields}
     weighs = "level" in request.POST
     form = SubscriptionForm(None if weighs else request.POST or None, initial=current, line=line)
@@ -251,7 +260,11 @@ def source(request: HttpRequest, feed_id: int) -> HttpResponse:
         messages.success(request, _("Saved: {name}.").format(name=saved.name))
         return redirect("digest:sources")
     folders = sorted({line.folder for line in lines if line.folder}, key=str.casefold)
+    config = config_effective(reader_id=reader.pk).config
+    pinned = LOCKED if key in config.locked else AVOIDED if key in config.avoided else OPEN
+    pins = [(code, _(words), code == pinned) for code, words in CHOICES.items()]
     page = {"form": form, "line": line, "folders": folders, "refused": refused, "typed": typed or line.figure}
+    page |= {"pins": pins, "spark": source_sparks(reader_id=reader.pk, now=timezone.now()).get(key, ())}
     return render(request, "digest/source.html", page, status=422 if form.errors or refused else 200)
 
 

@@ -5,7 +5,8 @@ from datetime import datetime
 from uuid import UUID
 
 from digest.models import Feed, Reader
-from ranking.services import source_settings_copy, source_weights_set
+from ranking.config_words import OPEN
+from ranking.services import source_settings_copy, source_weights_set, target_pin
 from ranking.setting_scale import weight_read
 
 
@@ -28,6 +29,12 @@ def sources_weigh(*, reader: Reader, feed_ids: Collection[int], level: str, now:
     if weights:
         source_weights_set(reader_id=reader.pk, weights=weights, now=now)
     return len(weights)
+
+
+def source_pin(*, reader_id: UUID, source: str, pin: str, now: datetime) -> int:
+    """Store what may be suggested about a source, one of `CHOICES`; return the version."""
+    pin = "" if pin == OPEN else pin
+    return target_pin(reader_id=reader_id, target=source, pin=pin, ref="", now=now)
 
 
 def source_settings_follow(*, reader_id: UUID, source: str, to: str, now: datetime) -> None:

@@ -26,17 +26,12 @@ from digest.items.selectors import reader_source_titles, reader_sources, source_
 from digest.items.topics import TopicCounts
 from digest.items.topics import topic_counts as counts_of_topics
 from digest.mail.render import mail_goes_out
-from digest.requests import reader_of
 from digest.web.pages import offline
 from digest.web.pages.costs import usd_words
-from digest.web.pages.forms import DisplayForm
 from digest.web.pages.item_parts import local_time
-from ranking.config_words import weight_words
 
 register = template.Library()
 register.filter(local_time)
-# One row of weights from `ranking.views`: source, effective weight, its words, whether learning moved it.
-Weight = tuple[str, str, str, bool]
 ID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-([0-9a-f]{12})\b")
 
 
@@ -64,6 +59,7 @@ def _script_words(language: str) -> SafeString:
         "is_read": pgettext("an item", "Read"),
         "lost": _("That did not reach us, so it was not stored."),
         "mark_read": _("Mark as read"),
+        "mark_unread": _("Mark as unread"),
         "more_rows": _("{rows} more loaded"),
         "no_picture": _("A picture that cannot be had"),
         "none_chosen": _("None chosen"),
@@ -79,11 +75,13 @@ def _script_words(language: str) -> SafeString:
         "read_now": _("Marked as read"),
         "reload": _("Reload"),
         "signed_out": _("You are signed out, so it was not stored. Sign in and try again."),
+        "save": _("Save for later"),
         "stale": _("This page is older than your last sign-in, so it was not stored."),
         "taken_back": _("{label}: taken back"),
         "unread": _("{unread} unread"),
         "unread_now": _("Unread again"),
         "unread_of": _("{unread} of {size} unread"),
+        "unsave": _("No longer save"),
     }
     return json_script(words, "script-words")
 
@@ -106,13 +104,6 @@ def mail_works() -> bool:
     return mail_goes_out()
 
 
-@register.simple_tag(takes_context=True)
-def display_form(context: Mapping[str, Any]) -> DisplayForm:
-    """Return the form for theme and lists, filled with the signed-in reader's settings."""
-    reader = reader_of(context["request"])
-    return DisplayForm(initial={name: getattr(reader, name) for name in DisplayForm.base_fields})
-
-
 # The first view is the entry's own page. The others are pages inside it.
 SECTIONS: Final = {
     "today": ("digest:today", "digest:day", "digest:left_out", "digest:calendar"),
@@ -121,12 +112,11 @@ SECTIONS: Final = {
     "saved": ("digest:saved",),
     "sources": ("digest:sources", "digest:source", "digest:opml_import"),
     "suggestions": ("suggestions:list", "suggestions:preview"),
-    "settings": ("ranking:config",),
-    "history": ("suggestions:history", "ranking:versions", "ranking:version", "digest:trends"),
+    "settings": ("ranking:config", "digest:display", "ranking:versions", "ranking:version"),
+    "history": ("suggestions:history", "digest:trends"),
     "account": (
         "digest:account",
         "digest:account_mail",
-        "digest:account_reading",
         "digest:account_delete",
         "digest:tokens",
     ),
@@ -210,19 +200,6 @@ def short_ids(text: str) -> str:
     return ID.sub(r"\1…\2", text)
 
 
-@dataclass(frozen=True, slots=True)
-class WeightRow:
-    """One source in the settings form. `shown` is empty if the source has no weight of its own."""
-
-    key: str
-    title: str
-    shown: str
-    value: str
-    words: str
-    learned: bool
-    error: str = ""
-
-
 @register.simple_tag(takes_context=True)
 def topic_counts(context: Mapping[str, Any], topics: Sequence[str]) -> TopicCounts:
     """Return how many of the reader's items each topic matches, and categories to add; two queries."""
@@ -231,10 +208,10 @@ def topic_counts(context: Mapping[str, Any], topics: Sequence[str]) -> TopicCoun
 
 
 @register.simple_tag(takes_context=True)
-def source_names(context: Mapping[str, Any], weights: Iterable[Weight] = ()) -> dict[str, str]:
-    """Return {key: title} for the reader's sources and those in `weights`."""
+def source_names(context: Mapping[str, Any], weighed: Iterable[str] = ()) -> dict[str, str]:
+    """Return {key: title} for the reader's sources and those `weighed`."""
     reader_id = context["request"].user.pk
-    keys = {*reader_sources(reader_id=reader_id), *(row[0] for row in weights)}
+    keys = {*reader_sources(reader_id=reader_id), *weighed}
     return {key: key for key in keys} | reader_source_titles(reader_id=reader_id, keys=keys)
 
 
@@ -246,24 +223,6 @@ def names_with_pins(
     pinned = {*locked, *avoided} - names.keys()
     titles = reader_source_titles(reader_id=context["request"].user.pk, keys=pinned)
     return {key: key for key in source_titles(keys=pinned)} | dict(names) | titles
-
-
-@register.simple_tag
-def weight_rows(
-    names: Mapping[str, str],
-    weights: Sequence[Weight],
-    typed: Mapping[str, str],
-    errors: Mapping[str, str] | None = None,
-) -> list[WeightRow]:
-    """Return one row for each source that has a weight of its own or a `typed` one, sorted by title."""
-    own = {key: (shown, words, learned) for key, shown, words, learned in weights}
-    rows = []
-    titles = {key: names.get(key, key) for key in {*own, *typed}}
-    for key, title in sorted(titles.items(), key=lambda pair: pair[1].casefold()):
-        shown, words, learned = own.get(key, ("", weight_words(1.0), False))
-        error = (errors or {}).get(key, "")
-        rows.append(WeightRow(key, title, shown, typed.get(key, shown), words, learned, error))
-    return rows
 
 
 @register.filter

@@ -49,8 +49,10 @@ def names_with_topics(names: Mapping[str, str], topics: Iterable[str]) -> dict[s
 
 @register.simple_tag
 def pins_of(names: Mapping[str, str], config: Config, chosen: Mapping[str, str]) -> dict[str, list[PinRow]]:
-    """Return the pin rows of the reader's topics and sources by heading, without empty lists."""
-    sources, topics = pin_rows(names, config.topics, config.locked, config.avoided, chosen)
+    """Return the pin rows of the reader's topics and of pinned sources by heading, without empty lists."""
+    pinned = {*config.locked, *config.avoided, *chosen}
+    of_sources = {key: name for key, name in names.items() if key in pinned}
+    sources, topics = pin_rows(of_sources, config.topics, config.locked, config.avoided, chosen)
     return {about: rows for about, rows in ((_("Topics"), topics), (_("Sources"), sources)) if rows}
 
 

@@ -28,7 +28,7 @@ def change_strip(context: Mapping[str, Any], change: OrderChange) -> dict[str, A
     """Return what the strip says of `change` (why, what moved, where to read more); one query at most."""
     cause = LEARNED_FROM_ANSWERS if change.answers else LEARNED_OVERNIGHT
     # Answers that moved no weight show in likeness alone, which no page lists.
-    href = f"{reverse('ranking:config')}#learned" if change.cycle else ""
+    href = f"{reverse('ranking:versions')}#learned" if change.cycle else ""
     if change.version:
         row = config_version(reader_id=reader_of(context["request"]).pk, version=change.version)
         cause = cause_words(row.cause, row.cause_ref) if row else _("Your settings changed")

@@ -3,6 +3,7 @@
 import gzip
 
 import pytest
+from django.templatetags.static import static
 from django.test import Client
 
 from digest.models import Reader
@@ -13,7 +14,7 @@ ACCEPTED = {"Accept-Encoding": "gzip, br"}
 
 @pytest.mark.parametrize(
     "address",
-    ["/", "/ui/all", "/api/openapi.json", "/static/tidings.css", "/static/tidings.js", "/static/icon.svg"],
+    ["/", "/ui/all", "/api/openapi.json", *map(static, ("tidings.css", "tidings.js", "icon.svg"))],
 )
 def test_a_text_is_compressed_and_reads_the_same(client: Client, ada: Reader, address: str):
     client.force_login(ada)
@@ -28,7 +29,7 @@ def test_a_text_is_compressed_and_reads_the_same(client: Client, ada: Reader, ad
     assert len(body) == len(text) and body[:200] == text[:200]
 
 
-@pytest.mark.parametrize("address", ["/static/icon-192.png", "/static/fonts/literata-latin.woff2"])
+@pytest.mark.parametrize("address", [static("icon-192.png"), static("fonts/literata-latin.woff2")])
 def test_what_is_compressed_already_is_not_compressed_again(client: Client, address: str):
     answer = client.get(address, headers=ACCEPTED)
     assert answer.status_code == 200 and "Content-Encoding" not in answer

@@ -61,7 +61,7 @@ def test_a_half_life_that_a_reader_chose_goes_on_by_the_hour_without_a_version(a
 def test_the_settings_page_says_what_the_update_changed(ada, client: Client, now):
     upgrade()
     client.force_login(ada)
-    page = client.get("/ui/config").content.decode()
+    page = client.get("/ui/history/settings").content.decode()
     assert "An update of Tidings changed it" in page
     assert "How articles age: by the hour → by whole days" in page
 

@@ -1,4 +1,4 @@
-"""The settings page says which learning steps are in force, and which ones going back would undo."""
+"""The page of versions says which learning steps are in force, and which ones going back would undo."""
 
 from datetime import timedelta
 
@@ -13,7 +13,7 @@ from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, config_revert, weights_learn
 from tests.support.browser import subscribe
 
-CONFIG = "/ui/config"
+VERSIONS = "/ui/history/settings"
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def topics(reader: Reader, version: int, *names: str) -> int:
 
 
 def steps(page: Client) -> list[tuple[float, bool]]:
-    return [(step.after, in_force) for step, in_force in page.get(CONFIG).context["learned"]]
+    return [(step.after, in_force) for step, in_force in page.get(VERSIONS).context["learned"]]
 
 
 def test_learned_steps_are_in_force_until_the_settings_go_back_before_them(page: Client, ada: Reader):
@@ -45,7 +45,7 @@ def test_learned_steps_are_in_force_until_the_settings_go_back_before_them(page:
     assert steps(page) == [(1.12, True), (1.05, True)]
     config_revert(reader_id=ada.pk, version=1, expected_version=1, now=timezone.now())
     assert steps(page) == [(1.12, False), (1.05, True)]
-    assert "no longer in force" in page.get(CONFIG).content.decode()
+    assert "no longer in force" in page.get(VERSIONS).content.decode()
     config_revert(reader_id=ada.pk, version=0, expected_version=2, now=timezone.now())
     assert steps(page) == [(1.12, False), (1.05, False)]
 
@@ -65,9 +65,9 @@ def test_steps_from_before_a_break_are_not_in_force():
 def test_going_back_says_which_learned_weights_it_takes_away(page: Client, ada: Reader):
     topics(ada, 0, "rust")
     topics(ada, 1, "rust", "trains")
-    assert "learned from your thumbs. Gazette" not in page.get(CONFIG).content.decode()
+    assert "learned from your thumbs. Gazette" not in page.get(VERSIONS).content.decode()
     learn(ada, 1.0, 1.12)
-    lines = page.get(CONFIG).content.decode().split("Every version")[1]
+    lines = page.get(VERSIONS).content.decode().split("Every version")[1]
     told = "what was learned from your thumbs. Gazette: a bit more than usual → as usual (1.12 → 1.00)"
     assert lines.count(told) == 2  # version 1 and the defaults; version 2 is in force
     config_revert(reader_id=ada.pk, version=1, expected_version=2, now=timezone.now())

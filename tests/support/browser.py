@@ -22,6 +22,12 @@ def subscribe(reader: Reader, key: str = "gazette.example", title: str = "Gazett
     return SubscriptionFactory(reader=reader, feed=feed)
 
 
+def display_form(**changes: str) -> dict[str, str]:
+    """Return what the page *Display* sends for a new reader, with `changes`."""
+    plain = {"theme": "system", "list_density": "comfortable", "list_size": "50", "pictures": "shown"}
+    return {**plain, "read_gone": "1", **changes}
+
+
 def fresh_item(reader: Reader, hours: float = 3, key: str = "gazette.example", **fields: object) -> Item:
     """An item of `hours` ago in a source that `reader` reads."""
     if not Subscription.objects.filter(reader=reader, feed__source_id=key).exists():

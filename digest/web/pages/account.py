@@ -35,11 +35,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 from digest.accounts.adapters import has_app, has_passkey, signed_in_again
 from digest.accounts.assistant_access import assistant_connections
 from digest.accounts.services import (
+    Display,
     deleted_words,
     reader_delete,
     reader_display_update,
     reader_mail_update,
-    reader_reading_update,
     reader_update,
 )
 from digest.accounts.tokens import TOKENS_MAX, IssuedToken, token_issue, tokens_of
@@ -58,7 +58,7 @@ from digest.mail.links import (
 )
 from digest.mail.render import mail_goes_out
 from digest.models import Reader
-from digest.requests import reader_of, return_path
+from digest.requests import reader_of
 from digest.sources.recommended import starter_interests, welcome_answer
 from digest.sources.subscriptions import FEED_GONE_REASON
 from digest.web.pages.forms import (
@@ -66,7 +66,6 @@ from digest.web.pages.forms import (
     DeleteForm,
     DisplayForm,
     MailForm,
-    ReadingForm,
     TokenForm,
     WelcomeForm,
 )
@@ -102,27 +101,20 @@ def account(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
-@require_POST
-def reading(request: HttpRequest) -> HttpResponse:
-    """Store how pictures are shown, whether opens count in the ranking, and whether devices store Today."""
-    form = ReadingForm(request.POST)
-    if not form.is_valid():
-        return _page(request, reading_form=form)
-    reader_reading_update(reader=reader_of(request), **form.cleaned_data)
-    messages.success(request, _("Saved."))
-    return redirect(f"{reverse('digest:account')}#reading")
-
-
-@login_required
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 def display(request: HttpRequest) -> HttpResponse:
-    """Store the theme and how lists are displayed, and return to the page the form is on."""
+    """Show the settings of how pages look; a POST stores them, all at once."""
+    reader = reader_of(request)
+    if request.method != "POST":
+        current = {name: getattr(reader, name) for name in DisplayForm.base_fields}
+        current["read_gone"] = int(bool(reader.read_gone))
+        return render(request, "digest/display.html", {"form": DisplayForm(initial=current)})
     form = DisplayForm(request.POST)
     if not form.is_valid():
-        raise Http404(_("There is no such way to display a page."))
-    reader_display_update(reader=reader_of(request), **form.cleaned_data)
+        return render(request, "digest/display.html", {"form": form}, status=422)
+    reader_display_update(reader=reader, display=Display(**form.cleaned_data))
     messages.success(request, _("Saved."))
-    return redirect(return_path(request))
+    return redirect("digest:display")
 
 
 @login_required
@@ -212,16 +204,13 @@ def _page(
     request: HttpRequest,
     form: AccountForm | None = None,
     mail_form: MailForm | None = None,
-    reading_form: ReadingForm | None = None,
 ) -> HttpResponse:
     """Show the account page, with a refused form in place of a fresh one."""
     reader = reader_of(request)
     current = {name: getattr(reader, name) for name in AccountForm.base_fields}
-    reading_now = {name: getattr(reader, name) for name in ReadingForm.base_fields}
     at = {name: getattr(reader, f"mail_{name}") for name in MailForm.base_fields}
     page = {
         "form": form or AccountForm(initial=current),
-        "reading_form": reading_form or ReadingForm(initial=reading_now),
         "mail_form": mail_form or MailForm(initial=at),
         "mail_works": mail_goes_out(),
         "mail_confirmed": address_is_confirmed(reader=reader),
@@ -233,7 +222,7 @@ def _page(
         "second_factor": is_mfa_enabled(reader),
         "export_opml": _address("digest:opml_export"),
     }
-    refused = any(one and one.errors for one in (form, mail_form, reading_form))
+    refused = any(one and one.errors for one in (form, mail_form))
     return render(request, "digest/account.html", page, status=422 if refused else 200)
 
 

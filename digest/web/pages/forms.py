@@ -64,59 +64,34 @@ class AccountForm(TimeZoneForm):
     ai_enabled = forms.BooleanField(
         label=gettext_lazy("Let a language model study my feedback, where one is set up"),
         required=False,
-        help_text=gettext_lazy(
-            "Without it, suggestions come from statistics alone and nothing leaves this machine."
-        ),
+        help_text=gettext_lazy("Without it nothing leaves this machine."),
     )
     peers_enabled = forms.BooleanField(
         label=gettext_lazy("Learn from other readers here, and let them learn from me"),
         required=False,
         help_text=gettext_lazy(
-            "Your thumbs join counts over dozens of thumbs, published with noise, once a day at "
-            "most: never a name or a title, and nobody can be sure of one thumb of yours. Off: "
-            "from then on no count is used for you, and from the next UTC day on your thumbs join "
-            "none; counts published before stay."
+            "Only totals over many thumbs, blurred: nobody can see your ratings. Off: no total is "
+            "used for you, and your thumbs join none from tomorrow on."
         ),
     )
     suggestions_enabled = forms.BooleanField(
         label=gettext_lazy("Suggest changes to my settings"),
         required=False,
-        help_text=gettext_lazy(
-            "Once a week, and when you ask. Without it there are no new ones; pending ones stay on "
-            "their page."
-        ),
+        help_text=gettext_lazy("Once a week, and when you ask."),
     )
 
-
-class ReadingForm(forms.Form):
-    """How pictures are shown, whether opens count in the ranking, and whether devices store Today."""
-
-    pictures = forms.ChoiceField(
-        choices=Reader.Pictures.choices,
-        label=gettext_lazy("Pictures in articles and lists"),
-        help_text=gettext_lazy("They come through this site, so that no publisher learns who looks at them."),
-    )
     learn_from_reading = forms.BooleanField(
         label=gettext_lazy("Learn from what I open"),
         required=False,
         help_text=gettext_lazy(
-            "What you open, read to the end, save or pass over moves your own digest a little, "
-            "never as much as a thumb. No other reader and no language model learns of it. Off: "
-            "what was learned is deleted, and opens are no longer recorded as such."
-        ),
-    )
-    offline_today = forms.BooleanField(
-        label=gettext_lazy("Keep today’s digest on my devices, to read without a network"),
-        required=False,
-        help_text=gettext_lazy(
-            "A browser stores it when you open Today, and deletes it when you sign out there or "
-            "somebody else signs in."
+            "What you open, save or pass over moves your own digest a little. Nobody else learns of "
+            "it. Off: what was learned is deleted."
         ),
     )
 
 
 class DisplayForm(forms.Form):
-    """The theme, how long and how dense lists are, and whether scrolling marks as read."""
+    """How pages look, and what happens to items that were read: the fields of `Display`."""
 
     theme = forms.ChoiceField(choices=Reader.Theme.choices, label=gettext_lazy("Light or dark"))
     list_density = forms.ChoiceField(choices=Reader.ListDensity.choices, label=gettext_lazy("Each item"))
@@ -125,7 +100,38 @@ class DisplayForm(forms.Form):
         coerce=int,
         label=gettext_lazy("Items on a page of all items"),
     )
+    pictures = forms.ChoiceField(
+        choices=Reader.Pictures.choices,
+        label=gettext_lazy("Pictures in articles and lists"),
+        help_text=gettext_lazy("They come through this site, so that no publisher learns who looks at them."),
+    )
+    read_gone = forms.TypedChoiceField(
+        choices=[
+            (1, gettext_lazy("gone from the page, the mail and the feed")),
+            (0, gettext_lazy("still there if it is among the best")),
+        ],
+        coerce=lambda chosen: bool(int(chosen)),
+        label=gettext_lazy("What you have read is, on the next day,"),
+    )
+    hide_read = forms.BooleanField(
+        label=gettext_lazy("Leave read items out of Today"),
+        required=False,
+        help_text=gettext_lazy("They are still in the digest, its mail and its feed."),
+    )
+    hide_counts = forms.BooleanField(
+        label=gettext_lazy("No counts anywhere"),
+        required=False,
+        help_text=gettext_lazy("No page says how much is unread or waits. There is nothing to clear."),
+    )
     read_on_scroll = forms.BooleanField(label=gettext_lazy("Mark as read what I scroll past"), required=False)
+    offline_today = forms.BooleanField(
+        label=gettext_lazy("Keep today’s digest on my devices, to read without a network"),
+        required=False,
+        help_text=gettext_lazy(
+            "A browser stores it when you open Today, and deletes it when you sign out there or "
+            "somebody else signs in."
+        ),
+    )
 
 
 class MailForm(forms.Form):

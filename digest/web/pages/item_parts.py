@@ -186,7 +186,7 @@ def _page(request: HttpRequest) -> dict[str, Any]:
         "source_url": lambda key: f"{source_prefix}{quote(key, safe='')}",
         "favicon": source_box,
         "thumbnail": lambda item: thumbnail(reader, item),
-        "local_iso": lambda at: localtime(at).isoformat(),
+        "local_iso": lambda at: localtime(at).isoformat(timespec="seconds"),
         "local_time": local_time,
         "published": published_words,
     }

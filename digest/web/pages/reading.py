@@ -5,6 +5,7 @@ from datetime import date as Date
 
 from allauth.account.adapter import get_adapter
 from csp.decorators import csp_update
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -19,9 +20,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from digest.accounts.asks import may_ask_today
 from digest.accounts.services import (
-    reader_hide_read_update,
     reader_nudge_quiet,
-    reader_read_gone_update,
 )
 from digest.daily.onboarding import offer_of_today
 from digest.daily.presentation import responses_of
@@ -113,22 +112,6 @@ def read(request: HttpRequest, date: Date) -> HttpResponse:
 
 @login_required
 @require_POST
-def today_display(request: HttpRequest) -> HttpResponse:
-    """Store what happens to items that were read.
-
-    `hide_read` is 1 if they leave today's page at once, or not there. `read_gone` is 1 if they are on no
-    later day's, 0 if they may be; without it nothing changes.
-    """
-    reader = reader_of(request)
-    reader_hide_read_update(reader=reader, hide_read=request.POST.get("hide_read") == "1")
-    if (wish := request.POST.get("read_gone")) in ("0", "1"):
-        reader_read_gone_update(reader=reader, read_gone=wish == "1")
-    messages.success(request, _("Saved."))
-    return redirect(return_path(request))
-
-
-@login_required
-@require_POST
 def nudge_dismiss(request: HttpRequest) -> HttpResponse:
     """Hide the note about pending suggestions for a week."""
     reader_nudge_quiet(reader=reader_of(request), now=timezone.now())
@@ -136,8 +119,8 @@ def nudge_dismiss(request: HttpRequest) -> HttpResponse:
 
 
 def _visitors_answer(request: HttpRequest) -> HttpResponse:
-    """Show the front page with a suggestion of the demo, and sign-up if it is open. No query."""
-    page = {"signup_open": get_adapter(request).is_open_for_signup(request)}
+    """Show the front page with a digest of the demo and the ways in. No query."""
+    page = {"signup_open": get_adapter(request).is_open_for_signup(request), "signup": settings.SIGNUP}
     answer = render(request, "digest/visitors.html", page)
     # After signing in, the same address is the reader's digest.
     answer["Cache-Control"] = "no-store"

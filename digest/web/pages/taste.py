@@ -1,4 +1,4 @@
-"""The page of a reader's taste: the articles of which they asked for more."""
+"""The page of a reader's taste: what they like, what moved, and the articles they named."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -8,17 +8,19 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from digest.daily.portrait import taste_portrait
 from digest.errors import ArticleUnknown
 from digest.feedback.naming import address_name, articles_named
 from digest.feeds.addresses import URL_MAX_CHARS
 from digest.requests import page_of, reader_of
 from digest.throttling import SEARCH, rate_limited
+from ranking.taste.entities import AUTHOR, CATEGORY, SOURCE, TOPIC
 
 
 @login_required
 @require_safe
 def taste(request: HttpRequest) -> HttpResponse:
-    """Show the named articles, the latest first, and a field for the address of another."""
+    """Show what the reader likes in bars, what moved this month, and the named articles, the latest first."""
     return _taste_answer(request)
 
 
@@ -39,6 +41,15 @@ def named_add(request: HttpRequest) -> HttpResponse:
 
 
 def _taste_answer(request: HttpRequest, typed: str = "", refused: str = "") -> HttpResponse:
-    named = articles_named(reader_id=reader_of(request).pk, page=page_of(request))
-    page = {"named": named, "typed": typed, "refused": refused}
+    reader_id = reader_of(request).pk
+    named = articles_named(reader_id=reader_id, page=page_of(request))
+    portrait = taste_portrait(reader_id=reader_id, now=timezone.now())
+    kinds = [
+        ("sources", _("Sources"), _("Source"), portrait.rows.get(SOURCE)),
+        ("topics", _("Topics"), _("Topic"), portrait.rows.get(TOPIC)),
+        ("categories", _("Categories"), _("Category"), portrait.rows.get(CATEGORY)),
+        ("authors", _("Authors"), _("Author"), portrait.rows.get(AUTHOR)),
+    ]
+    page = {"named": named, "typed": typed, "refused": refused, "portrait": portrait}
+    page["kinds"] = [kind for kind in kinds if kind[-1]]
     return render(request, "digest/taste.html", page, status=422 if refused else 200)

@@ -87,9 +87,9 @@ def now():
 
 def test_today_points_to_what_was_missed_all_day_and_to_nothing_without_an_absence(page, ada, now, missed):
     for _ in range(2):
-        assert "The best since then" in page.get("/").content.decode()
+        assert "The best since your last visit" in page.get("/").content.decode()
     Exposure.objects.filter(shown_at__lt=now - 2 * DAY).delete()
-    assert "The best since then" not in page.get("/").content.decode()
+    assert "The best since your last visit" not in page.get("/").content.decode()
     assert "You have not been away" in page.get("/ui/catch-up").content.decode()
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from config.export import reader_export_parts
 from config.jobs.nightly import STEPS
-from digest.accounts.services import reader_reading_update
+from digest.accounts.services import reader_update
 from digest.accounts.tokens import token_issue
 from digest.daily.item_words import score_explain
 from digest.daily.selectors import digest_impressions
@@ -187,20 +187,31 @@ def test_another_client_tells_by_its_token_that_it_opened_an_item(ada, client: C
     assert dict(Reading.objects.values_list("item", "opened_by")) == {opened.pk: "api", marked.pk: ""}
 
 
+def learn_no_more(reader: Reader) -> None:
+    reader_update(
+        reader=reader,
+        time_zone="UTC",
+        ai_enabled=True,
+        peers_enabled=True,
+        suggestions_enabled=True,
+        learn_from_reading=False,
+    )
+
+
 # --- the switch ---------------------------------------------------------------------------------------
 
 
 def test_switched_off_it_is_deleted_at_once_and_out_of_the_next_digest(ada, now, pages):
     implicit_update(reader_id=ada.pk, now=now)
     assert any(reading_parts(ada, now).values())
-    reader_reading_update(reader=ada, pictures="tap", learn_from_reading=False, offline_today=False)
+    learn_no_more(ada)
     assert not ImplicitPreference.objects.exists()
     assert not any(reading_parts(ada, now + HOUR).values())
 
 
 def test_switched_off_nothing_is_recorded_nor_learned(ada, now, pages):
     before = Reading.objects.exclude(opened_at=None).count()
-    reader_reading_update(reader=ada, pictures="tap", learn_from_reading=False, offline_today=False)
+    learn_no_more(ada)
     item = fresh_item(ada)
     assert item_open(reader=ada, item_id=item.pk, door=PAGE, now=now, finished=True) == now
     assert Reading.objects.exclude(opened_at=None).count() == before
@@ -212,7 +223,7 @@ def test_the_switch_is_on_the_account_page_and_the_articles_end_is_watched_with_
     item = fresh_item(ada, text="Words about lamps.")
     assert "data-watch-end" in client.get(f"/ui/item/{item.pk}").content.decode()
     assert "Learn from what I open" in client.get("/ui/account").content.decode()
-    client.post("/ui/account/reading", {"pictures": "shown"})
+    client.post("/ui/account", {"time_zone": "UTC"})
     assert not Reader.objects.get(pk=ada.pk).learn_from_reading
     assert "data-watch-end" not in client.get(f"/ui/item/{item.pk}").content.decode()
 

@@ -17,7 +17,12 @@ pytestmark = pytest.mark.django_db
 
 def shares(reader: Reader, *, yes: bool) -> None:
     reader_update(
-        reader=reader, time_zone="UTC", ai_enabled=True, peers_enabled=yes, suggestions_enabled=True
+        reader=reader,
+        time_zone="UTC",
+        ai_enabled=True,
+        peers_enabled=yes,
+        suggestions_enabled=True,
+        learn_from_reading=True,
     )
 
 

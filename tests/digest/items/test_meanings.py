@@ -149,11 +149,12 @@ def test_a_reader_keeps_a_topic_to_its_words_by_a_box_in_settings(client, ada, f
     likes_tennis(ada, now)
     meanings_update(now=now)
     client.force_login(ada)
-    page = client.get("/ui/config").content.decode()
+    page = client.get("/ui/config?show=topics").content.decode()
     assert 'name="by_meaning" value="tennis" checked' in page
     form = {"version": "1", "topics": "tennis", "recency_half_life_hours": "24", "ai_score_alpha": "0.1"}
     saved = client.post("/ui/config", form | {"by_meaning_shown": "tennis"}, follow=True)
-    assert "“tennis” matches by its words alone" in saved.content.decode()
+    assert "Saved." in saved.content.decode()
+    assert "“tennis” matches by its words alone" in client.get("/ui/history/settings").content.decode()
     effective = config_effective(reader_id=ada.pk)
     assert effective.config.literal == ("tennis",)
     scores = digest_candidates(reader=ada, date=now.date(), now=now).ranking(effective)

@@ -14,11 +14,11 @@ from django.utils import timezone
 from digest.accounts.tokens import token_issue
 from digest.items.reading import readings_for
 from digest.models import Feed, Item, Reader, Reading, Subscription
-from tests.support.browser import fresh_item, messages_in, subscribe
+from tests.support.browser import display_form, fresh_item, messages_in, subscribe
 from tests.support.factories import FeedbackFactory, FeedFactory, SubscriptionFactory
 
 ALL, READ = "/ui/all", "/ui/all/read"
-DISPLAY = "/ui/account/display"
+DISPLAY = "/ui/display"
 
 
 @pytest.fixture
@@ -200,14 +200,8 @@ def test_no_other_readers_items_are_listed_marked_or_undone(page: Client, ada: R
 def test_display_is_the_readers_own_setting(page: Client, ada: Reader, ben: Reader):
     fresh_item(ada, text="The beginning of a text.")
     assert b"The beginning of a text" in page.get(ALL).content
-    chosen = {
-        "theme": "dark",
-        "list_size": "20",
-        "list_density": "compact",
-        "read_on_scroll": "on",
-        "next": "/ui/config#display",
-    }
-    assert page.post(DISPLAY, chosen).url == "/ui/config#display"
+    chosen = display_form(theme="dark", list_size="20", list_density="compact", read_on_scroll="on")
+    assert page.post(DISPLAY, chosen).url == DISPLAY
     ada.refresh_from_db()
     assert (ada.list_size, ada.list_density, ada.read_on_scroll) == (20, "compact", True)
     body = page.get(ALL).content
@@ -215,7 +209,7 @@ def test_display_is_the_readers_own_setting(page: Client, ada: Reader, ben: Read
     ben.refresh_from_db()
     assert (ben.list_size, ben.list_density, ben.read_on_scroll) == (50, "comfortable", False)
     for wrong in ({"list_size": "7"}, {"list_density": "airy"}, {"theme": "neon"}):
-        assert page.post(DISPLAY, chosen | wrong).status_code == 404
+        assert page.post(DISPLAY, chosen | wrong).status_code == 422
 
 
 def test_every_empty_list_says_what_to_do(page: Client, ada: Reader):

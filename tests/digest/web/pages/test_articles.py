@@ -7,7 +7,7 @@ from digest.articles.pictures import picture_href
 from digest.feeds.entities import Enclosure
 from digest.models import Item, Reader
 from digest.web.pages.articles import enclosure_words
-from tests.support.browser import fresh_item
+from tests.support.browser import display_form, fresh_item
 from tests.support.factories import FeedFactory, SubscriptionFactory
 from tests.support.ingest import document_ingest
 
@@ -71,10 +71,8 @@ def test_a_picture_in_the_text_is_not_shown_twice(adas: Client, ada: Reader, now
 
 
 def test_a_wish_about_pictures_is_stored_and_another_refused(adas: Client, ada: Reader):
-    assert (
-        adas.post("/ui/account/reading", {"pictures": "tap", "learn_from_reading": "on"}).status_code == 302
-    )
-    assert adas.post("/ui/account/reading", {"pictures": "loud"}).status_code == 422
+    assert adas.post("/ui/display", display_form(pictures="tap")).status_code == 302
+    assert adas.post("/ui/display", display_form(pictures="loud")).status_code == 422
     ada.refresh_from_db()
     assert ada.pictures == "tap"
 

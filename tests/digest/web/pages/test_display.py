@@ -1,12 +1,14 @@
 """How pages look: the reader's theme and density, applied by the server before any style is read."""
 
 import re
+from dataclasses import fields
 
 import pytest
 from django.test import Client
 
+from digest.accounts.services import Display
 from digest.models import Reader
-from tests.support.browser import fresh_item
+from tests.support.browser import display_form, fresh_item
 
 
 @pytest.fixture
@@ -14,6 +16,9 @@ def page(client: Client, ada: Reader) -> Client:
     client.force_login(ada)
     fresh_item(ada)
     return client
+
+
+DISPLAY = "/ui/display"
 
 
 def root_of(client: Client, address: str = "/ui/sources") -> str:
@@ -51,12 +56,24 @@ def test_a_choice_is_nobody_elses(page: Client, ada: Reader, ben: Reader):
 
 def test_the_settings_page_has_all_of_it_in_one_place(page: Client, ada: Reader):
     Reader.objects.filter(pk=ada.pk).update(theme="dark", list_size=100)
-    part = page.get("/ui/config").content.decode().partition('id="display"')[2].partition("</section>")[0]
+    part = page.get(DISPLAY).content.decode().partition('class="display-form"')[2].partition("</form>")[0]
     assert '<option value="dark" selected>' in part and '<option value="100" selected>' in part
-    assert all(f'name="{name}"' in part for name in ("theme", "list_density", "list_size", "read_on_scroll"))
+    assert all(f'name="{field.name}"' in part for field in fields(Display)) and part.count("<button") == 1
 
 
 def test_no_cookie_is_needed_for_it(page: Client):
-    form = {"theme": "dark", "list_size": "50", "list_density": "comfortable", "next": "//evil.example/"}
-    answer = page.post("/ui/account/display", form)
-    assert answer.url == "/" and {*answer.cookies} <= {"messages"}
+    answer = page.post(DISPLAY, display_form(theme="dark"))
+    assert answer.url == DISPLAY and {*answer.cookies} <= {"messages"}
+
+
+def test_a_reader_who_wants_no_counts_sees_none(page: Client, ada: Reader):
+    for n in range(3):
+        fresh_item(ada, hours=n + 1, title=f"No {n}")
+    addresses = ["/", "/ui/all", "/ui/all?side=1", "/ui/today/further", "/ui/catch-up"]
+    before = [page.get(address).content.decode() for address in addresses]
+    assert "4 of 4 unread" in before[0] and "data-count=" in before[1] and "4 unread" in before[1]
+    page.post(DISPLAY, display_form(hide_counts="on"))
+    for address in addresses:
+        body = page.get(address).content.decode()
+        assert not re.search(r"data-count=|data-unread=|\d+ (of \d+ )?unread|\d more", body), address
+    assert "That was today." in page.get("/").content.decode()

@@ -12,6 +12,7 @@ from digest.daily.store import exposures_log
 from digest.feedback.services import feedback_give
 from digest.items.reading import item_open
 from digest.models import Exposure, Item, Reader
+from tests.support.browser import display_form
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +51,7 @@ def listed(page: Client, address: str) -> list[int]:
 def test_a_short_page_says_that_this_is_all_that_is_new(page, ada):
     shelf(ada, 7)
     body = page.get(TODAY).content.decode()
-    assert "7 articles: that is all that is new." in body and FURTHER not in body
+    assert "That was today. Nothing else is new." in body and FURTHER not in body
 
 
 def test_after_thirty_come_the_next_thirty_until_all_was_shown_once(page, ada):
@@ -60,7 +61,7 @@ def test_after_thirty_come_the_next_thirty_until_all_was_shown_once(page, ada):
     pages = [listed(page, address) for address in (TODAY, FURTHER, f"{FURTHER}?page=3")]
     assert [len(one) for one in pages] == [30, 30, 10]
     assert sorted(pk for one in pages for pk in one) == sorted(item.pk for item in items)
-    assert "30 more articles." in page.get(FURTHER).content.decode()
+    assert "What you have read or rated is not here." in page.get(FURTHER).content.decode()
     last = page.get(f"{FURTHER}?page=3").content.decode()
     assert "That was all of the last seven days." in last and "Next 30" not in last
     assert "<h2>That was all</h2>" in page.get(f"{FURTHER}?page=4").content.decode()
@@ -126,11 +127,11 @@ def test_who_was_never_asked_is_asked_once_and_only_if_something_was_read(page, 
 
 
 def test_settings_change_it_and_leave_the_rest_alone(page, ada):
-    assert '<option value="1" selected>gone' in page.get("/ui/config").content.decode()
-    page.post("/ui/today/display", {"hide_read": "1", "read_gone": "0"})
+    assert '<option value="1" selected>gone' in page.get("/ui/display").content.decode()
+    page.post("/ui/display", display_form(hide_read="on", read_gone="0"))
     ada.refresh_from_db()
     assert (ada.hide_read, ada.read_gone) == (True, False)
-    page.post("/ui/today/display")
+    page.post("/ui/display", display_form(read_gone="0"))
     ada.refresh_from_db()
     assert (ada.hide_read, ada.read_gone) == (False, False)
 

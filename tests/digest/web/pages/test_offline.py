@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.templatetags.static import static
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -69,10 +70,10 @@ def test_signing_out_has_the_browser_wipe_the_site_for_who_asked(page: Client, a
 
 def test_the_site_can_be_installed(client: Client, db):
     body = client.get("/accounts/login/").content.decode()
-    assert 'rel="manifest" href="/static/tidings.webmanifest"' in body
+    assert f'rel="manifest" href="{static("tidings.webmanifest")}"' in body
     manifest = json.loads((settings.BASE_DIR / "static" / "tidings.webmanifest").read_text())
     assert {icon["sizes"] for icon in manifest["icons"]} >= {"192x192", "512x512"}
     for icon in manifest["icons"]:
         assert (settings.BASE_DIR / "static" / Path(icon["src"])).exists()
-    assert client.get("/favicon.ico").url == "/static/icon-192.png"
+    assert client.get("/favicon.ico").url == static("icon-192.png")
     assert "manifest-src 'self'" in client.get("/accounts/login/")["Content-Security-Policy"]

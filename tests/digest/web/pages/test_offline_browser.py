@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from django.conf import settings
+from django.templatetags.static import static
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 
@@ -80,7 +81,7 @@ def test_who_did_not_ask_has_a_page_that_says_so_stored_and_its_looks_alone(page
     fresh_item(ada, title="Lamp", text="Words about lamps.")
     page.goto("/")
     page.evaluate("navigator.serviceWorker.ready.then(() => null)")
-    looks = [f"/static/{name}.css" for name in ("article", "reading", "tidings")]
+    looks = [static(f"{name}.css") for name in ("article", "reading", "tidings")]
     assert page.evaluate(ALL_STORED) == ["/offline", *looks]
     page.goto("/ui/saved")  # from here on the worker is in charge
     assert page.evaluate(ALL_STORED) == ["/offline", *looks]

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from digest.models import Digest, Feedback, Item, Reader
 from ranking.services import ConfigEdit, config_edit
-from tests.support.browser import ago, fresh_item, subscribe
+from tests.support.browser import ago, display_form, fresh_item, subscribe
 from tests.support.factories import FeedbackFactory, ItemFactory
 
 TODAY = "/"
@@ -304,7 +304,7 @@ def test_the_account_keeps_the_time_zone_and_the_switches_for_models_and_for_sum
 
 def test_the_account_page_says_what_sharing_means_and_shows_the_switch_as_it_is(page: Client, ada: Reader):
     body = page.get("/ui/account").content.decode()
-    assert "published with noise" in body and "from the next UTC day on your thumbs join none" in body
+    assert "nobody can see your ratings" in body and "your thumbs join none from tomorrow on" in body
     assert (
         'name="peers_enabled" aria-describedby="id_peers_enabled_helptext" id="id_peers_enabled" checked'
         in (" ".join(body.split()))
@@ -316,7 +316,7 @@ def test_read_items_leave_today_where_the_reader_wants_that(page: Client, ada: R
     page.get(TODAY)
     page.get(f"/ui/item/{one.pk}")
     assert "The first" in page.get(TODAY).content.decode()
-    assert page.post("/ui/today/display", {"hide_read": "1", "next": "/ui/config"}).url == "/ui/config"
+    assert page.post("/ui/display", display_form(hide_read="on")).url == "/ui/display"
     body = page.get(TODAY).content.decode()
     assert "The first" not in body and "The second" in body and "1 of 2 unread" in body
     assert "The first" in page.get(TODAY, {"all": "1"}).content.decode()
@@ -324,5 +324,5 @@ def test_read_items_leave_today_where_the_reader_wants_that(page: Client, ada: R
     assert "<h2>All read</h2>" in page.get(TODAY).content.decode()
     ben.refresh_from_db()
     assert not ben.hide_read
-    page.post("/ui/today/display")
+    page.post("/ui/display", display_form())
     assert "The first" in page.get(TODAY).content.decode()

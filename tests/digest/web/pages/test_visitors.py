@@ -1,4 +1,4 @@
-"""The page for visitors: what Tidings is, one real suggestion, and the ways in that are open."""
+"""The page for visitors: what Tidings is, a digest of the demo, and the ways in that are open."""
 
 import re
 from html import unescape
@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from digest.accounts.adapters import AccountAdapter
 from digest.models import Reader
 
-README = Path(__file__).resolve().parents[4] / "README.md"
+DEMO = Path(__file__).resolve().parents[4] / "config" / "demo"
+SUFFIXES = {".py", ".toml", ".json", ".xml", ".txt"}
 
 
 @pytest.fixture
@@ -24,19 +24,32 @@ def words_of(html: str) -> str:
 
 
 def test_visitors_see_what_tidings_is_instead_of_a_form(body):
-    assert "asks before it changes anything" in body
+    assert "nothing changes until you say yes" in body
     assert "data-thumbs" not in body and 'name="password"' not in body
 
 
-def test_the_suggestion_is_the_one_of_the_readme(body):
-    block = README.read_text().partition("Show me more from")[2].partition("```")[0]
-    lines = [re.sub(r"^\s*(\+|\w+:)\s*", "", line) for line in f"Show me more from{block}".splitlines()]
-    shown = words_of(body)
-    wanted = [line for line in lines if line and not line.startswith("Evidence")]
-    assert len(wanted) == 8
-    for line in wanted:
-        title, _, rest = line.partition(" (Quiet Port)")
-        assert title in shown and (not rest or f"Quiet Port{rest}" in shown), line
+def test_the_digest_is_of_articles_that_the_demo_publishes(body):
+    published = unescape("".join(path.read_text() for path in DEMO.rglob("*") if path.suffix in SUFFIXES))
+    published = published.replace("’", "'")
+    shown = [
+        words_of(part)
+        for part in re.findall(r"<h2>(.*?)</h2>|<p class=\"lede\">(.*?)</p>", body)
+        for part in part
+        if part
+    ]
+    assert len(shown) == 8
+    for line in shown:
+        assert line.replace("’", "'") in published, line
+    assert body.count('class="chip"') == 5, "each says why it is there"
+
+
+@pytest.mark.parametrize(
+    ("signup", "words"), [("invite", "by invitation"), ("closed", "accounts are closed")]
+)
+def test_whoever_may_not_sign_up_is_told_how_one_comes_in(client: Client, db, settings, signup, words):
+    settings.SIGNUP = signup
+    body = client.get("/").content.decode()
+    assert words in body and "/accounts/signup/" not in body
 
 
 def test_no_other_site_is_named(body):
@@ -46,13 +59,6 @@ def test_no_other_site_is_named(body):
 def test_both_ways_in_are_open_at_first(body):
     main = body.partition("<main")[2]
     assert 'href="/accounts/signup/"' in main and 'href="/accounts/login/"' in main
-
-
-def test_where_sign_up_is_closed_only_the_other_way_is_shown(client: Client, db, monkeypatch):
-    monkeypatch.setattr(AccountAdapter, "is_open_for_signup", lambda self, request: False)
-    body = client.get("/").content.decode()
-    assert "/accounts/signup/" not in body and 'href="/accounts/login/"' in body.partition("<main")[2]
-    assert "New accounts are closed here" in body
 
 
 def test_it_costs_no_query_and_no_browser_stores_it(client: Client, db, django_assert_num_queries):

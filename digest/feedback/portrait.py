@@ -1,0 +1,136 @@
+"""A reader's taste as rows of bars: what they liked, were shown, and what it does to the score. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from ranking.common.categories import author_names, category_key, label_keys, topic_finder
+from ranking.common.charts import Bar, bars_stack
+from ranking.common.text import fold
+from ranking.config_words import weight_words
+from ranking.entities import WEIGHT_MAX, EffectiveConfig
+from ranking.taste.entities import AUTHOR, CATEGORY, SOURCE, TOPIC
+from ranking.taste.learn import Columns, TargetLean, columns_of, leans_learned, targets_of
+from ranking.taste.signal import TasteSignal, factors_of
+
+# Rows of each kind: those with the most thumbs.
+ROWS_MAX = 12
+# An article that has a topic counts double.
+TOPIC_FACTOR = 2.0
+# The largest factor that the bar of an effect can show, from its middle to its end.
+FACTOR_MAX = WEIGHT_MAX * TOPIC_FACTOR
+SPARK_WIDTH, SPARK_HEIGHT = 72, 16
+
+
+@dataclass(frozen=True, slots=True)
+class TasteRow:
+    """A source, topic, category or author with thumbs.
+
+    `likes` of `thumbs` were up. `shown` counts the articles seen in the last month. `factor` is what the
+    score of an article is multiplied by. `spark` has a bar for each week, likes (series 0) below the others.
+    """
+
+    key: str
+    label: str
+    likes: int
+    thumbs: int
+    shown: int
+    factor: float
+    spark: tuple[Bar, ...] = ()
+
+    @property
+    def liked(self) -> float:
+        """Return the share of thumbs that were up, in percent."""
+        return round(100 * self.likes / self.thumbs, 1)
+
+    @property
+    def effect(self) -> tuple[float, float]:
+        """Return where the bar of the effect begins, and its width, in percent; 50 is no effect."""
+        size = min(50.0, 50 * abs(log(self.factor)) / log(FACTOR_MAX))
+        return (round(50.0 if self.factor >= 1 else 50 - size, 1), round(size, 1))
+
+    @property
+    def words(self) -> str:
+        """Return the effect in words, such as "more than usual"."""
+        return weight_words(self.factor)
+
+
+def leans_all(signal: TasteSignal, topics: Sequence[str]) -> list[TargetLean]:
+    """Return the lean towards each source, topic, category and author of the examples, 0 included."""
+    columns: Columns = columns_of(signal.examples, signal.at)
+    targets = targets_of(signal.examples, topics)
+    return leans_learned(
+        signal.examples,
+        targets,
+        columns,
+        spread=signal.spread,
+        held=signal.held,
+        deviations=signal.deviations,
+    )
+
+
+def taste_rows(
+    leans: Iterable[TargetLean],
+    *,
+    effective: EffectiveConfig,
+    titles: Mapping[str, str],
+    shown: Mapping[tuple[str, str], int],
+    sparks: Mapping[str, tuple[Bar, ...]],
+) -> dict[str, list[TasteRow]]:
+    """Return the rows by kind, those with the most thumbs first; targets without thumbs are left out.
+
+    `titles` and `sparks` go by source, `shown` by kind and key.
+    """
+    found: dict[str, list[TasteRow]] = {}
+    for one in leans:
+        target = one.target
+        factor = float(factors_of(np.array([one.lean]), effective.config.taste)[0])
+        if target.kind == SOURCE:
+            factor *= effective.weight(target.key)
+        if target.kind == TOPIC:
+            factor *= TOPIC_FACTOR
+        if one.thumbs:
+            found.setdefault(target.kind, []).append(
+                TasteRow(
+                    target.key,
+                    titles.get(target.key, target.label),
+                    one.likes,
+                    one.thumbs,
+                    shown.get((target.kind, target.key), 0),
+                    factor,
+                    sparks.get(target.key, ()) if target.kind == SOURCE else (),
+                )
+            )
+    for rows in found.values():
+        rows.sort(key=lambda row: (-row.thumbs, -row.likes, row.label.casefold()))
+        del rows[ROWS_MAX:]
+    return found
+
+
+def shown_counts(
+    items: Iterable[tuple[str, str, Sequence[str], str]], topics: Sequence[str]
+) -> Counter[tuple[str, str]]:
+    """Return the number of items of each source, topic, category and author, by kind and key.
+
+    `items` are (source, title, categories, author).
+    """
+    finders = [(fold(topic), topic_finder(topic)) for topic in topics]
+    found: Counter[tuple[str, str]] = Counter()
+    for source, title, categories, author in items:
+        names = author_names(author) if author else ()
+        keys = {(SOURCE, source)}
+        keys |= {(CATEGORY, category_key(one)) for one in categories}
+        keys |= {(AUTHOR, category_key(one)) for one in names}
+        said = (fold(title), label_keys(categories, author))
+        keys |= {(TOPIC, key) for key, finds in finders if finds(*said)}
+        found.update(keys)
+    return found
+
+
+def spark_bars(weeks: Sequence[tuple[int, int]]) -> tuple[Bar, ...]:
+    """Return the bars of a sparkline for (likes, thumbs) of each week, oldest first."""
+    rows = [(likes, thumbs - likes) for likes, thumbs in weeks]
+    return bars_stack(rows, width=SPARK_WIDTH, height=SPARK_HEIGHT).bars

@@ -1,0 +1,100 @@
+"""Your taste: bars by source, topic, category and author, what moved, and sparklines of weeks."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from digest.feedback.portrait import SPARK_HEIGHT, shown_counts, spark_bars
+from digest.models import Reader
+from ranking.config_body import ConfigEdit
+from ranking.services import config_edit
+from ranking.taste.entities import AUTHOR, CATEGORY, SOURCE, TOPIC
+from tests.support.browser import fresh_item
+from tests.support.factories import FeedbackFactory
+
+TASTE = "/ui/taste"
+
+
+@pytest.fixture
+def page(client: Client, ada: Reader) -> Client:
+    client.force_login(ada)
+    return client
+
+
+def rated(reader: Reader, count: int, likes: int, **fields: object) -> None:
+    for n in range(count):
+        item = fresh_item(reader, hours=n + 1, title=f"Ferry no. {n}", **fields)
+        FeedbackFactory(reader=reader, item=item, useful=n < likes, at=timezone.now() - timedelta(hours=n))
+
+
+def edit(reader: Reader, **fields: object) -> None:
+    config_edit(reader_id=reader.pk, edit=ConfigEdit(**fields), expected_version=0, now=timezone.now())
+
+
+def test_a_new_reader_sees_no_empty_frames(page: Client):
+    body = page.get(TASTE).content.decode()
+    assert "Rate a few headlines" in body and "<table" not in body and "<svg" not in body
+
+
+def test_each_kind_says_what_was_liked_and_what_that_does(page: Client, ada: Reader):
+    rated(ada, 8, 8, categories=["Boats"], author="Mina Sole")
+    rated(ada, 6, 0, key="herald.example", categories=["Boats"])
+    edit(ada, topics=["ferry"], taste="on", source_weights={"herald.example": 0.5})
+    rows = page.get(TASTE).context["portrait"].rows
+    by_source = {row.key: row for row in rows[SOURCE]}
+    gazette, herald = by_source["gazette.example"], by_source["herald.example"]
+    assert (gazette.likes, gazette.thumbs, herald.likes, herald.thumbs) == (8, 8, 0, 6)
+    assert gazette.factor > 1, "the thumbs"
+    assert herald.factor == 0.5, "its own weight: thumbs do not count for two weeks after a decision"
+    assert rows[TOPIC][0].label == "ferry" and rows[CATEGORY][0].label == "Boats"
+    assert rows[AUTHOR][0].label == "Mina Sole" and rows[AUTHOR][0].factor > 1
+    assert gazette.effect[0] == 50 and herald.effect[0] < 50
+    body = page.get(TASTE).content.decode()
+    assert "8 of 8" in body and "less than usual" in body and body.count('class="spark"') == 2
+
+
+def test_thumbs_that_do_not_count_have_no_effect(page: Client, ada: Reader):
+    rated(ada, 8, 8, author="Mina Sole")
+    rows = page.get(TASTE).context["portrait"].rows
+    assert {row.factor for kind in rows for row in rows[kind]} == {1.0}
+    assert "to let them order the page" in page.get(TASTE).content.decode()
+
+
+def test_what_moved_this_month_says_why_and_leads_to_its_version(page: Client, ada: Reader):
+    edit(ada, topics=["ferry"])
+    body = page.get(TASTE).content.decode()
+    moved = body.split('id="moved"')[1].split("</section>")[0]
+    assert "“ferry” joined your interests" in moved and "You changed it here" in moved
+    assert 'href="/ui/history/settings/1"' in moved
+
+
+def test_nobody_sees_anothers_taste(page: Client, ben: Reader):
+    rated(ben, 8, 8, key="bens.example", author="Bens Author")
+    edit(ben, topics=["bens-topic"])
+    body = page.get(TASTE).content.decode()
+    assert not any(name in body for name in ("Bens", "bens-topic"))
+
+
+def test_what_was_seen_is_counted_by_every_kind():
+    items = [("a", "A ferry", ["Boats", "boats"], "Mina Sole"), ("a", "A lamp", [], "")]
+    found = shown_counts(items, ["ferry", "boats"])
+    assert found[(SOURCE, "a")] == 2 and found[(CATEGORY, "boat")] == found[(TOPIC, "ferry")] == 1
+    assert found[(TOPIC, "boats")] == 1, "by its category"
+
+
+def test_a_sparkline_has_likes_below_the_others():
+    up, down = spark_bars([(0, 0), (1, 2)])
+    assert (up.series, down.series) == (0, 1) and up.height == down.height == SPARK_HEIGHT / 2
+    assert down.y == 0 and up.y == SPARK_HEIGHT / 2
+
+
+@pytest.mark.parametrize("sources", [2, 20])
+def test_the_page_costs_the_same_for_few_and_many_sources(
+    page: Client, ada: Reader, sources: int, django_assert_max_num_queries
+):
+    for n in range(sources):
+        rated(ada, 2, 1, key=f"s{n}.example")
+    with django_assert_max_num_queries(24):
+        page.get(TASTE)
