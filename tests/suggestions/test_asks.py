@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from digest.accounts.asks import may_ask_today
@@ -14,7 +15,7 @@ from digest.models import Reader
 from suggestions.models import Suggestion
 from suggestions.services.early import early_change_find, early_change_put_off
 from tests.suggestions.services.test_early import answered
-from tests.support.browser import suggested
+from tests.support.browser import fresh_item, suggested
 
 pytestmark = pytest.mark.django_db
 CARDS, EARLY, READ, OFFER = "Suggestions", "An early change", "What you have read", "What you like"
@@ -42,7 +43,15 @@ def test_of_all_that_could_be_asked_one_thing_is(page: Client, ada: Reader):
     early_change_put_off(reader=Reader.objects.get(pk=ada.pk), now=timezone.now())
     assert asks(page) == [READ]
     page.post("/ui/today/read-gone", {"read_gone": "1"})
+    assert asks(page) == []
+
+
+def test_who_has_just_begun_is_offered_to_say_what_they_like(page: Client, ada: Reader):
+    fresh_item(ada, hours=1)
+    ada.subscriptions.update(created_at=timezone.now() - timedelta(minutes=5))
     assert asks(page) == [OFFER]
+    page.post(reverse("digest:offer_end"))
+    assert asks(page) == []
 
 
 def test_after_two_answers_of_a_day_nothing_more_is_asked_until_tomorrow(page: Client, ada: Reader):
