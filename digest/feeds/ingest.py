@@ -211,20 +211,7 @@ def _batch_ingest(batch: Documents, now: datetime) -> list[IngestResult]:
     plans = _plans(batch)
     _articles_share(batch, plans)
     gaps = [_gap(parsed, now) for _, parsed in batch]
-    rows = [
-        _item_row(feed, entry, dated_at, now)
-        for (feed, _), plan, gap in zip(batch, plans, gaps, strict=True)
-        for entry, dated_at in zip(
-            plan.create,
-            arrival_dates(
-                [one.entry.published for one in plan.create],
-                is_first=feed.last_new_at is None,
-                gap=gap,
-                now=now,
-            ),
-            strict=True,
-        )
-    ]
+    rows = _new_rows(batch, plans, gaps, now)
     redated = sorted((pk, *dates) for plan in plans for pk, dates in plan.redate.items())
     rows_set(model=Item, keys=("id",), columns=("published_at", "dated_at"), rows=redated)
     rows_add(model=Item, columns=ITEM_COLUMNS, rows=rows)
@@ -258,6 +245,18 @@ def _batch_ingest(batch: Documents, now: datetime) -> list[IngestResult]:
         )
         for (_, parsed), plan, gap in zip(batch, plans, gaps, strict=True)
     ]
+
+
+def _new_rows(
+    batch: Documents, plans: Sequence[IngestPlan], gaps: Sequence[timedelta | None], now: datetime
+) -> list[tuple[object, ...]]:
+    """Return the values of `ITEM_COLUMNS` of all new items."""
+    rows = []
+    for (feed, _), plan, gap in zip(batch, plans, gaps, strict=True):
+        published = [entry.entry.published for entry in plan.create]
+        dates = arrival_dates(published, is_first=feed.last_new_at is None, gap=gap, now=now)
+        rows += [_item_row(feed, entry, at, now) for entry, at in zip(plan.create, dates, strict=True)]
+    return rows
 
 
 def _gap(parsed: ParsedFeed, now: datetime) -> timedelta | None:

@@ -15,7 +15,7 @@ FIELD_MAX_CHARS: Final = 64 * 1024
 TITLE_MAX_CHARS: Final = 500
 # What a text ends in that was cut, and how long such a one is at least.
 CUT: Final = "\n…"
-CUT_MIN_CHARS: Final = 4_000
+CUT_MIN_CHARS: Final = 30_000
 CUT_WORD_MAX: Final = 200
 # html5ever (nh3's parser) needs time quadratic in the nesting depth: 1,000 nested tags cost 2 ms, 20,000
 # cost 4 s (measured). A field with no more opening tags than this cannot be nested dangerously.

@@ -7,6 +7,7 @@ import pytest
 from digest.feedback.services import feedback_set
 from digest.feeds.discovery import FoundFeed
 from digest.feeds.fetch import FetchResponse
+from digest.feeds.identity import article_hash
 from digest.feeds.ingest import feed_get_or_create
 from digest.feeds.parse import parse_document
 from digest.feeds.services import feed_move, twins_join
@@ -44,6 +45,8 @@ def stored(url: str, *titles: str, now, scheme: str | None = None) -> Feed:
     body = document(*titles, scheme=scheme or url.partition(":")[0], now=now)
     document_ingest(feed=feed, body=body, now=now)
     Feed.objects.filter(pk=feed.pk).update(last_fetched_at=now, last_new_at=now)
+    for item in feed.items.all():  # as releases stored it that knew no other spelling of an address
+        Item.objects.filter(pk=item.pk).update(article=article_hash(item.url))
     feed.refresh_from_db()
     return feed
 
