@@ -1,4 +1,4 @@
-"""Middleware for request counts, malformed requests and API responses, and the filter of error reports."""
+"""Middleware for request counts and malformed requests, and the filter of error reports."""
 
 import codecs
 import re
@@ -18,14 +18,12 @@ from django.template.loader import render_to_string
 from django.views.debug import SafeExceptionReporterFilter
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-from config.api.idempotency import KeyClaim, response_store
 from config.api.routes import api_missing
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
 API, ADMIN = "/api/", "/admin/"
 FORMS, CHARSET = ("application/x-www-form-urlencoded", "multipart/form-data"), "utf-8"
-NOT_ALLOWED = 405
 # The limit for path and query together. RFC 9110, section 4.1, recommends support for 8,000 octets.
 ADDRESS_CHARS = 8000
 UNKNOWN = "unknown"
@@ -121,38 +119,6 @@ def _refusal(message: str) -> JsonResponse:
 def _bad_request() -> HttpResponse:
     """Return the page for a 400. Django's own view would look for a CSRF token and so read the form."""
     return HttpResponseBadRequest(render_to_string("400.html"))
-
-
-def api_responses_normalise(get_response: Handler) -> Handler:
-    """Give the API's 405 responses the shape of all errors, and forbid caching of API responses."""
-
-    def handle(request: HttpRequest) -> HttpResponse:
-        response = get_response(request)
-        if not request.path.startswith(API):
-            return response
-        if response.status_code == NOT_ALLOWED and response["Content-Type"] != "application/json":
-            allowed = response.get("Allow", "")
-            message = f"{request.method} is not allowed here. Allowed: {allowed}."
-            body = {"error": "method_not_allowed", "message": message}
-            response = JsonResponse(body, status=NOT_ALLOWED, headers={"Allow": allowed})
-        if not response.has_header("Cache-Control"):
-            response["Cache-Control"] = "no-store"
-        return response
-
-    return handle
-
-
-def responses_store(get_response: Handler) -> Handler:
-    """Store the response of each call that claimed an idempotency key during its authentication."""
-
-    def handle(request: HttpRequest) -> HttpResponse:
-        response = get_response(request)
-        claim = getattr(request, "idempotency_claim", None)
-        if isinstance(claim, KeyClaim):
-            response_store(claim=claim, response=response)
-        return response
-
-    return handle
 
 
 class TextCompression(GZipMiddleware):

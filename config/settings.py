@@ -95,15 +95,12 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "digest.middleware.settings_read_once",
-    "digest.middleware.reader_language",
-    "digest.middleware.reader_time_zone",
-    "digest.middleware.no_store_pages",
-    "digest.middleware.device_clear",
+    "digest.middleware.reader_locale",
+    "digest.middleware.browser_storage",
     "digest.middleware.sign_in_and_return",
     "digest.middleware.welcome_first",
     "digest.middleware.TooManyChangesPage",
-    "config.middleware.responses_store",
-    "config.middleware.api_responses_normalise",
+    "config.api.middleware.api_responses",
 ]
 
 ROOT_URLCONF = "config.urls"

@@ -37,17 +37,17 @@ def settings_read_once(get_response: Handler) -> Handler:
     return handle
 
 
-def reader_language(get_response: Handler) -> Handler:
-    """Render pages in the language that the reader chose, else in one that the browser asks for."""
+def reader_locale(get_response: Handler) -> Handler:
+    """Use the reader's language and time zone; for visitors the browser's language and UTC."""
 
     def handle(request: HttpRequest) -> HttpResponse:
-        user = request.user
-        chosen = user.language if isinstance(user, Reader) else ""
+        reader = request.user if isinstance(request.user, Reader) else None
+        chosen = reader.language if reader else ""
         if request.path.startswith(PROGRAMS) and request.path not in PAGES:
             chosen = settings.LANGUAGE_CODE
         by_browser = chosen not in dict(settings.LANGUAGES)
         language = translation.get_language_from_request(request) if by_browser else chosen
-        with translation.override(language):
+        with translation.override(language), timezone.override(reader.zone if reader else "UTC"):
             response = get_response(request)
         if response.headers.get("Content-Type", "").startswith("text/html"):
             response.headers.setdefault("Content-Language", language)
@@ -58,37 +58,11 @@ def reader_language(get_response: Handler) -> Handler:
     return handle
 
 
-def reader_time_zone(get_response: Handler) -> Handler:
-    """Render all times of a request in the reader's zone; in UTC for visitors."""
+def browser_storage(get_response: Handler) -> Handler:
+    """Forbid browsers to store a reader's pages, and make them delete the stored digest at sign-out.
 
-    def handle(request: HttpRequest) -> HttpResponse:
-        zone = request.user.zone if isinstance(request.user, Reader) else None
-        with timezone.override(zone or "UTC"):
-            return get_response(request)
-
-    return handle
-
-
-def no_store_pages(get_response: Handler) -> Handler:
-    """Forbid browsers to store a reader's pages.
-
-    Then going back to a page shows later changes, and the next person at that machine sees nothing.
-    """
-
-    def handle(request: HttpRequest) -> HttpResponse:
-        response = get_response(request)
-        page = response.headers.get("Content-Type", "").startswith("text/html")
-        if page and isinstance(request.user, Reader) and not response.has_header("Cache-Control"):
-            response["Cache-Control"] = "no-store"
-        return response
-
-    return handle
-
-
-def device_clear(get_response: Handler) -> Handler:
-    """At sign-out, make the browser delete its stored data of this site, if it may hold a digest.
-
-    Browsers obey only over TLS (W3C Clear Site Data, section 3.1). Elsewhere a script does it.
+    Then going back to a page shows later changes, and the next person at that machine sees nothing. Browsers
+    obey Clear-Site-Data only over TLS (W3C Clear Site Data, section 3.1). Elsewhere a script does it.
     """
 
     def handle(request: HttpRequest) -> HttpResponse:
@@ -97,6 +71,9 @@ def device_clear(get_response: Handler) -> Handler:
         response = get_response(request)
         if stores and not request.user.is_authenticated:
             response["Clear-Site-Data"] = '"cache", "storage"'
+        page = response.headers.get("Content-Type", "").startswith("text/html")
+        if page and isinstance(request.user, Reader) and not response.has_header("Cache-Control"):
+            response["Cache-Control"] = "no-store"
         return response
 
     return handle

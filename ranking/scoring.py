@@ -7,11 +7,10 @@ Taste counts only if the reader has said yes (`ranking.taste`); otherwise it is 
 
 A topic adds 1 to an item that says it or is filed under it, and 0.5 to one that is about it by meaning.
 
-A `Pool` has the data that many rankings of the same items share. A `Ranking` is one order of them. Pure.
+A `Ranking` is one order of the items of a `Pool`. Pure.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeVar, overload
@@ -19,19 +18,18 @@ from typing import TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ranking.common.categories import author_names, category_key, category_keys, topic_categories
-from ranking.common.text import first_words, fold_lightly, term_finder, topic_key, topics_distinct
+from ranking.common.text import topic_key, topics_distinct
 from ranking.entities import (
     WEIGHT_DEFAULT,
     Candidate,
     EffectiveConfig,
     Score,
     ScoreBreakdown,
-    clamp_weight,
 )
 from ranking.freshness import day_ages, freshness_by_day, freshness_by_hour
-from ranking.implicit import IMPLICIT_MAX, NO_LEANS, UNKNOWN, ImplicitLeans
+from ranking.implicit import NO_LEANS, UNKNOWN, ImplicitLeans
 from ranking.meaning.topics import ABOUT_WORTH
+from ranking.pool import Floats, Ids, Pool, values_for
 from ranking.taste.columns import TasteColumns
 from ranking.taste.entities import TasteLevel
 from ranking.taste.signal import TasteSignal
@@ -48,52 +46,7 @@ AGREEMENT_MAX = 0.5
 # The least interest. Several negative boosts together should not push an item below old, dead ones.
 INTEREST_MIN = 0.05
 
-Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
-FindAbout = Callable[[Sequence[str], Ids], Mapping[str, Ids]]
 T = TypeVar("T", bound=np.generic)
-_WORD = re.compile(r"\w+")
-
-
-class ItemValues(Mapping[int, float]):
-    """A number for each item id. It reads single ids as a mapping, or whole columns at once."""
-
-    __slots__ = ("_ids", "_values")
-
-    def __init__(self, ids: Ids, values: NDArray[np.floating]) -> None:
-        """Store the values of `ids`, which may have any order but no duplicates."""
-        order = np.argsort(ids)
-        self._ids, self._values = ids[order], values[order]
-
-    def __getitem__(self, item_id: int) -> float:
-        at = int(np.searchsorted(self._ids, item_id))
-        if at == len(self._ids) or self._ids[at] != item_id:
-            raise KeyError(item_id)
-        return float(self._values[at])
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._ids.tolist())
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def values_for(self, ids: Ids) -> Floats:
-        """Return the value of each of `ids`, 0 for unknown ids."""
-        if not len(self._ids):
-            return np.zeros(len(ids))
-        if np.array_equal(self._ids, ids):
-            return self._values.astype(np.float64)
-        at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
-        return np.where(self._ids[at] == ids, self._values[at], 0.0).astype(np.float64)
-
-
-def values_for(figures: Mapping[int, float], ids: Ids) -> Floats:
-    """Return the figure of each of `ids` as a column, 0 for unknown ids."""
-    if isinstance(figures, ItemValues):
-        return figures.values_for(ids)
-    if not figures:
-        return np.zeros(len(ids))
-    return np.fromiter((figures.get(pk, 0.0) for pk in ids.tolist()), np.float64, len(ids))
 
 
 def agreement(reported_by: Floats | float) -> Floats:
@@ -111,144 +64,6 @@ def count_sources(stories: Ids, sources: Ids) -> Floats:
     keys, counts = np.unique(by_story[is_first], return_counts=True)
     found: Floats = counts[np.searchsorted(keys, stories)].astype(np.float64)
     return found
-
-
-class Pool:
-    """Candidates in columns. It folds each text once and searches for each term once.
-
-    One pool serves any number of readers, because `ranked` takes the rows that a reader may see. `timestamps`
-    are seconds since 1970. `source_codes` are indices of `sources`.
-    """
-
-    def __init__(self, candidates: Sequence[Candidate], find_about: FindAbout | None = None) -> None:
-        """Build the columns, in the order of `candidates`.
-
-        `find_about` takes some topics and the ids of all candidates and returns, by topic key, the places of
-        those that are about it. Without it topics are found by their words alone.
-        """
-        self.candidates = candidates
-        self.ids: Ids = np.array([c.item_id for c in candidates], dtype=np.int64)
-        self.timestamps: Floats = np.array([c.dated_at.timestamp() for c in candidates], dtype=np.float64)
-        codes: dict[str, int] = {}
-        self.source_codes: Ids = np.array(
-            [codes.setdefault(c.source, len(codes)) for c in candidates], dtype=np.int64
-        )
-        self.sources, self._codes = tuple(codes), codes
-        self._texts: list[str] = []
-        self._by_category: dict[str, list[int]] | None = None
-        self._by_author: dict[str, list[int]] | None = None
-        self._matches: dict[str, NDArray[np.bool_]] = {}
-        self._find_about = find_about
-        self._about: dict[str, Ids | None] = {}
-
-    def __len__(self) -> int:
-        return len(self.candidates)
-
-    def search_all(self, terms: Iterable[str]) -> None:
-        """Search for all `terms` in one pass over the texts, so that `matches` need not search again."""
-        finders = {
-            term: term_finder(term) for term in terms if term not in self._matches and first_words(term)
-        }
-        by_word: dict[str, list[tuple[str, bool]]] = {}
-        for term in finders:
-            for word, is_whole in first_words(term).items():
-                by_word.setdefault(word, []).append((term, is_whole))
-        rows: dict[str, list[int]] = {term: [] for term in finders}
-        for row, text in enumerate(self._texts_folded() if finders else ()):
-            for word in by_word.keys() & _WORD.findall(text):
-                for term, is_whole in by_word[word]:
-                    if is_whole or finders[term](text):
-                        rows[term].append(row)
-        for term, found in rows.items():
-            self._matches[term] = np.zeros(len(self), dtype=np.bool_)
-            self._matches[term][[*found, *self._label_rows(term)]] = True
-
-    def _texts_folded(self) -> list[str]:
-        if not self._texts:
-            self._texts = [fold_lightly(f"{c.title}\n{c.text}") for c in self.candidates]
-        return self._texts
-
-    def matches(self, term: str) -> NDArray[np.bool_]:
-        """Return a mask of candidates with `term` as whole words in title or text, or as a label."""
-        if (known := self._matches.get(term)) is None:
-            texts, finds = self._texts_folded(), term_finder(term)
-            known = self._matches[term] = np.fromiter(map(finds, texts), np.bool_, len(texts))
-            known[self._label_rows(term)] = True
-        return known
-
-    def search_meanings(self, topics: Iterable[str]) -> None:
-        """Find the candidates that are about each of `topics`, all at once, so that `about` knows them."""
-        missing = {topic_key(topic): topic for topic in topics if topic_key(topic) not in self._about}
-        if missing and self._find_about:
-            found = self._find_about(list(missing.values()), self.ids)
-            self._about |= {key: found.get(key) for key in missing}
-
-    def has_meaning(self, topic: str) -> bool:
-        """Return whether `topic` matches by meaning at all; others are found by their words alone."""
-        self.search_meanings([topic])
-        return self._about.get(topic_key(topic)) is not None
-
-    def about(self, topic: str) -> NDArray[np.bool_]:
-        """Return a mask of candidates that are about `topic` by meaning and do not say it."""
-        self.search_meanings([topic])
-        found = np.zeros(len(self), dtype=np.bool_)
-        rows = self._about.get(topic_key(topic))
-        if rows is None or not len(rows):
-            return found
-        found[rows] = True
-        return found & ~self.matches(topic)
-
-    def _label_rows(self, term: str) -> list[int]:
-        """Return the rows of candidates that have `term` as a category or author."""
-        both = self._categories(), self._authors()
-        return [row for key in topic_categories(term) for rows in both for row in rows.get(key, ())]
-
-    def labelled(self, key: str, *, author: bool) -> Sequence[int]:
-        """Return the places of the candidates with a category, or an author, by its key."""
-        return (self._authors() if author else self._categories()).get(key, ())
-
-    def _categories(self) -> Mapping[str, list[int]]:
-        """Return the rows by category key. Computed once."""
-        if self._by_category is None:
-            self._by_category = {}
-            for row, candidate in enumerate(self.candidates):
-                for key in category_keys(candidate.categories) if candidate.categories else ():
-                    self._by_category.setdefault(key, []).append(row)
-        return self._by_category
-
-    def _authors(self) -> Mapping[str, list[int]]:
-        """Return the rows by key of an author's name. Computed once."""
-        if self._by_author is None:
-            self._by_author = {}
-            for row, candidate in enumerate(self.candidates):
-                for name in author_names(candidate.author) if candidate.author else ():
-                    self._by_author.setdefault(category_key(name), []).append(row)
-        return self._by_author
-
-    def weights(self, effective: EffectiveConfig) -> Floats:
-        """Return the effective weight of each of `sources`, as one column."""
-        found = np.full(len(self.sources), clamp_weight(WEIGHT_DEFAULT))
-        for key, weight in effective.weights().items():
-            if (code := self._codes.get(key)) is not None:
-                found[code] = weight
-        return found
-
-    def implicit(self, leans: ImplicitLeans) -> Floats:
-        """Return `ImplicitLeans.added` of all candidates, as one column."""
-        source, thumbs = np.zeros(len(self.sources)), np.zeros(len(self.sources))
-        for key in leans.sources.keys() & self._codes.keys():
-            source[self._codes[key]] = leans.source(key)
-        for key in leans.source_thumbs.keys() & self._codes.keys():
-            thumbs[self._codes[key]] = leans.source_thumbs[key]
-        whole, counts = np.zeros(len(self)), np.zeros(len(self))
-        for key in leans.categories.keys() & self._categories().keys():
-            rows = self._categories()[key]
-            whole[rows] += leans.category(key)
-            counts[rows] += 1
-        whole = whole / np.maximum(1.0, counts) + source[self.source_codes]
-        whole[whole * thumbs[self.source_codes] < 0] = 0.0
-        added: Floats = IMPLICIT_MAX * leans.weight * np.clip(whole, -1.0, 1.0)
-        return added
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,7 +283,7 @@ def rank(
 
 
 def score_all(
-    candidates: Sequence[Candidate] | Pool, effective: EffectiveConfig, now: datetime, signals: Signals
+    candidates: Sequence[Candidate], effective: EffectiveConfig, now: datetime, signals: Signals
 ) -> list[Score]:
     """Return the score of each candidate with its breakdown, in the given order."""
-    return ranked(candidates, effective, now, signals).in_input_order()
+    return Ranking(Pool(candidates), effective, now, signals, None).in_input_order()

@@ -85,13 +85,10 @@ def suggestion_previews(
     if not suggestions:
         return {}
     before = config_effective(reader_id=reader_id)
-    configs = [before, *(row.change.applied(before) for row in suggestions)]
-    today = _today(reader_id, now, configs)
-    made, *orders = _orders(today, configs)
-    afters = {row.pk: order for row, order in zip(suggestions, orders, strict=True)}
-    previews = {pk: _preview(today, *_sides(today, before, made, after)) for pk, after in afters.items()}
-    about = {row.pk: _about_count(today, row.change) for row in suggestions}
-    return {pk: replace(preview, about=about[pk]) for pk, preview in previews.items()}
+    changes = [row.change for row in suggestions]
+    afters = [change.applied(before) for change in changes]
+    previews = previews_of(reader_id=reader_id, before=before, afters=afters, now=now, changes=changes)
+    return {row.pk: preview for row, preview in zip(suggestions, previews, strict=True)}
 
 
 def suggestion_side_by_side(*, suggestion: Suggestion, now: datetime) -> tuple[Side, Side]:
@@ -116,32 +113,25 @@ def configs_side_by_side(
 
 
 def previews_of(
-    *, reader_id: UUID, before: EffectiveConfig, afters: Sequence[EffectiveConfig], now: datetime
-) -> list[Preview]:
-    """Return `preview_of` for each of `afters`; the queries of one."""
-    today = _today(reader_id, now, [before, *afters])
-    made, *orders = _orders(today, [before, *afters])
-    return [_preview(today, *_sides(today, before, made, order)) for order in orders]
-
-
-def preview_of(*, reader_id: UUID, before: EffectiveConfig, after: EffectiveConfig, now: datetime) -> Preview:
-    """Return the items of today's digest that differ in place between two configs; eleven queries at most."""
-    return previews_of(reader_id=reader_id, before=before, afters=[after], now=now)[0]
-
-
-def preview_matching(
     *,
     reader_id: UUID,
     before: EffectiveConfig,
-    change: Change,
+    afters: Sequence[EffectiveConfig],
     now: datetime,
-) -> tuple[Preview, int]:
-    """Return the preview of a change and how many candidates are about its target; eleven queries at most."""
-    after = change.applied(before)
-    today = _today(reader_id, now, [before, after])
-    about = _about_count(today, change)
-    sides = _sides(today, before, *_orders(today, [before, after]))
-    return _preview(today, *sides), about
+    changes: Sequence[Change] = (),
+) -> list[Preview]:
+    """Return the items of today's digest that differ in place between `before` and each of `afters`.
+
+    With `changes`, those that lead to `afters`, it also counts the candidates about their targets. At most
+    eleven queries for any number of configs.
+    """
+    today = _today(reader_id, now, [before, *afters])
+    made, *orders = _orders(today, [before, *afters])
+    previews = [_preview(today, *_sides(today, before, made, order)) for order in orders]
+    abouts = [_about_count(today, change) for change in changes]
+    if not abouts:
+        return previews
+    return [replace(preview, about=about) for preview, about in zip(previews, abouts, strict=True)]
 
 
 def _about_count(today: _Inputs, change: Change) -> int:
@@ -240,8 +230,8 @@ class Trial:
     """A change with its probabilities, ratings and preview.
 
     `ratings` are the newest ones about it. Of `ratings_considered` (for a topic: the newest 500), `rated` are
-    about it, and `liked` of those positive; `recent_items` counts its items of the last seven days. `refusal`
-    is the rules' answer to the best evidence there is, `None` if they permit it.
+    about it, and `liked` of those positive. `refusal` is the rules' answer to the best evidence there is,
+    `None` if they permit it.
     """
 
     change: Change
@@ -250,7 +240,6 @@ class Trial:
     liked: int
     rated: int
     ratings_considered: int
-    recent_items: int
     preview: Preview
     refusal: Refusal | None
 
@@ -294,15 +283,12 @@ def change_try(*, reader_id: UUID, draft: Draft, now: datetime) -> Trial | Refus
     ratings = change.among(weighed.evidence.rated)
     sources = feedback_source_counts(reader_id=reader_id) if change.kind.of_source else {}
     liked, rated, _, ratings_considered = _counts(change, ratings, weighed, sources)
-    preview, recent_items = preview_matching(
-        reader_id=reader_id,
-        before=facts.effective,
-        change=change,
-        now=now,
+    (preview,) = previews_of(
+        reader_id=reader_id, before=facts.effective, afters=[weighed.after], now=now, changes=[change]
     )
     best = replace(draft, evidence_urls=tuple(i.url for i in ratings if i.useful is change.kind.liked))
     refusal = _refusal(best, facts, weighed, ratings) or visibility_refusal(change, preview)
-    return Trial(change, weighed, ratings, liked, rated, ratings_considered, recent_items, preview, refusal)
+    return Trial(change, weighed, ratings, liked, rated, ratings_considered, preview, refusal)
 
 
 def configs_compare(
@@ -320,12 +306,9 @@ def configs_compare(
     names, old, new = pair
     left, right = body_effective(old), body_effective(new)
     holdout = split_by_time(feedback_recent(reader_id=reader_id)).holdout
-    return Comparison(
-        names,
-        body_changes(old, new),
-        forecast_of(holdout, left, right, now=now, seed=f"{reader_id}:{names}"),
-        preview_of(reader_id=reader_id, before=left, after=right, now=now),
-    )
+    (preview,) = previews_of(reader_id=reader_id, before=left, afters=[right], now=now)
+    forecast = forecast_of(holdout, left, right, now=now, seed=f"{reader_id}:{names}")
+    return Comparison(names, body_changes(old, new), forecast, preview)
 
 
 def drafts_critique(

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
@@ -58,6 +58,14 @@ class Acceptance:
     rejected: list[dict[str, Any]]
 
 
+class TargetsAtRest(NamedTuple):
+    """Targets of suggestions that wait, the end of each cooldown, and the field of each one a run wrote."""
+
+    waiting: frozenset[Target]
+    cooling: dict[Target, datetime]
+    written: tuple[str, ...]
+
+
 def facts_for(
     *,
     reader_id: UUID,
@@ -86,45 +94,53 @@ def facts_of(
 ) -> Facts:
     """Return the facts of a reader and a run that rest on no draft."""
     answers = answers_by_type(reader_id=reader_id)
+    resting = targets_at_rest(reader_id=reader_id, now=now, run_id=run_id, exclude_id=exclude_id)
     return Facts(
         effective=config_effective(reader_id=reader_id),
         sources=frozenset(),
-        waiting=suggestions_waiting(reader_id=reader_id, exclude_id=exclude_id),
-        cooling=targets_cooling(reader_id=reader_id, now=now, exclude_id=exclude_id),
-        written=fields_written(reader_id=reader_id, run_id=run_id) if run_id else (),
+        **resting._asdict(),
         answers=answers,
         declined=types_declined(answers),
     )
 
 
-def suggestions_waiting(*, reader_id: UUID, exclude_id: int | None = None) -> frozenset[Target]:
-    """Return the targets of the reader's pending and snoozed suggestions, without `exclude_id`."""
-    rows = _without(exclude_id).filter(reader_id=reader_id, status__in=WAITING)
+def suggestions_waiting(*, reader_id: UUID) -> frozenset[Target]:
+    """Return the targets of the reader's pending and snoozed suggestions."""
+    rows = Suggestion.objects.filter(reader_id=reader_id, status__in=WAITING)
     return frozenset(rows.values_list("field", "target_key"))
 
 
-def targets_cooling(
-    *, reader_id: UUID, now: datetime, exclude_id: int | None = None
-) -> dict[Target, datetime]:
-    """Return the end of the cooldown of each target lately suggested, decided or reverted.
+def targets_at_rest(
+    *, reader_id: UUID, now: datetime, run_id: UUID | None = None, exclude_id: int | None = None
+) -> TargetsAtRest:
+    """Return the targets about which nothing may be proposed now, and what a run has written; two queries.
 
-    Drafts count, and so does an early change that was applied, undone or not. Two queries.
+    A cooldown begins when a target is suggested, decided or reverted. Drafts count, and so does an early
+    change that was applied, undone or not. The suggestion `exclude_id` counts for nothing.
     """
     cooldown = timedelta(days=settings.COOLDOWN_DAYS)
     since = now - cooldown
     reverted = Q(outcomes__kind=Outcome.Kind.REVERT, outcomes__decided_at__gt=since)
     recent = Q(created_at__gt=since) | Q(resolved_at__gt=since) | reverted
-    rows = _without(exclude_id).filter(recent, reader_id=reader_id)
+    wanted = recent | Q(status__in=WAITING) | (Q(run_id=run_id) if run_id else Q())
     cooling: dict[Target, datetime] = {}
-    for field, key, *moments in rows.values_list(
-        "field", "target_key", "created_at", "resolved_at", "outcomes__decided_at"
-    ):
-        until = max(moment for moment in moments if moment is not None) + cooldown
-        cooling[field, key] = max(until, cooling.get((field, key), until))
+    waiting, written = set[Target](), dict[int, str]()
+    moments = ("created_at", "resolved_at", "outcomes__decided_at", "outcomes__kind")
+    rows = _without(exclude_id).filter(wanted, reader_id=reader_id)
+    columns = ("pk", "run_id", "status", "field", "target_key", *moments)
+    for pk, run, status, field, key, made, resolved, decided, kind in rows.values_list(*columns):
+        if status in WAITING:
+            waiting.add((field, key))
+        if run_id and run == run_id:
+            written[pk] = field
+        begun = [made, resolved, decided if kind == Outcome.Kind.REVERT else None]
+        if any(moment and moment > since for moment in begun):
+            until = max(moment for moment in (made, resolved, decided) if moment) + cooldown
+            cooling[field, key] = max(until, cooling.get((field, key), until))
     for (field, key), at in config_changed_by(reader_id=reader_id, ref=EARLY, since=since).items():
         target, until = (field, SETTINGS[field].key_of_setting(key)), at + cooldown
         cooling[target] = max(until, cooling.get(target, until))
-    return cooling
+    return TargetsAtRest(frozenset(waiting), cooling, tuple(written.values()))
 
 
 def _without(suggestion_id: int | None) -> QuerySet[Suggestion]:
@@ -157,12 +173,6 @@ def answers_by_type(*, reader_id: UUID) -> dict[str, tuple[int, int]]:
     accepted = Count("pk", filter=Q(~regretted, status=Status.ACCEPTED))
     counted = rows.values_list("suggestion_type").annotate(yes=accepted, total=Count("pk"))
     return {kind: (yes, total - yes) for kind, yes, total in counted}
-
-
-def fields_written(*, reader_id: UUID, run_id: UUID) -> tuple[str, ...]:
-    """Return the field of each suggestion this run has written, drafts included."""
-    rows = Suggestion.objects.filter(reader_id=reader_id, run_id=run_id)
-    return tuple(rows.values_list("field", flat=True))
 
 
 def evidence_muted(*, reader_id: UUID, suggestions: Iterable[Suggestion], now: datetime) -> set[int]:

@@ -26,7 +26,7 @@ from suggestions.proposals import Draft as SuggestionDraft
 from suggestions.proposals import Facts
 from suggestions.reasons import step_wished
 from suggestions.rules import change_parse, target_pinned, types_declined
-from suggestions.selectors import answers_by_type, facts_of, suggestions_waiting, targets_cooling
+from suggestions.selectors import answers_by_type, facts_of, targets_at_rest
 
 # The newest thumbs, as the rules weigh evidence by; and the newest weights that a reader chose instead.
 THUMBS_MAX, EDITS_MAX = 500, 20
@@ -72,11 +72,11 @@ def reader_facts(*, reader_id: UUID, now: datetime) -> ReaderFacts:
     answers, config = answers_by_type(reader_id=reader_id), config_effective(reader_id=reader_id).config
     named = (*config.locked, *config.avoided)
     pins = {(str(kind.field), kind.key_of_setting(pin)) for pin in named for kind in SUGGESTED}
-    resting = suggestions_waiting(reader_id=reader_id) | set(targets_cooling(reader_id=reader_id, now=now))
+    resting = targets_at_rest(reader_id=reader_id, now=now)
     return ReaderFacts(
         step=_step(reader_id),
         declined={kind: answers[kind][1] for kind in types_declined(answers)},
-        cooling=frozenset(resting | pins),
+        cooling=frozenset(resting.waiting | set(resting.cooling) | pins),
     )
 
 

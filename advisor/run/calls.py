@@ -9,6 +9,7 @@ from advisor.guidance.wording import blocked_outcome, with_advice
 from advisor.run_values import ToolContext, ToolOutcome
 from advisor.tools.registry import dispatch, is_tool
 from digest.llm.entities import ToolCall
+from ranking.selectors import reading_once
 
 
 @dataclass(slots=True)
@@ -27,24 +28,29 @@ class RunCalls:
         A block that the run meets for the first time is no failure; a model that runs into it again is
         failing.
         """
-        if self.guide is None or call.error or not is_tool(call.name):
-            return self.counted(call, dispatch(self.context, call))
-        advice = self.guide.before(call)
-        if advice.level is Level.BLOCK:
+        guide, context = self.guide, self.context
+        if guide is None or call.error or not is_tool(call.name):
+            guide = None
+        elif (advice := guide.before(call)).level is Level.BLOCK:
             return blocked_outcome(advice, call)
-        context = replace(self.context, facts=self.guide.facts)
-        outcome = self.counted(call, dispatch(context, call))
-        return replace(outcome, content=with_advice(outcome.content, self.guide.after(call, outcome)))
+        else:
+            context = replace(context, facts=guide.facts)
+        # A proposal asks several times for what other readers published.
+        with reading_once():
+            outcome = dispatch(context, call)
+        self._count(call, outcome)
+        if guide is None:
+            return outcome
+        return replace(outcome, content=with_advice(outcome.content, guide.after(call, outcome)))
 
-    def counted(self, call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
-        """Return `outcome` after its result was counted."""
+    def _count(self, call: ToolCall, outcome: ToolOutcome) -> None:
+        """Count the result of one call."""
         if call.name == "write_suggestion":
             self.suggestions_generated += 1
         elif call.name == "query_user_feedback" and not outcome.error_code:
             meta = json_object_or_empty(outcome.content).get("meta", {})
             self.items_analyzed = thumbs_weighed(meta)
             self.patterns_found = meta.get("patterns_found", 0)
-        return outcome
 
     def as_meta(self, suggestions_count: int) -> dict[str, int]:
         """Return the counts as `Run.meta` stores them; `suggestions_count` suggestions passed the rules."""

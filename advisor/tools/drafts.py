@@ -150,7 +150,7 @@ def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[st
         "would_match": trial.rated,
         "liked": trial.liked,
         "looked_at": trial.ratings_considered,
-        "offered_this_week": trial.recent_items,
+        "offered_this_week": trial.preview.about,
         "forecast": forecast_row(trial),
         "would_be_refused": refusal.code if refusal else "",
         "note": OUTSIDE_TEXT_NOTE,

@@ -45,7 +45,8 @@ from digest.models import (
 from ranking.entities import Candidate, EffectiveConfig, Mute
 from ranking.implicit import NO_LEANS
 from ranking.mutes import MuteFilter
-from ranking.scoring import Ids, ItemValues, Pool, Ranking, Signals, count_sources, ranked
+from ranking.pool import Ids, ItemValues, Pool
+from ranking.scoring import Ranking, Signals, count_sources
 from ranking.selectors import config_mutes_many
 from ranking.similarity import profile_of, similarities, vectors_stack
 
@@ -101,7 +102,7 @@ class DayCandidates:
 
     def ranking(self, effective: EffectiveConfig) -> Ranking:
         """Return the candidates sorted by score under these settings. Explanations are made on demand."""
-        return ranked(self.pool, effective, self.as_of, self.signals, self.rows)
+        return Ranking(self.pool, effective, self.as_of, self.signals, self.rows)
 
     def choices(self, ranking: Ranking, effective: EffectiveConfig) -> list[Choice]:
         """Return the choices for `digest.daily.compose`, in the order of `ranking`."""

@@ -18,7 +18,7 @@ from digest.items.reading import readings_for
 from digest.items.selectors import items_window
 from digest.models import Exposure, Feedback, Item, Reader
 from ranking.entities import EffectiveConfig
-from ranking.scoring import Pool
+from ranking.pool import Pool
 from ranking.selectors import config_effective
 
 # Readers who were away for three days are offered a catch-up over at most thirty.

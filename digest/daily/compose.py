@@ -24,7 +24,7 @@ from digest.daily.diversity import (
 )
 from digest.entities import DIGEST_SIZE
 from ranking.entities import EffectiveConfig
-from ranking.scoring import Ids, Pool
+from ranking.pool import Ids, Pool
 
 T = TypeVar("T", bound=Hashable)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ranking.entities import WEIGHT_DEFAULT
 from ranking.language import figure, gettext_noop
 from ranking.language import gettext as _
-from ranking.scoring import Ids
+from ranking.pool import Ids
 
 # A source gets at most a third of the places, or an equal part if there are fewer than three sources.
 SOURCE_PARTS = 3

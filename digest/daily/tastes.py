@@ -19,7 +19,7 @@ from digest.items.meanings import meanings_centre
 from digest.models import Feedback, FeedbackTag, ItemVector, Reading
 from ranking.common.start import taste_spreads
 from ranking.entities import EffectiveConfig
-from ranking.scoring import Ids, ItemValues
+from ranking.pool import Ids, ItemValues
 from ranking.selectors import weights_on_hold_many
 from ranking.similarity import vectors_stack
 from ranking.taste.entities import NAMED_WEIGHT, Example, TasteLevel

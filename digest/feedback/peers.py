@@ -5,8 +5,9 @@ from the moment they agree until they stop. The reader's own thumbs are part of 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 from django.conf import settings
@@ -15,6 +16,7 @@ from digest.days import utc_day
 from digest.models import ItemFigure, Reader, SourceFigure
 from ranking.common.text import fold, term_matches, topic_key
 from ranking.community import Figure, Opinion, figures_sum, item_rate, like_rate, opinion_of
+from ranking.selectors import read_once
 
 PERIOD_DAYS = 28
 # How many closed periods of source figures count. Item figures count as long.
@@ -34,7 +36,7 @@ def community_deviation_many(
     *, reader_ids: Collection[UUID], now: datetime
 ) -> dict[UUID, Mapping[str, float]]:
     """Return {reader: `community_deviation`} for those of the readers who share; two queries."""
-    sharing = _sharing(reader_ids)
+    sharing = readers_sharing(reader_ids=reader_ids)
     if not sharing:
         return {}
     figures, usual = _source_figures(now)
@@ -48,7 +50,7 @@ def community_opinion(*, reader_id: UUID, source: str = "", topic: str = "", now
 
     `None` if nothing was published, or if the reader does not share.
     """
-    if not _sharing([reader_id]):
+    if not readers_sharing(reader_ids=[reader_id]):
         return None
     figures, usual = _source_figures(now)
     found = [figures[source]] if source in figures else [] if source else _topic_figures(topic, now)
@@ -62,7 +64,7 @@ def community_rates_many(
 
     In steps of 0.05; zeros are left out. Readers who do not share are missing. Three queries for all readers.
     """
-    sharing = _sharing(reader_ids)
+    sharing = readers_sharing(reader_ids=reader_ids)
     if not sharing or not item_ids:
         return {}
     (_, usual), wanted = _source_figures(now), set(item_ids)
@@ -78,12 +80,13 @@ def community_rates_many(
     return {reader: found for reader in sharing}
 
 
-def _sharing(reader_ids: Collection[UUID]) -> set[UUID]:
+def readers_sharing(*, reader_ids: Collection[UUID]) -> set[UUID]:
     """Return which of the readers share now; none if the feature is turned off."""
     if not settings.PEERS_ENABLED:
         return set()
-    readers = Reader.objects.filter(pk__in=list(reader_ids), peers_enabled=True, is_active=True)
-    return set(readers.values_list("pk", flat=True))
+    wanted = frozenset(reader_ids)
+    readers = Reader.objects.filter(pk__in=wanted, peers_enabled=True, is_active=True)
+    return read_once(("readers_sharing", wanted), partial(set, readers.values_list("pk", flat=True)))
 
 
 def _oldest(now: datetime) -> int:
@@ -96,7 +99,9 @@ def _source_figures(now: datetime) -> tuple[dict[str, Figure], float]:
         period__gte=utc_day(now) // PERIOD_DAYS - PERIODS, day__lte=utc_day(now)
     ).order_by("period", "source_id")
     found: defaultdict[str | None, list[Figure]] = defaultdict(list)
-    for source, likes, thumbs in rows.values_list("source_id", "likes", "thumbs"):
+    columns = rows.values_list("source_id", "likes", "thumbs")
+    read: Callable[[], list[tuple[str | None, int, int]]] = partial(list, columns)
+    for source, likes, thumbs in read_once(("source_figures", utc_day(now)), read):
         found[source].append(Figure(likes, thumbs))
     usual = like_rate(found.pop(None, []))
     return {source: figures_sum(figures) for source, figures in found.items() if source is not None}, usual

@@ -25,8 +25,8 @@ from ranking.meaning.table import (
 )
 from ranking.meaning.topics import TopicMeaning as Meaning
 from ranking.meaning.topics import topic_meaning
-from ranking.scoring import Ids, Pool
-from ranking.selectors import topics_of_all_readers
+from ranking.pool import Ids, Pool
+from ranking.selectors import read_once, topics_of_all_readers
 from ranking.taste.likeness import centre_of
 
 SEED_DAYS = 90
@@ -109,7 +109,8 @@ def meanings_centre() -> Floats:
     Likeness is measured from it. It counts public items as they come in, so before the first it is that of
     feeds elsewhere.
     """
-    row = TermCounts.objects.filter(pk=1).values_list("meaning_sum", "meanings").first()
+    counts = TermCounts.objects.filter(pk=1).values_list("meaning_sum", "meanings")
+    row = read_once("meanings_centre", counts.first)
     if row is None or not row[0]:
         return usual_centre()
     return centre_of(np.frombuffer(bytes(row[0]), "<f4"), row[1], usual_centre())

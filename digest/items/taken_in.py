@@ -18,7 +18,7 @@ from ranking.common.text import topic_key
 from ranking.entities import Candidate
 from ranking.meaning.table import Floats, Vectors, meaning_vectors, unit_rows
 from ranking.meaning.topics import Mask, centred, topic_meaning
-from ranking.scoring import Ids, Pool
+from ranking.pool import Ids, Pool
 
 DAYS, ITEMS_MAX = 30, 2_000
 # Of a search that too few say, the most alike are shown: so many at most, none below this cosine. Of 1,989

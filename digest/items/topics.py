@@ -11,7 +11,7 @@ from digest.items.selectors import items_candidates
 from ranking.common.categories import EMPTY_CATEGORIES, author_names, category_key, topic_categories
 from ranking.common.text import TOPIC_MAX_CHARS
 from ranking.entities import Candidate
-from ranking.scoring import Pool
+from ranking.pool import Pool
 
 TOPIC_DAYS = 30
 # How many of the newest items are read: about 100 ms with 20 topics.

@@ -1,12 +1,11 @@
 """The taste factor of many items, in columns, and the reasons of some. Pure."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ranking.meaning.table import vectors_of
+from ranking.pool import Ids, Mask, Pool
 from ranking.taste.entities import ARTICLE, AUTHOR, SOURCE, TOPIC, TasteLevel, TasteReason
 from ranking.taste.learn import (
     STRONGEST,
@@ -19,26 +18,6 @@ from ranking.taste.learn import (
 )
 from ranking.taste.likeness import Array, most_alike
 from ranking.taste.signal import TasteSignal, factors_of
-
-Ids = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-
-
-class Items(Protocol):
-    """The items to rank, in columns; `ranking.scoring.Pool` is one."""
-
-    ids: Ids
-    sources: tuple[str, ...]
-    source_codes: Ids
-
-    def __len__(self) -> int:
-        """Return the number of items."""
-
-    def matches(self, term: str) -> Mask:
-        """Return which items have a topic."""
-
-    def labelled(self, key: str, *, author: bool) -> Sequence[int]:
-        """Return the places of the items with a category, or an author, by its key."""
 
 
 def taste_learned(signal: TasteSignal, topics: Sequence[str]) -> list[TargetLean]:
@@ -60,7 +39,7 @@ class TasteColumns:
 
     def __init__(
         self,
-        items: Items,
+        items: Pool,
         rows: Ids | None,
         signal: TasteSignal,
         level: TasteLevel,

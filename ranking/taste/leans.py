@@ -87,20 +87,18 @@ class Tallies:
         )
         return found
 
-    @property
-    def surplus(self) -> Array:
-        """Return z of each column."""
-        return self.likes - self.rates * self.thumbs
+    def surplus(self, rates: Array) -> Array:
+        """Return z of each column at the like-rates `rates`."""
+        return self.likes - rates * self.thumbs
 
     def information(self, rates: Array | float) -> Array:
         """Return v of each column at the like-rates `rates`."""
         found: Array = rates * (1 - rates) * self.thumbs * self._apart
         return found
 
-    @property
-    def variance(self) -> Array:
-        """Return u of each column."""
-        found: Array = self.rates * (1 - self.rates) * self.squares * self._apart
+    def variance(self, rates: Array) -> Array:
+        """Return u of each column at the like-rates `rates`."""
+        found: Array = rates * (1 - rates) * self.squares * self._apart
         return found
 
     @property
@@ -157,13 +155,12 @@ def tallies_within(
 
 def leans_of(tallies: Tallies, spread: float, others: Array | float = 0.0) -> Leans:
     """Return the lean of each column; `others` is m of each."""
-    information = tallies.information(tallies.rates)
+    rates = tallies.rates
+    information, variance = tallies.information(rates), tallies.variance(rates)
     # 1 / (v + 1 / spread) without a division by 0.
-    known = np.divide(
-        information, tallies.variance, out=np.zeros_like(information), where=tallies.variance > 0
-    )
+    known = np.divide(information, variance, out=np.zeros_like(information), where=variance > 0)
     squared = spread / (1 + information * known * spread)
-    own = tallies.surplus * known * squared
+    own = tallies.surplus(rates) * known * squared
     # squared / spread, without a division by 0.
     rest = 1 / (1 + information * known * spread)
     added = np.clip(others * rest, -np.abs(own), np.abs(own))

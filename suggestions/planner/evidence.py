@@ -39,7 +39,7 @@ from suggestions.planner.population import taste_spread_for
 from suggestions.planner.tastes import Taste, others_lean, reader_preference, tallies_of, tastes_of
 from suggestions.proposals import Facts, Refusal
 from suggestions.rules import evidence_refusal, permission_refusal, strength_refusal
-from suggestions.selectors import answers_by_type, facts_for, targets_decided
+from suggestions.selectors import facts_for, targets_decided
 
 LIMIT = 10
 
@@ -287,7 +287,7 @@ def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int)
     ).values_list("suggestion_type", "target_key")
     history = DecisionHistory(
         decided=targets_decided(reader_id=reader_id),
-        acceptance=acceptance_rates(answers_by_type(reader_id=reader_id)),
+        acceptance=acceptance_rates(facts.answers),
         harmed=frozenset((kind, (str(KINDS[kind].field), key)) for kind, key in harmful),
     )
     return select_changes(

@@ -5,8 +5,9 @@ and, 80 thumbs later, with those on articles that came since. So each thumb is i
 counts, and when, depends on accounts, numbers, days and ids, never on what thumbs say (docs/peers.md).
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 from django.conf import settings
@@ -16,11 +17,14 @@ from django.db.models import Count, Exists, F, OuterRef, Q
 from digest.days import utc_day, utc_day_begin
 from digest.entities import RatedItem
 from digest.feedback.noisy_counts import community_members, uniforms_secret
+from digest.feedback.peers import readers_sharing
 from digest.feedback.selectors import feedback_recent
 from digest.items.selectors import source_titles
-from digest.models import Item, Reader
+from digest.models import Item
 from ranking.common.failures import reader_apart
 from ranking.community import spread_with_noise
+from ranking.selectors import read_once
+from ranking.taste.leans import SPREAD_PRIOR
 from suggestions.models import TasteContribution, TasteSpread
 from suggestions.planner.phrases import attributes_of
 from suggestions.planner.tastes import Batch, batch_sum, contribution_of, spread_of, tallies_of
@@ -71,14 +75,13 @@ def taste_spreads_for(*, reader_ids: Collection[UUID]) -> dict[UUID, float]:
 
     Two queries at most.
     """
-    sharing = Reader.objects.filter(pk__in=reader_ids, peers_enabled=True, is_active=True)
-    shares = set(sharing.values_list("pk", flat=True)) if settings.PEERS_ENABLED else set()
-    rows = TasteSpread.objects.all() if shares else ()
+    sharing = readers_sharing(reader_ids=reader_ids)
+    read: Callable[[], list[TasteSpread]] = partial(list, TasteSpread.objects.all())
+    rows = read_once("taste_spread", read) if sharing else []
     published = spread_of(
         [Batch(r.source_estimates + r.topic_estimates, r.source_weights + r.topic_weights) for r in rows]
     )
-    alone = spread_of([])
-    return {pk: published if pk in shares else alone for pk in reader_ids}
+    return {pk: published if pk in sharing else SPREAD_PRIOR for pk in reader_ids}
 
 
 def _waiting(day: int) -> list[tuple[UUID, int, int]]:

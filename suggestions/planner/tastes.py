@@ -184,27 +184,28 @@ def tastes_of(
 def contribution_of(tallies: Tallies) -> Batch:
     """Return one reader's contribution, each number within its bounds."""
     seen = tallies.thumbs >= 1
-    variance = tallies.variance[seen]
-    d, most = (float((tallies.information(rate)[seen] ** 2).sum()) for rate in (tallies.rates, 0.5))
+    rates = tallies.rates
+    variance = tallies.variance(rates)[seen]
+    d, most = (float((tallies.information(rate)[seen] ** 2).sum()) for rate in (rates, 0.5))
     if d <= 0:
         return Batch(0, 0)
     n = tallies.thumbs_all
-    q = float((tallies.surplus[seen] ** 2 - variance * n / max(1.0, n - 1)).sum())
+    q = float((tallies.surplus(rates)[seen] ** 2 - variance * n / max(1.0, n - 1)).sum())
     weight = most / (most + WEIGHT_HALF)
     low, high = SPREAD_ESTIMATES
     return Batch(round(SPREAD_STEPS * min(high, max(low, weight * q / d))), round(SPREAD_STEPS * weight))
 
 
 def batch_sum(contributions: Iterable[Batch]) -> Batch:
-    """Return the sums of several contributions, or of several batches."""
+    """Return the sums of several contributions."""
     rows = list(contributions)
     return Batch(sum(row.estimates for row in rows), sum(row.weights for row in rows))
 
 
 def spread_of(batches: Sequence[Batch]) -> float:
     """Return the variance of true log-odds by everything published; that of the prior where nothing was."""
-    total = batch_sum(batches)
-    q, w = UNBOUND * total.estimates / SPREAD_STEPS, total.weights / SPREAD_STEPS
+    q = UNBOUND * sum(batch.estimates for batch in batches) / SPREAD_STEPS
+    w = sum(batch.weights for batch in batches) / SPREAD_STEPS
     if w <= 0:
         return SPREAD_PRIOR
     variance = UNBOUND**2 * (READER_VARIANCE * w + len(batches) * spread_noise_variance())

@@ -34,7 +34,7 @@ from suggestions.planner.evidence import (
 )
 from suggestions.planner.forecasts import forecast_body
 from suggestions.planner.hypotheses import confidence_of
-from suggestions.preview import preview_of
+from suggestions.preview import previews_of
 from suggestions.proposals import (
     DRAFT,
     EXPIRE_DAYS,
@@ -55,7 +55,7 @@ from suggestions.rules import (
     target_pinned,
     visibility_refusal,
 )
-from suggestions.selectors import WAITING, facts_for, fields_written, suggestions_waiting, targets_cooling
+from suggestions.selectors import WAITING, facts_for, suggestions_waiting, targets_at_rest
 from suggestions.sentences import REASON_MAX_CHARS, impact_sentence, reason_clean
 
 log = structlog.get_logger(__name__)
@@ -94,7 +94,7 @@ def suggestion_candidate(
     if isinstance(verdict, Refusal):
         return _refused(reader_id, draft, verdict)
     weighed = change_weigh(reader_id=reader_id, change=verdict, effective=facts.effective, now=now)
-    preview = preview_of(reader_id=reader_id, before=facts.effective, after=weighed.after, now=now)
+    (preview,) = previews_of(reader_id=reader_id, before=facts.effective, afters=[weighed.after], now=now)
     if refusal := weighed.refusal(verdict) or visibility_refusal(verdict, preview):
         return _refused(reader_id, draft, refusal)
     row = _row(reader_id, run_id, verdict, weighed, facts, preview, now)
@@ -266,13 +266,8 @@ def _store(
 
 
 def _permission_now(row: Suggestion, facts: Facts, now: datetime) -> Refusal | None:
-    fresh = replace(
-        facts,
-        waiting=suggestions_waiting(reader_id=row.reader_id),
-        cooling=targets_cooling(reader_id=row.reader_id, now=now),
-        written=fields_written(reader_id=row.reader_id, run_id=row.run_id),
-    )
-    return permission_refusal((row.field, row.target_key), fresh)
+    resting = targets_at_rest(reader_id=row.reader_id, now=now, run_id=row.run_id)
+    return permission_refusal((row.field, row.target_key), replace(facts, **resting._asdict()))
 
 
 def _evidence_rows(row: Suggestion, accepted: Change) -> list[Evidence]:

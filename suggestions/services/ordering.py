@@ -14,7 +14,7 @@ from ranking.services import config_edit
 from ranking.taste.entities import TasteLevel
 from suggestions.changes.tastes import ORDER_BY_TASTE, PAGE
 from suggestions.planner.early import answers_differ
-from suggestions.preview import preview_of
+from suggestions.preview import previews_of
 from suggestions.proposals import PreviewItem, Refusal
 from suggestions.rules import target_pinned
 
@@ -44,7 +44,9 @@ def order_offer(*, reader: Reader, now: datetime) -> OrderOffer | None:
         return None
     if not answers_differ(feedback_tallies(reader_id=reader.pk, now=now)):
         return None
-    preview = preview_of(reader_id=reader.pk, before=effective, after=change.applied(effective), now=now)
+    (preview,) = previews_of(
+        reader_id=reader.pk, before=effective, afters=[change.applied(effective)], now=now
+    )
     moved = (*preview.enters, *preview.leaves, *preview.moves)
     ids = [item.item_id for item in moved]
     rated = feedback_urls(reader_id=reader.pk, item_ids=ids)

@@ -44,7 +44,7 @@ from suggestions.changes.weights import weight_bounds, weight_clamp, weight_pars
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.outcomes.selectors import outcome_full
 from suggestions.outcomes.services import OutcomeValues, outcome_record, profile_lock, profile_update
-from suggestions.preview import preview_of
+from suggestions.preview import previews_of
 from suggestions.proposals import NEVER, SNOOZE_DAYS, Refusal, Resolved
 from suggestions.reasons import reason_code
 from suggestions.rules import target_pinned
@@ -285,7 +285,7 @@ def _config_changed(
     current = before.weight(suggestion.target_key)
     nearest = weight_clamp(wanted, current)
     after = replace(suggestion.change, after=nearest).applied(before)
-    preview = preview_of(reader_id=suggestion.reader_id, before=before, after=after, now=now)
+    (preview,) = previews_of(reader_id=suggestion.reader_id, before=before, afters=[after], now=now)
     return _Refused(
         "config_changed",
         changed_message(suggestion.label, current, wanted),

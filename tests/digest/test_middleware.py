@@ -5,7 +5,7 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
-from digest.middleware import reader_time_zone, welcome_first
+from digest.middleware import reader_locale, welcome_first
 from digest.models import Reader
 
 
@@ -19,7 +19,7 @@ def test_a_page_is_rendered_in_its_readers_time_zone(ada: Reader):
     for user in (ada, AnonymousUser()):
         request = RequestFactory().get("/")
         request.user = user
-        reader_time_zone(page)(request)
+        reader_locale(page)(request)
     assert [str(zone) for zone in seen] == ["Europe/Berlin", "UTC"]
 
 

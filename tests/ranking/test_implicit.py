@@ -21,7 +21,8 @@ from ranking.implicit import (
     position_correction,
 )
 from ranking.learning import STEP_MAX
-from ranking.scoring import Pool, Signals, rank
+from ranking.pool import Pool
+from ranking.scoring import Signals, rank
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 SOURCES, CATEGORIES = ("good", "bad", "other"), ("harbour", "rail")

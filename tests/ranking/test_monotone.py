@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 from ranking.entities import Candidate, Config, EffectiveConfig
-from ranking.scoring import Pool, Ranking, Signals
+from ranking.pool import Pool
+from ranking.scoring import Ranking, Signals
 from suggestions.changes.weights import weight_text
 from tests.support.changes import ADD_TOPIC, BOOST_SOURCE, REDUCE_SOURCE, REMOVE_TOPIC, change_applied
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranking.entities import Candidate, Config, EffectiveConfig
-from ranking.scoring import ItemValues, Pool, Signals, rank, ranked
+from ranking.pool import ItemValues, Pool
+from ranking.scoring import Signals, rank, ranked
 
 NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
 BREAKFAST = NOW.replace(hour=7)

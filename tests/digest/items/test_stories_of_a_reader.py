@@ -13,7 +13,7 @@ from digest.items.stories import items_related, stories_update
 from digest.mail.content import draft_weekly
 from digest.models import Digest, Item, Reader, Story
 from ranking.selectors import config_effective
-from suggestions.preview import preview_of
+from suggestions.preview import previews_of
 from tests.support.factories import FeedFactory, ItemFactory, SubscriptionFactory
 
 HOUR = timedelta(hours=1)
@@ -66,7 +66,7 @@ def test_a_rated_item_stands_for_what_the_reader_reads_of_its_story(ada, ben, no
         feedback_set(reader=reader, item_id=rated.pk, useful=True, now=now)
         assert shown(digest_build(reader=reader, date=now.date(), now=now + HOUR)) == (left or before)
         effective = config_effective(reader_id=reader.pk)
-        same = preview_of(reader_id=reader.pk, before=effective, after=effective, now=now + HOUR)
+        (same,) = previews_of(reader_id=reader.pk, before=effective, afters=[effective], now=now + HOUR)
         assert not same.enters and not same.leaves
 
 

@@ -19,7 +19,8 @@ import numpy as np
 
 from ranking.entities import Candidate, Config, EffectiveConfig
 from ranking.freshness import day_ages, freshness_by_day
-from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, ItemValues, Pool, Signals, rank, ranked
+from ranking.pool import ItemValues, Pool
+from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, Signals, rank, ranked
 from tests.lab.bench.engine import where
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)

@@ -26,7 +26,7 @@ from scipy.stats import rankdata
 from sklearn.linear_model import LogisticRegression
 
 from ranking.meaning.table import meaning_vectors, unit_rows
-from ranking.scoring import Floats
+from ranking.pool import Floats
 from ranking.similarity import (
     EMPTY,
     HASH_BUCKETS,

@@ -17,7 +17,7 @@ from pathlib import Path
 from django.conf import settings
 
 from ranking.common.commands import whole_number
-from ranking.scoring import Ids
+from ranking.pool import Ids
 from tests.lab.command import fail, progress, report_end
 from tests.lab.page.arms import ARMS, Arm
 from tests.lab.page.course import Page, Simulation

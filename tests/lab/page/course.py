@@ -27,7 +27,8 @@ from ranking.learning import learn
 from ranking.meaning.spread import tells_more
 from ranking.meaning.table import unit_rows, usual_centre
 from ranking.meaning.topics import topic_meaning
-from ranking.scoring import Ids, ItemValues, Pool, Signals
+from ranking.pool import Ids, ItemValues, Pool
+from ranking.scoring import Signals
 from ranking.similarity import EMPTY, profile_of, similarities, taste_update, vectors_stack
 from ranking.taste.entities import NAMED_WEIGHT, Example, TasteLevel
 from ranking.taste.likeness import centre_of

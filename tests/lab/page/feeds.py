@@ -22,7 +22,7 @@ from digest.items.meanings import meanings_of
 from ranking.common.text import fold
 from ranking.entities import Candidate
 from ranking.meaning.table import Vectors, is_english, vectors_of
-from ranking.scoring import Floats, Ids
+from ranking.pool import Floats, Ids
 from ranking.similarity import HASH_BUCKETS, Vector, document_counts_add, term_counts, tfidf_vector
 
 # The morning of the first page, and how many days have one. Items of the week before are there already.

@@ -20,7 +20,7 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from ranking.scoring import Floats, Ids
+from ranking.pool import Floats, Ids
 from tests.lab.page.feeds import Stream
 
 GRAINS, LSA_DIMENSIONS = (16, 28, 40), 120

@@ -19,7 +19,8 @@ from ranking.community import Figure, item_rate, like_rate, publish
 from ranking.entities import ALPHA_DEFAULT, Config, EffectiveConfig, SourceTally, clamp_weight
 from ranking.implicit import NO_LEANS, ImplicitLeans, ReadingEvent, articles_skipped, implicit_leans
 from ranking.learning import base_rate, learn, posterior
-from ranking.scoring import ItemValues, Pool, Signals, ranked
+from ranking.pool import ItemValues, Pool
+from ranking.scoring import Signals, ranked
 from ranking.similarity import (
     EMPTY,
     HASH_BUCKETS,

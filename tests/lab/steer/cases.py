@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ranking.common.text import topic_key
 from ranking.entities import Candidate
-from ranking.scoring import FindAbout
+from ranking.pool import FindAbout
 from tests.lab.histories.data import SMALL, csv_rows, movielens
 from tests.lab.ranking.topics import NAMED
 

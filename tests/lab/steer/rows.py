@@ -16,7 +16,8 @@ from scipy.stats import rankdata
 
 from ranking.common.text import topic_key
 from ranking.entities import Config, EffectiveConfig
-from ranking.scoring import Pool, Ranking, Signals
+from ranking.pool import Pool
+from ranking.scoring import Ranking, Signals
 from suggestions.changes.weights import weight_text
 from suggestions.proposals import WEIGHT_STEP_MAX
 from tests.lab.steer.cases import NOW, Field, Target

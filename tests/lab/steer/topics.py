@@ -15,7 +15,7 @@ import numpy as np
 from ranking.common.text import topic_key
 from ranking.meaning.table import Vectors, meaning_vectors
 from ranking.meaning.topics import TopicMeaning, topic_meaning
-from ranking.scoring import FindAbout, Ids, Pool
+from ranking.pool import FindAbout, Ids, Pool
 from tests.lab.steer.cases import AG_NEWS, BBC, NOW, Field, Target
 
 # The labels by their everyday names: coarser than topics, but what a new reader types.

@@ -16,7 +16,8 @@ from ranking.common.categories import (
     topics_among,
 )
 from ranking.entities import Candidate, Config, EffectiveConfig
-from ranking.scoring import Pool, rank
+from ranking.pool import Pool
+from ranking.scoring import rank
 
 NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
 

@@ -23,7 +23,8 @@ from ranking.common.text import (
     topics_distinct,
 )
 from ranking.entities import Candidate, Config, EffectiveConfig
-from ranking.scoring import Pool, rank
+from ranking.pool import Pool
+from ranking.scoring import rank
 from tests.conftest import NOW
 
 NAMES = [name for known in known_topics() for name in known.names]

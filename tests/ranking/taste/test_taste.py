@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ranking.entities import Candidate
 from ranking.meaning.table import meaning_vectors, usual_centre
-from ranking.scoring import Pool
+from ranking.pool import Pool
 from ranking.taste.columns import TasteColumns, taste_learned
 from ranking.taste.entities import ARTICLE, BOUNDS, NAMED_WEIGHT, STRENGTH, Example, TasteLevel
 from ranking.taste.signal import TasteSignal, likeness_made

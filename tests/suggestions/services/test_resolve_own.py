@@ -7,7 +7,7 @@ import pytest
 from ranking.models import ConfigVersion, LearnedWeight
 from ranking.selectors import config_effective
 from suggestions.models import Outcome
-from suggestions.preview import preview_of
+from suggestions.preview import previews_of
 from suggestions.proposals import Refusal, Resolved
 from suggestions.services import resolve
 from tests.suggestions.services.test_resolve import TOPIC, answer, edit, learn, weight
@@ -109,7 +109,7 @@ def test_the_preview_of_a_weight_out_of_reach_is_that_of_the_nearest_one(ada, no
     learn(ada, now, 1.0, 0.85, 0.7, 0.55)
     before = config_effective(reader_id=ada.pk)
     after = change_applied(before, "reduce_source", LOVED, "0.85")
-    expected = preview_of(reader_id=ada.pk, before=before, after=after, now=now)
+    (expected,) = previews_of(reader_id=ada.pk, before=before, afters=[after], now=now)
     assert expected.enters and expected.leaves
     refusal = answer(resolve.suggestion_accept, ada, suggestion, now)
     assert refusal.data == {

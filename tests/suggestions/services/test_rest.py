@@ -8,7 +8,7 @@ from django.conf import settings
 from ranking.config_body import ConfigEdit
 from ranking.services import Cause, config_edit, config_revert
 from suggestions.proposals import Refusal
-from suggestions.selectors import targets_cooling
+from suggestions.selectors import targets_at_rest
 from tests.support.suggestion_worlds import CLOCK, LOVED, PLAIN, boost, propose, tastes
 
 pytestmark = pytest.mark.django_db
@@ -25,11 +25,13 @@ def apply_early(reader, at) -> None:
 def test_its_source_cools_from_then_on_even_if_it_was_undone(ada, ben):
     apply_early(ada, CLOCK)
     cooldown = timedelta(days=settings.COOLDOWN_DAYS)
-    assert targets_cooling(reader_id=ada.pk, now=CLOCK + timedelta(days=1)) == {WEIGHT: CLOCK + cooldown}
+    assert targets_at_rest(reader_id=ada.pk, now=CLOCK + timedelta(days=1)).cooling == {
+        WEIGHT: CLOCK + cooldown
+    }
     config_revert(reader_id=ada.pk, version=0, expected_version=1, now=CLOCK)
-    assert WEIGHT in targets_cooling(reader_id=ada.pk, now=CLOCK + timedelta(days=1))
-    assert targets_cooling(reader_id=ada.pk, now=CLOCK + cooldown + timedelta(days=1)) == {}
-    assert targets_cooling(reader_id=ben.pk, now=CLOCK) == {}
+    assert WEIGHT in targets_at_rest(reader_id=ada.pk, now=CLOCK + timedelta(days=1)).cooling
+    assert targets_at_rest(reader_id=ada.pk, now=CLOCK + cooldown + timedelta(days=1)).cooling == {}
+    assert targets_at_rest(reader_id=ben.pk, now=CLOCK).cooling == {}
 
 
 def test_a_draft_about_it_is_refused_and_one_about_another_source_is_not(ada):
