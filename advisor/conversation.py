@@ -14,7 +14,7 @@ THUMBS_WEIGHED_MAX = 500
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One tool call of a conversation with its result; either is empty where it was no JSON object."""
+    """One tool call of a conversation with its result. Either is empty if it was no JSON object."""
 
     name: str
     arguments: Mapping[str, Any]
@@ -39,7 +39,7 @@ def calls_of(messages: Sequence[Message]) -> list[Call]:
 
 
 def call_target(call: ToolCall) -> str:
-    """Return what a call that was not run was about, if it says so: its failures are counted by it."""
+    """Return the target of a call that was not run, if it names one. Failures are counted by target."""
     given = call.arguments
     target = given.get("target_key") or given.get("target") or given.get("suggested_value") or ""
     return str(target)[:TARGET_CHARS_MAX]
@@ -71,7 +71,7 @@ def thumbs_weighed(meta: Mapping[str, Any]) -> int:
 
 
 def refusal_code(result: Mapping[str, Any]) -> str:
-    """Return the code of the rule that refused a write, also where guidance stopped the call by that rule."""
+    """Return the code of the rule that refused a write, also if guidance stopped the call by that rule."""
     return str(result.get("rule_id") or result.get("error") or "")
 
 

@@ -1,4 +1,4 @@
-"""How much feedback a run needs, and the words for what is missing. Pure."""
+"""Decide whether a reader has given enough feedback for a run, and say what is missing. Pure."""
 
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ THUMBS_ALONE = 50
 
 
 class FeedbackLimits(NamedTuple):
-    """What a reader must have given before a run: thumbs, days they span, thumbs with a reason."""
+    """The least feedback for a run: thumbs, days they span, thumbs with a reason."""
 
     items: int
     days: int
@@ -43,7 +43,7 @@ def feedback_suffices(counts: FeedbackCounts, limits: FeedbackLimits) -> bool:
 
 
 def missing_message(counts: FeedbackCounts, limits: FeedbackLimits) -> str:
-    """Return what is missing, in sentences for the reader; empty when nothing is."""
+    """Return the missing feedback in sentences for the reader, "" if there is enough."""
     if feedback_suffices(counts, limits):
         return ""
     items, days, tagged = (

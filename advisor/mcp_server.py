@@ -77,7 +77,7 @@ T = TypeVar("T")
 
 
 class SessionRefused(Exception):
-    """Raised where there is no session for this reader; the message gives the remedy."""
+    """Raised if there is no session for this reader; the message gives the remedy."""
 
 
 @dataclass(slots=True)
@@ -141,7 +141,7 @@ def session_resume(*, reader: Reader, client: str, now: datetime) -> Session:
 
 
 def session_release(*, session: Session, client: str, now: datetime) -> bool:
-    """Leave the session to the next call of `client`; `False` where it is over."""
+    """Leave the session to the next call of `client`; `False` if it is over."""
     until = now + timedelta(seconds=LEASE_S)
     return bool(run_owned(session.run).update(meta={"client": client, "idle": True}, lease_until=until))
 

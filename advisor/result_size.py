@@ -58,7 +58,7 @@ def fit_items(rows: Mapping[str, V], tokens: float) -> dict[str, V]:
 
 
 def fit_text(text: str, tokens: float) -> str:
-    """Return `text`, cut with an ellipsis where it takes more than `tokens`."""
+    """Return `text`, cut with an ellipsis if it takes more than `tokens`."""
     room = max(0, int(tokens * BYTES_PER_TOKEN))
     if json_bytes(text) <= room:
         return text
@@ -74,7 +74,7 @@ def tokens_left(result: Any, tokens: int) -> float:
 
 
 def fit_lists(lists: Mapping[str, Any], tokens: float) -> tuple[dict[str, Any], dict[str, int]]:
-    """Return what fits of each list or mapping, and how many rows did not, by list where any did not.
+    """Return the rows of each list or mapping that fit, and by list how many did not, if any.
 
     Each may use what those before it left over.
     """
@@ -87,7 +87,7 @@ def fit_lists(lists: Mapping[str, Any], tokens: float) -> tuple[dict[str, Any], 
 
 
 def result_fill(result: dict[str, Any], lists: Mapping[str, Iterable[Any]], tokens: int) -> dict[str, Any]:
-    """Return `result` with the rows of `lists` that fit; `left_out` counts others, where there are any."""
+    """Return `result` with the rows of `lists` that fit. `left_out` counts the others, if any."""
     rows = {name: list(found) for name, found in lists.items()}
     full = result | {name: [] for name in rows} | {"left_out": dict.fromkeys(rows, 9999)}
     shown, left_out = fit_lists(rows, tokens_left(full, tokens))
@@ -95,7 +95,7 @@ def result_fill(result: dict[str, Any], lists: Mapping[str, Iterable[Any]], toke
 
 
 def error_result(code: str, details: str, **valid: list[str]) -> dict[str, Any]:
-    """Return an error as a tool result: what went wrong, cut to a hundred tokens, and what would be right.
+    """Return an error as a tool result: the problem, cut to a hundred tokens, and the remedy.
 
     It leaves room for `DROP_NOTE`.
     """

@@ -1,4 +1,4 @@
-"""The values of a run: its limits, its steps, its end, and what its tools are bound to. Pure."""
+"""The values of a run: its limits, its steps, its end, and the context of its tools. Pure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -66,7 +66,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What the run binds every tool to: never part of a schema, never chosen by a model.
+    """The context that a run gives every tool. A model never chooses it, and no schema has it.
 
     `review` judges each proposal before it is stored; `None`: the rules alone decide. `facts` are what
     guidance has just read for a write; `None`: the tool reads them. `reads_closely`: a model reads the
@@ -98,7 +98,7 @@ class ToolOutcome:
 
 @dataclass(slots=True)
 class RunTotals:
-    """What a run has used so far."""
+    """The use of a run so far."""
 
     turns: int = 0
     tool_calls: int = 0
@@ -148,7 +148,7 @@ class RunEnd:
 
 
 class Stopped(Exception):
-    """Raised where the run is over for `reason`; what it has written stays."""
+    """Raised if the run is over for `reason`. Its writes stay."""
 
     def __init__(self, reason: StopReason, message: str, *, retry_after_s: float | None = None) -> None:
         super().__init__(message)

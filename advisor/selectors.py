@@ -48,7 +48,7 @@ NO_FEEDBACK = FeedbackCounts(0, 0, 0, None, None)
 
 
 def feedback_missing(*, reader_id: UUID) -> str:
-    """Return what the reader must still give before a run, in sentences; "" for nothing; one query."""
+    """Return the feedback that the reader still lacks for a run, in sentences; "" for none. One query."""
     return feedback_missing_many(reader_ids=[reader_id])[reader_id]
 
 
@@ -101,7 +101,7 @@ def run_active(*, reader_id: UUID) -> Run | None:
 
 
 def run_last(*, reader_id: UUID) -> Run | None:
-    """Return the reader's latest run, whatever its end."""
+    """Return the reader's latest run, successful or not."""
     return LOOP_RUNS.filter(reader_id=reader_id).order_by("-created_at").first()
 
 
@@ -124,7 +124,7 @@ def run_suggestions_count(*, run_id: UUID) -> int:
 
 
 def run_cost_usd(*, run_id: UUID) -> float:
-    """Return what the run has spent: settled calls, and the worst case of open ones."""
+    """Return the run's cost: settled calls, and the worst case of open ones."""
     rows = Spend.objects.filter(run_id=run_id)
     total = rows.aggregate(
         settled=Sum("settled_usd"), reserved=Sum("reserved_usd", filter=Q(settled_usd__isnull=True))
@@ -147,7 +147,7 @@ def run_totals(*, run_id: UUID) -> dict[str, Any]:
 
 
 def run_reason(run: Run) -> str:
-    """Return why a run ended, for its reader: our sentence on what it found, if any, and the rest.
+    """Return why a run ended, for its reader: our sentence about its result, if any, and the rest.
 
     Words of others are left out where they would lead or ask a reader somewhere; a cap is said plainly.
     """
@@ -161,7 +161,7 @@ def run_reason(run: Run) -> str:
 
 
 def run_change_found(*, run_id: UUID) -> str:
-    """Return what became of the changes a run found, where its reader sees none: held, or the last refusal.
+    """Return why the reader sees none of a run's changes: one is held, or the last refusal.
 
     In English, to be stored; "" where it tried to write nothing. At most two queries.
     """
@@ -174,7 +174,7 @@ def run_change_found(*, run_id: UUID) -> str:
 
 
 def run_progress(run: Run) -> dict[str, Any]:
-    """Return the progress of a run: counts, what it wrote, its last steps."""
+    """Return the progress of a run: counts, suggestions written, last steps."""
     totals = run_totals(run_id=run.pk)
     steps = Step.objects.filter(run=run).order_by("-n")[:PROGRESS_STEPS]
     suggestion_ids = run_suggestion_ids(run_id=run.pk)

@@ -46,14 +46,14 @@ def guidance_learn_task() -> None:
 
 @shared_task(name="advisor.guidance_notes")
 def guidance_notes_task() -> None:
-    """Export the figures of guidance, where the export is enabled."""
+    """Export the figures of guidance if the export is enabled."""
     if tunables().export:
         guidance_export(now=timezone.now())
 
 
 @shared_task(name="advisor.feeds_watch")
 def feeds_watch_task() -> None:
-    """Raise an alert where feeds are due and none is fetched."""
+    """Raise an alert if feeds are due and none is fetched."""
     now = timezone.now()
     if trouble := fetching_trouble(now=now):
         alert_raise(kind="feeds_stalled", where="Fetching feeds", reason=trouble, now=now)

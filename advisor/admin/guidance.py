@@ -75,7 +75,7 @@ class MemoryAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 @admin.register(GuidanceEvent)
 class GuidanceEventAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """What each call got, or why it got nothing; and the figures over all of them."""
+    """The guidance of each call, or why there was none, and figures over all calls."""
 
     list_display = (
         *("at", "level", "why", "tool", "suggestion_type", "reader", "holdout"),
@@ -96,7 +96,7 @@ class GuidanceEventAdmin(ReadOnlyAdmin, OperatorAdmin):
         return [page, *super().get_urls()]
 
     def figures_view(self, request: HttpRequest) -> HttpResponse:
-        """Show what guidance did of late: levels and silence by day, errors, and its worth."""
+        """Show recent guidance: levels and silence by day, errors, and its measured worth."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         now: datetime = timezone.now()
@@ -135,7 +135,7 @@ class ConditionField(forms.JSONField):
     """JSON as it was typed, or a field error; nothing that is typed raises anything else."""
 
     def to_python(self, value: Any) -> Any:
-        """Return the value; raises `ValidationError` for what cannot be read, shown again or stored."""
+        """Return the value. Raises `ValidationError` if it cannot be read, shown again or stored."""
         try:
             found = super().to_python(value)
             text = json.dumps(found, ensure_ascii=False)
@@ -146,7 +146,7 @@ class ConditionField(forms.JSONField):
         raise ValidationError(UNREADABLE, code="unreadable")
 
     def bound_data(self, data: Any, initial: Any) -> Any:
-        """Return what was typed, letter by letter, whether or not it can be read."""
+        """Return the text exactly as it was typed, even if it cannot be read."""
         return None if data is None else InvalidJSONInput(data)
 
     def prepare_value(self, value: Any) -> Any:
@@ -177,7 +177,7 @@ class CuratedForm(_MemoryForm):
         help_texts = {"title": "A few words.", "expires_at": "UTC; or never."}
 
     def draft(self) -> Memory:
-        """Return what was written as a new memory; only once the fields are valid."""
+        """Return the form as a new memory. Call it only after the fields are valid."""
         typed = {name: self.cleaned_data[name] for name in FIELDS}
         row = Memory(kind=self.kind, source_ref=store.ADMIN, valid_from=timezone.now(), **typed)
         row.text, row.target_key = " ".join(row.text.split()), self.instance.target_key
@@ -186,7 +186,7 @@ class CuratedForm(_MemoryForm):
         return row
 
     def clean(self) -> dict[str, Any] | None:
-        """Refuse what speaks against storing it, each problem at its field with its code."""
+        """Refuse a form that may not be stored. Each problem is at its field, with its code."""
         cleaned = super().clean()
         if not self.errors:
             replaced, now = self.instance.pk, timezone.now()
@@ -195,7 +195,7 @@ class CuratedForm(_MemoryForm):
         return cleaned
 
     def is_valid(self) -> bool:
-        """Return whether it may be saved: not where only a preview was asked for, which is made."""
+        """Return whether the form may be saved. If only a preview was asked for, make it and return False."""
         valid = super().is_valid()
         if valid and PREVIEW in self.data:
             self.preview = store.curated_preview(self.draft(), now=timezone.now())
@@ -203,7 +203,7 @@ class CuratedForm(_MemoryForm):
 
 
 class RuleForm(CuratedForm):
-    """A rule: it holds where its condition certainly does, and then it may also block."""
+    """A rule of an operator. It holds if its condition certainly holds, and may then block the call."""
 
     kind = Memory.Kind.RULE
     when = ConditionField(
@@ -238,12 +238,12 @@ class CuratedAdmin(OperatorAdmin):
         return super().get_queryset(request).filter(reader=None, kind=self.form.kind)
 
     def has_change_permission(self, request: HttpRequest, obj: Memory | None = None) -> bool:
-        """Allow changes of memories written here that are in force; a file's are changed in the file."""
+        """Allow changes of memories in force that were written here; a file changes its own."""
         by_hand = obj is None or (obj.source_ref == store.ADMIN and obj.retired_at is None)
         return by_hand and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Memory | None = None) -> bool:
-        """Nothing is deleted: an audit still finds what runs read."""
+        """Forbid deletion, so that an audit still finds every memory that a run has read."""
         return False
 
     @admin.action(description="Retire: take out of force", permissions=["change"])
@@ -258,7 +258,7 @@ class CuratedAdmin(OperatorAdmin):
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        """Show or save the form; what was replaced or retired since it was opened is not saved."""
+        """Show or save the form. A row that was replaced or retired since it was opened is not saved."""
         row = self.get_object(request, unquote(object_id)) if object_id else None
         try:
             if request.method == "POST" and row and row.source_ref == store.ADMIN and row.retired_at:
@@ -269,7 +269,7 @@ class CuratedAdmin(OperatorAdmin):
             return HttpResponseRedirect(reverse(f"admin:advisor_{self.opts.model_name}_changelist"))
 
     def save_model(self, request: HttpRequest, obj: Memory, form: Any, change: bool) -> None:
-        """Store what was written in the place of `obj`, which from here on is the new row."""
+        """Store the form as a new row that replaces `obj`. `obj` becomes the new row."""
         saved = store.curated_save(form.draft(), replacing=obj.pk if change else None, now=timezone.now())
         obj.__dict__.update(type(obj).objects.get(pk=saved.pk).__dict__)
 

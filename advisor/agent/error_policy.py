@@ -1,4 +1,4 @@
-"""The error policy: one table of what is done about each kind of error, and its application.
+"""Apply the error policy: one table with the reaction to each kind of error.
 
 | kind | first time | again | why |
 |---|---|---|---|
@@ -50,7 +50,7 @@ class Kind(StrEnum):
 
 
 class Action(StrEnum):
-    """What is done about an error; the action of the policy's `Decision` row."""
+    """A reaction to an error; the action of the policy's `Decision` row."""
 
     RETRY_AFTER = "retry_after"
     RETRY_ONCE = "retry_once"
@@ -61,7 +61,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PolicyRule:
-    """One line of the table: what is done at first and at every later time, and why."""
+    """One row of the table: the first reaction, every later one, and why."""
 
     first: Action
     again: Action
@@ -124,7 +124,7 @@ def kind_of_exception(error: BaseException) -> Kind:
 
 
 def action_of(kind: Kind, earlier: int) -> Action:
-    """Return what is done about an error of this kind that was retried `earlier` times today."""
+    """Return the reaction to an error of this kind that was retried `earlier` times today."""
     rule = POLICY[kind]
     return rule.again if earlier else rule.first
 
@@ -222,7 +222,7 @@ def error_kind_handle(
     reader_id: UUID | None = None,
     retry_after_s: float | None = None,
 ) -> Action:
-    """Do what the table says about an error of this kind, store and return it. Never raises.
+    """React to an error of this kind as the table says; store and return the reaction. Never raises.
 
     `where` names what failed ("run", "job fetch"). A database error alerts before anything is stored,
     since storing may be what fails next.
@@ -286,7 +286,7 @@ def _earlier(run: Run | None, now: datetime) -> int:
 
 
 def _not_before(run: Run | None, wait: timedelta | None, now: datetime) -> dict[str, str]:
-    """Return from when a scheduled run may be retried; nothing for what is not retried."""
+    """Return the earliest time of a scheduled run's retry, or nothing if it is not retried."""
     if run is None or run.trigger != Run.Trigger.SCHEDULED or wait is None:
         return {}
     return {"not_before": (now + wait).isoformat()}

@@ -249,7 +249,7 @@ class _Conversation:
         totals.cost_usd += attempt.cost
 
     def _answer(self, call: ToolCall) -> Generator[AgentStep, ToolOutcome | None, tuple[str, Stopped | None]]:
-        """Have one call answered; return its result and, after a third equal failure, the stop."""
+        """Get the answer to one call. Return its result and, after the third equal failure, the stop."""
         self.budget.totals.tool_calls += 1
         started = time.monotonic()
         outcome = yield ToolCalled(call)
@@ -284,7 +284,7 @@ class _Conversation:
 
 
 def tool_failure(code: str, message: str) -> ToolOutcome:
-    """Return an error result that says what went wrong."""
+    """Return an error result with the reason of the failure."""
     return ToolOutcome(as_json(error_result(code, message)), error_code=code)
 
 

@@ -232,7 +232,7 @@ def _calling(calls: Sequence[Call], wanted: Sequence[tuple[str, dict[str, Any]]]
 
 
 def _closing(calls: Sequence[Call], facts: Fact, skipped: Sequence[Mapping[str, str]], silence: str) -> Turn:
-    """Return the last turn. It tells what was written, what was refused and why, and the counts."""
+    """Return the last turn: suggestions written, refusals with reasons, and counts."""
     writes = calls_to(calls, WRITE)
     stored = [call for call in writes if call.succeeded]
     refused = [_refused(call) for call in writes if not call.succeeded]

@@ -1,4 +1,4 @@
-"""What people may write: the texts that become memories, and the conditions of operators' rules.
+"""Check texts that people write: memories, and the conditions of operators' rules.
 
 A text is refused for its bounds, for orders to a model, as a duplicate, or where the quality is too low:
 
@@ -120,7 +120,7 @@ EXAMPLE = '{"fact": "step", "op": "lt", "value": 0}'
 
 
 def admit(draft: Memory, *, now: datetime, duplicate: bool = False) -> str:
-    """Return `admitted` for what a person may write, else the first code of `REFUSALS` that holds."""
+    """Return `admitted` if a person may store this text, else the first code of `REFUSALS` that holds."""
     both = f"{draft.title}\n{draft.text}"
     bounded = all(
         0 < len(text.strip()) <= chars_max and text.isprintable()
@@ -182,7 +182,7 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=4096)
 def injection_in(text: str) -> str:
-    """Return what in `text` steers a model: `hidden_text`, `role_marker`, `tool_call`, `order`, or ""."""
+    """Return the kind of injection in `text`: `hidden_text`, `role_marker`, `tool_call`, `order`, or ""."""
     if _HIDDEN.search(text):
         return "hidden_text"
     visible = "".join(char for char in text if unicodedata.category(char) != "Cf")
@@ -205,12 +205,12 @@ def predicate_holds(raw: object, values: Mapping[str, Any]) -> bool:
 
 
 def predicate_check(raw: object, *, whole: bool = False) -> list[str]:
-    """Return what is wrong with a condition, in words; `whole`: with its tool, type and phase around it."""
+    """Return the problem of a condition in words. `whole`: its tool, type and phase are included."""
     return list(_problems(raw, "the condition", DEPTH_MAX + whole))
 
 
 def _truth(condition: Any, values: Mapping[str, Any]) -> bool | None:
-    """Return whether a condition without problems holds; `None` where a fact that decides is unknown."""
+    """Return whether a valid condition holds; `None` if it depends on an unknown fact."""
     if "not" in condition:
         inner = _truth(condition["not"], values)
         return None if inner is None else not inner

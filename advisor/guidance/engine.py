@@ -1,4 +1,4 @@
-"""Guidance inside a run: at its start, before each tool call, and in the results that a proposal follows.
+"""Give guidance in a run: at its start, before each tool call, and in results before a proposal.
 
 Never in the way: whatever breaks in here is counted and the run goes on without; only a run that another
 worker has taken over ends. Rules stop calls, memories only advise, and the tools keep their own checks. What
@@ -83,7 +83,7 @@ class Guide:
     began: float = 0.0
 
     def reader_facts(self) -> ReaderFacts:
-        """Return what planner and model both know of the reader, read once."""
+        """Return the reader's facts for both planner and model. They are read once."""
         if self.reader is None:
             self.reader = ReaderFacts()
             try:
@@ -93,7 +93,7 @@ class Guide:
         return self.reader
 
     def start(self) -> str:
-        """Return what a model reads before its first call, "" for nothing; its memories are renewed first."""
+        """Refresh the memories and return the text for a model before its first call; "" for none."""
         if not self.is_read:
             return ""
         event = self._event()
@@ -138,7 +138,7 @@ class Guide:
 
     @property
     def facts(self) -> Facts | None:
-        """Return what was read for the write under way; `None` for any other call."""
+        """Return the facts that were read for the current write; `None` for any other call."""
         return self.call.facts.rules if self.call else None
 
     def _count(self, call: ToolCall, *, failed: bool) -> None:
@@ -158,7 +158,7 @@ class Guide:
         return (time.monotonic() - self.began) * 1000
 
     def _stored(self, event: GuidanceEvent, advise: Callable[[], Advice]) -> Advice:
-        """Return and store what `advise` returns; silence if it breaks."""
+        """Store and return the result of `advise`. If it raises, return silence."""
         try:
             advice = advise()
             self._store(event, advice)
@@ -211,7 +211,7 @@ class Guide:
         return facts
 
     def _advice(self, event: GuidanceEvent, facts: CallFacts, outcome: ToolOutcome) -> Advice:
-        """Return what memories say of the first proposal ahead that they know anything of."""
+        """Return the advice about the first coming proposal for which a memory is relevant."""
         memories, situation = self._memories(facts), facts.situation
         wanted = self.tunables
         tunables()  # Values that cannot be raise here: memories are then silent, and rules still stop.
@@ -261,7 +261,7 @@ class Guide:
         return Advice(Level.SILENT, Why.HOLDOUT, ranked=tuple(ranked), holdout=True)
 
     def _opening(self) -> Advice:
-        """Return what a run starts with: the reader's facts, flags, patterns, rules that block."""
+        """Return the opening advice: the reader's facts, flags, patterns, rules that block."""
         self.context.renew(self.moment())
         memories = self.context.memories
         flags, patterns = (_best(memories, kind) for kind in (Kind.PROFILE, Kind.PATTERN))
@@ -278,7 +278,7 @@ class Guide:
 
 
 def _name(event: GuidanceEvent, situation: Situation) -> None:
-    """Put into an event what the call, or the proposal ahead, is about."""
+    """Store the subject of the call, or of the coming proposal, in its event."""
     event.phase, event.suggestion_type = situation.phase.value, situation.suggestion_type
     event.target_key = situation.target_key
 
@@ -336,7 +336,7 @@ def _progress(run_id: UUID) -> tuple[int, int, set[str]]:
 
 
 def _seen(facts: CallFacts, context: RunContext, *, now: datetime, shown_ttl_s: float) -> Seen:
-    """Return what this reader's runs got within `shown_ttl_s`, and this run at any time."""
+    """Return the advice that this reader's runs got within `shown_ttl_s`, and this run at any time."""
     since = now - timedelta(seconds=shown_ttl_s)
     own = GuidanceEvent.objects.filter(reader_id=context.reader_id).order_by("-at")
     rows = own.filter(Q(at__gt=since) | Q(run_id=context.run_id), level__in=LOUDNESS[1:3])

@@ -75,7 +75,7 @@ class Fate(NamedTuple):
 
 
 def guidance_credit(*, now: datetime) -> dict[str, int]:
-    """Credit memories with what readers made of the suggestions they were about; safe to repeat.
+    """Credit memories with readers' answers to the suggestions they were about. Safe to repeat.
 
     Returns how many `events` got an outcome, and how many times memories were borne out (`helpful`) or not
     (`unhelpful`). Open events are locked, so that each counts once; eight queries or so for each 200 runs.
@@ -97,7 +97,7 @@ def guidance_credit(*, now: datetime) -> dict[str, int]:
 
 
 def outcome_of(fates: Sequence[Fate], *, run_over: bool, now: datetime) -> str:
-    """Return what became of the suggestions about one change: the newest answer, `OPEN` for none yet."""
+    """Return the newest answer to the suggestions about one change; `OPEN` if there is none yet."""
     if not fates:
         return WITHHELD if run_over else OPEN
     answered = [fate for fate in fates if fate.decision in (ACCEPTED, REJECTED)]
@@ -168,7 +168,7 @@ def _credit(runs: Sequence[UUID], now: datetime) -> dict[str, int]:
 
 
 def _fates(runs: Sequence[UUID]) -> Mapping[tuple[Any, ...], Sequence[Fate]]:
-    """Return what became of each suggestion of these runs that was not taken back at once; one query."""
+    """Return the outcome of each suggestion of these runs that was not taken back at once; one query."""
     own = Outcome.objects.filter(suggestion=OuterRef("pk"))
     decisions, reverts = own.filter(kind=Outcome.Kind.DECISION), own.filter(kind=Outcome.Kind.REVERT)
     unseen = (Suggestion.Status.TAKEN_BACK, Suggestion.Status.DISCARDED)
@@ -307,7 +307,7 @@ def uplift_report(*, since: datetime, now: datetime) -> Difference:
 
 
 def difference_of(treated: Arm, control: Arm) -> Difference:
-    """Return the difference of two shares, how sure it is, and what may be concluded from it."""
+    """Return the difference of two shares with its certainty and the conclusion from it."""
     if not (treated.total and control.total):
         return Difference(treated, control, None, None, None, "too_few")
     low, high = newcombe(treated, control)

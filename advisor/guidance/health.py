@@ -71,7 +71,7 @@ def _check(code: str, bad: object, found: str, todo: str, state: State = State.L
 
 
 def _calls(seen: Observed, wanted: Tunables) -> list[Check]:
-    """Return what the events of seven days show: the engine, failures, time and the control calls."""
+    """Return the checks of seven days of events: the engine, failures, time and the control calls."""
     on = settings.ADVISOR_GUIDANCE
     stopped = not on or (not seen.calls and GuidanceEvent.objects.filter(n__gt=0).exists())
     words = f"It is {'on' if on else 'off'}; {seen.calls} calls were looked at in seven days."
@@ -111,7 +111,7 @@ def _memories(now: datetime) -> list[Check]:
 
 
 def export_folder() -> Path:
-    """Return where notes go: the tunable `export_dir`, else `guidance` in the data folder."""
+    """Return the folder for notes: the tunable `export_dir`, else `guidance` in the data folder."""
     named = tunables().export_dir
     return Path(named).expanduser() if named else Path(settings.VAR_DIR) / "guidance"
 
@@ -128,7 +128,7 @@ def guidance_export(*, now: datetime) -> Path:
 
 
 def _write(path: Path, text: str) -> None:
-    """Replace a file of ours, or make it: whole, or not at all. Raises `OSError`."""
+    """Write a file of ours atomically. Raises `OSError`."""
     if path.exists() and not path.read_bytes().startswith(MARK.encode()):
         raise FileExistsError(
             f"{path.name} is not a note of ours, so it is left alone. Choose another folder."

@@ -1,4 +1,4 @@
-"""What rows teach, as drafts of memories: patterns, replays, profile flags, peers, reasons.
+"""Derive drafts of memories from stored rows: patterns, replays, profile flags, peers, reasons.
 
 Texts are made of our words alone: what a memory is about is in its columns. A pattern's confidence is the
 posterior probability that the share lies on that side of one half, from Beta(1, 1). Over many readers, it
@@ -149,7 +149,7 @@ class Decided:
 
     @property
     def answer(self) -> bool | None:
-        """Return whether the reader said yes and stayed with it; `None` where no answer is in force."""
+        """Return whether the reader accepted and did not go back; `None` if no answer is in force."""
         if self.reverted_at is not None:
             return False if self.outcome == ACCEPTED else None
         return {ACCEPTED: True, REJECTED: False}.get(self.outcome)
@@ -265,7 +265,7 @@ def peer_drafts(
 
 
 def reason_drafts(rows: Iterable[Decided], *, now: datetime) -> list[Memory]:
-    """Return what a reader's reasons against a type of change come to, by code, the commonest first."""
+    """Return drafts about a reader's reasons against a type of change, by code, the most common first."""
     grouped: defaultdict[tuple[str, str], list[datetime]] = defaultdict(list)
     refused = Counter[str]()
     for row in rows:
@@ -284,7 +284,7 @@ def reason_drafts(rows: Iterable[Decided], *, now: datetime) -> list[Memory]:
 
 
 def tag_drafts(rows: Iterable[tuple[str, str, bool, int, datetime]]) -> Iterator[Memory]:
-    """Yield what a reader names most about single sources, from (source, tag, liked, times, last) rows."""
+    """Yield a reader's most frequent tags of single sources, from (source, tag, liked, times, last) rows."""
     known = [row for row in rows if row[1] in TAG_WORDS and row[3] >= TAGS_MIN]
     known.sort(key=lambda row: (-row[3], row[0], row[1], row[2]))
     for source, tag, useful, times, last in known[:TAGS_MAX]:

@@ -1,4 +1,4 @@
-"""What a memory is worth to the call at hand, whether the call gets it, and how loudly.
+"""Score memories for a tool call, and decide which of them it gets and at which level.
 
     score = (0.45 relevance + 0.30 quality + 0.25 trust) × penalty of noise
 
@@ -139,7 +139,7 @@ def trust_of(memory: Memory, *, now: datetime) -> float:
 
 @lru_cache(maxsize=8192)
 def penalty_of(text: str) -> float:
-    """Return what noise in `text` leaves of its score; each sort of noise takes its own part."""
+    """Return the factor, 0 to 1, by which noise in `text` lowers its score, each kind by its own share."""
     plain, left = text.casefold(), 1.0
     for pattern, share in _NOISE:
         left *= share if re.search(pattern, plain) else 1.0
@@ -185,7 +185,7 @@ class Seen:
 def gate(
     ranked: Sequence[Scored], *, situation: Situation, tunables: Tunables, seen: Seen, now_s: float
 ) -> Advice:
-    """Return what of `ranked`, best first, this call gets; `now_s` are seconds since the epoch.
+    """Return the memories of `ranked`, best first, that this call gets; `now_s` in seconds since 1970.
 
     Each memory comes back in `Advice.ranked` with its level, and why it was left out.
     """
@@ -219,7 +219,7 @@ def score_of(scored: Scored, situation: Situation) -> float:
 def level_of(
     scored: Scored, ranked: Sequence[Scored], situation: Situation, tunables: Tunables, now_s: float
 ) -> Level:
-    """Return the level a memory reaches by its score and by what it rests on, no louder than its ceiling."""
+    """Return a memory's level by its score and evidence, at most its ceiling."""
     score = score_of(scored, situation)
     memory, judged = scored.memory, scored.memory.helpful + scored.memory.unhelpful
     reviewed = memory.kind in REVIEWED and not memory.evidence

@@ -68,7 +68,7 @@ class RunContext:
 
 
 def reader_facts(*, reader_id: UUID, now: datetime) -> ReaderFacts:
-    """Return what planner and model both know of a reader before the first call."""
+    """Return the reader's facts that both planner and model have before the first call."""
     answers, config = answers_by_type(reader_id=reader_id), config_effective(reader_id=reader_id).config
     named = (*config.locked, *config.avoided)
     pins = {(str(kind.field), kind.key_of_setting(pin)) for pin in named for kind in SUGGESTED}
@@ -96,7 +96,7 @@ def targets_refused(*, run_id: UUID) -> frozenset[tuple[str, str]]:
 def call_facts(
     *, situation: Situation, context: RunContext, failed_writes: int, calls_left: int | None, now: datetime
 ) -> CallFacts:
-    """Return the facts about one call: of a write what the database has of it, else no query."""
+    """Return the facts about one call. Only a write needs queries."""
     kind, reader_id = situation.suggestion_type, context.reader_id
     values: dict[str, Any] = {"tool": situation.tool, "phase": situation.phase.value}
     values["failed_writes"] = failed_writes
@@ -142,7 +142,7 @@ def _change_values(situation: Situation, rules: Facts) -> dict[str, Any]:
 
 
 def _step(reader_id: UUID) -> float:
-    """Return the share of the permitted step this reader takes, where the profile says they take less."""
+    """Return the share of the permitted step that this reader takes: 1 unless the profile says less."""
     profiles = PreferenceProfile.objects.filter(reader_id=reader_id)
     patterns = profiles.values_list("patterns", flat=True).first()
     if not (isinstance(patterns, dict) and patterns.get("prefers_smaller_steps") is True):

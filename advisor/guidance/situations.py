@@ -29,7 +29,7 @@ LOUDNESS = (Level.SILENT, Level.NOTE, Level.WARNING, Level.BLOCK)
 
 
 class Phase(StrEnum):
-    """What a run is doing, by the tool it calls; `repair` after two failed writes in a row."""
+    """The phase of a run by the tool it calls; `repair` after two failed writes in a row."""
 
     EXPLORE = "explore"
     ANALYZE = "analyze"
@@ -189,7 +189,7 @@ def phase_of(tool: str, failed_writes: int) -> Phase:
 
 
 def situation_of(call: ToolCall, *, reader_id: UUID, failed_writes: int) -> Situation:
-    """Return what `call` is about; several drafts at once are about the first of them. Nothing raises."""
+    """Return the situation of `call`; of several drafts, that of the first. Never raises."""
     rows = call.arguments.get(LISTS.get(call.name, ""))
     about: Mapping[str, Any] = call.arguments
     if isinstance(rows, list) and rows and isinstance(rows[0], dict):

@@ -63,7 +63,7 @@ class ChangedMeanwhile(Exception):
 
 
 def memories_in_force(*, reader_id: UUID, now: datetime) -> QuerySet[Memory]:
-    """Return what a run of this reader may use: nothing of another's, nor of many if they do not share."""
+    """Return the memories that this reader's runs may use; those over many readers only if they share."""
     over_many = Q(reader=None, kind__in=OVER_MANY) | Q(kind=Memory.Kind.PEER)
     rows = Memory.objects.filter(
         Q(reader=None) | Q(reader_id=reader_id),
@@ -95,7 +95,7 @@ def memories_recall(*, reader_id: UUID, now: datetime, types: Collection[str] = 
 
 
 def memory_prepare(row: Memory, *, reader_id: UUID | None, now: datetime) -> Memory:
-    """Return an unsaved memory with what follows from its text: quality, words, and a signature."""
+    """Return an unsaved memory with the quality, words and signature of its text."""
     row.reader_id, row.updated_at = reader_id, now
     row.dimensions, row.unified = admission.quality_of_text(row)
     row.tokens = list(admission.tokens_of(f"{row.target_key} {row.text}"))
@@ -178,7 +178,7 @@ def condition_of(row: Memory, when: Any) -> dict[str, Any]:
 def curated_problems(
     draft: Memory, *, replacing: int | None = None, now: datetime
 ) -> list[tuple[str, str, str]]:
-    """Return what speaks against storing this: the field to mend, a stable code, and words."""
+    """Return the problems that forbid storing it: the field, a stable code, and words."""
     found = predicate_check(draft.data[AS_WRITTEN]) if draft.kind == Memory.Kind.RULE else []
     problems = [("when", "bad_condition", words) for words in found]
     memory_prepare(draft, reader_id=None, now=now)
@@ -211,7 +211,7 @@ def _by_hand() -> QuerySet[Memory]:
 
 
 def _meaning(row: Memory) -> tuple[object, ...]:
-    """Return what must stay for a row to stay: of figures only those that people wrote."""
+    """Return the values whose change makes a new row: of figures only those that people wrote."""
     words = row.text if row.kind in CURATED else admission.text_signature(row.text)
     about = (row.suggestion_type, row.target_key, row.tool, row.phase, row.polarity)
     return (words, *about, repr(row.predicate))
@@ -224,7 +224,7 @@ def _write(
     gone: list[Memory],
     now: datetime,
 ) -> None:
-    """Write what was planned; a superseded row gives its key to the one that takes its place."""
+    """Write the planned rows. A superseded row gives its key to its successor."""
     olds = [row for row, _ in replaced]
     for row in olds:
         row.key = f"{row.key[:OLD_KEY_CHARS]}#{row.pk}"
@@ -251,7 +251,7 @@ _FENCE = re.compile(r"^---\n", re.MULTILINE)
 
 
 class FrontMatter(BaseModel):
-    """What stands before the text in an insight's file."""
+    """The header of an insight's file."""
 
     model_config = ConfigDict(extra="forbid")
     id: str
@@ -264,7 +264,7 @@ class FrontMatter(BaseModel):
 
 
 class BadInsight(ValueError):
-    """A file that is no insight: a stable `code`, and words on what to mend."""
+    """A file that is no insight, with a stable `code` and words on how to mend it."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -272,7 +272,7 @@ class BadInsight(ValueError):
 
 
 def memories_refresh(*, reader_id: UUID, now: datetime) -> dict[str, int]:
-    """Make the reader's derived memories what their rows say now; return the counts of `memories_store`."""
+    """Derive the reader's memories again from their rows; return the counts of `memories_store`."""
     drafts = reader_drafts(reader_id=reader_id, now=now)
     return memories_store(reader_id=reader_id, kinds=DERIVED, drafts=drafts, now=now)
 
@@ -387,7 +387,7 @@ def decisions_of(*, reader_id: UUID, now: datetime) -> list[learnt.Decided]:
 
 
 def _writes(reader_id: UUID, now: datetime) -> list[learnt.Write]:
-    """Return the newest writes of the reader's runs in the last 90 days, whoever drove them."""
+    """Return the newest writes of all the reader's runs in the last 90 days."""
     rows = Step.objects.filter(
         run__reader_id=reader_id, kind=Step.Kind.TOOL, tool=WRITE, at__gt=now - learnt.REPLAY_SPAN
     )

@@ -42,7 +42,7 @@ WHY = gettext_noop(
 
 
 class TipWords(NamedTuple):
-    """A tip in words: what is so, what to do about it and at which address, and why it is shown."""
+    """A tip in words: the fact, the action with its address, and the reason for showing it."""
 
     sentence: str
     action: str

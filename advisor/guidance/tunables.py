@@ -16,7 +16,7 @@ def tunables() -> Tunables:
 
 
 def tunables_repeated(names: Iterable[str]) -> list[str]:
-    """Return the names given more than once, of which only the last would count."""
+    """Return the names that are given more than once. Only the last value would count."""
     return [name for name, times in Counter(name.strip() for name in names).items() if times > 1]
 
 

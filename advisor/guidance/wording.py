@@ -23,7 +23,7 @@ NOTE_TOKENS = 130
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A memory with its worth for one call: three factors of 0 to 1, their blend, and what became of it.
+    """A memory scored for one call: three factors of 0 to 1, their blend, its level and why.
 
     `matched`: a rule whose condition holds. `why` it was left out; empty for what is emitted.
     """
@@ -39,7 +39,7 @@ class Scored:
 
     @property
     def audit(self) -> dict[str, Any]:
-        """Return what an event stores of it: its factors, its level, and why it was left out."""
+        """Return the values that an event stores: its factors, its level, and why it was left out."""
         memory = self.memory
         about = {"id": memory.id, "kind": memory.kind, "title": memory.title}
         factors = {name: round(getattr(self, name), 3) for name in FACTORS}
@@ -48,7 +48,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What one call gets. `emitted` are the memories in `text`.
+    """The guidance of one call. `emitted` are the memories in `text`.
 
     For a block: the `rule`, `text` why, `until` when it may be tried again, `repeated` if the run met the
     same block before. `ranked` are all candidates with what became of each. `holdout`: left out at random.
@@ -82,7 +82,7 @@ def start_text(
     patterns: Sequence[Memory] = (),
     rules: Iterable[str] = (),
 ) -> str:
-    """Return what a run reads before its first call, at most 900 characters; "" where nothing is known.
+    """Return the opening text of a run, at most 900 characters; "" if nothing is known.
 
     The reader's facts come first, in the words for what the planner gets as values; then `flags` of the
     profile, `patterns` of decisions, and the texts of operators' `rules` in force. What does not fit is left
@@ -127,7 +127,7 @@ def with_advice(content: str, advice: Advice) -> str:
 
 
 def cut(text: str, chars: int) -> str:
-    """Return `text` on one line in at most `chars` characters, marked where cut."""
+    """Return `text` on one line of at most `chars` characters. A cut is marked."""
     line = " ".join(text.split())
     return line if len(line) <= chars else f"{line[: chars - 1].rstrip()}…"
 

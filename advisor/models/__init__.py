@@ -1,4 +1,4 @@
-"""The advisor's tables: runs and their audit, what reviewers said, memories and guidance."""
+"""The advisor's tables: runs and their audit, reviews, memories and guidance."""
 
 from advisor.models.memory import GuidanceEvent, GuidanceInsight, GuidanceRule, Memory, Tip
 from advisor.models.runs import Decision, Heartbeat, Judgment, PanelVote, Run, Spent, Step

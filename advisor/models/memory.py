@@ -1,4 +1,4 @@
-"""What outlives a run, and what later ones got of it: memories, guidance, tips."""
+"""Tables of memories, of the guidance that runs got from them, and of tips."""
 
 from typing import Any
 
@@ -95,7 +95,7 @@ class Memory(models.Model):
 
 
 class GuidanceEvent(models.Model):
-    """What one tool call got, or why it got nothing; with all that was weighed, and what followed."""
+    """The guidance of one tool call, or why it got none, with all candidates and the outcome."""
 
     run = models.ForeignKey(Run, models.CASCADE, null=True, related_name="guidance")
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="guidance")
@@ -151,7 +151,7 @@ class Tip(models.Model):
 
 
 class GuidanceRule(Memory):
-    """A rule of operators: what to keep to, when it applies, and how loud it may be."""
+    """An operator's rule: its text, its condition, and its highest level."""
 
     class Meta:
         proxy = True

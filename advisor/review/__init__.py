@@ -1,1 +1,1 @@
-"""Reviewers of a proposal: the reflector, the panel, and the rules that vote where no model does."""
+"""Reviewers of a proposal: the reflector, the panel, and the checks that decide without a model."""

@@ -86,7 +86,7 @@ Failure = Literal["improve", "reject"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The result of one check: its stable `name`, the reviewer it stands under, and what it found.
+    """The result of one check: its stable `name`, its reviewer, and its findings.
 
     `on_failure` is its verdict if there are `issues`; `advice` says how to mend them.
     """
@@ -148,14 +148,14 @@ def checks_of(case: ReviewCase) -> list[Check]:
 
 
 def _issues(found: object) -> tuple[str, ...]:
-    """Return what a check found as a tuple of sentences: of one, of several, or of nothing."""
+    """Return the findings of a check, one, several or none, as a tuple of sentences."""
     if isinstance(found, list):
         return tuple(found)
     return (found,) if isinstance(found, str) else ()
 
 
 def votes_of(checks: Iterable[Check]) -> dict[str, Vote]:
-    """Return by reviewer what the checks under it come to: the gravest verdict, all issues, each advice once.
+    """Return the vote of each reviewer: the gravest verdict of its checks, all issues, each advice once.
 
     A check is sure of what it finds, so that each has confidence 1.
     """
@@ -257,7 +257,7 @@ def _known(proposal: Proposal) -> Iterable[float]:
 
 
 def _sweeping(proposal: Proposal, text: str) -> list[str]:
-    """Return the objection to an "all" or "never" where the ratings have exceptions."""
+    """Return the objection to an "all" or "never" if the ratings have exceptions."""
     liked = KINDS[proposal.suggestion_type].liked
     hits = proposal.likes if liked else proposal.ratings - proposal.likes
     found = SWEEPING.search(text)
@@ -271,7 +271,7 @@ def _fact(proposal: Proposal) -> str:
 
 
 def wording_problems(proposal: Proposal) -> list[str]:
-    """Return what makes the reason hard to read, as sentences; empty if nothing does.
+    """Return the problems that make the reason hard to read, as sentences; empty if there are none.
 
     A plain word replaces the target: the name of a source is not the writer's style.
     """

@@ -30,7 +30,7 @@ def proposal_target(proposal: Proposal) -> Target:
 
 @dataclass(slots=True)
 class ReviewContext:
-    """What the reviewers of one run share: its time, its money, its models, its place in the audit.
+    """The resources that the reviewers of one run share: time, money, models, audit.
 
     `models` is empty if checks review: in interactive runs, without a chain for reviews, for a reader who
     turned AI off, or after the chain could not be reached (`models_unreachable`). `deadline` and `ledger` are
@@ -89,7 +89,7 @@ def _last(rows: Any, number: str) -> Any:
 
 
 def review_totals(*, run_id: UUID) -> dict[str, Any]:
-    """Return what reviews took in a run so far, as `Run.meta` stores it under `review`: two queries.
+    """Return the totals of a run's reviews so far, as `Run.meta` stores them under `review`; two queries.
 
     `votes` are those of models. The costs are part of the run's own cost.
     """

@@ -61,7 +61,7 @@ PROMPT_UNUSABLE = "prompt_unusable"
 
 @dataclass(frozen=True, slots=True)
 class OwnEvidence:
-    """What round 1 knows: `p_helpful` of the proposal, and the reader's answers to changes of its type."""
+    """The evidence of round 1: `p_helpful` of the proposal, and the reader's answers to its type."""
 
     p_helpful: float
     accepted: int = 0
@@ -79,7 +79,7 @@ class OwnEvidence:
 
 @dataclass(frozen=True, slots=True)
 class NewEvidence:
-    """What only round 2 knows: the community's opinion of the target, and the effect on holdout ratings.
+    """The evidence of round 2 alone: the community's opinion, and the effect on holdout ratings.
 
     `gain`, `low` and `high` are of nDCG@10 with a 90 % interval; `None` where nothing was measured.
     """
@@ -96,7 +96,7 @@ class NewEvidence:
 
     @property
     def _measured(self) -> tuple[float, float] | None:
-        """Return the gain and its standard error, where both were measured."""
+        """Return the gain and its standard error, if both were measured."""
         if self.gain is None or self.low is None or self.high is None:
             return None
         return self.gain, max(INTERVAL_MIN, (self.high - self.low) / INTERVAL_90)
@@ -292,14 +292,14 @@ def reflect(proposal: Proposal, *, context: ReviewContext) -> Reflection:
 
 
 def _own(proposal: Proposal) -> OwnEvidence:
-    """Return what the reader's own data say; their answers count by type."""
+    """Return the evidence in the reader's own data. Their answers count by type."""
     profile = profile_for(reader_id=proposal.reader_id) or {}
     stats = profile.get("acceptance_stats", {}).get(proposal.suggestion_type, {})
     return OwnEvidence(proposal.p_helpful, stats.get("accepted", 0), stats.get("rejected", 0))
 
 
 def _news(proposal: Proposal) -> NewEvidence:
-    """Return what round 1 did not have: the community's opinion, and the effect on holdout ratings."""
+    """Return the evidence that is new in round 2: the community's opinion, the effect on holdout ratings."""
     is_source = KINDS[proposal.suggestion_type].of_source
     community = community_opinion(
         reader_id=proposal.reader_id,

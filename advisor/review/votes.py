@@ -34,7 +34,7 @@ class EarlierSuggestion:
 
 @dataclass(frozen=True, slots=True)
 class ReviewCase:
-    """A proposal with what reviewers compare it to.
+    """A proposal with the facts that reviewers compare it to.
 
     `earlier` are the reader's recent suggestions, newest first; `objections` those of the last round in this
     run.
@@ -111,7 +111,7 @@ Points = Annotated[list[str], BeforeValidator(_points)]
 
 
 class Vote(BaseModel):
-    """One reviewer's answer. `issues` say what is wrong, `suggestions` what would mend it."""
+    """One reviewer's answer: `issues` and, for their remedy, `suggestions`."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 

@@ -14,7 +14,7 @@ from ranking.selectors import reading_once
 
 @dataclass(slots=True)
 class RunCalls:
-    """Answers tool calls for one run and counts their results, whatever a model may claim later."""
+    """Answers the tool calls of one run and counts their results; a model's own counts are not used."""
 
     context: ToolContext
     guide: Guide | None = None

@@ -201,7 +201,7 @@ class _Work:
         )
 
     def budget(self, totals: RunTotals, timeout_s: float) -> RunBudget:
-        """Return the run's caps, with what was used of them, and the account that pays for its calls."""
+        """Return the run's caps with their use so far, and the account that pays for its calls."""
         now = self.calls.context.now
         ledger = advisor_account(reader_id=self.run.reader_id, run_id=self.run.pk, now=now)
         return RunBudget(replace(self.limits, timeout_s=timeout_s), ledger, totals)
@@ -294,7 +294,7 @@ def _is_handed_over(work: _Work, end: RunEnd) -> bool:
 
 
 def _merge(work: _Work, end: RunEnd, finished: RunEnd) -> RunEnd:
-    """Return the end of a run that was handed over: the models' reason, and what the planner made of it."""
+    """Return the end of a run that was handed over: the models' reason with the planner's result."""
     if finished.reason is StopReason.FENCE_LOST:
         return finished
     if finished.reason is not StopReason.DONE:
@@ -351,7 +351,7 @@ def _finish(work: _Work, end: RunEnd) -> None:
 
 
 def _meta(run: Run, end: RunEnd, counts: dict[str, int]) -> dict[str, Any]:
-    """Return what `Run.meta` keeps of a run: its counts, its reviews, and whether the planner made it."""
+    """Return a run's `meta`: its counts, its reviews, and whether the planner finished it."""
     meta: dict[str, Any] = {**counts, "review": review_totals(run_id=run.pk)}
     if run.meta.get("deferred"):
         meta["deferred"] = True
@@ -361,7 +361,7 @@ def _meta(run: Run, end: RunEnd, counts: dict[str, int]) -> dict[str, Any]:
 
 
 def _message(end: RunEnd, suggestions_count: int, *, found: str, model: str) -> str:
-    """Return why the run ended, fit for storing; if it made no suggestions, what it `found` and its reason.
+    """Return why the run ended, safe to store. Without suggestions it says what was `found`, and its reason.
 
     A model's reason is marked as its own. It is left out unless a reader may see it; the step keeps it.
     """

@@ -125,7 +125,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What became of the tool calls of a model; `refused` counts them by the code of the rule or reviewer."""
+    """The results of a model's tool calls; `refused` counts them by the code of the rule or reviewer."""
 
     understood: int = 0
     malformed: int = 0
@@ -141,7 +141,7 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """A change that was suggested: its type and what it is about."""
+    """A suggested change: its type and its target."""
 
     type: str
     target: str
@@ -171,7 +171,7 @@ class CheckFigures:
 
     @property
     def shared(self) -> list[Suggested]:
-        """Return what model and planner both suggest."""
+        """Return the changes that model and planner both suggest."""
         return [one for one in self.suggested if one in self.by_planner]
 
 

@@ -209,7 +209,7 @@ def runs_claim(
 
 
 def run_begin(*, run: Run, now: datetime) -> GenerateResult:
-    """Hand a run that was just claimed to whoever is there; return its state to who requested it."""
+    """Execute a run that was just requested, by a worker if there is one. Return its state."""
     if not run_offer(run_id=run.pk, now=now):
         executor()(run_id=run.pk, now=now)
     if not settings.REDIS_URL:  # else a worker's message is all that happened
@@ -305,7 +305,7 @@ def run_execute_next(*, now: datetime) -> UUID | None:
 
 
 def run_reclaim(*, run: Run, now: datetime) -> Run:
-    """Return `run` after its lease was checked, for installations where no reconciler runs."""
+    """Check the lease of `run` and return it, for installations without a reconciler."""
     if run.status == Run.Status.RUNNING and run.lease_until is not None and run.lease_until < now:
         runs_reconcile(now=now)
         run.refresh_from_db()
@@ -313,7 +313,7 @@ def run_reclaim(*, run: Run, now: datetime) -> Run:
 
 
 def run_advance(*, run: Run, now: datetime) -> Run:
-    """Return `run` after what no worker may be there to do for it.
+    """Do a worker's part for `run` if no worker is alive, and return it.
 
     A lease that has ended is reclaimed. Without a broker, a run still queued after five seconds is carried
     out here and now: its worker is dead or busy.

@@ -1,4 +1,4 @@
-"""Scheduled runs: which readers are due, what a run costs, whom the day's money covers, and reports.
+"""Schedule runs: readers that are due, the expected cost, the day's budget, and reports.
 
 If the money does not cover models for everyone who is due, it serves readers by the score below; the others
 are deferred: the planner, which is free, makes their run.
@@ -161,7 +161,7 @@ def run_candidates(*, readers: Iterable[Reader], now: datetime) -> list[RunCandi
 
 
 def run_cost_expected(*, models: Iterable[Model], now: datetime) -> Decimal:
-    """Return what one run of the first model with a known price will cost, in USD; 0 where all are free.
+    """Return the expected cost of a run, in USD, by the first model with a price; 0 if all are free.
 
     The mean of that model's last hundred finished runs within four weeks, reviews included; with fewer than
     five of them the worst case of a typical run, capped as a run is. One or two queries.
@@ -176,7 +176,7 @@ def run_cost_expected(*, models: Iterable[Model], now: datetime) -> Decimal:
 
 
 def budget_left(*, cost_per_run: Decimal, now: datetime) -> Decimal:
-    """What is left of the advisor's UTC day once runs under way have had their share; one query each."""
+    """Return the rest of the UTC day's budget after the shares of active runs; one query each."""
     day = now.astimezone(UTC).date()
     booked = Coalesce("settled_usd", "reserved_usd", output_field=USD)
     spent = Spend.objects.filter(surface=Spend.Surface.ADVISOR, day=day).aggregate(sum=Sum(booked))["sum"]
@@ -242,7 +242,7 @@ def _typical_worst(model: Model) -> Decimal:
 
 @dataclass(frozen=True, slots=True)
 class Ration:
-    """The readers who run now, best first, and the ids of those whose run is left to the planner."""
+    """The readers who run now, best first, and the ids of those who get the planner instead of a model."""
 
     readers: list[Reader]
     deferred: frozenset[UUID] = frozenset()
@@ -329,7 +329,7 @@ def retries_request(*, now: datetime) -> list[GenerateResult]:
 
 
 def readers_lacking_feedback(*, readers: Sequence[Reader], now: datetime) -> dict[UUID, str]:
-    """Return what is missing, for those of `readers` whose only obstacle is too little feedback.
+    """Return the missing feedback of those of `readers` who need only more feedback.
 
     Three queries however many they are; readers with another possible obstacle are left out.
     """

@@ -82,7 +82,7 @@ def job_claim(*, name: str, last: datetime | None, now: datetime) -> bool:
 
 
 def job_claim_if_due(*, name: str, every: timedelta, now: datetime) -> bool:
-    """Claim a Celery worker's turn of a scheduled job; `False` where it ran within most of its period."""
+    """Claim a Celery worker's turn of a scheduled job; `False` if it ran within most of its period."""
     worker, since = f"{JOB_PREFIX}{name}", now - every * TURN_SHARE
     if Heartbeat.objects.filter(worker=worker, at__lte=since).update(at=now):
         return True

@@ -58,7 +58,7 @@ def suggestions_lack_thumbs(context: Mapping[str, Any]) -> bool:
 
 @register.inclusion_tag("advisor/_tip.html", takes_context=True)
 def guidance_tip(context: Mapping[str, Any]) -> dict[str, Any]:
-    """Render the reader's tip; none where a browser prefetches the page."""
+    """Render the reader's tip, unless a browser prefetches the page."""
     request = context["request"]
     tip = tip_for(reader_id=request.user.pk, now=timezone.now()) if is_seen(request) else None
     return {"tip": tip, "here": request.path, "csrf_token": context.get("csrf_token")}

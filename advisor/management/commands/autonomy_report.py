@@ -13,7 +13,7 @@ DAYS_MAX = 36_500
 
 
 class Command(SettingsCommand):
-    """Print the report; exit code 0 even where a goal is not met."""
+    """Print the report; exit code 0 even if a goal is not met."""
 
     help = "Report approvals, corrections, agreement and first-pass rate against their goals."
 

@@ -10,12 +10,12 @@ from ranking.common.start import SettingsCommand
 
 
 class Command(SettingsCommand):
-    """Exit code 0 once all is written, 1 where the folder cannot be written or holds another's file."""
+    """Exit with 0 if all is written, with 1 if the folder cannot be written or has a foreign file."""
 
     help = "Write the dashboard of guidance as a Markdown note."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write, whether or not export is switched on: whoever calls this wants the note."""
+        """Write the note, even if the export is switched off."""
         try:
             path = guidance_export(now=timezone.now())
         except OSError as error:

@@ -68,7 +68,7 @@ class Command(SettingsCommand):
 
 
 def _lacking(readers: Sequence[Reader]) -> dict[UUID, str]:
-    """Return what feedback is missing by reader, of all together or, if that fails, of each alone."""
+    """Return the missing feedback by reader. Read all together or, if that fails, each alone."""
 
     def missing(some: Sequence[Reader]) -> dict[UUID, str]:
         return readers_lacking_feedback(readers=some, now=timezone.now())

@@ -11,7 +11,7 @@ from ranking.common.start import SettingsCommand
 
 
 class Command(SettingsCommand):
-    """Exit code 0 also where files were refused: they are listed, and the others went through."""
+    """Exit with 0 even if files were refused. They are listed, and the others are stored."""
 
     help = "Sync curated insights and anonymised patterns over readers into the advisor's memory."
 
