@@ -84,7 +84,7 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
 
     @admin.display(description="note as shown")
     def note_state(self, row: Suggestion) -> str:
-        """Return what becomes of the model's note on the reader's page, in words."""
+        """Say whether the reader's page shows the model's note, and why not."""
         note = note_shown(row)
         if note.problem:
             return f"Not shown to the reader: {PROBLEMS[note.problem]}."
@@ -97,7 +97,7 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
         return [*fields[:at], "note_state", *fields[at:]]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Suggestion | None = None) -> list[Any]:
-        """Return what nobody may change, which is everything."""
+        """Return all fields, because nobody may change any of them."""
         return [*super().get_readonly_fields(request, obj), "note_state"]
 
     def get_urls(self) -> list[URLPattern]:

@@ -1,4 +1,4 @@
-"""Previews of what a reader sets by hand, in Settings or Sources: today's digest before and after."""
+"""Preview changes by hand, in Settings or Sources: today's digest before and after."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -37,7 +37,7 @@ NOT_TYPED = ("csrfmiddlewaretoken",)
 @require_POST
 @long_page
 def config_preview(request: HttpRequest) -> HttpResponse:
-    """Show what the settings as typed would do today; what cannot be saved is named as by a save."""
+    """Show today's page with the typed settings. Invalid ones get the same errors as when saving."""
     reader, form = reader_of(request), config_form(request)
     if not form.is_valid():
         return config_refused(request, form)
@@ -54,7 +54,7 @@ def config_preview(request: HttpRequest) -> HttpResponse:
 @require_POST
 @long_page
 def weights_preview(request: HttpRequest) -> HttpResponse:
-    """Show what another weight of the chosen sources would do today."""
+    """Show today's page with another weight of the chosen sources."""
     reader, now, level = reader_of(request), timezone.now(), request.POST.get("level", "")
     chosen = feeds_chosen(reader, request.POST, now)
     if not chosen:
@@ -74,7 +74,7 @@ def weights_preview(request: HttpRequest) -> HttpResponse:
 
 
 def preview_page(*, reader_id: UUID, edit: ConfigEdit, now: datetime) -> dict[str, Any]:
-    """Return today's digest before and after `edit`, and what it changes in words. Writes nothing.
+    """Return today's digest before and after `edit`, with the changes in words. Writes nothing.
 
     `taken` has what each added topic takes in. A constant number of queries. Raises `InvalidSetting` as a
     save does.

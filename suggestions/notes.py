@@ -34,7 +34,7 @@ REMEDY = (
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A model's note as readers see it: `text`, or "" with `problem`, the kind of what is wrong with it."""
+    """A model's note as readers see it: `text`, or "" with the kind of its `problem`."""
 
     text: str
     problem: str = ""
@@ -46,7 +46,7 @@ NO_NOTE = Note("")
 def note_grounds(
     *, label: str, evidence: Iterable[tuple[str, str, Sequence[str]]], titles: Mapping[str, str]
 ) -> Grounds:
-    """Return what a note may name: the target, and of each (title, source key, tags) all three.
+    """Return the names that a note may use: the target, and titles, sources and tags of the evidence.
 
     `titles` has the name of each source by its key.
     """
@@ -57,7 +57,7 @@ def note_grounds(
 
 
 def note_named(note: str, titles: Mapping[str, str]) -> str:
-    """Return a note with the titles of sources where it has their keys, on one line."""
+    """Return a note on one line, with keys of sources replaced by their titles."""
     return " ".join(_named(token, titles) for token in note.split())
 
 

@@ -1,4 +1,4 @@
-"""What a change would do, before it is written: today's digest with it, and trials of drafts and configs.
+"""Preview changes before they are written: today's digest, and trials of drafts and configs.
 
 A preview begins at the order of today's page as it is stored, and rebuilds it, from what it was made of, with
 a change of settings; rated items stay where they are. A trial weighs a draft against the reader's ratings.
@@ -73,7 +73,7 @@ class _Inputs:
 
 
 def suggestion_preview(*, suggestion: Suggestion, now: datetime) -> Preview:
-    """Return what accepting `suggestion` now would change; twelve queries at most."""
+    """Return the preview of accepting `suggestion` now; twelve queries at most."""
     previews = suggestion_previews(reader_id=suggestion.reader_id, suggestions=[suggestion], now=now)
     return previews[suggestion.pk]
 
@@ -81,7 +81,7 @@ def suggestion_preview(*, suggestion: Suggestion, now: datetime) -> Preview:
 def suggestion_previews(
     *, reader_id: UUID, suggestions: Sequence[Suggestion], now: datetime
 ) -> dict[int, Preview]:
-    """Return what accepting each of `suggestions` alone would change, by id; the queries of one, or none."""
+    """Return the preview of accepting each suggestion alone, by id. The number of queries is constant."""
     if not suggestions:
         return {}
     before = config_effective(reader_id=reader_id)
@@ -192,7 +192,7 @@ def _sides(
 
 
 def _orders(today: _Inputs, configs: Sequence[EffectiveConfig]) -> list[list[int]]:
-    """Return the items of the digest under each config, by rank; what their topics mean is read once."""
+    """Return the items of the digest under each config, by rank. It reads meanings of topics once."""
     made, orders = today.material, []
     made.pool.search_meanings({topic for config in configs for topic in config.config.topics})
     for config in configs:

@@ -112,7 +112,7 @@ class Proposal:
 
     @property
     def wording(self) -> str:
-        """Return the words that somebody chose: the agent's note, or the reason where there is none."""
+        """Return the agent's note or, without one, the reason."""
         return self.model_note or self.reason
 
 
@@ -139,7 +139,7 @@ Reviewer = Callable[[Proposal], Review]
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """A draft that became a suggestion: `status` is pending, or draft where reviewers could not agree."""
+    """A stored suggestion. `status` is pending, or draft if reviewers could not agree."""
 
     suggestion_id: int
     status: str

@@ -1,4 +1,4 @@
-"""What a reader's own words for a "no" mean: one code each, and the step they would rather have. Pure."""
+"""Read a reader's own words for a "no": a code, and the step they would prefer. Pure."""
 
 from ranking.common.text import fold, term_matches
 from suggestions.changes.registry import KINDS

@@ -68,7 +68,7 @@ def change_parse(draft: Draft, facts: Facts) -> Change | Refusal:
 
 
 def change_read(draft: Draft, facts: Facts) -> Change | Refusal:
-    """Return the change that `draft` means as it stands, its evidence looked up; refuse what is no change."""
+    """Return the change of `draft` with its evidence, or refuse a draft that changes nothing."""
     named = str(draft.target_key or draft.suggested_value or "")[:TOPIC_MAX_CHARS]
     kind = KINDS.get(draft.suggestion_type) if isinstance(draft.suggestion_type, str) else None
     if kind is None:
@@ -114,7 +114,7 @@ def strength_refusal(
 
 
 def visibility_refusal(change: Change, preview: Preview) -> Refusal | None:
-    """Refuse a change that moves nothing of today's page: nobody could see what they agree to.
+    """Refuse a change that moves nothing of today's page, because its effect could not be seen.
 
     It is put off, not lost: a later run may propose it. A page on which most is rated, and so keeps its
     place, shows little of any change, and refuses none.
@@ -216,7 +216,7 @@ def rule_polarity(change: Change) -> Refusal | None:
 
 
 def rule_kind(change: Change) -> Refusal | None:
-    """Refuse what its own kind refuses, such as `too_few_sources`."""
+    """Refuse evidence by the rules of the change's own kind, such as `too_few_sources`."""
     return change.kind.evidence_refusal(change)
 
 

@@ -1,4 +1,4 @@
-"""A reader's suggestions and decisions: what waits, what was decided, and the facts the rules need."""
+"""Read a reader's suggestions, their decisions, and the facts for rules."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
@@ -76,7 +76,7 @@ def facts_for(
     exclude_id: int | None = None,
     known: Facts | None = None,
 ) -> Facts:
-    """Return what the rules need to know: the reader, this run's suggestions and the ratings on `urls`.
+    """Return the facts for rules: the reader, this run's suggestions and the ratings on `urls`.
 
     Of the reader's sources those that `drafts` are about. The suggestion `exclude_id` counts for nothing. A
     fixed number of queries; `known` are facts of this reader and run that need not be read again.
@@ -113,7 +113,7 @@ def suggestions_waiting(*, reader_id: UUID) -> frozenset[Target]:
 def targets_at_rest(
     *, reader_id: UUID, now: datetime, run_id: UUID | None = None, exclude_id: int | None = None
 ) -> TargetsAtRest:
-    """Return the targets about which nothing may be proposed now, and what a run has written; two queries.
+    """Return the targets that may not be proposed now, and the fields a run has written; two queries.
 
     A cooldown begins when a target is suggested, decided or reverted. Drafts count, and so does an early
     change that was applied, undone or not. The suggestion `exclude_id` counts for nothing.
@@ -248,7 +248,7 @@ def suggestion_undo_forgets(*, suggestion: Suggestion, now: datetime) -> bool:
 def suggestion_not_in_force(
     *, suggestion: Suggestion, decision: Outcome | None, effective: EffectiveConfig
 ) -> bool:
-    """Return True if the target is as before the reader agreed; False where that config is archived."""
+    """Return True if the target is as before the reader agreed; False if that config is archived."""
     if not decision or not decision.config_before:
         return False
     before, change = body_effective(decision.config_before), suggestion.change
@@ -329,7 +329,7 @@ def suggestions_news(*, due: Due, now: datetime) -> list[News]:
 
 
 def effects_news(*, due: Due, now: datetime) -> list[News]:
-    """Return what is lately known about changes that the readers in `due` accepted; one query."""
+    """Return news of recent checks of changes that the readers in `due` accepted; one query."""
     rows = Outcome.objects.filter(reader_id__in=due, kind=Outcome.Kind.EFFECT)
     rows = rows.filter(decided_at__gt=now - LOOKBACK, decided_at__lte=now).order_by("pk")
     found = rows.values_list("reader_id", "pk", "suggestion__label", "outcome", "decided_at")

@@ -70,7 +70,7 @@ def impact_shown(impact: str) -> str:
 
 
 def evidence_sentence(kind: str, label: str, count: int) -> str:
-    """Return "You liked 5 articles from Reuters." for a suggestion whose counts are known no more.
+    """Return "You liked 5 articles from Reuters." for a suggestion whose counts are lost.
 
     `count` is that of its evidence, which is all liked or all disliked by its type.
     """
@@ -84,7 +84,7 @@ def because(reason: str) -> str:
 
 
 def model_adds(note: str) -> str:
-    """Return a model's note marked as what it is; "" for none."""
+    """Return a model's note marked as a model's; "" for none."""
     return _(MODEL_ADDS).format(note=note) if note else ""
 
 
@@ -94,13 +94,13 @@ def change_stopped(code: str) -> str:
 
 
 def change_found_split(reason: str) -> tuple[str, str]:
-    """Return what a run's stored reason says of a change that was found, "" for none, and the rest of it."""
+    """Split a run's stored reason into the sentence about a found change, "" for none, and the rest."""
     found = next((one for one in CHANGES_FOUND if reason.startswith(one)), "")
     return found, reason.removeprefix(found).strip()
 
 
 def impact_sentence(kind: str, label: str, step: float = 0.0, *, is_author: bool = False) -> str:
-    """Return what accepting does, in English, to be stored; `step` is that of the weight, 0 for others."""
+    """Return the effect of accepting, in English, to be stored; `step` is of the weight, 0 for others."""
     texts = KINDS[kind].texts
     small = texts.small if abs(step) <= A_BIT else ""
     return ((texts.author if is_author else "") or small or texts.impact).format(label=label)
@@ -114,7 +114,7 @@ def reason_clean(reason: object) -> str:
 
 
 def percent_text(share: float) -> str:
-    """Return a share in whole percent, "under 1%" where that would be 0."""
+    """Return a share in whole percent, "under 1%" if that would be 0."""
     return _("under 1%") if 0 < share < 0.01 else percent(share)
 
 
@@ -145,7 +145,7 @@ def reasons_offered() -> list[tuple[str, str, bool]]:
 
 
 def teaching_of(action: str) -> str:
-    """Return what an answer, or its effect, changes for later suggestions; "" for any other key."""
+    """Return how an answer, or its effect, changes later suggestions; "" for any other key."""
     return _(SENTENCES.get(action, ""))
 
 
@@ -155,7 +155,7 @@ def error_words(code: str) -> str:
 
 
 def refusal_words(code: str, message: str) -> str:
-    """Return `error_words`, with details where the reader can do something about it."""
+    """Return `error_words`, with details if the reader can do something about it."""
     words = error_words(code)
     return f"{words}. {message}" if code in {"invalid_weight", "config_changed"} else words
 
@@ -181,7 +181,7 @@ def headline(suggestion_type: str, label: str) -> str:
 
 
 def sentence(suggestion_type: str, label: str) -> str:
-    """Return what a change does; "" for sources, whose change is shown in figures."""
+    """Return the effect of a change; "" for sources, whose change is shown in figures."""
     words = KINDS[suggestion_type].texts.sentence
     return _(words).format(label=label) if words else ""
 
@@ -204,7 +204,7 @@ def effect_words(outcome: str, measured: Mapping[str, Any]) -> str:
 
 
 def measured_words(measured: Mapping[str, Any]) -> str:
-    """Return what the check found, in the language in force: sentences that are stored in English."""
+    """Return the result of the check in the current language, from sentences stored in English."""
     sentences = re.split(r"(?<=[.]) (?=[A-Z])", str(measured.get("words", "")))
     return " ".join(stored_text(sentence, MEASURED) for sentence in sentences)
 
@@ -251,7 +251,7 @@ def confidence_stated(level: str, forecast: Mapping[str, Any]) -> str:
 
 
 def still_words(kind: str, label: str, preview: Preview) -> str:
-    """Return that today's page would not change, and why; "" where it would."""
+    """Say why today's page would not change; "" if it would."""
     if not preview.is_still:
         return ""
     if not preview.shown:

@@ -109,7 +109,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One pending suggestion in words and figures; `note` is what a model adds to its reason.
+    """One pending suggestion in words and figures. `note` is a model's addition to the reason.
 
     `because` ends the headline; `effect` are the headlines of today's page that rise or fall most, and
     `still` says why there is none.
@@ -140,7 +140,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One item of a side; `moved` is its move in words, "" where it stays.
+    """One item of a side; `moved` is its move in words, "" if it stays.
 
     `highlighted` items come, go or move far: the rest only make room for them.
     """
@@ -326,7 +326,7 @@ def _undo_label(suggestion: Suggestion, now: datetime) -> str:
 
 
 def _change(suggestion: Suggestion, decision: Outcome | None) -> str:
-    """Return the weight before and after, with the reader's own value where they chose one; "" for topics.
+    """Return the weight before and after, with the value that the reader chose, if any; "" for topics.
 
     The weight before is that of the decision, since it may have been learned after the suggestion was made;
     where that config is archived, it is that of the suggestion.
@@ -487,7 +487,7 @@ def accept_all(request: HttpRequest) -> HttpResponse:
 @require_POST
 @rate_limited(DECIDE)
 def undo_change(request: HttpRequest) -> HttpResponse:
-    """Take back the change that today's page speaks of; what is undone already stays as it is."""
+    """Undo the change that today's page mentions. A change that is already undone stays so."""
     typed = request.POST.get("version", "")
     refusal = resolve.change_undo(
         reader=reader_of(request),

@@ -26,7 +26,7 @@ from suggestions.wishes.wish import WISHES_MAX
 @rate_limited(GENERATE)
 @long_page
 def wishes(request: HttpRequest) -> HttpResponse:
-    """Show what the reader's words would change, or the question they leave open; nothing is changed."""
+    """Show the changes that the reader's words ask for, or a question back. Changes nothing."""
     if request.method == "GET":
         return render(request, "suggestions/wishes.html", {"words": ""})
     words = request.POST.get("words", "")

@@ -44,7 +44,7 @@ class FreshnessKind(ChangeKind):
     field = Field.HALF_LIFE
 
     def covers(self, label: str, *, source: str, text: str, labels: frozenset[str]) -> bool:
-        """Return `False`: no item is what freshness is about."""
+        """Return `False`, because freshness is about no single item."""
         return False
 
     def state(self, effective: EffectiveConfig, label: str) -> State:

@@ -1,4 +1,4 @@
-"""One change of a reader's settings, and what every kind of change has to say of itself. Pure.
+"""One change of a reader's settings, and the interface of every kind of change. Pure.
 
 A kind is an object: whoever has a change asks its kind, and nobody compares names. `registry` lists them.
 """
@@ -98,7 +98,7 @@ class Texts:
 
 
 class ChangeKind(ABC):
-    """One kind of change. Kinds of one setting share a base class, which says what its targets are.
+    """One kind of change. Kinds of one setting share a base class, which knows the setting's targets.
 
     `name` is the code of a suggestion, "" for what is only wished for; `direction` the way, as wishes name
     it. `liked` says whether liked items support it or disliked ones, `evidence_min` how many at least.
@@ -150,7 +150,7 @@ class ChangeKind(ABC):
         return self.key(target)
 
     def name_of(self, label: str, titles: Mapping[str, str]) -> str:
-        """Return what a reader calls the target; `titles` are the sources' by key."""
+        """Return the reader's name for the target; `titles` are those of sources, by key."""
         return label
 
     def key_given(self, given: Mapping[str, Any]) -> str:
@@ -237,11 +237,11 @@ class ChangeKind(ABC):
         return change
 
     def evidence_refusal(self, change: "Change") -> Refusal | None:
-        """Return what is wrong with the cited items beyond the rules of all kinds."""
+        """Refuse the cited items by rules of this kind alone."""
         return None
 
     def contradiction(self, change: "Change", rated: Sequence[RatedItem]) -> Refusal | None:
-        """Return what in the reader's ratings forbids the change, whatever is cited."""
+        """Refuse the change if the reader's ratings contradict it, even if the cited items do not."""
         return None
 
     # --- The check after two weeks --------------------------------------------------------------------------
@@ -293,7 +293,7 @@ class ChangeKind(ABC):
         )
 
     def evidence_words(self, label: str, count: int) -> str:
-        """Return a sentence for a suggestion whose counts are known no more, by the number of its items."""
+        """Return a sentence for a suggestion whose counts are lost, by the number of its items."""
         if self.liked:
             words = ngettext(
                 "You liked {n} article about {label}.",
@@ -348,7 +348,7 @@ class Change:
 
     @property
     def suggestion_type(self) -> str:
-        """Return the code of its kind; "" for what is only wished for."""
+        """Return the code of its kind; "" for a kind that is only wished for."""
         return self.kind.name
 
     @property
@@ -363,7 +363,7 @@ class Change:
 
     @property
     def suggested_value(self) -> str:
-        """Return the setting as it would be, as suggestions store it; what is removed is named."""
+        """Return the new setting as suggestions store it. A removed target is named."""
         return self.kind.value_text(self.after, self.label) or self.label
 
     @property
@@ -417,7 +417,7 @@ class Change:
         return replace(self, evidence=tuple(evidence))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON values of what was wished for; `registry.change_read` reads them."""
+        """Return the change as plain JSON values; `registry.change_read` reads them."""
         return {
             "field": str(self.field),
             "direction": self.kind.direction,

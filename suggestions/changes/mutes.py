@@ -1,4 +1,4 @@
-"""Hiding what a reader does not want to see: mute_word, and the other mutes, which are only wished for. Pure.
+"""Mutes: the kind mute_word, and the other mutes, which are only wished for. Pure.
 
 A word may be suggested if at least five disliked items say it in title or lead, and no liked item says it
 anywhere. What is hidden gets no more thumbs, so the check after two weeks rests on thumbs given earlier.
@@ -22,7 +22,7 @@ WORD_ITEMS_MIN = 5
 
 
 class MuteKind(ChangeKind):
-    """A mute, of whatever kind; its last day is the state."""
+    """A mute of any kind. Its state is its last day."""
 
     field = Field.MUTES
     named_by = ("target_key", "target", "suggested_value")
@@ -50,7 +50,7 @@ class MuteKind(ChangeKind):
         return state_of(Mute(WORD, label), effective)
 
     def state_for(self, change: Change, effective: EffectiveConfig) -> State:
-        """Return the last day of the mute, of whatever kind, that `change` adds."""
+        """Return the last day of the mute that `change` adds."""
         return state_of(mute_of(change), effective)
 
     def touches(self, change: Change, item: Candidate) -> bool:
@@ -98,7 +98,7 @@ class MuteKind(ChangeKind):
         return Change(self, fold(word), term_visible(word), False, True, WORD)
 
     def evidence_refusal(self, change: Change) -> Refusal | None:
-        """Refuse a word whose evidence is from a single source: it may be the source that is disliked."""
+        """Refuse a word with evidence from a single source: the reader may dislike the source."""
         if len({item.source for item in change.evidence}) >= TOPIC_SOURCES_MIN:
             return None
         message = f"A word to hide needs evidence from {TOPIC_SOURCES_MIN} sources; this is all from one."
@@ -165,7 +165,7 @@ MUTE_WORD = MuteKind(
 
 
 class UnmuteKind(MuteKind):
-    """Showing again what is muted."""
+    """The end of a mute."""
 
     def make(self, body: Body, change: Change) -> None:
         """Remove the mute."""

@@ -31,7 +31,7 @@ class TasteKind(ChangeKind):
         return PAGE
 
     def key_of_setting(self, target: str) -> str:
-        """Return the target of a version's change, which names none; pins of others stay what they are."""
+        """Return the page for a version's change, which names no target. Pins of other targets stay."""
         return target or PAGE
 
     def key_given(self, given: dict[str, Any]) -> str:  # type: ignore[override]

@@ -123,7 +123,7 @@ class TopicKind(ChangeKind):
         return change.refusal("too_few_sources", message)
 
     def score_without(self, score: float, interest: float, before: float, after: float) -> float:
-        """Return the score without the topic's part: a topic adds 1 to the interest of what mentions it."""
+        """Return the score without the topic, which adds 1 to the interest of an item about it."""
         return _interest_moved(score, interest, -1.0 if self.adds else 1.0)
 
     def score_with(self, score: float, interest: float, before: float, after: float) -> float:

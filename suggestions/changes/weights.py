@@ -54,7 +54,7 @@ class WeightKind(ChangeKind):
         return round(effective.weight(label), 4)
 
     def make(self, body: Body, change: Change) -> None:
-        """Give the source exactly this weight, without what was learned."""
+        """Give the source exactly this weight, without a learned delta."""
         weight = change.weight
         if weight is not None and isfinite(weight):
             weight = clamp_weight(weight)

@@ -245,7 +245,7 @@ def _rest(ratings: Iterable[Rating], scope: Scope, others: Sequence[Scope]) -> l
 
 
 def _scope_after(scope: Scope, before: Sequence[Rating], after: Sequence[Rating]) -> Tally:
-    """Return the ratings of the target since; of what is hidden the earlier ones that were not cited.
+    """Return later ratings of the target; for a hidden target, earlier ones that were not cited.
 
     The cited ones chose the change, and would confirm it.
     """

@@ -130,7 +130,7 @@ def profiles_update(*, reader_ids: Collection[UUID], now: datetime) -> None:
 
 
 def _settled(reader_ids: Collection[UUID], now: datetime) -> defaultdict[UUID, list[SettledSuggestion]]:
-    """Return the decisions within the profile's horizon, with what followed each; one query."""
+    """Return the decisions within the profile's horizon with their later outcomes; one query."""
     others = Outcome.objects.filter(suggestion=OuterRef("suggestion"))
     rows = (
         Outcome.objects.filter(

@@ -35,7 +35,7 @@ EVIDENCE_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class TasteCase:
-    """What a reader's thumbs say about ordering the page by them.
+    """The case for ordering a reader's page by their thumbs.
 
     `clear` says whether that is enough to ask, `forecast` has the gain of nDCG@10 with each thumb told by
     other days, `evidence` the liked items that were told best.
@@ -60,7 +60,7 @@ def taste_case(
     rated: Sequence[RatedItem],
     now: datetime,
 ) -> TasteCase:
-    """Return what the thumbs in `rated` say about ordering the page at `level`; eleven queries at most."""
+    """Return the case for ordering the page at `level` by the thumbs in `rated`; eleven queries at most."""
     signal = signals_without_items(reader_ids=[reader_id], now=now)[reader_id]
     return case_of(signal, effective, level, rated, now, seed=str(reader_id))
 
@@ -74,7 +74,7 @@ def case_of(
     *,
     seed: str,
 ) -> TasteCase:
-    """Return what the thumbs of a signal say, `rated` being the same thumbs in full."""
+    """Return the case by the thumbs of a signal. `rated` has the same thumbs in full."""
     told = foretold(
         signal.examples,
         effective.config.topics,

@@ -1,4 +1,4 @@
-"""What a reader's first answers lean to clearly enough to ask about, before they suffice for suggestions.
+"""Find early changes: clear tendencies in a reader's first answers, before suggestions are possible.
 
 A source or category is judged as the learning loop judges a source (`ranking.learning`): a Beta posterior of
 its like-rate, clear where P(rate > the reader's own) is 0.75, or 0.25. The loop acts by itself, so it waits
@@ -55,7 +55,7 @@ def answers_differ(tallies: Iterable[SourceTally]) -> bool:
 def leans_early(
     *, tallies: Sequence[SourceTally], rated: Sequence[RatedItem], titles: Mapping[str, str]
 ) -> list[Lean]:
-    """Return what all of a reader's answers lean to, the surest first; `titles` are the sources they read."""
+    """Return the tendencies of all a reader's answers, the surest first; `titles` are of their sources."""
     if not answers_differ(tallies):
         return []
     base = base_rate(sum(tally.likes for tally in tallies), sum(tally.n for tally in tallies))
@@ -124,7 +124,7 @@ def _lean(direction: str, target: Target, belief: Posterior) -> Lean:
 
 
 def _change(wish: Wish, facts: Facts) -> Change | None:
-    """Return the change of a wish where every rule but those of evidence permits it."""
+    """Return the change of a wish if all rules but those of evidence permit it."""
     change = change_of(wish, facts)
     if isinstance(change, Refusal):
         return None

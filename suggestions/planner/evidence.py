@@ -105,7 +105,7 @@ def evidence_for(
     words: Iterable[str] = (),
     now: datetime,
 ) -> RatingEvidence:
-    """Read the reader's newest 500 ratings and what they like; a fixed number of queries.
+    """Read the reader's newest 500 ratings and derive their tastes; a fixed number of queries.
 
     `topics` and `words` are columns besides the config's own topics and what is found in the ratings. The
     same data give the same answer.
@@ -135,7 +135,7 @@ def change_counts(evidence: RatingEvidence, change: Change) -> tuple[int, int]:
 
 
 def change_label(evidence: RatingEvidence, change: Change) -> str:
-    """Return what a reader calls the target: a source's title, or the topic or word itself."""
+    """Return the reader's name for the target: a source's title, or the topic or word itself."""
     return change.kind.name_of(change.label, evidence.titles)
 
 

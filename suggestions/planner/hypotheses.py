@@ -1,4 +1,4 @@
-"""The choice of changes worth proposing, best first, and the reason where there is none.
+"""Choose the changes worth proposing, best first, or give the reason why there are none.
 
 1. Every allowed change is tried: each source 0.3 up and down, each topic in or out, each word that only
    disliked items say, if the rules permit it and would accept the evidence. A target the reader has decided

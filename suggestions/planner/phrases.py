@@ -202,7 +202,7 @@ def _covered_by(phrase: Phrase, category: Phrase) -> bool:
 
 
 def _names_barred(titles: Mapping[str, str]) -> set[str]:
-    """Return the keys of what sources are called."""
+    """Return the keys of sources' names."""
     return {
         topic_key(name)
         for key, title in titles.items()

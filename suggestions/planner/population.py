@@ -39,7 +39,7 @@ FIRST, SECOND = 1, 2
 
 
 def taste_spread_publish(*, now: datetime) -> int:
-    """Publish the sums of those who wait to be counted, where they are enough; return how many they are.
+    """Publish the sums of the waiting readers if they are enough; return their number.
 
     At most once a UTC day. Runs at once are one: the other finds the day's row.
     """
@@ -124,7 +124,7 @@ def _contributions(
 
 
 def _come_since(rated: list[RatedItem], since: datetime) -> list[RatedItem]:
-    """Return the ratings of articles of which no item came before: those given again were counted before."""
+    """Return the ratings of articles that came since. Older articles were counted before."""
     articles = {item.article for item in rated}
     old = Item.objects.filter(feed__owner=None, article__in=articles, first_seen_at__lt=since)
     known = set(old.values_list("article", flat=True))

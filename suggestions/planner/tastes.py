@@ -1,4 +1,4 @@
-"""A reader's tastes for sources and topics, and what acting on them is worth.
+"""A reader's tastes for sources and topics, and the expected gain of acting on them.
 
 The leans themselves are computed by `ranking.taste.leans`, which has the formulas. Here are the columns of a
 reader's ratings, what a lean is worth as a change, and how much tastes vary.
@@ -203,7 +203,7 @@ def batch_sum(contributions: Iterable[Batch]) -> Batch:
 
 
 def spread_of(batches: Sequence[Batch]) -> float:
-    """Return the variance of true log-odds by everything published; that of the prior where nothing was."""
+    """Return the variance of true log-odds by all published batches; without any, the prior's."""
     q = UNBOUND * sum(batch.estimates for batch in batches) / SPREAD_STEPS
     w = sum(batch.weights for batch in batches) / SPREAD_STEPS
     if w <= 0:

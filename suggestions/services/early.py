@@ -43,7 +43,7 @@ class EarlyChange:
 
 
 def early_change_find(*, reader: Reader, now: datetime) -> EarlyChange | None:
-    """Return what the reader's answers lean to so far, of which each part moves something of today's page.
+    """Return the early change that the reader's answers support. Each part of it moves today's page.
 
     `None` where nothing is clear or visible, or where the reader has answered one today (in their zone).
     Whether answers suffice for suggestions instead is for the caller to ask. A constant number of queries.

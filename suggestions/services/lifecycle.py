@@ -1,4 +1,4 @@
-"""A suggestion's life apart from the reader's answers: proposed by the advisor, settled where none came.
+"""Store suggestions of the advisor, and settle those that got no answer.
 
 Proposing is the advisor's only write: a draft becomes a pending suggestion, waits for an operator, or is
 refused. The sweep expires, wakes and supersedes. Neither applies anything.
@@ -287,7 +287,7 @@ def _evidence_rows(row: Suggestion, accepted: Change) -> list[Evidence]:
 
 
 def suggestions_sweep(*, now: datetime, reader_id: UUID | None = None) -> dict[str, int]:
-    """Settle what needs no answer, for one reader or all, and return how many of each; may run at any time.
+    """Settle suggestions that need no answer, of one reader or all; return the counts. Safe at any time.
 
     1. superseded: the reader changed the same target by hand (or went back to a version) or pinned it since
        then, or an operator merged or renamed its source
@@ -320,7 +320,7 @@ def _wake(rows: QuerySet[Suggestion], now: datetime) -> int:
 
 
 def _changed_by_hand(rows: QuerySet[Suggestion]) -> list[int]:
-    """Return the ids of those whose target the reader changed by hand, or pinned, after they were made."""
+    """Return the ids of suggestions whose target the reader later changed by hand, or pinned."""
     waiting: defaultdict[UUID, list[Suggestion]] = defaultdict(list)
     for row in rows.only("reader_id", "field", "target_key", "config_version"):
         waiting[row.reader_id].append(row)
@@ -334,7 +334,7 @@ def _changed_by_hand(rows: QuerySet[Suggestion]) -> list[int]:
 
 
 def _changed_of(rows: Sequence[Suggestion], current: EffectiveConfig) -> list[int]:
-    """Return the ids of one reader's suggestions whose target the reader changed, or pinned, since."""
+    """Return the ids of one reader's suggestions if the reader later changed, or pinned, their target."""
     stale = [row for row in rows if row.config_version < current.config.version]
     # One query per version: suggestions of a run share it, so these are few.
     touched = {version: _targets(rows[0].reader_id, version) for version in {r.config_version for r in stale}}

@@ -1,4 +1,4 @@
-"""Changes that go to a reader's page and come back signed: what is agreed to is what was shown."""
+"""Sign changes that a page shows, so that the reader accepts exactly the change they saw."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -58,7 +58,7 @@ def wish_ask(
     ledger: SpendAccount,
     timeout_s: float,
 ) -> TypedAnswer[ModelReading]:
-    """Ask `models` in order what `words` mean for a reader with these `names`. Raises `PromptUnusable`."""
+    """Ask `models` in order for the meaning of `words`; `names` are the reader's. Raises `PromptUnusable`."""
     return typed_ask(
         models=models,
         system=prompt_read(PROMPT),

@@ -38,7 +38,7 @@ _CHANGED = gettext_noop("Your settings changed meanwhile, so nothing was applied
 
 @dataclass(frozen=True, slots=True)
 class WishDraft:
-    """A change that waits for its reader's yes: what it does in words, and the items it is about.
+    """A drafted change of a wish: its effect in words, and the items it is about.
 
     `signed` names it when it is accepted. `items` are the newest of the `about` items of the last seven days.
     """
@@ -54,7 +54,7 @@ class WishDraft:
 
 @dataclass(frozen=True, slots=True)
 class WishAnswer:
-    """What a wish came to: drafts, or a question; `notes` say what was left out."""
+    """The answer to a wish: drafts, or a question. `notes` name the parts that were left out."""
 
     words: str
     drafts: tuple[WishDraft, ...] = ()
@@ -201,7 +201,7 @@ def _sentence(
     after: EffectiveConfig,
     titles: dict[str, str] | None = None,
 ) -> str:
-    """Return what the change does, as the history of settings says it."""
+    """Return the change in the words of the history of settings."""
     names = source_titles(keys=[change.label]) if titles is None else titles
     rows = body_changes(effective_body(before), effective_body(after))
     return "; ".join(change_words(row, names) for row in rows)

@@ -1,4 +1,4 @@
-"""What a change did to today's page, and an early one to ask about, for pages that import no suggestions."""
+"""Tags for pages below suggestions: the effect of a change on today's page, and an early change to offer."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,13 +19,13 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def early_change(context: Mapping[str, Any]) -> EarlyChange | None:
-    """Return the early change to ask the reader of the page about; `None` where there is none."""
+    """Return the early change to offer the reader of the page; `None` if there is none."""
     return early_change_find(reader=reader_of(context["request"]), now=timezone.now())
 
 
 @register.inclusion_tag("suggestions/_change.html", takes_context=True)
 def change_strip(context: Mapping[str, Any], change: OrderChange) -> dict[str, Any]:
-    """Return what the strip says of `change` (why, what moved, where to read more); one query at most."""
+    """Return the strip about `change`: why, the moves, a link to read more. One query at most."""
     cause = LEARNED_FROM_ANSWERS if change.answers else LEARNED_OVERNIGHT
     # Answers that moved no weight show in likeness alone, which no page lists.
     href = f"{reverse('ranking:versions')}#learned" if change.cycle else ""

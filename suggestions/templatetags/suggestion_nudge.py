@@ -1,4 +1,4 @@
-"""What waits for a reader, and the offer after an interview, for pages of rooms below suggestions."""
+"""Tags for pages below suggestions: the number of pending ones, and the offer after an interview."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def suggestions_waiting(context: Mapping[str, Any]) -> int:
-    """Return the number of pending suggestions; 0 where they are off or hidden for a week. One query."""
+    """Return the number of pending suggestions; 0 if they are off or hidden for a week. One query."""
     reader = reader_of(context["request"])
     quiet = reader.nudge_quiet_until is not None and reader.nudge_quiet_until > timezone.now()
     if quiet or not reader.suggestions_enabled:

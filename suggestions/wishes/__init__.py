@@ -1,1 +1,1 @@
-"""What a reader asks for in plain words, read by a grammar into changes of settings. No model is asked."""
+"""Read a reader's wish in plain words as changes of settings, by a grammar and without a model."""

@@ -61,7 +61,7 @@ def _unmute(wish: Wish, effective: EffectiveConfig) -> Change | Refusal:
 
 
 def until_note(wish: Wish) -> str:
-    """Return what to say of a last day that the change cannot have; "" if there is none."""
+    """Return a note about a last day that the change cannot have; "" if there is none."""
     if not wish.until or wish.direction == NONE:
         return ""
     return gettext(UNTIL_MUTES).format(wish.target.label)

@@ -1,4 +1,4 @@
-"""What a model made of a reader's words, brought down to what the grammar can read. Pure.
+"""Reduce a model's reading of a reader's words to wishes that the grammar can read. Pure.
 
 Each change is put into words that mean one thing and read like a reader's own, so that a model can ask for
 nothing that a sentence could not. What it names must be the reader's, or stand in their words.
@@ -47,7 +47,7 @@ class ModelReading(BaseModel):
 
 
 def wish_material(words: str, names: Names, today: date) -> dict[str, Any]:
-    """Return what a model is shown: the words and the reader's own names, as plain JSON values."""
+    """Return the input for a model: the words and the reader's own names, as plain JSON values."""
     authors = sorted(Lookup(names).authors.values())
     return {
         "words": words,
@@ -59,7 +59,7 @@ def wish_material(words: str, names: Names, today: date) -> dict[str, Any]:
 
 
 def wishes_of(changes: Sequence[ModelChange], words: str, names: Names, today: date) -> Reading:
-    """Return the wishes among a model's `changes`, at most three; what is not the reader's is left out."""
+    """Return at most three wishes of a model's `changes`, without targets that are not the reader's."""
     lookup = Lookup(names)
     found: dict[tuple[str, str], Wish] = {}
     for change in changes:
@@ -69,7 +69,7 @@ def wishes_of(changes: Sequence[ModelChange], words: str, names: Names, today: d
 
 
 def _wish_of(change: ModelChange, words: str, lookup: Lookup, today: date) -> Wish | None:
-    """Return the one wish that the change means in plain words; `None` where it is none, or more."""
+    """Return the wish that the change means in plain words; `None` if it means none, or several."""
     sentence, target = f"{SAYS_AMOUNT[change.amount]} ", None
     if change.direction in (FRESHER, OLDER):
         sentence += "newer" if change.direction == FRESHER else "older"
@@ -92,7 +92,7 @@ def _wish_of(change: ModelChange, words: str, lookup: Lookup, today: date) -> Wi
 
 
 def _target_of(change: ModelChange, words: str, lookup: Lookup) -> Target | None:
-    """Return what the change names, where the reader has it or said it."""
+    """Return the target of the change, if the reader has it or said it."""
     name = fold(change.name)
     if change.kind == SOURCE:
         keys = [key for key in lookup.names.sources if fold(key) == name] or lookup.titles.get(name, [])

@@ -302,7 +302,7 @@ def _halves(tokens: Sequence[Token]) -> tuple[str, str] | None:
 
 
 def _limit(tokens: Sequence[Token], only: bool) -> str:
-    """Return what the words of a part ask for that settings do not have; "" for none."""
+    """Return the code of a request in this part that settings cannot express; "" for none."""
     words = [token for token in tokens if token.kind in (WORD, NAME)]
     around = FILLERS | KIND_WORDS.keys() | LENGTHS
     telling = {token.typed for token in words if token.kind == NAME or token.text not in around}
@@ -311,7 +311,7 @@ def _limit(tokens: Sequence[Token], only: bool) -> str:
 
 
 def _direction(words: Sequence[str], given: str, *, so_much: bool, again: bool) -> str:
-    """Return what directions come to together; `UNCLEAR` where they contradict each other."""
+    """Combine several directions; `UNCLEAR` if they contradict each other."""
     found = set(words)
     if MISS in found:
         # "I don't want to miss": more. "I miss": more as well.
@@ -339,7 +339,7 @@ _TOGETHER = {
 
 
 def _stripped(tokens: Sequence[Token]) -> tuple[list[Token], str, bool, str]:
-    """Return a target without what is around it, what kind it was said to be, and a length it was to have."""
+    """Return a target without the words around it, its kind and its length, if named."""
     rest, about, subject, length = list(tokens), "", False, ""
     while rest and rest[0].kind == WORD and rest[0].text in _BEFORE:
         word = rest[0].text

@@ -25,7 +25,7 @@ Found = tuple[date | None, int]
 
 
 def until_at(words: Sequence[str], at: int, today: date) -> Found | None:
-    """Return the last day that begins at word `at`, or `None` where nothing of the kind does.
+    """Return the last day that is named from word `at` on, or `None`.
 
     A day of the week is the next one after `today`; the last day is within the time.
     """

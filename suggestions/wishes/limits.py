@@ -1,4 +1,4 @@
-"""What readers wish for and settings do not have: each with a sentence that says so. Pure."""
+"""Wishes that settings cannot express, each with a sentence that says so. Pure."""
 
 from collections.abc import Set
 
@@ -35,7 +35,7 @@ ASKING = frozenset({"what", "why", "how", "who", "was", "warum", "wieso", "wer"}
 
 
 def limit_of(words: Set[str], telling: Set[str]) -> str:
-    """Return the code of what `words` ask for in vain, or ""; `telling` are those that are no fillers."""
+    """Return the code of an impossible wish in `words`, or "". `telling` are the words without fillers."""
     for code, text in _NAMED.items():
         keys, _, around = text.partition("|")
         if words & set(keys.split()) and telling <= {*keys.split(), *around.split()}:

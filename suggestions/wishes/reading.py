@@ -128,7 +128,7 @@ class Lookup:
         return [self.source(key) for key in dict.fromkeys(keys)]
 
     def sources_partly(self, phrase: str) -> list[Target]:
-        """Return the sources whose title has every word of `phrase`, and more."""
+        """Return the sources with every word of `phrase` and others in their title."""
         words = set(search_terms(phrase))
         exact = {target.key for target in self.sources_exact(phrase)}
         found = [
@@ -173,7 +173,7 @@ class Lookup:
         return kinds or [WORD]
 
     def authors_named(self, phrase: str, *, partly: bool) -> list[Target]:
-        """Return the authors called `phrase`; `partly`: those whose name has all its words."""
+        """Return the authors named `phrase`; `partly`: with all its words in their name."""
         if phrase in self.authors:
             return [Target(AUTHOR, self.authors[phrase], self.authors[phrase])]
         words = set(phrase.split())
@@ -225,7 +225,7 @@ class Lookup:
         return found or self.authors_named(phrase, partly=True)
 
     def nearest(self, phrase: str, share: float = NEAR_SHARE) -> list[Target]:
-        """Return what is spelled nearly like `phrase`: sources, then interests, then words of titles."""
+        """Return names that are spelled nearly like `phrase`: sources, interests, words of titles."""
         by_name = {fold(title): self.source(key) for key, title in self.names.sources.items()}
         by_name |= {name.removeprefix(ARTICLE): target for name, target in by_name.items()}
         by_name |= {fold(topic): Target(TOPIC, topic, topic) for topic in self.names.topics}
@@ -284,7 +284,7 @@ _VERBS = {
 
 
 def wishes_read(sentence: str, names: Names, today: date) -> Reading:
-    """Return what `sentence` asks for: at most three changes, the first open question, notes on the rest.
+    """Read `sentence`: at most three changes, the first open question, notes on the rest.
 
     An answer to the question has in its words what else is open, and not what was understood.
     """
@@ -392,7 +392,7 @@ def _bound(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | None:
 
 
 def _meant(clause: Clause, asker: _Asker, target: Target, lookup: Lookup) -> Wish | Question | str:
-    """Return the wish about a known target, or what has to be asked about its direction."""
+    """Return the wish about a known target, or a question about its direction."""
     about = target_words(target)
     if clause.only:
         choices = [asker.change(MORE, target)]
@@ -412,7 +412,7 @@ def _meant(clause: Clause, asker: _Asker, target: Target, lookup: Lookup) -> Wis
 
 
 def _directions_open(clause: Clause, target: Target, lookup: Lookup) -> tuple[str, tuple[str, ...]] | None:
-    """Return the question to ask on the direction, and its answers; `None` where it is clear."""
+    """Return the question about the direction, and its answers; `None` if it is clear."""
     direction, kind = clause.direction, target.kind
     if direction in ("", UNCLEAR, SO_MUCH):
         return _("More or less of {}?"), (MORE, LESS, NONE)
@@ -462,7 +462,7 @@ def _no_target(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | str:
 
 
 def _unknown(clause: Clause, asker: _Asker, lookup: Lookup) -> Wish | Question | str:
-    """Return what is meant by words that nothing of the last days has; without a direction it is no wish.
+    """Return the wish for words that no recent item has. Without a direction there is no wish.
 
     What is spelled like nothing known means itself if the sentence is clear: wishes are for what is to come,
     and the change is shown with how little it is about.
@@ -484,7 +484,7 @@ def _unknown(clause: Clause, asker: _Asker, lookup: Lookup) -> Wish | Question |
 
 
 def _is_clear(clause: Clause, lookup: Lookup) -> bool:
-    """Return whether a clause says what is wanted, of something that is known or could be a name."""
+    """Return whether a clause names a direction and a target that is known or could be a name."""
     if not (clause.direction or clause.limit or clause.only or clause.cap):
         return False
     most = INHERITED_WORDS_MAX if clause.inherited else NAME_WORDS_MAX
@@ -498,7 +498,7 @@ def _is_worded(target: str) -> bool:
 
 
 def _is_plain(clause: Clause) -> bool:
-    """Return whether words that nothing has can be what a clause is about, as it says so in so many words."""
+    """Return whether unknown words can be a clause's target, because the clause names it explicitly."""
     is_way = clause.direction in (MORE, LESS, NONE)
     if not is_way or not _is_worded(clause.target) or clause.about in ("source", "author"):
         return False

@@ -42,7 +42,7 @@ class Token:
 
     @property
     def typed(self) -> str:
-        """Return the folded word as the reader typed it, whatever the grammar reads in it."""
+        """Return the folded word as the reader typed it."""
         return self.text if self.own is None else self.own
 
 

@@ -1,4 +1,4 @@
-"""Values of the grammar of wishes: names it knows, what it understood, what it asks back. Pure."""
+"""Values of the grammar of wishes: names, wishes, questions. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ CATEGORY = "category"
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What this reader's wishes can be about.
+    """The possible targets of this reader's wishes.
 
     `sources` has the titles of the sources they read, by key, `called` the keys by their own names for feeds;
     `topics` their interests and boosted keywords, `listed` the interests alone; `items` the items of the last
@@ -33,7 +33,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a wish is about. `key` is a source's key, else the words as they were typed or are in settings."""
+    """The target of a wish. `key` is a source's key, else the words as typed or as in settings."""
 
     kind: str
     key: str
@@ -42,7 +42,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """One change that was asked for. `until` is its last day; `None` where none was given."""
+    """One change that was asked for. `until` is its last day; `None` if none was given."""
 
     direction: str
     target: Target
@@ -60,7 +60,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What has to be known before anything can be proposed; `unknown`: the words name nothing known."""
+    """A question back to the reader. `unknown`: the words name nothing known."""
 
     text: str
     choices: tuple[Choice, ...] = ()
@@ -69,7 +69,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was understood: wishes, or one question; `notes` say what was not, or cannot be done."""
+    """The result of reading: wishes, or one question. `notes` name the parts left out, and why."""
 
     wishes: tuple[Wish, ...] = ()
     question: Question | None = None
