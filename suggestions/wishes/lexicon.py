@@ -216,7 +216,7 @@ PHRASE_WORDS_MAX = max(map(len, PHRASES))
 
 
 def phrase_at(words: Sequence[str], at: int) -> tuple[str, str, int] | None:
-    """Return the longest phrase at `at`: its meaning, its text, its number of words. `None` for no phrase."""
+    """Return the longest phrase at `at`: its kind, its value, its number of words. `None` for no phrase."""
     for length in range(min(PHRASE_WORDS_MAX, len(words) - at), 0, -1):
         if found := PHRASES.get(tuple(words[at : at + length])):
             return (*found, length)
