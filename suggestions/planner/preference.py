@@ -43,11 +43,12 @@ class Preference:
 
 def preference_of(whole: Tallies, columns: int) -> Preference:
     """Return what undecayed tallies say of how much tastes vary, by their first `columns` columns."""
-    variance = whole.variance[:columns]
+    rates = whole.rates
+    variance = whole.variance(rates)[:columns]
     seen = variance > 0
     u = variance[seen]
-    v = whole.information(whole.rates)[:columns][seen]
-    squared = whole.surplus[:columns][seen] ** 2 / u
+    v = whole.information(rates)[:columns][seen]
+    squared = whole.surplus(rates)[:columns][seen] ** 2 / u
     counts = np.where(np.arange(columns) < whole.source_count, OF_SOURCES, OF_TOPICS)[seen]
     ratio = np.array(SPREADS)[:, None] * v**2 / u
     logs = (counts * (squared * ratio / (1 + ratio) - np.log1p(ratio))).sum(axis=1) / 2

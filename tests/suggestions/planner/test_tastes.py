@@ -233,8 +233,8 @@ def test_dealt_out_at_random_thumbs_spread_as_their_variance_says():
     for _ in range(400):
         useful = rng.sample([True] * 40 + [False] * 60, 100)
         _, tallies = tallied([replace(i, useful=u) for i, u in zip(rated, useful, strict=True)])
-        found.append(tallies.surplus[0] ** 2)
-        expected = tallies.variance[0]
+        found.append(tallies.surplus(tallies.rates)[0] ** 2)
+        expected = tallies.variance(tallies.rates)[0]
     assert np.mean(found) == pytest.approx(expected, rel=0.2)
 
 
