@@ -307,11 +307,11 @@ def digest_candidates_many(
     days = {reader.pk: days[reader.pk] for reader in readers}
     moments = {reader.pk: moment_in_day(window.now, days[reader.pk], reader.zone) for reader in readers}
     feeds: defaultdict[UUID, list[int]] = defaultdict(list)
-    subscribed = Subscription.objects.filter(reader_id__in=list(days)).order_by("pk")
+    subscribed = Subscription.objects.filter(reader_id__in=list(days), in_today=True).order_by("pk")
     for reader, feed in subscribed.values_list("reader_id", "feed_id"):
         feeds[reader].append(feed)
     new: defaultdict[UUID, list[int]] = defaultdict(list)
-    joined = subscriptions_new(now=window.now).filter(reader_id__in=list(days))
+    joined = subscriptions_new(now=window.now).filter(reader_id__in=list(days), in_today=True)
     quiet = joined.filter(feed_id__in=list(window.latest)).values_list("reader_id", "feed_id")
     for reader, feed in quiet if window.latest else ():
         new[reader].append(feed)

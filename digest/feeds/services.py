@@ -377,6 +377,7 @@ def _readers_move(feed: Feed, target: Feed, now: datetime) -> None:
             own_name=row.own_name,
             ai_enabled=row.ai_enabled,
             full_text=row.full_text,
+            in_today=row.in_today,
         )
         for row in theirs
     ]

@@ -84,7 +84,7 @@ def items_candidates(
     *, reader_id: UUID, now: datetime, days: int = ITEM_WINDOW_DAYS, limit: int = CANDIDATES_MAX
 ) -> list[Candidate]:
     """Return the unmuted items of the reader's feeds from the last `days` days, newest first; two queries."""
-    found = _window_rows(reader_id, now, days, limit, None, latest=False)
+    found = _window_rows(reader_id, now, days, limit, None, today=False)
     return _choose_items(mutes_split(found, mutes_in_force(reader_id=reader_id, now=now))[0])
 
 
@@ -112,12 +112,14 @@ def items_window(
 ) -> WindowItems:
     """Return `items_candidates` first seen by `seen_by`, with their articles and stories.
 
+    Feeds that the reader keeps out of Today (`Subscription.in_today`) are left out.
+
     Of one article, only the item whose words the reader gets is included (`article_rank`). Stories are
     computed over all items of the reader's feeds (`stories_split`). With `latest`, the latest posts of quiet
     feeds that are new to the reader are included (`items_latest`). Muted items are left out and link nothing.
     Two or three queries.
     """
-    rows = _window_rows(reader_id, now, days, limit, seen_by, latest=latest)
+    rows = _window_rows(reader_id, now, days, limit, seen_by, today=True, latest=latest)
     found, muted = mutes_split(rows, mutes_in_force(reader_id=reader_id, now=now))
     counts = Counter(row.story for row in found)
     titles = (
@@ -165,13 +167,20 @@ class _WindowRow(NamedTuple):
 
 
 def _window_rows(
-    reader_id: UUID, now: datetime, days: int, limit: int, seen_by: datetime | None, *, latest: bool
+    reader_id: UUID,
+    now: datetime,
+    days: int,
+    limit: int,
+    seen_by: datetime | None,
+    *,
+    today: bool,
+    latest: bool = False,
 ) -> list[_WindowRow]:
-    rows = _window(reader_id, now, days, seen_by).order_by("-dated_at", "id")
+    rows = _window(reader_id, now, days, seen_by, today=today).order_by("-dated_at", "id")
     fields = (*CANDIDATE_FIELDS, "story_id", "article", "own")
     found = [_WindowRow(*row) for row in rows.values_list(*fields, "feed__subscriptions__id")[:limit]]
     if latest:
-        new = subscriptions_new(now=now).filter(reader=reader_id)
+        new = subscriptions_new(now=now).filter(reader=reader_id, in_today=True)
         older = items_latest(subscriptions=new, now=now, seen_by=seen_by)
         mine = Subscription.objects.filter(reader=reader_id, feed=OuterRef("feed")).values("pk")[:1]
         with_mine = older.annotate(mine=Subquery(mine)).values_list(*fields, "mine")
@@ -241,7 +250,8 @@ def article_rank(own: bool, subscription: int) -> tuple[bool, int]:
 
 def items_window_count(*, reader_id: UUID, now: datetime, seen_by: datetime) -> int:
     """Return how many articles the digest's window up to `now` holds, first seen by `seen_by`."""
-    return _window(reader_id, now, ITEM_WINDOW_DAYS, seen_by).values("article").distinct().count()
+    rows = _window(reader_id, now, ITEM_WINDOW_DAYS, seen_by, today=True)
+    return rows.values("article").distinct().count()
 
 
 def items_visible(*, reader_id: UUID) -> QuerySet[Item]:
@@ -290,17 +300,21 @@ def _sources_of(reader_id: UUID) -> QuerySet[Feed, str]:
     return Feed.objects.filter(subscriptions__reader_id=reader_id).values_list("source_id", flat=True)
 
 
-def _items_of_feeds(reader_id: UUID) -> QuerySet[Item]:
-    """Select items of the reader's own feeds.
+def _items_of_feeds(reader_id: UUID, *, today: bool = False) -> QuerySet[Item]:
+    """Select items of the reader's own feeds; with `today`, only of those that may be in a digest.
 
     Not of all their publishers, because feeds can share a domain.
     """
-    return Item.objects.filter(feed__subscriptions__reader_id=reader_id)
+    wanted = {"feed__subscriptions__in_today": True} if today else {}
+    return Item.objects.filter(feed__subscriptions__reader_id=reader_id, **wanted)
 
 
-def _window(reader_id: UUID, now: datetime, days: int, seen_by: datetime | None) -> QuerySet[Item]:
-    """Select items of the reader's feeds from the `days` days up to `now`, first seen by `seen_by`."""
-    rows = _items_of_feeds(reader_id).filter(dated_at__gt=now - timedelta(days=days), dated_at__lte=now)
+def _window(
+    reader_id: UUID, now: datetime, days: int, seen_by: datetime | None, *, today: bool = False
+) -> QuerySet[Item]:
+    """Select `_items_of_feeds` from the `days` days up to `now`, first seen by `seen_by`."""
+    mine = _items_of_feeds(reader_id, today=today)
+    rows = mine.filter(dated_at__gt=now - timedelta(days=days), dated_at__lte=now)
     return rows if seen_by is None else rows.filter(first_seen_at__lte=seen_by)
 
 

@@ -175,6 +175,9 @@ class Subscription(models.Model):
         db_default=False,
         help_text="The page of each new item is fetched, where FULL_TEXT is on.",
     )
+    in_today = models.BooleanField(
+        default=True, db_default=True, help_text="Off: its items are in All and its folder, in no digest."
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["reader", "feed"], name="one_subscription_per_feed")]

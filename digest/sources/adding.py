@@ -69,7 +69,7 @@ def feed_readdress(*, reader: Reader, feed_id: int, found: FoundFeed, now: datet
         subscription = subscription_add(reader=reader, url=found.url, now=now, alive=alive)
         if subscription.feed_id in had:
             raise InvalidFeedUrl(gettext("You read that address already."))
-        for column in ("folder", "own_name", "ai_enabled", "full_text"):
+        for column in ("folder", "own_name", "ai_enabled", "full_text", "in_today"):
             setattr(subscription, column, getattr(before, column))
         subscription.save()
         source, to = before.feed.source_id, subscription.feed.source_id

@@ -47,8 +47,9 @@ def subscription_change(
     own_name: str | None = None,
     ai_enabled: bool | None = None,
     full_text: bool | None = None,
+    in_today: bool | None = None,
 ) -> bool:
-    """Move a subscription to another folder ("" for none), or switch models or full texts for its items.
+    """Move a subscription to another folder ("" for none), or switch models, full texts or Today for it.
 
     `own_name` is the reader's name for the feed, "" for its own title. None leaves a setting as it
     is. Return whether the reader has such a subscription.
@@ -62,6 +63,8 @@ def subscription_change(
         fields["ai_enabled"] = ai_enabled
     if full_text is not None:
         fields["full_text"] = full_text
+    if in_today is not None:
+        fields["in_today"] = in_today
     found = _mine(reader, [feed_id])
     return found.update(**fields) > 0 if fields else found.exists()
 

@@ -78,6 +78,11 @@ class SubscriptionForm(forms.Form):
         help_text=gettext_lazy("Any name; “News / Local” is a folder in a folder. Empty for none."),
         widget=forms.TextInput(attrs={"list": "folders", "autocomplete": "off"}),
     )
+    in_today = forms.BooleanField(
+        label=gettext_lazy("In Today, if it is among the best"),
+        required=False,
+        help_text=gettext_lazy("Off: it is in All and its folder, and in no digest, mail or feed of yours."),
+    )
     ai_enabled = forms.BooleanField(
         label=gettext_lazy("Language models may read what this feed brings, for summaries and the like"),
         required=False,
