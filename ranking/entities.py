@@ -109,6 +109,11 @@ class EffectiveConfig:
         """Return the effective weights of all sources with a config weight or a learned delta."""
         return {source: self.weight(source) for source in {*self.config.source_weights, *self.deltas}}
 
+    def sources_moved(self, before: "EffectiveConfig") -> frozenset[str]:
+        """Return the sources whose effective weight is another one than `before`."""
+        known = {*self.weights(), *before.weights()}
+        return frozenset(s for s in known if abs(self.weight(s) - before.weight(s)) >= SAME_WEIGHT)
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreBreakdown:

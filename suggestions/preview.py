@@ -41,6 +41,7 @@ from suggestions.critique import (
     refused_issue,
 )
 from suggestions.models import Outcome, Suggestion
+from suggestions.planner.by_taste import taste_counting
 from suggestions.planner.evidence import WeighedChange, change_weigh
 from suggestions.planner.forecasts import Forecast, forecast_of, split_by_time
 from suggestions.proposals import Draft, Facts, Preview, PreviewItem, Refusal, Target
@@ -192,10 +193,14 @@ def _sides(
 
 
 def _orders(today: _Inputs, configs: Sequence[EffectiveConfig]) -> list[list[int]]:
-    """Return the items of the digest under each config, by rank. It reads meanings of topics once."""
-    made, orders = today.material, []
-    made.pool.search_meanings({topic for config in configs for topic in config.config.topics})
+    """Return the items of the digest under each config, by rank. It reads meanings of topics once.
+
+    A source whose weight is not that of the first config is one decided on: it leans nowhere in the taste.
+    """
+    orders = []
+    today.material.pool.search_meanings({topic for config in configs for topic in config.config.topics})
     for config in configs:
+        made = today.material.deciding(config.sources_moved(configs[0]))
         hides = MuteFilter([mute for mute in config.config.mutes if mute not in today.muted], today.date)
         hidden = {item.item_id for item in made.pool.candidates if hides.finds(item)} if hides else set()
         composed = compose(
@@ -306,8 +311,9 @@ def configs_compare(
     names, old, new = pair
     left, right = body_effective(old), body_effective(new)
     holdout = split_by_time(feedback_recent(reader_id=reader_id)).holdout
+    signal = taste_counting(reader_id=reader_id, configs=[left, right], now=now)
     (preview,) = previews_of(reader_id=reader_id, before=left, afters=[right], now=now)
-    forecast = forecast_of(holdout, left, right, now=now, seed=f"{reader_id}:{names}")
+    forecast = forecast_of(holdout, left, right, now=now, seed=f"{reader_id}:{names}", taste=signal)
     return Comparison(names, body_changes(old, new), forecast, preview)
 
 

@@ -100,6 +100,13 @@ class DayCandidates:
     muted: Mapping[Mute, int] = field(default_factory=dict)
     gone: Mapping[GoneReason, int] = field(default_factory=dict)
 
+    def deciding(self, sources: Collection[str]) -> "DayCandidates":
+        """Return them as they are after a decision on these sources, which lean nowhere in the taste then."""
+        taste = self.signals.taste
+        if taste is None or not sources:
+            return self
+        return replace(self, signals=replace(self.signals, taste=taste.holding(sources)))
+
     def ranking(self, effective: EffectiveConfig) -> Ranking:
         """Return the candidates sorted by score under these settings. Explanations are made on demand."""
         return Ranking(self.pool, effective, self.as_of, self.signals, self.rows)

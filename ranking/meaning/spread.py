@@ -5,10 +5,6 @@ all: 1 about the same item, 0.37 at a cosine of .8, 0.03 at .3. Of several answe
 item tells as much as it adds to the sum over all items (facility location: Cornuejols, Fisher, Nemhauser,
 1977; to take the best each time reaches 63 % of the best set or more). So dense regions are asked about
 first, and no region twice.
-
-Measured on 40 readers of 50 real feeds with known tastes (`tests.lab page`): after twenty answers, of the
-tenth that is ranked first .28 is to taste; .26 with the centres of k-means, .24 with the newest, .23 drawn at
-random, .18 without answers.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """What ranking needs to know of a reader's taste, and the factor that an exponent becomes. Pure."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import log
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ranking.meaning.table import DIMENSIONS, Floats, vectors_of
 from ranking.taste.entities import BOUNDS, STRENGTH, Example, TasteLevel
+from ranking.taste.foretold import Foretold, foretold
 from ranking.taste.leans import SPREAD_PRIOR
 from ranking.taste.learn import columns_of
 from ranking.taste.likeness import Array, likeness_of
@@ -36,6 +37,16 @@ class TasteSignal:
     likeness: Mapping[int, float] = field(default_factory=dict)
     vectors: Mapping[int, bytes] = field(default_factory=dict)
     centre: Floats = field(default_factory=lambda: NO_CENTRE)
+
+    def holding(self, sources: Iterable[str]) -> "TasteSignal":
+        """Return the signal after a decision on these sources, which lean nowhere from then on."""
+        return replace(self, held=self.held.union(sources))
+
+    def foretold(self, topics: Sequence[str]) -> Foretold:
+        """Return what the examples of all other days say about each thumb; `topics` are the reader's own."""
+        return foretold(
+            self.examples, topics, now=self.at, spread=self.spread, centre=self.centre, held=self.held
+        )
 
 
 def likeness_made(

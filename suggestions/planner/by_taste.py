@@ -24,7 +24,6 @@ from digest.entities import RatedItem
 from ranking.common.probability import logistic
 from ranking.entities import EffectiveConfig
 from ranking.taste.entities import Example, TasteLevel
-from ranking.taste.foretold import foretold
 from ranking.taste.signal import TasteSignal, factors_of
 from suggestions.planner.forecasts import Forecast, ndcg_change, scores_then
 
@@ -52,6 +51,15 @@ def sureness_p(z: float) -> float:
     return logistic(log(SURE_P / (1 - SURE_P)) * z / SURE_Z)
 
 
+def taste_counting(
+    *, reader_id: UUID, configs: Sequence[EffectiveConfig], now: datetime
+) -> TasteSignal | None:
+    """Return the reader's examples if they order the page under one of `configs`; else `None`, no query."""
+    if all(one.config.taste is TasteLevel.OFF for one in configs):
+        return None
+    return signals_without_items(reader_ids=[reader_id], now=now)[reader_id]
+
+
 def taste_case(
     *,
     reader_id: UUID,
@@ -75,14 +83,7 @@ def case_of(
     seed: str,
 ) -> TasteCase:
     """Return the case by the thumbs of a signal. `rated` has the same thumbs in full."""
-    told = foretold(
-        signal.examples,
-        effective.config.topics,
-        now=now,
-        spread=signal.spread,
-        centre=signal.centre,
-        held=signal.held,
-    )
+    told = signal.foretold(effective.config.topics)
     by_item = {item.item_id: item for item in rated}
     thumbs: list[Example] = [signal.examples[row] for row in told.rows]
     known = [n for n, one in enumerate(thumbs) if one.item_id in by_item]

@@ -13,11 +13,12 @@ from digest.feedback.selectors import feedback_recent
 from digest.items.selectors import source_titles
 from ranking.entities import EffectiveConfig
 from ranking.taste.entities import TasteLevel
+from ranking.taste.signal import TasteSignal
 from suggestions.changes.change import Change
 from suggestions.changes.registry import KINDS
 from suggestions.changes.tastes import ORDER_BY_TASTE
 from suggestions.models import Outcome
-from suggestions.planner.by_taste import THUMBS_MIN, taste_case
+from suggestions.planner.by_taste import THUMBS_MIN, taste_case, taste_counting
 from suggestions.planner.forecasts import Forecast, Split, forecast_of, split_by_time
 from suggestions.planner.hypotheses import (
     HELPS_MIN,
@@ -50,7 +51,7 @@ class RatingEvidence:
 
     `rated` are the newest ones, newest first, `split` the same in two parts (the second empty below 120);
     `tastes` are those of the training part, by column, `overall_tastes` those of all of them. `titles` are
-    the sources' names.
+    the sources' names, `signal` the examples that order the reader's page, if they do.
     """
 
     split: Split
@@ -59,6 +60,7 @@ class RatingEvidence:
     tastes: Sequence[Taste]
     overall_tastes: Sequence[Taste]
     titles: dict[str, str]
+    signal: TasteSignal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,8 @@ def evidence_for(
         preference = reader_preference(part, attributes)
         return tastes_of(tallies, spread, others_lean(attributes, deviations, tallies), preference)
 
-    return RatingEvidence(split, rated, attributes, tastes(split.training), tastes(rated), titles)
+    signal = taste_counting(reader_id=reader_id, configs=[effective], now=now)
+    return RatingEvidence(split, rated, attributes, tastes(split.training), tastes(rated), titles, signal)
 
 
 def change_counts(evidence: RatingEvidence, change: Change) -> tuple[int, int]:
@@ -201,7 +204,7 @@ def _forecast(
 ) -> Forecast:
     after = change.applied(effective)
     seed = f"{reader_id}:{change.field}:{change.target}"
-    return forecast_of(evidence.split.holdout, effective, after, now=now, seed=seed)
+    return forecast_of(evidence.split.holdout, effective, after, now=now, seed=seed, taste=evidence.signal)
 
 
 def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> HypothesisReport:

@@ -2,7 +2,8 @@
 
 A backtest on the ratings that chose a change proves nothing, since it "gains" even on shuffled ones. So a
 reader's ratings are split by time into blocks of five, and every sixth block is held out: it only measures.
-Below 120 ratings too few would be held out to measure anything, and all of them choose.
+Where the reader's taste counts, a holdout rating has the factor that the ratings of other days give it. Below
+120 ratings too few would be held out to measure anything, and all of them choose.
 Blocks rather than single ratings, since the items of one digest resemble each other; blocks from the whole
 period rather than its end, so that the newest ratings can choose as well. Pure.
 """
@@ -20,6 +21,8 @@ from digest.entities import RatedItem
 from ranking.entities import Candidate, EffectiveConfig
 from ranking.mutes import MuteFilter
 from ranking.scoring import Signals, score_all
+from ranking.taste.entities import TasteLevel
+from ranking.taste.signal import TasteSignal, factors_of
 from suggestions.proposals import Preview
 
 Array = NDArray[np.float64]
@@ -76,19 +79,37 @@ def forecast_of(
     *,
     now: datetime,
     seed: str,
+    taste: TasteSignal | None = None,
 ) -> Forecast:
     """Measure the change of nDCG@10 over the holdout ratings, each item as old as when it was rated.
 
-    `seed` names the reader and the target, so that the same question gets the same interval.
+    `seed` names the reader and the target, so that the same question gets the same interval. `taste` has the
+    reader's examples; it counts under a config that lets it. A source whose weight the change moves leans
+    nowhere after it, as `digest.daily.tastes` has it.
     """
     candidates = _candidates(holdout, now)
     hides = MuteFilter(mute for mute in after.config.mutes if mute not in before.config.mutes)
+    decided = taste.holding(after.sources_moved(before)) if taste else None
     old, new = (
-        [score.total for score in score_all(candidates, config, now, Signals())] for config in (before, after)
+        _with_taste(holdout, config, signal, scores_then(holdout, config, now))
+        for config, signal in ((before, taste), (after, decided))
     )
     if hides:
         new = [0.0 if hides.finds(one) else total for one, total in zip(candidates, new, strict=True)]
     return ndcg_change([item.useful for item in holdout], old, new, crc32(seed.encode()))
+
+
+def _with_taste(
+    rated: Sequence[RatedItem], config: EffectiveConfig, signal: TasteSignal | None, scores: Sequence[float]
+) -> list[float]:
+    """Return the scores times the taste factor of each rated item, told by the ratings of other days."""
+    level = config.config.taste
+    if signal is None or level is TasteLevel.OFF or not rated:
+        return [*scores]
+    told = signal.foretold(config.config.topics)
+    factors = factors_of(told.exponents, level).tolist()
+    by_item = {signal.examples[row].item_id: factor for row, factor in zip(told.rows, factors, strict=True)}
+    return [score * by_item.get(item.item_id, 1.0) for item, score in zip(rated, scores, strict=True)]
 
 
 def scores_then(rated: Sequence[RatedItem], config: EffectiveConfig, now: datetime) -> list[float]:

@@ -114,6 +114,14 @@ SUBCOMMANDS = {
         *("--sizes", "6", "--readers", "1", "--days", "3", "--documents", "60"),
         data=True,
     ),
+    "page offers": _evaluation(
+        "page",
+        "how many readers are ever offered to order their page by their thumbs",
+        *("--size", "6", "--readers", "1", "--days", "5", "--documents", "60"),
+        module="offers",
+        data=True,
+        long=True,
+    ),
     "upgrade": Subcommand(
         "tests.lab.upgrade.command",
         "a database of an earlier version, migrated and used by this one",

@@ -28,11 +28,13 @@ from tests.lab.command import fail, progress, report_end
 from tests.lab.histories.data import SMALL
 from tests.lab.histories.rows import FILMS, movielens_rows, nemig_rows, replay_rows, scholar_rows
 from tests.lab.histories.scholar import SCHOLAR, BadData
+from tests.lab.histories.taste import taste_rows
 
 PARTS = ("simulator", "movielens", "nemig")
 # Short names: of the simulator the planner alone; both open histories, or the one set with tags; worlds of
-# other laws; what answers, opens and early changes add; how often the planner asks over what it gains.
-SHORT = ("planner", "histories", SMALL, "worlds", "signals", "asking")
+# other laws; what answers, opens and early changes add; what taste adds; how often the planner asks over what
+# it gains.
+SHORT = ("planner", "histories", SMALL, "taste", "worlds", "signals", "asking")
 SEED = 11
 
 
@@ -155,6 +157,8 @@ def _history_rows(options: dict[str, Any]) -> list[dict[str, Any]]:
     if {"nemig", "histories"} & set(parts):
         untimed = [{"name": "nemig", "skipped": "its choices have no time"}]
         rows += untimed if weekly else nemig_rows(options["seed"], progress, readers=readers)
+    if {"taste", "histories"} & set(parts) and not weekly:
+        rows += taste_rows(FILMS, options["seed"], progress, readers=readers)
     for part in parts:
         name, _, folder = part.partition(":")
         if name == SCHOLAR:

@@ -78,11 +78,11 @@ class Pools:
         self.said = [(fold(r.title), category_keys(r.categories)) for r in items]
         self._held: dict[str, Bools] = {}
 
-    def value(self, effective: EffectiveConfig) -> float:
-        """nDCG@10 over the pools in which something was liked."""
+    def value(self, effective: EffectiveConfig, factors: Floats | float = 1.0) -> float:
+        """nDCG@10 over the pools in which something was liked; `factors` (items,) multiply the scores."""
         weights = np.array([effective.weight(source) for source in self.sources])
         held = [self._holds(topic) for topic in effective.config.topics]
-        worth = (weights * (1.0 + np.sum(held, axis=0)))[self.picks] * self.recency
+        worth = (weights * (1.0 + np.sum(held, axis=0)) * factors)[self.picks] * self.recency
         shown = np.argsort(-worth, axis=1, kind="stable")[:, :TOP_K]
         dcg = (np.take_along_axis(self.liked, shown, axis=1) * DISCOUNT).sum(axis=1)
         ideal = (-np.sort(-self.liked, axis=1)[:, :TOP_K] * DISCOUNT).sum(axis=1)

@@ -332,16 +332,7 @@ class Simulation:
 
     def _rated(self, course: Course) -> list[RatedItem]:
         """Return the reader's thumbs as the planner reads them, newest first."""
-        found = []
-        for item, (up, at) in reversed(course.rated.items()):
-            c = self.stream.items[item]
-            found.append(
-                RatedItem(
-                    item, c.url, c.title, c.text, c.source, up, (), (), at, c.dated_at, item,
-                    tuple(c.categories), c.author,
-                )
-            )  # fmt: skip
-        return found
+        return [rated_item(self.stream, item, up, at) for item, (up, at) in reversed(course.rated.items())]
 
     def _learn(self, course: Course, now: datetime) -> None:
         """Run the learning loop once; it rests while taste is on."""
@@ -381,6 +372,13 @@ class Simulation:
         for one in chosen:
             course.effective = one.change.applied(course.effective)
             course.decided[one.change.field, one.change.target] = (now, True)
+
+
+def rated_item(stream: Stream, item: int, up: bool, at: datetime) -> RatedItem:
+    """Return a thumb as the planner reads it."""
+    c = stream.items[item]
+    named = tuple(c.categories), c.author
+    return RatedItem(item, c.url, c.title, c.text, c.source, up, (), (), at, c.dated_at, item, *named)
 
 
 def _share(to_taste: np.ndarray[tuple[int], np.dtype[np.bool_]], items: Sequence[int]) -> float | None:

@@ -9,10 +9,14 @@ from ranking.entities import Candidate
 from ranking.meaning.table import meaning_vectors
 from ranking.similarity import HASH_BUCKETS, document_counts_add, term_counts, tfidf_vector
 from ranking.taste.entities import TasteLevel
+from ranking.taste.leans import SPREAD_PRIOR
+from suggestions.planner.by_taste import THUMBS_MIN
+from suggestions.planner.population import BATCH_MIN
 from tests.lab.page.arms import BY_HOUR, HOURLY, NEWEST, OFF, ORACLE, TASTE_ON, Arm
 from tests.lab.page.course import Page, Simulation
 from tests.lab.page.feeds import BEGIN, DAYS, Stream
-from tests.lab.page.readers import NO_PREFERENCES, SHUFFLED, Reader, reader_draw
+from tests.lab.page.offers import Looked, published
+from tests.lab.page.readers import NO_PREFERENCES, REAL, SHUFFLED, Reader, reader_draw
 from tests.lab.page.table import rows_of
 
 SUBJECTS = (
@@ -160,3 +164,16 @@ def test_what_was_rated_or_stood_on_two_pages_does_not_come_back() -> None:
     gone, stays = (pages(Arm(OFF, goes=goes), reader)[-1].repeats for goes in (True, False))
 
     assert gone < stays - 0.2
+
+
+def test_who_is_asked_to_order_their_page_and_what_an_installation_publishes():
+    groups = [np.repeat(np.arange(12) % 3, 120)]
+    real, dealt = (
+        Looked(STREAM, reader_draw(STREAM, groups, seed=4, size=12, law=law), DAYS)
+        for law in (REAL, SHUFFLED)
+    )
+
+    assert [len(rated) for _, rated in real.seen] == sorted(len(rated) for _, rated in real.seen)
+    assert (real.asked_at(SPREAD_PRIOR) or 0) >= THUMBS_MIN and dealt.asked_at(0.0) is None
+    assert published(STREAM, groups, 12, BATCH_MIN - 1, SHUFFLED) == SPREAD_PRIOR
+    assert published(STREAM, groups, 12, 200, SHUFFLED) < published(STREAM, groups, 12, 200, REAL)

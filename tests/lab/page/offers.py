@@ -1,0 +1,159 @@
+"""`python -m tests.lab page offers`: how many readers are ever offered to order their page by their thumbs.
+
+Readers of real feeds (`tests.lab page`) rate their pages for 18 days, without taste. After some of these days
+the product's own rule looks at their thumbs. Those whose thumbs are shuffled should hardly ever be asked.
+How much tastes vary is what their installation has published: nothing below forty readers, so the usual
+figure; from forty on the sum over readers whose thumbs are shuffled as well, with the noise it has.
+"""
+
+import time
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+
+from digest.entities import RatedItem
+from ranking.common.commands import whole_number
+from ranking.community import spread_with_noise
+from ranking.entities import EffectiveConfig
+from ranking.scoring import Ids
+from ranking.taste.entities import TasteLevel
+from ranking.taste.leans import SPREAD_PRIOR
+from ranking.taste.signal import TasteSignal
+from suggestions.planner.by_taste import case_of
+from suggestions.planner.phrases import attributes_of
+from suggestions.planner.population import BATCH_MIN
+from suggestions.planner.tastes import Batch, batch_sum, contribution_of, spread_of, tallies_of
+from tests.lab.command import fail, progress, report_end
+from tests.lab.page.arms import ARMS, OFF
+from tests.lab.page.course import Course, Simulation, rated_item
+from tests.lab.page.feeds import BEGIN, DAYS, Stream, stream_read
+from tests.lab.page.readers import REAL, SHUFFLED, Reader, groups_of, reader_draw
+
+SIZE, READERS, FIRST = 50, 40, 500
+# Days after whose thumbs the rule looks, as the weekly run and its reminders may.
+LOOKS = (3, 5, 7, 9, 11, 13, 15, 18)
+INSTALLATIONS = (1, 5, 40, 1_000)
+# Thumbs of each of an installation's other readers.
+THUMBS_OTHERS = 60
+OFFERED_MOST = 0.1
+Row = dict[str, Any]
+Look = tuple[TasteSignal, list[RatedItem]]
+
+
+class Looked(Simulation):
+    """A reader's pages without taste; `seen` has the examples and ratings after each day of `LOOKS`."""
+
+    def __init__(self, stream: Stream, reader: Reader, days: int) -> None:
+        """Read and rate the pages of so many days."""
+        super().__init__(stream, reader, next(arm for arm in ARMS if arm.name == OFF))
+        self.seen: list[Look] = []
+        self.run(days)
+
+    def _read(self, course: Course, day: int, items: Sequence[int], at: datetime) -> None:
+        super()._read(course, day, items, at)
+        if day in LOOKS:
+            thumbs = [self._example(item, up, when) for item, (up, when) in course.rated.items()]
+            newest = sorted(thumbs, key=lambda one: one.at, reverse=True)
+            self.seen.append((TasteSignal(newest, at, centre=self.centre), self._rated(course)))
+
+    def asked_at(self, spread: float) -> int | None:
+        """Return the number of thumbs at which the reader is first asked; `None` if never."""
+        plain = EffectiveConfig(self.arm.config)
+        for signal, rated in self.seen:
+            told = replace(signal, spread=spread)
+            if case_of(told, plain, TasteLevel.ON, rated, signal.at, seed=self.reader.name).clear:
+                return len(rated)
+        return None
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Simulate the readers, and print a row for each installation and law."""
+    options = vars(_parser().parse_args(argv))
+    if not settings.TIDINGS_DATA:
+        fail("Set TIDINGS_DATA to the folder of open data.", 2)
+    started = time.monotonic()
+    stream = stream_read(Path(settings.TIDINGS_DATA) / "feeds", limit=options["documents"])
+    groups = groups_of(stream)
+    rows = offer_rows(stream, groups, options["size"], options["readers"], options["days"])
+    report = {
+        "command": "python -m tests.lab page offers",
+        "feeds": options["size"],
+        "looks": LOOKS,
+        "rows": rows,
+        "targets": [
+            {
+                "metric": f"{row['readers_there']} readers: ever asked, thumbs shuffled",
+                "target": f"<= {OFFERED_MOST}",
+                "value": row["asked"],
+                "met": row["asked"] <= OFFERED_MOST,
+            }
+            for row in rows
+            if row["law"] == SHUFFLED
+        ],
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    return report_end(report, as_json=options["json"])
+
+
+def offer_rows(stream: Stream, groups: Sequence[Ids], size: int, readers: int, days: int) -> list[Row]:
+    """Return for readers of shuffled thumbs, and of real ones, how many are asked on each installation."""
+    rows = []
+    for law in (SHUFFLED, REAL):
+        drawn = [
+            reader_draw(stream, groups, seed=seed, size=size, law=law)
+            for seed in range(FIRST, FIRST + readers)
+        ]
+        looked = [Looked(stream, reader, days) for reader in drawn]
+        progress(f"{law}: {readers} readers have read")
+        spreads = {there: published(stream, groups, size, there, law) for there in INSTALLATIONS}
+        for there, spread in spreads.items():
+            found = [one.asked_at(spread) for one in looked]
+            thumbs = sorted(one for one in found if one)
+            rows.append(
+                {
+                    "law": law,
+                    "readers_there": there,
+                    "spread": round(spread, 4),
+                    "readers": readers,
+                    "asked": round(len(thumbs) / readers, 4),
+                    "thumbs_when_asked": thumbs[len(thumbs) // 2] if thumbs else None,
+                }
+            )
+    return rows
+
+
+def published(stream: Stream, groups: Sequence[Ids], size: int, there: int, law: str) -> float:
+    """Return how much tastes vary as an installation of so many readers of this law has published it.
+
+    Each of them counts with thumbs on items drawn from their own feeds.
+    """
+    if there < BATCH_MIN:
+        return SPREAD_PRIOR
+    batches = []
+    for seed in range(there):
+        rng = np.random.default_rng([seed, size, 3])
+        reader = reader_draw(stream, groups, seed=10_000 + seed, size=size, law=law)
+        rows = rng.choice(reader.rows, min(THUMBS_OTHERS, len(reader.rows)), replace=False).tolist()
+        rated = [rated_item(stream, row, bool(reader.thumbs[row]), BEGIN) for row in rows]
+        titles = {item.source: item.source for item in rated}
+        attributes = attributes_of(rated, sources=(), topics=(), titles=titles)
+        batches.append(contribution_of(tallies_of(rated, attributes, BEGIN)))
+    total = batch_sum(batches)
+    uniforms = 1 - np.random.default_rng([there, size]).random((2, 2))
+    return spread_of([Batch(*spread_with_noise(total.estimates, total.weights, uniforms))])
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(prog="python -m tests.lab page offers", description=__doc__)
+    parser.add_argument("--size", type=whole_number(1), default=SIZE, help=f"number of feeds ({SIZE})")
+    parser.add_argument("--readers", type=whole_number(1), default=READERS, help=f"of each law ({READERS})")
+    parser.add_argument("--days", type=whole_number(1), default=DAYS, help=f"pages of each reader ({DAYS})")
+    parser.add_argument("--documents", type=whole_number(1), help="read so many feed documents only")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    return parser
