@@ -45,7 +45,7 @@ def gain(before: EffectiveConfig, kind: str, target: str, value: str, *, tells: 
     rated = rated_alternately()
     after = change_applied(before, kind, target, value)
     signal = signal_of(rated) if tells else None
-    found = forecast_of(rated[::6], before, after, now=CLOCK, seed="x", taste=signal).gain
+    found = forecast_of(rated[::5], before, after, now=CLOCK, seed="x", taste=signal).gain
     assert found is not None
     return found
 
@@ -65,7 +65,7 @@ def test_without_examples_or_with_the_level_off_the_forecast_is_that_of_the_sett
 def test_a_source_decided_on_leans_nowhere_in_the_forecast_after_it():
     rated = rated_alternately()
     moved = change_applied(ON, "reduce_source", "b", "0.99")
-    found = forecast_of(rated[::6], ON, moved, now=CLOCK, seed="x", taste=signal_of(rated)).gain
+    found = forecast_of(rated[::5], ON, moved, now=CLOCK, seed="x", taste=signal_of(rated)).gain
     assert found is not None and found < 0
 
 
