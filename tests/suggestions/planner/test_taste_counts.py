@@ -1,5 +1,6 @@
 """Where the reader's thumbs order the page, forecasts and previews of other changes are of that order."""
 
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -16,10 +17,9 @@ from suggestions.models import Suggestion
 from suggestions.planner.evidence import change_weigh
 from suggestions.planner.forecasts import forecast_of
 from suggestions.preview import configs_side_by_side
-from suggestions.services.resolve import suggestion_accept
 from tests.support.changes import change_applied
 from tests.support.factories import CLOCK
-from tests.support.suggestion_worlds import LOVED, proposed, tastes, thumb, unread
+from tests.support.suggestion_worlds import LOVED, tastes, thumb, unread
 
 OFF = EffectiveConfig(Config())
 ON = EffectiveConfig(Config(taste=TasteLevel.ON))
@@ -91,17 +91,16 @@ def test_a_weighed_change_counts_the_readers_order(ada: Reader, now: datetime):
 
 
 @pytest.mark.django_db
-def test_the_preview_of_a_boost_is_the_page_after_it(ada: Reader, now: datetime):
+def test_the_preview_of_a_weight_is_the_page_after_it(ada: Reader, now: datetime):
     tastes(ada)
     order_by_thumbs(ada, now)
     unread(each=20, at=now)
     digest_build(reader=ada, date=now.date(), now=now)
-    suggestion = proposed(ada)
-    after = suggestion.change.applied(config_effective(reader_id=ada.pk))
-    _, right = configs_side_by_side(
-        reader_id=ada.pk, before=config_effective(reader_id=ada.pk), after=after, now=now
-    )
-    suggestion_accept(reader_id=ada.pk, suggestion_id=suggestion.pk, now=now)
+    before = config_effective(reader_id=ada.pk)
+    edit = ConfigEdit(source_weights={LOVED: 0.6})
+    after = replace(before, config=replace(before.config, source_weights={LOVED: 0.6}))
+    _, right = configs_side_by_side(reader_id=ada.pk, before=before, after=after, now=now)
+    config_edit(reader_id=ada.pk, edit=edit, expected_version=1, now=now)
     digest = digest_refresh(reader=ada, now=now)
     page = list(digest.impressions.order_by("rank").values_list("item_id", flat=True))
     assert [item.item_id for item in right] == page
