@@ -12,7 +12,7 @@ from advisor.run import execute  # noqa: F401  # what the first run would load, 
 from advisor.run.request import RUN_EXECUTE, runs_reconcile
 from advisor.run.scheduling import retries_request
 from digest.feeds.selectors import fetching_trouble
-from ranking.common.apart import Apart
+from ranking.common.isolation import Parts
 
 run_execute_task = RUN_EXECUTE.celery
 
@@ -21,10 +21,10 @@ run_execute_task = RUN_EXECUTE.celery
 def runs_reconcile_task() -> None:
     """Every 15 seconds: announce queued runs again, reclaim runs of dead workers, request due retries."""
     now = timezone.now()
-    apart = Apart("advisor.runs_reconcile")
-    apart.run("runs", lambda: runs_reconcile(now=now))
-    apart.run("retries", lambda: retries_request(now=now))
-    apart.end()
+    parts = Parts("advisor.runs_reconcile")
+    parts.run("runs", lambda: runs_reconcile(now=now))
+    parts.run("retries", lambda: retries_request(now=now))
+    parts.end()
 
 
 @shared_task(name="advisor.memories_sync")
@@ -37,11 +37,11 @@ def memories_sync_task() -> None:
 def guidance_learn_task() -> None:
     """Credit memories with readers' answers, refresh active readers' memories, prune events."""
     now = timezone.now()
-    apart = Apart("advisor.guidance_learn")
-    apart.run("credit", lambda: guidance_credit(now=now))
-    apart.run("memories", lambda: memories_refresh_active(now=now))
-    apart.run("events", lambda: guidance_prune(now=now))
-    apart.end()
+    parts = Parts("advisor.guidance_learn")
+    parts.run("credit", lambda: guidance_credit(now=now))
+    parts.run("memories", lambda: memories_refresh_active(now=now))
+    parts.run("events", lambda: guidance_prune(now=now))
+    parts.end()
 
 
 @shared_task(name="advisor.guidance_notes")

@@ -44,8 +44,7 @@ from digest.notifications.news import (
 )
 from digest.notifications.send import notifications_send
 from digest.tasks import feeds_fetch_task, first_round_task
-from ranking.common.apart import Apart
-from ranking.common.failures import batches_apart
+from ranking.common.isolation import Parts, isolate_batches
 from suggestions.selectors import effects_news, suggestions_news
 from suggestions.tasks import outcomes_compact_task, suggestions_sweep_task
 
@@ -66,13 +65,13 @@ def daily_builds_task(stopping: Callable[[], bool] = worker_is_stopping) -> None
     others; the first failure is raised at the end.
     """
     now = timezone.now()
-    apart = Apart("config.daily_builds")
-    apart.run("digests", lambda: digests_build_missing(now=now, stopping=stopping))
+    parts = Parts("config.daily_builds")
+    parts.run("digests", lambda: digests_build_missing(now=now, stopping=stopping))
     if not stopping():
-        apart.run("mail", lambda: _deliver(now))
-        apart.run("news", lambda: _news_make(now))
-        apart.run("notifications", lambda: notifications_send(now=now, stopping=stopping))
-    apart.end()
+        parts.run("mail", lambda: _deliver(now))
+        parts.run("news", lambda: _news_make(now))
+        parts.run("notifications", lambda: notifications_send(now=now, stopping=stopping))
+    parts.end()
 
 
 def _deliver(now: datetime) -> None:
@@ -92,7 +91,7 @@ def _news_make(now: datetime) -> None:
             def some_news(keys: Sequence[UUID], find: Callable[..., list[News]] = find) -> list[News]:
                 return find(due={key: due[key] for key in keys}, now=now)
 
-            for found in batches_apart(list(due), some_news, event=NOTIFY_FAILED, size=len(due)):
+            for found in isolate_batches(list(due), some_news, event=NOTIFY_FAILED, size=len(due)):
                 news += found
         notifications_make(due=due, news=news, now=now)
 

@@ -12,7 +12,7 @@ from digest.items.meanings import meanings_update
 from digest.items.vectors import item_vectors_update
 from digest.sources.newsletters import newsletters_fetch
 from digest.summaries.services import extracts_make
-from ranking.common.apart import Apart
+from ranking.common.isolation import Parts
 
 first_round_task = FIRST_ROUND.celery
 
@@ -26,13 +26,13 @@ def feeds_fetch_task() -> None:
     still run, and the first failure is raised at the end.
     """
     clock = timezone.now
-    apart = Apart("digest.feeds_fetch")
-    apart.run("feeds", lambda: feeds_fetch(now=clock(), clock=clock))
-    apart.run("newsletters", lambda: newsletters_fetch(now=clock()))
-    apart.run("stories", lambda: stories_refresh(now=clock(), clock=clock))
-    apart.run("vectors", lambda: item_vectors_update(now=clock()))
-    apart.run("meanings", lambda: meanings_update(now=clock()))
-    apart.run("extracts", lambda: extracts_make(now=clock()))
-    apart.run("full_texts", lambda: full_texts_update(now=clock()))
-    apart.run("favicons", lambda: favicons_update(now=clock()))
-    apart.end()
+    parts = Parts("digest.feeds_fetch")
+    parts.run("feeds", lambda: feeds_fetch(now=clock(), clock=clock))
+    parts.run("newsletters", lambda: newsletters_fetch(now=clock()))
+    parts.run("stories", lambda: stories_refresh(now=clock(), clock=clock))
+    parts.run("vectors", lambda: item_vectors_update(now=clock()))
+    parts.run("meanings", lambda: meanings_update(now=clock()))
+    parts.run("extracts", lambda: extracts_make(now=clock()))
+    parts.run("full_texts", lambda: full_texts_update(now=clock()))
+    parts.run("favicons", lambda: favicons_update(now=clock()))
+    parts.end()

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils.translation import gettext
 
-from ranking.common.failures import reader_apart
+from ranking.common.isolation import READER, isolate
 from ranking.common.rows import retention_start, rows_delete
 from ranking.config_body import (
     Body,
@@ -447,7 +447,7 @@ def versions_merge(*, now: datetime) -> int:
     rows = ConfigVersion.objects.filter(BY_HAND, created_at__lt=fresh, created_at__gte=lately)
     readers = rows.order_by().values_list("reader_id", flat=True).distinct()
     for reader_id in sorted(readers):
-        with reader_apart(reader_id, "versions_merge_failed"):
+        with isolate(READER, reader_id, "versions_merge_failed"):
             deleted += _versions_merge(reader_id, now)
     return deleted
 

@@ -1,12 +1,13 @@
-"""Whatever isolates one failure from the rest does so through one of two helpers, or is named here."""
+"""Each loop over strangers' material isolates one row from the others by one helper, or is named here."""
 
 import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOMS = ("advisor", "config", "digest", "ranking", "suggestions")
-HELPERS = {"ranking/common/apart.py", "ranking/common/failures.py"}
-# Broad handlers beside the helpers (`reader_apart`, `batches_apart`, `Apart.run`), and what each is for.
+from tests.support.loops import ROOMS, Code, product
+
+HELPER = "ranking/common/isolation.py"
+# Broad handlers beside the helper, and what each is for. None of them is in a loop over rows.
 REASONS: dict[str, dict[str, tuple[str, ...]]] = {
     "an alert or a log that fails must not end what it reports": {
         "advisor/agent/error_policy.py": (
@@ -17,21 +18,13 @@ REASONS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
     },
     "guidance may fail, and the run goes on without it": {
-        "advisor/guidance/engine.py": (
-            "reader_facts",
-            "start",
-            "before",
-            "_stored",
-            "_failed",
-            "guide_for",
-        ),
+        "advisor/guidance/engine.py": ("reader_facts", "start", "before", "_stored", "_failed", "guide_for"),
         "advisor/guidance/health.py": ("_write",),
     },
     "a run, a tool call or a review fails as a result that is stored": {
         "advisor/mcp_server.py": ("_renew",),
         "advisor/review/compose.py": ("review",),
         "advisor/run/execute.py": ("_drive",),
-        "advisor/run/scheduling.py": ("reader_advise", "_claim", "_request"),
         "advisor/tools/registry.py": ("dispatch",),
         "config/api/mcp_endpoint.py": ("_call",),
     },
@@ -43,28 +36,69 @@ REASONS: dict[str, dict[str, tuple[str, ...]]] = {
         "digest/feeds/sandbox_server.py": ("_run_child",),
         "digest/sources/mailbox.py": ("_connect",),
     },
-    "the failure is stored with the feed, document, page or text that it is of": {
-        "digest/articles/favicons.py": ("favicons_update",),
-        "digest/articles/full_text.py": ("_fetch",),
-        "digest/feeds/fetch_batch.py": ("_fetch_into", "_read", "_store_each", "_read_files"),
-        "digest/sources/adding.py": ("found_store",),
-        "digest/sources/newsletters.py": ("_mail_handle",),
-        "digest/summaries/services.py": ("_extract",),
-    },
-    "the failure is stored with the mail or notification, which may be tried again": {
-        "digest/mail/send.py": ("send", "_apart", "_deliver"),
-        "digest/notifications/send.py": ("_send_row",),
+    "one mail that cannot be sent is stored with it, and tried again": {
+        "digest/mail/send.py": ("send", "_deliver"),
     },
     "a library raises what it likes, and another reading is tried": {
         "digest/feeds/feed_xml.py": ("_read_strictly", "_read_loosely"),
         "digest/feeds/mails.py": ("_header", "_date"),
     },
-    "several readers are built together, then each apart": {
-        "digest/daily/services.py": ("_build_together",),
-    },
     "without locks a host is fetched all the same": {
         "digest/feeds/rate_limit.py": ("host_take", "host_hold"),
     },
+}
+# Loops of jobs and commands that work on rows and isolate none, and why.
+NIGHT = ("fetch", "cluster", "summarise", "learn", "digests", "deliver", "advise")
+STEPS = {
+    *(("config.jobs.nightly", step) for step in NIGHT),
+    ("config.tasks", "Worker.tick"),
+    ("digest.daily.first_fetch", "first_round_part"),
+}
+LOOPS: dict[str, tuple[str, ...]] = {
+    "its caller isolates the reader, feed or batch that this loop works for": (
+        "digest.feeds.ingest.documents_ingest",
+        "digest.feeds.services._sources_follow",
+        "digest.feeds.services.answers_store",
+        "digest.feeds.twins.items_join",
+        "digest.items.meanings.topics_about",
+        "ranking.services._versions_merge",
+        "suggestions.outcomes.check.effects_check",
+        "suggestions.outcomes.services.reader_compact",
+        "suggestions.services.lifecycle._changed_of",
+    ),
+    "it is one run or one reader's import, and ends with it": (
+        "advisor.agent.error_policy.run_end_handle",
+        "advisor.agent.loop._Conversation.turns",
+        "advisor.guidance.engine.Guide._advice",
+        "advisor.run.request.run_wait",
+        "digest.llm.caller.ModelCaller._reserve",
+        "digest.llm.caller.ModelCaller._run",
+        "digest.llm.caller.ModelCaller.ask",
+        "digest.sources.subscriptions._by_address",
+    ),
+    "its rows are the installation's own: jobs, models, days, the demo, or what an operator typed": (
+        "advisor.run.model_check.model_check",
+        "advisor.run.scheduling.run_cost_expected",
+        "config.demo.seed.demo_seed",
+        "config.jobs.nightly.nightly_run",
+        "config.management.commands.demo._suggestion_show",
+        "config.management.commands.demo.walkthrough_run",
+        "config.tasks.Worker.tick",
+        "digest.feedback.noisy_counts.community_publish",
+        "digest.feedback.transfer.feedback_import",
+        "digest.feeds.fetch_batch.folder_ingest",
+        "digest.management.commands.fetch_feeds.Command.handle",
+    ),
+    "it takes the next batch by ids, and what works on a row of it isolates": (
+        "digest.daily.services._build_days",
+        "digest.feeds.fetch_batch._fetch_all",
+        "digest.feeds.fetch_batch.feeds_fetch",
+        "digest.items.stories.stories_update",
+        "digest.notifications.send.notifications_send",
+        "digest.retention._items_prune",
+        "digest.summaries.services._Round.run",
+        "digest.summaries.services.extracts_make",
+    ),
 }
 
 
@@ -79,13 +113,13 @@ def broad_handlers(node: ast.AST, function: str = "") -> Iterator[str]:
         yield from broad_handlers(child, inside)
 
 
-def test_only_helpers_and_those_named_with_a_reason_catch_everything():
-    """A loop over strangers' material isolates one row by a helper, which records it."""
+def test_only_the_helper_and_those_named_with_a_reason_catch_everything():
+    """Else an error is swallowed that nobody counts."""
     found = {
         (str(path), function)
         for room in ROOMS
         for path in Path(room).rglob("*.py")
-        if str(path) not in HELPERS
+        if str(path) != HELPER
         for function in broad_handlers(ast.parse(path.read_text()))
     }
     named = {
@@ -94,7 +128,7 @@ def test_only_helpers_and_those_named_with_a_reason_catch_everything():
         for path, functions in places.items()
         for function in functions
     }
-    assert found - named == set(), "use ranking.common.failures or ranking.common.apart"
+    assert found - named == set(), "use ranking.common.isolation"
     assert named - found == set(), "no longer there"
 
 
@@ -102,3 +136,54 @@ def test_the_search_finds_a_loop_that_swallows():
     loop = "def f():\n  for one in all:\n    try:\n      g(one)\n    except Exception:\n      pass\n"
     assert list(broad_handlers(ast.parse(loop))) == ["f"]
     assert list(broad_handlers(ast.parse(loop.replace("except Exception", "except ValueError")))) == []
+
+
+def test_no_job_or_command_loops_over_rows_without_isolating_them():
+    code = product()
+    found = {".".join(name) for name, _ in code.loops(code.reached(code.roots(STEPS)))}
+    named = {name for names in LOOPS.values() for name in names}
+    assert found - named == set(), "use ranking.common.isolation, or say why not"
+    assert named - found == set(), "no longer there"
+
+
+SHAPES = {
+    "for": "for row in rows: store(row)",
+    "while": "while store(rows): pass",
+    "list": "[store(row) for row in rows]",
+    "dict": "{row: store(row) for row in rows}",
+    "through another": "for row in rows: through(row)",
+    "handled by itself": "for row in rows:\n    try: store(row)\n    except ValueError: pass",
+}
+
+
+JOB = "from b import store, through, careful\n@shared_task()\ndef job():\n    work([])\ndef work(rows):\n"
+ROWS = """
+def store(row):
+    Item.objects.create(row)
+def through(row):
+    store(row)
+def careful(row):
+    with isolate('row', row, 'x'):
+        store(row)
+"""
+
+
+def code_of(loop: str) -> Code:
+    body = "\n".join(f"    {line}" for line in loop.splitlines())
+    return Code({"a.tasks": f"{JOB}{body}\n", "b": ROWS})
+
+
+def loops_of(loop: str) -> list[str]:
+    code = code_of(loop)
+    return [name[1] for name, _ in code.loops(code.reached(code.roots()))]
+
+
+def test_the_search_finds_loops_of_every_shape_and_leaves_those_that_isolate():
+    assert {shape: loops_of(loop) for shape, loop in SHAPES.items()} == {shape: ["work"] for shape in SHAPES}
+    for safe in (
+        "for row in rows:\n    with isolate('row', row, 'x'): store(row)",
+        "for row in rows: careful(row)",
+        "for done in isolate_batches(rows, store, event='x'): print(done)",
+        "for row in rows: print(row)",
+    ):
+        assert loops_of(safe) == []

@@ -26,6 +26,7 @@ from django.db.models import Exists, OuterRef
 from advisor.models import Decision, Run, Step
 from advisor.run_values import RunEnd, StopReason
 from digest.llm.entities import preview
+from ranking.common.isolation import Failures
 
 log = structlog.get_logger(__name__)
 
@@ -154,6 +155,13 @@ def alert_raise(*, kind: str, where: str, reason: str, now: datetime) -> bool:
     except Exception:
         log.exception("alert_failed", kind=kind)
         return False
+
+
+def failures_alert(*, failures: Failures, name: str, where: str, now: datetime) -> dict[str, int]:
+    """Raise an alert for each kind of row that failed in a job. Return the counts, for reports."""
+    for kind in failures.counts():
+        alert_raise(kind=f"{kind}_{name}", where=where, reason=failures.words(), now=now)
+    return failures.counts()
 
 
 def _first_of_outage(kind: str) -> bool:

@@ -39,7 +39,7 @@ from django.db.models.functions import Cast, Left
 from advisor.guidance.situations import LOUDNESS, Level, Why
 from advisor.models import GuidanceEvent, Memory, Run
 from digest.days import day_begin
-from ranking.common.failures import batches_apart
+from ranking.common.isolation import isolate_batches
 from ranking.common.rows import retention_start, rows_delete
 from ranking.learning import wilson
 from suggestions.models import Outcome, Suggestion
@@ -88,8 +88,8 @@ def guidance_credit(*, now: datetime) -> dict[str, int]:
     def credit(some: Sequence[UUID]) -> dict[str, int]:
         return _credit(some, now)
 
-    for counts in batches_apart(
-        runs, credit, event="guidance_credit_failed", size=RUNS_AT_ONCE, reader_of=readers.get
+    for counts in isolate_batches(
+        runs, credit, event="guidance_credit_failed", size=RUNS_AT_ONCE, key_of=readers.get
     ):
         totals.update(counts)
     log.info("guidance_credited", **totals)

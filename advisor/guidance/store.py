@@ -29,7 +29,7 @@ from advisor.models.memory import CONDITION
 from digest.days import day_begin, utc_day, utc_day_begin
 from digest.feedback.peers import community_deviation
 from digest.models import Feedback, FeedbackTag, Reader
-from ranking.common.failures import reader_apart
+from ranking.common.isolation import READER, isolate
 from suggestions.changes.change import Kind as Type
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.reasons import reason_code
@@ -290,7 +290,7 @@ def memories_refresh_active(*, now: datetime) -> dict[str, int]:
     totals = Counter[str](readers=0, failed=0)
     for reader_id in readers.values_list("pk", flat=True):
         done: dict[str, int] = {"failed": 1}
-        with reader_apart(reader_id, "memories_refresh_failed"):
+        with isolate(READER, reader_id, "memories_refresh_failed"):
             done = {"readers": 1} | memories_refresh(reader_id=reader_id, now=now)
         totals.update(done)
     log.info("memories_refreshed", **totals)

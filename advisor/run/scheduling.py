@@ -44,7 +44,7 @@ from digest.feeds.selectors import readers_without_models
 from digest.llm.client import chain_configured
 from digest.llm.entities import Model, PriceUnknown
 from digest.models import Feedback, Reader, Spend
-from ranking.common.failures import reader_apart, reader_failed
+from ranking.common.isolation import READER, isolate
 from suggestions.models import Outcome, Suggestion
 
 # Our own weights: fresh ratings and waiting count the same; acceptance counts half, so that a reader who
@@ -320,7 +320,7 @@ def retries_request(*, now: datetime) -> list[GenerateResult]:
     """
     results = []
     for run in retries_due(now=now):
-        with reader_apart(run.reader_id, "advisor_retry_failed"):
+        with isolate(READER, run.reader_id, "advisor_retry_failed"):
             result = _request(run.reader, now)
             retry_record(run=run, status=result.status if result else "broke", now=now)
             if result is not None:
@@ -347,10 +347,10 @@ def reader_advise(*, reader: Reader, now: datetime, force: bool, missing_feedbac
     or an audit row. A request that fails is reported as `agent_error`, so that the other readers get theirs.
     """
     began = time.monotonic()
-    try:
+    result = GenerateResult(Run.Status.AGENT_ERROR, "")
+    with isolate(READER, reader.pk, "advisor_request_failed") as attempt:
         result = _advise(reader, now, force, missing_feedback)
-    except Exception as error:
-        reader_failed(reader.pk, "advisor_request_failed", error)
+    if error := attempt.error:
         error_handle(error=error, where="request", now=now)
         result = GenerateResult(Run.Status.AGENT_ERROR, f"{type(error).__name__}: {error}")
     run = Run.objects.filter(pk=result.run_id).first() if result.run_id else None
@@ -370,27 +370,24 @@ def _advise(reader: Reader, now: datetime, force: bool, missing_feedback: str) -
 
 def _claim(ration: Ration, now: datetime) -> dict[UUID, Run]:
     """Return the runs that can be claimed together; none if that fails, so the fault stays with one."""
-    try:
+    with isolate(READER, f"{len(ration.readers)} together", "advisor_claims_failed", counted=False):
         return runs_claim(readers=ration.readers, now=now, deferred=ration.deferred)
-    except Exception:
-        log.exception("advisor_claims_failed", readers=len(ration.readers))
-        return {}
+    return {}
 
 
 def _request(
     reader: Reader, now: datetime, claimed: Run | None = None, *, is_deferred: bool = False
 ) -> GenerateResult | None:
     """Begin the `claimed` run of the reader, or request one; `None` if that failed."""
-    try:
+    result = None
+    with isolate(READER, reader.pk, "advisor_request_failed") as attempt:
         if claimed:
             return run_begin(run=claimed, now=now)
         scheduled = Run.Trigger.SCHEDULED
         result = run_request(reader=reader, trigger=scheduled, now=now, is_deferred=is_deferred)
-    except Exception as error:
-        reader_failed(reader.pk, "advisor_request_failed", error)
-        error_handle(error=error, where="request", now=now)
-        return None
-    if result.status == "skipped" and result.reason.startswith(MISSING_PREFIX):
+    if attempt.error:
+        error_handle(error=attempt.error, where="request", now=now)
+    if result and result.status == "skipped" and result.reason.startswith(MISSING_PREFIX):
         error_kind_handle(
             kind=Kind.NO_DATA, where="request", reason=result.reason, now=now, reader_id=reader.pk
         )

@@ -7,10 +7,10 @@ import structlog
 from celery import Task
 from django.utils import timezone
 
-from advisor.agent.error_policy import alert_raise, error_handle
+from advisor.agent.error_policy import error_handle, failures_alert
 from advisor.run.workers import job_claim_if_due
 from config.jobs.schedule import JOBS, VISIBILITY_S
-from ranking.common.failures import failures_collected
+from ranking.common.isolation import failures_collected
 
 log = structlog.get_logger(__name__)
 INTERVALS = {job.name: job.interval for job in JOBS}
@@ -26,7 +26,7 @@ class BaseTask(Task):  # type: ignore[type-arg]
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the task. A scheduled task runs only if its turn is due, so two beats do not run it twice.
 
-        If it failed for some readers, raise an alert that names them.
+        If it failed for some rows, raise an alert that names them.
         """
         job = self.request.get("scheduled")
         if job and not self._turn(job):
@@ -34,9 +34,8 @@ class BaseTask(Task):  # type: ignore[type-arg]
             return None
         with failures_collected() as failed:
             result = super().__call__(*args, **kwargs)
-        if failed.count:
-            kind, where = f"readers_failed_{self.name}", f"The task “{self.name}”"
-            alert_raise(kind=kind, where=where, reason=failed.words(), now=timezone.now())
+        where = f"The task “{self.name}”"
+        failures_alert(failures=failed, name=self.name, where=where, now=timezone.now())
         return result
 
     def _turn(self, job: str) -> bool:

@@ -19,7 +19,7 @@ from django.db import DatabaseError
 from django.db.models import Exists, OuterRef
 from kombu.exceptions import OperationalError
 
-from advisor.agent.error_policy import Action, alert_raise, error_handle
+from advisor.agent.error_policy import Action, alert_raise, error_handle, failures_alert
 from advisor.run.execute import traces_prune
 from advisor.run.scheduling import readers_advise
 from advisor.run.workers import job_failed
@@ -41,8 +41,7 @@ from digest.mail.send import digests_deliver
 from digest.models import Feedback, Reader
 from digest.retention import items_prune, rows_prune
 from digest.summaries.services import summaries_make
-from ranking.common.apart import Apart
-from ranking.common.failures import Failures, failures_collected
+from ranking.common.isolation import Parts, failures_collected
 from ranking.selectors import readers_learned
 from ranking.services import snapshots_prune, versions_prune
 from suggestions.models import Evidence
@@ -81,19 +80,19 @@ def fetch(now: datetime) -> Counts:
 
 def cluster(now: datetime) -> Counts:
     """Join feeds that are one, group items into stories, update vectors, and delete rows past retention."""
-    apart = Apart("nightly cluster")
-    joined = apart.run("twins", lambda: twins_join(now=now))
-    stories = apart.run("stories", lambda: stories_refresh(now=now).as_dict())
+    parts = Parts("nightly cluster")
+    joined = parts.run("twins", lambda: twins_join(now=now))
+    stories = parts.run("stories", lambda: stories_refresh(now=now).as_dict())
     # Items that are evidence of a suggestion are kept beyond their retention.
     evidence = [Evidence.objects.filter(item=OuterRef("pk"))]
     counts = {
         "feeds_joined": joined,
-        "vectors": apart.run("vectors", lambda: item_vectors_update(now=now)),
-        "meanings": (apart.run("meanings", lambda: meanings_update(now=now)) or {}).get("topics", 0),
-        "pruned": apart.run("old vectors", lambda: item_vectors_prune(now=now)),
-        "topics_pruned": apart.run("old topics", topic_meanings_prune),
+        "vectors": parts.run("vectors", lambda: item_vectors_update(now=now)),
+        "meanings": (parts.run("meanings", lambda: meanings_update(now=now)) or {}).get("topics", 0),
+        "pruned": parts.run("old vectors", lambda: item_vectors_prune(now=now)),
+        "topics_pruned": parts.run("old topics", topic_meanings_prune),
         "rows_pruned": sum(
-            apart.run(name, partial(prune, now=now)) or 0
+            parts.run(name, partial(prune, now=now)) or 0
             for name, prune in (
                 ("rows", rows_prune),
                 ("snapshots", snapshots_prune),
@@ -102,10 +101,10 @@ def cluster(now: datetime) -> Counts:
                 ("assistants", assistants_prune),
             )
         ),
-        "items_pruned": apart.run("items", lambda: items_prune(now=now, referenced_by=evidence)),
-        "pictures_pruned": apart.run("pictures", lambda: pictures_prune(now=now)),
+        "items_pruned": parts.run("items", lambda: items_prune(now=now, referenced_by=evidence)),
+        "pictures_pruned": parts.run("pictures", lambda: pictures_prune(now=now)),
     }
-    apart.end()
+    parts.end()
     return {**(stories or {}), **counts}
 
 
@@ -118,16 +117,16 @@ def summarise(now: datetime) -> Counts:
 
 def learn(now: datetime) -> Counts:
     """Publish community figures, run due weekly learning cycles, and update implicit preferences."""
-    apart = Apart("nightly learn")
-    figures = apart.run("figures", lambda: community_publish(now=now))
+    parts = Parts("nightly learn")
+    figures = parts.run("figures", lambda: community_publish(now=now))
     _share("learn", now)
-    report = apart.run("cycles", lambda: cycles_run(reader_ids=_learning_due(now), now=now))
+    report = parts.run("cycles", lambda: cycles_run(reader_ids=_learning_due(now), now=now))
     counts = {
         "figures": sum((figures or {}).values()),
-        "tastes": apart.run("tastes", lambda: taste_spread_publish(now=now)),
-        "reading": apart.run("reading", lambda: implicit_update_all(now=now)),
+        "tastes": parts.run("tastes", lambda: taste_spread_publish(now=now)),
+        "reading": parts.run("reading", lambda: implicit_update_all(now=now)),
     }
-    apart.end()
+    parts.end()
     done = {"readers": report.done, "moved": report.moved, "failed": report.failed} if report else {}
     return {**done, **counts}
 
@@ -156,11 +155,11 @@ def deliver(now: datetime) -> Counts:
 
 def advise(now: datetime) -> Counts:
     """Judge accepted and refused changes, then request an advisor run for each reader who is due."""
-    apart = Apart("nightly advise")
-    checked = apart.run("effects", lambda: effects_check(now=now)["checked"])
-    apart.run("untaken", lambda: untaken_check(now=now))
-    requested = apart.run("requests", lambda: len(readers_advise(now=now)))
-    apart.end()
+    parts = Parts("nightly advise")
+    checked = parts.run("effects", lambda: effects_check(now=now)["checked"])
+    parts.run("untaken", lambda: untaken_check(now=now))
+    requested = parts.run("requests", lambda: len(readers_advise(now=now)))
+    parts.end()
     return {"effects": checked, "requested": requested}
 
 
@@ -251,23 +250,14 @@ def _step(row: NightlyReport, name: str, work: Work, clock: Clock) -> bool:
     try:
         with night_lease_renewal(row, clock), failures_collected() as failed:
             counts = work(started)
-        ended = _end_of_step(mark, counts={**counts, **_report_failed_readers(name, failed, started)})
+        # The step is done for the other rows, so it is not retried this night.
+        where = f"The night's step “{name}”"
+        lost = failures_alert(failures=failed, name=name, where=where, now=started)
+        ended = _end_of_step(mark, counts={**counts, **lost})
     except Exception as error:
         _handle_failure(name, error, started)
         ended = _end_of_step(mark, error=f"{type(error).__name__}: {error}"[:ERROR_CHARS])
     return _store_step(row, name, {**step, **ended}, clock())
-
-
-def _report_failed_readers(name: str, failed: Failures, now: datetime) -> Counts:
-    """Raise an alert if a step failed for some readers. Return their number for the report, if any.
-
-    The step is done for the other readers, so it is not retried this night.
-    """
-    if not failed.count:
-        return {}
-    kind = f"readers_failed_{name}"
-    alert_raise(kind=kind, where=f"The night's step “{name}”", reason=failed.words(), now=now)
-    return {"readers_failed": failed.count}
 
 
 def _end_of_step(mark: float, *, counts: Counts | None = None, error: str = "") -> Step:

@@ -30,6 +30,7 @@ from digest.feeds.page_tags import page_tags
 from digest.feeds.prechecks import decode, decompress
 from digest.feeds.rate_limit import LookupLock, hold_seconds, host_limiter
 from digest.models import Favicon, Feed, Source, Subscription
+from ranking.common.isolation import isolate
 
 # Larger than one picture, because an ICO file holds the same picture in several sizes.
 ICON_MAX_BYTES: Final = 128 * 1024
@@ -93,12 +94,11 @@ def favicons_update(*, now: datetime, seconds: float = ROUND_S) -> int:
     for key, feed_url, site_url in _sites_due(now):
         if time.monotonic() > end:
             break
-        try:
+        body = b""
+        with isolate("site", key, "favicon_failed"):
             body = _fetch_icon(key, feed_url, site_url)
-        except Exception:  # One site failed: go on with the next ones.
-            log.exception("favicon.failed", source=key)
-            body = b""
-        found += _store(key, body, now)
+        with isolate("site", key, "favicon_failed"):
+            found += _store(key, body, now)
     return found
 
 

@@ -37,6 +37,7 @@ from digest.feeds.prechecks import decode, decompress
 from digest.feeds.rate_limit import LookupLock, hold_seconds, host_limiter
 from digest.models import Feed, FullText, Item, Subscription
 from digest.places import LOOKUPS
+from ranking.common.isolation import isolate
 
 PAGE_MAX_BYTES: Final = 3 * 1024 * 1024
 # RFC 9309, section 2.5, asks for at least this many bytes.
@@ -248,7 +249,8 @@ def full_texts_update(*, now: datetime, seconds: float = ROUND_S) -> int:
     for item in full_texts_wanted(now=now)[:ROUND_ITEMS]:
         if time.monotonic() > end:
             break
-        found += _fetch(item, now) is None
+        with isolate("page", item.pk, "full_text_failed"):
+            found += _fetch(item, now) is None
     return found
 
 
@@ -267,12 +269,14 @@ def full_texts_wanted(*, now: datetime) -> QuerySet[Item]:
 def _fetch(item: Item, now: datetime) -> FeedProblem | None:
     """Fetch and store one full text, or why there is none, which is returned."""
     allow = settings.FETCH_ALLOW_HOSTS if inside_allowed(item=item) else ()
-    try:
-        page = page_get(item.address, allow=allow)
-    except Exception as error:
-        problem = error if isinstance(error, FeedProblem) else internal_problem("read this page", error)
-        if problem is not error:  # one page's trouble: the next ones are fetched
-            log.exception("full_text.failed", item_id=item.pk, host=host_of(item.url))
+    page, problem = None, None
+    with isolate("page", item.pk, "full_text_failed") as attempt:
+        try:
+            page = page_get(item.address, allow=allow)
+        except FeedProblem as found:
+            problem = found
+    if page is None:
+        problem = problem or internal_problem("read this page", attempt.error)
         log.info("full_text.refused", item_id=item.pk, host=host_of(item.url), code=problem.code)
         if problem.code != "host_busy":
             _store(item, Page(item.url, ""), now, problem.code)

@@ -23,8 +23,8 @@ from digest.items.vectors import item_vectors_update
 from digest.models import Reader
 from digest.places import LOOKUPS
 from digest.summaries.services import extracts_make
-from ranking.common.apart import Apart
 from ranking.common.broker import WorkerTask
+from ranking.common.isolation import Parts
 
 # How long one part of a first round starts requests. Then other work has its turn before the next part.
 PART_S: Final = 30.0
@@ -66,12 +66,12 @@ def first_round(*, now: datetime, clock: Callable[[], datetime], seconds: float 
     report = feeds_fetch(now=now, feeds=feeds, seconds=seconds, clock=clock)
     tried, left = _count(report), report.left > 0
     if tried and not left:
-        apart = Apart("first round")
-        apart.run("stories", lambda: stories_refresh(now=clock(), clock=clock))
-        apart.run("vectors", lambda: item_vectors_update(now=clock()))
-        apart.run("meanings", lambda: meanings_update(now=clock()))
-        apart.run("extracts", lambda: extracts_make(now=clock()))
-        apart.end()
+        parts = Parts("first round")
+        parts.run("stories", lambda: stories_refresh(now=clock(), clock=clock))
+        parts.run("vectors", lambda: item_vectors_update(now=clock()))
+        parts.run("meanings", lambda: meanings_update(now=clock()))
+        parts.run("extracts", lambda: extracts_make(now=clock()))
+        parts.end()
     log.info("first_round_done", fetched=tried, left=report.left)
     return left and tried > 0
 

@@ -20,7 +20,7 @@ from digest.daily.store import RankedDay, UnseenCycle, digests_store
 from digest.days import day_of
 from digest.entities import DIGEST_SIZE
 from digest.models import Digest, Reader
-from ranking.common.failures import batches_apart, reader_apart
+from ranking.common.isolation import READER, isolate, isolate_batches
 from ranking.entities import EffectiveConfig, Score
 from ranking.selectors import config_effective, config_effective_many
 
@@ -141,7 +141,7 @@ def _days_of(readers: Sequence[Reader], now: dt.datetime) -> dict[UUID, dt.date]
     """Return each reader's today. A reader whose time zone is unknown here is recorded and left out."""
     days = {}
     for reader in readers:
-        with reader_apart(reader.pk, BUILD_FAILED):
+        with isolate(READER, reader.pk, BUILD_FAILED):
             days[reader.pk] = day_of(now, reader.zone)
     return days
 
@@ -149,7 +149,7 @@ def _days_of(readers: Sequence[Reader], now: dt.datetime) -> dict[UUID, dt.date]
 def _configs_of(readers: Sequence[Reader]) -> dict[UUID, EffectiveConfig]:
     configs: dict[UUID, EffectiveConfig] = {}
     ids = [reader.pk for reader in readers]
-    for some in batches_apart(ids, lambda keys: config_effective_many(reader_ids=keys), event=BUILD_FAILED):
+    for some in isolate_batches(ids, lambda keys: config_effective_many(reader_ids=keys), event=BUILD_FAILED):
         configs |= some
     return configs
 
@@ -197,17 +197,15 @@ def _build_together(
     window: Window,
 ) -> int:
     """Build these readers' digests together; if that fails, one by one, so that one fault hits one reader."""
-    try:
+    with isolate(READER, f"{len(readers)} together", BUILD_FAILED, counted=False):
         candidates_of = digest_candidates_many(window=window, readers=readers, days=days, configs=configs)
         steps = learned_unseen(readers=readers, days=days, configs=configs)
         ranked_days = list(_ranked_days(readers, days, candidates_of, configs, steps))
         digests_store(ranked_days=ranked_days, rules=Rules(), now=window.now)
         return len(ranked_days)
-    except Exception:
-        log.exception("digests_build_failed", readers=len(readers))
     built = 0
     for reader in readers:
-        with reader_apart(reader.pk, BUILD_FAILED):
+        with isolate(READER, reader.pk, BUILD_FAILED):
             digest_build(reader=reader, date=days[reader.pk], now=window.now)
             built += 1
     return built
@@ -222,7 +220,7 @@ def _ranked_days(
 ) -> Iterator[RankedDay]:
     for reader in readers:
         day = None
-        with reader_apart(reader.pk, BUILD_FAILED):
+        with isolate(READER, reader.pk, BUILD_FAILED):
             day = ranked_day(
                 reader=reader,
                 date=days[reader.pk],

@@ -16,7 +16,7 @@ from django.db.models.functions import RowNumber
 from digest.days import utc_day
 from digest.models import Exposure, Feedback, Reader, Reading
 from ranking.common.categories import category_keys
-from ranking.common.failures import batches_apart
+from ranking.common.isolation import isolate_batches
 from ranking.implicit import ImplicitLeans, ReadingEvent, Thumb, articles_skipped, implicit_leans
 from ranking.implicit_store import implicit_delete, implicit_store
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
@@ -81,7 +81,7 @@ def implicit_update_all(*, now: dt.datetime) -> int:
     def update(some: Sequence[UUID]) -> int:
         return len(implicit_update_many(reader_ids=some, now=now))
 
-    return sum(batches_apart(ids, update, event="implicit_update_failed", size=TOGETHER))
+    return sum(isolate_batches(ids, update, event="implicit_update_failed", size=TOGETHER))
 
 
 def implicit_update(*, reader_id: UUID, now: dt.datetime) -> bool:

@@ -17,7 +17,7 @@ from digest.items.reading import article_forget, item_read, items_unread
 from digest.items.selectors import item_get
 from digest.items.vectors import profile_prune, profile_refresh, profiles_rebuild
 from digest.models import Feedback, FeedbackTag, Reader
-from ranking.common.failures import batches_apart
+from ranking.common.isolation import isolate_batches
 from ranking.entities import EffectiveConfig, SourceTally
 from ranking.learning import learn
 from ranking.selectors import config_effective_many, readers_learned, weights_on_hold_many
@@ -222,6 +222,6 @@ def cycles_run(*, reader_ids: Sequence[UUID], now: datetime) -> CyclesReport:
         moved = weights_update_many(reader_ids=due, now=now) if due else 0
         return len(some), CyclesReport(done=len(due), moved=moved)
 
-    rounds = list(batches_apart(reader_ids, learn_together, event="weights_update_failed", size=TOGETHER))
+    rounds = list(isolate_batches(reader_ids, learn_together, event="weights_update_failed", size=TOGETHER))
     report = sum((report for _, report in rounds), CyclesReport())
     return replace(report, failed=len(reader_ids) - sum(tried for tried, _ in rounds))

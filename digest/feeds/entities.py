@@ -218,6 +218,6 @@ class FetchReport:
         }
 
 
-def internal_problem(action: str, error: Exception) -> FeedProblem:
+def internal_problem(action: str, error: Exception | None) -> FeedProblem:
     """Return a fault of our own as the problem of the one feed it concerns."""
     return FeedProblem("internal", f"Tidings could not {action} ({type(error).__name__}); the log says more.")

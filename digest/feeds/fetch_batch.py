@@ -2,9 +2,11 @@
 
 import random
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -35,6 +37,7 @@ from digest.feeds.services import (
     twins_join,
 )
 from digest.models import Feed, FeedAccess
+from ranking.common.isolation import isolate, isolate_batches
 from ranking.common.rows import rows_set
 
 # A round ends after this time; what it did not reach stays due for the next. Rounds begin every 5 minutes.
@@ -134,7 +137,7 @@ def _fetch_all(
             accesses = accesses_of(feeds=[feed for _, feed in claimed])
             for host, feed in claimed:
                 ask = partial(_fetch, feed, accesses.get(feed.pk), HostLock(limiter, host), limits.request_s)
-                pool.submit(_fetch_into, answers, host, feed, ask)
+                pool.submit(copy_context().run, _fetch_into, answers, host, feed, ask)
                 under_way += 1
             pause = queue.pause_s()
             more = under_way < workers and time.monotonic() + pause < end
@@ -178,12 +181,10 @@ def _collect(answers: Answers, *, timeout: float | None) -> list[tuple[str, Feed
 
 def _fetch_into(answers: Answers, host: str, feed: Feed, ask: Callable[[], Answer]) -> None:
     """Put the answer into `answers`, whatever happens; a fault of our own is this one feed's problem."""
-    try:
+    answer: Answer | None = None
+    with isolate("feed", feed.pk, "feed_failed") as attempt:
         answer = ask()
-    except Exception as error:
-        log.exception("feed_failed", feed_id=feed.pk, host=host_of(feed.address))
-        answer = internal_problem("ask for this feed", error)
-    answers.put((host, feed, answer))
+    answers.put((host, feed, answer or internal_problem("ask for this feed", attempt.error)))
 
 
 def _fetch(feed: Feed, row: FeedAccess | None, host_lock: HostLock, request_s: float) -> Answer:
@@ -216,7 +217,7 @@ def _group_store(
         _store_each(
             [one for one in read if isinstance(one, FeedAnswer)],
             store=lambda answers: answers_store(answers=answers, now=now),
-            about=lambda one: {"feed_id": one.feed.pk, "host": host_of(one.feed.address)},
+            key_of=lambda one: one.feed.pk,
         )
     )
     outcomes = [next(stored) if isinstance(one, FeedAnswer) else one for one in read]
@@ -225,7 +226,14 @@ def _group_store(
         for (feed, _), outcome in zip(group, outcomes, strict=True)
         if isinstance(outcome, FeedProblem)
     ]
-    failures_store(failures=failures, now=now)
+    rest = isolate_batches(
+        failures,
+        lambda some: failures_store(failures=some, now=now),
+        what="feed",
+        event="feed_failed",
+        key_of=lambda failure: failure.feed.pk,
+    )
+    deque(rest, maxlen=0)
     for failure in failures:
         host = host_of(failure.feed.address)
         log.warning("feed_refused", feed_id=failure.feed.pk, host=host, code=failure.problem.code)
@@ -235,35 +243,31 @@ def _group_store(
 def _read(feed: Feed, answer: Answer, draw: float) -> FeedAnswer | FeedProblem:
     if isinstance(answer, FeedProblem):
         return answer
-    try:
-        body = answer.body
-        if body is None:
-            return FeedAnswer(feed, answer, None, draw)
-        parsed = parse_document(body, url=answer.url or feed.address, content_type=answer.content_type)
-        return FeedAnswer(feed, answer, parsed, draw)
-    except FeedProblem as problem:
-        return problem
-    except Exception as error:
-        log.exception("feed_failed", feed_id=feed.pk, host=host_of(feed.address))
-        return internal_problem("read this document", error)
+    with isolate("feed", feed.pk, "feed_failed") as attempt:
+        try:
+            body = answer.body
+            if body is None:
+                return FeedAnswer(feed, answer, None, draw)
+            parsed = parse_document(body, url=answer.url or feed.address, content_type=answer.content_type)
+            return FeedAnswer(feed, answer, parsed, draw)
+        except FeedProblem as problem:
+            return problem
+    return internal_problem("read this document", attempt.error)
 
 
 def _store_each(
-    batch: Sequence[T],
-    *,
-    store: Callable[[Sequence[T]], list[IngestResult]],
-    about: Callable[[T], dict[str, object]],
+    batch: Sequence[T], *, store: Callable[[Sequence[T]], list[IngestResult]], key_of: Callable[[T], object]
 ) -> list[Outcome]:
-    """Store `batch` together; where that fails, each by itself, so that a fault costs one feed only."""
+    """Store `batch` together; if that fails, each document alone, so that a fault costs one feed only."""
     if not batch:
         return []
-    try:
+    alone = len(batch) == 1
+    key = key_of(batch[0]) if alone else f"{len(batch)} together"
+    with isolate("feed", key, "feed_failed", counted=alone) as attempt:
         return list(store(batch))
-    except Exception as error:
-        if len(batch) > 1:
-            return [outcome for one in batch for outcome in _store_each([one], store=store, about=about)]
-        log.exception("feed_failed", **about(batch[0]))
-        return [internal_problem("keep this document", error)]
+    if alone:
+        return [internal_problem("keep this document", attempt.error)]
+    return [outcome for one in batch for outcome in _store_each([one], store=store, key_of=key_of)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +306,7 @@ def folder_ingest(*, folder: Path, now: datetime, progress: Progress = _ignore) 
             _store_each(
                 [one for one in batch if isinstance(one, _FileFeed)],
                 store=lambda files: _files_store(files, now),
-                about=lambda file: {"feed": file.name},
+                key_of=lambda file: file.name,
             )
         )
         outcomes = [(one.name, next(stored)) if isinstance(one, _FileFeed) else one for one in batch]
@@ -316,13 +320,13 @@ def _read_files(folder: Path, paths: Iterable[Path], progress: Progress) -> Iter
     for path in paths:
         name = path.relative_to(folder).as_posix()
         progress(name)
-        try:
-            yield _FileFeed(name, parse_document(_file_body(path)))
-        except FeedProblem as problem:
-            yield name, problem
-        except Exception as error:  # a fault of our own is this document's problem and no other's
-            log.exception("feed_failed", feed=name)
-            yield name, internal_problem("read this document", error)
+        found: FileRead | None = None
+        with isolate("feed", name, "feed_failed") as attempt:
+            try:
+                found = _FileFeed(name, parse_document(_file_body(path)))
+            except FeedProblem as problem:
+                found = name, problem
+        yield found or (name, internal_problem("read this document", attempt.error))
 
 
 def _file_body(path: Path) -> bytes:

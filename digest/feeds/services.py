@@ -30,6 +30,7 @@ from digest.feeds.polling import (
 from digest.feeds.storable import text_storable
 from digest.feeds.twins import feed_place, items_follow, items_join, readers_new, twins_of
 from digest.models import Feed, Item, Source, SourceFigure, Subscription
+from ranking.common.isolation import isolate
 from ranking.common.rows import rows_set
 from ranking.services import source_key_rename
 
@@ -351,7 +352,7 @@ def twins_join(*, now: datetime, feed_ids: Collection[int] | None = None) -> int
     """
     pairs = twins_of(feed_ids=feed_ids)
     for feed, target in pairs:
-        with transaction.atomic():
+        with isolate("feed", feed.pk, "twins_join_failed"), transaction.atomic():
             rows = {
                 row.pk: row for row in Feed.objects.select_for_update().filter(pk__in=[feed.pk, target.pk])
             }
@@ -359,7 +360,7 @@ def twins_join(*, now: datetime, feed_ids: Collection[int] | None = None) -> int
                 continue  # another worker was faster
             items_join(feed=rows[feed.pk], target=rows[target.pk], now=now)
             _readers_move(rows[feed.pk], rows[target.pk], now)
-        log.info("feed_moved", feed_id=target.pk, host=host_of(target.url), joined=True)
+            log.info("feed_moved", feed_id=target.pk, host=host_of(target.url), joined=True)
     return len(pairs)
 
 

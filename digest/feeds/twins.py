@@ -18,6 +18,7 @@ from django.db.models import Exists, Max, OuterRef, Q
 from digest.entities import UNREAD_DAYS
 from digest.feeds.identity import PUBLISHED_MIN, address_folded, address_place, web_url
 from digest.models import Feed, Feedback, Item, Reading, Subscription
+from ranking.common.isolation import isolate
 from ranking.common.text import fold
 
 # So many of the newest posts of a feed are looked for in the other.
@@ -84,9 +85,12 @@ def twins_of(*, feed_ids: Collection[int] | None = None) -> list[tuple[Feed, Fee
         feeds = sorted((found[pk] for pk in places[place] if pk in found), key=_order)
         left: set[int] = set()
         for target, feed in combinations(feeds, 2):
-            if not {target.pk, feed.pk} & left and _has_answered(target) and _is_same(feed, target):
-                pairs.append((feed, target))
-                left.add(feed.pk)
+            if {target.pk, feed.pk} & left or not _has_answered(target):
+                continue
+            with isolate("feed", feed.pk, "twins_join_failed"):
+                if _is_same(feed, target):
+                    pairs.append((feed, target))
+                    left.add(feed.pk)
     return pairs
 
 

@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.db.models.functions import Substr
 
 from digest.models import Item, ItemVector, TermCounts, TopicMeaning
+from ranking.common.isolation import isolate_batches
 from ranking.common.text import topic_key
 from ranking.entities import Candidate
 from ranking.meaning.table import (
@@ -67,17 +68,16 @@ def item_meanings_update(*, limit: int = 5_000) -> int:
     """
     missing = ItemVector.objects.filter(meaning=None).order_by("-item_id")
     item_ids = list(missing.values_list("pk", flat=True)[:limit])
-    for start in range(0, len(item_ids), BATCH):
-        rows = list(
-            Item.objects.filter(pk__in=item_ids[start : start + BATCH]).values_list(
-                "pk", "title", Substr("text", 1, 2 * TEXT_CHARS), "language"
-            )
-        )
-        packed = meanings_of([(title, text, language) for _, title, text, language in rows])
-        ItemVector.objects.bulk_update(
-            [ItemVector(pk=pk, meaning=meaning) for (pk, *_), meaning in zip(rows, packed, strict=True)],
-            ["meaning"],
-        )
+    made = isolate_batches(item_ids, _meanings_store, what="item", event="meaning_failed", size=BATCH)
+    return sum(made)
+
+
+def _meanings_store(item_ids: Sequence[int]) -> int:
+    columns = ("pk", "title", Substr("text", 1, 2 * TEXT_CHARS), "language")
+    rows = list(Item.objects.filter(pk__in=item_ids).values_list(*columns))
+    packed = meanings_of([(title, text, language) for _, title, text, language in rows])
+    vectors = [ItemVector(pk=pk, meaning=meaning) for (pk, *_), meaning in zip(rows, packed, strict=True)]
+    ItemVector.objects.bulk_update(vectors, ["meaning"])
     return len(item_ids)
 
 
@@ -92,15 +92,17 @@ def topic_meanings_update(*, topics: Iterable[str], now: datetime) -> int:
     if not due:
         return 0
     pool, vectors = _seed_items(now)
-    pool.search_all(names[key] for key in due)
-    rows = [_row(key, topic_meaning(vectors, pool.matches(names[key])), now) for key in due]
-    TopicMeaning.objects.bulk_create(
-        rows,
-        update_conflicts=True,
-        unique_fields=["key"],
-        update_fields=["seeds", "cut", "packed", "made_at"],
-    )
-    return len(rows)
+
+    def make(keys: Sequence[str]) -> int:
+        pool.search_all(names[key] for key in keys)
+        rows = [_row(key, topic_meaning(vectors, pool.matches(names[key])), now) for key in keys]
+        fields = ["seeds", "cut", "packed", "made_at"]
+        TopicMeaning.objects.bulk_create(
+            rows, update_conflicts=True, unique_fields=["key"], update_fields=fields
+        )
+        return len(rows)
+
+    return sum(isolate_batches(due, make, what="topic", event="topic_meaning_failed", size=len(due)))
 
 
 def meanings_centre() -> Floats:

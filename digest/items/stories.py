@@ -4,6 +4,7 @@ import datetime as dt
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from uuid import UUID
 
 import structlog
@@ -21,6 +22,7 @@ from digest.items.clustering import (
 )
 from digest.items.selectors import item_is_hidden, items_visible, mutes_in_force
 from digest.models import Item, Story
+from ranking.common.isolation import isolate_batches
 
 log = structlog.get_logger(__name__)
 
@@ -61,13 +63,17 @@ def stories_update(*, now: dt.datetime) -> StoriesReport:
 
     Items of one story share a `Story`. An item that no other source reports has none. Only items without
     `clustered_at` are new, so a second call does nothing. It handles 2,000 items per transaction, oldest
-    first. Finished transactions stay if a later one fails.
+    first. An item that fails is left for the next call, and the others are compared without it.
     """
     compared = clustered = begun = 0
-    while (batch := _compare_batch(now)).compared:
-        compared += batch.compared
-        clustered += batch.clustered
-        begun += batch.begun
+    seen: set[int] = set()
+    while ids := _uncompared(now, seen):
+        seen |= {*ids}
+        work = partial(_compare, now=now)
+        for batch in isolate_batches(ids, work, what="item", event="story_failed", size=len(ids)):
+            compared += batch.compared
+            clustered += batch.clustered
+            begun += batch.begun
     report = StoriesReport(compared, clustered, begun)
     log.info("stories_updated", **report.as_dict())
     return report
@@ -135,13 +141,20 @@ def _mates(item: Item, others: Sequence[Item]) -> list[RelatedItem]:
     ]
 
 
-@transaction.atomic
-def _compare_batch(now: dt.datetime) -> StoriesReport:
+def _uncompared(now: dt.datetime, seen: Collection[int]) -> list[int]:
+    """Return up to 2,000 new items of the window that are not in `seen`, oldest first."""
     since = now - dt.timedelta(days=ITEM_WINDOW_DAYS)
-    new = Item.objects.select_for_update(skip_locked=True).filter(
-        clustered_at=None, dated_at__gt=since, dated_at__lte=now
-    )
-    ids = list(new.order_by("dated_at", "id").values_list("pk", flat=True)[:FRESH_MAX])
+    new = Item.objects.filter(clustered_at=None, dated_at__gt=since, dated_at__lte=now)
+    rows = new.order_by("dated_at", "id").values_list("pk", flat=True)
+    return [pk for pk in rows[: len(seen) + FRESH_MAX] if pk not in seen][:FRESH_MAX]
+
+
+@transaction.atomic
+def _compare(some: Sequence[int], *, now: dt.datetime) -> StoriesReport:
+    """Compare those of the items `some` that no other worker has, and store their stories."""
+    new = Item.objects.select_for_update(skip_locked=True).filter(clustered_at=None)
+    held = [new.filter(pk__in=some[start : start + BATCH]) for start in range(0, len(some), BATCH)]
+    ids = [pk for rows in held for pk in rows.order_by("dated_at", "id").values_list("pk", flat=True)]
     if not ids:
         return StoriesReport()
     parts = [ids[start : start + BATCH] for start in range(0, len(ids), BATCH)]

@@ -5,7 +5,7 @@ or subtracts the difference. So a rating, its opposite, an undo and a whole impo
 an extra update changes nothing.
 """
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from digest.days import utc_day
 from digest.items.meanings import meanings_of
 from digest.models import Feedback, Item, ItemVector, Reading, TasteProfile, TermCounts
+from ranking.common.isolation import isolate_batches
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
 from ranking.meaning.table import unit_rows, vectors_of
 from ranking.similarity import (
@@ -236,37 +237,40 @@ def _vectors_make(item_ids: Sequence[int]) -> None:
 
     Words of private feeds are not counted.
     """
-    for start in range(0, len(item_ids), BATCH):
-        batch = Item.objects.filter(pk__in=item_ids[start : start + BATCH])
-        rows = list(batch.values_list("pk", "fingerprint", "title", "text", "language", "feed__owner"))
-        items = [(pk, fingerprint, term_counts(title, text)) for pk, fingerprint, title, text, *_ in rows]
-        meanings = meanings_of([(title, text, language) for _, _, title, text, language, _ in rows])
-        private = {pk for pk, *_, owner in rows if owner}
-        public = [terms for pk, _, terms in items if pk not in private]
-        with transaction.atomic():
-            row, _ = TermCounts.objects.select_for_update().get_or_create(pk=1)
-            stored = decompress(bytes(row.counts)) if row.counts else bytes(4 * HASH_BUCKETS)
-            before = np.frombuffer(stored, dtype=np.uint32)
-            counts = document_counts_add(before, public)
-            row.documents, row.counts = row.documents + len(public), compress(counts.tobytes(), 1)
-            known = [one for (pk, *_), one in zip(items, meanings, strict=True) if one and pk not in private]
-            if known:
-                earlier = np.frombuffer(bytes(row.meaning_sum), "<f4") if row.meaning_sum else 0.0
-                total = unit_rows(vectors_of(known)).sum(axis=0) + earlier
-                row.meanings, row.meaning_sum = row.meanings + len(known), total.astype("<f4").tobytes()
-            row.save()
-            vectors = [
-                ItemVector(
-                    pk=pk,
-                    fingerprint=fingerprint,
-                    terms=tfidf_vector(terms, counts, row.documents).packed(),
-                    meaning=meaning,
-                )
-                for (pk, fingerprint, terms), meaning in zip(items, meanings, strict=True)
-            ]
-            ItemVector.objects.bulk_create(
-                vectors,
-                update_conflicts=True,
-                unique_fields=["item"],
-                update_fields=["fingerprint", "terms", "meaning"],
+    deque(isolate_batches(item_ids, _vectors_store, what="item", event="vector_failed", size=BATCH), maxlen=0)
+
+
+def _vectors_store(item_ids: Sequence[int]) -> None:
+    batch = Item.objects.filter(pk__in=item_ids)
+    rows = list(batch.values_list("pk", "fingerprint", "title", "text", "language", "feed__owner"))
+    items = [(pk, fingerprint, term_counts(title, text)) for pk, fingerprint, title, text, *_ in rows]
+    meanings = meanings_of([(title, text, language) for _, _, title, text, language, _ in rows])
+    private = {pk for pk, *_, owner in rows if owner}
+    public = [terms for pk, _, terms in items if pk not in private]
+    with transaction.atomic():
+        row, _ = TermCounts.objects.select_for_update().get_or_create(pk=1)
+        stored = decompress(bytes(row.counts)) if row.counts else bytes(4 * HASH_BUCKETS)
+        before = np.frombuffer(stored, dtype=np.uint32)
+        counts = document_counts_add(before, public)
+        row.documents, row.counts = row.documents + len(public), compress(counts.tobytes(), 1)
+        known = [one for (pk, *_), one in zip(items, meanings, strict=True) if one and pk not in private]
+        if known:
+            earlier = np.frombuffer(bytes(row.meaning_sum), "<f4") if row.meaning_sum else 0.0
+            total = unit_rows(vectors_of(known)).sum(axis=0) + earlier
+            row.meanings, row.meaning_sum = row.meanings + len(known), total.astype("<f4").tobytes()
+        row.save()
+        vectors = [
+            ItemVector(
+                pk=pk,
+                fingerprint=fingerprint,
+                terms=tfidf_vector(terms, counts, row.documents).packed(),
+                meaning=meaning,
             )
+            for (pk, fingerprint, terms), meaning in zip(items, meanings, strict=True)
+        ]
+        ItemVector.objects.bulk_create(
+            vectors,
+            update_conflicts=True,
+            unique_fields=["item"],
+            update_fields=["fingerprint", "terms", "meaning"],
+        )

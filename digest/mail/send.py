@@ -36,7 +36,7 @@ from digest.mail.content import MailDraft, draft_daily, draft_weekly
 from digest.mail.due import WEEKLY, addresses_confirmed, deliveries_recent, mail_day, mail_readers
 from digest.mail.render import mail_goes_out, mail_message
 from digest.models import Delivery, Exposure, Reader
-from ranking.common.failures import reader_failed
+from ranking.common.isolation import READER, isolate
 
 log = structlog.get_logger(__name__)
 
@@ -165,20 +165,21 @@ def _due_mails(now: datetime, report: DeliveryReport) -> Iterator[tuple[Reader, 
         if reader.pk not in reachable:
             report.skipped += 1
             continue
-        row = rows.get((reader.pk, day))
-        if row is None or _is_due_again(row, now, report):
+        row, is_due = rows.get((reader.pk, day)), False
+        with _apart(reader, report):
+            is_due = row is None or _is_due_again(row, now, report)
+        if is_due:
             yield reader, day, row
 
 
 @contextmanager
 def _apart(reader: Reader, report: DeliveryReport) -> Iterator[None]:
     """Count an error of the block as this reader's failure, also if no row of a mail can store it."""
-    try:
+    with isolate(READER, reader.pk, "delivery_broke") as attempt:
         yield
-    except Exception as error:
-        reader_failed(reader.pk, "delivery_broke", error)
+    if attempt.error:
         report.failed += 1
-        report.errors.append((str(reader.pk), _error_words(error)))
+        report.errors.append((str(reader.pk), _error_words(attempt.error)))
 
 
 def _is_due_again(row: Delivery, now: datetime, report: DeliveryReport) -> bool:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_noop
 from digest.days import day_of
 from digest.items.selectors import CANDIDATE_FIELDS
 from digest.models import Destination, Impression, Item, Notification, NotificationSettings
-from ranking.common.failures import reader_apart
+from ranking.common.isolation import READER, isolate
 from ranking.entities import Candidate, Mute
 from ranking.mutes import PHRASE, WORD, MuteFilter
 from ranking.selectors import config_mutes_many
@@ -75,7 +75,7 @@ def notifications_due(*, now: datetime) -> dict[UUID, NotificationSettings]:
     rows = NotificationSettings.objects.filter(Exists(on), reader__is_active=True).select_related("reader")
     due = {}
     for row in rows:
-        with reader_apart(row.pk, NOTIFY_FAILED):
+        with isolate(READER, row.pk, NOTIFY_FAILED):
             if row.events and quiet_end(row, now) is None and _count_today(row, now) < row.per_day:
                 due[row.pk] = row
     return due
@@ -178,7 +178,7 @@ def notifications_make(*, due: Due, news: Iterable[News], now: datetime) -> int:
         places[place.reader_id].append(place)
     made = 0
     for pk, found in by_reader.items():
-        with reader_apart(pk, NOTIFY_FAILED):
+        with isolate(READER, pk, NOTIFY_FAILED):
             made += _store_for_reader(due[pk], found, places[pk], now)
     return made
 

@@ -9,6 +9,7 @@ webhooks get a retry: they can recognise the id.
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -41,6 +42,7 @@ from digest.notifications.wire import (
     webhook_request,
 )
 from ranking.common.encryption import SecretUnreadable, key_derive, secret_decrypt
+from ranking.common.isolation import isolate
 
 log = structlog.get_logger(__name__)
 Kind, Status = Destination.Kind, Notification.Status
@@ -179,9 +181,16 @@ def notifications_send(
     report.failed += lost.update(status=Status.FAILED, code="unknown_fate")
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="notify") as pool:
         while time.monotonic() < until and not stopping() and (rows := _next_batch(now)):
-            claimed = [row for row in rows if _claim(row, now, report)]
-            for row, code in zip(claimed, pool.map(partial(_send_row, now=now), claimed), strict=True):
-                _store_result(row, code, now, report)
+            claimed = []
+            for row in rows:
+                with isolate("notification", row.pk, "notification_broken") as attempt:
+                    claimed += [row] if _claim(row, now, report) else []
+                if attempt.error:  # or it would be the first of every batch
+                    report.failed += _write(row, status=Status.FAILED, code="internal_error")
+            sent = [pool.submit(copy_context().run, partial(_send_row, row, now=now)) for row in claimed]
+            for row, code in zip(claimed, sent, strict=True):
+                with isolate("notification", row.pk, "notification_broken"):
+                    _store_result(row, code.result(), now, report)
     if report != SendReport():
         log.info("notifications_sent", sent=report.sent, failed=report.failed, again=report.again)
     return report
@@ -220,18 +229,16 @@ def _write(row: Notification, **fields: object) -> bool:
 
 def _send_row(row: Notification, *, now: datetime) -> str:
     """Send one claimed row in a thread, without a query. Return the failure's code, or "" if it was sent."""
-    lines = [Line(one["event"], one["words"], site_link(one["path"])) for one in row.news]
-    try:
-        if row.destination:
-            message_post(
-                destination=row.destination, message=Message(row.uid.hex, lines, row.created_at), now=now
-            )
-        return ""
-    except FeedProblem as problem:
-        return problem.code
-    except Exception:
-        log.exception("notification_broken", notification=row.pk)
-        return "internal_error"
+    with isolate("notification", row.pk, "notification_broken"):
+        lines = [Line(one["event"], one["words"], site_link(one["path"])) for one in row.news]
+        message = Message(row.uid.hex, lines, row.created_at)
+        try:
+            if row.destination:
+                message_post(destination=row.destination, message=message, now=now)
+            return ""
+        except FeedProblem as problem:
+            return problem.code
+    return "internal_error"
 
 
 def _store_result(row: Notification, code: str, now: datetime, report: SendReport) -> None:

@@ -20,6 +20,7 @@ from digest.models import Feed, Reader, Subscription
 from digest.sources.subscription_changes import subscriptions_remove
 from digest.sources.subscriptions import subscription_add
 from digest.sources.weights import source_settings_follow
+from ranking.common.isolation import isolate
 
 # Storing one document takes far less; a process that dies meanwhile leaves the feed to the next round then.
 CLAIM: Final = timedelta(minutes=1)
@@ -84,11 +85,9 @@ def found_store(
     """Store the document that a lookup downloaded of a feed the reader is subscribed to by now."""
     feed, new = subscription.feed, subscription.created_at == now
     feed.refresh_from_db()
-    try:
+    items = None
+    with isolate("feed", feed.pk, "feed_failed"):  # a fault of our own costs seconds, not the subscription
         items = _document_store(feed, found, now, draw())
-    except Exception:  # a fault of our own costs the reader a few seconds, not the subscription
-        log.exception("feed_failed", feed_id=feed.pk, host=host_of(feed.address))
-        items = None
     feed.refresh_from_db()
     return AddedFeed(subscription, new, feed.last_fetched_at is not None, items or 0)
 

@@ -31,6 +31,7 @@ from digest.models import Feed, Item, MailboxState, Reader, Source, Subscription
 from digest.sources.mailbox import Mailbox, MailboxFailed, mailbox_open
 from digest.sources.private_feeds import private_feed_create
 from digest.sources.subscriptions import newsletter_check_room
+from ranking.common.isolation import isolate
 
 # 80 bits, in letters and digits that survive any mail server.
 TOKEN_BYTES: Final = 10
@@ -234,7 +235,8 @@ def _mail_handle(
     """
     began = time.monotonic()
     reader: Reader | None = None
-    try:
+    # An error of the mailbox is not this mail's.
+    with isolate("mail", uid, "newsletter_failed", but=(OSError, imaplib.IMAP4.error)) as attempt:
         head = mailbox.read(uid, HEAD_BYTES)
         if head is None:
             return True
@@ -247,17 +249,11 @@ def _mail_handle(
             return False
         mail = head if len(head) < HEAD_BYTES else mailbox.read(uid, MAIL_MAX_BYTES)
         _mail_store(mail or head, reader, report, now)
-    except (OSError, imaplib.IMAP4.error):  # the mailbox's, and not this mail's
-        raise
-    except (OperationalError, InterfaceError):
-        log.exception("newsletter_left")
+    if reader:
+        spent[reader.pk] += round((time.monotonic() - began) * 1000)
+    if isinstance(attempt.error, OperationalError | InterfaceError):
         return False
-    except Exception:
-        report.refused += 1
-        log.exception("newsletter_failed", reader_id=str(reader.pk) if reader else "")
-    finally:
-        if reader:
-            spent[reader.pk] += round((time.monotonic() - began) * 1000)
+    report.refused += attempt.error is not None
     return True
 
 

@@ -3,7 +3,7 @@
 Nothing is fetched here: new feeds are due at once.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
@@ -23,7 +23,11 @@ from digest.feeds.selectors import NEWSLETTER_PREFIX, subscriptions_left, subscr
 from digest.models import Feed, Reader, Subscription
 from digest.sources.opml import ListedFeed, Reject, opml_read, opml_write
 from digest.throttling import HOUR, Limit, limit_charge
+from ranking.common.isolation import isolate_batches
 
+LINE_FAILED: Final = gettext_noop(
+    "This site could not store that line; its operator finds the fault in the log."
+)
 FEED_GONE_REASON: Final = gettext_noop("The publisher took this feed down for good.")
 # In a list for other programs, so in English.
 WITHOUT_SECRET: Final = "Private: the password, header or cookie that opens it is not in this list."
@@ -183,11 +187,24 @@ def opml_import(*, reader: Reader, document: bytes, now: datetime) -> OpmlReport
     for reject in listed.rejects:
         report.reject(reject)
     wanted = _by_address(listed.feeds, report)
-    addresses = list(wanted)
-    for start in range(0, len(addresses), IMPORT_BATCH):
-        batch = {url: wanted[url] for url in addresses[start : start + IMPORT_BATCH]}
+    failed = set(wanted)
+
+    def store(addresses: Sequence[str]) -> OpmlReport:
+        part = OpmlReport()
         with transaction.atomic():
-            _subscribe(reader, batch, report, now)
+            _subscribe(reader, {url: wanted[url] for url in addresses}, part, now)
+        failed.difference_update(addresses)
+        return part
+
+    parts = isolate_batches(list(wanted), store, what="line", event="opml_line_failed", size=IMPORT_BATCH)
+    for part in parts:
+        report.added += part.added
+        report.already += part.already
+        report.refused += part.refused - len(part.rejects)
+        for reject in part.rejects:
+            report.reject(reject)
+    for url in failed:
+        report.reject(Reject(wanted[url].line, "internal", LINE_FAILED, url[:200]))
     report.folders = len({feed.folder for feed in wanted.values() if feed.folder})
     report.rejects.sort(key=lambda reject: reject.line)
     return report

@@ -15,7 +15,6 @@ from pathlib import Path
 from uuid import uuid4
 
 import structlog
-from billiard.exceptions import SoftTimeLimitExceeded  # which Celery raises, and does not need for it
 from django.conf import settings
 from django.db.models import Exists, OuterRef
 
@@ -43,6 +42,7 @@ from digest.summaries.summarise import (
     summary_check,
     summary_offline,
 )
+from ranking.common.isolation import isolate
 
 log = structlog.get_logger(__name__)
 
@@ -131,17 +131,13 @@ def _extract(
     item: Item, clustered: bool, deadline: Deadline
 ) -> tuple[SummaryResult, Sequence[SuggestedReason]]:
     """Return the extract and the reasons of one text. Whatever it contains, the next text gets its turn."""
-    reasons = reasons_filter([], ())
-    try:
-        reasons = reasons_offline(item.title, item.text, clustered=clustered)
-        return summary_offline(item.title, item.text, deadline), reasons
-    except TooSlow:
-        code = TIME_LIMIT
-    except SoftTimeLimitExceeded:
-        raise
-    except Exception:
-        log.exception("extract_failed", item_id=item.pk)
-        code = FAILED
+    reasons, code = reasons_filter([], ()), FAILED
+    with isolate("text", item.pk, "extract_failed"):
+        try:
+            reasons = reasons_offline(item.title, item.text, clustered=clustered)
+            return summary_offline(item.title, item.text, deadline), reasons
+        except TooSlow:
+            code = TIME_LIMIT
     return SummaryResult(refusal=code, fault=code.lower()), reasons
 
 
@@ -217,8 +213,9 @@ class _Round:
             if answer.value is not None or answer.error_code == INVALID:
                 self.report.calls += 1
                 self.report.asked += len(batch)
-            if answer.value is not None:
-                self._store(batch, answer, answer.value)
+            with isolate("text", batch[0].item_id, "summaries_failed"):
+                if answer.value is not None:
+                    self._store(batch, answer, answer.value)
         return self._continues(answers)
 
     def _continues(self, answers: Sequence[TypedAnswer[BatchReply]]) -> bool:

@@ -17,7 +17,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet, Value
 
 from digest.models import Feedback, Impression
 from ranking.common.categories import label_keys
-from ranking.common.failures import batches_apart
+from ranking.common.isolation import isolate_batches
 from ranking.common.text import fold
 from ranking.config_body import Body, body_effective
 from ranking.entities import EffectiveConfig
@@ -326,7 +326,7 @@ def effects_check(*, now: datetime, progress: Progress | None = None) -> dict[st
             progress(due.index(some[-1]) + 1, len(due))
         return found
 
-    for found in batches_apart(due, check, event="effect_check_failed", size=BATCH, reader_of=readers.get):
+    for found in isolate_batches(due, check, event="effect_check_failed", size=BATCH, key_of=readers.get):
         rows += found
     verdicts = Counter(row["outcome"] for row in rows)
     counts = {verdict: verdicts[verdict] for verdict in (HELPED, HARMED, UNCLEAR)}

@@ -11,7 +11,7 @@ import structlog
 from django.db import transaction
 from django.db.models import Count, Exists, Max, OuterRef, Subquery
 
-from ranking.common.failures import batches_apart, reader_apart
+from ranking.common.isolation import READER, isolate, isolate_batches
 from ranking.config_body import Body
 from suggestions.changes.weights import step_share
 from suggestions.models import Evidence, Outcome, OutcomeArchive, PreferenceProfile, Suggestion
@@ -168,7 +168,7 @@ def outcomes_compact(*, now: datetime, progress: Progress | None = None) -> dict
     readers = list(long.order_by("reader_id").values_list("reader_id", flat=True))
     archived = 0
     for done, reader_id in enumerate(readers, start=1):
-        with reader_apart(reader_id, "outcomes_compact_failed"):
+        with isolate(READER, reader_id, "outcomes_compact_failed"):
             archived += reader_compact(reader_id=reader_id, now=now)
         if progress:
             progress(done, len(readers))
@@ -195,7 +195,7 @@ def profiles_refresh(*, now: datetime) -> int:
         profiles_update(reader_ids=[row.reader_id for row in rows], now=now)
         return len(rows)
 
-    return sum(batches_apart(readers, refresh, event="profile_refresh_failed", size=BATCH))
+    return sum(isolate_batches(readers, refresh, event="profile_refresh_failed", size=BATCH))
 
 
 def _batch(reader_id: UUID, now: datetime) -> int:

@@ -21,7 +21,7 @@ from digest.feedback.peers import readers_sharing
 from digest.feedback.selectors import feedback_recent
 from digest.items.selectors import source_titles
 from digest.models import Item
-from ranking.common.failures import reader_apart
+from ranking.common.isolation import READER, isolate
 from ranking.community import spread_with_noise
 from ranking.selectors import read_once
 from ranking.taste.leans import SPREAD_PRIOR
@@ -112,7 +112,7 @@ def _contributions(
     until = utc_day_begin(day)
     for reader_id, number, first in waiting:
         batch = None
-        with reader_apart(reader_id, "taste_contribution_failed"):
+        with isolate(READER, reader_id, "taste_contribution_failed"):
             rated = feedback_recent(reader_id=reader_id, until=until, public=True)
             if first:
                 rated = _come_since(rated, utc_day_begin(first))

@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from digest.models import Reader, Source
-from ranking.common.failures import batches_apart, reader_apart
+from ranking.common.isolation import READER, isolate, isolate_batches
 from ranking.common.text import fold
 from ranking.config_body import effective_body
 from ranking.entities import EffectiveConfig
@@ -326,9 +326,9 @@ def _changed_by_hand(rows: QuerySet[Suggestion]) -> list[int]:
         waiting[row.reader_id].append(row)
     found: list[int] = []
     ids = list(waiting)
-    for some in batches_apart(ids, lambda keys: config_effective_many(reader_ids=keys), event=SWEEP_FAILED):
+    for some in isolate_batches(ids, lambda keys: config_effective_many(reader_ids=keys), event=SWEEP_FAILED):
         for reader_id, current in some.items():
-            with reader_apart(reader_id, SWEEP_FAILED):
+            with isolate(READER, reader_id, SWEEP_FAILED):
                 found += _changed_of(waiting[reader_id], current)
     return found
 
@@ -355,7 +355,7 @@ def _settle(rows: QuerySet[Suggestion], status: str, now: datetime) -> int:
     """Close these suggestions with an outcome each, in one transaction per reader."""
     settled = 0
     for reader in list(rows.order_by().values_list("reader_id", flat=True).distinct()):
-        with reader_apart(reader, SWEEP_FAILED):
+        with isolate(READER, reader, SWEEP_FAILED):
             settled += _settle_reader(rows.filter(reader_id=reader), reader, status, now)
     return settled
 

@@ -15,7 +15,7 @@ from advisor.models import Run
 from advisor.run.scheduling import Report, reader_advise, readers_lacking_feedback
 from digest.models import Reader
 from digest.requests import reader_arguments_add, readers_named
-from ranking.common.failures import Failures, batches_apart, failures_collected
+from ranking.common.isolation import Failures, failures_collected, isolate_batches
 from ranking.common.start import SettingsCommand
 
 
@@ -73,11 +73,11 @@ def _lacking(readers: Sequence[Reader]) -> dict[UUID, str]:
     def missing(some: Sequence[Reader]) -> dict[UUID, str]:
         return readers_lacking_feedback(readers=some, now=timezone.now())
 
-    batches = batches_apart(
+    batches = isolate_batches(
         readers,
         missing,
         event="advisor_request_failed",
         size=max(1, len(readers)),
-        reader_of=attrgetter("pk"),
+        key_of=attrgetter("pk"),
     )
     return {reader: message for batch in batches for reader, message in batch.items()}

@@ -14,7 +14,7 @@ from digest.entities import DIGEST_SIZE
 from digest.items.selectors import item_urls
 from digest.models import Impression, Reader
 from digest.requests import date_argument, reader_arguments_add, readers_named
-from ranking.common.failures import failures_collected, reader_apart
+from ranking.common.isolation import READER, failures_collected, isolate
 from ranking.common.start import SettingsCommand
 from ranking.selectors import config_effective
 
@@ -51,7 +51,7 @@ class Command(SettingsCommand):
         digests: list[Json] = []
         with failures_collected() as failed:
             for reader in readers_named(options["user_id"]):
-                with reader_apart(reader.pk, "digest_build_failed"):
+                with isolate(READER, reader.pk, "digest_build_failed"):
                     date = options["date"] or day_of(now, reader.zone)
                     digests.append(entries_of(reader, date, now, options["limit"]))
         result = {"digests": digests, **failed.as_dict()}

@@ -6,7 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from digest.feedback.transfer import HISTORY_ROWS, QUESTIONS_MAX, records_export
 from digest.requests import reader_arguments_add, readers_named
-from ranking.common.failures import failures_collected, reader_apart
+from ranking.common.isolation import READER, failures_collected, isolate
 from ranking.common.start import SettingsCommand
 
 
@@ -33,7 +33,7 @@ class Command(SettingsCommand):
             raise CommandError("--history and --questions must be at least 1.", returncode=2)
         with failures_collected() as failed:
             for reader in readers_named(options["user_id"]):
-                with reader_apart(reader.pk, "records_export_failed"):
+                with isolate(READER, reader.pk, "records_export_failed"):
                     records = records_export(
                         reader_id=reader.pk, history=options["history"], questions=options["questions"]
                     )

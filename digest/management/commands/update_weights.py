@@ -12,7 +12,7 @@ from digest.feedback.selectors import feedback_source_counts
 from digest.feedback.services import weights_update
 from digest.models import Reader
 from digest.requests import reader_arguments_add, readers_named
-from ranking.common.failures import failures_collected, reader_apart
+from ranking.common.isolation import READER, failures_collected, isolate
 from ranking.common.start import SettingsCommand
 
 Json = dict[str, Any]
@@ -37,7 +37,7 @@ class Command(SettingsCommand):
         readers: list[Json] = []
         with failures_collected() as failed:
             for reader in readers_named(options["user_id"]):
-                with reader_apart(reader.pk, "weights_update_failed"):
+                with isolate(READER, reader.pk, "weights_update_failed"):
                     readers.append(_learn(reader, now))
         result = {"readers": readers, **failed.as_dict(), "seconds": round(time.monotonic() - started, 3)}
         self.stdout.write(json.dumps(result) if options["json"] else _table(readers))

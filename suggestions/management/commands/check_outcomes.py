@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from ranking.common.failures import failures_collected
+from ranking.common.isolation import failures_collected
 from ranking.common.start import SettingsCommand
 from suggestions.outcomes.check import effects_check
 from suggestions.outcomes.untaken import records_by_kind, untaken_check

@@ -7,7 +7,7 @@ import pytest
 
 from digest.days import utc_day, utc_day_begin
 from ranking import community
-from ranking.common.failures import failures_collected
+from ranking.common.isolation import failures_collected
 from ranking.taste.leans import SPREAD_PRIOR
 from suggestions.models import TasteContribution, TasteSpread
 from suggestions.planner.population import BATCH_MIN, taste_spread_for, taste_spread_publish
