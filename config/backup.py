@@ -9,6 +9,7 @@ import errno
 import hashlib
 import io
 import json
+import os
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 from django.apps import apps
@@ -139,11 +140,16 @@ def archive_write(path: Path, *, now: datetime, using: str = "default") -> dict[
 
 
 @contextmanager
-def _part_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path. Rename it to `path` at the end of the block, or delete it after an error."""
+def _part_file(path: Path) -> Iterator[BinaryIO]:
+    """Yield a new temporary file. Rename it to `path` at the end of the block, or delete it after an error.
+
+    What is there already is removed, so that nothing is written through a link that somebody left there.
+    """
     part = path.with_name(f"{path.name}.part")
+    part.unlink(missing_ok=True)
     try:
-        yield part
+        with os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as file:
+            yield file
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
@@ -235,6 +241,8 @@ def _fill(archive: ZipFile, model: Table, using: str) -> None:
             text = io.TextIOWrapper(raw, encoding="utf-8")
             rows = serializers.deserialize("jsonl", text, using=using)
             while batch := list(islice(rows, BATCH)):
+                if any(type(row.object) is not model for row in batch):
+                    raise ValueError("it has rows of another table")
                 model._base_manager.using(using).bulk_create([row.object for row in batch])
                 for row in batch:
                     for field, keys in (row.m2m_data or {}).items():

@@ -6,16 +6,24 @@ fail.
 
 from typing import Any
 
+import structlog
+from allauth.mfa.models import Authenticator
 from allauth.mfa.webauthn.forms import (
     AddWebAuthnForm,
     AuthenticateWebAuthnForm,
     LoginWebAuthnForm,
     ReauthenticateWebAuthnForm,
 )
+from allauth.mfa.webauthn.internal.auth import parse_authentication_response
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.forms.utils import ErrorDict
 from django.utils.translation import gettext as _
 
+log = structlog.get_logger(__name__)
+
+# The key in a stored passkey of the counter in its last answer. 0 before the first.
+COUNTER = "counter"
 # allauth's error code for too many failures.
 TOO_MANY = "too_many_login_attempts"
 # The errors that reading JSON of any shape, and the bytes in it, can raise.
@@ -54,7 +62,30 @@ class PasskeyAnswer:
         )
 
 
-class PasskeySignInForm(PasskeyAnswer, LoginWebAuthnForm):  # type: ignore[misc]
+class CountedAnswer(PasskeyAnswer):
+    """An answer that opens something. A device's counter must have grown since its last answer.
+
+    A counter that stands still or goes back means that the key was copied (WebAuthn, section 6.1.1). Passkeys
+    that are kept in several devices always send 0.
+    """
+
+    def clean_credential(self) -> Authenticator:
+        """Return the passkey that answered. Raises `ValidationError` if it is no passkey of this account."""
+        form: Any = self
+        answer = parse_authentication_response(form.cleaned_data["credential"])
+        with transaction.atomic():
+            passkey: Authenticator = super().clean_credential()  # type: ignore[misc]
+            row = Authenticator.objects.select_for_update().get(pk=passkey.pk)
+            counter, last = answer.response.authenticator_data.counter, row.data.get(COUNTER, 0)
+            if counter <= last and (counter or last):
+                log.warning("passkey_copied", reader_id=str(row.user_id))
+                raise self.refusal()
+            row.data[COUNTER] = passkey.data[COUNTER] = counter
+            row.save(update_fields=["data"])
+        return passkey
+
+
+class PasskeySignInForm(CountedAnswer, LoginWebAuthnForm):  # type: ignore[misc]
     """Sign in with a passkey alone. Anybody may send this form."""
 
     shown_at = "credential"
@@ -67,11 +98,11 @@ class PasskeySignInForm(PasskeyAnswer, LoginWebAuthnForm):  # type: ignore[misc]
         )
 
 
-class PasskeyCodeForm(PasskeyAnswer, AuthenticateWebAuthnForm):  # type: ignore[misc]
+class PasskeyCodeForm(CountedAnswer, AuthenticateWebAuthnForm):  # type: ignore[misc]
     """A passkey as the second factor."""
 
 
-class PasskeyAgainForm(PasskeyAnswer, ReauthenticateWebAuthnForm):  # type: ignore[misc]
+class PasskeyAgainForm(CountedAnswer, ReauthenticateWebAuthnForm):  # type: ignore[misc]
     """A passkey, asked for again before a sensitive change."""
 
     shown_at = "credential"

@@ -67,22 +67,22 @@ class Page:
     html: str
 
 
-def page_get(address: str, *, allow: Sequence[str] = (), total_s: float = TOTAL_S) -> Page:
+def page_get(address: str, *, allow: Sequence[str] = (), total_s: float = TOTAL_S, who: object = "") -> Page:
     """Return the article at `address`, spending at most `total_s` seconds on fetching.
 
-    `allow` is as for `fetch`. Raises `FeedProblem` with the codes of `fetch` and `page_article`, or
-    `robots_refused`, `robots_unknown` or `not_a_page`.
+    `allow` is as for `fetch`. A host that answers 429 is left alone for `who`. Raises `FeedProblem` with the
+    codes of `fetch` and `page_article`, or `robots_refused`, `robots_unknown` or `not_a_page`.
     """
-    visit = _Visit(allow, time.monotonic() + total_s)
+    visit = _Visit(allow, time.monotonic() + total_s, who)
     return visit.page(address)
 
 
 class _Visit:
     """All requests for one page: robots.txt and the page itself, also on the hosts that redirects lead to."""
 
-    def __init__(self, allow: Sequence[str], until: float) -> None:
+    def __init__(self, allow: Sequence[str], until: float, who: object) -> None:
         self._allow, self._until, self._delay_s = allow, until, 0.0
-        self._lock = LookupLock(host_limiter(), pause_s=settings.FETCH_HOST_GAP_S)
+        self._lock = LookupLock(host_limiter(), pause_s=settings.FETCH_HOST_GAP_S, who=who)
 
     def page(self, address: str) -> Page:
         """Fetch the page at `address` if robots.txt allows it. Raises as `page_get` does."""
@@ -233,7 +233,7 @@ def full_text_get(*, item: Item, reader_id: UUID, now: datetime) -> None:
         if not has_place:
             busy = gettext_noop("Other full texts are being fetched. Try again in a few seconds.")
             raise FullTextMissing(busy)
-        problem = _fetch(item, now)
+        problem = _fetch(item, now, who=reader_id)
     if problem:
         raise FullTextMissing(_MESSAGES.get(problem.code, problem.message))
 
@@ -266,13 +266,13 @@ def full_texts_wanted(*, now: datetime) -> QuerySet[Item]:
     )
 
 
-def _fetch(item: Item, now: datetime) -> FeedProblem | None:
-    """Fetch and store one full text, or why there is none, which is returned."""
+def _fetch(item: Item, now: datetime, who: object = "") -> FeedProblem | None:
+    """Fetch and store one full text for `who`, or why there is none, which is returned."""
     allow = settings.FETCH_ALLOW_HOSTS if inside_allowed(item=item) else ()
     page, problem = None, None
     with isolate("page", item.pk, "full_text_failed") as attempt:
         try:
-            page = page_get(item.address, allow=allow)
+            page = page_get(item.address, allow=allow, who=who)
         except FeedProblem as found:
             problem = found
     if page is None:

@@ -141,7 +141,8 @@ def _looking_up(reader_id: UUID, typed: str, access: Access | None = None) -> It
         if not has_place:
             raise LookupsBusy(_("Other sites are being looked up right now. Try again in a few seconds."))
         until = time.monotonic() + ALL_S
-        host_lock = LookupLock(host_limiter(), pause_s=min(PAUSE_S, settings.FETCH_HOST_GAP_S))
+        pause_s = min(PAUSE_S, settings.FETCH_HOST_GAP_S)
+        host_lock = LookupLock(host_limiter(), pause_s=pause_s, who=reader_id)
         try:
             allow = allowed_from(address_read(typed), settings.FETCH_ALLOW_HOSTS)
             yield _Lookup(host_lock, until, allow, access)

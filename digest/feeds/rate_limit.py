@@ -40,8 +40,12 @@ VISIT_MAX_S: Final = 90
 HOSTS_MAX: Final = 10_000
 # How long a redirect waits for its new host.
 REDIRECT_WAIT_S: Final = 10.0
-# How long a host is left alone after 429, by default and at most, in seconds.
-HOLD_S, HOLD_MAX_S = 300.0, 24 * 3600.0
+# How long a host is left alone after 429, by default and at most, in seconds. The feed that was refused waits
+# as long as its server says; other feeds of that host must not wait for a day because one path says so.
+HOLD_S, HOLD_MAX_S = 300.0, 900.0
+# How long a refused lookup makes a host rest for others, in seconds. Rounds of 240 s outlast it. It is also
+# the longest pause that a robots.txt may ask for.
+LOOKUP_HOLD_MAX_S: Final = 60.0
 _PROCESS: Final = uuid4().hex
 
 log = structlog.get_logger(__name__)
@@ -250,12 +254,23 @@ class LookupLock(HostLock):
     """The host of one lookup, while a reader waits: it stays taken from one request to the next.
 
     Two requests are `pause_s` seconds apart; the limiter's own pause follows when the host is given back.
-    Nobody else connects to the host meanwhile, so that the shorter pause is this lookup's alone.
+    Nobody else connects to the host meanwhile, so that the shorter pause is this lookup's alone. A host that
+    answers 429 is asked no more for this reader (`who`) for as long as it says, at most 15 minutes. For
+    others it rests a minute at most, because the reader chose what was asked, and how often.
     """
 
-    def __init__(self, limiter: HostLimiter, *, pause_s: float) -> None:
+    def __init__(self, limiter: HostLimiter, *, pause_s: float, who: object = "") -> None:
         super().__init__(limiter, "")
-        self._pause_s = pause_s
+        self._pause_s, self._who = pause_s, who
+
+    def release(self, *, hold_s: float = 0.0) -> None:
+        """Give the present host back; `hold_s` is how long it asked to be left alone, in seconds."""
+        if self._host and hold_s > LOOKUP_HOLD_MAX_S:
+            cache.set(self._rest_key(self._host), 1, math.ceil(hold_s))
+        super().release(hold_s=min(hold_s, LOOKUP_HOLD_MAX_S))
+
+    def _rest_key(self, host: str) -> str:
+        return host_key(f"{self._who}@{host}")
 
     def move_to(self, host: str, *, until: float) -> None:
         """Take `host`, or pause where it is taken already; also before a redirect is followed.
@@ -263,6 +278,8 @@ class LookupLock(HostLock):
         Raises `FeedProblem("host_busy")` where that cannot be done before the monotonic time `until`.
         """
         if host != self._host:
+            if cache.get(self._rest_key(host)):
+                raise FeedProblem("host_busy", gettext_noop("This site is being asked by others right now."))
             try:
                 super().move_to(host, until=until)
             except FeedProblem as problem:

@@ -21,7 +21,7 @@ from digest.notifications.news import NOTIFIED, Event
 from digest.notifications.send import failure_words, link_post, message_post
 from digest.notifications.wire import SECRET_PREFIX, Line, Message, push_keys_read
 from digest.places import LOOKUPS
-from ranking.common.encryption import secret_encrypt
+from ranking.common.encryption import SecretUnreadable, secret_decrypt, secret_encrypt
 
 Kind = Destination.Kind
 SAVING = (Kind.READECK, Kind.KARAKEEP, Kind.WALLABAG)
@@ -102,7 +102,7 @@ def destination_add(
         if kind in SAVING:
             Destination.objects.filter(reader=reader, kind__in=SAVING).delete()
         elif kind == Kind.PUSH:
-            Destination.objects.filter(kind=kind, address=address).delete()
+            _browser_release(reader, address, secret)
         if Destination.objects.filter(reader=reader).count() >= DESTINATIONS_MAX:
             raise DestinationInvalid(
                 gettext("You have {destinations_max} destinations. Remove one first.").format(
@@ -119,6 +119,24 @@ def destination_add(
         first = {"events": list(Event.values), "since": now}
         NotificationSettings.objects.get_or_create(reader=reader, defaults=first)
     return row, made
+
+
+def _browser_release(reader: Reader, address: str, secret: str) -> None:
+    """Delete this browser's destinations: the reader's own, and those of others who used the same browser.
+
+    Only the browser knows the keys of its subscription, so whoever knows its address alone takes it from
+    nobody.
+    """
+    keys = push_keys_read(secret)
+
+    def is_same(row: Destination) -> bool:
+        try:
+            return row.reader_id == reader.pk or push_keys_read(secret_decrypt(row.secret)) == keys
+        except (SecretUnreadable, ValueError):
+            return False
+
+    rows = Destination.objects.filter(kind=Kind.PUSH, address=address)
+    Destination.objects.filter(pk__in=[row.pk for row in rows if is_same(row)]).delete()
 
 
 def _check_address(kind: str, address: str) -> None:

@@ -12,6 +12,7 @@ from zipfile import ZipFile
 
 import pytest
 from django.contrib.auth.models import Group, Permission
+from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
@@ -247,3 +248,41 @@ def test_a_backup_that_is_not_written_leaves_nothing_behind(world, tmp_path, mon
     with pytest.raises(CommandError):
         call_command("backup", str(tmp_path / "full.zip"), stdout=StringIO())
     assert [path.name for path in tmp_path.iterdir()] == ["folder"] and not list(folder.iterdir())
+
+
+def test_a_link_that_somebody_left_is_not_written_through(world, tmp_path):
+    """In a shared folder anybody may leave a link with the name of the incomplete file."""
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (tmp_path / "backup.zip.part").symlink_to(victim)
+    (tmp_path / "backup.zip").symlink_to(victim)
+    archive_write(tmp_path / "backup.zip", now=CLOCK)
+    assert victim.read_text() == "mine"
+    assert not (tmp_path / "backup.zip").is_symlink()
+    assert (tmp_path / "backup.zip").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "name", ["../escaped", "/tmp/escaped", "rows/../../escaped", "rows/auth.group.jsonl/../x"]
+)
+def test_names_in_an_archive_lead_nowhere(archive, name):
+    """Only members with the names of our tables are read, and none is written as a file."""
+    copy = rewritten(archive, "manifest.json", lambda raw: raw)
+    with ZipFile(copy, "a") as changed:
+        changed.writestr(name, "x")
+    archive_read(copy, replace=True)
+    assert not list(copy.parent.parent.rglob("escaped")) and not Path("/tmp/escaped").exists()
+
+
+def test_a_row_of_another_table_is_refused(archive):
+    """A line may name any model; it is one of the table that its member is named after, or damaged."""
+
+    def smuggle(raw: bytes) -> bytes:
+        fields = {"session_data": "", "expire_date": "2030-01-01T00:00:00Z"}
+        line = json.dumps({"model": "sessions.session", "pk": "a" * 32, "fields": fields})
+        return raw + line.encode() + b"\n"
+
+    with pytest.raises(ArchiveError) as refused:
+        archive_read(rewritten(archive, "rows/digest.feedback.jsonl", smuggle), replace=True)
+    assert refused.value.code == "damaged" and "another table" in str(refused.value)
+    assert not Session.objects.exists()

@@ -1,32 +1,46 @@
-"""A reader for whom one function breaks, whatever the reason: what loops over readers must survive."""
+"""A row for which one function breaks, whatever the reason: what loops over rows must survive."""
 
 from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
+from uuid import UUID
 
 import pytest
+from django.db.models import Model
 
-from digest.models import Reader
+# Attributes by which an argument says which row it is about.
+NAMES = ("pk", "reader_id", "reader", "feed", "destination", "title", "url")
 
 
-def poison(monkeypatch: pytest.MonkeyPatch, path: str, reader: Reader) -> None:
-    """Make the function at `path` (module.name) raise when an argument is, names or holds `reader`."""
+def poison(monkeypatch: pytest.MonkeyPatch, path: str, row: Model | str) -> None:
+    """Make the function at `path` (module.name) raise when an argument is, names or holds `row`.
+
+    A row that is a text is in every text that contains it.
+    """
     module, name = path.rsplit(".", 1)
     real = getattr(import_module(module), name)
 
     def broken(*args: Any, **given: Any) -> Any:
-        if _about(reader, [*args, *given.values()]):
+        if _about(row, [*args, *given.values()]):
             raise ArithmeticError("poisoned")
         return real(*args, **given)
 
     monkeypatch.setattr(path, broken)
 
 
-def _about(reader: Reader, values: Iterable[Any]) -> bool:
-    """Return whether one of `values` is the reader, their id, a row of theirs, or a collection of such."""
+def _about(row: Model | str, values: Iterable[Any]) -> bool:
+    """Return whether one of `values` is the row, its id, what names it, or a collection of such."""
     for value in values:
-        if reader.pk in (value, getattr(value, "pk", None), getattr(value, "reader_id", None)):
-            return True
-        if isinstance(value, list | tuple | set | dict) and _about(reader, value):
+        if isinstance(value, list | tuple | set | dict):
+            if _about(row, value):
+                return True
+        elif _is(row, value) or any(_is(row, getattr(value, name, None)) for name in NAMES):
             return True
     return False
+
+
+def _is(row: Model | str, value: object) -> bool:
+    if isinstance(row, str):
+        return isinstance(value, str) and row in value
+    # The whole numbers of two tables may be equal.
+    return value == row or (isinstance(row.pk, UUID) and value == row.pk)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from itertools import pairwise
 from types import SimpleNamespace
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from django.test import Client
@@ -285,7 +285,26 @@ def test_a_site_that_wants_a_pause_is_left_alone_at_once(visits: Visits, httpser
     with pytest.raises(SiteUnreachable, match="wants a pause"):
         feeds_discover(reader_id=ADA_ID, url=httpserver.url_for("/"))
     assert len(visits.asked) == 3  # the page, its first link, and the one that asks for ten minutes
-    assert 590 < visits.gate.enter(visits.host) < 600.001  # moments are floats
+    assert 50 < visits.gate.enter(visits.host) < 60.001  # moments are floats
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_a_site_that_wants_a_pause_from_one_reader_is_soon_asked_for_others(
+    visits: Visits, httpserver: HTTPServer
+):
+    """A reader can make any host answer 429. It must not rest for ten minutes, or a day, for everybody."""
+    with pytest.raises(SiteUnreachable, match="wants a pause"):
+        feeds_discover(reader_id=ADA_ID, url=httpserver.url_for("/"))
+    visits.now += 61
+    asked = len(visits.asked)
+    for _ in range(3):
+        with pytest.raises(SiteUnreachable, match="asked by others"):
+            feeds_discover(reader_id=ADA_ID, url=httpserver.url_for("/bare"))
+    assert len(visits.asked) == asked, "the reader who caused it waits as long as the site says"
+    with pytest.raises(NoFeedFound):
+        feeds_discover(reader_id=uuid4(), url=httpserver.url_for("/bare"))
+    visits.now += 3
+    assert visits.gate.enter(visits.host) == 0.0, "and so a round may ask it"
 
 
 @pytest.mark.usefixtures("own_cache")

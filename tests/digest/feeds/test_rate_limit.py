@@ -15,7 +15,7 @@ from django.core.cache import cache
 
 from digest.feeds import rate_limit
 from digest.feeds.entities import FeedProblem
-from digest.feeds.rate_limit import HostLimiter, HostLock, HostQueue
+from digest.feeds.rate_limit import HostLimiter, HostLock, HostQueue, hold_seconds
 
 HOST = "a.example"
 
@@ -217,3 +217,11 @@ def test_the_queue_goes_round_the_hosts_and_keeps_the_order_within_one():
         gate.leave(host)
         queue.requeue(host)
     assert (queue.next(gate), queue.next(gate), len(queue)) == (("a", 2), None, 1)
+
+
+@pytest.mark.parametrize(("said", "rests"), [(None, 300.0), (10.0, 10.0), (86_400.0, 900.0)])
+def test_one_path_that_asks_for_a_day_keeps_its_hosts_other_feeds_for_a_quarter_of_an_hour(said, rests):
+    """Whoever has a page on a shared host decides what that page answers."""
+    problem = FeedProblem("http_429", "It wants a pause.", retry_after_s=said)
+    assert hold_seconds(problem) == rests
+    assert hold_seconds(FeedProblem("http_503", "It is busy.", retry_after_s=said)) == 0.0

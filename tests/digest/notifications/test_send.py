@@ -413,3 +413,16 @@ def test_what_is_inside_or_without_tls_is_refused_with_the_setting_that_allows_i
     form = {"kind": kind, "address": address, "secret": ""}
     answer = client.post("/ui/account/destinations", form, headers={"Accept-Language": language})
     assert answer.status_code == 422 and "NOTIFY_ALLOW_HOSTS" in answer.content.decode()
+
+
+def test_whoever_knows_a_browsers_address_alone_takes_it_from_nobody(ada: Reader, ben: Reader, httpserver):
+    """A shared browser notifies who used it last. A stranger does not have its keys."""
+    added(ada, httpserver, "push", SUBSCRIPTION)
+    others = ec.derive_private_key(54321, ec.SECP256R1())
+    forged = json.dumps({"keys": {"p256dh": b64url(public_bytes(others)), "auth": b64url(AUTH)}})
+    added(ben, httpserver, "push", forged)
+    assert set(Destination.objects.values_list("reader_id", flat=True)) == {ada.pk, ben.pk}
+    added(ben, httpserver, "push", SUBSCRIPTION)
+    assert list(Destination.objects.values_list("reader_id", flat=True)) == [ben.pk]
+    added(ben, httpserver, "push", forged)
+    assert Destination.objects.count() == 1, "the reader's own is replaced"

@@ -151,6 +151,17 @@ FAULTS = (
         ),
     ),
     Fault(
+        "poison",
+        "one hostile row in each loop over strangers' material, in the first, the middle and the last place",
+        "tests.lab.faults.poison",
+        (
+            _some("loops", "loops", 20),
+            _none("hostile rows after which another row was not served", "refused"),
+            _none("hostile rows that the operator does not see", "unseen"),
+            _some("without the helper: loops that end", "control_found", 15),
+        ),
+    ),
+    Fault(
         "freeze",
         "strings made to be slow, at every door of `serve` and gunicorn, while `/healthz` is asked",
         "tests.lab.faults.freezes",

@@ -25,6 +25,8 @@ SIZES = {
     "given_up": "{} given up",
     "recovery_s": "queued again within {} s",
     "begun_again_s": "begun again within {} s",
+    "loops": "{} loops",
+    "rows": "{} hostile rows",
     "requests": "{} requests",
     "worst_s": "/healthz within {} s",
     "control_s": "an idle one {} s",
