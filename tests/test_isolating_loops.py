@@ -59,7 +59,7 @@ LOOPS: dict[str, tuple[str, ...]] = {
         "digest.feeds.ingest.documents_ingest",
         "digest.feeds.services._sources_follow",
         "digest.feeds.services.answers_store",
-        "digest.feeds.twins.items_join",
+        "digest.feeds.twins._pairs_join",
         "digest.items.meanings.topics_about",
         "ranking.services._versions_merge",
         "suggestions.outcomes.check.effects_check",

@@ -188,7 +188,7 @@ def _predecessors_follow(feeds: Sequence[Feed], now: datetime) -> None:
         for before in Feed.objects.filter(state=Feed.State.MOVED, moved_url__in=places).exclude(url__in=seen):
             target = targets[before.url] = targets[before.moved_url]
             readers = list(Subscription.objects.filter(feed=before).values_list("reader_id", flat=True))
-            with transaction.atomic():
+            with isolate("feed", before.pk, "feed_follow_failed"), transaction.atomic():
                 items_follow(feed=before, target=target, readers=readers, now=now)
 
 
