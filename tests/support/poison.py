@@ -9,6 +9,7 @@ import pytest
 from django.db.models import Model
 
 # Attributes by which an argument says which row it is about.
+RELATED = ("reader", "feed", "destination")
 NAMES = ("pk", "reader_id", "reader", "feed", "destination", "title", "url")
 
 
@@ -34,13 +35,22 @@ def _about(row: Model | str, values: Iterable[Any]) -> bool:
         if isinstance(value, list | tuple | set | dict):
             if _about(row, value):
                 return True
-        elif _is(row, value) or any(_is(row, getattr(value, name, None)) for name in NAMES):
+        elif _is(row, value) or any(_is(row, _named(value, name)) for name in NAMES):
             return True
     return False
+
+
+def _named(value: object, name: str) -> object:
+    """Return an attribute, without a query: threads that send have no database connection."""
+    if isinstance(value, Model) and name in RELATED and name not in value._state.fields_cache:
+        return None
+    return getattr(value, name, None)
 
 
 def _is(row: Model | str, value: object) -> bool:
     if isinstance(row, str):
         return isinstance(value, str) and row in value
+    if isinstance(value, str):
+        return value == getattr(row, "address", None)
     # The whole numbers of two tables may be equal.
     return value == row or (isinstance(row.pk, UUID) and value == row.pk)

@@ -421,12 +421,12 @@ def publisher() -> Iterator[Shelf]:
 
 
 @contextmanager
-def site(command: tuple[str, ...], port: int, shelf: Shelf, **others: str) -> Iterator[None]:
-    """A server of one's own until the block ends, with `others` in its environment."""
+def site(command: tuple[str, ...], port: int, shelf: Shelf) -> Iterator[None]:
+    """A server of one's own until the block ends."""
     last = f"{HOST}:{port}" if command[-1] == "-b" else str(port)
     more = {"WEB_WORKERS": "1", "SITE_URL": f"http://{HOST}:{port}", "ALLOWED_HOSTS": HOST}
     more |= {"FETCH_ALLOW_HOSTS": HOST, "FETCH_PORTS": str(shelf.port), "FETCH_HOST_GAP_S": "0"}
-    more |= {"MCP_HTTP": "true", "TRUSTED_PROXY_COUNT": "1", **others}
+    more |= {"MCP_HTTP": "true", "TRUSTED_PROXY_COUNT": "1"}
     with (Path(settings.VAR_DIR) / "site.log").open("ab") as log:
         server = subprocess.Popen(
             [sys.executable, *command, last], cwd=ROOT, env={**os.environ, **more}, stdout=log, stderr=log

@@ -118,7 +118,7 @@ def settings_of(port: int) -> Iterator[None]:
     """The settings of a site whose publishers are on `port`, with mail, alerts and full texts."""
     with override_settings(
         FETCH_ALLOW_HOSTS=[address(n) for n in range(3)],
-        FETCH_PORTS=[port],
+        FETCH_PORTS=[80, 443, port],
         FETCH_HOST_GAP_S=0.0,
         FULL_TEXT=True,
         EMAIL_BACKEND="django.core.mail.backends.locmem.EmailBackend",
@@ -371,10 +371,10 @@ LOOPS: Final[dict[str, Loop]] = {
         lambda reader: True,
     ),
     "feeds that are asked": Loop(
-        feeds, "digest.feeds.fetch_batch._fetch", lambda now: feeds_fetch(now=now), _fetched
+        feeds, "digest.feeds.fetch_batch.fetch", lambda now: feeds_fetch(now=now), _fetched
     ),
     "feeds that are read": Loop(
-        feeds, "digest.feeds.fetch_batch.FeedAnswer", lambda now: feeds_fetch(now=now), _fetched
+        feeds, "digest.feeds.fetch_batch.parse_document", lambda now: feeds_fetch(now=now), _fetched
     ),
     "feeds that are stored": Loop(
         feeds, "digest.feeds.fetch_batch.answers_store", lambda now: feeds_fetch(now=now), _fetched

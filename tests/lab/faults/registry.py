@@ -162,16 +162,6 @@ FAULTS = (
         ),
     ),
     Fault(
-        "fairness",
-        "one reader does the worst in every shared place, while another opens a page, looks a site up, reads",
-        "tests.lab.faults.fairness",
-        (
-            _some("requests of the one", "requests", 50),
-            _none("things for which the other waits more than twice as long", "slow"),
-        ),
-        (EMBEDDED,),
-    ),
-    Fault(
         "freeze",
         "strings made to be slow, at every door of `serve` and gunicorn, while `/healthz` is asked",
         "tests.lab.faults.freezes",
