@@ -16,7 +16,7 @@ from uuid import UUID
 import structlog
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
-from ranking.common.failures import batches_apart
+from ranking.common.isolation import isolate_batches
 from ranking.language import gettext as _
 from ranking.language import ngettext
 from suggestions.models import Outcome, Suggestion, UntakenVerdict
@@ -97,7 +97,7 @@ def untaken_check(*, now: datetime) -> dict[str, int]:
         return [effect.verdict for _, effect in found]
 
     verdicts: Counter[str] = Counter()
-    for found in batches_apart(list(due), check, event="untaken_check_failed", size=BATCH, reader_of=due.get):
+    for found in isolate_batches(list(due), check, event="untaken_check_failed", size=BATCH, key_of=due.get):
         verdicts.update(found)
     counts = {verdict: verdicts[verdict] for verdict in (HELPED, HARMED, UNCLEAR)}
     log.info("untaken_checked", due=len(due), **counts)

@@ -121,5 +121,5 @@ def test_one_reader_who_cannot_be_counted_waits_and_the_others_are_counted(exact
     with monkeypatch.context() as patched, failures_collected() as failed:
         poison(patched, "suggestions.planner.population.feedback_recent", readers[0])
         assert taste_spread_publish(now=morning(day)) == BATCH_MIN
-    assert list(failed.errors) == [str(readers[0].pk)]
+    assert list(failed.errors) == [("reader", str(readers[0].pk))]
     assert not TasteContribution.objects.filter(reader=readers[0]).exists()
