@@ -22,6 +22,7 @@ from digest.feeds.identity import web_url
 from digest.items.selectors import source_titles
 from digest.requests import reader_of
 from digest.throttling import DECIDE, long_page, rate_limited
+from ranking.common.charts import slopes_make
 from ranking.config_body import body_effective
 from ranking.entities import EffectiveConfig
 from ranking.language import stored_text
@@ -360,8 +361,11 @@ def sides_page(left: Side, right: Side) -> dict[str, Any]:
     before = [_line(item, titles, leaving=True) for item in left]
     after = [_line(item, titles, leaving=False) for item in right]
     pairs = [Pair(n, *both) for n, both in enumerate(zip_longest(before, after), start=1)]
+    places = [(item.before, item.after, item.title) for item in right]
+    places += [(item.before, None, item.title) for item in left if item.after is None]
     return {
         "pairs": pairs,
+        "chart": slopes_make(places),
         "unchanged": sum(pair.unchanged for pair in pairs),
         "words": _counted_words(left, right),
     }

@@ -1,6 +1,6 @@
 """Compute shapes of SVG charts: stacked bars, and lines with gaps. The y axis points down. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 Point = tuple[float, float]
@@ -86,3 +86,56 @@ def line_stretches(points: Sequence[Point | None]) -> list[list[Point]]:
 def polyline(points: Sequence[Point]) -> str:
     """Return the `points` attribute of an SVG polyline."""
     return " ".join(f"{x:g},{y:g}" for x, y in points)
+
+
+# The slope chart: the places of two lists, joined by lines. In units of its own, which a page scales.
+SLOPE_WIDTH, SLOPE_ROW, SLOPE_LEFT, SLOPE_RIGHT, SLOPE_STUB = 320, 12, 40, 280, 24
+# Lines that move by fewer places are drawn as staying.
+SLOPE_FAR = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """One line of a slope chart. `kind` is `up`, `down`, `still`, `in` or `out`."""
+
+    x1: int
+    y1: int
+    x2: int
+    y2: int
+    kind: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class SlopeChart:
+    """Lines from places on the left to places on the right, `ticks` as (place, y), within 320 x `height`."""
+
+    slopes: tuple[Slope, ...]
+    ticks: tuple[tuple[int, int], ...]
+    height: int
+
+
+def slopes_make(places: Iterable[tuple[int | None, int | None, str]]) -> SlopeChart:
+    """Return the chart of items at (place before, place after, label). `None` is no place in that list."""
+    rows = [(before, after, label) for before, after, label in places if before or after]
+    count = max((place for before, after, _ in rows for place in (before, after) if place), default=0)
+    lines = [_slope(*row) for row in rows]
+    order = ("still", "up", "down", "in", "out")
+    ticks = tuple((n, _slope_y(n)) for n in range(1, count + 1) if n == 1 or n % 5 == 0)
+    found = tuple(sorted(lines, key=lambda one: (order.index(one.kind), one.y1)))
+    return SlopeChart(found, ticks, _slope_y(count) + SLOPE_ROW)
+
+
+def _slope_y(place: int) -> int:
+    return SLOPE_ROW * (place + 1)
+
+
+def _slope(before: int | None, after: int | None, label: str) -> Slope:
+    if before is None:
+        y = _slope_y(after or 0)
+        return Slope(SLOPE_RIGHT - SLOPE_STUB, y, SLOPE_RIGHT, y, "in", label)
+    if after is None:
+        y = _slope_y(before)
+        return Slope(SLOPE_LEFT, y, SLOPE_LEFT + SLOPE_STUB, y, "out", label)
+    kind = "still" if abs(before - after) < SLOPE_FAR else "up" if after < before else "down"
+    return Slope(SLOPE_LEFT, _slope_y(before), SLOPE_RIGHT, _slope_y(after), kind, label)

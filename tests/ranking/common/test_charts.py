@@ -2,7 +2,15 @@
 
 import pytest
 
-from ranking.common.charts import bars_stack, line_points, line_stretches, polyline
+from ranking.common.charts import (
+    SLOPE_LEFT,
+    SLOPE_RIGHT,
+    bars_stack,
+    line_points,
+    line_stretches,
+    polyline,
+    slopes_make,
+)
 
 WIDTH, HEIGHT = 600, 160
 LINE = {"low": 0.0, "high": 2.0, "width": 240, "height": 64, "margin": 4}
@@ -32,3 +40,19 @@ def test_a_missing_value_breaks_the_line_and_a_single_point_is_a_stretch():
     dot, line = line_stretches(points)
     assert len(dot) == 1 and polyline(line) == "120,32 178,4"
     assert line_stretches([None, None]) == []
+
+
+def test_a_slope_joins_the_places_of_an_item_and_says_which_way_it_goes():
+    places = [(1, 1, "A"), (9, 2, "B"), (2, 9, "C"), (None, 3, "D"), (3, None, "E"), (4, 5, "F")]
+    chart = slopes_make(places)
+    kinds = {one.label: one.kind for one in chart.slopes}
+    assert kinds == {"A": "still", "B": "up", "C": "down", "D": "in", "E": "out", "F": "still"}
+    up = next(one for one in chart.slopes if one.label == "B")
+    assert (up.x1, up.x2) == (SLOPE_LEFT, SLOPE_RIGHT) and up.y1 > up.y2
+    assert [place for place, _ in chart.ticks] == [1, 5]
+    assert chart.slopes[-1].kind == "out", "what moves is drawn above what stays"
+    assert all(0 < one.y1 < chart.height and 0 < one.y2 < chart.height for one in chart.slopes)
+
+
+def test_without_items_there_is_no_slope():
+    assert slopes_make([]).slopes == slopes_make([(None, None, "A")]).slopes == ()
