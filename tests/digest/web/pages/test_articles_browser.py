@@ -149,9 +149,9 @@ def test_pictures_wait_for_a_tap(page: Page, ada: Reader, publisher: HTTPServer,
 
 
 def test_pictures_never_come_where_a_reader_wants_none(page: Page, ada: Reader, publisher: HTTPServer):
-    page.goto("/ui/account")
+    page.goto("/ui/display")
     page.get_by_label("Pictures in articles").select_option("never")
-    page.get_by_role("button", name="Save how you read").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     item = published(ada, publisher)
     page.goto(f"/ui/item/{item.pk}")
     assert page.locator(".article img").count() == 0

@@ -151,9 +151,9 @@ def test_each_reader_finds_their_own(stored: Page, ben: Reader, live_server):
 
 
 def test_switching_it_off_wipes_it(stored: Page, ada: Reader):
-    stored.goto("/ui/account")
+    stored.goto("/ui/display")
     stored.get_by_label("Keep today’s digest on my devices").uncheck()
-    stored.locator("#reading ~ form").get_by_role("button").click()
+    stored.get_by_role("button", name="Save", exact=True).click()
     expect(stored.get_by_text("Saved.")).to_be_visible()
     assert gone(stored)
 
