@@ -82,7 +82,12 @@ def embedded(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def fresh_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reset rate limits between tests."""
-    monkeypatch.setattr(throttling, "KEYS", f"limit:{uuid4()}")
+    mine = uuid4()
+    monkeypatch.setattr(throttling, "KEYS", f"limit:{mine}")
+    rest_key = rate_limit.LookupLock._rest_key
+    monkeypatch.setattr(
+        rate_limit.LookupLock, "_rest_key", lambda lock, host: f"{rest_key(lock, host)}:{mine}"
+    )
     rate_limit._limiter.cache_clear()
 
 

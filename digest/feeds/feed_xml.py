@@ -31,10 +31,11 @@ REPAIRED: Final = "repaired"
 LOOSE: Final = "loose"
 
 _XML_NAMES: Final = frozenset({"lt", "gt", "amp", "quot", "apos"})
-# A CDATA section, a comment, or a reference; each runs to its end or to the end of the document.
+# A CDATA section, a comment, ampersands before another one, or a reference; each runs to its end or to the
+# end of the document.
 _REFERENCE: Final = re.compile(
     r"<!\[CDATA\[[^\]]*+(?:\](?!\]>)[^\]]*+)*+(?:\]\]>|\Z)|<!--[^-]*+(?:-(?!->)[^-]*+)*+(?:-->|\Z)"
-    r"|&(?:(#[0-9]{1,7};|#[xX][0-9a-fA-F]{1,6};)|([A-Za-z][A-Za-z0-9]{1,31});)?"
+    r"|&+(?=&)|&(?:(#[0-9]{1,7};|#[xX][0-9a-fA-F]{1,6};)|([A-Za-z][A-Za-z0-9]{1,31});)?"
 )
 _PREFIX: Final = re.compile(
     r"<([A-Za-z_][\w.-]{0,40}):[A-Za-z_]|\s([A-Za-z_][\w.-]{0,40}):[A-Za-z_][\w.-]{0,60}\s*="
@@ -363,7 +364,7 @@ def _reference(found: re.Match[str]) -> str:
     if name and name not in _XML_NAMES:
         letters = html.entities.html5.get(f"{name};")
         return "".join(f"&#{ord(one)};" for one in letters) if letters else f"&amp;{name};"
-    return whole if name else "&amp;"
+    return whole if name else "&amp;" * len(whole)
 
 
 def entries_left(text: str, found: Mapping[str, Any], entries_max: int) -> int:

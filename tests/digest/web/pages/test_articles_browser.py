@@ -152,6 +152,7 @@ def test_pictures_never_come_where_a_reader_wants_none(page: Page, ada: Reader, 
     page.goto("/ui/display")
     page.get_by_label("Pictures in articles").select_option("never")
     page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Saved.")).to_be_visible()
     item = published(ada, publisher)
     page.goto(f"/ui/item/{item.pk}")
     assert page.locator(".article img").count() == 0
