@@ -15,6 +15,8 @@ _DISLIKES = re.compile(r"\byou\b[^.]{0,20}?\b(?:dislike|disliked|avoid|avoided|s
 _NOT = re.compile(r"\b(?:not|never|rarely|seldom|hardly)\b|n't\b")
 _COUNT = re.compile(r"\b(\d{1,6}) (?:of|out of) (?:the |your )?(\d{1,6})\b")
 _LITTLE = re.compile(rf"\b(?:dis)?(?:liked?|loved?|enjoy(?:ed)?) {_FEW}\b")
+# Where a clause ends: a "never" behind it speaks of something else.
+_JOINT = re.compile(r",|\b(?:and|but|because)\b")
 # A comparison names both sides in one verb.
 _COMPARED = re.compile(r"\b(?:than|unlike|against|elsewhere|others?)\b")
 
@@ -38,10 +40,17 @@ def _side(sentence: str) -> bool | None:
     if _COMPARED.search(sentence):
         return None
     likes, dislikes = _LIKES.search(sentence), _DISLIKES.search(sentence)
-    if bool(likes) is bool(dislikes):
+    verb = likes or dislikes
+    if verb is None or (likes and dislikes):
         return None
-    turned = bool(_NOT.search(sentence)) or bool(_LITTLE.search(sentence))
+    turned = bool(_NOT.search(_clause(sentence, verb))) or bool(_LITTLE.search(sentence))
     if count := _COUNT.search(sentence):
         part, whole = int(count[1]), int(count[2])
         turned = turned or 2 * part < whole
     return bool(likes) is not turned
+
+
+def _clause(sentence: str, verb: re.Match[str]) -> str:
+    """Return the clause of `sentence` that has `verb`."""
+    before, after = sentence[: verb.start()], sentence[verb.end() :]
+    return _JOINT.split(before)[-1] + verb[0] + _JOINT.split(after)[0]

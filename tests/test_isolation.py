@@ -37,6 +37,8 @@ KEYS = ("token", "link", "signed")
 OWN = {"reader_export"}
 OPEN = {
     *("api:openapi-json", "api_docs", "healthz", "readyz", "metrics", "offline", "worker", "icon"),
+    # Public files under the address of an earlier version.
+    "static_before",
     "greader:ready",
     # What programs ask by secrets of their own (tests/advisor/test_mcp_http).
     *(f"assistants:{name}" for name in ("mcp", "token", "revoke", "register")),

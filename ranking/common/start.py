@@ -5,7 +5,6 @@ from uuid import UUID
 
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand
-from django.utils.module_loading import import_string
 
 # Checks of values that an operator sets. The other checks of `manage.py check` (URLs, templates, models)
 # concern code, which does not change between starts. Loading it would take as long as many commands.
@@ -33,19 +32,17 @@ def reader_sources_registered() -> list[Callable[..., Collection[str]]]:
     return _reader_sources
 
 
-# How much readers' tastes vary is published by the room that plans suggestions. Its selector is named, not
-# imported, because models cannot be loaded before the apps are ready.
-_taste_spreads: list[str] = []
+# How much readers' tastes vary is published by the room that plans suggestions.
+_taste_spreads: list[Callable[..., Mapping[UUID, float]]] = []
 
 
-def taste_spreads_register(path: str) -> None:
+def taste_spreads_register(selector: Callable[..., Mapping[UUID, float]]) -> None:
     """Register the selector of how much tastes vary (`reader_ids` -> variance of log-odds by reader)."""
-    _taste_spreads[:] = [path]
+    _taste_spreads[:] = [selector]
 
 
 def taste_spreads(reader_ids: Collection[UUID]) -> Mapping[UUID, float]:
     """Return how much tastes vary, for each reader. Raises `LookupError` if no room has registered it."""
     if not _taste_spreads:
         raise LookupError("no room has registered how much tastes vary")
-    found: Mapping[UUID, float] = import_string(_taste_spreads[0])(reader_ids=reader_ids)
-    return found
+    return _taste_spreads[0](reader_ids=reader_ids)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from itertools import count
 
 import pytest
+from billiard.exceptions import SoftTimeLimitExceeded
 
 from digest.feedback.reasons import reasons_offline
 from digest.feeds.sanitise import FIELD_MAX_CHARS, TITLE_MAX_CHARS
@@ -110,10 +111,10 @@ def test_a_workers_own_time_limit_is_no_fault_of_the_text(ada: Reader, now, monk
     carry(ada, "gulls")
 
     def stopped(*_: object) -> None:
-        raise services.SoftTimeLimitExceeded
+        raise SoftTimeLimitExceeded
 
     monkeypatch.setattr(services, "summary_offline", stopped)
-    with pytest.raises(services.SoftTimeLimitExceeded):
+    with pytest.raises(SoftTimeLimitExceeded):
         extracts_make(now=now)
     assert not Summary.objects.exists()
 
