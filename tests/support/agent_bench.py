@@ -104,7 +104,7 @@ class Canned:
     name: str = "offline:canned"
     seen: list[list[dict]] = field(default_factory=list)
 
-    def complete(self, messages, tools, *, timeout_s) -> Turn:
+    def complete(self, messages, tools, *, timeout_s, form=None) -> Turn:
         self.seen.append(list(messages))
         return Turn({"role": "assistant", "content": SUMMARY}, SUMMARY)
 

@@ -107,7 +107,7 @@ class Insistent:
     def __init__(self, *asked: ToolCall):
         self.left, self.answers = list(asked), []
 
-    def complete(self, messages, tools, *, timeout_s) -> Turn:
+    def complete(self, messages, tools, *, timeout_s, form=None) -> Turn:
         self.answers = [m["content"] for m in messages if m["role"] == "tool"]
         if not self.left:
             return Turn({"role": "assistant", "content": "{}"}, "{}")

@@ -64,6 +64,22 @@ def codes(run) -> list[str]:
     return list(own.filter(kind="tool").values_list("error_code", flat=True))
 
 
+def stored_by_the_planner_alone(run, reader, refused_urls) -> None:
+    """Assert that the planner wrote every suggestion, without the model's words, on the reader's thumbs."""
+    steps = Step.objects.filter(run=run)
+    planner = steps.filter(kind="model", model="offline:planner").values_list("n", flat=True).first()
+    written = steps.filter(kind="tool", tool="write_suggestion", error_code="")
+    stored = Suggestion.objects.all()
+    assert planner and all(n > planner for n in written.values_list("n", flat=True))
+    assert 0 < len(stored) == len(written)
+    for suggestion in stored:
+        cited = {evidence.url for evidence in suggestion.evidence.all()}
+        assert (suggestion.reader, suggestion.run_id, suggestion.model_note) == (reader, run.pk, "")
+        assert len(cited) >= 3 and not cited & set(refused_urls)
+        liked = suggestion.suggestion_type == "boost_source"
+        assert cited <= set(urls_of(reader, suggestion.target_key, liked, count=None))
+
+
 def answered_last(run) -> str:
     """The last model but the planner that gave an answer."""
     rows = Step.objects.filter(run=run, kind="model", error_code="").exclude(model="offline:planner")
@@ -79,11 +95,12 @@ def test_a_model_that_reads_writes_and_closes_makes_one_pending_suggestion(ask, 
     assert "sk-canary" not in json.dumps(script.bodies)
 
 
-def test_evidence_that_was_made_up_is_refused_and_the_third_try_ends_the_run(ask):
-    lie = calls(boost([f"https://loved.example/made-up/{n}" for n in range(3)]))
+def test_evidence_that_was_made_up_is_refused_and_the_third_try_ends_the_run(ask, ada):
+    made_up = [f"https://loved.example/made-up/{n}" for n in range(3)]
+    lie = calls(boost(made_up))
     result, run, script = ask(READ, lie, lie, lie)
     assert (result.status, run.stop_reason) == ("completed", StopReason.REPEATED_FAILURE)
-    assert not Suggestion.objects.filter(target_key="loved.example").exists()
+    stored_by_the_planner_alone(run, ada, made_up)
     assert codes(run)[3:] == ["evidence_not_grounded"] * 3
     dropped = json.loads(script.bodies[3]["messages"][-1]["content"])
     assert dropped["success"] is False and "Drop this hypothesis" in dropped["note"]
@@ -97,11 +114,12 @@ def test_three_clumsy_proposals_about_three_sources_are_no_repetition(ask, ada):
     assert (result.status, result.suggestions_created) == ("completed", 1)
 
 
-def test_another_readers_evidence_is_no_evidence(ask, ben):
+def test_another_readers_evidence_is_no_evidence(ask, ada, ben):
     opinionated(ben)
-    _, run, _ = ask(calls(boost(urls_of(ben, "loved.example", True))), text(SUMMARY))
+    theirs = urls_of(ben, "loved.example", True)
+    _, run, _ = ask(calls(boost(theirs)), text(SUMMARY))
     assert codes(run) == ["evidence_not_grounded"]
-    assert not Suggestion.objects.filter(target_key="loved.example").exists()
+    stored_by_the_planner_alone(run, ada, theirs)
 
 
 @pytest.mark.parametrize("smuggled", [{"user_id": "BEN"}, {"reader_id": "BEN"}])

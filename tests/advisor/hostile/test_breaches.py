@@ -87,7 +87,7 @@ def test_without_the_polarity_rule_disliked_evidence_is_found(world, httpserver,
 
 def test_without_cleaning_and_refusing_an_invisible_note_is_found(world, httpserver, monkeypatch):
     monkeypatch.setattr(lifecycle, "reason_clean", lambda reason: reason)
-    monkeypatch.setattr(lifecycle, "note_refusal", lambda *given: None)
+    monkeypatch.setattr(lifecycle, "note_refusal", lambda *given, **named: None)
     assert found(world, httpserver, [[honest(world, "a\u202eb\u200b")]]) >= {"I3"}
 
 
@@ -100,7 +100,7 @@ def test_without_cleaning_and_refusing_an_invisible_note_is_found(world, httpser
     ],
 )
 def test_without_refusing_notes_a_lure_is_found(world, httpserver, monkeypatch, words):
-    monkeypatch.setattr(lifecycle, "note_refusal", lambda *given: None)
+    monkeypatch.setattr(lifecycle, "note_refusal", lambda *given, **named: None)
     assert found(world, httpserver, [[honest(world, words)]]) == {"I9"}
 
 
@@ -141,7 +141,7 @@ def test_a_tool_that_looks_at_another_reader_is_found(world, httpserver, monkeyp
 
 def test_a_recited_prompt_is_found(world, httpserver, monkeypatch):
     monkeypatch.setattr(write_tool, "quotes_prompt", lambda text: False)
-    monkeypatch.setattr(lifecycle, "note_refusal", lambda *given: None)
+    monkeypatch.setattr(lifecycle, "note_refusal", lambda *given, **named: None)
     assert found(world, httpserver, telling_secrets(world, "x")) >= {"I6"}
 
 
@@ -152,8 +152,8 @@ def test_a_flood_and_a_missing_row_are_found(world, httpserver, monkeypatch):
     assert found(world, httpserver, []) == {"I4"}
     attempt = attack("mcp", world, [], "{}", httpserver)
     attempt.run.steps.first().delete()
-    assert "I8: 4 calls left 3 rows" in breaches(world, attempt, "", "")
-    assert len(LOOKS) == 4
+    assert "I8: 5 calls left 4 rows" in breaches(world, attempt, "", "")
+    assert len(LOOKS) == 5
 
 
 @pytest.mark.parametrize(

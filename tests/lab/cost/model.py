@@ -15,7 +15,7 @@ from typing import Any
 
 from advisor.agent.planner import proposal_arguments
 from advisor.conversation import Call, calls_of, result_of
-from digest.llm.entities import Message, ToolCall, ToolSchema, Turn, Usage
+from digest.llm.entities import AnswerForm, Message, ToolCall, ToolSchema, Turn, Usage
 
 FEEDBACK, CONFIG, PROFILE = "query_user_feedback", "query_user_config", "get_user_profile"
 TEST, CRITIQUE, WRITE = "test_suggestion", "self_critique", "write_suggestion"
@@ -76,7 +76,14 @@ class TypicalModel:
     asked: list[tuple[list[Message], list[ToolSchema]]] = field(default_factory=list)
     said: list[Message] = field(default_factory=list)
 
-    def complete(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, timeout_s: float) -> Turn:
+    def complete(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSchema],
+        *,
+        timeout_s: float,
+        form: AnswerForm | None = None,
+    ) -> Turn:
         """The next turn of the run."""
         self.asked.append((list(messages), list(tools)))
         wanted = _wanted(calls_of(messages), len(self.said))
