@@ -11,7 +11,7 @@ _FEW = r"(?:few|little|none|no|nothing|only|hardly|barely)"
 _LIKES = re.compile(
     r"\byou\b[^.]{0,20}?\b(?:like|liked|love|loved|enjoy|enjoyed|value|valued|prefer|preferred)\b"
 )
-_DISLIKES = re.compile(r"\byou\b[^.]{0,20}?\b(?:dislike|disliked|avoid|avoided|skip|skipped|turned down)\b")
+_DISLIKES = re.compile(r"\byou\b[^.]{0,20}?\b(?:dislike|disliked|avoid|avoided|skip|skipped)\b")
 _NOT = re.compile(r"\b(?:not|never|rarely|seldom|hardly)\b|n't\b")
 _COUNT = re.compile(r"\b(\d{1,6}) (?:of|out of) (?:the |your )?(\d{1,6})\b")
 _LITTLE = re.compile(rf"\b(?:dis)?(?:liked?|loved?|enjoy(?:ed)?) {_FEW}\b")

@@ -178,6 +178,7 @@ def ids_of(reader: Reader, tip: int) -> dict[str, list[object]]:
         "link": links,
         "token": [feed_token_issue(reader=reader)],
         "stream": [*STREAMS, *(f"feed/{pk}" for pk in Feed.objects.values_list("pk", flat=True))],
+        "path": ["site.css"],
         **{name: [value] for name, value in ANYTHING.items() if name in {"key", "uidb36"}},
     }
 
