@@ -59,6 +59,7 @@ QUERIES = {
     "api:search_get": ["?q=ferry", "?q=author"],
     "digest:left_out": ["?page=2", "?reason=same_story", "?reason=below"],
     "digest:saved": ["?page=2"],
+    "ranking:config": ["?show=topics"],
 }
 STREAMS = ("user/-/state/com.google/reading-list", "user/-/state/com.google/read", "user/-/label/Today")
 CHANGE = {"suggestion_type": "add_topic", "target": "ferry strike"}

@@ -35,7 +35,8 @@ from tests.advisor.hostile.world import (
 )
 
 # What a reader may be told about in a tool's answer; more than this is a flood.
-ANSWER_BYTES_MAX = 2000 * 4
+# The largest budget of a tool, that of `query_user_feedback`: 2,600 tokens of four bytes.
+ANSWER_BYTES_MAX = 2600 * 4
 VISIBLE = re.compile(r"[^\W_]")
 FIELDS = {
     "add_topic": "topics",
