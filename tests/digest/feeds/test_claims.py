@@ -105,7 +105,7 @@ def test_a_fault_of_ours_costs_one_feed_and_not_those_stored_with_it(now):
     outcomes = fetch_batch._store_each(
         answers,
         store=lambda batch: answers_store(answers=batch, now=now),
-        about=lambda one: {"feed_id": one.feed.pk},
+        key_of=lambda one: one.feed.pk,
     )
     assert [isinstance(one, FeedProblem) for one in outcomes] == [False, True, False]
     assert outcomes[1].code == "internal" and Item.objects.count() == 2
