@@ -24,7 +24,7 @@ from typing import Any, Self, TypeVar
 import structlog
 from billiard.exceptions import SoftTimeLimitExceeded  # Celery raises it; Celery itself is not needed
 from django.core.management.base import CommandError
-from django.db import InterfaceError, OperationalError, close_old_connections
+from django.db import InterfaceError, OperationalError, connections
 
 log = structlog.get_logger(__name__)
 Key = TypeVar("Key")
@@ -93,9 +93,9 @@ class isolate:
     """Log an error of the block as `event` and record it for the row `key` of kind `what`. Do not raise it.
 
     `what` is a noun that takes an s in the plural. The time limit of the whole task is raised, because it is
-    not the row's error, and so are errors in `but`. A broken database connection is closed, so that the next
-    row gets a new one. With `counted` false the caller reports the error, so it is logged alone. Afterwards
-    `error` is what was raised, or None.
+    not the row's error, and so are errors in `but`. A broken database connection is closed outside
+    transactions, so that the next row gets a new one. With `counted` false the caller reports the error, so
+    it is logged alone. Afterwards `error` is what was raised, or None.
     """
 
     what: str
@@ -116,7 +116,10 @@ class isolate:
         if self.counted and (found := _collecting.get()) is not None:
             found.errors[self.what, str(self.key)] = f"{type(error).__name__}: {error}"[:ERROR_CHARS]
         if isinstance(error, OperationalError | InterfaceError):
-            close_old_connections()
+            for connection in connections.all(initialized_only=True):
+                # A transaction around the loop ends, or is rolled back, on the connection it began on.
+                if not connection.in_atomic_block:
+                    connection.close_if_unusable_or_obsolete()
         return True
 
 
