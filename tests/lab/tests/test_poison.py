@@ -13,7 +13,7 @@ def port():
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("n", "loop"), enumerate(LOOPS))
+@pytest.mark.parametrize(("n", "loop"), [*enumerate(LOOPS)])
 def test_the_others_are_served_and_the_operator_sees_it(own_cache: None, port: int, n: int, loop: str):
     with settings_of(port):
         assert poisoned(LOOPS[loop], n % 3, port) == (True, True), PLACES[n % 3]
