@@ -61,6 +61,8 @@ def texts_of_template(source: str) -> Iterator[Key]:
 
 _TRANSLATED = re.compile(r"{%\s*blocktranslate\b.*?{%\s*endblocktranslate\s*%}|{#.*?#}", re.DOTALL)
 _CODE = re.compile(r"{%.*?%}|{{.*?}}", re.DOTALL)
+# An example of an English digest says so to readers of other languages.
+_EXAMPLE = re.compile(r"(?<=lang=\"en\">).*?(?=<figcaption)", re.DOTALL)
 _SILENT = re.compile(
     r"<(script|style|svg|code|kbd)\b.*?</\1>|<!--.*?-->|<!doctype[^>]*>", re.DOTALL | re.IGNORECASE
 )
@@ -71,7 +73,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 def words_unmarked(source: str) -> list[str]:
     """Return the words of a template that a reader sees and that no translation can change."""
     plain = _CODE.sub("\x00", _TRANSLATED.sub("\x00", source))
-    plain = _SILENT.sub(" ", plain)
+    plain = _EXAMPLE.sub(" ", _SILENT.sub(" ", plain))
     shown = [*_READ.findall(plain), *re.split(r"<[^>]*>|\x00", plain)]
     return [text.strip() for text in shown if _WORD.search(re.sub(r"&\w+;|\x00", "", text))]
 

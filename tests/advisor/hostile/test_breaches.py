@@ -147,7 +147,7 @@ def test_a_recited_prompt_is_found(world, httpserver, monkeypatch):
 
 def test_a_flood_and_a_missing_row_are_found(world, httpserver, monkeypatch):
     look = TOOLS["get_user_profile"]
-    flood = Tool(look.name, look.description, look.arguments, lambda c, a: {"x": "y" * 9000})
+    flood = Tool(look.name, look.description, look.arguments, lambda c, a: {"x": "y" * 11000})
     monkeypatch.setitem(TOOLS, look.name, flood)
     assert found(world, httpserver, []) == {"I4"}
     attempt = attack("mcp", world, [], "{}", httpserver)

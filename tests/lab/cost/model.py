@@ -39,7 +39,11 @@ HEADLINES = (
     "A short history of {}, told by those who were there",
 )
 TAGS = {True: "depth", False: "hype"}
-REASON = "You liked most of what this source published, above all for its depth, over the last seven weeks."
+# By the side of the change that it is about, since a note on the other side is refused.
+REASONS = {
+    True: "You liked most of what this source published, above all for its depth, over the last seven weeks.",
+    False: "You disliked most of what this source published, above all for hype, over the last seven weeks.",
+}
 THOUGHT = "The strongest pattern is the clear one about a single source; the rest is close to the base rate."
 
 
@@ -125,8 +129,12 @@ def _wanted(calls: Sequence[Call], turn: int) -> list[tuple[str, dict[str, Any]]
         drafts = [{**_change(fact), "evidence_urls": list(fact["supporting_items"])} for fact in facts]
         return [*((TEST, _change(fact)) for fact in facts), (CRITIQUE, {"drafts": drafts})]
     if turn == 2:
-        return [(WRITE, {**proposal_arguments(fact), "reason": REASON}) for fact in facts]
+        return [(WRITE, {**proposal_arguments(fact), "reason": _reason(fact)}) for fact in facts]
     return []
+
+
+def _reason(fact: Mapping[str, Any]) -> str:
+    return REASONS[fact["type"] not in ("reduce_source", "remove_topic")]
 
 
 def _change(fact: Mapping[str, Any]) -> dict[str, Any]:
