@@ -12,6 +12,7 @@ from advisor.run.execute import LEASE
 from advisor.run.ownership import RunClock
 from advisor.run.workers import lease_renewal
 from config.jobs.schedule import JOBS
+from tests.support.agent_bench import LIMITS
 from tests.support.concurrency import database_on_disk, seen_by_writers
 
 PATIENCE_S = 20.0
@@ -29,7 +30,7 @@ def test_a_run_keeps_its_lease_for_as_long_as_it_goes_on(ada, now, tmp_path, mon
     run = Run.objects.create(reader=ada, attempt=1, fence=1, **held)
     with database_on_disk(tmp_path / "copy.sqlite3"):
         renewed = lambda: seen_by_writers(lambda: Run.objects.get().lease_until) >= now + LEASE  # noqa: E731
-        with execute._lease(run, RunClock(now)):
+        with execute._lease(run, RunClock(now), LIMITS):
             assert any(renewed() for _ in range(500))
 
 
