@@ -210,12 +210,12 @@ def _compose(ranked: RankedDay, rules: Rules, before: Sequence[Impression]) -> C
         ranked.choices,
         rules,
         ranked.draw,
-        rated={row.rank: at[row.rank] for row in before if _is_kept(row, ranked)},
+        rated={row.rank: at[row.rank] for row in before if _is_rated_today(row, ranked)},
         drawn={row.rank: at[row.rank] for row in before if row.slot == Impression.Slot.NOVELTY},
     )
 
 
-def _is_kept(row: Impression, ranked: RankedDay) -> bool:
+def _is_rated_today(row: Impression, ranked: RankedDay) -> bool:
     """Return whether the item was rated on this very day. What was rated before has left the page."""
     rated_at: dt.datetime | None = getattr(row, "rated_at", None)
     return rated_at is not None and rated_at >= day_begin(ranked.date, ranked.reader.zone)
@@ -225,7 +225,7 @@ def _impressions_make(
     digest: Digest, ranked: RankedDay, composed: Composition, before: Sequence[Impression]
 ) -> list[Impression]:
     """Return the digest's new impressions by rank, unsaved. Rated items keep score, parts and probability."""
-    rated = {row.item_id: row for row in before if _is_kept(row, ranked)}
+    rated = {row.item_id: row for row in before if _is_rated_today(row, ranked)}
     new = [place.item_id for place in composed.places if place.item_id not in rated]
     scores = dict(zip(new, ranked.scores_of(new), strict=True))
     rows = []

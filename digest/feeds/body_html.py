@@ -226,7 +226,7 @@ class _Writer:
         return "".join(self._parts)
 
     def _cut(self) -> str:
-        """Return what was written, up to the last whole element; "" where that is not half of it."""
+        """Return the output up to its last whole element, or "" if that is less than half of it."""
         at, still_open = self._whole
         ends = [f"</{name}>" for name in reversed(still_open)]
         written = "".join([*self._parts[:at], *ends, _CUT])
@@ -301,7 +301,10 @@ class _Writer:
             self._put("")  # an empty cell holds its column's place
 
     def _begin(self, name: str) -> bool:
-        """End what a start tag of `name` ends and begin what it needs around it; False where it cannot be."""
+        """Close what a start tag of `name` closes and open the parents it needs.
+
+        Return False if the element cannot stand here.
+        """
         if parents := _PARENTS.get(name):
             at = self._innermost(parents)
             if at is None:

@@ -100,11 +100,11 @@ def plain_layout(text: str) -> str:
         if len(part) > 1 and indented > len(part) / 2:
             parts.append(f"<pre>{chr(10).join(part)}</pre>")
         else:
-            parts.append(f"<p>{'<br>'.join(_INDENTED.sub(_kept, line) for line in part)}</p>")
+            parts.append(f"<p>{'<br>'.join(_INDENTED.sub(_kept_indent, line) for line in part)}</p>")
     return "\n".join(parts)
 
 
-def _kept(indent: re.Match[str]) -> str:
+def _kept_indent(indent: re.Match[str]) -> str:
     """Return an indentation as spaces that browsers keep."""
     return "\xa0" * min(len(indent[0]), INDENT_MAX)
 
@@ -136,7 +136,7 @@ def _without_drawn(markup: str) -> str:
 
 
 def _replaced(markup: str, tag: re.Pattern[str], put: Callable[[str, str, str], str]) -> str:
-    """Return `markup` with each element of `tag` replaced by what `put` makes of it, and what is before."""
+    """Return `markup` with each element of `tag` replaced by `put(text before it, start tag, content)`."""
     parts, at = list[str](), 0
     start: re.Match[str] | None = None
     for found in tag.finditer(markup):

@@ -141,7 +141,7 @@ class KnownItem:
 
 @dataclass(slots=True)
 class IngestPlan:
-    """What one document changes: entries to store as new items, and by item id those to store again.
+    """The changes of one document: entries to store as new items, and by item id the entries to store again.
 
     `update` has those whose words or link changed, `rebody` those whose body, categories or picture did.
     `redate` has the dates of items whose publisher corrected them: published, and counted from.
@@ -230,7 +230,7 @@ def identify_entries(
 
 
 def _leads_to(entry: ParsedEntry, site: str) -> str:
-    """Return where a post leads: its link as the publisher wrote it, else what it encloses, else the site."""
+    """Return the address that a post opens: its own link, else its first enclosure's, else the site's."""
     offers = (entry.link, *(one.url for one in entry.enclosures), site)
     return next((found for one in offers if (found := link_absolute(one, base=""))), "")
 

@@ -151,7 +151,7 @@ def _looking_up(reader_id: UUID, typed: str, access: Access | None = None) -> It
 
 
 def feed_as_typed(*, url: str) -> str:
-    """Return the address to add where a reader wants what they typed as it is; nothing is fetched.
+    """Return the address to add if a reader insists on what they typed. It fetches nothing.
 
     Raises `InvalidFeedUrl` for what is no web address, or one that would never be fetched.
     """

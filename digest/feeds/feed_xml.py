@@ -152,7 +152,7 @@ class _Reading(_FeedParserMixin):  # type: ignore[misc]
         self.pop("itunes_author")
 
 
-def _kept_apart(name: str, default_type: str) -> tuple[Any, Any]:
+def _own_text_methods(name: str, default_type: str) -> tuple[Any, Any]:
     """Return the methods that keep the text of an element under its own name, the first one of a kind."""
 
     def start(self: Any, attrs_d: Attributes) -> None:
@@ -176,7 +176,7 @@ for _name, _type in (
     ("dc_title", "text/plain"),
     ("dc_description", "text/html"),
 ):
-    _start, _end = _kept_apart(_name, _type)
+    _start, _end = _own_text_methods(_name, _type)
     setattr(_Reading, f"_start_{_name}", _start)
     setattr(_Reading, f"_end_{_name}", _end)
 

@@ -202,12 +202,12 @@ def _body(raw: Mapping[str, Any], version: str) -> _Body:
         ):
             continue
         found = _read_body(value, detail, version)
-        if found and (body is None or _said(found) > max(_said(body), SAID_MIN) * FULLER):
+        if found and (body is None or _word_chars(found) > max(_word_chars(body), SAID_MIN) * FULLER):
             body = found
     return body or _Body("", True, "")
 
 
-def _said(body: _Body) -> int:
+def _word_chars(body: _Body) -> int:
     """Return about how many characters of words a body has."""
     text = body.text[:FIELD_MAX_CHARS]
     return len(" ".join((text if body.is_plain else _ANY_TAG.sub(" ", text)).split()))

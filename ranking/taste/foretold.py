@@ -67,7 +67,7 @@ def foretold(
     days = np.array([one.at.timestamp() // 86400 for one in examples])
     thumbs = columns.counted > 0
     parts = [np.flatnonzero((days == day) & thumbs) for day in np.unique(days[thumbs])]
-    return _told(examples, topics, columns, parts, spread=spread, centre=centre, held=held)
+    return _foretell(examples, topics, columns, parts, spread=spread, centre=centre, held=held)
 
 
 def foretold_since(
@@ -85,10 +85,10 @@ def foretold_since(
     later = np.array([one.at > since for one in examples], dtype=np.bool_)
     columns = replace(columns, weight=np.where(later, 0.0, columns.weight))
     rows = np.flatnonzero(later & (columns.counted > 0))
-    return _told(examples, topics, columns, [rows], spread=spread, centre=centre, held=held)
+    return _foretell(examples, topics, columns, [rows], spread=spread, centre=centre, held=held)
 
 
-def _told(
+def _foretell(
     examples: Sequence[Example],
     topics: Sequence[str],
     columns: Columns,

@@ -163,12 +163,12 @@ def leans_learned(
             others[n] = deviations.get(target.key, 0.0) / (tallies.base * (1 - tallies.base))
     leans = leans_of(tallies, spread, others).lean.tolist()
     return [
-        TargetLean(target, 0.0 if _is_held(target, held) else lean, *_counts(examples, target))
+        TargetLean(target, 0.0 if _is_on_hold(target, held) else lean, *_counts(examples, target))
         for target, lean in zip(targets, leans, strict=True)
     ]
 
 
-def _is_held(target: Target, held: Collection[str]) -> bool:
+def _is_on_hold(target: Target, held: Collection[str]) -> bool:
     return target.kind == SOURCE and target.key in held
 
 
