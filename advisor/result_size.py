@@ -10,7 +10,7 @@ _REF = re.compile(r"#([0-9]{1,18})")
 T = TypeVar("T")
 V = TypeVar("V")
 FEEDBACK_TOKENS = 2600
-# What guidance may add to a result. The fullest one leaves room for it, so that none is larger than 2,600.
+# Tokens that guidance may add to a result. The largest result leaves room for them within its 2,600.
 GUIDANCE_TOKENS = 140
 CONFIG_TOKENS = 500
 PROFILE_TOKENS = 500

@@ -73,7 +73,7 @@ EARLIER_MAX = 20
 OBJECTIONS_MAX = 8
 APPROVALS_MIN = 2
 ROUNDS_MAX = 3
-# Before the prompts of all three, where one call has to do.
+# This precedes the prompts of the three reviewers if one call answers for all.
 THRIFTY = (
     "You are three reviewers in one, whose prompts follow. Judge as each of them by its own criteria alone, "
     'and answer with one JSON object that has a vote of each: {"trust": {…}, "value": {…}, "voice": {…}}.'
@@ -303,7 +303,7 @@ def _ballots_by_models(
 def _ballots_of_one_call(
     case: ReviewCase, context: ReviewContext, sleep: Callable[[float], None]
 ) -> list[Ballot]:
-    """Return the three votes of one answer; the first reviewer's row has what it took."""
+    """Return the three votes of one answer. The first reviewer's row has the tokens, cost and time of it."""
     prompts = [f"# The {name} reviewer\n\n{prompt_load(PROMPTS[name])}" for name in REVIEWERS]
     answer = typed_ask(
         models=context.models,

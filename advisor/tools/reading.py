@@ -1,4 +1,4 @@
-"""What a reader rated, read closely: whole items, labels, groups by meaning, and the reader's own words.
+"""Select details of rated items for the agent: whole items, labels, groups by meaning, a reader's own words.
 
 Statistics see none of it but labels. All of it is quoted: strangers and the reader wrote it.
 """
@@ -28,7 +28,7 @@ from ranking.selectors import config_versions
 ITEMS_MAX = 3
 LEAD_TOKENS, WORDS_TOKENS = 90, 30
 CATEGORIES_MAX, REASONS_MAX = 6, 6
-# A label or a group that fewer ratings have says nothing.
+# The least ratings of a label or group that is shown: fewer are chance.
 LABEL_RATINGS_MIN, GROUP_RATINGS_MIN = 3, 4
 # About so many ratings make a group, and there are at most so many groups.
 RATINGS_PER_GROUP, GROUPS_MAX = 10, 8

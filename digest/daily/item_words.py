@@ -19,7 +19,7 @@ from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, agreement
 from ranking.taste.entities import ARTICLE, SOURCE, TasteReason
 
 LEDE_CHARS = 320
-# No longer word is moved whole to what is cut off.
+# The longest word that is kept whole by cutting before it, in characters.
 LEDE_WORD_MAX = 60
 # The smallest figure that is shown as a figure.
 FIGURE_MIN = 0.0001

@@ -1,4 +1,4 @@
-"""Body parts: what is rewritten in an article before it is cleaned: formulas, late pictures, frames, forms.
+"""Rewrite parts of an article before it is cleaned: formulas, late pictures, frames, forms.
 
 Cleaning leaves formulas and pictures out with what is inside them, which would leave a hole in a sentence or
 take the only picture; and it would keep the words of forms, which are no part of an article. The result is
@@ -25,7 +25,7 @@ CONTROLS: Final = ("button", "select", "textarea", "datalist")
 _CONTROL: Final = re.compile(rf"<(/?)(?:{'|'.join(CONTROLS)})\b[^<>]*+>", re.IGNORECASE)
 _ASKS: Final = re.compile(r"<(?:input|button|select|textarea)\b", re.IGNORECASE)
 _BOX: Final = re.compile(r"<input\b([^<>]*\btype\s*+=\s*+[\"']?checkbox\b[^<>]*+)>", re.IGNORECASE)
-# A picture or a font written into its address, which nothing of ours shows.
+# A picture or font inside a `data:` address. No page shows those.
 _EMBEDDED: Final = re.compile(r"(?<=[\"'=(])data:[\w/+.;=,-]{1,80};base64,[^\"'<>\s)]*+")
 _CHECKED: Final = re.compile(r"\schecked\b", re.IGNORECASE)
 _ANY_TAG: Final = re.compile(r"<[^<>]*+>")

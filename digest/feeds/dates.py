@@ -105,7 +105,7 @@ def _read(text: str) -> datetime | None:
 
 
 def _figures(found: re.Match[str]) -> datetime | None:
-    """Return the moment of day, month and year in figures; None where either may be the month."""
+    """Return the moment of day, month and year in figures, or None if it is not clear which is the month."""
     first, other = int(found["first"]), int(found["other"])
     if found["mark"] == "." or first > 12 or first == other:
         return _moment(found, other, day=first)

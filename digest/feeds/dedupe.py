@@ -475,9 +475,9 @@ def _is_dated_apart(entry: IdentifiedEntry, item: KnownItem, within: timedelta) 
 
 
 def _differ(entry: IdentifiedEntry, item: KnownItem, *, is_moved: bool = False) -> bool:
-    """Return whether the two enclose other things; nothing says nothing.
+    """Return whether the two have different enclosures. False if one has none, unless its site moved.
 
-    What moved with its site (`is_moved`) is at the same place on another host, and nothing is something else.
+    Enclosures that moved with their site (`is_moved`) are compared by path alone, and none differs from any.
     """
     media = {one.url.partition("?")[0] for one in entry.entry.enclosures}
     before = set(item.enclosures)

@@ -113,7 +113,7 @@ PUBLISHER_RULES: Final = {
 
 GUID_MAX_CHARS: Final = 500
 SOURCE_KEY_MAX_CHARS: Final = 120
-# How names begin that are hashes of what tells a post apart.
+# Prefixes of post names that are hashes.
 NAME_HASH: Final = "sha256:"
 URN_PREFIX: Final = "urn:tidings:"
 # No web feed is older; earlier dates are unset clocks and empty fields.
@@ -195,12 +195,12 @@ def address_host(url: str) -> str:
 
 
 def address_place(url: str) -> str:
-    """Return what a web address says after its host, "" for the root of a site and for another name."""
+    """Return path and query of a web address, or "" for the root of a site and for a guid of another form."""
     return address_folded(url.strip()).partition("/")[2] if address_host(url) else ""
 
 
 def address_spellings(text: str) -> list[str]:
-    """Return the addresses that one post may have had, as written and canonical; none for another name.
+    """Return the addresses that one post may have had, as written and canonical; [] if `text` is no address.
 
     With and without TLS, `www.` and a slash at the end of the path.
     """

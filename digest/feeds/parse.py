@@ -239,14 +239,14 @@ def _read_body(value: str, detail: Mapping[str, Any], version: str) -> _Body | N
 
 
 def _self(raw: Mapping[str, Any]) -> str:
-    """Return where a feed says that it is, for a document of which nobody else knows; "" if it does not."""
+    """Return the address that a feed gives as its own, or "". For a document without a known address."""
     links = (_mapping(one) for one in _list(raw.get("links")))
     found = (_text(one.get("href")).strip() for one in links if one.get("rel") == "self")
     return next((href for href in found if href.startswith(("http://", "https://"))), "")
 
 
 def _alternate(raw: Mapping[str, Any]) -> str:
-    """Return the first link to an entry that is no page, such as a PDF; "" if there is none."""
+    """Return the first alternate link of an entry, of any type, such as a PDF's; "" if there is none."""
     links = [_mapping(one) for one in _list(raw.get("links"))]
     return next(
         (_text(one.get("href")) for one in links if one.get("rel") == "alternate" and one.get("href")), ""

@@ -31,7 +31,7 @@ STAMPS: Final = ("read_at", "saved_at", "opened_at", "finished_at")
 
 @dataclass(frozen=True, slots=True)
 class _Post:
-    """An item as far as twins compare it; `name` is its guid without scheme, `www.` and the like.
+    """The fields of an item that twin feeds are compared by. `name` is its guid without scheme and `www.`.
 
     `place` is where its link leads below its host, and `at` its publisher's date, None if it gave none.
     """
@@ -47,7 +47,7 @@ class _Post:
 
     @property
     def keys(self) -> list[object]:
-        """Return what a post keeps when its site moves, the surest first."""
+        """Return the keys that a post keeps when its site moves, the surest first."""
         found: list[object] = [(self.name, fold(self.title))]
         if self.place:
             found.append((self.place, fold(self.title), self.at))

@@ -396,7 +396,7 @@ def typed_ask_all(
 
 
 def _repair(conversation: Sequence[Message], answer: TypedAnswer[T]) -> list[Message]:
-    """Return the question with what was wrong with the answer; the answer itself is left out."""
+    """Return the question followed by the fault of the answer. The answer itself is left out."""
     asked, question = conversation
     again = REPAIR.format(problem=answer.message.partition(BEGAN)[0][:REPAIR_CHARS_MAX])
     return [asked, {**question, "content": f"{question['content']}\n\n{again}"}]

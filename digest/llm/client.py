@@ -55,7 +55,7 @@ REASONING_TOKENS_MAX = OUTPUT_TOKENS_MAX + 6000
 REASONING_PATIENCE = 3.0
 # Shorter keys are placeholders (such as "none") and may occur within ordinary words. No real key is shorter.
 KEY_CHARS_MIN = 8
-# What a server of one's own may be asked without where it refuses it by name.
+# Optional request fields that are left out if a local server refuses them by name.
 OPTIONAL_FIELDS = ("reasoning_effort", "response_format", "think")
 # The efforts of OpenAI's scale as Ollama's, which knows three.
 OLLAMA_EFFORTS = {"none": False, "minimal": "low", "xhigh": "high", "max": "high"}
@@ -458,6 +458,6 @@ def _model(ref: ModelRef, endpoint: Endpoint) -> Model:
 
 
 def server_root(endpoint: Endpoint) -> Endpoint:
-    """Return the endpoint without the path of its address: where a server has interfaces of its own."""
+    """Return scheme, host and port of the endpoint, under which a server has its own interfaces."""
     parts = urlsplit(endpoint.base_url)
     return replace(endpoint, base_url=f"{parts.scheme}://{parts.netloc}")

@@ -14,7 +14,7 @@ from django.conf import settings
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 CHAT, RESPONSES, OLLAMA = "chat", "responses", "ollama"
 NATIVE, ENVELOPE = "native", "envelope"
-# What a server of one's own is sent as its key if it has none: the SDK wants one.
+# The key sent to a local server that has none, because the SDK requires one.
 NO_KEY = "none"
 # The values of `ReasoningEffort` in OpenAI's SDK. A model may accept fewer.
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")

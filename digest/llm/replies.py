@@ -19,7 +19,7 @@ UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, Recur
 ITEM_TYPES = ("reasoning", "message", "function_call")
 # The field of an assistant message that keeps the response's items. Other providers never receive it.
 ITEMS = "response_items"
-# The fields in which servers put what a model thought: OpenRouter and Ollama, then llama.cpp and vLLM.
+# The fields of a model's reasoning: in OpenRouter and Ollama, then in llama.cpp and vLLM.
 THOUGHT_FIELDS = ("reasoning", "reasoning_content")
 THINK, THINK_END = "<think>", "</think>"
 
