@@ -142,7 +142,10 @@ def test_a_documented_module_exists_and_takes_its_options(words: tuple[str, ...]
         return
     assert find_spec(module)
     if module == "tests.lab" and given:
-        values = {"NAME": "kills", "UUID": "0" * 32, "FILE": str(tmp_path), "provider:model": "openai:gpt-6"}
+        values = {
+            **{"NAME": "kills", "CORPUS": "labels-topics-bbc", "ARM": "titles", "N": "3"},
+            **{"UUID": "0" * 32, "FILE": str(tmp_path), "provider:model": "openai:gpt-6"},
+        }
         lab_parses([values.get(word, word.split("|")[0]) for word in given])
 
 
