@@ -141,6 +141,27 @@ class ScopeMissing(DigestError):
     status = 403
 
 
+class TooManySearches(DigestError):
+    """More saved searches than a reader may have."""
+
+    code = "too_many_searches"
+    status = 409
+
+
+class SearchMissing(DigestError):
+    """A saved search that the reader does not have."""
+
+    code = "search_not_found"
+    status = 404
+
+
+class SearchEmpty(DigestError):
+    """A search without a word to search for, or without one that can be a topic."""
+
+    code = "search_empty"
+    status = 422
+
+
 class TooManyTokens(DigestError):
     """More personal tokens than a reader may have."""
 

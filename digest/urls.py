@@ -5,6 +5,7 @@ from datetime import date
 from django.urls import path, register_converter
 
 from digest.mutes import views as mutes
+from digest.searches import views as searches
 from digest.sources import change_views, newsletter_views, private_views
 from digest.sources import views as sources
 from digest.web.api import syndication
@@ -69,6 +70,10 @@ urlpatterns = [
     path("ui/all", all_items.all_items, name="all"),
     path("ui/all/read", all_items.all_read, name="all_read"),
     path("ui/search", search.search, name="search"),
+    path("ui/searches/save", searches.save, name="search_save"),
+    path("ui/searches/<int:search_id>/remove", searches.remove, name="search_remove"),
+    path("ui/searches/<int:search_id>/topic", searches.topic, name="search_topic"),
+    path("ui/searches/undo", searches.undo, name="search_undo"),
     path("ui/mutes", mutes.mutes, name="mutes"),
     path("ui/mutes/add", mutes.mute_add, name="mute_add"),
     path("ui/mutes/end", mutes.mute_end, name="mute_end"),

@@ -15,7 +15,19 @@ from django.utils import timezone
 
 from advisor.models import Memory, Run, Tip
 from digest.accounts.tokens import token_issue
-from digest.models import ApiToken, Destination, Feed, FeedAccess, Feedback, Reader, Reading, Subscription
+from digest.models import (
+    ApiToken,
+    Destination,
+    Feed,
+    FeedAccess,
+    Feedback,
+    Reader,
+    Reading,
+    SavedSearch,
+    Subscription,
+)
+from digest.searches.selectors import SearchAsked
+from digest.searches.services import search_save
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
@@ -81,6 +93,7 @@ def ids(ada: Reader, settings) -> dict[str, list[object]]:
             Destination.objects.create(reader=ada, kind="ntfy", address=SECRET, created_at=now).pk
         ],
         "client_id": [Connected(ada, name=SECRET).client_id],
+        "search_id": [search_save(reader=ada, asked=SearchAsked(SECRET, "best", {}), now=now)],
         "token_id": [token_issue(reader=ada, name=SECRET, scope="read", expires_at=None, now=now).token.pk],
         "version": [config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=now)],
         "stream": ["user/-/state/com.google/reading-list"],
@@ -126,6 +139,7 @@ def state(ada: Reader) -> tuple[object, ...]:
         list(Destination.objects.filter(reader=ada).values()),
         list(FeedAccess.objects.filter(feed__owner=ada).values()),
         list(Tip.objects.filter(reader=ada).values()),
+        list(SavedSearch.objects.filter(reader=ada).values()),
         config_effective(reader_id=ada.pk),
     )
 

@@ -38,6 +38,7 @@ from config.api.schema import (
 )
 from digest.accounts.tokens import REQUESTS_PER_MINUTE
 from digest.errors import DigestError, InvalidToken, TokenExpired, TooManyRequests
+from digest.searches.api import searches_router
 from digest.sources.api import feeds_router
 from digest.sources.newsletter_api import newsletters_router
 from digest.throttling import API, DECIDE, GENERATE, SEARCH
@@ -80,6 +81,7 @@ api.add_router("", costs_router)
 api.add_router("", digests_router)
 api.add_router("", items_router)
 api.add_router("", mutes_router)
+api.add_router("", searches_router)
 api.add_router("", feeds_router)
 api.add_router("", newsletters_router)
 api.add_router("", suggestions_router)

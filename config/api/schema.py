@@ -16,6 +16,7 @@ DIGEST_ID_PREFIXES = {
     **dict.fromkeys(("item", "items", "named", "read", "saved", "search"), "digest_api_reading"),
     **dict.fromkeys(("feed", "feeds", "newsletter", "newsletters"), "digest_api_feeds"),
     **{"costs": "digest_api_costs", "digest": "digest_api_digests", "mutes": "digest_api_mutes"},
+    "searches": "digest_api_searches",
 }
 ITEM = tuple(
     f"digest_api_{name}"
@@ -31,6 +32,7 @@ DECISIONS = tuple(
 )
 ACCEPT, REVERT, UNDO = DECISIONS[0], DECISIONS[4], DECISIONS[5]
 MUTES = ("digest_api_mutes_mutes_preview_get", "digest_api_mutes_mutes_post")
+SEARCHES = tuple(f"digest_api_searches_searches_{verb}" for verb in ("post", "delete"))
 DIGEST = "digest_api_digests_digest_get"
 NAMED = ("digest_api_reading_named_address_post",)
 FEEDS = ("digest_api_feeds_feeds_post", "digest_api_feeds_feed_access_post")
@@ -88,6 +90,9 @@ ERROR_CODES = (
         (*MUTES[1:], "digest_api_mutes_mutes_delete"),
     ),
     ErrorCode("too_many_mutes", 422, "your settings have 100 mutes already", (MUTES[1], WISH_ACCEPT)),
+    ErrorCode("search_empty", 422, "the search has no word to search for", SEARCHES[:1]),
+    ErrorCode("search_not_found", 404, "you have no such saved search", SEARCHES[1:]),
+    ErrorCode("too_many_searches", 409, "you have 50 saved searches already", SEARCHES[:1]),
     ErrorCode("invalid_feed_url", 422, "that is no web address", FEEDS[:1]),
     ErrorCode("site_unreachable", 422, "no answer, a refusal (a password may help), or not allowed", FEEDS),
     ErrorCode("no_feed_found", 422, "it answers, and there is no feed", FEEDS),

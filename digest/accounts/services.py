@@ -35,6 +35,7 @@ from digest.models import (
     NotificationSettings,
     Reader,
     Reading,
+    SavedSearch,
     Source,
     Spend,
     SpendRefusal,
@@ -241,6 +242,7 @@ def reader_export_digest(*, reader: Reader) -> Iterator[tuple[str, object]]:
     yield "feed_accesses", export_rows(accesses, without=["secret"])
     yield "feedback", _feedback(reader)
     yield "readings", export_rows(Reading.objects.filter(reader=reader), **_ITEM)
+    yield "saved_searches", export_rows(SavedSearch.objects.filter(reader=reader))
     yield "taste_profile", export_rows(TasteProfile.objects.filter(reader=reader), without=_HASHED)
     yield "digests", export_rows(Digest.objects.filter(reader=reader))
     yield (

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from ranking.common.text import topic_key
+from ranking.common.text import TOPIC_MAX_CHARS, topic_key
 
 QUERY_CHARS = 200
 TERMS_MAX = 12
@@ -129,6 +129,17 @@ def query_terms(typed: str) -> tuple[Term, ...]:
                 )
             )
     return tuple(terms[:TERMS_MAX])
+
+
+def query_topic(typed: str) -> str:
+    """Return the words that a query looks for as a topic, without signs; "" if there are none or too many."""
+    found = [
+        " ".join((word or phrase).rstrip("*").split())
+        for minus, phrase, _star, word in _TYPED.findall(typed[:QUERY_CHARS].translate(_QUOTES))
+        if not minus and not word.startswith("-") and words_of(word or phrase)
+    ]
+    topic = " ".join(found)
+    return topic if len(topic) <= TOPIC_MAX_CHARS else ""
 
 
 def words_of(text: str) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from digest.models.feeds import (
 )
 from digest.models.llm import Spend, SpendRefusal, SuggestedReasons, Summary
 from digest.models.notifications import Destination, Notification, NotificationSettings
-from digest.models.readers import ApiToken, Delivery, Invitation, Reader, Reading, UsedLink
+from digest.models.readers import ApiToken, Delivery, Invitation, Reader, Reading, SavedSearch, UsedLink
 
 __all__ = [
     "ApiToken",
@@ -49,6 +49,7 @@ __all__ = [
     "Reader",
     "Reading",
     "ReasonTag",
+    "SavedSearch",
     "Source",
     "SourceFigure",
     "Spend",

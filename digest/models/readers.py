@@ -192,6 +192,22 @@ class Reader(AbstractUser):
         return language_offered(self.language)
 
 
+class SavedSearch(models.Model):
+    """A search that a reader keeps in the list of sources: its words, its order, and what narrows it."""
+
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="saved_searches")
+    query = models.CharField(max_length=200)
+    order = models.CharField(max_length=6, help_text="best or newest.")
+    filters = models.JSONField(default=dict, help_text="The fields of the search form that are filled in.")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["query", "pk"]
+
+    def __str__(self) -> str:
+        return self.query
+
+
 class Delivery(models.Model):
     """One mail to one reader about one day. A row is claimed before the mail is sent."""
 

@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core import signing
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -22,6 +21,7 @@ from digest.models import Item, Reader
 from digest.mutes.preview import mute_named, mute_preview, mutes_suggested
 from digest.mutes.services import mutes_change
 from digest.requests import own_path, reader_of, referrer_path
+from digest.signed import UNDO_LIFETIME_S, values_read, values_sign
 from digest.throttling import long_page
 from ranking.config_words import mute_label
 from ranking.entities import InvalidMute, Mute, TooManyMutes
@@ -37,7 +37,6 @@ KIND_NAMES = {
     CATEGORY: gettext_noop("A category"),
 }
 UNDO_SALT = "digest.web.muting"
-UNDO_S = 3600
 ITEM_ID_CHARS = 18
 
 
@@ -144,11 +143,10 @@ def mute_undo(request: HttpRequest) -> HttpResponse:
 
 def _done(reader: Reader, after: Mute | None, before: Mute | None, back: str = "") -> HttpResponse:
     undo = {
-        "reader": str(reader.pk),
         "after": after.as_dict() if after else None,
         "before": before.as_dict() if before else None,
     }
-    signed = signing.dumps(undo, salt=UNDO_SALT, compress=True)
+    signed = values_sign(salt=UNDO_SALT, reader_id=reader.pk, values=undo)
     query = urlencode({"done": signed} | ({"next": back} if back else {}))
     return redirect(f"{reverse('digest:mutes')}?{query}")
 
@@ -156,11 +154,8 @@ def _done(reader: Reader, after: Mute | None, before: Mute | None, back: str = "
 def _undo_read(query: Mapping[str, str], reader: Reader) -> dict[str, Any] | None:
     """Return a signed change with words for it, if it is this reader's and not too old."""
     signed = query.get("done", "")
-    try:
-        undo: dict[str, Any] = signing.loads(signed, salt=UNDO_SALT, max_age=UNDO_S)
-    except signing.BadSignature:
-        return None
-    if undo["reader"] != str(reader.pk):
+    undo = values_read(salt=UNDO_SALT, reader_id=reader.pk, signed=signed, lifetime_s=UNDO_LIFETIME_S)
+    if undo is None:
         return None
     after, before = (mutes_read([undo[name]])[0] if undo[name] else None for name in ("after", "before"))
     titles = source_titles(keys=_sources([one for one in (after, before) if one]))

@@ -13,6 +13,7 @@ from digest.days import day_of
 from digest.feedback.selectors import feedback_recent, feedback_tallies
 from digest.items.selectors import subscribed_titles
 from digest.models import Reader
+from digest.signed import DRAFT_LIFETIME_S, values_read, values_sign
 from ranking.config_words import EARLY
 from ranking.entities import EffectiveConfig, RankingError
 from ranking.selectors import config_effective, weights_on_hold
@@ -23,7 +24,6 @@ from suggestions.planner.early import answers_differ, changes_early, early_words
 from suggestions.preview import previews_of
 from suggestions.proposals import Facts, Refusal
 from suggestions.selectors import facts_for
-from suggestions.services.signed import draft_read, draft_sign
 
 log = structlog.get_logger(__name__)
 SALT = "suggestions.services.early"
@@ -63,7 +63,7 @@ def early_change_find(*, reader: Reader, now: datetime) -> EarlyChange | None:
         return None
     values = {"changes": [one.as_dict() for one in shown], "answers": answers}
     version = {"version": facts.effective.config.version}
-    signed = draft_sign(salt=SALT, reader_id=reader.pk, values=values | version)
+    signed = values_sign(salt=SALT, reader_id=reader.pk, values=values | version)
     return EarlyChange(early_words(shown, titles), answers, signed)
 
 
@@ -73,7 +73,7 @@ def early_change_apply(*, reader: Reader, signed: str, now: datetime) -> int | R
     It takes the reader's day. Refuses with `draft_invalid` what is none of this reader's, or too old; with
     `already_resolved` a second one of the day; with `config_changed` one whose settings have changed since.
     """
-    values = draft_read(salt=SALT, reader_id=reader.pk, signed=signed)
+    values = values_read(salt=SALT, reader_id=reader.pk, signed=signed, lifetime_s=DRAFT_LIFETIME_S)
     if values is None:
         return Refusal("draft_invalid", gettext("That early change is too old, or none of yours."))
     if _is_answered(reader, now):

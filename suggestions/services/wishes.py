@@ -14,6 +14,7 @@ from django.utils.translation import gettext, gettext_noop
 from digest.days import day_of
 from digest.items.selectors import items_window, source_titles, subscribed_own_names, subscribed_titles
 from digest.models import Reader
+from digest.signed import DRAFT_LIFETIME_S, values_read, values_sign
 from ranking.config_body import body_changes, effective_body
 from ranking.config_words import change_words
 from ranking.entities import Candidate, EffectiveConfig, InvalidSetting, RankingError
@@ -24,7 +25,6 @@ from suggestions.changes.change import Change
 from suggestions.changes.registry import change_read
 from suggestions.preview import previews_of
 from suggestions.proposals import Facts, Preview, Refusal
-from suggestions.services.signed import draft_read, draft_sign
 from suggestions.services.wish_models import wishes_by_model
 from suggestions.wishes.changes import change_of, until_note
 from suggestions.wishes.reading import wishes_read
@@ -209,10 +209,10 @@ def _sentence(
 
 def _sign(reader_id: UUID, change: Change, words: str) -> str:
     values = {"change": change.as_dict(), "words": words}
-    return draft_sign(salt=SALT, reader_id=reader_id, values=values)
+    return values_sign(salt=SALT, reader_id=reader_id, values=values)
 
 
 def _signed_read(signed: str, reader_id: UUID) -> tuple[Change, str] | None:
     """Return the change and the words of a draft of this reader's, `None` for any other text."""
-    values = draft_read(salt=SALT, reader_id=reader_id, signed=signed)
+    values = values_read(salt=SALT, reader_id=reader_id, signed=signed, lifetime_s=DRAFT_LIFETIME_S)
     return (change_read(values["change"]), values["words"]) if values else None

@@ -34,6 +34,7 @@ from digest.items.reading import items_read, readings_count
 from digest.items.selectors import mutes_in_force
 from digest.items.unread import UnreadCounts
 from digest.models import Item, Reader
+from digest.searches.selectors import SearchLine, search_lines, searches_saved
 
 Order = Literal["newest", "best"]
 NAME_CHARS = 200
@@ -182,6 +183,7 @@ def list_page(reader: Reader, asked: ListRequest, marked: datetime | None, now: 
         "with_muted": counts.with_muted,
         "unread": counts.within(**asked.chosen.names),
         "side": side_list(asked, feeds, counts),
+        "searches": _searches(reader, feeds),
         "total": _total(asked, counts, current=not asked.chosen.narrow),
         "tabs": _tabs(asked),
         "orders": _orders(asked),
@@ -195,7 +197,17 @@ def lists_beside(reader: Reader, now: datetime) -> dict[str, Any]:
     feeds = feeds_read(reader_id=reader.pk)
     counts = unread_counts(reader_id=reader.pk, feeds=feeds, now=now)
     asked = ListRequest(ListFilter())
-    return {"side": side_list(asked, feeds, counts), "total": _total(asked, counts, current=False)}
+    return {
+        "side": side_list(asked, feeds, counts),
+        "searches": _searches(reader, feeds),
+        "total": _total(asked, counts, current=False),
+    }
+
+
+def _searches(reader: Reader, feeds: Sequence[ReadFeed]) -> list[SearchLine]:
+    """Return the reader's saved searches as lines above the folders."""
+    titles = {one.source: one.source_name for one in feeds}
+    return search_lines(searches_saved(reader_id=reader.pk), titles)
 
 
 def _total(asked: ListRequest, counts: UnreadCounts, *, current: bool) -> SideLine:

@@ -1,5 +1,6 @@
 """The search page: its form, which works by address alone, and its view."""
 
+from collections.abc import Mapping
 from datetime import date, tzinfo
 from typing import Any
 from urllib.parse import urlencode
@@ -16,9 +17,11 @@ from django.views.decorators.http import require_safe
 from digest.days import day_begin, day_end
 from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
 from digest.items.search import Order, SearchFilters
-from digest.items.search_query import QUERY_CHARS
+from digest.items.search_query import QUERY_CHARS, query_topic
 from digest.items.selectors import subscribed_titles
 from digest.requests import page_of, reader_of
+from digest.searches.selectors import SearchAsked, search_lines, searches_saved
+from digest.signed import UNDO_LIFETIME_S, values_read
 from digest.throttling import SEARCH, rate_limited
 from digest.web.pages.contexts import search_page
 
@@ -26,6 +29,7 @@ from digest.web.pages.contexts import search_page
 DAY_FIRST, DAY_LAST = date(1970, 1, 1), date(2999, 12, 31)
 # As long as an author may be.
 LABEL_MAX_CHARS = 200
+UNDO_SALT = "digest.searches"
 DAY_WRONG = gettext_lazy("Write a day as 2026-03-18.")
 
 
@@ -103,26 +107,40 @@ class SearchForm(forms.Form):
 FILTERS = tuple(SearchForm.base_fields)
 
 
+def search_asked(typed: Mapping[str, str]) -> SearchAsked:
+    """Return the search that a query or a form names. A field that cannot be read counts as missing."""
+    form = search_form(typed)
+    order: Order = "newest" if typed.get("order") == "newest" else "best"
+    return SearchAsked(typed.get("q", "").replace("\0", " ").strip()[:QUERY_CHARS], order, form.asked)
+
+
+def search_form(typed: Mapping[str, str]) -> SearchForm:
+    """Return the form of a query's filters, without NUL."""
+    return SearchForm({name: typed.get(name, "").replace("\0", "") for name in FILTERS})
+
+
 @login_required
 @require_safe
 @rate_limited(SEARCH, when=lambda request: bool(request.GET.get("q")))
 def search(request: HttpRequest) -> HttpResponse:
     """Show the hits of `?q=`, the best first, or with `order=newest` the newest; see `SearchForm`."""
-    reader = reader_of(request)
-    query = request.GET.get("q", "").replace("\0", " ").strip()[:QUERY_CHARS]
-    order: Order = "newest" if request.GET.get("order") == "newest" else "best"
-    form = SearchForm({name: request.GET.get(name, "").replace("\0", "") for name in FILTERS})
-    found = search_page(reader, query, order, page_of(request), timezone.now(), form.filters(reader.zone))
-    return render(request, "digest/search.html", found | _form_page(form, query, order, reader.pk))
+    reader, form, asked = reader_of(request), search_form(request.GET), search_asked(request.GET)
+    now = timezone.now()
+    found = search_page(reader, asked.query, asked.order, page_of(request), now, form.filters(reader.zone))
+    page = _form_page(form, asked, reader.pk)
+    signed = request.GET.get("done", "")
+    undo = values_read(salt=UNDO_SALT, reader_id=reader.pk, signed=signed, lifetime_s=UNDO_LIFETIME_S)
+    return render(request, "digest/search.html", found | page | {"undo": undo, "done": signed})
 
 
-def _form_page(form: SearchForm, query: str, order: Order, reader_id: UUID) -> dict[str, Any]:
-    """Return the form's values, its sources by title, and the addresses of this search."""
+def _form_page(form: SearchForm, asked: SearchAsked, reader_id: UUID) -> dict[str, Any]:
+    """Return the form's values, its sources by title, saved searches, and the addresses of this one."""
     sources = subscribed_titles(reader_id=reader_id)
-    chosen = form.asked.get("source", "")
+    saved = searches_saved(reader_id=reader_id)
+    chosen = asked.filters.get("source", "")
     if chosen and chosen not in sources:
         sources[chosen] = chosen
-    here = urlencode({"q": query} | form.asked)
+    here = urlencode({"q": asked.query} | form.asked)
     return {
         "form": form,
         "days": [form["since"], form["until"]],
@@ -131,6 +149,10 @@ def _form_page(form: SearchForm, query: str, order: Order, reader_id: UUID) -> d
         "narrowed": len(form.asked),
         "sources": sorted(sources.items(), key=lambda pair: pair[1].casefold()),
         "here": here,
-        "asked": f"{here}&{urlencode({'order': order})}" if query else "",
-        "unfiltered": urlencode({"q": query, "order": order}),
+        "asked": f"{here}&{urlencode({'order': asked.order})}" if asked.query else "",
+        "unfiltered": urlencode({"q": asked.query, "order": asked.order}),
+        "asked_filters": asked.filters,
+        "saved_id": next((pk for pk, one in saved if one.same == asked.same), None),
+        "searches": search_lines(saved, sources),
+        "topic": query_topic(asked.query),
     }

@@ -1,0 +1,105 @@
+"""Save and remove searches, and turn one into a topic."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from digest.errors import SearchEmpty, TooManySearches
+from digest.items.search_query import query_terms, query_topic
+from digest.items.taken_in import topics_take_in
+from digest.models import Reader, SavedSearch
+from digest.searches.selectors import SearchAsked, search_saved, searches_saved
+from ranking.common.text import topic_key
+from ranking.config_body import Body
+from ranking.models import ConfigVersion
+from ranking.services import body_change
+
+SEARCHES_MAX = 50
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic made of a search, and how many items of the last 30 days it takes in.
+
+    `added` is false if the reader had it before.
+    """
+
+    topic: str
+    takes_in: int
+    added: bool
+
+
+def search_save(*, reader: Reader, asked: SearchAsked, now: datetime) -> int:
+    """Save a search and return its id. A search for the same items takes the new order instead.
+
+    Raises `SearchEmpty` without a word to search for, and `TooManySearches` beyond fifty.
+    """
+    if all(term.excluded for term in query_terms(asked.query)):
+        raise SearchEmpty(_("There is no word to search for. Type one, then save the search."))
+    with transaction.atomic():
+        Reader.objects.select_for_update().get(pk=reader.pk)
+        saved = searches_saved(reader_id=reader.pk)
+        for search_id, one in saved:
+            if one.same == asked.same:
+                SavedSearch.objects.filter(pk=search_id).update(order=asked.order)
+                return search_id
+        if len(saved) >= SEARCHES_MAX:
+            raise TooManySearches(
+                _("You have {searches_max} saved searches. Remove one that you no longer need.").format(
+                    searches_max=SEARCHES_MAX
+                )
+            )
+        row = SavedSearch.objects.create(
+            reader=reader,
+            query=asked.query,
+            order=asked.order,
+            filters=dict(asked.filters),
+            created_at=now,
+        )
+    return row.pk
+
+
+def search_remove(*, reader: Reader, search_id: int) -> SearchAsked:
+    """Remove a saved search and return it, for an undo. Raises `SearchMissing`."""
+    asked = search_saved(reader_id=reader.pk, search_id=search_id)
+    SavedSearch.objects.filter(reader=reader, pk=search_id).delete()
+    return asked
+
+
+def search_topic_add(*, reader: Reader, search_id: int, now: datetime) -> NewTopic:
+    """Add the words that a saved search looks for to the reader's topics. The search stays.
+
+    Raises `SearchMissing`, `SearchEmpty` if the words make no topic, and `InvalidSetting` beyond the most
+    topics.
+    """
+    asked = search_saved(reader_id=reader.pk, search_id=search_id)
+    topic = query_topic(asked.query)
+    if not topic:
+        raise SearchEmpty(_("The words of this search are too many for a topic. Add one under Settings."))
+    added: list[str] = []
+
+    def add(body: Body) -> None:
+        if topic_key(topic) not in map(topic_key, body["topics"]):
+            body["topics"] = [*body["topics"], topic]
+            added.append(topic)
+
+    _topics_change(reader.pk, add, now)
+    (found,) = topics_take_in(reader_id=reader.pk, topics=[topic], now=now)
+    return NewTopic(topic, len(found.says) + len(found.about), bool(added))
+
+
+def search_topic_remove(*, reader: Reader, topic: str, now: datetime) -> None:
+    """Remove a topic that a search was turned into."""
+
+    def remove(body: Body) -> None:
+        body["topics"] = [one for one in body["topics"] if topic_key(one) != topic_key(topic)]
+
+    _topics_change(reader.pk, remove, now)
+
+
+def _topics_change(reader_id: UUID, change: Callable[[Body], None], now: datetime) -> None:
+    body_change(reader_id=reader_id, change=change, cause=ConfigVersion.Cause.EDIT, ref="", now=now)
