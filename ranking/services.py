@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 
 from ranking.common.isolation import READER, isolate
 from ranking.common.rows import retention_start, rows_delete
+from ranking.common.text import topic_key
 from ranking.config_body import (
     Body,
     Change,
@@ -117,6 +118,23 @@ def source_weights_set(*, reader_id: UUID, weights: Mapping[str, float | None], 
     """
     current = values_by_current_key(values=weights)
     return _write(reader_id, lambda body: body_weigh(body, current), Cause.EDIT, "", now)
+
+
+def topic_set(*, reader_id: UUID, topic: str, wanted: bool, now: datetime) -> bool:
+    """Add or remove one topic; return whether that changed anything.
+
+    Raises `InvalidSetting` beyond the most topics.
+    """
+    changed: list[str] = []
+
+    def change(body: Body) -> None:
+        others = [one for one in body["topics"] if topic_key(one) != topic_key(topic)]
+        if wanted is (len(others) == len(body["topics"])):
+            body["topics"] = [*others, topic] if wanted else others
+            changed.append(topic)
+
+    _write(reader_id, change, Cause.EDIT, "", now)
+    return bool(changed)
 
 
 def target_pin(*, reader_id: UUID, target: str, pin: str, ref: str, now: datetime) -> int:

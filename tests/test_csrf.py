@@ -24,7 +24,11 @@ PAGES = [r for r in routes() if r.room not in {"api", "greader"} and r.name not 
 UNSAFE = [
     (
         method.upper(),
-        path.format(item_id=1, feed_id=1, suggestion_id=1, run_id=ANYTHING["run_id"], date="2026-03-18"),
+        path.format(
+            **dict.fromkeys(("item_id", "feed_id", "suggestion_id", "search_id"), 1),
+            run_id=ANYTHING["run_id"],
+            date="2026-03-18",
+        ),
     )
     for path, methods in api.get_openapi_schema()["paths"].items()
     for method in methods

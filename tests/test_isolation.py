@@ -259,7 +259,15 @@ def test_pages_of_accounts_show_their_reader_alone(ids, ben: Reader, client: Cli
 def test_an_id_beyond_what_a_database_holds_leads_nowhere(ids, ada: Reader, client: Client):
     client.force_login(ada)
     for route in WITH_IDS:
-        for name in {"item_id", "feed_id", "suggestion_id", "tip_id", "token_id", "version"} & set(route.ids):
+        for name in {
+            "item_id",
+            "feed_id",
+            "suggestion_id",
+            "search_id",
+            "tip_id",
+            "token_id",
+            "version",
+        } & set(route.ids):
             found = {key: values[0] for key, values in ids.items()} | {name: HUGE}
             for method, answer in ask(client, route, {key: [value] for key, value in found.items()}):
                 assert answer.status_code in {404, 405}, (route.name, method)

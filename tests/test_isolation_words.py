@@ -39,6 +39,8 @@ from digest.models import (
     Reading,
 )
 from digest.notifications.news import digests_news, notifications_due, words_news
+from digest.searches.selectors import SearchAsked
+from digest.searches.services import search_save
 from ranking.services import ConfigEdit, config_edit
 from suggestions.changes.registry import KINDS
 from suggestions.models import Evidence
@@ -171,6 +173,7 @@ def ids_of(reader: Reader, tip: int) -> dict[str, list[object]]:
         "tip_id": [tip],
         "destination_id": [notified(reader)],
         "client_id": [Connected(reader).client_id],
+        "search_id": [search_save(reader=reader, asked=SearchAsked("tide", "best", {}), now=now)],
         "token_id": [token_issue(reader=reader, name="x", scope="read", expires_at=None, now=now).token.pk],
         "signed": [],  # a picture: no words
         "version": [0, 1],

@@ -1,9 +1,7 @@
 """Save and remove searches, and turn one into a topic."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -13,10 +11,7 @@ from digest.items.search_query import query_terms, query_topic
 from digest.items.taken_in import topics_take_in
 from digest.models import Reader, SavedSearch
 from digest.searches.selectors import SearchAsked, search_saved, searches_saved
-from ranking.common.text import topic_key
-from ranking.config_body import Body
-from ranking.models import ConfigVersion
-from ranking.services import body_change
+from ranking.services import topic_set
 
 SEARCHES_MAX = 50
 
@@ -80,26 +75,11 @@ def search_topic_add(*, reader: Reader, search_id: int, now: datetime) -> NewTop
     topic = query_topic(asked.query)
     if not topic:
         raise SearchEmpty(_("The words of this search are too many for a topic. Add one under Settings."))
-    added: list[str] = []
-
-    def add(body: Body) -> None:
-        if topic_key(topic) not in map(topic_key, body["topics"]):
-            body["topics"] = [*body["topics"], topic]
-            added.append(topic)
-
-    _topics_change(reader.pk, add, now)
+    added = topic_set(reader_id=reader.pk, topic=topic, wanted=True, now=now)
     (found,) = topics_take_in(reader_id=reader.pk, topics=[topic], now=now)
-    return NewTopic(topic, len(found.says) + len(found.about), bool(added))
+    return NewTopic(topic, len(found.says) + len(found.about), added)
 
 
 def search_topic_remove(*, reader: Reader, topic: str, now: datetime) -> None:
     """Remove a topic that a search was turned into."""
-
-    def remove(body: Body) -> None:
-        body["topics"] = [one for one in body["topics"] if topic_key(one) != topic_key(topic)]
-
-    _topics_change(reader.pk, remove, now)
-
-
-def _topics_change(reader_id: UUID, change: Callable[[Body], None], now: datetime) -> None:
-    body_change(reader_id=reader_id, change=change, cause=ConfigVersion.Cause.EDIT, ref="", now=now)
+    topic_set(reader_id=reader.pk, topic=topic, wanted=False, now=now)
