@@ -10,7 +10,8 @@ from uuid import UUID
 
 from digest.llm.entities import Deadline as TimeLimit
 from ranking.language import gettext_noop
-from suggestions.proposals import Facts, Fence, Reviewer
+from suggestions.changes.proposal import Reviewer
+from suggestions.proposals import Facts, Fence
 
 Clock = Callable[[], float]
 # What stands for a model in the votes of rules.

@@ -232,14 +232,13 @@ def _preview(today: _Inputs, old: Sequence[int], new: Sequence[int]) -> Preview:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A change with its probabilities, ratings and preview.
+    """A weighed change with its ratings and preview.
 
     `ratings` are the newest ones about it. Of `ratings_considered` (for a topic: the newest 500), `rated` are
     about it, and `liked` of those positive. `refusal` is the rules' answer to the best evidence there is,
     `None` if they permit it.
     """
 
-    change: Change
     weighed: WeighedChange
     ratings: tuple[RatedItem, ...]
     liked: int
@@ -293,7 +292,7 @@ def change_try(*, reader_id: UUID, draft: Draft, now: datetime) -> Trial | Refus
     )
     best = replace(draft, evidence_urls=tuple(i.url for i in ratings if i.useful is change.kind.liked))
     refusal = _refusal(best, facts, weighed, ratings) or visibility_refusal(change, preview)
-    return Trial(change, weighed, ratings, liked, rated, ratings_considered, preview, refusal)
+    return Trial(weighed, ratings, liked, rated, ratings_considered, preview, refusal)
 
 
 def configs_compare(

@@ -1,10 +1,9 @@
-"""Values of the suggestions room: drafts, refusals, proposals, reviews, previews. Pure."""
+"""Values of the suggestions room: drafts, the facts of the rules, refusals, previews, decisions. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from digest.entities import RatedItem
 from ranking.entities import EffectiveConfig
@@ -78,63 +77,6 @@ class Refusal:
     message: str
     target: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A draft that passed every rule, in the server's own numbers, for reviewers.
-
-    `forecast` is the body a suggestion stores; `reason` and `expected_impact` the server's sentences for the
-    reader, `model_note` what the agent adds to the reason ("": nothing);
-    `likes` and `ratings` count the reader's ratings of the target, `likes_all` and `ratings_all` all of them.
-    """
-
-    reader_id: UUID
-    run_id: UUID
-    suggestion_type: str
-    field: str
-    target_key: str
-    label: str
-    current_value: str
-    suggested_value: str
-    reason: str
-    expected_impact: str
-    confidence: str
-    p_helpful: float
-    forecast: Mapping[str, Any]
-    evidence: tuple[RatedItem, ...]
-    likes: int
-    ratings: int
-    now: datetime
-    likes_all: int = 0
-    ratings_all: int = 0
-    model_note: str = ""
-
-    @property
-    def wording(self) -> str:
-        """Return the agent's note or, without one, the reason."""
-        return self.model_note or self.reason
-
-
-@dataclass(frozen=True, slots=True)
-class Review:
-    """The verdict of the reviewers on a proposal.
-
-    `verdict`: "pass" stores it as pending, "draft" stores it for an operator, "improve" gives `message` back
-    to the agent for another round, "refuse" ends it under `code`. `p_helpful` replaces the proposal's own
-    where a reviewer revised it; `notes` are added to the suggestion's validation notes.
-    """
-
-    verdict: str
-    code: str = ""
-    message: str = ""
-    p_helpful: float | None = None
-    notes: tuple[str, ...] = ()
-
-
-PASS, IMPROVE, DRAFT, REFUSE = "pass", "improve", "draft", "refuse"
-# Reviews a proposal before it is stored; called outside any transaction, since it may ask a model.
-Reviewer = Callable[[Proposal], Review]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,9 @@ from advisor.review.votes import (
 )
 from ranking.common.text import fold
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
-from suggestions.changes.registry import KINDS
+from suggestions.changes.proposal import Proposal
 from suggestions.changes.weights import weight_parse
 from suggestions.planner.hypotheses import HELPS_MIN
-from suggestions.proposals import Proposal
 from suggestions.sentences import reason_sentence
 
 NUMERAL_WORDS = "zero one two three four five six seven eight nine ten eleven twelve"
@@ -106,14 +105,15 @@ class Check:
 def checks_of(case: ReviewCase) -> list[Check]:
     """Return the result of every check on `case`, always in the same order."""
     proposal, reason = case.proposal, fold(case.proposal.wording)
-    kind, forecast = KINDS[proposal.suggestion_type], proposal.forecast
-    likes, times = {True: "liked", False: "disliked"}[kind.liked], [item.at for item in proposal.evidence]
+    kind, forecast = proposal.change.kind, proposal.forecast
+    likes = {True: "liked", False: "disliked"}[kind.liked]
+    times = [item.at for item in proposal.change.evidence]
     lately = proposal.now - timedelta(days=FEEDBACK_HALF_LIFE_DAYS)
-    misfits = any(item.useful is not kind.liked for item in proposal.evidence)
+    misfits = any(item.useful is not kind.liked for item in proposal.change.evidence)
     harmful = forecast.get("ndcg_high") is not None and forecast["ndcg_high"] < 0
     moves = any(forecast.get(part) for part in ("enters", "leaves", "moves"))
     vague = kind.of_many_sources and set(fold(proposal.label).split()) <= VAGUE
-    named = any(fold(name) in reason for name in (proposal.label, proposal.target_key) if name)
+    named = any(fold(name) in reason for name in (proposal.label, proposal.change.target) if name)
     repeat = next((row for row in case.earlier if _is_repeat(proposal, row)), None)
     example = reason_example(proposal)
     # fmt: off
@@ -180,11 +180,11 @@ def _vote(failed: list[Check]) -> Vote:
 
 def _is_repeat(proposal: Proposal, row: EarlierSuggestion) -> bool:
     """Return whether a topic shares half its words with an earlier one, or the change was rejected before."""
-    if row.target_key == proposal.target_key:
-        return row.suggestion_type == proposal.suggestion_type and row.status == "rejected"
-    if not KINDS[proposal.suggestion_type].of_many_sources or row.suggestion_type != proposal.suggestion_type:
+    if row.target_key == proposal.change.target:
+        return row.suggestion_type == proposal.change.suggestion_type and row.status == "rejected"
+    if not proposal.change.kind.of_many_sources or row.suggestion_type != proposal.change.suggestion_type:
         return False
-    own, other = set(proposal.target_key.split()), set(row.target_key.split())
+    own, other = set(proposal.change.target.split()), set(row.target_key.split())
     return bool(own & other) and len(own & other) / len(own | other) >= TARGET_WORDS_MIN
 
 
@@ -195,7 +195,7 @@ def false_claims(proposal: Proposal, text: str) -> list[str]:
     their figures are no claims.
     """
     rest = fold(text)
-    names = {proposal.label, proposal.target_key, *(item.title for item in proposal.evidence)}
+    names = {proposal.label, proposal.change.target, *(item.title for item in proposal.change.evidence)}
     for name in sorted((fold(name) for name in names if name), key=len, reverse=True):
         rest = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", " ", rest)
     problems: list[str] = []
@@ -232,7 +232,7 @@ def _percent(proposal: Proposal, found: re.Match[str]) -> str:
 
 def _span(proposal: Proposal, found: re.Match[str]) -> str:
     """Return the objection to a time longer than the evidence reaches back; half a unit is rounding."""
-    oldest = min((item.at for item in proposal.evidence), default=proposal.now)
+    oldest = min((item.at for item in proposal.change.evidence), default=proposal.now)
     covered = (proposal.now - oldest).total_seconds() / 86400
     if (_number(found[1]) - 0.5) * DAYS[found[2]] <= covered:
         return ""
@@ -248,8 +248,9 @@ def _plain(proposal: Proposal, found: re.Match[str]) -> str:
 def _known(proposal: Proposal) -> Iterable[float]:
     """Yield every figure that may appear alone: counts, weights, the step between them."""
     yield from (float(number) for pair in _pairs(proposal) for number in pair)
-    yield float(len(proposal.evidence))
-    weights = [weight_parse(value) for value in (proposal.current_value, proposal.suggested_value)]
+    yield float(len(proposal.change.evidence))
+    change = proposal.change
+    weights = [weight_parse(value) for value in (change.current_value, change.suggested_value)]
     valid = [weight for weight in weights if weight is not None]
     yield from valid
     if len(valid) == 2:
@@ -258,7 +259,7 @@ def _known(proposal: Proposal) -> Iterable[float]:
 
 def _sweeping(proposal: Proposal, text: str) -> list[str]:
     """Return the objection to an "all" or "never" if the ratings have exceptions."""
-    liked = KINDS[proposal.suggestion_type].liked
+    liked = proposal.change.kind.liked
     hits = proposal.likes if liked else proposal.ratings - proposal.likes
     found = SWEEPING.search(text)
     if found is None or hits == proposal.ratings:
@@ -304,7 +305,7 @@ def wording_problems(proposal: Proposal) -> list[str]:
 def reason_example(proposal: Proposal) -> str:
     """Return the reason as the server itself would write it, for the agent to copy."""
     return reason_sentence(
-        proposal.suggestion_type,
+        proposal.change.suggestion_type,
         proposal.label,
         proposal.likes,
         proposal.ratings,

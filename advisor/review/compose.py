@@ -48,18 +48,10 @@ from digest.llm.caller import OUT_OF_FORM, Question, TypedAnswer, data_fence, ty
 from digest.llm.client import chain_configured
 from digest.llm.entities import Model, preview
 from digest.llm.ledger import REVIEW, advisor_account
+from suggestions.changes.proposal import DRAFT, IMPROVE, PASS, REFUSE, Proposal, Review, Reviewer
 from suggestions.models import Suggestion
 from suggestions.planner.hypotheses import confidence_of
-from suggestions.proposals import (
-    DRAFT,
-    IMPROVE,
-    PASS,
-    REFUSE,
-    FenceLost,
-    Proposal,
-    Review,
-    Reviewer,
-)
+from suggestions.proposals import FenceLost
 from suggestions.rules import CONFIDENCES
 from suggestions.sentences import reason_clean
 
@@ -132,7 +124,7 @@ def reviewer_for(context: ReviewContext, *, reflector: Reflector | None) -> Revi
         except FenceLost:
             raise
         except Exception as error:
-            log.exception("review_failed", run_id=str(context.run.pk), target=proposal.target_key)
+            log.exception("review_failed", run_id=str(context.run.pk), target=proposal.change.target)
             reason = f"{type(error).__name__}: {error}"
             decision_add(proposal=proposal, context=context, action=REVIEW_FAILED, reason=reason)
             return Review(DRAFT, notes=("The review broke off, so an operator looks at this first.",))
@@ -272,7 +264,7 @@ def review_case_for(proposal: Proposal, context: ReviewContext) -> ReviewCase:
     earlier = tuple(EarlierSuggestion(*row) for row in rows.values_list(*fields)[:EARLIER_MAX])
     last_round, objections = context.rounds[proposal_target(proposal)], []
     if last_round:
-        votes = PanelVote.objects.filter(run=context.run, target_key=proposal.target_key, round=last_round)
+        votes = PanelVote.objects.filter(run=context.run, target_key=proposal.change.target, round=last_round)
         against = votes.exclude(verdict=APPROVE).order_by("pk").values_list("reviewer", "issues")
         objections = [f"{reviewer}: {issue}" for reviewer, issues in against for issue in issues]
     return ReviewCase(proposal, last_round + 1, earlier, tuple(objections[:OBJECTIONS_MAX]))
@@ -424,8 +416,8 @@ def _check_row(proposal: Proposal, context: ReviewContext, round_n: int, check: 
 def _about(proposal: Proposal, context: ReviewContext, round_n: int) -> dict[str, Any]:
     return {
         "run": context.run,
-        "suggestion_type": proposal.suggestion_type,
-        "target_key": proposal.target_key,
+        "suggestion_type": proposal.change.suggestion_type,
+        "target_key": proposal.change.target,
         "round": round_n,
         "at": context.moment(),
     }
@@ -437,8 +429,8 @@ def decision_add(*, proposal: Proposal, context: ReviewContext, action: str, rea
     Raises `FenceLost`.
     """
     data = {
-        "suggestion_type": proposal.suggestion_type,
-        "target_key": proposal.target_key,
+        "suggestion_type": proposal.change.suggestion_type,
+        "target_key": proposal.change.target,
         "round": context.rounds[proposal_target(proposal)],
     }
     with transaction.atomic():

@@ -15,8 +15,9 @@ from advisor.models import Judgment, PanelVote, Run
 from advisor.run_values import RULES_MODEL, Deadline
 from digest.llm.entities import Model
 from digest.llm.ledger import SpendAccount
+from suggestions.changes.proposal import Proposal
 from suggestions.changes.registry import KINDS
-from suggestions.proposals import Fence, Proposal
+from suggestions.proposals import Fence
 
 # What a review is about, whatever the type of the change: (field, target).
 Target = tuple[str, str]
@@ -25,7 +26,7 @@ NO_COST = Value(Decimal(0), output_field=DecimalField(max_digits=12, decimal_pla
 
 def proposal_target(proposal: Proposal) -> Target:
     """Return the (field, target) of a proposal: another type for the same target goes on counting."""
-    return proposal.field, proposal.target_key
+    return proposal.change.field, proposal.change.target
 
 
 @dataclass(slots=True)

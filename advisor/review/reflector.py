@@ -38,8 +38,7 @@ from digest.llm.caller import UNREACHABLE, data_fence, typed_ask
 from digest.llm.entities import preview
 from ranking.common.probability import log_odds, logistic
 from ranking.community import Opinion
-from suggestions.changes.registry import KINDS
-from suggestions.proposals import Proposal
+from suggestions.changes.proposal import Proposal
 from suggestions.selectors import profile_for
 
 log = structlog.get_logger(__name__)
@@ -267,7 +266,7 @@ def reflect(proposal: Proposal, *, context: ReviewContext) -> Reflection:
     `p_helpful` comes from the figures; a model's doubt may lower it and nothing raises it beyond them. A
     final no with confidence of at least 0.8 refuses. Raises what `context.fence` raises.
     """
-    liked = KINDS[proposal.suggestion_type].liked
+    liked = proposal.change.kind.liked
     own, news = _own(proposal), _news(proposal)
     rule_1, rule_2 = judge_first(own), judge_second(own, news, liked)
     first = _asked(context, rule_1, lambda: first_question(proposal, own))
@@ -283,7 +282,7 @@ def reflect(proposal: Proposal, *, context: ReviewContext) -> Reflection:
         "reflected",
         user_id=str(proposal.reader_id),
         run_id=str(proposal.run_id),
-        type=proposal.suggestion_type,
+        type=proposal.change.suggestion_type,
         yes=second.verdict.yes,
         flipped=first.verdict.yes != second.verdict.yes,
         p_helpful=second.verdict.p_helpful,
@@ -294,17 +293,17 @@ def reflect(proposal: Proposal, *, context: ReviewContext) -> Reflection:
 def _own(proposal: Proposal) -> OwnEvidence:
     """Return the evidence in the reader's own data. Their answers count by type."""
     profile = profile_for(reader_id=proposal.reader_id) or {}
-    stats = profile.get("acceptance_stats", {}).get(proposal.suggestion_type, {})
+    stats = profile.get("acceptance_stats", {}).get(proposal.change.suggestion_type, {})
     return OwnEvidence(proposal.p_helpful, stats.get("accepted", 0), stats.get("rejected", 0))
 
 
 def _news(proposal: Proposal) -> NewEvidence:
     """Return the evidence that is new in round 2: the community's opinion, the effect on holdout ratings."""
-    is_source = KINDS[proposal.suggestion_type].of_source
+    is_source = proposal.change.kind.of_source
     community = community_opinion(
         reader_id=proposal.reader_id,
-        source=proposal.target_key if is_source else "",
-        topic="" if is_source else proposal.target_key,
+        source=proposal.change.target if is_source else "",
+        topic="" if is_source else proposal.change.target,
         now=proposal.now,
     )
     gain, low, high = (proposal.forecast.get(f"ndcg_{name}") for name in ("gain", "low", "high"))
@@ -344,7 +343,7 @@ def _asked(context: ReviewContext, rule: Verdict, question: Callable[[], tuple[s
 
 def _store(proposal: Proposal, context: ReviewContext, first: _Round, second: _Round) -> None:
     """Store both rounds under the next free number of this proposal's attempts."""
-    target = {"suggestion_type": proposal.suggestion_type, "target_key": proposal.target_key}
+    target = {"suggestion_type": proposal.change.suggestion_type, "target_key": proposal.change.target}
     flips = (False, first.verdict.yes != second.verdict.yes)
     with transaction.atomic():
         context.fence()

@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from advisor.result_size import cut_title
 from digest.llm.entities import preview
-from suggestions.proposals import Proposal
+from suggestions.changes.proposal import Proposal
 from suggestions.sentences import reason_clean
 
 EVIDENCE_SHOWN = 12
@@ -51,11 +51,11 @@ class ReviewCase:
         proposal = self.proposal
         return {
             "change": {
-                "type": proposal.suggestion_type,
-                "target": proposal.target_key,
+                "type": proposal.change.suggestion_type,
+                "target": proposal.change.target,
                 "label": proposal.label,
-                "current_value": proposal.current_value,
-                "suggested_value": proposal.suggested_value,
+                "current_value": proposal.change.current_value,
+                "suggested_value": proposal.change.suggested_value,
             },
             "reason": proposal.reason,
             "model_note": proposal.model_note,
@@ -71,7 +71,7 @@ class ReviewCase:
                     "tags": list(item.tags),
                     "date": f"{item.at:%F}",
                 }
-                for item in proposal.evidence[:EVIDENCE_SHOWN]
+                for item in proposal.change.evidence[:EVIDENCE_SHOWN]
             ],
             "earlier_suggestions": [
                 {"type": row.suggestion_type, "label": row.label, "status": row.status}
@@ -89,7 +89,7 @@ def _counts(proposal: Proposal) -> dict[str, int]:
         "target_rated": proposal.ratings,
         "elsewhere_liked": max(0, proposal.likes_all - proposal.likes),
         "elsewhere_rated": max(0, proposal.ratings_all - proposal.ratings),
-        "evidence_items": len(proposal.evidence),
+        "evidence_items": len(proposal.change.evidence),
     }
 
 

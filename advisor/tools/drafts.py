@@ -26,7 +26,7 @@ from digest.entities import RatedItem
 from digest.feedback.selectors import feedback_unmuted, feedback_urls
 from suggestions.changes.registry import KINDS
 from suggestions.critique import Issue
-from suggestions.planner.forecasts import Forecast
+from suggestions.planner.forecasts import forecast_row
 from suggestions.preview import Comparison, Critique, Trial, change_try, configs_compare, drafts_critique
 from suggestions.proposals import Draft, Preview, Proposed, Refusal
 from suggestions.services.lifecycle import REVIEW_IMPROVE, suggestion_candidate, suggestion_store
@@ -142,7 +142,9 @@ def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[st
     trial = change_try(reader_id=context.reader_id, draft=draft_from_change(arguments), now=context.now)
     if isinstance(trial, Refusal):
         return error_result(trial.code, trial.message) | {"target": trial.target}
-    change, refusal = trial.change, trial.refusal
+    weighed, refusal = trial.weighed, trial.refusal
+    change = weighed.change
+    chosen = {"p_helpful": round(weighed.p_helpful, 3), "confidence": weighed.confidence}
     result = {
         "change": f"{change.suggestion_type} {change.target}"[:120],
         "current_value": change.current_value,
@@ -151,7 +153,7 @@ def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[st
         "liked": trial.liked,
         "looked_at": trial.ratings_considered,
         "offered_this_week": trial.preview.about,
-        "forecast": forecast_row(trial),
+        "forecast": chosen | forecast_row(weighed.forecast),
         "would_be_refused": refusal.code if refusal else "",
         "note": OUTSIDE_TEXT_NOTE,
     }
@@ -159,19 +161,6 @@ def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[st
     digest = preview_moves(trial.preview)
     lists = {"examples": examples, "enters": digest["enters"], "leaves": digest["leaves"]}
     return result_fill(result, lists, TRIAL_TOKENS)
-
-
-def forecast_row(trial: Trial) -> dict[str, Any]:
-    """Return the measured effect, rounded; `None` with fewer than eight holdout ratings."""
-    weighed = trial.weighed
-    chosen = {"p_helpful": round(weighed.p_helpful, 3), "confidence": weighed.confidence}
-    return chosen | _measured(weighed.forecast)
-
-
-def _measured(forecast: Forecast) -> dict[str, Any]:
-    values = {"ndcg_gain": forecast.gain, "ndcg_low": forecast.low, "ndcg_high": forecast.high}
-    rounded = {name: None if value is None else round(value, 3) for name, value in values.items()}
-    return rounded | {"later_thumbs": forecast.n}
 
 
 def preview_moves(preview: Preview) -> dict[str, list[Any]]:
@@ -187,10 +176,10 @@ def preview_moves(preview: Preview) -> dict[str, list[Any]]:
 def _examples(context: ToolContext, trial: Trial) -> list[dict[str, Any]]:
     """Return matching items of both thumbs: five that speak for the change, three against it."""
     rated = feedback_unmuted(reader_id=context.reader_id, rated=trial.ratings, now=context.now)
-    wanted = trial.change.kind.liked
+    wanted = trial.weighed.change.kind.liked
     fitting = [item for item in rated if item.useful is wanted][:EXAMPLES_FOR]
     against = [item for item in rated if item.useful is not wanted][:EXAMPLES_AGAINST]
-    return [_example(item, trial.change.target) for item in (*fitting, *against)]
+    return [_example(item, trial.weighed.change.target) for item in (*fitting, *against)]
 
 
 def _example(item: RatedItem, target: str) -> dict[str, Any]:
@@ -264,7 +253,7 @@ def _impact(found: Comparison) -> dict[str, Any]:
     """Return the change of nDCG@10 on the holdout ratings, and the counts of changes in today's digest."""
     preview = found.preview
     counts = {"enter": len(preview.enters), "leave": len(preview.leaves), "move": len(preview.moves)}
-    return _measured(found.forecast) | counts
+    return forecast_row(found.forecast) | counts
 
 
 def write_suggestion(context: ToolContext, arguments: SuggestionArguments) -> dict[str, Any]:

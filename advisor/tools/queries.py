@@ -7,7 +7,7 @@ others, so that a short history is shown whole.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -49,8 +49,9 @@ from ranking.entities import EffectiveConfig, SourceTally
 from ranking.learning import base_rate, posterior
 from ranking.selectors import config_effective
 from suggestions.outcomes.selectors import outcomes_detail, outcomes_search, outcomes_timeline
-from suggestions.planner.evidence import hypotheses_for
-from suggestions.planner.hypotheses import SILENCE_SENTENCES, Hypothesis, HypothesisReport
+from suggestions.planner.evidence import HypothesisReport, WeighedChange, hypotheses_for
+from suggestions.planner.forecasts import forecast_row
+from suggestions.planner.hypotheses import SILENCE_SENTENCES
 from suggestions.proposals import EVIDENCE_MIN
 from suggestions.selectors import acceptance_history, profile_for
 
@@ -130,15 +131,15 @@ def query_user_feedback(context: ToolContext, arguments: FeedbackArguments) -> d
     if reason := feedback_missing(reader_id=context.reader_id):
         return {"insufficient_data": True, "reason": reason}
     reader_id, now = context.reader_id, context.now
-    found = hypotheses_for(reader_id=reader_id, now=now, limit=HYPOTHESES_MAX)
-    report = _reports_unmuted(reader_id, found, now)
+    report = hypotheses_for(reader_id=reader_id, now=now, limit=HYPOTHESES_MAX)
+    refs = _refs_unmuted(reader_id, report, now)
     window = _window(context, arguments.window_days)
     tallies = feedback_tallies(reader_id=reader_id, now=now)
     base = base_rate(sum(t.likes for t in tallies), sum(t.n for t in tallies))
     meta = _meta(feedback_counts(reader_id=reader_id), window, base)
     meta |= {"patterns_found": report.patterns_found, "hypotheses_considered": report.considered}
     result: dict[str, Any] = {"meta": meta} | _silence(report)
-    result["hypotheses"] = _hypotheses(report.hypotheses, HYPOTHESES_TOKENS)
+    result["hypotheses"] = _hypotheses(report.hypotheses, refs, HYPOTHESES_TOKENS)
     patterns = _source_patterns(feedback_source_counts(reader_id=reader_id), window.counts, tallies, base)
     result["source_patterns"] = fit_items(patterns, PATTERNS_TOKENS)
     result["tag_patterns"] = _tag_patterns(feedback_tag_counts(reader_id=reader_id))
@@ -154,17 +155,12 @@ def query_user_feedback(context: ToolContext, arguments: FeedbackArguments) -> d
     return result
 
 
-def _reports_unmuted(reader_id: UUID, report: HypothesisReport, now: datetime) -> HypothesisReport:
-    """Return the report with references to the items behind its hypotheses, without muted ones."""
-    urls = {url for hypothesis in report.hypotheses for url in hypothesis.evidence_urls}
+def _refs_unmuted(reader_id: UUID, report: HypothesisReport, now: datetime) -> dict[str, str]:
+    """Return references to the items behind the report's hypotheses, by address, without muted ones."""
+    urls = {url for hypothesis in report.hypotheses for url in hypothesis.change.evidence_urls}
     rated = feedback_by_urls(reader_id=reader_id, urls=urls)
     unmuted = feedback_unmuted(reader_id=reader_id, rated=rated.values(), now=now)
-    refs = {item.url: item_ref(item.item_id) for item in unmuted}
-    hypotheses = [
-        replace(one, evidence_urls=tuple(refs[url] for url in one.evidence_urls if url in refs))
-        for one in report.hypotheses
-    ]
-    return replace(report, hypotheses=tuple(hypotheses))
+    return {item.url: item_ref(item.item_id) for item in unmuted}
 
 
 def _window(context: ToolContext, days_wanted: int) -> RecentWindow:
@@ -189,11 +185,13 @@ def _meta(counts: FeedbackCounts, window: RecentWindow, base: float) -> dict[str
     }
 
 
-def _hypotheses(hypotheses: Sequence[Hypothesis], tokens: float) -> list[dict[str, Any]]:
+def _hypotheses(
+    hypotheses: Sequence[WeighedChange], refs: Mapping[str, str], tokens: float
+) -> list[dict[str, Any]]:
     """Return the strongest first, each with five of its items, or three where there are many."""
     taken: list[dict[str, Any]] = []
     for support in (SUPPORT_MAX, EVIDENCE_MIN):
-        taken = fit_rows([_hypothesis(h, support) for h in hypotheses], tokens)
+        taken = fit_rows([hypothesis_row(h, refs, support) for h in hypotheses], tokens)
         if len(taken) == len(hypotheses):
             break
     return taken
@@ -216,10 +214,23 @@ def _silence(report: HypothesisReport) -> dict[str, Any]:
     }
 
 
-def _hypothesis(hypothesis: Hypothesis, support: int) -> dict[str, Any]:
-    row = hypothesis.as_dict()
-    row["supporting_items"] = row["supporting_items"][: max(support, hypothesis.change.kind.evidence_min)]
-    return row if hypothesis.label == row["target"] else row | {"label": hypothesis.label}
+def hypothesis_row(hypothesis: WeighedChange, refs: Mapping[str, str], support: int) -> dict[str, Any]:
+    """Return a hypothesis in rounded numbers, with references to `support` of the items behind it or more."""
+    change = hypothesis.change
+    row = {
+        "type": change.suggestion_type,
+        "target": change.target,
+        "suggested_value": change.suggested_value,
+        "liked": hypothesis.likes,
+        "rated": hypothesis.ratings,
+        "confidence": hypothesis.confidence,
+        "p_helpful": round(hypothesis.p_helpful, 3),
+        "expected_gain": round(hypothesis.expected_gain, 3),
+        **forecast_row(hypothesis.forecast),
+    }
+    shown = [refs[url] for url in change.evidence_urls if url in refs]
+    row["supporting_items"] = shown[: max(support, change.kind.evidence_min)]
+    return row if hypothesis.label == change.target else row | {"label": hypothesis.label}
 
 
 def _source_patterns(

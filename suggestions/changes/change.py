@@ -371,6 +371,11 @@ class Change:
         """Return the weight it sets; `None` for anything but weights."""
         return self.after if isinstance(self.after, float) else None
 
+    @property
+    def evidence_urls(self) -> tuple[str, ...]:
+        """Return the addresses of the items that it rests on."""
+        return tuple(item.url for item in self.evidence)
+
     def refusal(self, code: str, message: str) -> Refusal:
         """Return the refusal of this change."""
         return Refusal(code, message, self.target)

@@ -8,7 +8,6 @@ about sources that do not lean themselves. Pure.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from digest.entities import RatedItem
 from ranking.entities import EffectiveConfig, SourceTally
@@ -32,14 +31,8 @@ THUMBS_MIN = 2.5
 SURE_MIN = 0.75
 # Sums of decayed thumbs are equal up to this.
 _NOTHING = 1e-6
-
-
-@dataclass(frozen=True, slots=True)
-class Lean:
-    """A wish that answers speak for, `sureness` being P(the rate lies on that side of the reader's own)."""
-
-    wish: Wish
-    sureness: float
+# A wish and how sure it is: P(the like-rate lies on its side of the reader's own).
+SureWish = tuple[Wish, float]
 
 
 def answers_differ(tallies: Iterable[SourceTally]) -> bool:
@@ -52,28 +45,32 @@ def answers_differ(tallies: Iterable[SourceTally]) -> bool:
     return sum(row.count for row in rows) >= ANSWERS_MIN and _NOTHING < likes < total - _NOTHING
 
 
-def leans_early(
+def wishes_early(
     *, tallies: Sequence[SourceTally], rated: Sequence[RatedItem], titles: Mapping[str, str]
-) -> list[Lean]:
-    """Return the tendencies of all a reader's answers, the surest first; `titles` are of their sources."""
+) -> list[Wish]:
+    """Return the wishes that all a reader's answers speak for, the surest first.
+
+    `titles` are those of the reader's sources.
+    """
     if not answers_differ(tallies):
         return []
     base = base_rate(sum(tally.likes for tally in tallies), sum(tally.n for tally in tallies))
     sources = _sources(tallies, titles, base)
-    leaning = {lean.wish.target.key for lean in sources}
+    leaning = {wish.target.key for wish, _ in sources}
     topics = _topics([item for item in rated if item.source not in leaning], titles, base)
-    read = [lean for lean in sources if lean.wish.target.key in titles]
-    return sorted([*read, *topics], key=lambda lean: (-lean.sureness, lean.wish.target.key))
+    read = [(wish, sureness) for wish, sureness in sources if wish.target.key in titles]
+    surest = sorted([*read, *topics], key=lambda one: (-one[1], one[0].target.key))
+    return [wish for wish, _ in surest]
 
 
-def changes_early(leans: Iterable[Lean], *, facts: Facts, settled: Collection[str]) -> list[Change]:
-    """Return the changes that `leans` mean: two of more at most, then two of less.
+def changes_early(wishes: Iterable[Wish], *, facts: Facts, settled: Collection[str]) -> list[Change]:
+    """Return the changes that `wishes` mean: two of more at most, then two of less.
 
     Sources that have a weight of their own, or a learned one, are left alone, and so are those in `settled`.
     """
     settled = {*settled} | _weighed(facts.effective)
-    wishes = [lean.wish for lean in leans if lean.wish.target.key not in settled]
-    changes = [change for wish in wishes if (change := _change(wish, facts))]
+    open_ = [wish for wish in wishes if wish.target.key not in settled]
+    changes = [change for wish in open_ if (change := _change(wish, facts))]
     more = [change for change in changes if change.kind.liked]
     less = [change for change in changes if not change.kind.liked]
     return [*more[:SIDE_MAX], *less[:SIDE_MAX]]
@@ -97,30 +94,30 @@ def _weighed(effective: EffectiveConfig) -> set[str]:
     return {*effective.config.source_weights} | learned
 
 
-def _sources(tallies: Iterable[SourceTally], titles: Mapping[str, str], base: float) -> list[Lean]:
+def _sources(tallies: Iterable[SourceTally], titles: Mapping[str, str], base: float) -> list[SureWish]:
     found = []
     for tally in tallies:
         belief = posterior(tally.likes, tally.n, base)
         if tally.n < THUMBS_MIN or 1 - SURE_MIN < belief.p_better < SURE_MIN:
             continue
         target = Target(SOURCE, tally.source, titles.get(tally.source, tally.source))
-        found.append(_lean(MORE if belief.p_better >= SURE_MIN else LESS, target, belief))
+        found.append(_sure(MORE if belief.p_better >= SURE_MIN else LESS, target, belief))
     return found
 
 
-def _topics(rated: Sequence[RatedItem], titles: Mapping[str, str], base: float) -> list[Lean]:
+def _topics(rated: Sequence[RatedItem], titles: Mapping[str, str], base: float) -> list[SureWish]:
     """Return the categories liked more than usual; less of one has no setting that a suggestion may touch."""
     found = []
     for category in categories_frequent(rated, titles):
         likes = sum(rated[n].useful for n in category.items)
         belief = posterior(likes, len(category.items), base)
         if belief.p_better >= SURE_MIN:
-            found.append(_lean(ADD, Target(TOPIC, category.label, category.label), belief))
+            found.append(_sure(ADD, Target(TOPIC, category.label, category.label), belief))
     return found
 
 
-def _lean(direction: str, target: Target, belief: Posterior) -> Lean:
-    return Lean(Wish(direction, target, USUAL), max(belief.p_better, 1 - belief.p_better))
+def _sure(direction: str, target: Target, belief: Posterior) -> SureWish:
+    return Wish(direction, target, USUAL), max(belief.p_better, 1 - belief.p_better)
 
 
 def _change(wish: Wish, facts: Facts) -> Change | None:

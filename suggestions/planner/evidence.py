@@ -1,7 +1,7 @@
 """A reader's ratings as evidence for or against changes: to propose hypotheses and to weigh drafts."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
@@ -24,9 +24,6 @@ from suggestions.planner.hypotheses import (
     HELPS_MIN,
     DecisionHistory,
     EvaluatedChange,
-    Hypothesis,
-    HypothesisReport,
-    Lead,
     Selection,
     acceptance_rates,
     candidate_changes,
@@ -68,23 +65,40 @@ class WeighedChange:
     """A change with its probabilities and its measured effect.
 
     `p_helpful` is the probability that it helps by the training ratings (0 where nothing is known),
-    `clear` whether they lean its way clearly enough to ask, `forecast` its effect measured on holdout
-    ratings, `p_overall` the probability by all ratings together, `after` the config with it, `others` what
-    other readers' thumbs add to the reader's lean towards the target, in log-odds.
+    `expected_gain` the change of nDCG@10 that they expect, `clear` whether they lean its way clearly enough
+    to ask, `forecast` its effect measured on holdout ratings, `p_overall` the probability by all ratings
+    together, `after` the config with it, `others` what other readers' thumbs add to the reader's lean towards
+    the target, in log-odds. The target has `ratings`, of them `likes`; `label` is the reader's name for it.
     """
 
+    change: Change
     p_helpful: float
     confidence: str
     forecast: Forecast
     p_overall: float
     after: EffectiveConfig
-    evidence: RatingEvidence
     clear: bool
+    likes: int
+    ratings: int
+    label: str
+    evidence: RatingEvidence = field(compare=False, repr=False)
     expected_gain: float = 0.0
     others: float = 0.0
 
+    @property
+    def is_against_all(self) -> bool:
+        """Return whether the holdout ratings, or all ratings together, contradict it."""
+        return contradicted(self.forecast) or self.p_overall < HELPS_MIN
+
+    @property
+    def counts(self) -> tuple[int, int, int, int]:
+        """Return likes and ratings of the target, then of all else."""
+        rated = self.evidence.rated
+        else_likes = sum(item.useful for item in rated) - self.likes
+        return self.likes, self.ratings, else_likes, len(rated) - self.ratings
+
     def refusal(self, change: Change) -> Refusal | None:
-        """Return why the ratings do not support `change` strongly enough, or `None`."""
+        """Return why the ratings do not support `change` (this one as it may be written), or `None`."""
         return change.kind.contradiction(change, self.evidence.rated) or strength_refusal(
             change,
             p_overall=self.p_overall,
@@ -92,6 +106,23 @@ class WeighedChange:
             confidence=self.confidence,
             minimum=settings.ADVISOR_MIN_CONFIDENCE,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class HypothesisReport:
+    """At most ten hypotheses, best first, and the search behind them.
+
+    `considered` counts the sources and topics tried, `patterns_found` the changes clear enough before any
+    other test, `dropped` those that holdout or all ratings contradict. Without any hypothesis `silence` is
+    the code of the reason; `leads` are the undecided changes, best first.
+    """
+
+    hypotheses: tuple[WeighedChange, ...]
+    patterns_found: int
+    considered: int
+    dropped: int = 0
+    silence: str = ""
+    leads: tuple[EvaluatedChange, ...] = ()
 
 
 def contradicted(forecast: Forecast) -> bool:
@@ -131,80 +162,100 @@ def evidence_for(
     return RatingEvidence(split, rated, attributes, tastes(split.training), tastes(rated), titles, signal)
 
 
-def change_counts(evidence: RatingEvidence, change: Change) -> tuple[int, int]:
-    """Return (likes, ratings) of the target among the newest ratings."""
-    found = change.among(evidence.rated)
-    return sum(item.useful for item in found), len(found)
-
-
-def change_label(evidence: RatingEvidence, change: Change) -> str:
-    """Return the reader's name for the target: a source's title, or the topic or word itself."""
-    return change.kind.name_of(change.label, evidence.titles)
-
-
 def change_weigh(
     *, reader_id: UUID, change: Change, effective: EffectiveConfig, now: datetime
 ) -> WeighedChange:
     """Weigh one change of the reader's ranking; a fixed number of queries."""
-    if change.kind.of_page:
-        return _weigh_taste(reader_id, change, effective, now)
     added = {change.kind.column: (change.label,)} if change.kind.column else {}
-    case = evidence_for(reader_id=reader_id, effective=effective, now=now, **added)
-    choice = _evaluated(case, case.tastes, change)
-    p_helpful = choice.p_helpful if choice else 0.0
-    forecast = _forecast(case, change, effective, reader_id, now)
-    return WeighedChange(
-        p_helpful=p_helpful,
-        confidence=confidence_of(p_helpful, forecast.low, forecast.high),
-        forecast=forecast,
-        p_overall=_p_overall(case, change),
-        after=change.applied(effective),
-        evidence=case,
-        clear=choice is not None and choice.clear,
-        expected_gain=choice.expected_gain if choice else 0.0,
-        others=_others(case, change) if choice else 0.0,
-    )
+    evidence = evidence_for(reader_id=reader_id, effective=effective, now=now, **added)
+    case = _Case(reader_id, effective, evidence, now)
+    return case.weigh_taste(change) if change.kind.of_page else case.weigh(change)
 
 
-def _weigh_taste(reader_id: UUID, change: Change, effective: EffectiveConfig, now: datetime) -> WeighedChange:
-    """Weigh the order of the page by the reader's thumbs, each told by those of other days."""
-    evidence = evidence_for(reader_id=reader_id, effective=effective, now=now)
-    level = TasteLevel(str(change.after))
-    case = taste_case(reader_id=reader_id, effective=effective, level=level, rated=evidence.rated, now=now)
-    return WeighedChange(
-        p_helpful=case.p_helpful,
-        confidence=confidence_of(case.p_helpful, case.forecast.low, case.forecast.high),
-        forecast=case.forecast,
-        p_overall=case.p_helpful,
-        after=change.applied(effective),
-        evidence=evidence,
-        clear=case.clear,
-        expected_gain=case.forecast.gain or 0.0,
-    )
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What the changes of one reader are weighed by."""
 
+    reader_id: UUID
+    effective: EffectiveConfig
+    evidence: RatingEvidence
+    now: datetime
 
-def _others(evidence: RatingEvidence, change: Change) -> float:
-    return evidence.tastes[evidence.attributes.column(change.field, change.target)].others
+    def weigh(self, change: Change) -> WeighedChange:
+        """Weigh a change by the reader's taste for its target, and measure it on the holdout ratings."""
+        evidence = self.evidence
+        choice = self._evaluated(evidence.tastes, change)
+        overall = self._evaluated(evidence.overall_tastes, change)
+        after = change.applied(self.effective)
+        seed = f"{self.reader_id}:{change.field}:{change.target}"
+        holdout, signal = evidence.split.holdout, evidence.signal
+        forecast = forecast_of(holdout, self.effective, after, now=self.now, seed=seed, taste=signal)
+        column = evidence.attributes.column(change.field, change.target) if choice else None
+        return self._weighed(
+            change,
+            forecast,
+            p_helpful=choice.p_helpful if choice else 0.0,
+            # Without any rating it is as likely to help as to harm.
+            p_overall=overall.p_helpful if overall else 0.5,
+            clear=choice is not None and choice.clear,
+            expected_gain=choice.expected_gain if choice else 0.0,
+            others=0.0 if column is None else evidence.tastes[column].others,
+        )
 
+    def weigh_taste(self, change: Change) -> WeighedChange:
+        """Weigh the order of the page by the reader's thumbs, each told by those of other days.
 
-def _evaluated(evidence: RatingEvidence, tastes: Sequence[Taste], change: Change) -> EvaluatedChange | None:
-    """Evaluate one change; `None` without ratings, or for a source that is read but was never rated."""
-    known = not change.kind.of_source or change.target in evidence.attributes.sources
-    return evaluate_change(change, tastes, evidence.attributes) if evidence.rated and known else None
+        Without evidence of its own the change gets the thumbs that bear it out best.
+        """
+        case = taste_case(
+            reader_id=self.reader_id,
+            effective=self.effective,
+            level=TasteLevel(str(change.after)),
+            rated=self.evidence.rated,
+            now=self.now,
+        )
+        return self._weighed(
+            change if change.evidence else change.with_evidence(case.evidence),
+            case.forecast,
+            p_helpful=case.p_helpful,
+            p_overall=case.p_helpful,
+            clear=case.clear,
+            expected_gain=case.forecast.gain or 0.0,
+        )
 
+    def _weighed(
+        self,
+        change: Change,
+        forecast: Forecast,
+        *,
+        p_helpful: float,
+        p_overall: float,
+        clear: bool,
+        expected_gain: float,
+        others: float = 0.0,
+    ) -> WeighedChange:
+        about = change.among(self.evidence.rated)
+        return WeighedChange(
+            change=change,
+            p_helpful=p_helpful,
+            confidence=confidence_of(p_helpful, forecast.low, forecast.high),
+            forecast=forecast,
+            after=change.applied(self.effective),
+            likes=sum(item.useful for item in about),
+            ratings=len(about),
+            label=change.kind.name_of(change.label, self.evidence.titles),
+            evidence=self.evidence,
+            p_overall=p_overall,
+            clear=clear,
+            expected_gain=expected_gain,
+            others=others,
+        )
 
-def _p_overall(evidence: RatingEvidence, change: Change) -> float:
-    """Return P(it helps) by all the reader's ratings; without any, one half."""
-    choice = _evaluated(evidence, evidence.overall_tastes, change)
-    return choice.p_helpful if choice else 0.5
-
-
-def _forecast(
-    evidence: RatingEvidence, change: Change, effective: EffectiveConfig, reader_id: UUID, now: datetime
-) -> Forecast:
-    after = change.applied(effective)
-    seed = f"{reader_id}:{change.field}:{change.target}"
-    return forecast_of(evidence.split.holdout, effective, after, now=now, seed=seed, taste=evidence.signal)
+    def _evaluated(self, tastes: Sequence[Taste], change: Change) -> EvaluatedChange | None:
+        """Evaluate a change; `None` without ratings, or for a source that is read but was never rated."""
+        attributes = self.evidence.attributes
+        known = not change.kind.of_source or change.target in attributes.sources
+        return evaluate_change(change, tastes, attributes) if self.evidence.rated and known else None
 
 
 def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> HypothesisReport:
@@ -216,15 +267,12 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
     """
     facts = facts_for(reader_id=reader_id, now=now)
     evidence = evidence_for(reader_id=reader_id, effective=facts.effective, now=now)
+    case = _Case(reader_id, facts.effective, evidence, now)
     selection = _select(evidence, facts, reader_id, limit)
-    measured = [(c, _forecast(evidence, c.change, facts.effective, reader_id, now)) for c in selection.chosen]
-    hypotheses = tuple(
-        _hypothesis(choice, forecast, evidence)
-        for choice, forecast in measured
-        if not contradicted(forecast) and _p_overall(evidence, choice.change) >= HELPS_MIN
-    )
-    dropped = len(measured) - len(hypotheses)
-    hypotheses = (*_by_taste(evidence, facts, reader_id, now), *hypotheses)[:limit]
+    measured = [case.weigh(choice.change) for choice in selection.chosen]
+    supported = [one for one in measured if not one.is_against_all]
+    dropped = len(measured) - len(supported)
+    hypotheses = (*_by_taste(case, facts), *supported)[:limit]
     silence = silence_code(
         ratings=len(evidence.split.training),
         tried=selection.tried,
@@ -239,43 +287,20 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
         considered=len(evidence.attributes.sources) + len(evidence.attributes.topics),
         dropped=dropped,
         silence="" if hypotheses else silence,
-        leads=tuple(_lead(choice, evidence) for choice in selection.leads),
+        leads=selection.leads,
     )
 
 
-def _by_taste(
-    evidence: RatingEvidence, facts: Facts, reader_id: UUID, now: datetime
-) -> tuple[Hypothesis, ...]:
+def _by_taste(case: _Case, facts: Facts) -> tuple[WeighedChange, ...]:
     """Return the order of the page by thumbs as a hypothesis, if they bear it out and it may be suggested."""
     change = ORDER_BY_TASTE.change(facts.effective, TasteLevel.ON)
-    target = change.field, change.target
-    refused = permission_refusal(target, facts, change.suggestion_type)
-    if change.before != TasteLevel.OFF or len(evidence.rated) < THUMBS_MIN or refused:
+    refused = permission_refusal((change.field, change.target), facts, change.suggestion_type)
+    if change.before != TasteLevel.OFF or len(case.evidence.rated) < THUMBS_MIN or refused:
         return ()
-    case = taste_case(
-        reader_id=reader_id,
-        effective=facts.effective,
-        level=TasteLevel.ON,
-        rated=evidence.rated,
-        now=now,
-    )
-    change = change.with_evidence(case.evidence)
-    if not case.clear or contradicted(case.forecast) or evidence_refusal(change):
+    weighed = case.weigh_taste(change)
+    if not weighed.clear or contradicted(weighed.forecast) or evidence_refusal(weighed.change):
         return ()
-    likes = sum(item.useful for item in evidence.rated)
-    return (
-        Hypothesis(
-            change=change,
-            label=change.label,
-            p_helpful=case.p_helpful,
-            confidence=confidence_of(case.p_helpful, case.forecast.low, case.forecast.high),
-            expected_gain=case.forecast.gain or 0.0,
-            forecast=case.forecast,
-            likes=likes,
-            ratings=len(evidence.rated),
-            evidence_urls=tuple(item.url for item in case.evidence),
-        ),
-    )
+    return (weighed,)
 
 
 def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int) -> Selection:
@@ -303,24 +328,3 @@ def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int)
         history=history,
         limit=limit,
     )
-
-
-def _hypothesis(choice: EvaluatedChange, forecast: Forecast, evidence: RatingEvidence) -> Hypothesis:
-    change = choice.change
-    likes, ratings = change_counts(evidence, change)
-    return Hypothesis(
-        change=change,
-        label=change_label(evidence, change),
-        p_helpful=choice.p_helpful,
-        confidence=confidence_of(choice.p_helpful, forecast.low, forecast.high),
-        expected_gain=choice.expected_gain,
-        forecast=forecast,
-        likes=likes,
-        ratings=ratings,
-        evidence_urls=tuple(item.url for item in change.evidence),
-    )
-
-
-def _lead(choice: EvaluatedChange, evidence: RatingEvidence) -> Lead:
-    label = change_label(evidence, choice.change)
-    return Lead(choice.change, label, choice.p_helpful, choice.information)

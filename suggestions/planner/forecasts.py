@@ -132,6 +132,13 @@ def _candidates(rated: Sequence[RatedItem], now: datetime) -> list[Candidate]:
     ]
 
 
+def forecast_row(forecast: Forecast, *, digits: int = 3) -> dict[str, Any]:
+    """Return the measured effect as JSON, rounded; gains are `None` with fewer than eight holdout ratings."""
+    values = {"ndcg_gain": forecast.gain, "ndcg_low": forecast.low, "ndcg_high": forecast.high}
+    rounded = {name: None if value is None else round(value, digits) for name, value in values.items()}
+    return rounded | {"later_thumbs": forecast.n}
+
+
 def forecast_body(
     p_helpful: float, forecast: Forecast, preview: Preview, *, others: float = 0.0
 ) -> dict[str, Any]:
@@ -139,15 +146,9 @@ def forecast_body(
 
     `others` is what other readers' thumbs add to the lean towards the target, in log-odds.
     """
-    gain, low, high = (
-        None if v is None else round(v, 4) for v in (forecast.gain, forecast.low, forecast.high)
-    )
     return {
         "p_helpful": round(p_helpful, 3),
-        "ndcg_gain": gain,
-        "ndcg_low": low,
-        "ndcg_high": high,
-        "later_thumbs": forecast.n,
+        **forecast_row(forecast, digits=4),
         "others": round(others, 3),
         "enters": [item.title for item in preview.enters[:TITLES_SHOWN]],
         "leaves": [item.title for item in preview.leaves[:TITLES_SHOWN]],

@@ -13,14 +13,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from digest.entities import RatedItem
 from ranking.entities import EffectiveConfig
 from ranking.language import gettext_noop
 from suggestions.changes.change import Change
 from suggestions.changes.registry import SUGGESTED
-from suggestions.planner.forecasts import Forecast
 from suggestions.planner.phrases import Attributes
 from suggestions.planner.tastes import READER_MIN, Taste
 from suggestions.proposals import EVIDENCE_MIN, Target
@@ -113,81 +111,6 @@ class Selection:
     declined: int
     tried: int
     best: float
-
-
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
-    """One change that the ratings support, ready to be proposed.
-
-    `label` is what the reader calls its target. `p_helpful` is the probability that it helps and
-    `expected_gain` the change of nDCG@10 expected by the ratings that chose it; `forecast` is the change
-    measured on holdout ratings.
-    """
-
-    change: Change
-    label: str
-    p_helpful: float
-    confidence: str
-    expected_gain: float
-    forecast: Forecast
-    likes: int
-    ratings: int
-    evidence_urls: tuple[str, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the form for a tool result: rounded, with the URLs of the supporting items."""
-        rounded = {
-            k: None if v is None else round(v, 3)
-            for k, v in (
-                ("p_helpful", self.p_helpful),
-                ("expected_gain", self.expected_gain),
-                ("ndcg_gain", self.forecast.gain),
-                ("ndcg_low", self.forecast.low),
-                ("ndcg_high", self.forecast.high),
-            )
-        }
-        return {
-            "type": self.change.suggestion_type,
-            "target": self.change.target,
-            "suggested_value": self.change.suggested_value,
-            "liked": self.likes,
-            "rated": self.ratings,
-            "confidence": self.confidence,
-            **rounded,
-            "later_thumbs": self.forecast.n,
-            "supporting_items": list(self.evidence_urls),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Lead:
-    """A change that may help but is too uncertain to ask about.
-
-    `information` is the value of certainty about it, in nDCG@10: where it is highest, an exploration item
-    teaches most.
-    """
-
-    change: Change
-    label: str
-    p_helpful: float
-    information: float
-
-
-@dataclass(frozen=True, slots=True)
-class HypothesisReport:
-    """At most ten hypotheses, best first, and the search behind them.
-
-    `considered` counts the sources and topics tried, `patterns_found` the changes clear enough before any
-    other test, `dropped` those that holdout or all ratings contradict. Without any hypothesis `silence` is
-    the code of the reason; `leads` are the undecided changes, best first.
-    """
-
-    hypotheses: tuple[Hypothesis, ...]
-    patterns_found: int
-    considered: int
-    dropped: int = 0
-    silence: str = ""
-    leads: tuple[Lead, ...] = ()
 
 
 def confidence_of(p_helpful: float, low: float | None, high: float | None) -> str:

@@ -20,7 +20,7 @@ from ranking.selectors import config_effective, weights_on_hold
 from ranking.services import Cause, body_change
 from suggestions.changes.change import Change
 from suggestions.changes.registry import change_read, changes_make
-from suggestions.planner.early import answers_differ, changes_early, early_words, leans_early
+from suggestions.planner.early import answers_differ, changes_early, early_words, wishes_early
 from suggestions.preview import previews_of
 from suggestions.proposals import Facts, Refusal
 from suggestions.selectors import facts_for
@@ -54,10 +54,10 @@ def early_change_find(*, reader: Reader, now: datetime) -> EarlyChange | None:
     if not answers_differ(tallies):
         return None
     titles, rated = subscribed_titles(reader_id=reader.pk), feedback_recent(reader_id=reader.pk)
-    if not (leans := leans_early(tallies=tallies, rated=rated, titles=titles)):
+    if not (wishes := wishes_early(tallies=tallies, rated=rated, titles=titles)):
         return None
     answers, facts = sum(tally.count for tally in tallies), _facts(reader.pk, frozenset(titles), now)
-    changes = changes_early(leans, facts=facts, settled=weights_on_hold(reader_id=reader.pk, now=now))
+    changes = changes_early(wishes, facts=facts, settled=weights_on_hold(reader_id=reader.pk, now=now))
     shown = _visible(reader.pk, changes, facts.effective, now)
     if not shown:
         return None

@@ -21,34 +21,16 @@ from ranking.config_body import effective_body
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_changed_since, config_effective, config_effective_many
 from suggestions.changes.change import Change
+from suggestions.changes.proposal import DRAFT, IMPROVE, REFUSE, Proposal, Review
 from suggestions.changes.registry import FIELDS_OF_SOURCES, SETTINGS
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.notes import note_grounds, note_named, note_refusal
 from suggestions.outcomes.services import OutcomeValues, outcome_build, profile_lock, profile_update
-from suggestions.planner.evidence import (
-    RatingEvidence,
-    WeighedChange,
-    change_counts,
-    change_label,
-    change_weigh,
-)
+from suggestions.planner.evidence import WeighedChange, change_weigh
 from suggestions.planner.forecasts import forecast_body
 from suggestions.planner.hypotheses import confidence_of
 from suggestions.preview import previews_of
-from suggestions.proposals import (
-    DRAFT,
-    EXPIRE_DAYS,
-    IMPROVE,
-    REFUSE,
-    Draft,
-    Facts,
-    Fence,
-    Preview,
-    Proposal,
-    Proposed,
-    Refusal,
-    Review,
-)
+from suggestions.proposals import EXPIRE_DAYS, Draft, Facts, Fence, Preview, Proposed, Refusal
 from suggestions.rules import (
     check,
     permission_refusal,
@@ -71,14 +53,30 @@ class Candidate:
     """A draft that passed every rule: the unsaved suggestion, and the facts it is judged and stored with."""
 
     row: Suggestion
-    accepted: Change
     weighed: WeighedChange
     facts: Facts
 
     @property
     def proposal(self) -> Proposal:
         """Return the candidate as reviewers see it."""
-        return _proposal(self.row, self.accepted, self.weighed)
+        row, weighed = self.row, self.weighed
+        return Proposal(
+            reader_id=row.reader_id,
+            run_id=row.run_id,
+            change=weighed.change,
+            label=row.label,
+            reason=row.reason,
+            expected_impact=row.expected_impact,
+            confidence=row.confidence,
+            p_helpful=row.p_helpful,
+            forecast=row.forecast,
+            likes=weighed.likes,
+            ratings=weighed.ratings,
+            now=row.created_at,
+            likes_all=sum(item.useful for item in weighed.evidence.rated),
+            ratings_all=len(weighed.evidence.rated),
+            model_note=row.model_note,
+        )
 
 
 def suggestion_candidate(
@@ -97,10 +95,10 @@ def suggestion_candidate(
     (preview,) = previews_of(reader_id=reader_id, before=facts.effective, afters=[weighed.after], now=now)
     if refusal := weighed.refusal(verdict) or visibility_refusal(verdict, preview):
         return _refused(reader_id, draft, refusal)
-    row = _row(reader_id, run_id, verdict, weighed, facts, preview, now)
-    if refusal := _note_refused(row, draft, verdict, weighed):
+    row = _row(reader_id, run_id, weighed, facts, preview, now)
+    if refusal := _note_refused(row, draft, weighed):
         return _refused(reader_id, draft, refusal)
-    return Candidate(row, verdict, weighed, facts)
+    return Candidate(row, weighed, facts)
 
 
 def suggestion_store(
@@ -111,12 +109,12 @@ def suggestion_store(
     `fence` is called inside the transaction of the write; whatever it raises undoes the write and goes on to
     the caller. A refusal, or a request to improve (`review_improve`), stores nothing.
     """
-    row = candidate.row
+    row, change = candidate.row, candidate.weighed.change
     stored: Proposed | Refusal | None = _review_apply(row, candidate.weighed, review) if review else None
-    stored = stored or _store(row, candidate.accepted, now=now, fence=fence, facts=candidate.facts)
+    stored = stored or _store(row, change, now=now, fence=fence, facts=candidate.facts)
     about = {"user_id": str(row.reader_id), "type": row.suggestion_type}
     if isinstance(stored, Refusal):
-        cited = len(candidate.accepted.evidence)
+        cited = len(change.evidence)
         log.info("suggestion_rejected_validation", **about, error=stored.code, evidence_count=cited)
     else:
         log.info("suggestion_written", **about, suggestion_id=row.pk, status=row.status)
@@ -137,47 +135,21 @@ def _review_apply(row: Suggestion, weighed: WeighedChange, review: Review) -> Re
     return None
 
 
-def _proposal(row: Suggestion, accepted: Change, weighed: WeighedChange) -> Proposal:
-    likes, ratings = change_counts(weighed.evidence, accepted)
-    return Proposal(
-        reader_id=row.reader_id,
-        run_id=row.run_id,
-        suggestion_type=row.suggestion_type,
-        field=row.field,
-        target_key=row.target_key,
-        label=row.label,
-        current_value=row.current_value,
-        suggested_value=row.suggested_value,
-        reason=row.reason,
-        expected_impact=row.expected_impact,
-        confidence=row.confidence,
-        p_helpful=row.p_helpful,
-        forecast=row.forecast,
-        evidence=accepted.evidence,
-        likes=likes,
-        ratings=ratings,
-        now=row.created_at,
-        likes_all=sum(item.useful for item in weighed.evidence.rated),
-        ratings_all=len(weighed.evidence.rated),
-        model_note=row.model_note,
-    )
-
-
-def _note_refused(row: Suggestion, draft: Draft, accepted: Change, weighed: WeighedChange) -> Refusal | None:
+def _note_refused(row: Suggestion, draft: Draft, weighed: WeighedChange) -> Refusal | None:
     """Put the agent's own words into the unsaved `row`, or return why a reader may not see them.
 
     The words are checked as they came: cleaning could hide what is wrong with them.
     """
-    titles = weighed.evidence.titles
+    titles, change = weighed.evidence.titles, weighed.change
     note = note_named(draft.reason, titles)
-    cited = [(item.title, item.source, item.tags) for item in accepted.evidence]
+    cited = [(item.title, item.source, item.tags) for item in change.evidence]
     grounds = note_grounds(label=row.label, evidence=cited, titles=titles)
     stored = "" if fold(note) == fold(row.reason) else reason_clean(note)
     if len(note) > REASON_MAX_CHARS:
         # A piece of a word would be a word that nobody knows.
         stored = f"{stored.rpartition(' ')[0]}…"
     for text in (note, stored):
-        if refusal := note_refusal(text, grounds, row.target_key, liked=accepted.kind.liked):
+        if refusal := note_refusal(text, grounds, row.target_key, liked=change.kind.liked):
             return refusal
     row.model_note = stored
     return None
@@ -197,53 +169,37 @@ def _refused(reader_id: UUID, draft: Draft, refusal: Refusal) -> Refusal:
 def _row(
     reader_id: UUID,
     run_id: UUID,
-    accepted: Change,
     weighed: WeighedChange,
     facts: Facts,
     preview: Preview,
     now: datetime,
 ) -> Suggestion:
     """Return the unsaved suggestion in the server's own numbers and words, without the agent's note."""
-    evidence = weighed.evidence
-    label = change_label(evidence, accepted)
-    step = 0.0
-    if accepted.weight is not None:
-        step = accepted.weight - facts.effective.weight(accepted.target)
+    change, label = weighed.change, weighed.label
+    is_author = change.target in weighed.evidence.attributes.authors
+    step = 0.0 if change.weight is None else change.weight - facts.effective.weight(change.target)
     return Suggestion(
         reader_id=reader_id,
         run_id=run_id,
-        suggestion_type=accepted.suggestion_type,
-        field=str(accepted.field),
-        target_key=accepted.target,
+        suggestion_type=change.suggestion_type,
+        field=str(change.field),
+        target_key=change.target,
         label=label,
-        current_value=accepted.current_value,
-        suggested_value=accepted.suggested_value,
-        reason=_reason(accepted, label, evidence),
+        current_value=change.current_value,
+        suggested_value=change.suggested_value,
+        reason=change.kind.reason(label, weighed.counts, is_author=is_author),
         confidence=weighed.confidence,
         p_helpful=weighed.p_helpful,
         forecast=forecast_body(weighed.p_helpful, weighed.forecast, preview, others=weighed.others),
-        expected_impact=impact_sentence(
-            accepted.suggestion_type, label, step, is_author=_is_author(accepted, evidence)
-        ),
+        expected_impact=impact_sentence(change.suggestion_type, label, step, is_author=is_author),
         config_version=facts.effective.config.version,
-        validation_notes=list(accepted.notes),
+        validation_notes=list(change.notes),
         created_at=now,
     )
 
 
-def _reason(accepted: Change, label: str, evidence: RatingEvidence) -> str:
-    likes, ratings = change_counts(evidence, accepted)
-    all_likes = sum(item.useful for item in evidence.rated)
-    counts = likes, ratings, all_likes - likes, len(evidence.rated) - ratings
-    return accepted.kind.reason(label, counts, is_author=_is_author(accepted, evidence))
-
-
-def _is_author(accepted: Change, evidence: RatingEvidence) -> bool:
-    return accepted.target in evidence.attributes.authors
-
-
 def _store(
-    row: Suggestion, accepted: Change, *, now: datetime, fence: Fence, facts: Facts
+    row: Suggestion, change: Change, *, now: datetime, fence: Fence, facts: Facts
 ) -> Proposed | Refusal:
     """Commit the suggestion and its evidence, unless another write came first since the facts were read."""
     try:
@@ -254,7 +210,7 @@ def _store(
             if refusal := _permission_now(row, facts, now):
                 return refusal
             row.save(force_insert=True)
-            Evidence.objects.bulk_create(_evidence_rows(row, accepted))
+            Evidence.objects.bulk_create(_evidence_rows(row, change))
     except IntegrityError:
         # Only a waiting duplicate answers the draft; any other error goes on to the caller.
         if (row.field, row.target_key) not in suggestions_waiting(reader_id=row.reader_id):
@@ -262,7 +218,7 @@ def _store(
         return Refusal(
             "duplicate_pending", f"A suggestion about “{row.label}” already waits.", row.target_key
         )
-    return Proposed(row.pk, row.status, accepted.notes, row.target_key)
+    return Proposed(row.pk, row.status, change.notes, row.target_key)
 
 
 def _permission_now(row: Suggestion, facts: Facts, now: datetime) -> Refusal | None:
@@ -270,7 +226,7 @@ def _permission_now(row: Suggestion, facts: Facts, now: datetime) -> Refusal | N
     return permission_refusal((row.field, row.target_key), replace(facts, **resting._asdict()))
 
 
-def _evidence_rows(row: Suggestion, accepted: Change) -> list[Evidence]:
+def _evidence_rows(row: Suggestion, change: Change) -> list[Evidence]:
     return [
         Evidence(
             suggestion=row,
@@ -282,7 +238,7 @@ def _evidence_rows(row: Suggestion, accepted: Change) -> list[Evidence]:
             reason_tags=list(item.tags),
             rated_at=item.at,
         )
-        for item in accepted.evidence
+        for item in change.evidence
     ]
 
 

@@ -404,7 +404,7 @@ def test_money_that_runs_out_between_votes_makes_a_draft(stage, context):
         spent = sum(Spend.objects.values_list("settled_usd", flat=True))
         enough_for_two = replace(context.ledger.caps, run=spent + sum(reserved[:2]) + Decimal("0.00001"))
         context.ledger = replace(context.ledger, caps=enough_for_two)
-        other = of(context, target_key="other.example")
+        other = of(context, target="other.example")
         assert review_round(other, context).verdict == "draft"
     votes = PanelVote.objects.filter(target_key="other.example")
     codes = dict(votes.values_list("reviewer", "error_code"))
@@ -427,7 +427,7 @@ def test_another_type_of_change_to_the_same_target_is_no_fresh_start(stage, cont
     no = vote("improve", "No")
     with Reviewers(stage, trust=[no] * 2, value=[no] * 2, voice=[no] * 2):
         review_round(of(context), context)
-        review_round(of(context, suggestion_type="reduce_source"), context)
+        review_round(of(context, kind="reduce_source"), context)
     assert context.rounds == {("source_weights", "harbour.example"): 2}
 
 

@@ -28,8 +28,10 @@ from digest.llm.entities import Model
 from digest.llm.ledger import advisor_account
 from digest.models import Reader
 from ranking.community import Opinion
+from suggestions.changes.proposal import Proposal
+from suggestions.changes.weights import BOOST_SOURCE
 from suggestions.models import PreferenceProfile
-from suggestions.proposals import FenceLost, Proposal
+from suggestions.proposals import FenceLost
 from tests.support.community import GOOD, source_figures, tastes
 from tests.support.scripted_model import Script, garbage, status, text
 
@@ -45,18 +47,13 @@ def proposed(reader: Reader, run: Run, now, **more) -> Proposal:
     fields = {
         "reader_id": reader.pk,
         "run_id": run.pk,
-        "suggestion_type": "boost_source",
-        "field": "source_weights",
-        "target_key": GOOD,
+        "change": BOOST_SOURCE.stored(GOOD, "1.30", "1.00"),
         "label": "Good",
-        "current_value": "1.00",
-        "suggested_value": "1.30",
         "reason": "You liked 9 of 11 from Good.",
         "expected_impact": "A bit more from Good.",
         "confidence": "medium",
         "p_helpful": 0.85,
         "forecast": {"p_helpful": 0.85, "ndcg_gain": None, "ndcg_low": None, "ndcg_high": None},
-        "evidence": (),
         "likes": 9,
         "ratings": 11,
         "now": now,
@@ -200,7 +197,14 @@ def test_a_reader_who_stays_out_is_judged_alone(ada, run, now, crowd):
 def test_news_all_against_it_turns_it_and_says_why(ada, run, now, crowd):
     source_figures(now, {"less.example": (0, 100)})
     forecast = {"ndcg_gain": -0.03, "ndcg_low": -0.04, "ndcg_high": -0.02}
-    harmful = proposed(ada, run, now, target_key="less.example", p_helpful=0.6, forecast=forecast)
+    harmful = proposed(
+        ada,
+        run,
+        now,
+        change=BOOST_SOURCE.stored("less.example", "1.30", "1.00"),
+        p_helpful=0.6,
+        forecast=forecast,
+    )
     reflection = reflect(harmful, context=context_of(run, now))
     assert reflection.p_helpful < 0.3 and "speaks against this" in reflection.notes[0]
     first, second = rounds()

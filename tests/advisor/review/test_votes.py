@@ -9,7 +9,8 @@ import pytest
 from advisor.review.checks import checks_of, false_claims, votes_of
 from advisor.review.votes import REVIEWERS, TRUST, VALUE, VOICE, EarlierSuggestion, ReviewCase
 from digest.entities import RatedItem
-from suggestions.proposals import Proposal
+from suggestions.changes.proposal import Proposal
+from suggestions.changes.registry import KINDS
 from suggestions.sentences import reason_sentence
 from tests.support.factories import CLOCK
 
@@ -24,22 +25,28 @@ def rated(n, *, useful=True, days=None, title="Tide tables"):
     )
 
 
+# The arguments of `change`.
+CHANGED = ("kind", "target", "value", "evidence")
+
+
+def change(kind="boost_source", target="harbour.example", value="1.3", evidence=None):
+    cited = tuple(rated(n) for n in range(4)) if evidence is None else evidence
+    return KINDS[kind].stored(target, value, "1.0").with_evidence(cited)
+
+
 def proposal(reason=GOOD, **changed):
+    """A proposal; what is said of its change goes to `change`."""
+    of_change = {name: changed.pop(name) for name in CHANGED if name in changed}
     facts = {
         "reader_id": READER,
         "run_id": RUN,
-        "suggestion_type": "boost_source",
-        "field": "source_weights",
-        "target_key": "harbour.example",
+        "change": change(**of_change),
         "label": "Harbour Post",
-        "current_value": "1.0",
-        "suggested_value": "1.3",
         "reason": reason,
         "expected_impact": "Articles from Harbour Post will rank higher in your digest.",
         "confidence": "high",
         "p_helpful": 0.96,
         "forecast": {"ndcg_gain": 0.02, "ndcg_low": 0.0, "ndcg_high": 0.04, "enters": ["x"], "leaves": ["y"]},
-        "evidence": tuple(rated(n) for n in range(4)),
         "likes": 9,
         "ratings": 11,
         "now": CLOCK,
@@ -88,9 +95,9 @@ def test_the_servers_own_words_pass_trust_and_voice_whatever_the_target_is_calle
     words = reason_sentence(kind, label, 9, 11, 20, 50)
     disliked = kind in ("reduce_source", "remove_topic")
     evidence = tuple(rated(n, useful=not disliked) for n in range(4))
-    shown = case(words, label=label, suggestion_type=kind, evidence=evidence)
+    shown = case(words, label=label, kind=kind, evidence=evidence)
     assert vote(TRUST, shown).issues == [] and vote(VOICE, shown).issues == []
-    assert vote(VALUE, case(words, label=label, suggestion_type=kind)).issues == []
+    assert vote(VALUE, case(words, label=label, kind=kind)).issues == []
 
 
 @pytest.mark.parametrize(
@@ -171,7 +178,7 @@ NOTHING = {"enters": [], "leaves": [], "moves": 0}
         ({"forecast": NOTHING | {"ndcg_gain": None, "moves": 3}}, "approve"),
         ({"reason": "You liked 9 of 11 articles, against 20 of 50 elsewhere."}, "improve"),
         (
-            {"field": "topics", "suggestion_type": "add_topic", "label": "Latest News", "target_key": "x"},
+            {"kind": "add_topic", "label": "Latest News", "target": "x", "value": "x"},
             "improve",
         ),
     ],
@@ -197,12 +204,7 @@ def test_value_asks_for_likely_visible_and_specific_help(changed, verdict):
     ],
 )
 def test_value_knows_a_near_repeat(kind, key, status, verdict):
-    topic = {
-        "field": "topics",
-        "suggestion_type": "add_topic",
-        "label": "high tide",
-        "target_key": "high tide",
-    }
+    topic = {"kind": "add_topic", "label": "high tide", "target": "high tide", "value": "high tide"}
     words = reason_sentence("add_topic", "high tide", 9, 11, 20, 50)
     earlier = [EarlierSuggestion(kind, key, key, status)]
     assert vote(VALUE, case(words, earlier=earlier, **topic)).verdict == verdict

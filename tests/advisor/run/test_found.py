@@ -16,9 +16,9 @@ from advisor.selectors import run_reason
 from digest.llm.ledger import REFUSALS
 from digest.models import Item, Reader
 from suggestions import rules
+from suggestions.changes.proposal import DRAFT, Review
 from suggestions.models import Suggestion
 from suggestions.planner.hypotheses import BALANCED, SILENCE_SENTENCES
-from suggestions.proposals import DRAFT, Review
 from suggestions.wording import CHANGE_IN_REVIEW, CHANGES_FOUND, CHANGES_STOPPED, NO_CHANGE
 from tests.advisor.agent.test_wire_runs import READ, boost, urls_of
 from tests.support.browser import suggested

@@ -18,9 +18,9 @@ from advisor.selectors import run_reason
 from digest.llm.caller import prompt_read
 from digest.llm.providers import PROVIDERS
 from digest.models import Reader, Spend
+from suggestions.changes.proposal import DRAFT, REFUSE, Review
 from suggestions.models import Suggestion
 from suggestions.planner.hypotheses import BALANCED, SILENCE_SENTENCES
-from suggestions.proposals import DRAFT, REFUSE, Review
 from tests.advisor.agent.test_wire_runs import READ, boost, urls_of
 from tests.support.factories import ReaderFactory, SubscriptionFactory
 from tests.support.histories import balanced, opinionated
@@ -119,7 +119,7 @@ def test_what_reviewers_refused_is_not_proposed_again(ada, model, monkeypatch, r
     opinionated(ada)
     monkeypatch.setattr(
         "advisor.review.compose._reviewed",
-        lambda proposal, *_: review if proposal.target_key == "loved.example" else Review("pass"),
+        lambda proposal, *_: review if proposal.change.target == "loved.example" else Review("pass"),
     )
     result, run = model(READ, calls(boost(urls_of(ada, "loved.example", True))), text(CLOSING))
     stands(result, run, StopReason.DONE)

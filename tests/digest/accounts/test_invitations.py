@@ -102,7 +102,8 @@ def test_of_two_who_use_one_link_at_once_one_is_in(settings, tmp_path: Path):
         browser.get(one)
     with database_on_disk(tmp_path / "copy.sqlite3"):
         codes = at_once(lambda n: sign_up(browsers[n], f"reader{n}"), 2)
-        assert sorted(codes) == [302, 403]
+        # Who comes second is refused at the account (403) or, a moment later, finds sign-up closed (200).
+        assert sorted(codes) in ([302, 403], [200, 302])
         assert len(seen_by_writers(names)) == 1
 
 

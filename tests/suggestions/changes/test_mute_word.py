@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from advisor.agent.planner import proposal_arguments
 from advisor.tools.drafts import ChangeArguments, draft_from_change
+from advisor.tools.queries import hypothesis_row
 from digest.daily.services import digest_build
 from digest.models import Feedback, Impression, Reader
 from ranking.entities import Mute
@@ -84,11 +85,12 @@ def test_the_planner_finds_the_word_and_its_draft_passes_every_rule(ada, now):
     report = hypotheses_for(reader_id=ada.pk, now=now)
     (found,) = [one for one in report.hypotheses if one.change.kind is MUTE_WORD]
     assert (found.change.label, found.likes, found.ratings) == (WORD, 0, 12)
-    assert len(found.evidence_urls) >= 5
-    arguments = proposal_arguments(found.as_dict())
+    assert len(found.change.evidence_urls) >= 5
+    row = hypothesis_row(found, {url: url for url in found.change.evidence_urls}, support=5)
+    arguments = proposal_arguments(row)
     assert (arguments["suggestion_type"], arguments["field"]) == ("mute_word", "mutes")
     given = Draft("mute_word", "mutes", arguments["target_key"], arguments["suggested_value"],
-                  found.evidence_urls, "")  # fmt: skip
+                  found.change.evidence_urls, "")  # fmt: skip
     assert isinstance(propose(ada, given, now), Proposed)
 
 

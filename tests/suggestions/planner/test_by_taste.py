@@ -55,7 +55,7 @@ def proposed(reader: Reader, now) -> Suggestion:
     (found,) = [
         one for one in hypotheses_for(reader_id=reader.pk, now=now).hypotheses if one.change.kind.of_page
     ]
-    draft = Draft("order_by_taste", "taste", PAGE, "on", found.evidence_urls, "")
+    draft = Draft("order_by_taste", "taste", PAGE, "on", found.change.evidence_urls, "")
     candidate = suggestion_candidate(reader_id=reader.pk, run_id=reader.pk, draft=draft, now=now)
     assert isinstance(candidate, Candidate), candidate
     suggestion_store(candidate=candidate, review=None, now=now, fence=lambda: None)

@@ -13,7 +13,7 @@ from suggestions.planner.early import (
     SURE_MIN,
     changes_early,
     early_words,
-    leans_early,
+    wishes_early,
 )
 from suggestions.proposals import Facts
 from tests.support.factories import CLOCK
@@ -27,8 +27,8 @@ def found(counts, *, rated=None, config=None, deltas=None, settled=(), titles=TI
     effective = EffectiveConfig(config or Config(), deltas or {})
     tallies = [SourceTally(source, float(n), float(likes), n) for source, (likes, n) in counts.items()]
     given = answers(counts) if rated is None else rated
-    leans = leans_early(tallies=tallies, rated=given, titles=titles)
-    return changes_early(leans, facts=Facts(effective, frozenset(titles), **facts), settled=settled)
+    wishes = wishes_early(tallies=tallies, rated=given, titles=titles)
+    return changes_early(wishes, facts=Facts(effective, frozenset(titles), **facts), settled=settled)
 
 
 def answers(counts) -> list[RatedItem]:

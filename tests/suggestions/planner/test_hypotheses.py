@@ -10,9 +10,9 @@ from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, target_pin
 from suggestions.changes.tastes import PAGE
 from suggestions.models import Outcome, Suggestion
-from suggestions.planner.evidence import change_weigh, evidence_for, hypotheses_for
+from suggestions.planner.evidence import WeighedChange, change_weigh, evidence_for, hypotheses_for
 from suggestions.planner.forecasts import split_by_time
-from suggestions.planner.hypotheses import HELPS_MIN, NEW_AFTER_NO, Hypothesis
+from suggestions.planner.hypotheses import HELPS_MIN, NEW_AFTER_NO
 from suggestions.proposals import Draft, Proposed
 from suggestions.services.resolve import suggestion_accept, suggestion_reject
 from tests.support.community import source_figures
@@ -34,9 +34,9 @@ from tests.support.suggestion_worlds import (
 TOPIC = "Harbour"
 
 
-def draft_of(hypothesis: Hypothesis) -> Draft:
+def draft_of(hypothesis: WeighedChange) -> Draft:
     """The draft that proposes a hypothesis as it is."""
-    change, urls = hypothesis.change, hypothesis.evidence_urls
+    change, urls = hypothesis.change, hypothesis.change.evidence_urls
     return Draft(change.suggestion_type, change.field, change.target, change.suggested_value, urls, "")
 
 
@@ -70,7 +70,7 @@ def test_clear_tastes_become_hypotheses_that_pass_the_rules_as_they_are(ada, now
             h.change.field,
             h.change.target,
             h.change.suggested_value,
-            h.evidence_urls,
+            h.change.evidence_urls,
             "",
         )
         answer = propose(ada, draft, now)
@@ -132,7 +132,7 @@ def test_pins_pending_and_cooldown_silence_a_target(ada, now):
             h.change.field,
             h.change.target,
             h.change.suggested_value,
-            h.evidence_urls,
+            h.change.evidence_urls,
             "",
         ),
         now,
@@ -314,7 +314,7 @@ def test_an_author_who_is_liked_more_than_the_rest_of_their_source_is_proposed_a
     (hypothesis,) = [h for h in report.hypotheses if h.change.target == "ben low"]
     assert (hypothesis.change.suggestion_type, hypothesis.change.suggested_value) == ("add_topic", "Ben Low")
     assert (hypothesis.likes, hypothesis.ratings) == (20, 20)
-    draft = Draft("add_topic", "topics", None, "Ben Low", hypothesis.evidence_urls, "")
+    draft = Draft("add_topic", "topics", None, "Ben Low", hypothesis.change.evidence_urls, "")
     answer = propose(ada, draft, now)
     assert isinstance(answer, Proposed), answer
     made = Suggestion.objects.get(pk=answer.suggestion_id)

@@ -10,8 +10,9 @@ from django.utils import timezone
 from advisor.models import PanelVote, Run
 from advisor.tools.registry import dispatch
 from digest.llm.entities import ToolCall
+from suggestions.changes.proposal import DRAFT, Review
 from suggestions.models import Outcome, Suggestion
-from suggestions.proposals import DRAFT, Draft, Proposed, Review
+from suggestions.proposals import Draft, Proposed
 from suggestions.selectors import suggestion_for, suggestions_pending, suggestions_settled
 from suggestions.services.drafts import draft_discard, draft_release
 from suggestions.services.lifecycle import suggestions_sweep
