@@ -13,7 +13,7 @@ DIGEST_FROZEN = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class RatedItem:
-    """One reader's rating of one item. `tags` are slugs of the taxonomy."""
+    """One reader's rating of one item. `title` is as it was rated, `tags` are slugs of the taxonomy."""
 
     item_id: int
     url: str

@@ -198,7 +198,7 @@ def _rated_items(rows: QuerySet[Feedback]) -> list[RatedItem]:
             item_id=row.item_id,
             article=row.article,
             url=row.item.url,
-            title=row.item.title,
+            title=row.rated_title or row.item.title,
             text=row.item.text,
             source=row.item.source_id,
             useful=row.useful,

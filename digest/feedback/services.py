@@ -55,6 +55,7 @@ def feedback_set(
         "day": utc_day(now),
         "origin": origin,
         "propensity": propensity,
+        "rated_title": item.title,
     }
     with transaction.atomic():
         feedback, created = Feedback.objects.select_for_update().get_or_create(

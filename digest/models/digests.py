@@ -154,6 +154,13 @@ class Feedback(models.Model):
     propensity = models.FloatField(
         null=True, blank=True, help_text="Of an answer: the probability with which that question was asked."
     )
+    rated_title = models.CharField(
+        max_length=500,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The title that was rated, whatever the publisher makes of it; empty: not known.",
+    )
     tags = models.ManyToManyField(ReasonTag, through="FeedbackTag", related_name="feedback")
 
     class Meta:

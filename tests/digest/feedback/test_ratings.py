@@ -136,3 +136,19 @@ def test_a_rating_can_change_after_unsubscribing(ada, item, now):
     ada.subscriptions.all().delete()
     feedback_set(reader=ada, item_id=item.id, useful=False, now=now)
     assert [rated.useful for rated in feedback_recent(reader_id=ada.id)] == [False]
+
+
+def test_a_thumb_keeps_the_title_that_was_rated(ada, item, now):
+    def corrected(title: str) -> list[str]:
+        Item.objects.filter(pk=item.pk).update(title=title)
+        return [rated.title for rated in feedback_recent(reader_id=ada.pk)]
+
+    Item.objects.filter(pk=item.pk).update(title="Ferries strike")
+    feedback_set(reader=ada, item_id=item.pk, useful=True, now=now)
+    assert corrected("Ferry strike ends") == ["Ferries strike"]
+    feedback_set(reader=ada, item_id=item.pk, useful=True, now=now)
+    assert corrected("Ferries sail") == ["Ferries strike"], "the same thumb again rates nothing new"
+    feedback_set(reader=ada, item_id=item.pk, useful=False, now=now)
+    assert corrected("Old news") == ["Ferries sail"], "the other thumb is of the title that stood there"
+    Feedback.objects.update(rated_title="")
+    assert corrected("Older news") == ["Older news"], "of an early thumb only the item’s title is known"

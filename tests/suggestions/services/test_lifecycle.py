@@ -6,10 +6,11 @@ from uuid import uuid4
 
 import pytest
 from django.db import IntegrityError
+from django.db.models import OuterRef, Subquery
 
 from digest.daily.services import digest_current
 from digest.feeds.ingest import source_get_or_create
-from digest.models import Feed, Item, Source
+from digest.models import Feed, Feedback, Item, Source
 from ranking.models import ConfigVersion, RankConfig
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, config_revert
@@ -353,3 +354,16 @@ def test_a_target_pinned_meanwhile_is_asked_about_no_more(ada, now, pin):
     assert suggestions_sweep(now=now)["superseded"] == 1
     suggestion.refresh_from_db()
     assert suggestion.status == "superseded"
+
+
+def test_evidence_has_the_titles_that_were_rated_whatever_publishers_make_of_them(ada):
+    tastes(ada)
+    Feedback.objects.filter(reader=ada).update(rated_title=Subquery(titles_of_items()))
+    Item.objects.update(title="Changed since")
+    suggestion = proposed(ada, boost(ada, "1.2"))
+    assert all(row.title.startswith("Plain day") for row in suggestion.evidence.all())
+
+
+def titles_of_items():
+    """Return the title of each thumb's item."""
+    return Item.objects.filter(pk=OuterRef("item")).values("title")[:1]
