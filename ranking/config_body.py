@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from math import isfinite
 from typing import Any
+from urllib.parse import quote
 
 from ranking.common.text import TOPIC_MAX_CHARS, topic_key
 from ranking.entities import (
@@ -226,7 +227,9 @@ def _mute_changes(before: list[Any], after: list[Any]) -> list[Change]:
 
 
 def _mute_target(mute: Mute) -> str:
-    return f"{mute.kind}:{mute.value}"
+    """Return `word:war`, or of a mute in one source `word@example.org%2Fblog:war`."""
+    within = f"@{quote(mute.within, safe='')}" if mute.within else ""
+    return f"{mute.kind}{within}:{mute.value}"
 
 
 def _state_json(state: date | bool) -> str | bool:
@@ -301,17 +304,14 @@ def body_source_rename(body: Body, old: str, new: str) -> None:
         if old in body[pins]:
             body[pins] = list(dict.fromkeys(new if pin == old else pin for pin in body[pins]))
     if old in mute_sources(body):
-        moved = (
-            replace(m, value=new) if (m.kind, m.value) == (SOURCE, old) else m
-            for m in mutes_read(body["mutes"])
-        )
+        moved = (_mute_move(mute, old, new) for mute in mutes_read(body["mutes"]))
         body["mutes"] = [mute.as_dict() for mute in mutes_distinct(moved)]
 
 
 def body_source_copy(body: Body, source: str, to: str) -> None:
-    """Copy the settings of `source` to `to`, in place: weight, learned delta, pins and mute.
+    """Copy the settings of `source` to `to`, in place: weight, learned delta, pins and mutes.
 
-    The mute is left out if the body already has the most mutes allowed.
+    Mutes are left out if the body already has the most mutes allowed.
     """
     for part in ("source_weights", "learned"):
         if source in body[part]:
@@ -320,13 +320,21 @@ def body_source_copy(body: Body, source: str, to: str) -> None:
         if source in body[pins]:
             body[pins] = [*body[pins], to]
     mutes = mutes_read(body["mutes"])
-    muted = [replace(m, value=to) for m in mutes if (m.kind, m.value) == (SOURCE, source)]
+    muted = [moved for mute in mutes if (moved := _mute_move(mute, source, to)) != mute]
     body["mutes"] = [mute.as_dict() for mute in (*mutes, *muted)[:MUTES_MAX]]
 
 
+def _mute_move(mute: Mute, old: str, new: str) -> Mute:
+    """Return a mute of, or in, the source `old` as one of `new`; any other as it is."""
+    if (mute.kind, mute.value) == (SOURCE, old):
+        return replace(mute, value=new)
+    return replace(mute, within=new) if mute.within == old else mute
+
+
 def mute_sources(body: Body) -> set[str]:
-    """Return the keys of muted sources. Bodies stored by early versions have no mutes."""
-    return {mute.value for mute in mutes_read(body.get("mutes", [])) if mute.kind == SOURCE}
+    """Return the keys of sources that mutes name. Bodies stored by early versions have no mutes."""
+    mutes = mutes_read(body.get("mutes", []))
+    return {mute.value for mute in mutes if mute.kind == SOURCE} | {one.within for one in mutes if one.within}
 
 
 def body_keys(body: Body) -> set[str]:

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from ranking.common.text import topic_key
-from ranking.entities import SAME_WEIGHT
+from ranking.entities import SAME_WEIGHT, Mute
 from ranking.language import figure, gettext_noop, pgettext
 from ranking.language import gettext as _
+from ranking.mutes import mutes_read
 from ranking.setting_scale import BOOSTS, level_words
 from ranking.taste.entities import TasteLevel
 
@@ -121,7 +123,7 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
         case "recency_half_life_hours":
             return _half_life_words(before, after)
         case "mutes":
-            return _mute_words(target.partition(":"), after, titles or {})
+            return _mute_words(target, after, titles or {})
         case _:
             label = _(SETTINGS[field]) if field in SETTINGS else field
             return f"{label}: {_setting(before)} → {_setting(after)}"
@@ -159,13 +161,21 @@ def _step(before: float, after: float) -> str:
     return f"{before_words} → {after_words} ({figures})"
 
 
-def mute_label(kind: str, value: str, titles: Mapping[str, str] | None = None) -> str:
-    """Return the target of a mute in words: "the word “bitcoin”". `titles` has names of sources by key."""
-    return _(MUTED[kind]).format(value=(titles or {}).get(value, value) if kind == "source" else value)
+def mute_label(mute: Mute, titles: Mapping[str, str] | None = None) -> str:
+    """Return what a mute hides in words: "the word “bitcoin”". `titles` has names of sources by key."""
+    names = titles or {}
+    value = names.get(mute.value, mute.value) if mute.kind == "source" else mute.value
+    label = _(MUTED[mute.kind]).format(value=value)
+    if not mute.within:
+        return label
+    return _("{label} in {source}").format(label=label, source=names.get(mute.within, mute.within))
 
 
-def _mute_words(target: tuple[str, str, str], after: str | bool, titles: Mapping[str, str]) -> str:
-    label = mute_label(target[0], target[2], titles)
+def _mute_words(target: str, after: str | bool, titles: Mapping[str, str]) -> str:
+    """Return a change of a mute in words; `target` is as `body_changes` names it."""
+    where, _colon, value = target.partition(":")
+    kind, _at, within = where.partition("@")
+    label = mute_label(Mute(kind, value, within=unquote(within)), titles)
     if not after:
         return _("No longer muted: {label}").format(label=label)
     if after is True:
@@ -176,7 +186,7 @@ def _mute_words(target: tuple[str, str, str], after: str | bool, titles: Mapping
 def body_words(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the settings of a config's body as (label, words), except weights, which have their own list."""
     boosts = ", ".join(f"{word} {_boost(value)}" for word, value in body["keyword_boosts"].items())
-    mutes = ", ".join(mute_label(m["kind"], m["value"]) for m in body.get("mutes", []))
+    mutes = ", ".join(map(mute_label, mutes_read(body.get("mutes", []))))
     return [
         (_("Topics"), ", ".join(body["topics"]) or _("none")),
         (_("Keywords"), boosts or _("none")),

@@ -43,17 +43,20 @@ class Candidate:
 class Mute:
     """A reader's wish to hide items: a `kind` of `ranking.mutes.KINDS` and its value.
 
-    `until` is the last day of the mute in the reader's time zone. `None` means for ever.
+    `until` is the last day of the mute in the reader's time zone. `None` means for ever. `within` is the key
+    of the only source in which it hides items; "" for everywhere.
     """
 
     kind: str
     value: str
     until: date | None = None
+    within: str = ""
 
     def as_dict(self) -> dict[str, str | None]:
-        """Return the mute as JSON values, as stored in a config's body."""
+        """Return the mute as JSON values, as stored in a config's body; without `within` if it is empty."""
         until = self.until.isoformat() if self.until else None
-        return {"kind": self.kind, "value": self.value, "until": until}
+        within = {"within": self.within} if self.within else {}
+        return {"kind": self.kind, "value": self.value, "until": until, **within}
 
 
 @dataclass(frozen=True, slots=True)

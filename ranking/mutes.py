@@ -6,6 +6,7 @@ A reader's text is never used as a regular expression, and each check takes time
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Any, Final
 
@@ -30,6 +31,8 @@ KINDS: Final[Mapping[str, int]] = {
     ADDRESS: 300,
     CATEGORY: 120,
 }
+# A source is muted as a whole, and an address says by itself where it is.
+KINDS_WITHIN: Final = (WORD, PHRASE, AUTHOR, CATEGORY)
 MUTES_MAX: Final = 100
 ANYTHING: Final = "*"
 # An address pattern needs this many characters beside stars. "*" and "*a*" would hide almost everything.
@@ -49,7 +52,12 @@ Hider = Callable[[str, str], bool]
 def mutes_read(rows: Sequence[Mapping[str, Any]]) -> tuple[Mute, ...]:
     """Return the mutes in a config's body, given as JSON values."""
     return tuple(
-        Mute(row["kind"], row["value"], date.fromisoformat(row["until"]) if row["until"] else None)
+        Mute(
+            row["kind"],
+            row["value"],
+            date.fromisoformat(row["until"]) if row["until"] else None,
+            row.get("within", ""),
+        )
         for row in rows
     )
 
@@ -87,6 +95,10 @@ def mute_check(mute: Mute) -> Mute:
                 kinds=", ".join(map(_, KIND_WORDS.values())), kind=mute.kind[:20]
             )
         )
+    if mute.within and mute.kind not in KINDS_WITHIN:
+        raise InvalidMute(
+            _("A {kind} is muted everywhere. Leave out the source.").format(kind=_(KIND_WORDS[mute.kind]))
+        )
     value = " ".join("".join(c for c in mute.value if c.isspace() or c.isprintable()).split())
     most = KINDS[mute.kind]
     if len(value) > most:
@@ -109,14 +121,15 @@ def mute_check(mute: Mute) -> Mute:
                 address_chars_min=ADDRESS_CHARS_MIN
             )
         )
-    return Mute(mute.kind, value, mute.until)
+    return replace(mute, value=value)
 
 
-def mute_key(mute: Mute) -> tuple[str, str]:
+def mute_key(mute: Mute) -> tuple[str, str, str]:
     """Return a mute's identity. Mutes that differ only in spelling or last day have the same."""
     if mute.kind == SOURCE:
-        return mute.kind, mute.value
-    return mute.kind, category_key(mute.value) if mute.kind == CATEGORY else fold(mute.value)
+        return mute.kind, mute.value, ""
+    value = category_key(mute.value) if mute.kind == CATEGORY else fold(mute.value)
+    return mute.kind, value, mute.within
 
 
 def mute_over(mute: Mute, today: date) -> bool:
@@ -184,8 +197,8 @@ class MuteFilter:
         """Keep those of `mutes` that are still active on the reader's day `today`."""
         self.mutes = tuple(mute for mute in mutes if not mute_over(mute, today))
         self.sources = {mute.value: mute for mute in self.mutes if mute.kind == SOURCE}
-        self._authors = {fold(mute.value): mute for mute in self.mutes if mute.kind == AUTHOR}
-        self._categories = {category_key(m.value): m for m in self.mutes if m.kind == CATEGORY}
+        self._authors = {mute_key(mute)[1:]: mute for mute in self.mutes if mute.kind == AUTHOR}
+        self._categories = {mute_key(mute)[1:]: mute for mute in self.mutes if mute.kind == CATEGORY}
         self._addresses = [mute for mute in self.mutes if mute.kind == ADDRESS]
         self._texts = [(mute, _hider(mute)) for mute in self.mutes if mute.kind in (WORD, PHRASE)]
 
@@ -202,19 +215,25 @@ class MuteFilter:
         if item.source in self.sources:
             return self.sources[item.source]
         for name in (item.author, *author_names(item.author)) if self._authors else ():
-            if mute := self._authors.get(fold(name)):
+            if mute := _named(self._authors, fold(name), item.source):
                 return mute
         if self._categories:
             for key in map(category_key, item.categories):
-                if mute := self._categories.get(key):
+                if mute := _named(self._categories, key, item.source):
                     return mute
         for mute in self._addresses:
             if address_matches(mute.value, item.url):
                 return mute
-        if not self._texts:
+        here = [(mute, hides) for mute, hides in self._texts if mute.within in ("", item.source)]
+        if not here:
             return None
         title, text = fold_lightly(item.title), fold_lightly(item.text)
-        return next((mute for mute, hides in self._texts if hides(title, text)), None)
+        return next((mute for mute, hides in here if hides(title, text)), None)
+
+
+def _named(mutes: Mapping[tuple[str, str], Mute], key: str, source: str) -> Mute | None:
+    """Return the mute of this key that holds everywhere, or in this source."""
+    return mutes.get((key, "")) or mutes.get((key, source))
 
 
 def mute_finder(mute: Mute) -> Finder:

@@ -156,6 +156,8 @@ def mute_set(
     """
     if mute.kind == SOURCE:
         mute = replace(mute, value=key_current(key=mute.value))
+    elif mute.within:
+        mute = replace(mute, within=key_current(key=mute.within))
 
     def change(body: Body) -> None:
         others = [m for m in mutes_read(body["mutes"]) if mute_key(m) != mute_key(mute)]

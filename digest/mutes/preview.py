@@ -1,7 +1,7 @@
 """Muting: preview of the items a mute would hide, and mutes suggested for an item."""
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 
@@ -22,6 +22,8 @@ from ranking.selectors import config_mutes
 # How many titles a preview shows, and how many categories and words an item suggests.
 TITLES_MAX, CATEGORIES_MAX, WORDS_MAX = 10, 5, 8
 WORD_CHARS_MIN = 3
+# As much of a typed name is said again.
+NAME_CHARS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,12 @@ class MutePreview:
     titles: tuple[str, ...]
 
 
-def mute_named(*, reader: Reader, kind: str, value: str, until: dt.date | None, now: dt.datetime) -> Mute:
+def mute_named(
+    *, reader: Reader, kind: str, value: str, until: dt.date | None, within: str = "", now: dt.datetime
+) -> Mute:
     """Return the mute for a typed value. A source may be given by key, title or the reader's own name.
+
+    `within` is the only source in which it hides items; "" for everywhere.
 
     Raises `InvalidMute` if the value is invalid, the reader does not read the source, or the last day is
     before today.
@@ -48,22 +54,29 @@ def mute_named(*, reader: Reader, kind: str, value: str, until: dt.date | None, 
         raise InvalidMute(
             _("{until} is over. Choose today or a later day, or none for ever.").format(until=until)
         )
-    mute = mute_check(Mute(kind, value, until))
-    if kind != SOURCE:
-        return mute
+    mute = mute_check(Mute(kind, value, until, within))
+    there = {mute_key(one) for one in config_mutes(reader_id=reader.pk)}
+    if kind == SOURCE:
+        return replace(mute, value=_source_key(reader, mute.value, known=mute_key(mute) in there))
+    if within:
+        return replace(mute, within=_source_key(reader, within, known=mute_key(mute) in there))
+    return mute
+
+
+def _source_key(reader: Reader, typed: str, *, known: bool) -> str:
+    """Return the key of one of the reader's sources. If a mute names it already, it is `known` as it is."""
     titles = subscribed_titles(reader_id=reader.pk)
-    wanted = fold(mute.value)
     own = subscribed_own_names(reader_id=reader.pk)
-    known = {fold(name): key for name, key in own.items()}
-    known |= {fold(title): key for key, title in sorted(titles.items(), reverse=True)}
-    key = mute.value if mute.value in titles else known.get(wanted)
-    if key is None and mute_key(mute) not in map(mute_key, config_mutes(reader_id=reader.pk)):
+    names = {fold(name): key for name, key in own.items()}
+    names |= {fold(title): key for key, title in sorted(titles.items(), reverse=True)}
+    key = typed if typed in titles else names.get(fold(typed))
+    if key is None and not known:
         raise InvalidMute(
             _("You read no source called “{value}”. Its name is on your Sources page.").format(
-                value=mute.value
+                value=typed[:NAME_CHARS]
             )
         )
-    return Mute(kind, key or mute.value, until)
+    return key or typed
 
 
 def mute_preview(*, reader: Reader, mute: Mute, now: dt.datetime) -> MutePreview:

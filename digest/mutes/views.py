@@ -16,7 +16,8 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.days import day_of
-from digest.items.selectors import item_for, source_titles
+from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
+from digest.items.selectors import item_for, source_titles, subscribed_titles
 from digest.models import Item, Reader
 from digest.mutes.preview import mute_named, mute_preview, mutes_suggested
 from digest.mutes.services import mutes_change
@@ -25,7 +26,18 @@ from digest.signed import UNDO_LIFETIME_S, values_read, values_sign
 from digest.throttling import long_page
 from ranking.config_words import mute_label
 from ranking.entities import InvalidMute, Mute, TooManyMutes
-from ranking.mutes import ADDRESS, AUTHOR, CATEGORY, KINDS, PHRASE, SOURCE, WORD, mute_over, mutes_read
+from ranking.mutes import (
+    ADDRESS,
+    AUTHOR,
+    CATEGORY,
+    KINDS,
+    KINDS_WITHIN,
+    PHRASE,
+    SOURCE,
+    WORD,
+    mute_over,
+    mutes_read,
+)
 from ranking.selectors import config_mutes
 
 KIND_NAMES = {
@@ -41,12 +53,13 @@ ITEM_ID_CHARS = 18
 
 
 class MuteForm(forms.Form):
-    """A mute and its last day; empty: for ever."""
+    """A mute, the only source where it holds, and its last day; empty: everywhere, for ever."""
 
     kind = forms.ChoiceField(
         choices=[(kind, gettext_lazy(name)) for kind, name in KIND_NAMES.items()], label=gettext_lazy("What")
     )
     value = forms.CharField(max_length=max(KINDS.values()), label=gettext_lazy("Which"), strip=True)
+    within = forms.CharField(max_length=SOURCE_KEY_MAX_CHARS, required=False, label=gettext_lazy("Where"))
     until = forms.DateField(
         required=False,
         label=gettext_lazy("Until the end of"),
@@ -118,7 +131,8 @@ def mute_add(request: HttpRequest) -> HttpResponse:
 def mute_end(request: HttpRequest) -> HttpResponse:
     """End the mute of this `kind` and `value`. Go to the list, which offers undo."""
     reader, now = reader_of(request), timezone.now()
-    mute = Mute(request.POST.get("kind", ""), request.POST.get("value", ""))
+    typed = request.POST.get
+    mute = Mute(typed("kind", ""), typed("value", ""), within=typed("within", ""))
     before = mutes_change(reader=reader, mute=mute, muted=False, now=now)
     return _done(reader, None, before) if before else redirect("digest:mutes")
 
@@ -178,10 +192,17 @@ def _suggestions(item: Item, back: str) -> list[dict[str, str]]:
     """Return the mutes that fit an item: words and the address of each preview."""
     then = {"next": back} if back else {}
     titles = {item.source_id: str(item.source)}
+
+    def href(mute: Mute, within: str = "") -> str:
+        where = {"within": within} if within else {}
+        query = {"kind": mute.kind, "value": mute.value} | where | then
+        return f"{reverse('digest:mutes')}?{urlencode(query)}"
+
     return [
         {
             "words": _words(mute, titles),
-            "href": f"{reverse('digest:mutes')}?{urlencode({'kind': mute.kind, 'value': mute.value} | then)}",
+            "href": href(mute),
+            "here": href(mute, item.source_id) if mute.kind in KINDS_WITHIN else "",
         }
         for mute in mutes_suggested(item=item)
     ]
@@ -192,17 +213,20 @@ def _lines(reader: Reader, page: Mapping[str, Any]) -> dict[str, Any]:
     found, today = config_mutes(reader_id=reader.pk), day_of(timezone.now(), reader.zone)
     preview = page.get("preview")
     titles = source_titles(keys=_sources([*found, preview.mute] if preview else found))
+    own = subscribed_titles(reader_id=reader.pk)
     lines = [{"mute": mute, "words": _words(mute, titles), "over": mute_over(mute, today)} for mute in found]
     return {
         "lines": sorted(lines, key=lambda line: bool(line["over"])),
         "today": today,
+        "sources": sorted(own.items(), key=lambda pair: pair[1].casefold()),
         "preview_words": _words(preview.mute, titles) if preview else "",
     }
 
 
 def _sources(mutes: list[Mute] | tuple[Mute, ...]) -> set[str]:
-    return {mute.value for mute in mutes if mute.kind == SOURCE}
+    muted = {mute.value for mute in mutes if mute.kind == SOURCE}
+    return muted | {mute.within for mute in mutes if mute.within}
 
 
 def _words(mute: Mute | None, titles: Mapping[str, str]) -> str:
-    return mute_label(mute.kind, mute.value, titles) if mute else ""
+    return mute_label(mute, titles) if mute else ""

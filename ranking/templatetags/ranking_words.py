@@ -59,7 +59,7 @@ def pins_of(names: Mapping[str, str], config: Config, chosen: Mapping[str, str])
 @register.filter
 def mute_words(mute: Mute) -> str:
     """Return the target of a mute in words."""
-    return config_words.mute_label(mute.kind, mute.value)
+    return config_words.mute_label(mute)
 
 
 @register.filter

@@ -54,7 +54,7 @@ def change_of(wish: Wish, facts: Facts) -> Change | Refusal:
 def _unmute(wish: Wish, effective: EffectiveConfig) -> Change | Refusal:
     wanted = topic_key(wish.target.key)
     for mute in effective.config.mutes:
-        if topic_key(mute.value) == wanted:
+        if topic_key(mute.value) == wanted and not mute.within:
             return Change(UNMUTE_ANYTHING, mute.value, mute.value, state_until(mute.until), False, mute.kind)
     words = gettext("“{label}” is not muted.").format(label=wish.target.label)
     return Refusal("no_change", words, wish.target.label)

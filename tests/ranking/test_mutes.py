@@ -209,3 +209,41 @@ def test_a_word_without_spaces_around_it_follows_the_same_rule() -> None:
     assert hides.finds(Candidate(1, "a.example", "新しい戦争", "", NOW))
     assert not hides.finds(Candidate(1, "a.example", "話", "あ" * 400 + "戦争", NOW))
     assert hides.finds(Candidate(1, "a.example", "話", "あ" * 400 + "戦争と戦争", NOW))
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "what"),
+    [
+        ("word", "lamp", {"title": "A lamp"}),
+        ("phrase", "a lamp", {"title": "A lamp"}),
+        ("author", "Ann Lee", {"author": "Ann Lee"}),
+        ("category", "Sea", {"categories": ("sea",)}),
+    ],
+)
+def test_a_mute_of_one_source_finds_nothing_elsewhere(kind: str, value: str, what: dict[str, Any]):
+    here = Mute(kind, value, within="gazette.example")
+    assert MuteFilter([here]).finds(item(**what)) == here
+    assert MuteFilter([here]).finds(item(source="herald.example", **what)) is None
+    other = Mute(kind, value, within="herald.example")
+    both = MuteFilter([here, other])
+    assert both.finds(item(source="herald.example", **what)) == other
+    assert both.finds(item(source="third.example", **what)) is None
+    everywhere = Mute(kind, value)
+    assert MuteFilter([here, everywhere]).finds(item(source="third.example", **what)) == everywhere
+
+
+def test_a_mute_of_one_source_follows_it_when_it_is_renamed_and_reads_well_in_versions(ada):
+    now = timezone.now()
+    mute_set(reader_id=ada.pk, mute=Mute("word", "a:b", within="host.example/blog:1"), now=now)
+    source_key_rename(old="host.example/blog:1", new="new.example", now=now)
+    assert config_mutes(reader_id=ada.pk) == (Mute("word", "a:b", within="new.example"),)
+    mute_set(reader_id=ada.pk, mute=Mute("word", "sea", within="host.example/blog:1"), now=now)
+    assert config_mutes(reader_id=ada.pk)[1].within == "new.example", "an old key is the new one"
+    changes = ConfigVersion.objects.filter(reader=ada).order_by("version").values_list("changes", flat=True)
+    titles = {"host.example/blog:1": "The Blog"}
+    assert change_words(changes[0][0], titles) == "Muted for ever: the word “a:b” in The Blog"
+
+
+def test_a_stored_mute_without_a_source_is_as_it_was(ada):
+    mute_set(reader_id=ada.pk, mute=Mute("word", "lamp"), now=timezone.now())
+    assert RankConfig.objects.get(reader=ada).mutes == [{"kind": "word", "value": "lamp", "until": None}]

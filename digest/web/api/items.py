@@ -242,11 +242,15 @@ Kind = Literal["word", "phrase", "source", "author", "address", "category"]
 
 
 class MuteIn(Schema):
-    """A mute: a source by key or title, or an address, in which `*` is anything. `until` is the last day."""
+    """A mute: a source by key or title, or an address, in which `*` is anything. `until` is the last day.
+
+    `within` is the only source where a word, phrase, author or category is muted; "" for everywhere.
+    """
 
     kind: Kind
     value: Annotated[str, Field(min_length=1, max_length=max(KINDS.values()))]
     until: date | None = None
+    within: Annotated[str, Field(max_length=KINDS["source"])] = ""
 
 
 class MuteNamed(Schema):
@@ -254,6 +258,7 @@ class MuteNamed(Schema):
 
     kind: Kind
     value: Annotated[str, Field(min_length=1, max_length=max(KINDS.values()))]
+    within: Annotated[str, Field(max_length=KINDS["source"])] = ""
 
 
 class MuteOut(Schema):
@@ -262,6 +267,7 @@ class MuteOut(Schema):
     kind: Kind
     value: str
     until: date | None
+    within: str = ""
     over: bool
 
 
@@ -309,7 +315,7 @@ def mutes_post(request: HttpRequest, body: MuteIn) -> MutesOut:
 def mutes_delete(request: HttpRequest, asked: Query[MuteNamed]) -> MutesOut:
     """End a mute; one that is not there changes nothing."""
     reader, now = reader_of(request), timezone.now()
-    mutes_change(reader=reader, mute=Mute(asked.kind, asked.value), muted=False, now=now)
+    mutes_change(reader=reader, mute=Mute(asked.kind, asked.value, within=asked.within), muted=False, now=now)
     return _mutes(reader, now)
 
 

@@ -130,7 +130,7 @@ def test_the_api_lists_previews_adds_and_ends_mutes(page: Client, ada: Reader):
     assert seen == {"hides": 1, "total": 1, "titles": ["A lamp is lit"]}
     sent = {"kind": "word", "value": "lamp"}
     made = page.post("/api/mutes", sent, content_type="application/json").json()
-    assert made == {"version": 1, "mutes": [sent | {"until": None, "over": False}]}
+    assert made == {"version": 1, "mutes": [sent | {"until": None, "within": "", "over": False}]}
     wrong = page.post("/api/mutes", {"kind": "word", "value": "a b"}, content_type="application/json")
     assert (wrong.status_code, wrong.json()["error"]) == (422, "invalid_mute")
     assert page.delete("/api/mutes?kind=word&value=lamp").json() == {"version": 2, "mutes": []}
@@ -164,3 +164,57 @@ def test_whoever_mutes_something_of_an_item_finds_the_way_back_to_the_list(page:
 @pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])
 def test_no_way_back_leads_to_another_site(page: Client, elsewhere: str):
     assert page.get(HERE, {"next": elsewhere}).context["back"] == ""
+
+
+def test_a_word_is_muted_in_one_source_alone(page: Client, ada: Reader):
+    here = fresh_item(ada, key="gazette.example", title="A lamp is lit")
+    fresh_item(ada, key="herald.example", title="A lamp is sold")
+    suggested = body(page.get(HERE, {"item": here.pk}))
+    assert "within=gazette.example" in suggested and "only in Gazette" in suggested
+    fields = {"kind": "word", "value": "lamp", "within": "gazette.example"}
+    shown = body(page.get(HERE, fields))
+    assert "the word “lamp” in Gazette" in shown and "hides <strong>1</strong> of" in shown
+    added = page.post(f"{HERE}/add", fields)
+    assert config_mutes(reader_id=ada.pk) == (Mute("word", "lamp", within="gazette.example"),)
+    rows = page.get("/ui/all").context["rows"]
+    assert [row.shown.item.title for row in rows] == ["A lamp is sold"]
+    assert "the word “lamp” in Gazette" in body(page.get(added.url))
+    signed = added.url.partition("done=")[2].replace("%3A", ":")
+    page.post(f"{HERE}/undo", {"done": signed})
+    assert config_mutes(reader_id=ada.pk) == ()
+
+
+def test_a_mute_of_one_source_stands_beside_one_of_all_and_ends_alone(page: Client, ada: Reader):
+    fresh_item(ada, key="gazette.example")
+    everywhere, there = {"kind": "word", "value": "lamp"}, {"within": "gazette.example"}
+    page.post(f"{HERE}/add", everywhere)
+    page.post(f"{HERE}/add", everywhere | there)
+    assert len(config_mutes(reader_id=ada.pk)) == 2
+    page.post(f"{HERE}/end", everywhere | there)
+    assert config_mutes(reader_id=ada.pk) == (Mute("word", "lamp"),)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"kind": "word", "within": "Nobody"}, "You read no source called “Nobody”"),
+        ({"kind": "source", "value": "gazette.example", "within": "gazette.example"}, "is muted everywhere"),
+        ({"kind": "address", "value": "gazette.example/*", "within": "x"}, "is muted everywhere"),
+    ],
+)
+def test_where_a_mute_cannot_hold_is_said(page: Client, ada: Reader, fields: dict[str, str], words: str):
+    fresh_item(ada, key="gazette.example")
+    answer = page.post(f"{HERE}/add", {"value": "lamp"} | fields)
+    assert answer.status_code == 422 and words in body(answer)
+    assert config_mutes(reader_id=ada.pk) == ()
+
+
+def test_the_api_mutes_in_one_source_and_ends_it(page: Client, ada: Reader):
+    fresh_item(ada, key="gazette.example")
+    given = {"kind": "phrase", "value": "low tide", "within": "Gazette"}
+    (row,) = page.post("/api/mutes", given, content_type="application/json").json()["mutes"]
+    assert (row["value"], row["within"]) == ("low tide", "gazette.example")
+    gone = page.delete("/api/mutes?kind=phrase&value=low+tide")
+    assert gone.json()["mutes"] == [row], "everywhere, it is not muted"
+    gone = page.delete("/api/mutes?kind=phrase&value=low+tide&within=gazette.example")
+    assert gone.json()["mutes"] == []
