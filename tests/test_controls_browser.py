@@ -59,7 +59,7 @@ def test_a_mute_is_looked_at_saved_and_taken_back(here: Page, ada: Reader):
     fresh_item(ada, title="A ferry")
     here.goto("/")
     here.get_by_role("link", name="Mute something of: A lamp is lit").click()
-    here.get_by_role("link", name="the word “lamp”").click()
+    here.get_by_role("link", name="the word “lamp”", exact=True).click()
     preview = here.locator("[data-preview]")
     expect(preview).to_contain_text("hides 1 of the last 7 days’ 2 items")
     assert is_fine(here) and config_mutes(reader_id=ada.pk) == ()
