@@ -29,6 +29,7 @@ from ranking.language import stored_text
 from ranking.selectors import config_effective
 from suggestions import sentences, wording
 from suggestions.changes.registry import PAGE_GROUPS
+from suggestions.effect_chart import EffectChart, effect_chart
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.notes import NO_NOTE, Note, note_shown, notes_shown
 from suggestions.outcomes.selectors import effects_harmful
@@ -65,8 +66,8 @@ class Decided:
     """One settled suggestion in words.
 
     `change` is the weight before and after, `until` the end of a snooze, `reason` the reader's own reason,
-    `undo` the label of the undo button ("": it cannot be undone). `came_back` marks a copy of an answered
-    one, `not_in_force` a change that is no longer in force.
+    `chart` that of a measured effect, `undo` the label of the undo button ("": it cannot be undone).
+    `came_back` marks a copy of an answered one, `not_in_force` a change that is no longer in force.
     """
 
     suggestion: Suggestion
@@ -78,6 +79,7 @@ class Decided:
     reason: str
     effect: str
     harmed: bool
+    chart: EffectChart | None
     undo: str
     came_back: str = ""
     not_in_force: str = ""
@@ -312,6 +314,7 @@ def _decided(suggestion: Suggestion, effective: EffectiveConfig, now: datetime) 
         reason=stored_text(reason),
         effect=sentences.effect_words(effect.outcome, effect.measured) if effect else "",
         harmed=bool(effect and effect.outcome == Outcome.Result.HARMED),
+        chart=effect_chart(label=suggestion.label, measured=effect.measured) if effect else None,
         undo="" if over else undo,
         came_back=_(wording.CAME_BACK) if came_back else "",
         not_in_force=_(wording.NOT_IN_FORCE) if over else "",
