@@ -13,6 +13,7 @@ from suggestions.sentences import percent_text
 
 WIDTH, HEIGHT, MARGIN = 150, 80, 8
 TICKS = (0.0, 0.5, 1.0)
+WINDOWS = ("scope_before", "scope_after", "rest_before", "rest_after")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,9 @@ class EffectChart:
 
 def effect_chart(*, label: str, measured: Mapping[str, Any]) -> EffectChart | None:
     """Return the chart of a measured effect; `None` if nothing of it, or of the rest, was rated since."""
-    windows = [measured.get(name) for name in ("scope_before", "scope_after", "rest_before", "rest_after")]
-    if any(window is None for window in windows):
+    if not measured.keys() >= set(WINDOWS):
         return None
-    before, since, rest_before, rest_since = windows
+    before, since, rest_before, rest_since = (measured[name] for name in WINDOWS)
     if not since[1] or not rest_since[1]:
         return None
     ticks = line_points(TICKS, low=0, high=1, width=WIDTH, height=HEIGHT, margin=MARGIN)
