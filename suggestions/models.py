@@ -222,3 +222,17 @@ class TasteContribution(models.Model):
 
     def __str__(self) -> str:
         return f"contribution {self.number} of {self.reader_id}"
+
+
+class EarlyForecast(models.Model):
+    """The early change that a reader's answers support, found once for what it follows from."""
+
+    reader = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="early_forecast", primary_key=True
+    )
+    basis = models.CharField(max_length=64, help_text="Hash of the day, thumbs, settings and digest.")
+    changes = models.JSONField(help_text="The changes that move today's page; empty: there is none.")
+    made_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{len(self.changes)} for {self.reader_id}"

@@ -24,6 +24,7 @@ from ranking.entities import EffectiveConfig
 from ranking.selectors import config_changed_by, config_effective
 from suggestions.changes.registry import SETTINGS
 from suggestions.models import (
+    EarlyForecast,
     Evidence,
     Outcome,
     OutcomeArchive,
@@ -352,4 +353,5 @@ def reader_export_suggestions(*, reader_id: UUID) -> Iterator[tuple[str, object]
     yield "outcome_archives", export_rows(OutcomeArchive.objects.filter(outcome__reader_id=reader_id))
     yield "untaken_verdicts", export_rows(UntakenVerdict.objects.filter(reader_id=reader_id))
     yield "preference_profile", export_rows(PreferenceProfile.objects.filter(reader_id=reader_id))
+    yield "early_forecast", export_rows(EarlyForecast.objects.filter(reader_id=reader_id), without=["basis"])
     yield "taste_contributions", export_rows(TasteContribution.objects.filter(reader_id=reader_id))

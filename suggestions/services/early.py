@@ -1,7 +1,9 @@
 """The early change of a reader's day: found in their first answers, applied as one version or put off."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from hashlib import sha256
 from uuid import UUID
 
 import structlog
@@ -9,17 +11,19 @@ from django.db import transaction
 from django.utils.translation import gettext, gettext_noop
 
 from digest.accounts.services import reader_early_claim
+from digest.daily.selectors import digest_for
 from digest.days import day_of
-from digest.feedback.selectors import feedback_recent, feedback_tallies
+from digest.feedback.selectors import feedback_counts, feedback_recent, feedback_tallies
 from digest.items.selectors import subscribed_titles
 from digest.models import Reader
 from digest.signed import DRAFT_LIFETIME_S, values_read, values_sign
 from ranking.config_words import EARLY
-from ranking.entities import EffectiveConfig, RankingError
+from ranking.entities import EffectiveConfig, RankingError, SourceTally
 from ranking.selectors import config_effective, weights_on_hold
 from ranking.services import Cause, body_change
 from suggestions.changes.change import Change
 from suggestions.changes.registry import change_read, changes_make
+from suggestions.models import EarlyForecast
 from suggestions.planner.early import answers_differ, changes_early, early_words, wishes_early
 from suggestions.preview import previews_of
 from suggestions.proposals import Facts, Refusal
@@ -45,26 +49,64 @@ class EarlyChange:
 def early_change_find(*, reader: Reader, now: datetime) -> EarlyChange | None:
     """Return the early change that the reader's answers support. Each part of it moves today's page.
 
-    `None` where nothing is clear or visible, or where the reader has answered one today (in their zone).
-    Whether answers suffice for suggestions instead is for the caller to ask. A constant number of queries.
+    `None` if nothing is clear or visible, or if the reader has answered one today (in their zone). Whether
+    answers suffice for suggestions instead is for the caller to ask.
+
+    The changes are forecast once for the same day, thumbs, sources, settings and digest, and stored. Seven
+    queries if they are stored, else a constant number.
     """
     if _is_answered(reader, now):
         return None
     tallies = feedback_tallies(reader_id=reader.pk, now=now)
     if not answers_differ(tallies):
         return None
-    titles, rated = subscribed_titles(reader_id=reader.pk), feedback_recent(reader_id=reader.pk)
+    titles, effective = subscribed_titles(reader_id=reader.pk), config_effective(reader_id=reader.pk)
+    basis = _basis(reader, tallies, titles, effective, now)
+    stored = EarlyForecast.objects.filter(reader_id=reader.pk, basis=basis).first()
+    if stored is None:
+        found = [one.as_dict() for one in _forecast(reader.pk, tallies, titles, now)]
+        made = {"basis": basis, "changes": found, "made_at": now}
+        stored, _created = EarlyForecast.objects.update_or_create(reader_id=reader.pk, defaults=made)
+    if not stored.changes:
+        return None
+    answers, version = sum(tally.count for tally in tallies), effective.config.version
+    values = {"changes": stored.changes, "answers": answers, "version": version}
+    signed = values_sign(salt=SALT, reader_id=reader.pk, values=values)
+    return EarlyChange(early_words(map(change_read, stored.changes), titles), answers, signed)
+
+
+def _basis(
+    reader: Reader,
+    tallies: Sequence[SourceTally],
+    titles: Mapping[str, str],
+    effective: EffectiveConfig,
+    now: datetime,
+) -> str:
+    """Return a hash of all that a forecast follows from. Learned weights change without a version."""
+    today = day_of(now, reader.zone)
+    digest = digest_for(reader_id=reader.pk, date=today)
+    parts = (
+        today,
+        digest and digest.built_at,
+        feedback_counts(reader_id=reader.pk).last_at,
+        [(tally.source, tally.count, round(tally.likes, 6)) for tally in tallies],
+        sorted(titles),
+        effective.config.version,
+        sorted(effective.deltas.items()),
+    )
+    return sha256(repr(parts).encode()).hexdigest()
+
+
+def _forecast(
+    reader_id: UUID, tallies: Sequence[SourceTally], titles: Mapping[str, str], now: datetime
+) -> list[Change]:
+    """Return the changes that the answers support, each of which moves today's page."""
+    rated = feedback_recent(reader_id=reader_id)
     if not (wishes := wishes_early(tallies=tallies, rated=rated, titles=titles)):
-        return None
-    answers, facts = sum(tally.count for tally in tallies), _facts(reader.pk, frozenset(titles), now)
-    changes = changes_early(wishes, facts=facts, settled=weights_on_hold(reader_id=reader.pk, now=now))
-    shown = _visible(reader.pk, changes, facts.effective, now)
-    if not shown:
-        return None
-    values = {"changes": [one.as_dict() for one in shown], "answers": answers}
-    version = {"version": facts.effective.config.version}
-    signed = values_sign(salt=SALT, reader_id=reader.pk, values=values | version)
-    return EarlyChange(early_words(shown, titles), answers, signed)
+        return []
+    facts = _facts(reader_id, frozenset(titles), now)
+    changes = changes_early(wishes, facts=facts, settled=weights_on_hold(reader_id=reader_id, now=now))
+    return _visible(reader_id, changes, facts.effective, now)
 
 
 def early_change_apply(*, reader: Reader, signed: str, now: datetime) -> int | Refusal:

@@ -12,6 +12,7 @@ from digest.feedback.services import feedback_set, weights_update
 from digest.models import Digest, Reader
 from ranking.models import ConfigVersion
 from ranking.selectors import config_effective, config_versions
+from suggestions.models import EarlyForecast
 from suggestions.proposals import Refusal
 from suggestions.services.early import early_change_apply, early_change_find, early_change_put_off
 from tests.support.accepts import source_weight_set
@@ -103,6 +104,7 @@ def test_a_day_has_one_and_what_was_undone_is_not_asked_again_the_next(page: Cli
     assert early_change_find(reader=ada, now=tomorrow) is None
     # It is what was undone that is not asked again: the page would move tomorrow, too.
     ConfigVersion.objects.all().delete()
+    EarlyForecast.objects.all().delete()
     assert early_change_find(reader=ada, now=tomorrow) is not None
     assert early_change_find(reader=ada, now=timezone.now()) is None
 
@@ -219,6 +221,31 @@ def test_today_costs_the_same_however_many_answers_and_items(
     shown(page)
     with django_assert_num_queries(cost):
         assert EARLY in shown(page)
+    assert cost <= 26, "the forecast is stored"
+
+
+def test_a_forecast_is_stored_for_what_it_follows_from(ada: Reader, django_assert_max_num_queries):
+    answered(ada)
+    asked = early_change_find(reader=ada, now=timezone.now())
+    with django_assert_max_num_queries(7):
+        assert early_change_find(reader=ada, now=timezone.now()) == asked
+    kept = EarlyForecast.objects.get()
+    item = fresh_item(ada, hours=300, key=QUIET, title="One more")
+    feedback_set(reader=ada, item_id=item.pk, useful=True, now=timezone.now())
+    again = early_change_find(reader=ada, now=timezone.now())
+    assert asked and again and again.answers == asked.answers + 1
+    assert EarlyForecast.objects.get().basis != kept.basis
+    source_weight_set(reader_id=ada.pk, source=QUIET, weight=1.4, ref="", now=timezone.now())
+    left = early_change_find(reader=ada, now=timezone.now())
+    assert left and "more Quiet" not in left.words
+
+
+def test_that_there_is_none_is_stored_too(ada: Reader, django_assert_max_num_queries):
+    answered(ada, items=0)
+    assert early_change_find(reader=ada, now=timezone.now()) is None
+    assert EarlyForecast.objects.get().changes == []
+    with django_assert_max_num_queries(7):
+        assert early_change_find(reader=ada, now=timezone.now()) is None
 
 
 def test_a_reader_who_is_not_asked_costs_two_queries_at_most(page: Client, ada: Reader):
