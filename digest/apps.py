@@ -3,11 +3,10 @@
 With these checks a wrong setting fails at the start, not in the middle of a run.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
-from uuid import UUID
 
 from django.apps import AppConfig
 from django.conf import settings
@@ -25,7 +24,7 @@ from digest.llm.providers import (
     tool_mode_of,
     wire_of,
 )
-from ranking.common.start import SETTINGS, reader_sources_register
+from ranking.common.start import SETTINGS
 
 OPENAI_HOST = "api.openai.com"
 # The highest number of fetch workers. Each may hold a document of 10 MiB.
@@ -224,13 +223,6 @@ def _problem(read: Callable[[], object], check_id: str) -> CheckMessage | None:
     return None
 
 
-def _reader_sources(*, reader_id: UUID) -> Collection[str]:
-    # Models, and modules that import them, cannot be imported before the apps are ready.
-    from digest.items.selectors import reader_sources  # noqa: PLC0415
-
-    return reader_sources(reader_id=reader_id)
-
-
 class DigestConfig(AppConfig):
     """The digest room as a Django app."""
 
@@ -238,8 +230,7 @@ class DigestConfig(AppConfig):
     label = "digest"
 
     def ready(self) -> None:
-        """Register this room's system checks, and tell ranking how to find a reader's sources."""
-        reader_sources_register(_reader_sources)
+        """Register this room's system checks."""
         for check in (check_accounts, check_models, check_fetching, check_sign_in, check_newsletters):
             register(check, SETTINGS)
         for deployed in (check_relay, check_mailbox):

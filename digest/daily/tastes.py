@@ -7,6 +7,7 @@ import datetime as dt
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -17,10 +18,10 @@ from django.db.models.functions import RowNumber
 from digest.feedback.peers import community_deviation_many
 from digest.items.meanings import meanings_centre
 from digest.models import Feedback, FeedbackTag, ItemVector, Reading
-from ranking.common.start import taste_spreads
+from ranking.common.start import taste_spreads_registered
 from ranking.entities import EffectiveConfig
 from ranking.pool import Ids, ItemValues
-from ranking.selectors import weights_on_hold_many
+from ranking.selectors import read_once, weights_on_hold_many
 from ranking.similarity import vectors_stack
 from ranking.taste.entities import NAMED_WEIGHT, Example, TasteLevel
 from ranking.taste.signal import EXAMPLES_MAX, TasteSignal, likeness_made
@@ -66,8 +67,9 @@ def taste_signals(
 
 def signals_without_items(*, reader_ids: Collection[UUID], now: dt.datetime) -> dict[UUID, TasteSignal]:
     """Return the taste of each reader by their examples up to `now`; eleven queries at most."""
-    examples = examples_many(reader_ids=reader_ids, now=now)
-    spreads = taste_spreads(reader_ids)
+    read = partial(examples_many, reader_ids=reader_ids, now=now)
+    examples = read_once(("taste_examples", frozenset(reader_ids), now), read)
+    spreads = taste_spreads_registered()(reader_ids=reader_ids)
     held = weights_on_hold_many(reader_ids=reader_ids, now=now)
     deviations = community_deviation_many(reader_ids=reader_ids, now=now)
     centre = meanings_centre()

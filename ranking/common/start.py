@@ -1,6 +1,6 @@
-"""Settings checks of commands, and registries of other rooms' selectors. Usable before models are loaded."""
+"""Settings checks of commands, and another room's selector. Usable before models are loaded."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from uuid import UUID
 
 from django.core.checks import Tags
@@ -18,31 +18,18 @@ class SettingsCommand(BaseCommand):
     requires_system_checks = CHECKED
 
 
-# Ranking knows no feeds, so the room that does registers its selector here when it is loaded.
-_reader_sources: list[Callable[..., Collection[str]]] = []
-
-
-def reader_sources_register(selector: Callable[..., Collection[str]]) -> None:
-    """Register another room's selector of a reader's sources (`reader_id` -> keys)."""
-    _reader_sources.append(selector)
-
-
-def reader_sources_registered() -> list[Callable[..., Collection[str]]]:
-    """Return the registered selectors of a reader's sources."""
-    return _reader_sources
-
-
 # How much readers' tastes vary is published by the room that plans suggestions.
-_taste_spreads: list[Callable[..., Mapping[UUID, float]]] = []
+TasteSpreads = Callable[..., Mapping[UUID, float]]
+_taste_spreads: list[TasteSpreads] = []
 
 
-def taste_spreads_register(selector: Callable[..., Mapping[UUID, float]]) -> None:
+def taste_spreads_register(selector: TasteSpreads) -> None:
     """Register the selector of how much tastes vary (`reader_ids` -> variance of log-odds by reader)."""
     _taste_spreads[:] = [selector]
 
 
-def taste_spreads(reader_ids: Collection[UUID]) -> Mapping[UUID, float]:
-    """Return how much tastes vary, for each reader. Raises `LookupError` if no room has registered it."""
+def taste_spreads_registered() -> TasteSpreads:
+    """Return the registered selector. Raises `LookupError` if no room has registered one."""
     if not _taste_spreads:
         raise LookupError("no room has registered how much tastes vary")
-    return _taste_spreads[0](reader_ids=reader_ids)
+    return _taste_spreads[0]
