@@ -43,7 +43,7 @@ PRUNED: tuple[tuple[str, QuerySet[Any], str, int], ...] = (
     ("refusals", SpendRefusal.objects.all(), "created_at", BATCH),
     ("showings", Exposure.objects.all(), "shown_at", BATCH),
     ("digests", Digest.objects.all(), "date", DIGESTS_BATCH),
-    ("readings", Reading.objects.exclude(Reading.KEPT), "read_at", BATCH),
+    ("readings", Reading.objects.exclude(Reading.SAVED_OR_NAMED), "read_at", BATCH),
 )
 
 
@@ -107,7 +107,7 @@ def _items_prune(since: datetime, referenced_by: Sequence[QuerySet[Any]]) -> int
 def _unreferenced(items: QuerySet[Item], referenced_by: Sequence[QuerySet[Any]]) -> QuerySet[Item]:
     models: list[type[Model]] = [Impression, Exposure, Feedback]
     references = [model._default_manager.filter(item=OuterRef("pk")) for model in models]
-    references += [Reading.objects.filter(Reading.KEPT, item=OuterRef("pk")), *referenced_by]
+    references += [Reading.objects.filter(Reading.SAVED_OR_NAMED, item=OuterRef("pk")), *referenced_by]
     for rows in references:
         items = items.filter(~Exists(rows))
     return items

@@ -25,7 +25,7 @@ EPSILON, EPSILON_WHOLE = 0.25, 0.05
 ALPHA = exp(-EPSILON)
 # Figures with few noisy thumbs are dropped: those below the least number at which at most this share of the
 # figures that are left is expected to be noise alone (Benjamini, Hochberg 1995), and all below six.
-KEPT_MIN, FALSE_SHARE = 6, 0.2
+COUNT_MIN, FALSE_SHARE = 6, 0.2
 # A thumb counts in at most three figures (item, source, whole). Like or dislike changes one count in each.
 LOSSES = (EPSILON, EPSILON, EPSILON_WHOLE)
 # How much tastes vary (`suggestions.planner.tastes`): the sums of readers' limited estimates and of their
@@ -91,12 +91,12 @@ def publish(likes: Ints, thumbs: Ints, uniforms: Floats) -> tuple[Ints, Ints, ND
     Those without a thumb must be among them: then what is kept depends on noisy numbers alone.
     """
     liked, counted = with_noise(likes, thumbs, uniforms, EPSILON)
-    return liked, counted, counted >= kept_from(counted)
+    return liked, counted, counted >= count_least(counted)
 
 
-def kept_from(counted: Ints) -> float:
+def count_least(counted: Ints) -> float:
     """Return the least noisy number of thumbs of a figure to keep, of all noisy numbers of a round."""
-    least = np.arange(KEPT_MIN, max(int(counted.max(initial=0)), KEPT_MIN) + 1)
+    least = np.arange(COUNT_MIN, max(int(counted.max(initial=0)), COUNT_MIN) + 1)
     left = len(counted) - np.searchsorted(np.sort(counted), least)
     noise_alone = len(counted) * ALPHA**least / (1 + ALPHA)
     enough = least[(left > 0) & (noise_alone <= FALSE_SHARE * left)]

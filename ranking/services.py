@@ -501,9 +501,9 @@ def _group_merge(reader_id: UUID, versions: Sequence[int]) -> int:
     with transaction.atomic():
         rows = ConfigVersion.objects.filter(reader_id=reader_id)
         before = rows.filter(version__lt=versions[0]).order_by("-version").first()
-        kept = rows.get(version=last)
-        kept.changes = body_changes(before.body if before else body_default(), kept.body)
-        kept.save(update_fields=["changes"])
+        latest = rows.get(version=last)
+        latest.changes = body_changes(before.body if before else body_default(), latest.body)
+        latest.save(update_fields=["changes"])
         return rows.filter(version__in=merged).delete()[0]
 
 

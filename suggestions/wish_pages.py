@@ -35,9 +35,9 @@ def wishes(request: HttpRequest) -> HttpResponse:
     if isinstance(answer, Refusal):
         page = {"words": words, "refused": answer.message}
         return render(request, "suggestions/wishes.html", page, status=422)
-    if kept := request.POST.getlist("others")[:WISHES_MAX]:
+    if signed := request.POST.getlist("others")[:WISHES_MAX]:
         # Drafts that stood beside the question which this answers.
-        earlier = wish_drafts_again(reader=reader, signed=kept, now=now)
+        earlier = wish_drafts_again(reader=reader, signed=signed, now=now)
         answer = replace(answer, drafts=(*earlier.drafts, *answer.drafts))
     return render(request, "suggestions/wishes.html", _page(answer))
 

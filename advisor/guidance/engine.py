@@ -236,7 +236,7 @@ class Guide:
                 _name(event, act)
             if found.emitted:
                 break
-        return self._held_out(event, advice)
+        return self._without_advice(event, advice)
 
     def _silence(self, memories: Sequence[Memory]) -> Why | None:
         """Return why nothing is looked up for a call about which these memories may speak."""
@@ -252,7 +252,7 @@ class Guide:
         memories = self.context.memories
         return memories if tool in AHEAD or tool == WRITE else [one for one in memories if one.predicate]
 
-    def _held_out(self, event: GuidanceEvent, advice: Advice) -> Advice:
+    def _without_advice(self, event: GuidanceEvent, advice: Advice) -> Advice:
         """Return the advice, or silence if chance leaves it out."""
         emitted, share = advice.emitted, self.tunables.holdout
         if not drawn_for_holdout(run_id=self.context.run_id, n=event.n, emitted=emitted, share=share):

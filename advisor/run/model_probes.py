@@ -106,7 +106,7 @@ def context_probe(model: Model, reader_id: UUID, now: datetime) -> ContextProbe:
     kind = server_kind(model.name)
     return ContextProbe(
         answered=turn is not None,
-        kept=turn is not None and word in turn.text.lower().replace(" ", "").replace("-", ""),
+        recalled=turn is not None and word in turn.text.lower().replace(" ", "").replace("-", ""),
         read_tokens=turn.usage.input_tokens if turn else 0,
         output_tokens=turn.usage.output_tokens if turn else 0,
         thought_tokens=turn.usage.reasoning_tokens if turn else 0,
@@ -123,14 +123,14 @@ def context_probe(model: Model, reader_id: UUID, now: datetime) -> ContextProbe:
 
 def context_messages(word: str) -> Sequence[Message]:
     """Return the prompt of about 12,000 tokens with the code word at its start."""
-    dealt, said = random.Random(word), f"The code word is {word}. Keep it in mind while you read on.\n"
+    dealt, opening = random.Random(word), f"The code word is {word}. Keep it in mind while you read on.\n"
     ask = "\n\nWhat is the code word from the first line of this message? Answer with that one word."
-    lines, left = [], CONTEXT_TOKENS * CHARS_PER_TOKEN - len(said) - len(ask)
+    lines, left = [], CONTEXT_TOKENS * CHARS_PER_TOKEN - len(opening) - len(ask)
     while left > 0:
         line = " ".join(dealt.choices(WORDS, k=14)).capitalize() + "."
         lines.append(line)
         left -= len(line) + 1
     return [
         {"role": "system", "content": "You answer a question about a text, in one word."},
-        {"role": "user", "content": said + "\n".join(lines) + ask},
+        {"role": "user", "content": opening + "\n".join(lines) + ask},
     ]

@@ -69,7 +69,7 @@ class ContextProbe:
     """
 
     answered: bool
-    kept: bool
+    recalled: bool
     read_tokens: int
     output_tokens: int
     thought_tokens: int
@@ -120,7 +120,7 @@ class Probe:
     @property
     def can_run(self) -> bool:
         """Return whether a run could get anything from this model."""
-        return self.reached and self.context is not None and self.context.kept
+        return self.reached and self.context is not None and self.context.recalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ def _context(figures: CheckFigures) -> list[Finding]:
     """Return what became of the long prompts."""
     asked = [(probe, probe.context) for probe in figures.probes if probe.context]
     return [
-        _context_finding(probe.model, one) for probe, one in asked if not (one.kept or probe.thought_only)
+        _context_finding(probe.model, one) for probe, one in asked if not (one.recalled or probe.thought_only)
     ]
 
 

@@ -88,12 +88,12 @@ def closer_look(context: ToolContext, rated: Sequence[RatedItem], base: float) -
     found["categories"] = fit_items(categories, LABEL_TOKENS)
     found["authors"] = fit_items(authors, LABEL_TOKENS)
     found["groups_by_meaning"] = fit_rows(meaning_groups(rated, base), GROUP_TOKENS)
-    said = [
+    reasons = [
         [item_ref(item.item_id), int(item.useful), fit_text(words, WORDS_TOKENS)]
         for item in rated
         for words in item.other_reasons
     ]
-    found["own_words"] = fit_rows(said, OWN_WORDS_TOKENS)
+    found["own_words"] = fit_rows(reasons, OWN_WORDS_TOKENS)
     found["earlier_wishes"] = fit_rows(_wishes(context), WISH_TOKENS)
     return {name: rows for name, rows in found.items() if rows}
 
@@ -107,9 +107,9 @@ def label_counts(pairs: Iterable[tuple[str, RatedItem]], base: float) -> dict[st
             spelled.setdefault(key, cut_title(name.strip(), 40))
             counts[key][0] += item.useful
             counts[key][1] += 1
-    kept = [key for key, (_, rated) in counts.items() if rated >= LABEL_RATINGS_MIN]
-    kept.sort(key=lambda key: (-_differs(counts[key][0], counts[key][1], base), key))
-    return {spelled[key]: counts[key] for key in kept}
+    shown = [key for key, (_, rated) in counts.items() if rated >= LABEL_RATINGS_MIN]
+    shown.sort(key=lambda key: (-_differs(counts[key][0], counts[key][1], base), key))
+    return {spelled[key]: counts[key] for key in shown}
 
 
 def _differs(liked: int, rated: int, base: float) -> float:

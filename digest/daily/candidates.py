@@ -365,8 +365,8 @@ def _rows_left(
 ) -> ReaderRows:
     """Return the rows without the articles `gone`, and without what tells nothing newer of their stories."""
     rows = np.arange(len(pool)) if one.rows is None else one.rows
-    told = {story for article, story in one.stories.items() if article in gone}
-    mates = [article for article, story in one.stories.items() if story in told]
+    stories = {story for article, story in one.stories.items() if article in gone}
+    mates = [article for article, story in one.stories.items() if story in stories]
     dated = {
         int(articles[row]): pool.candidates[row].dated_at
         for row in rows[np.isin(articles[rows], mates)].tolist()

@@ -70,7 +70,7 @@ def signals_without_items(*, reader_ids: Collection[UUID], now: dt.datetime) -> 
     read = partial(examples_many, reader_ids=reader_ids, now=now)
     examples = read_once(("taste_examples", frozenset(reader_ids), now), read)
     spreads = taste_spreads_registered()(reader_ids=reader_ids)
-    held = weights_on_hold_many(reader_ids=reader_ids, now=now)
+    on_hold = weights_on_hold_many(reader_ids=reader_ids, now=now)
     deviations = community_deviation_many(reader_ids=reader_ids, now=now)
     centre = meanings_centre()
     return {
@@ -78,7 +78,7 @@ def signals_without_items(*, reader_ids: Collection[UUID], now: dt.datetime) -> 
             examples.get(pk, ()),
             now,
             spreads[pk],
-            frozenset(held.get(pk, ())),
+            frozenset(on_hold.get(pk, ())),
             deviations.get(pk) or {},
             centre=centre,
         )

@@ -185,9 +185,9 @@ def votes_counted(rows: Iterable[tuple[Any, str, bool]], most: int) -> dict[str,
 def _add_noise(counts: Mapping[Any, tuple[int, int]]) -> Sequence[tuple[Any, int, int]]:
     """Return (key, likes, thumbs) with noise, without those that may be noise alone."""
     likes, thumbs = np.array(list(counts.values()), dtype=np.int64).reshape(-1, 2).T
-    likes, thumbs, kept = publish(likes, thumbs, uniforms_secret((4, len(counts))))
-    rows = zip(counts, likes.tolist(), thumbs.tolist(), kept, strict=True)
-    return [(key, liked, n) for key, liked, n, is_kept in rows if is_kept]
+    likes, thumbs, published = publish(likes, thumbs, uniforms_secret((4, len(counts))))
+    rows = zip(counts, likes.tolist(), thumbs.tolist(), published, strict=True)
+    return [(key, liked, n) for key, liked, n, is_published in rows if is_published]
 
 
 def _thumbs(day: int, first: int, last: int) -> QuerySet[Feedback]:

@@ -27,7 +27,7 @@ QUESTIONS = 20
 # A source gets at most a quarter of the questions while others wait. That is as many as its weight needs to
 # learn.
 SHARE_MAX = 0.25
-NOTHING_TOLD: Mapping[int, float] = {}
+NO_GAINS: Mapping[int, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def question_choose(
     tallies: Sequence[SourceTally],
     asked: Sequence[Headline],
     seed: str,
-    tells: Mapping[int, float] = NOTHING_TOLD,
+    tells: Mapping[int, float] = NO_GAINS,
 ) -> Question | None:
     """Return the next question; `None` if nothing is left to ask.
 

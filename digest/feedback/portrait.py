@@ -67,7 +67,7 @@ def leans_all(signal: TasteSignal, topics: Sequence[str]) -> list[TargetLean]:
         targets,
         columns,
         spread=signal.spread,
-        held=signal.held,
+        on_hold=signal.on_hold,
         deviations=signal.deviations,
     )
 
@@ -124,8 +124,8 @@ def shown_counts(
         keys = {(SOURCE, source)}
         keys |= {(CATEGORY, category_key(one)) for one in categories}
         keys |= {(AUTHOR, category_key(one)) for one in names}
-        said = (fold(title), label_keys(categories, author))
-        keys |= {(TOPIC, key) for key, finds in finders if finds(*said)}
+        text = (fold(title), label_keys(categories, author))
+        keys |= {(TOPIC, key) for key, finds in finders if finds(*text)}
         found.update(keys)
     return found
 

@@ -56,11 +56,11 @@ def corrected_dates(
     the item came, and an old one leaves the item where it was: no correction makes an item new again, or
     takes it out of the digest. A date that was right stays, so that each item's is corrected once.
     """
-    is_told = not is_undated(stored, first_seen) and stored < first_seen + PUBLISHED_AHEAD_MAX
-    if is_told and not is_late(stored, first_seen):
+    is_published = not is_undated(stored, first_seen) and stored < first_seen + PUBLISHED_AHEAD_MAX
+    if is_published and not is_late(stored, first_seen):
         return None
     if published is None or not has_usable_date(published, first_seen):
         return None
     if is_late(published, first_seen):
-        return None if is_told else (published, dated)
+        return None if is_published else (published, dated)
     return published, age_date(published, first_seen)

@@ -100,11 +100,11 @@ def plain_layout(text: str) -> str:
         if len(part) > 1 and indented > len(part) / 2:
             parts.append(f"<pre>{chr(10).join(part)}</pre>")
         else:
-            parts.append(f"<p>{'<br>'.join(_INDENTED.sub(_kept_indent, line) for line in part)}</p>")
+            parts.append(f"<p>{'<br>'.join(_INDENTED.sub(_indent_preserved, line) for line in part)}</p>")
     return "\n".join(parts)
 
 
-def _kept_indent(indent: re.Match[str]) -> str:
+def _indent_preserved(indent: re.Match[str]) -> str:
     """Return an indentation as spaces that browsers keep."""
     return "\xa0" * min(len(indent[0]), INDENT_MAX)
 

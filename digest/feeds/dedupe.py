@@ -44,7 +44,7 @@ DATED: Final = 2
 # Two texts are alike if the shorter shares this part of its words with the other.
 ALIKE: Final = 0.8
 # A date without a time tells a post only with so many words: notices of one day are often alike.
-TOLD_WORDS: Final = 25
+WORDS_MIN: Final = 25
 _WORD: Final = re.compile(r"\w+")
 _NONE: Final[Mapping[str, Sequence["KnownItem"]]] = {}
 
@@ -209,10 +209,10 @@ def identify_entries(
         exact = next((name for name in post.precise if precise[name] == 1), post.precise[-1])
         is_placed = post.place not in ("", home) and places[post.place] == 1
         is_named = any(names[name] == 1 for name in post.names) and post.names[0] not in ("", home)
-        is_told = words[post.words] == 1 and (is_named or not post.place)
-        urn = item_urn(post.entry.title, post.entry.text) if is_told else URN_PREFIX + exact
+        is_distinct = words[post.words] == 1 and (is_named or not post.place)
+        urn = item_urn(post.entry.title, post.entry.text) if is_distinct else URN_PREFIX + exact
         url = (is_placed and canonical_url(post.entry.link)) or urn
-        guid = (is_named and post.name) or (urn if is_told and not post.names[0] else exact)
+        guid = (is_named and post.name) or (urn if is_distinct and not post.names[0] else exact)
         found[guid] = IdentifiedEntry(
             post.entry,
             guid,
@@ -242,8 +242,8 @@ def _post(entry: ParsedEntry, owner: str) -> _Post:
     words, place = fingerprint(entry.title, entry.text, owner), address_folded(link)
     date = entry.published and entry.published.isoformat()
     name, title = (address_folded(guid) or place, media), fold(entry.title)
-    told = ((title,), (words,), (title, date), (words, date))
-    precise = tuple(entry_name_hash(repr((*name, *one))) for one in told)
+    names = ((title,), (words,), (title, date), (words, date))
+    precise = tuple(entry_name_hash(repr((*name, *one))) for one in names)
     return _Post(entry, guid, link, place, words, media, precise)
 
 
@@ -400,8 +400,8 @@ def _is_moved(entry: IdentifiedEntry, item: KnownItem) -> bool:
     if published is None or published != item.published or published <= PUBLISHED_MIN:
         return False
     is_placed = all(address_host(guid) or guid.startswith(URN_PREFIX) for guid in (entry.guid, item.guid))
-    is_told = is_placed and published.time() != time()
-    return is_told or len(_WORD.findall(entry.entry.text)) >= TOLD_WORDS
+    has_time = is_placed and published.time() != time()
+    return has_time or len(_WORD.findall(entry.entry.text)) >= WORDS_MIN
 
 
 def _is_renamed(entry: IdentifiedEntry, item: KnownItem) -> bool:

@@ -158,8 +158,8 @@ def _mostly_utf8(body: bytes) -> bool:
 
 def _by_language(body: bytes) -> str:
     """Return `body` by an encoding of the language that it says it is in, if that spells it; else ""."""
-    said = _LANGUAGE.search(body)
-    name = (said[1] or said[2]).decode("ascii").lower().partition("-")[0] if said else ""
+    declared = _LANGUAGE.search(body)
+    name = (declared[1] or declared[2]).decode("ascii").lower().partition("-")[0] if declared else ""
     tried, letters = _OF_LANGUAGE.get(name, ((), ""))
     best, found = (_SPELT_SHARE, -1.0), ""
     for codec in tried:

@@ -283,8 +283,8 @@ def _plans(batch: Documents) -> list[IngestPlan]:
     worded = known_by_words(words={f: {e.fingerprint for e in some} for f, some in lost.items() if some})
     _look_up_moved(by_guid, lost, worded)
     _enclosures_add(entries, by_guid, at, worded)
-    told = {f: [(e.entry.title, e.entry.published) for e in some if e.is_unnamed] for f, some in new.items()}
-    unnamed = known_unnamed(posts={feed: some for feed, some in told.items() if some})
+    dated = {f: [(e.entry.title, e.entry.published) for e in some if e.is_unnamed] for f, some in new.items()}
+    unnamed = known_unnamed(posts={feed: some for feed, some in dated.items() if some})
     return [
         plan_ingest(
             entries[feed.pk],

@@ -45,11 +45,17 @@ TAG_CHARS: Final = 20
 BODY_MAX_CHARS: Final = 1024 * 1024
 # A description stands for the content that has so many times fewer words, and at least so many characters.
 FULLER: Final = 1.5
-SAID_MIN: Final = 40
+BODY_CHARS_MIN: Final = 40
 _ANY_TAG: Final = re.compile(r"<[^<>]*+>")
 # Where the text of an entry is, if it has no content. Those of other vocabularies come last.
-_TOLD: Final = ("summary", "dc_description", "itunes_summary")
-_SUMMARIES: Final = (*_TOLD[:2], "media_description", _TOLD[2], "itunes_subtitle", "subtitle")
+_PLAIN_SUMMARIES: Final = ("summary", "dc_description", "itunes_summary")
+_SUMMARIES: Final = (
+    *_PLAIN_SUMMARIES[:2],
+    "media_description",
+    _PLAIN_SUMMARIES[2],
+    "itunes_subtitle",
+    "subtitle",
+)
 _TITLES: Final = ("title", "dc_title", "itunes_title", "media_title")
 _NO_DETAIL: Final[Mapping[str, Any]] = {}
 
@@ -197,12 +203,12 @@ def _body(raw: Mapping[str, Any], version: str) -> _Body:
     for name, value, detail in _bodies(raw):
         if (
             not value.strip()
-            or (body and name not in _TOLD)
-            or (body and len(value) <= len(body.text[:SAID_MIN]) * FULLER)
+            or (body and name not in _PLAIN_SUMMARIES)
+            or (body and len(value) <= len(body.text[:BODY_CHARS_MIN]) * FULLER)
         ):
             continue
         found = _read_body(value, detail, version)
-        if found and (body is None or _word_chars(found) > max(_word_chars(body), SAID_MIN) * FULLER):
+        if found and (body is None or _word_chars(found) > max(_word_chars(body), BODY_CHARS_MIN) * FULLER):
             body = found
     return body or _Body("", True, "")
 

@@ -126,11 +126,11 @@ def text_cut(text: str, *, is_cut: bool = False) -> str:
     """Return a text of at most 64 KiB; one that was cut, here or before, ends in an ellipsis."""
     if len(text) <= FIELD_MAX_CHARS and not is_cut:
         return text
-    kept = text[: FIELD_MAX_CHARS - len(CUT)]
-    if len(kept) < len(text):
-        at = max(kept.rfind(space, len(kept) - CUT_WORD_MAX) for space in " \n")
-        kept = kept[:at] if at > 0 else kept
-    return f"{kept.rstrip()}{CUT}"
+    start = text[: FIELD_MAX_CHARS - len(CUT)]
+    if len(start) < len(text):
+        at = max(start.rfind(space, len(start) - CUT_WORD_MAX) for space in " \n")
+        start = start[:at] if at > 0 else start
+    return f"{start.rstrip()}{CUT}"
 
 
 def text_is_cut(text: str) -> bool:

@@ -97,9 +97,9 @@ def known_unnamed(
     titles = {title for some in posts.values() for title, _ in some}
     dates = {date for some in posts.values() for _, date in some if date}
     for wanted in _chunks(titles | dates):
-        told = Q(title__in=[one for one in wanted if isinstance(one, str)])
-        told |= Q(published_at__in=[one for one in wanted if not isinstance(one, str)])
-        rows = Item.objects.filter(told, feed_id__in=list(posts), guid__startswith=URN_PREFIX)
+        matching = Q(title__in=[one for one in wanted if isinstance(one, str)])
+        matching |= Q(published_at__in=[one for one in wanted if not isinstance(one, str)])
+        rows = Item.objects.filter(matching, feed_id__in=list(posts), guid__startswith=URN_PREFIX)
         texts = dict(rows.values_list("pk", "text"))
         for feed, item in _known(rows):
             found[feed].append(replace(item, text=texts[item.id]))
@@ -112,8 +112,8 @@ def _known(rows: QuerySet[Item]) -> Iterator[tuple[int, KnownItem]]:
     more = ("link", "url", "published_at", "dated_at", "first_seen_at")
     for feed, *values in rows.values_list(*fields, *more):
         *values, link, url, published, dated, seen = values
-        is_told = PUBLISHED_MIN < published < seen
-        values += [link or web_url(url), published if is_told else None, (published, dated, seen)]
+        is_published = PUBLISHED_MIN < published < seen
+        values += [link or web_url(url), published if is_published else None, (published, dated, seen)]
         yield feed or 0, KnownItem(*values)
 
 

@@ -263,8 +263,10 @@ def items_visible(*, reader_id: UUID) -> QuerySet[Item]:
     subscribed = Subscription.objects.filter(feed_id=OuterRef("feed_id"), reader_id=reader_id)
     shown = Exists(Impression.objects.filter(item_id=OuterRef("pk"), digest__reader_id=reader_id))
     rated = Exists(Feedback.objects.filter(item_id=OuterRef("pk"), reader_id=reader_id))
-    kept = Exists(Reading.objects.filter(Reading.KEPT, item_id=OuterRef("pk"), reader_id=reader_id))
-    return Item.objects.filter(Q(Exists(subscribed)) | Q(shown) | Q(rated) | Q(kept))
+    saved = Exists(
+        Reading.objects.filter(Reading.SAVED_OR_NAMED, item_id=OuterRef("pk"), reader_id=reader_id)
+    )
+    return Item.objects.filter(Q(Exists(subscribed)) | Q(shown) | Q(rated) | Q(saved))
 
 
 def visible_ids(*, reader_id: UUID) -> list[QuerySet[Any, Any]]:
@@ -274,8 +276,8 @@ def visible_ids(*, reader_id: UUID) -> list[QuerySet[Any, Any]]:
     """
     shown = Impression.objects.filter(digest__reader_id=reader_id).order_by()
     rated = Feedback.objects.filter(reader_id=reader_id)
-    kept = Reading.objects.filter(Reading.KEPT, reader_id=reader_id)
-    others: list[QuerySet[Any, Any]] = [shown, rated, kept]
+    saved = Reading.objects.filter(Reading.SAVED_OR_NAMED, reader_id=reader_id)
+    others: list[QuerySet[Any, Any]] = [shown, rated, saved]
     return [*(rows.values("item_id") for rows in others), _items_of_feeds(reader_id).values("pk")]
 
 

@@ -153,8 +153,8 @@ def _uncompared(now: dt.datetime, seen: Collection[int]) -> list[int]:
 def _compare(some: Sequence[int], *, now: dt.datetime) -> StoriesReport:
     """Compare those of the items `some` that no other worker has, and store their stories."""
     new = Item.objects.select_for_update(skip_locked=True).filter(clustered_at=None)
-    held = [new.filter(pk__in=some[start : start + BATCH]) for start in range(0, len(some), BATCH)]
-    ids = [pk for rows in held for pk in rows.order_by("dated_at", "id").values_list("pk", flat=True)]
+    batches = [new.filter(pk__in=some[start : start + BATCH]) for start in range(0, len(some), BATCH)]
+    ids = [pk for rows in batches for pk in rows.order_by("dated_at", "id").values_list("pk", flat=True)]
     if not ids:
         return StoriesReport()
     parts = [ids[start : start + BATCH] for start in range(0, len(ids), BATCH)]

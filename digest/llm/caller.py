@@ -404,9 +404,9 @@ def _repair(conversation: Sequence[Message], answer: TypedAnswer[T]) -> list[Mes
 
 def _repaired(first: TypedAnswer[T], second: TypedAnswer[T]) -> TypedAnswer[T]:
     """Return the second answer with the sums of both; the first if no model could be asked again."""
-    kept = first if second.unreachable or second.interrupted else second
+    answer = first if second.unreachable or second.interrupted else second
     return replace(
-        kept, ms=first.ms + second.ms, usage=first.usage + second.usage, cost=first.cost + second.cost
+        answer, ms=first.ms + second.ms, usage=first.usage + second.usage, cost=first.cost + second.cost
     )
 
 

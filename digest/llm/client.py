@@ -227,11 +227,11 @@ class RemoteModel:
         silence_s, limit_s = provider_patience(self._ref.provider)
         return silence_s * self._wire.patience, limit_s * self._wire.patience
 
-    def _refused_fields(self, request: dict[str, Any], told: str) -> set[str]:
+    def _refused_fields(self, request: dict[str, Any], answer: str) -> set[str]:
         """Return the fields that a server of one's own refuses by name, and that it can be asked without."""
         if not self._ref.provider.own:
             return set()
-        return {name for name in OPTIONAL_FIELDS if name in request and name in told} - self._unknown
+        return {name for name in OPTIONAL_FIELDS if name in request and name in answer} - self._unknown
 
     def worst_case_usd(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Decimal:
         """Return the most that a call can cost, in USD. Raises `PriceUnknown`.

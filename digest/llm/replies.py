@@ -64,10 +64,10 @@ def ollama_turn_read(body: bytes, *, model: str, request_chars: int) -> Turn:
     """
     try:
         data = json.loads(body)
-        said = dict(data["message"])
-        said["reasoning"] = said.pop("thinking", None)
+        message = dict(data["message"])
+        message["reasoning"] = message.pop("thinking", None)
         usage = {"prompt_tokens": data.get("prompt_eval_count"), "completion_tokens": data.get("eval_count")}
-        choice = {"message": said, "finish_reason": data.get("done_reason")}
+        choice = {"message": message, "finish_reason": data.get("done_reason")}
     except UNREADABLE as error:
         raise unreadable_error(body, "reply of Ollama", error) from error
     completion = json.dumps({"choices": [choice], "usage": usage}).encode()
@@ -102,8 +102,8 @@ def unreadable_error(body: bytes, wanted: str, error: Exception) -> ModelUnavail
     Its text quotes the body's beginning, and says what to change if the form is a known one.
     """
     preview = body[:120].decode("utf-8", "replace")
-    told = f"The reply is no {wanted} ({type(error).__name__}): {preview}"
-    return ModelUnavailable(f"{told} {_form_help(body)}".strip(), may_be_billed=True)
+    problem = f"The reply is no {wanted} ({type(error).__name__}): {preview}"
+    return ModelUnavailable(f"{problem} {_form_help(body)}".strip(), may_be_billed=True)
 
 
 def _form_help(body: bytes) -> str:

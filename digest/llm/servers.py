@@ -43,25 +43,25 @@ def server_kind(model: str) -> ServerKind | None:
 
 
 def _ollama(look: Callable[..., Any], root: Endpoint, model: str) -> ServerKind | None:
-    told = look(root, "/api/version", timeout_s=LOOK_S)
-    if not isinstance(told, dict) or not isinstance(told.get("version"), str):
+    answer = look(root, "/api/version", timeout_s=LOOK_S)
+    if not isinstance(answer, dict) or not isinstance(answer.get("version"), str):
         return None
     running = look(root, "/api/ps", timeout_s=LOOK_S)
     rows = running.get("models") if isinstance(running, dict) else None
     loaded = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     named = (row for row in loaded if str(row.get("name", "")).removesuffix(":latest") == model)
-    return ServerKind(OLLAMA, told["version"][:20], _whole(next(named, {}).get("context_length")))
+    return ServerKind(OLLAMA, answer["version"][:20], _whole(next(named, {}).get("context_length")))
 
 
 def _llama_cpp(look: Callable[..., Any], root: Endpoint, model: str) -> ServerKind | None:
-    told = look(root, "/props", timeout_s=LOOK_S)
-    made = told.get("default_generation_settings") if isinstance(told, dict) else None
+    answer = look(root, "/props", timeout_s=LOOK_S)
+    made = answer.get("default_generation_settings") if isinstance(answer, dict) else None
     return ServerKind(LLAMA_CPP, "", _whole(made.get("n_ctx"))) if isinstance(made, dict) else None
 
 
 def _vllm(look: Callable[..., Any], endpoint: Endpoint, model: str) -> ServerKind | None:
-    told = look(endpoint, "/models", timeout_s=LOOK_S)
-    rows = told.get("data") if isinstance(told, dict) else None
+    answer = look(endpoint, "/models", timeout_s=LOOK_S)
+    rows = answer.get("data") if isinstance(answer, dict) else None
     for row in rows if isinstance(rows, list) else []:
         if isinstance(row, dict) and row.get("id") == model and row.get("max_model_len"):
             return ServerKind(VLLM, "", _whole(row["max_model_len"]))

@@ -160,8 +160,8 @@ def _model_error(error: openai.APIError, endpoint: Endpoint) -> ModelError:
         unsent = isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
         return ModelUnavailable(f"No connection or no answer: {text}", may_be_billed=not unsent)
     if error.status_code in REFUSED:
-        told = f"The provider refused the request ({error.status_code}): {text} {refused_help(text)}"
-        return ModelRefused(told)
+        problem = f"The provider refused the request ({error.status_code}): {text} {refused_help(text)}"
+        return ModelRefused(problem)
     advice = UNAVAILABLE_HELP.get(error.status_code, "")
     return ModelUnavailable(
         f"The provider answered {error.status_code}: {text} {advice}".strip(),
@@ -171,8 +171,8 @@ def _model_error(error: openai.APIError, endpoint: Endpoint) -> ModelError:
 
 def refused_help(text: str) -> str:
     """Return what to change after a refusal in these words."""
-    said = text.lower()
-    fitting = (cure for words, cure in REFUSED_CURES if any(word in said for word in words))
+    lowered = text.lower()
+    fitting = (cure for words, cure in REFUSED_CURES if any(word in lowered for word in words))
     return f"{next(fitting, '')} {REFUSED_HELP}".strip()
 
 

@@ -324,7 +324,7 @@ class Reading(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True, help_text="When it was first read to its end.")
 
     # Readings that keep their item: it was saved or named.
-    KEPT = models.Q(saved_at__isnull=False) | models.Q(named_at__isnull=False)
+    SAVED_OR_NAMED = models.Q(saved_at__isnull=False) | models.Q(named_at__isnull=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["reader", "article"], name="one_reading_per_article")]

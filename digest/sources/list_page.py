@@ -115,14 +115,14 @@ class SourceLine:
     def remarks(self) -> str:
         """Return its settings that differ from the usual, besides its weight, in a few words each."""
         models = "" if self.subscription.ai_enabled else _("no models")
-        kept_out = "" if self.subscription.in_today else _("not in Today")
+        not_in_today = "" if self.subscription.in_today else _("not in Today")
         words = ngettext(
             "one source with {n} other feed of {source}",
             "one source with {n} other feeds of {source}",
             self.others,
         )
         shared = words.format(n=self.others, source=self.source)
-        parts = (self.rated, shared if self.others else "", models, kept_out)
+        parts = (self.rated, shared if self.others else "", models, not_in_today)
         return " · ".join(part for part in parts if part)
 
     @property

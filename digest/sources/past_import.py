@@ -21,7 +21,7 @@ from digest.sources.past import PastEntry, past_read
 
 log = structlog.get_logger(__name__)
 BATCH: Final = 500
-SOURCES_TOLD: Final = 5
+SOURCES_SHOWN: Final = 5
 
 
 @dataclass(slots=True)
@@ -60,11 +60,11 @@ def past_import(*, reader: Reader, document: bytes, now: datetime) -> PastReport
             _store(reader, batch, report, now)
     report.recent = sum(bool(e.starred_at and e.starred_at > now - WINDOW) for e in wanted.values())
     stars = Counter(source_of(entry) for entry in wanted.values() if entry.starred_at)
-    report.most = stars.most_common(SOURCES_TOLD)
+    report.most = stars.most_common(SOURCES_SHOWN)
     if reader.learn_from_reading and implicit_update(reader_id=reader.pk, now=now):
         leans = implicit_leans_current(reader_ids=[reader.pk])[reader.pk]
         liked = sorted((key for key in stars if leans.source(key) > 0), key=lambda k: (-leans.source(k), k))
-        report.learned = liked[:SOURCES_TOLD] if leans.weight > 0 else []
+        report.learned = liked[:SOURCES_SHOWN] if leans.weight > 0 else []
     log.info("past_imported", user_id=str(reader.pk), starred=report.starred, read=report.read)
     return report
 

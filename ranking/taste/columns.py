@@ -28,7 +28,7 @@ def taste_learned(signal: TasteSignal, topics: Sequence[str]) -> list[TargetLean
         targets_of(signal.examples, topics),
         columns,
         spread=signal.spread,
-        held=signal.held,
+        on_hold=signal.on_hold,
         deviations=signal.deviations,
     )
     return strongest_first(leans)

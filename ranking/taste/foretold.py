@@ -60,14 +60,14 @@ def foretold(
     now: datetime,
     spread: float,
     centre: Floats,
-    held: Collection[str] = (),
+    on_hold: Collection[str] = (),
 ) -> Foretold:
     """Return what the examples of all other days say about each thumb, in the order of `examples`."""
     columns = columns_of(examples, now)
     days = np.array([one.at.timestamp() // 86400 for one in examples])
     thumbs = columns.counted > 0
     parts = [np.flatnonzero((days == day) & thumbs) for day in np.unique(days[thumbs])]
-    return _foretell(examples, topics, columns, parts, spread=spread, centre=centre, held=held)
+    return _foretell(examples, topics, columns, parts, spread=spread, centre=centre, on_hold=on_hold)
 
 
 def foretold_since(
@@ -78,14 +78,14 @@ def foretold_since(
     now: datetime,
     spread: float,
     centre: Floats,
-    held: Collection[str] = (),
+    on_hold: Collection[str] = (),
 ) -> Foretold:
     """Return what the examples up to `since` say about each thumb given later."""
     columns = columns_of(examples, now)
     later = np.array([one.at > since for one in examples], dtype=np.bool_)
     columns = replace(columns, weight=np.where(later, 0.0, columns.weight))
     rows = np.flatnonzero(later & (columns.counted > 0))
-    return _foretell(examples, topics, columns, [rows], spread=spread, centre=centre, held=held)
+    return _foretell(examples, topics, columns, [rows], spread=spread, centre=centre, on_hold=on_hold)
 
 
 def _foretell(
@@ -96,7 +96,7 @@ def _foretell(
     *,
     spread: float,
     centre: Floats,
-    held: Collection[str],
+    on_hold: Collection[str],
 ) -> Foretold:
     """Return what all others say about the rows of each of `parts`."""
     targets = targets_of(examples, topics)
@@ -110,11 +110,11 @@ def _foretell(
         weight = columns.weight.copy()
         weight[rows] = 0.0
         rest = replace(columns, weight=weight)
-        leans = strongest_first(leans_learned(examples, targets, rest, spread=spread, held=held))
+        leans = strongest_first(leans_learned(examples, targets, rest, spread=spread, on_hold=on_hold))
         masks = [has[places[id(one.target)], rows] for one in leans]
         exponents[rows] = added_leans(leans, masks, len(rows)) + _likeness(alike[rows], rest)
-    told = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *parts]))
-    return Foretold(exponents[told], columns.liked[told], tuple(told.tolist()))
+    rows_foretold = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *parts]))
+    return Foretold(exponents[rows_foretold], columns.liked[rows_foretold], tuple(rows_foretold.tolist()))
 
 
 def _alike(examples: Sequence[Example], centre: Floats) -> Floats:

@@ -98,10 +98,10 @@ def targets_of(examples: Sequence[Example], topics: Iterable[str]) -> list[Targe
     for row, one in enumerate(examples):
         by_source[one.source].append(row)
     found = [Target(SOURCE, key, key, tuple(rows)) for key, rows in sorted(by_source.items())]
-    said = [(fold(one.title), label_keys(one.categories, one.author)) for one in examples]
+    texts = [(fold(one.title), label_keys(one.categories, one.author)) for one in examples]
     for topic in topics:
         finds = topic_finder(topic)
-        rows = tuple(row for row, one in enumerate(said) if finds(*one))
+        rows = tuple(row for row, one in enumerate(texts) if finds(*one))
         found += [Target(TOPIC, fold(topic), topic, rows)] if rows else []
     own = frozenset[str]().union(*map(topic_categories, topics))
     labels = [one.categories for one in examples]
@@ -139,13 +139,13 @@ def leans_learned(
     columns: Columns,
     *,
     spread: float,
-    held: Collection[str] = (),
+    on_hold: Collection[str] = (),
     deviations: Mapping[str, float] | None = None,
 ) -> list[TargetLean]:
     """Return the lean towards each of `targets`, of these examples.
 
-    `held` are sources that the reader decided on lately: their lean is 0. `deviations` are others' like-rates
-    above or below the usual one, by source.
+    `on_hold` are sources that the reader decided on lately: their lean is 0. `deviations` are others'
+    like-rates above or below the usual one, by source.
     """
     has = np.zeros((len(examples), len(targets)))
     counts = np.array([reason_weights(one.tags, liked=one.liked) for one in examples]).reshape(-1, 2)
@@ -163,13 +163,13 @@ def leans_learned(
             others[n] = deviations.get(target.key, 0.0) / (tallies.base * (1 - tallies.base))
     leans = leans_of(tallies, spread, others).lean.tolist()
     return [
-        TargetLean(target, 0.0 if _is_on_hold(target, held) else lean, *_counts(examples, target))
+        TargetLean(target, 0.0 if _is_on_hold(target, on_hold) else lean, *_counts(examples, target))
         for target, lean in zip(targets, leans, strict=True)
     ]
 
 
-def _is_on_hold(target: Target, held: Collection[str]) -> bool:
-    return target.kind == SOURCE and target.key in held
+def _is_on_hold(target: Target, on_hold: Collection[str]) -> bool:
+    return target.kind == SOURCE and target.key in on_hold
 
 
 def _counts(examples: Sequence[Example], target: Target) -> tuple[int, int]:

@@ -24,15 +24,16 @@ NO_CENTRE: Floats = np.zeros(DIMENSIONS, dtype=np.float32)
 class TasteSignal:
     """A reader's examples at a time, newest first, with everything that is needed to learn from them.
 
-    `spread` says how much tastes vary, `held` are the sources that the reader decided on lately, `deviations`
-    others' like-rates above or below the usual one by source. `likeness` is the lean towards each item by its
-    vector (`likeness_made`), `vectors` the packed vectors of the items, and `centre` what feeds bring.
+    `spread` says how much tastes vary, `on_hold` are the sources that the reader decided on lately,
+    `deviations` others' like-rates above or below the usual one by source. `likeness` is the lean towards
+    each item by its vector (`likeness_made`), `vectors` the packed vectors of the items, and `centre` what
+    feeds bring.
     """
 
     examples: Sequence[Example]
     at: datetime
     spread: float = SPREAD_PRIOR
-    held: frozenset[str] = frozenset()
+    on_hold: frozenset[str] = frozenset()
     deviations: Mapping[str, float] = field(default_factory=dict)
     likeness: Mapping[int, float] = field(default_factory=dict)
     vectors: Mapping[int, bytes] = field(default_factory=dict)
@@ -40,12 +41,12 @@ class TasteSignal:
 
     def holding(self, sources: Iterable[str]) -> "TasteSignal":
         """Return the signal after a decision on these sources, which lean nowhere from then on."""
-        return replace(self, held=self.held.union(sources))
+        return replace(self, on_hold=self.on_hold.union(sources))
 
     def foretold(self, topics: Sequence[str]) -> Foretold:
         """Return what the examples of all other days say about each thumb; `topics` are the reader's own."""
         return foretold(
-            self.examples, topics, now=self.at, spread=self.spread, centre=self.centre, held=self.held
+            self.examples, topics, now=self.at, spread=self.spread, centre=self.centre, on_hold=self.on_hold
         )
 
 

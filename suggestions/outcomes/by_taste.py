@@ -33,27 +33,27 @@ def taste_effect(*, decision: Outcome) -> Effect:
     until = at + timedelta(days=WINDOW_DAYS)
     signal = signals_without_items(reader_ids=[reader_id], now=until)[reader_id]
     body = outcome_full(outcome=decision).config_after
-    told = foretold_since(
+    foretold_thumbs = foretold_since(
         signal.examples,
         at,
         body_effective(body).config.topics if body else (),
         now=at,
         spread=signal.spread,
         centre=signal.centre,
-        held=signal.held,
+        on_hold=signal.on_hold,
     )
-    likes, thumbs = int(told.liked.sum()), len(told.liked)
+    likes, thumbs = int(foretold_thumbs.liked.sum()), len(foretold_thumbs.liked)
     figures = {"window_days": WINDOW_DAYS, "scope_after": [likes, thumbs], "basis": "thumbs"}
     if thumbs < THUMBS_MIN or likes in (0, thumbs):
         return Effect(UNCLEAR, {**figures, "reason": TOO_FEW, "words": REASONS[TOO_FEW]})
-    p_helped = 1 - normal_above(told.sureness)
+    p_helped = 1 - normal_above(foretold_thumbs.sureness)
     verdict = HELPED if p_helped > P_HELPED else HARMED if p_helped < P_HARMED else UNCLEAR
     reason = WITHIN_CHANCE if verdict == UNCLEAR else ""
-    words = f"Since then you rated {thumbs} articles and liked {likes}. {_TOLD[verdict]}"
+    words = f"Since then you rated {thumbs} articles and liked {likes}. {_WORDS[verdict]}"
     return Effect(verdict, {**figures, "p_helped": round(p_helped, 3), "reason": reason, "words": words})
 
 
-_TOLD = {
+_WORDS = {
     HELPED: "Your earlier thumbs put those you liked higher, more often than chance would.",
     UNCLEAR: "Your earlier thumbs tell them from the others no better than chance may; you can go back.",
     HARMED: "Your earlier thumbs put those you liked lower; you can go back.",

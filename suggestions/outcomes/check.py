@@ -249,8 +249,8 @@ def _scope_after(scope: Scope, before: Sequence[Rating], after: Sequence[Rating]
 
     The cited ones chose the change, and would confirm it.
     """
-    kept = [t for t in before if t.item_id not in scope.cited] if scope.change.kind.hides else after
-    return _counted(t for t in kept if scope.covers(t))
+    counted = [t for t in before if t.item_id not in scope.cited] if scope.change.kind.hides else after
+    return _counted(t for t in counted if scope.covers(t))
 
 
 def _exposure(

@@ -83,16 +83,16 @@ def case_of(
     seed: str,
 ) -> TasteCase:
     """Return the case by the thumbs of a signal. `rated` has the same thumbs in full."""
-    told = signal.foretold(effective.config.topics)
+    foretold = signal.foretold(effective.config.topics)
     by_item = {item.item_id: item for item in rated}
-    thumbs: list[Example] = [signal.examples[row] for row in told.rows]
+    thumbs: list[Example] = [signal.examples[row] for row in foretold.rows]
     known = [n for n, one in enumerate(thumbs) if one.item_id in by_item]
     items = [by_item[thumbs[n].item_id] for n in known]
-    exponents = told.exponents[known]
+    exponents = foretold.exponents[known]
     before = np.array(scores_then(items, effective, now))
     after = before * factors_of(exponents, level) if len(items) else before
     liked = [item.useful for item in items]
-    p_helpful = sureness_p(told.sureness)
+    p_helpful = sureness_p(foretold.sureness)
     return TasteCase(
         p_helpful=p_helpful,
         clear=len(items) >= THUMBS_MIN and p_helpful >= SURE_P,
@@ -103,6 +103,8 @@ def case_of(
 
 def _evidence(items: Sequence[RatedItem], exponents: Sequence[float]) -> tuple[RatedItem, ...]:
     """Return the five liked items that other days told best, newest first."""
-    liked = [(told, n) for n, (item, told) in enumerate(zip(items, exponents, strict=True)) if item.useful]
+    liked = [
+        (foretold, n) for n, (item, foretold) in enumerate(zip(items, exponents, strict=True)) if item.useful
+    ]
     best = sorted(liked, key=lambda one: (-one[0], one[1]))[:EVIDENCE_SHOWN]
     return tuple(sorted((items[n] for _, n in best), key=lambda item: item.at, reverse=True))

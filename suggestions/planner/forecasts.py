@@ -106,9 +106,11 @@ def _with_taste(
     level = config.config.taste
     if signal is None or level is TasteLevel.OFF or not rated:
         return [*scores]
-    told = signal.foretold(config.config.topics)
-    factors = factors_of(told.exponents, level).tolist()
-    by_item = {signal.examples[row].item_id: factor for row, factor in zip(told.rows, factors, strict=True)}
+    foretold = signal.foretold(config.config.topics)
+    factors = factors_of(foretold.exponents, level).tolist()
+    by_item = {
+        signal.examples[row].item_id: factor for row, factor in zip(foretold.rows, factors, strict=True)
+    }
     return [score * by_item.get(item.item_id, 1.0) for item, score in zip(rated, scores, strict=True)]
 
 

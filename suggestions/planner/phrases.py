@@ -169,12 +169,12 @@ def words_disliked(
     disliked = [item for item in rated if not item.useful]
     if len(disliked) < WORD_ITEMS_MIN:
         return []
-    kept = {word for name in (*_names_barred(titles), *map(fold, own)) for word in name.split()}
+    barred = {word for name in (*_names_barred(titles), *map(fold, own)) for word in name.split()}
     items: defaultdict[str, dict[int, str]] = defaultdict(dict)
     for n, item in enumerate(disliked):
         for token in _TOKEN.findall(f"{item.title}\n{item.text[:LEAD_CHARS]}"):
             key = fold(token)
-            if len(key) >= WORD_CHARS_MIN and key not in STOP_WORDS and key not in kept and key.isalpha():
+            if len(key) >= WORD_CHARS_MIN and key not in STOP_WORDS and key not in barred and key.isalpha():
                 items[key].setdefault(n, token)
     liked = "\n".join(fold(f"{item.title}\n{item.text}") for item in rated if item.useful)
     found = [

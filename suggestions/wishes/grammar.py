@@ -128,8 +128,10 @@ def _joined(clauses: list[Clause]) -> list[Clause]:
     """Return the clauses without those about "it": their direction is that of the target before them."""
     found: list[Clause] = []
     for clause in clauses:
-        is_said = clause.target in PRONOUNS or (not clause.target and not clause.limit and not clause.length)
-        if found and found[-1].target and is_said and clause.direction not in (FRESHER, OLDER):
+        is_pronoun = clause.target in PRONOUNS or (
+            not clause.target and not clause.limit and not clause.length
+        )
+        if found and found[-1].target and is_pronoun and clause.direction not in (FRESHER, OLDER):
             given = found[-1].direction if found[-1].direction not in ("", WEAK) else clause.direction
             found[-1] = replace(found[-1], direction=given)
         elif clause.target not in PRONOUNS or not clause.inherited:

@@ -9,18 +9,18 @@ from numpy.typing import NDArray
 
 from ranking.community import (
     ALPHA,
+    COUNT_MIN,
     EPSILON,
     EPSILON_WHOLE,
     FALSE_SHARE,
-    KEPT_MIN,
     LOSSES,
     LOWEST,
     Figure,
+    count_least,
     epsilon_of_a_thumb,
     figures_sum,
     guess_right_max,
     item_rate,
-    kept_from,
     like_rate,
     noise,
     opinion_of,
@@ -103,11 +103,11 @@ def test_where_nobody_rated_anything_hardly_a_figure_is_kept(rng, items):
 def test_where_much_is_rated_few_of_the_figures_kept_are_noise_alone(rng):
     thumbs = np.repeat([0, 3, 12, 80], 500)
     counted = publish(thumbs // 2, thumbs, uniforms(rng, 4, 2000))[1]
-    kept = counted >= kept_from(counted)
+    kept = counted >= count_least(counted)
     assert kept[thumbs == 80].all() and kept[thumbs == 12].mean() > 0.5
     assert kept[thumbs == 0].sum() <= 2 * FALSE_SHARE * kept.sum()
-    assert kept_from(np.array([], dtype=np.int64)) == float("inf")
-    assert kept_from(np.full(9, 500)) == KEPT_MIN
+    assert count_least(np.array([], dtype=np.int64)) == float("inf")
+    assert count_least(np.full(9, 500)) == COUNT_MIN
 
 
 def test_what_is_stated_of_a_thumb_follows_from_its_figures():

@@ -134,8 +134,8 @@ def _words(report: Mapping[str, Any]) -> str:
 
 def _context_words(long: Mapping[str, Any], thought: int) -> str:
     """Return what the server gave beside the answer: context, time, thoughts."""
-    kept = "kept its first line" if long["kept"] else "lost its first line"
-    read = f"{kept}, {long['read_tokens']:,} tokens counted" if long["answered"] else "no answer"
+    recalled = "kept its first line" if long["recalled"] else "lost its first line"
+    read = f"{recalled}, {long['read_tokens']:,} tokens counted" if long["answered"] else "no answer"
     tokens = thought + long["thought_tokens"]
     parts = [
         f"  a prompt of {long['sent_tokens']:,} tokens: {read}, {long['seconds']:.1f} s",

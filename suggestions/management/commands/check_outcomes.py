@@ -38,8 +38,8 @@ class Command(SettingsCommand):
         verdicts = ", ".join(f"{found[name]} {name}" for name in ("helped", "harmed", "unclear"))
         self.stdout.write(f"{found['checked']} of {found['due']} due changes checked: {verdicts}.")
         for row in found["by_kind"]:
-            told = ", ".join(f"{row[name]} {name}" for name in ("helped", "harmed", "unclear"))
-            self.stdout.write(f"{row['kind']}, {row['answer']}: {told}.")
+            verdicts = ", ".join(f"{row[name]} {name}" for name in ("helped", "harmed", "unclear"))
+            self.stdout.write(f"{row['kind']}, {row['answer']}: {verdicts}.")
         failed.exit_if_any()
 
     def _progress(self, done: int, due: int) -> None:

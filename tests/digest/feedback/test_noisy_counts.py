@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 def exact(monkeypatch) -> None:
     """Switch off noise, and keep every figure with a thumb, to see in which counts a thumb is."""
     monkeypatch.setattr(noisy_counts, "MEMBERS_MIN", 1)
-    monkeypatch.setattr(community, "kept_from", lambda counted: 1)
+    monkeypatch.setattr(community, "count_least", lambda counted: 1)
     monkeypatch.setattr(
         community, "noise", lambda uniforms, epsilon: np.zeros(uniforms.shape[1], dtype=np.int64)
     )

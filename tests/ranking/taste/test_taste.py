@@ -56,7 +56,7 @@ def test_a_source_that_is_liked_more_than_usual_rises():
 
 def test_a_source_just_decided_on_leans_nowhere():
     examples = [Example(n, "ab"[n % 2] + ".example", n % 2 == 0, CLOCK, f"Title {n}") for n in range(20)]
-    assert factors(examples, held=frozenset({"a.example"})).factors[0] == 1
+    assert factors(examples, on_hold=frozenset({"a.example"})).factors[0] == 1
 
 
 def test_without_examples_or_with_the_level_off_nothing_changes():
