@@ -16,6 +16,8 @@ from suggestions.proposals import Facts, Fence
 Clock = Callable[[], float]
 # What stands for a model in the votes of rules.
 RULES_MODEL = "rules"
+# What stands for a model in the steps of the planner.
+PLANNER_MODEL = "offline:planner"
 
 
 class StopReason(StrEnum):

@@ -24,7 +24,8 @@ from suggestions.models import (
 )
 from suggestions.notes import PROBLEMS, note_shown
 from suggestions.outcomes.check import decisions_unchecked
-from suggestions.proposals import Refusal
+from suggestions.proposals import NEVER, Refusal
+from suggestions.sentences import headline, measured_words
 from suggestions.services.drafts import draft_discard, draft_release
 
 # Functions by which rooms above add HTML to the page of a suggestion.
@@ -59,6 +60,7 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
     """All suggestions; a draft can be released or discarded, nothing else can be changed."""
 
     change_form_template = "admin/suggestions/suggestion/change_form.html"
+    WORDED = ("note_state", "likely")
 
     list_display = [
         "id",
@@ -82,6 +84,11 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
         """Return a link to the run that made the suggestion; a dash if no run is known."""
         return run_link(row)
 
+    @admin.display(description="likely to help")
+    def likely(self, row: Suggestion) -> str:
+        """Return the probability that the change helps, in percent."""
+        return f"{row.p_helpful:.0%}"
+
     @admin.display(description="note as shown")
     def note_state(self, row: Suggestion) -> str:
         """Say whether the reader's page shows the model's note, and why not."""
@@ -91,14 +98,14 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
         return "Shown to the reader as written by a model." if note.text else "There is no note."
 
     def get_fields(self, request: HttpRequest, obj: Suggestion | None = None) -> list[Any]:
-        """Return all fields, with the state of the note after it."""
-        fields = [field for field in super().get_fields(request, obj) if field != "note_state"]
-        at = fields.index("model_note") + 1
-        return [*fields[:at], "note_state", *fields[at:]]
+        """Return all fields, with the state of the note after it and the probability in percent."""
+        after = {"model_note": ["model_note", "note_state"], "p_helpful": ["likely"]}
+        fields = [name for name in super().get_fields(request, obj) if name not in self.WORDED]
+        return [part for name in fields for part in after.get(str(name), [name])]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Suggestion | None = None) -> list[Any]:
         """Return all fields, because nobody may change any of them."""
-        return [*super().get_readonly_fields(request, obj), "note_state"]
+        return [*super().get_readonly_fields(request, obj), *self.WORDED]
 
     def get_urls(self) -> list[URLPattern]:
         """Return the admin's own URLs, and those that release and discard a draft."""
@@ -181,7 +188,7 @@ class WaitingFilter(admin.SimpleListFilter):
 class OutcomeAdmin(ReadOnlyAdmin, OperatorAdmin):
     """The append-only record of decisions, effects and reverts."""
 
-    list_display = ["decided_at", "reader", "about", "suggestion_type", "kind", "outcome", "run"]
+    list_display = ["decided_at", "reader", "about", "what", "said", "run"]
     list_filter = [WaitingFilter, "kind", "outcome", "suggestion_type"]
     list_select_related = ["reader", "suggestion"]
     ordering = ["-pk"]
@@ -189,8 +196,23 @@ class OutcomeAdmin(ReadOnlyAdmin, OperatorAdmin):
 
     @admin.display(description="about", ordering="suggestion__label")
     def about(self, row: Outcome) -> str:
-        """Return the suggestion as its reader knew it: a source by its title, a topic by its name."""
-        return row.suggestion.label or row.target_key
+        """Return the suggestion as its reader read it, as a link to it."""
+        words = headline(row.suggestion_type, row.suggestion.label or row.target_key)
+        href = reverse("admin:suggestions_suggestion_change", args=[row.suggestion_id])
+        return format_html('<a href="{}">{}</a>', href, words)
+
+    @admin.display(description="what happened", ordering="outcome")
+    def what(self, row: Outcome) -> str:
+        """Return the decision, or what the check two weeks later found."""
+        if row.kind == Outcome.Kind.EFFECT:
+            return f"{row.get_outcome_display()}. {measured_words(row.measured)}".strip()
+        chosen = f", with {row.edited_value} instead" if row.edited_value else ""
+        return f"{row.get_outcome_display()}{chosen}"
+
+    @admin.display(description="reader’s words", ordering="user_reason")
+    def said(self, row: Outcome) -> str:
+        """Return why the reader decided so, in their own words; "never again" if they said that."""
+        return "never again" if row.user_reason == NEVER else row.user_reason
 
     @admin.display(description="run")
     def run(self, row: Outcome) -> str:

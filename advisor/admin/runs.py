@@ -1,37 +1,48 @@
 """The advisor in the admin, read-only: runs with timelines, votes, judgments, KPIs, autonomy."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
-from itertools import chain
+from itertools import chain, groupby
 from typing import Any
+from uuid import UUID
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q
-from django.http import HttpRequest, HttpResponse
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from advisor.audit.autonomy import autonomy_record, goals_of
 from advisor.audit.kpis import kpis, sparkline, value_format
+from advisor.audit.makers import makers_compared
 from advisor.conversation import json_object_or_empty
 from advisor.guidance.situations import Level, why_words
 from advisor.models import Decision, GuidanceEvent, Heartbeat, Judgment, PanelVote, Run, Step
 from advisor.result_size import as_json
+from advisor.run.request import run_request
+from advisor.run.status_words import status_message
 from advisor.run_values import RULES_MODEL
+from digest.items.selectors import source_titles
+from digest.models import Reader, Source
 from ranking.common.admin import ContextAdmin, OperatorAdmin, ReadOnlyAdmin, recent_values
 from suggestions.admin import EXTRA_PANELS
+from suggestions.changes.registry import KINDS
 from suggestions.models import Suggestion
+from suggestions.sentences import headline
 
 ARGUMENTS_CHARS = 600
 STEP, VOTE, JUDGMENT, DECISION, SUGGESTION = "step", "vote", "judgment", "decision", "suggestion"
 GUIDANCE = "guidance"
+MAY_RUN = "advisor.change_run"
 CANDIDATES_SHOWN = 8
 # The order of entries with the same time: guidance before a step, a review inside it.
 ORDER = {GUIDANCE: -1, VOTE: 1, JUDGMENT: 0, STEP: 2, SUGGESTION: 3, DECISION: 4}
@@ -73,6 +84,28 @@ def votes_table(suggestion: Suggestion) -> SafeString:
     )
 
 
+class NamedTargetAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """Rows about a proposal, which say it as its reader would read it: a source by its title."""
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Return the rows with the titles of sources."""
+        titles = Source.objects.filter(pk=OuterRef("target_key")).values("title")[:1]
+        rows: QuerySet[Any] = super().get_queryset(request)
+        named: QuerySet[Any] = rows.annotate(source_title=Subquery(titles))
+        return named
+
+    @admin.display(description="about", ordering="target_key")
+    def about(self, row: Any) -> str:
+        """Return the proposal in words."""
+        return proposal_words(row, {row.target_key: row.source_title or row.target_key})
+
+
+def proposal_words(row: PanelVote | Judgment, titles: Mapping[str, str]) -> str:
+    """Return the proposal that a vote or judgment is about, as its reader would read it."""
+    label = titles.get(row.target_key, row.target_key)
+    return headline(row.suggestion_type, label) if row.suggestion_type in KINDS else label
+
+
 def _is_rule(vote: PanelVote) -> bool:
     return vote.model.startswith(RULES_MODEL)
 
@@ -101,6 +134,7 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
         "stop_reason",
         "turns",
         "tool_calls",
+        "made",
         "model",
         "cost_usd",
     )
@@ -119,9 +153,24 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
     class Media:
         css = {"all": ["operators.css"]}
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
+        """Return the runs with how many suggestions each made."""
+        rows = Suggestion.objects.filter(run_id=OuterRef("pk")).order_by().values("run_id")
+        made = rows.annotate(n=Count("pk")).values("n")
+        runs: QuerySet[Run] = super().get_queryset(request)
+        return runs.annotate(made=Coalesce(Subquery(made), 0))
+
+    @admin.display(description="suggestions")
+    def made(self, row: Run) -> SafeString:
+        """Return how many suggestions the run made, as a link to them."""
+        count = getattr(row, "made", 0)
+        href = f"{reverse('admin:suggestions_suggestion_changelist')}?run_id={row.pk}"
+        return format_html('<a href="{}">{}</a>', href, count) if count else SafeString("0")
+
     def get_urls(self) -> list[URLPattern]:
-        """Add the two pages about all runs."""
+        """Add the two pages about all runs, and the one that runs for a reader."""
         pages = [
+            path("for/<uuid:reader_id>/", self.admin_site.admin_view(self.for_view), name="advisor_run_for"),
             path("kpis/", self.admin_site.admin_view(self.kpis_view), name="advisor_kpis"),
             path("autonomy/", self.admin_site.admin_view(self.autonomy_view), name="advisor_autonomy"),
         ]
@@ -130,6 +179,23 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
     def row_context(self, request: HttpRequest, row: Run | None) -> dict[str, Any]:
         """Return the run's timeline for users who may see the run."""
         return {"timeline": timeline_of(row) if row and self.has_view_permission(request, row) else None}
+
+    def for_view(self, request: HttpRequest, reader_id: UUID) -> HttpResponse:
+        """GET: ask for confirmation. POST: run the advisor for a reader, and show the run."""
+        if not request.user.has_perm(MAY_RUN):
+            raise PermissionDenied
+        reader = Reader.objects.filter(pk=reader_id, is_active=True).first()
+        if reader is None:
+            raise Http404("There is no such active reader.")
+        if request.method != "POST":
+            return self._page(request, "run_for", "Run for this reader?", {"reader": reader})
+        result = run_request(reader=reader, trigger=Run.Trigger.COMMAND, now=timezone.now(), force=True)
+        self.log_change(request, reader, f"Ran the advisor: {result.status}")
+        words = status_message(result.status, result.suggestions_created, result.reason)
+        messages.info(request, f"{reader}: {words}")
+        if result.run_id is None:
+            return redirect("admin:digest_reader_change", reader.pk)
+        return redirect("admin:advisor_run_change", result.run_id)
 
     def kpis_view(self, request: HttpRequest) -> HttpResponse:
         """Render the KPIs with thresholds, states and sparklines."""
@@ -145,6 +211,7 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
         record = autonomy_record(now=timezone.now())
         goals = goals_of(record)
         context = {"record": record, "goals": goals, "met": sum(goal.met for goal in goals)}
+        context["makers"] = makers_compared(now=timezone.now())
         return self._page(request, "autonomy", "Autonomy report", context)
 
     def _page(self, request: HttpRequest, name: str, title: str, context: dict[str, Any]) -> HttpResponse:
@@ -166,15 +233,14 @@ class DecisionAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 
 @admin.register(PanelVote)
-class PanelVoteAdmin(ReadOnlyAdmin, OperatorAdmin):
+class PanelVoteAdmin(NamedTargetAdmin):
     """Every vote of every reviewer."""
 
     list_display = (
         "at",
         "reviewer",
         "verdict",
-        "suggestion_type",
-        "target_key",
+        "about",
         "round",
         "model",
         "cost_usd",
@@ -185,13 +251,12 @@ class PanelVoteAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 
 @admin.register(Judgment)
-class JudgmentAdmin(ReadOnlyAdmin, OperatorAdmin):
+class JudgmentAdmin(NamedTargetAdmin):
     """Every round of the reflector."""
 
     list_display = (
         "at",
-        "suggestion_type",
-        "target_key",
+        "about",
         "round",
         "helps",
         "accepts",
@@ -231,6 +296,7 @@ class TimelineEntry:
     lines: tuple[tuple[str, str], ...] = ()
     cost: Decimal = Decimal(0)
     n: int = 0
+    href: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,19 +317,21 @@ def timeline_of(run: Run) -> Timeline:
         if step.tool == "write_suggestion"
     }
     suggestions = Suggestion.objects.filter(run_id=run.pk).order_by("pk")
-    votes = list(run.votes.order_by("at", "pk"))
+    votes, judgments = list(run.votes.order_by("at", "pk")), list(run.judgments.order_by("at", "pk"))
+    titles = source_titles(keys={row.target_key for row in votes} | {row.target_key for row in judgments})
+    checks = [vote for vote in votes if _is_rule(vote)]
     groups: list[list[TimelineEntry]] = [
         [_step(step) for step in steps],
-        [_vote(vote) for vote in votes if not _is_rule(vote)],
-        [_vote(vote) for vote in votes if _is_rule(vote)],
-        [_judgment(judgment) for judgment in run.judgments.order_by("at", "pk")],
+        [_vote(vote, titles) for vote in votes if not _is_rule(vote)],
+        [_checks([*group], titles) for _key, group in groupby(checks, key=_round_of)],
+        [_judgment(judgment, titles) for judgment in judgments],
         # A suggestion has the time of its run's start: here it gets that of its write.
         [_suggestion(row, written.get(row.pk, row.created_at)) for row in suggestions],
         [_decision(row) for row in run.decisions.order_by("at", "pk")],
         [_guidance(row) for row in run.guidance.exclude(QUIET).defer("facts").order_by("at", "pk")],
     ]
     entries = sorted(chain(*groups), key=lambda entry: (entry.at, ORDER[entry.kind], entry.n))
-    names = ("steps", "votes", "checks", "judgments", "suggestions", "decisions", "guidance events")
+    names = ("steps", "votes", "rounds of checks", "judgments", "suggestions", "decisions", "guidance events")
     counts = ", ".join(f"{len(group)} {name}" for name, group in zip(names, groups, strict=True) if group)
     return Timeline(entries, counts, sum((entry.cost for entry in entries), Decimal(0)))
 
@@ -285,14 +353,36 @@ def _step(step: Step) -> TimelineEntry:
     )
 
 
-def _vote(vote: PanelVote) -> TimelineEntry:
-    about = f"{vote.suggestion_type} {vote.target_key}, round {vote.round}"
-    sure = "" if _is_rule(vote) else f" ({vote.confidence:.0%} sure)"
+def _round_of(vote: PanelVote) -> tuple[str, str, int]:
+    return vote.suggestion_type, vote.target_key, vote.round
+
+
+def _checks(votes: Sequence[PanelVote], titles: Mapping[str, str]) -> TimelineEntry:
+    """Return one entry for the checks of one round; those that passed are counted, the others are said."""
+    failed = [vote for vote in votes if vote.verdict != PanelVote.Verdict.APPROVE]
+    said = [(f"{_voter(vote)}: {vote.verdict}", words) for vote in failed for words in _vote_words(vote)]
+    about = f"{proposal_words(votes[0], titles)}, round {votes[0].round}"
+    return TimelineEntry(
+        kind=VOTE,
+        at=votes[-1].at,
+        title=f"{len(votes) - len(failed)} of {len(votes)} checks passed: {about}",
+        error=next((vote.error_code for vote in failed if vote.error_code), ""),
+        lines=_lines(*said),
+    )
+
+
+def _vote_words(vote: PanelVote) -> list[str]:
+    """Return what a check found and how to mend it; its reasoning if it names nothing."""
+    return [*map(str, vote.issues), *map(str, vote.suggestions)] or [vote.reasoning or vote.verdict]
+
+
+def _vote(vote: PanelVote, titles: Mapping[str, str]) -> TimelineEntry:
+    about = f"{proposal_words(vote, titles)}, round {vote.round}"
     return TimelineEntry(
         kind=VOTE,
         at=vote.at,
-        title=f"{_voter(vote)}: {vote.verdict}{sure} on {about}",
-        facts="" if _is_rule(vote) else f"{vote.model}, {_facts(vote)}",
+        title=f"{_voter(vote)}: {vote.verdict} ({vote.confidence:.0%} sure): {about}",
+        facts=f"{vote.model}, {_facts(vote)}",
         error=vote.error_code,
         lines=_lines(
             ("reasoning", vote.reasoning),
@@ -303,14 +393,14 @@ def _vote(vote: PanelVote) -> TimelineEntry:
     )
 
 
-def _judgment(row: Judgment) -> TimelineEntry:
+def _judgment(row: Judgment, titles: Mapping[str, str]) -> TimelineEntry:
     helps, accepts = "helps" if row.helps else "does not help", "accepted" if row.accepts else "declined"
     flipped = ", changed its mind" if row.flipped else ""
-    about = f"{row.suggestion_type} {row.target_key}, attempt {row.attempt}, round {row.round}"
+    about = f"{proposal_words(row, titles)}, attempt {row.attempt}, round {row.round}"
     return TimelineEntry(
         kind=JUDGMENT,
         at=row.at,
-        title=f"reflector: {helps}, would be {accepts} ({row.confidence:.0%} sure{flipped}) on {about}",
+        title=f"reflector: {helps}, would be {accepts} ({row.confidence:.0%} sure{flipped}): {about}",
         facts=f"{row.p_helpful:.0%} likely to help, {row.model}, {_facts(row)}",
         error=row.error_code,
         lines=_lines(
@@ -326,7 +416,8 @@ def _suggestion(row: Suggestion, at: datetime) -> TimelineEntry:
     return TimelineEntry(
         kind=SUGGESTION,
         at=at,
-        title=f"{row.suggestion_type} {row.label}: {change}",
+        title=f"{headline(row.suggestion_type, row.label)} {change}",
+        href=reverse("admin:suggestions_suggestion_change", args=[row.pk]),
         facts=f"{row.p_helpful:.0%} likely to help ({row.confidence} confidence), {row.status}",
         lines=_lines(("reason", row.reason), *(("note", str(note)) for note in row.validation_notes)),
         n=row.pk,

@@ -12,6 +12,7 @@ from typing import Any
 from advisor.conversation import Call, calls_of, calls_to, refusal_code, result_of, thumbs_weighed
 from advisor.guidance.situations import ReaderFacts
 from advisor.result_size import as_json
+from advisor.run_values import PLANNER_MODEL
 from digest.llm.entities import AnswerForm, Message, ModelUnavailable, ToolCall, ToolSchema, Turn, Usage
 from suggestions.changes.change import Kind
 from suggestions.changes.registry import KINDS
@@ -22,7 +23,6 @@ from suggestions.rules import DECLINED_MIN, PER_FIELD_MAX
 from suggestions.sentences import change_stopped, reason_sentence
 from suggestions.wording import CHANGE_IN_REVIEW
 
-NAME = "offline:planner"
 READ_ATTEMPTS_MAX = 2
 FEEDBACK, CONFIG, PROFILE, WRITE = (
     "query_user_feedback",
@@ -51,7 +51,7 @@ class StatisticalPlanner:
     `facts` are what guidance knows of the reader: a model reads the same in words.
     """
 
-    name = NAME
+    name = PLANNER_MODEL
 
     def __init__(self, facts: ReaderFacts = NO_FACTS) -> None:
         self.facts = facts
@@ -228,7 +228,7 @@ def _calling(calls: Sequence[Call], wanted: Sequence[tuple[str, dict[str, Any]]]
         for call in new
     ]
     message = {"role": "assistant", "content": "", "tool_calls": sent}
-    return Turn(message, tool_calls=new, model=NAME)
+    return Turn(message, tool_calls=new, model=PLANNER_MODEL)
 
 
 def _closing(calls: Sequence[Call], facts: Fact, skipped: Sequence[Mapping[str, str]], silence: str) -> Turn:
@@ -245,13 +245,13 @@ def _closing(calls: Sequence[Call], facts: Fact, skipped: Sequence[Mapping[str, 
             "patterns_found": meta.get("patterns_found", 0),
             "suggestions_generated": len(writes),
             "suggestions_after_validation": len(stored),
-            "planner": NAME,
+            "planner": PLANNER_MODEL,
         },
     }
     if all(call.result.get("status") == DRAFT for call in stored):
         summary["reason"] = silence
     text = as_json(summary)
-    return Turn({"role": "assistant", "content": text}, text=text, model=NAME)
+    return Turn({"role": "assistant", "content": text}, text=text, model=PLANNER_MODEL)
 
 
 def _refused(call: Call) -> dict[str, str]:

@@ -28,7 +28,6 @@ from advisor.agent.loop import (
     ToolCalled,
     agent_run,
 )
-from advisor.agent.planner import NAME as PLANNER
 from advisor.agent.planner import StatisticalPlanner
 from advisor.guidance.engine import guide_for
 from advisor.guidance.run_context import reader_facts, targets_refused
@@ -39,7 +38,16 @@ from advisor.review.context import review_totals
 from advisor.run.calls import RunCalls
 from advisor.run.ownership import RunClock, StepLog, fence_of, run_owned
 from advisor.run.workers import lease_renewal
-from advisor.run_values import BY_PLANNER, PLANNER_LABEL, Limits, RunEnd, RunTotals, StopReason, ToolContext
+from advisor.run_values import (
+    BY_PLANNER,
+    PLANNER_LABEL,
+    PLANNER_MODEL,
+    Limits,
+    RunEnd,
+    RunTotals,
+    StopReason,
+    ToolContext,
+)
 from advisor.selectors import (
     ATTEMPTS_MAX,
     run_change_found,
@@ -228,7 +236,7 @@ def _drive(work: _Work, part: Callable[[_Work], Steps]) -> RunEnd:
                     return end
                 case ModelAnswered(step=step) | ToolAnswered(step=step):
                     work.has_dead_provider |= step.error_code in PROVIDER_FAILED
-                    if step.model == PLANNER and work.has_dead_provider:
+                    if step.model == PLANNER_MODEL and work.has_dead_provider:
                         # The chain failed. Reviewers that ask its server would use up the time left.
                         work.review(is_free=True)
                     work.steps.add(step)
@@ -287,7 +295,7 @@ def _is_handed_over(work: _Work, end: RunEnd) -> bool:
     """Return whether the planner takes the run over from the models, which stored nothing for the reader."""
     # A planner that had the run for itself gains nothing by a second one, but it needs no prompt.
     alone = work.models == [] and end.reason is not StopReason.PROMPT_UNUSABLE
-    done = end.totals.model == PLANNER and end.reason is StopReason.DONE
+    done = end.totals.model == PLANNER_MODEL and end.reason is StopReason.DONE
     if alone or done or end.reason in NOT_HANDED_OVER:
         return False
     return not run_suggestion_ids(run_id=work.run.pk)
@@ -309,7 +317,7 @@ def _merge(work: _Work, end: RunEnd, finished: RunEnd) -> RunEnd:
 def _finish(work: _Work, end: RunEnd) -> None:
     """Store how the run ended; for one that another worker took over store only a decision."""
     run = work.run
-    if end.totals.model == PLANNER and not end.finished_by:
+    if end.totals.model == PLANNER_MODEL and not end.finished_by:
         # The planner took over within the models' own conversation.
         end = replace(end, finished_by=work.label)
     suggestions_count = len(run_suggestion_ids(run_id=run.pk))
@@ -371,7 +379,7 @@ def _message(end: RunEnd, suggestions_count: int, *, found: str, model: str) -> 
         return preview(f"{found} {end.message}".strip())
     given = (end.summary or {}).get("reason")
     reason = given.strip()[:REASON_CHARS_MAX] if isinstance(given, str) else ""
-    if model == PLANNER and not end.silence:
+    if model == PLANNER_MODEL and not end.silence:
         return preview(found or reason or end.message)
     if not reason or reason == end.silence or quotes_prompt(reason):
         return preview(found or end.silence or end.message)

@@ -15,13 +15,12 @@ from django.db import transaction
 from django.db.models import Sum
 from django.db.models.functions import Coalesce
 
-from advisor.agent.planner import NAME as PLANNER
 from advisor.conversation import WRITE_TOOL, json_object_or_empty
 from advisor.models import Judgment, PanelVote, Run, Step
 from advisor.run.model_probes import context_probe, form_probe
 from advisor.run.model_verdict import Calls, CheckFigures, Finding, Probe, Suggested, verdict_of
 from advisor.run.request import run_request
-from advisor.run_values import RULES_MODEL
+from advisor.run_values import PLANNER_MODEL, RULES_MODEL
 from digest.llm.client import chain_configured
 from digest.llm.entities import Model
 from digest.models import Reader, Spend
@@ -100,7 +99,7 @@ def _figures(
     """Return what the rows of the run say, beside the probes; `reason` is why there was none."""
     steps = list(Step.objects.filter(run=run).order_by("n")) if run else []
     turns = [step for step in steps if step.kind == Step.Kind.MODEL and not step.error_code]
-    asked = [step for step in turns if step.model != PLANNER]
+    asked = [step for step in turns if step.model != PLANNER_MODEL]
     called = _called(steps)
     ids = [json_object_or_empty(step.result).get("suggestion_id") for step in called if _has_written(step)]
     votes = PanelVote.objects.filter(run=run).exclude(model__startswith=RULES_MODEL) if run else ()
@@ -116,7 +115,7 @@ def _figures(
         stop_reason=run.stop_reason if run else "",
         message=run.message if run else reason,
         summary_in_form=bool(run and run.summary),
-        planner_took_over=bool(asked) and turns[-1].model == PLANNER,
+        planner_took_over=bool(asked) and turns[-1].model == PLANNER_MODEL,
         calls=calls_count(called),
         suggested=_suggested([pk for pk in ids if isinstance(pk, int)]),
         by_planner=by_planner,
@@ -131,11 +130,11 @@ def _figures(
 
 def _called(steps: Sequence[Step]) -> list[Step]:
     """Return the tool calls that followed a model's turn and not the planner's."""
-    called, model = [], PLANNER
+    called, model = [], PLANNER_MODEL
     for step in steps:
         if step.kind == Step.Kind.MODEL:
             model = model if step.error_code else step.model
-        elif model != PLANNER:
+        elif model != PLANNER_MODEL:
             called.append(step)
     return called
 

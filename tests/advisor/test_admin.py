@@ -3,12 +3,18 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from advisor.audit.makers import MakerRow, makers_compared
 from advisor.models import Decision, GuidanceEvent, Heartbeat, Judgment, Memory, PanelVote, Run, Step
+from digest.models import Reader
+from suggestions.models import Outcome
 from tests.support.browser import suggested
+from tests.support.factories import SourceFactory
+from tests.support.suggestion_worlds import tastes
 
 pytestmark = pytest.mark.django_db
 
@@ -125,16 +131,15 @@ def test_all_that_happened_in_a_run_stands_in_one_line_of_time(ada, now, as_oper
         "&lt;b&gt;too vague&lt;/b&gt;",
         "2. tool: write_suggestion",
         "review_improve",
-        "Rule of trust: approve on",
-        "Check “figures” of trust: approve on",
+        "2 of 2 checks passed: Show me more from x.example",
         "3. tool: write_suggestion",
-        "boost_source Gazette: 1.0 → 1.2",
+        "Show me more from Gazette",
         "Clamped",
         "runs: run_failed",
     ]
     places = [text.index(words) for words in order]
     assert places == sorted(places)
-    assert "3 steps, 1 votes, 2 checks, 1 judgments, 1 suggestions, 1 decisions; $0.0150" in text
+    assert "3 steps, 1 votes, 1 rounds of checks, 1 judgments, 1 suggestions, 1 decisions; $0.0150" in text
 
 
 def test_a_run_of_two_hundred_steps_costs_no_query_a_step(ada, now, as_operator):
@@ -187,3 +192,73 @@ def test_a_long_list_of_runs_costs_no_query_a_row(ada, now, as_operator, django_
         Run.objects.create(reader=ada, day=now.date(), trigger="ui", status="agent_error", created_at=now)
     with django_assert_max_num_queries(8):
         as_operator.get(reverse("admin:advisor_run_changelist"))
+
+
+def test_checks_of_a_round_are_one_line_and_say_what_failed(run, now, as_operator):
+    SourceFactory(key="x.example", title="The Xylophone")
+    for name, failed in (("likely", []), ("named", ["The reason names <nothing>"])):
+        verdict = "improve" if failed else "approve"
+        vote(run, now, model=f"rules:{name}", reviewer="value", verdict=verdict, issues=failed)
+    text = page(as_operator, run).content.decode()
+    assert "1 of 2 checks passed: Show me more from The Xylophone" in text
+    assert "Check “named” of value: improve" in text and "The reason names &lt;nothing&gt;" in text
+    assert "Check “likely”" not in text and "boost_source x.example" not in text
+    listed = as_operator.get("/admin/advisor/panelvote/").content.decode()
+    assert "Show me more from The Xylophone" in listed
+
+
+def test_a_run_leads_to_its_suggestions_and_back(ada, run, as_operator):
+    row = suggested(ada, evidence=0, run_id=run.pk)
+    assert f"/admin/suggestions/suggestion/{row.pk}/change/" in page(as_operator, run).content.decode()
+    assert f"?run_id={run.pk}" in as_operator.get("/admin/advisor/run/").content.decode()
+    found = as_operator.get(f"/admin/suggestions/suggestion/?run_id={run.pk}").content.decode()
+    assert f"/admin/advisor/run/{run.pk}/change/" in found
+    shown = as_operator.get(f"/admin/suggestions/suggestion/{row.pk}/change/").content.decode()
+    assert "ikely to help" in shown and "P helpful" not in shown
+
+
+def test_an_operator_runs_the_advisor_for_a_reader(ada, ben, as_operator):
+    there = f"/admin/advisor/run/for/{ada.pk}/"
+    assert there in as_operator.get(f"/admin/digest/reader/{ada.pk}/change/").content.decode()
+    assert not Run.objects.filter(reader=ada).exists()
+    assert "Run for this reader?" in as_operator.get(there).content.decode()
+    tastes(ada)
+    ran = as_operator.post(there)
+    made = Run.objects.get(reader=ada)
+    assert ran.url == f"/admin/advisor/run/{made.pk}/change/" and made.trigger == Run.Trigger.COMMAND
+    assert not Run.objects.filter(reader=ben).exists()
+    Reader.objects.filter(pk=ben.pk).update(is_active=False)
+    assert as_operator.get(f"/admin/advisor/run/for/{ben.pk}/").status_code == 404
+
+
+def test_who_may_only_look_runs_nothing(ada, client):
+    looker = Reader.objects.create_user("look", password="x", is_staff=True)
+    looker.user_permissions.add(Permission.objects.get(codename="view_run"))
+    client.force_login(looker)
+    there = f"/admin/advisor/run/for/{ada.pk}/"
+    assert (client.get(there).status_code, client.post(there).status_code) == (403, 403)
+    assert not Run.objects.exists()
+
+
+def test_suggestions_of_models_are_compared_with_the_planners(ada, now, as_operator):
+    def made(model: str, status: str, effect: str = "", **more: object) -> None:
+        day = now.date() - timedelta(days=Run.objects.count())
+        fields = {"reader": ada, "day": day, "trigger": "ui", "status": "completed", "created_at": now}
+        run = Run.objects.create(model=model, **fields, **more)
+        row = suggested(ada, evidence=0, run_id=run.pk, status=status, created_at=now)
+        if effect:
+            about = {"suggestion": row, "reader": ada, "created_at": now, "decided_at": now}
+            Outcome.objects.create(kind="decision", outcome="accepted", config_before={}, **about)
+            Outcome.objects.create(kind="effect", outcome=effect, config_before={}, **about)
+
+    made("openai:m", "accepted", "helped")
+    made("openai:m", "rejected")
+    made("openai:m", "expired", meta={"finished_by": "planner"})
+    made("offline:planner", "accepted", "harmed")
+    made("offline:planner", "draft")
+    rows = {row.maker: row for row in makers_compared(now=now)}
+    assert rows == {
+        "a model": MakerRow("a model", 2, 1, 1, 0, 1, 0, 0),
+        "the planner": MakerRow("the planner", 2, 1, 0, 1, 0, 0, 1),
+    }
+    assert "Models against the planner" in as_operator.get("/admin/advisor/run/autonomy/").content.decode()

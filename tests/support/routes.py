@@ -17,6 +17,7 @@ ANYTHING: Mapping[str, Any] = {
     "link": "abc",
     "object_id": "1",
     "provider": "x",
+    "reader_id": "6f2f7d4e-0000-4000-8000-000000000000",
     "run_id": "6f2f7d4e-0000-4000-8000-000000000000",
     "token": "abc",
     "uidb36": "1",

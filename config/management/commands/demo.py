@@ -10,10 +10,10 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from advisor.agent.planner import NAME as PLANNER
 from advisor.guidance.store import memories_sync
 from advisor.models import Run
 from advisor.run.request import GenerateResult, run_request
+from advisor.run_values import PLANNER_MODEL
 from config.demo.people import ACCOUNTS, ADA, BEN, CLEO, OLGA, PASSWORD
 from config.demo.seed import DemoNotAllowed, demo_seed
 from digest.daily.item_words import score_explain
@@ -112,7 +112,7 @@ def _advice_show(ada: Reader, before: list[Impression], now: datetime, write: Wr
 def _effort(run: Run) -> str:
     """Return the turns, tool calls and cost of a run. Say so if the planner made them without a model."""
     calls = f"{run.turns} turns and {run.tool_calls} tool calls of {run.model}"
-    if run.steps.filter(kind="model").exclude(model=PLANNER).exists():
+    if run.steps.filter(kind="model").exclude(model=PLANNER_MODEL).exists():
         return f"{calls}, for ${run.cost_usd:.2f}"
     return f"{calls}; no model was asked, and rules alone reviewed"
 

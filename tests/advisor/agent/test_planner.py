@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from advisor.agent.planner import NAME, StatisticalPlanner, hypotheses_choose, proposal_arguments
+from advisor.agent.planner import StatisticalPlanner, hypotheses_choose, proposal_arguments
 from advisor.guidance.situations import ReaderFacts
+from advisor.run_values import PLANNER_MODEL
 from advisor.tools.registry import schemas
 from digest.llm.entities import ModelUnavailable
 from suggestions.wording import CHANGE_STOPPED, CHANGES_STOPPED
@@ -115,10 +116,10 @@ def test_it_closes_with_a_summary_of_what_it_did_labelled_as_the_planner():
         "patterns_found": 2,
         "suggestions_generated": 2,
         "suggestions_after_validation": 1,
-        "planner": NAME,
+        "planner": PLANNER_MODEL,
     }
     assert "reason" not in summary
-    assert {turn.model for turn in turns} == {NAME}
+    assert {turn.model for turn in turns} == {PLANNER_MODEL}
 
 
 def test_it_asks_for_no_slot_that_is_full():

@@ -11,7 +11,6 @@ import pytest
 from django.db import transaction
 from pytest_httpserver import HTTPServer
 
-from advisor.agent.planner import NAME
 from advisor.models import Decision, PanelVote, Run
 from advisor.prompts import prompt_load
 from advisor.review.checks import SENTENCE_WORDS_MAX, checks_of
@@ -20,7 +19,7 @@ from advisor.review.context import Reflection, ReviewContext, review_counts, rev
 from advisor.review.votes import POINTS_MAX, ReviewCase, Vote
 from advisor.run.ownership import fence_of
 from advisor.run.request import run_request
-from advisor.run_values import Deadline
+from advisor.run_values import PLANNER_MODEL, Deadline
 from advisor.tools.registry import TOOLS
 from digest.llm.client import chain_configured
 from digest.llm.ledger import advisor_account
@@ -225,7 +224,7 @@ def test_a_provider_that_dies_leaves_the_planner_and_the_votes_of_rules(run, ada
     """An outage is no word on a proposal: rules vote, as without a key, and the dead are asked once a run."""
     down = [status(503)]
     done = run(advisor=[boost(ada), status(503)], trust=down, value=down, voice=down)
-    assert (done.status, done.model) == ("completed", NAME)
+    assert (done.status, done.model) == ("completed", PLANNER_MODEL)
     pending = Suggestion.objects.filter(status="pending")
     assert pending.count() == Suggestion.objects.count() >= 2
     loved = pending.get(target_key="loved.example")
@@ -298,7 +297,7 @@ def test_who_waits_is_served_by_rules_and_so_is_who_turned_ai_off(run, ada):
 def test_a_reader_without_models_is_reviewed_by_rules_also_at_night(run, ada):
     SubscriptionFactory(reader=ada, ai_enabled=False)
     done = run()
-    assert done.model == NAME and not Spend.objects.exists()
+    assert done.model == PLANNER_MODEL and not Spend.objects.exists()
     assert set(PanelVote.objects.values_list("model", flat=True)) == RULES
     assert Suggestion.objects.filter(status="pending").count() >= 2, "the planner's own words pass"
 
@@ -308,7 +307,7 @@ def test_the_planner_takes_a_request_to_improve_for_a_no_and_goes_on(run, ada, s
     settings.LLM_CHAIN_ADVISOR = ["openai:acme-unpriced"]
     no, votes = vote("improve", "Too vague"), 2
     done = run(trust=[YES] * votes, value=[no, YES], voice=[no, YES])
-    assert (done.status, done.model) == ("completed", NAME)
+    assert (done.status, done.model) == ("completed", PLANNER_MODEL)
     assert Suggestion.objects.get().status == "pending"
     assert any("Too vague" in row["reason_skipped"] for row in done.summary["skipped"])
 

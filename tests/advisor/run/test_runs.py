@@ -10,14 +10,13 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.db import connections
 
-from advisor.agent.planner import NAME
 from advisor.models import Decision, Heartbeat, Run, Step
 from advisor.run.execute import run_execute, run_limits
 from advisor.run.ownership import RunClock, StepLog, fence_of
 from advisor.run.request import run_execute_next, run_request, run_wait, runs_reconcile
 from advisor.run.scheduling import readers_lacking_feedback
 from advisor.run.workers import heartbeat
-from advisor.run_values import StepRecord, StopReason, ToolContext
+from advisor.run_values import PLANNER_MODEL, StepRecord, StopReason, ToolContext
 from advisor.selectors import feedback_missing, feedback_missing_many, readers_due, run_for, run_progress
 from advisor.tools.registry import dispatch
 from digest.llm.entities import ToolCall
@@ -81,14 +80,14 @@ def test_the_run_keeps_a_full_account_of_itself(ada, now):
     opinionated(ada)
     result = ask(ada, now)
     run = Run.objects.get(pk=result.run_id)
-    assert (run.status, run.stop_reason, run.model) == ("completed", StopReason.DONE, NAME)
+    assert (run.status, run.stop_reason, run.model) == ("completed", StopReason.DONE, PLANNER_MODEL)
     assert (run.day, run.attempt, run.fence, run.lease_until) == (date(2026, 3, 18), 1, 1, None)
     assert run.finished_at >= run.started_at == now
     assert run.cost_usd == 0
     assert run.meta["suggestions_after_validation"] == result.suggestions_created
     assert run.meta["suggestions_generated"] >= result.suggestions_created
     assert run.meta["items_analyzed"] >= 15 and run.meta["patterns_found"] >= 2
-    assert run.summary["meta"]["planner"] == NAME
+    assert run.summary["meta"]["planner"] == PLANNER_MODEL
     steps = list(Step.objects.filter(run=run))
     assert [s.n for s in steps] == list(range(1, len(steps) + 1))
     kinds = Counter(s.kind for s in steps)
@@ -117,7 +116,7 @@ def test_a_reader_who_turned_models_off_never_meets_one(ada, ben, now, httpserve
     settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL = "k", httpserver.url_for("/v1")
     with Script(httpserver, []):
         result = ask(ada, now)
-    assert Run.objects.get(pk=result.run_id).model == NAME
+    assert Run.objects.get(pk=result.run_id).model == PLANNER_MODEL
 
 
 def test_someone_waiting_gets_thirty_seconds_and_the_schedule_three_minutes():
@@ -385,7 +384,7 @@ def test_what_a_reclaimed_worker_still_writes_does_not_land(ada, now):
 def test_a_second_attempt_counts_its_steps_on(ada, now):
     opinionated(ada)
     run = claimed(ada, now)
-    StepLog(run, fence_of(run), RunClock(now)).add(StepRecord("model", model=NAME))
+    StepLog(run, fence_of(run), RunClock(now)).add(StepRecord("model", model=PLANNER_MODEL))
     runs_reconcile(now=now + timedelta(seconds=61))
     run_execute_next(now=now + timedelta(seconds=61))
     run.refresh_from_db()
