@@ -22,6 +22,16 @@ from ranking.entities import (
 from ranking.language import figure
 from ranking.language import gettext as _
 from ranking.mutes import MUTES_MAX, SOURCE, mutes_check, mutes_distinct, mutes_read
+from ranking.source_rules import (
+    NEVER_MISSED,
+    RANGES,
+    SourceRules,
+    rules_check,
+    rules_read,
+    rules_rename,
+    rules_set,
+    rules_sources,
+)
 from ranking.taste.entities import TasteLevel
 
 Body = dict[str, Any]
@@ -53,6 +63,7 @@ class ConfigEdit:
     `source_weights` has the new effective weight of each source that changes; `None` returns the source to
     the default and the learning loop. `pins` has the new pin of each target that changes: `locked`,
     `avoided`, or any other text for no pin. `literal` says of some topics whether they match by words alone.
+    `source_rules` has the new rules of each source whose rules change.
     """
 
     topics: Sequence[str] | None = None
@@ -64,6 +75,7 @@ class ConfigEdit:
     pins: Mapping[str, str] | None = None
     literal: Mapping[str, bool] | None = None
     taste: str | None = None
+    source_rules: Mapping[str, SourceRules] | None = None
 
 
 def body_of(config: Config, learned: Mapping[str, float]) -> Body:
@@ -80,6 +92,9 @@ def body_of(config: Config, learned: Mapping[str, float]) -> Body:
         "mutes": [mute.as_dict() for mute in config.mutes],
         "literal": list(config.literal),
         "taste": str(config.taste),
+        "shelf_lives": dict(config.shelf_lives),
+        "daily_limits": dict(config.daily_limits),
+        "never_missed": list(config.never_missed),
         "learned": dict(learned),
     }
 
@@ -104,6 +119,9 @@ def body_effective(body: Body) -> EffectiveConfig:
             mutes=mutes_read(body.get("mutes", [])),
             literal=tuple(body.get("literal", [])),
             taste=TasteLevel(body.get("taste", TasteLevel.OFF)),
+            shelf_lives=dict(body.get("shelf_lives", {})),
+            daily_limits=dict(body.get("daily_limits", {})),
+            never_missed=tuple(body.get("never_missed", [])),
         ),
         dict(body["learned"]),
     )
@@ -141,6 +159,7 @@ def body_validate(body: Body) -> None:
     body["recency_by_day"] = bool(body["recency_by_day"])
     _check_range(_("The similarity share"), body["ai_score_alpha"], 0.0, ALPHA_MAX)
     body["mutes"] = [mute.as_dict() for mute in mutes_check(body["mutes"])]
+    rules_check(body)
     if body.setdefault("taste", str(TasteLevel.OFF)) not in list(TasteLevel):
         raise InvalidSetting(
             _("Your taste can count as {levels}; you gave “{level}”.").format(
@@ -207,6 +226,8 @@ def body_changes(before: Body, after: Body) -> list[Change]:
         *_set_changes("avoided", before["avoided"], after["avoided"]),
         *_set_changes("literal", before.get("literal", []), after.get("literal", [])),
         *_mute_changes(before.get("mutes", []), after.get("mutes", [])),
+        *(row for name in RANGES for row in _map_changes(name, before.get(name, {}), after.get(name, {}))),
+        *_set_changes(NEVER_MISSED, before.get(NEVER_MISSED, []), after.get(NEVER_MISSED, [])),
     ]
 
 
@@ -279,6 +300,8 @@ def body_edit(body: Body, edit: ConfigEdit) -> None:
     for topic, is_literal in (edit.literal or {}).items():
         others = [key for key in body.get("literal", []) if key != topic_key(topic)]
         body["literal"] = [*others, topic_key(topic)] if is_literal else others
+    for source, rules in (edit.source_rules or {}).items():
+        rules_set(body, source, rules)
     for target, pin in (edit.pins or {}).items():
         body_pin(body, target, pin)
 
@@ -303,13 +326,15 @@ def body_source_rename(body: Body, old: str, new: str) -> None:
     for pins in ("locked", "avoided"):
         if old in body[pins]:
             body[pins] = list(dict.fromkeys(new if pin == old else pin for pin in body[pins]))
+    if old in rules_sources(body):
+        rules_rename(body, old, new)
     if old in mute_sources(body):
         moved = (_mute_move(mute, old, new) for mute in mutes_read(body["mutes"]))
         body["mutes"] = [mute.as_dict() for mute in mutes_distinct(moved)]
 
 
 def body_source_copy(body: Body, source: str, to: str) -> None:
-    """Copy the settings of `source` to `to`, in place: weight, learned delta, pins and mutes.
+    """Copy the settings of `source` to `to`, in place: weight, learned delta, pins, rules and mutes.
 
     Mutes are left out if the body already has the most mutes allowed.
     """
@@ -319,6 +344,8 @@ def body_source_copy(body: Body, source: str, to: str) -> None:
     for pins in ("locked", "avoided"):
         if source in body[pins]:
             body[pins] = [*body[pins], to]
+    if source in rules_sources(body):
+        rules_set(body, to, rules_read(body, source))
     mutes = mutes_read(body["mutes"])
     muted = [moved for mute in mutes if (moved := _mute_move(mute, source, to)) != mute]
     body["mutes"] = [mute.as_dict() for mute in (*mutes, *muted)[:MUTES_MAX]]
@@ -339,7 +366,8 @@ def mute_sources(body: Body) -> set[str]:
 
 def body_keys(body: Body) -> set[str]:
     """Return all source keys in `body`. Pinned topics are among them, as pins do not say which they are."""
-    return {*body["source_weights"], *body["learned"], *body["locked"], *body["avoided"], *mute_sources(body)}
+    named = {*body["source_weights"], *body["learned"], *body["locked"], *body["avoided"]}
+    return named | mute_sources(body) | rules_sources(body)
 
 
 def body_keys_current(body: Body, renamed: Mapping[str, str]) -> Body:
@@ -351,6 +379,9 @@ def body_keys_current(body: Body, renamed: Mapping[str, str]) -> Body:
     copy.setdefault("literal", [])
     copy.setdefault("recency_by_day", BY_DAY_ONCE)
     copy.setdefault("taste", str(TasteLevel.OFF))
+    for name in RANGES:
+        copy.setdefault(name, {})
+    copy.setdefault(NEVER_MISSED, [])
     for old, new in renamed.items():
         delta = copy["learned"].pop(old, None)
         if delta is not None and new not in copy["source_weights"]:

@@ -11,6 +11,7 @@ from ranking.language import figure, gettext_noop, pgettext
 from ranking.language import gettext as _
 from ranking.mutes import mutes_read
 from ranking.setting_scale import BOOSTS, level_words
+from ranking.source_rules import hours_words, limit_words
 from ranking.taste.entities import TasteLevel
 
 Body = Mapping[str, Any]
@@ -116,6 +117,14 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
                 _("“{name}” matches by its words alone") if after else _("“{name}” matches by meaning, too")
             )
             return literal.format(name=name)
+        case "shelf_lives":
+            words = _("{name}: shelf life {before} → {after}")
+            return words.format(name=name, before=hours_words(before), after=hours_words(after))
+        case "daily_limits":
+            return f"{name}: {limit_words(before)} → {limit_words(after)}"
+        case "never_missed":
+            missed = _("{name}: never missed") if after else _("{name}: no longer kept a place")
+            return missed.format(name=name)
         case "taste":
             return _("Your taste: {before} → {after}").format(
                 before=taste_words(before), after=taste_words(after)
@@ -193,7 +202,17 @@ def body_words(body: Mapping[str, Any]) -> list[tuple[str, str]]:
         (pgettext("settings", "Muted"), mutes or _("nothing")),
         *((_(label), _setting(body.get(name, False))) for name, label in SETTINGS.items()),
         (_("Your taste"), taste_words(body.get("taste", TasteLevel.OFF))),
+        *_rules_words(body),
     ]
+
+
+def _rules_words(body: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the rules for single sources as (label, words); kinds of which there are none are left out."""
+    lives = ", ".join(f"{key} {hours_words(hours)}" for key, hours in body.get("shelf_lives", {}).items())
+    limits = ", ".join(f"{key} {limit_words(most)}" for key, most in body.get("daily_limits", {}).items())
+    missed = ", ".join(body.get("never_missed", []))
+    rows = (_("Shelf life"), lives), (_("Daily limit"), limits), (_("Never missed"), missed)
+    return [(label, words) for label, words in rows if words]
 
 
 def _setting(value: float | bool) -> str:

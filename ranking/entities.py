@@ -78,6 +78,10 @@ class Config:
     literal: tuple[str, ...] = ()
     # How much the reader's own taste may change the order. Off until they say yes.
     taste: TasteLevel = TasteLevel.OFF
+    # Rules for single sources, by key (`ranking.source_rules`).
+    shelf_lives: Mapping[str, int] = field(default_factory=dict)
+    daily_limits: Mapping[str, int] = field(default_factory=dict)
+    never_missed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,15 @@ class RankConfig(models.Model):
         default=list, db_default=[], blank=True, help_text="What is hidden: kind, value, until."
     )
 
+    shelf_lives = models.JSONField(
+        default=dict, db_default={}, blank=True, help_text="Hours that items of a source may be shown."
+    )
+    daily_limits = models.JSONField(
+        default=dict, db_default={}, blank=True, help_text="Most items of a source in a day's digest."
+    )
+    never_missed = models.JSONField(
+        default=list, db_default=[], blank=True, help_text="Sources whose items all get a place."
+    )
     taste = models.CharField(
         max_length=6,
         choices=[(str(level), str(level)) for level in TasteLevel],

@@ -139,6 +139,9 @@ def config_of_row(row: RankConfig | None) -> Config:
         avoided=tuple(row.avoided),
         literal=tuple(row.literal),
         taste=TasteLevel(row.taste),
+        shelf_lives=dict(row.shelf_lives),
+        daily_limits=dict(row.daily_limits),
+        never_missed=tuple(row.never_missed),
         mutes=mutes_read(row.mutes),
     )
 
@@ -146,11 +149,23 @@ def config_of_row(row: RankConfig | None) -> Config:
 def config_mutes(*, reader_id: UUID) -> tuple[Mute, ...]:
     """Return all mutes of the reader's config, including those that are over. One query a request."""
 
-    def read() -> tuple[Mute, ...]:
-        row = RankConfig.objects.filter(reader_id=reader_id).values_list("mutes", flat=True).first()
-        return mutes_read(row or [])
+    return _config_hiding(reader_id)[0]
 
-    return read_once(("mutes", reader_id), read)
+
+def config_shelf_lives(*, reader_id: UUID) -> Mapping[str, int]:
+    """Return the shelf lives of sources in hours. No query in a request that has read the mutes."""
+    return _config_hiding(reader_id)[1]
+
+
+def _config_hiding(reader_id: UUID) -> tuple[tuple[Mute, ...], Mapping[str, int]]:
+    """Return what hides items: mutes and shelf lives. One query a request."""
+
+    def read() -> tuple[tuple[Mute, ...], Mapping[str, int]]:
+        row = RankConfig.objects.filter(reader_id=reader_id).values_list("mutes", "shelf_lives").first()
+        mutes, lives = row or ([], {})
+        return mutes_read(mutes), lives
+
+    return read_once(("hiding", reader_id), read)
 
 
 def config_mutes_many(*, reader_ids: Sequence[UUID]) -> dict[UUID, tuple[Mute, ...]]:
@@ -162,7 +177,12 @@ def config_mutes_many(*, reader_ids: Sequence[UUID]) -> dict[UUID, tuple[Mute, .
 def config_edit_current(*, edit: ConfigEdit) -> ConfigEdit:
     """Return `edit` with the current keys of renamed sources."""
     weights = values_by_current_key(values=edit.source_weights or {})
-    return replace(edit, source_weights=weights, pins=values_by_current_key(values=edit.pins or {}))
+    return replace(
+        edit,
+        source_weights=weights,
+        pins=values_by_current_key(values=edit.pins or {}),
+        source_rules=values_by_current_key(values=edit.source_rules or {}),
+    )
 
 
 def config_with_edit(*, reader_id: UUID, edit: ConfigEdit) -> tuple[EffectiveConfig, EffectiveConfig]:
@@ -243,6 +263,17 @@ def config_changed_by(*, reader_id: UUID, ref: str, since: datetime) -> dict[tup
     rows = ConfigVersion.objects.filter(reader_id=reader_id, cause_ref__startswith=ref, created_at__gt=since)
     found = rows.order_by("version").values_list("changes", "created_at")
     return {(c["field"], c["target"]): at for changes, at in found for c in changes}
+
+
+def config_changed_to(
+    *, reader_id: UUID, field: str, target: str, after: object, since: datetime
+) -> datetime | None:
+    """Return when a write after `since` last gave this target of `field` the value `after`. One query."""
+    rows = ConfigVersion.objects.filter(reader_id=reader_id, created_at__gt=since).order_by("-version")
+    for changes, at in rows.values_list("changes", "created_at"):
+        if any((c["field"], c["target"], c["after"]) == (field, target, after) for c in changes):
+            return at
+    return None
 
 
 def changes_since(*, reader_id: UUID, version: int) -> list[dict[str, Any]]:

@@ -55,6 +55,7 @@ from ranking.selectors import (
     read_again,
     values_by_current_key,
 )
+from ranking.source_rules import NEVER_MISSED, RANGES, SourceRules, rules_set, rules_sources
 
 Cause = ConfigVersion.Cause
 # Far above a person's need. A version holds the whole body, so this bounds what a reader can store.
@@ -118,6 +119,15 @@ def source_weights_set(*, reader_id: UUID, weights: Mapping[str, float | None], 
     """
     current = values_by_current_key(values=weights)
     return _write(reader_id, lambda body: body_weigh(body, current), Cause.EDIT, "", now)
+
+
+def source_rules_set(*, reader_id: UUID, source: str, rules: SourceRules, now: datetime) -> int:
+    """Set a person's own rules for one source. Return the version afterwards.
+
+    Raises `InvalidSetting` for a number out of range.
+    """
+    key = key_current(key=source)
+    return _write(reader_id, lambda body: rules_set(body, key, rules), Cause.EDIT, "", now)
 
 
 def topic_set(*, reader_id: UUID, topic: str, wanted: bool, now: datetime) -> bool:
@@ -238,10 +248,14 @@ def source_key_rename(*, old: str, new: str, now: datetime) -> int:
         LearnedWeight.objects.filter(source_key=old).exclude(reader_id__in=learned).update(source_key=new)
         WeightSnapshot.objects.filter(source_key=old).exclude(reader_id__in=snapshots).update(source_key=new)
         named = RankConfig.objects.filter(source_weights__has_key=old).values_list("reader_id", flat=True)
-        pins = RankConfig.objects.exclude(locked=[], avoided=[], mutes=[])
+        pins = RankConfig.objects.exclude(
+            locked=[], avoided=[], mutes=[], shelf_lives={}, daily_limits={}, never_missed=[]
+        )
         readers = {*named}
-        for reader, locked, avoided, mutes in pins.values_list("reader_id", "locked", "avoided", "mutes"):
-            if old in {*locked, *avoided, *mute_sources({"mutes": mutes})}:
+        parts = ("locked", "avoided", "mutes", *RANGES, NEVER_MISSED)
+        for reader, *values in pins.values_list("reader_id", *parts):
+            body = dict(zip(parts, values, strict=True))
+            if old in {*body["locked"], *body["avoided"], *mute_sources(body), *rules_sources(body)}:
                 readers.add(reader)
         for reader_id in sorted(readers):
             _write(

@@ -209,6 +209,7 @@ def _orders(today: _Inputs, configs: Sequence[EffectiveConfig]) -> list[list[int
             made.novelty_draw(config),
             rated={rank: place for rank, place in today.rated.items() if place.item_id not in hidden},
             drawn={rank: place for rank, place in today.drawn.items() if place.item_id not in hidden},
+            placed=today.stored,
         )
         orders.append([place.item_id for place in composed.places])
     return orders

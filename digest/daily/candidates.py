@@ -68,7 +68,8 @@ class ReaderRows(NamedTuple):
     """One reader's candidates: their rows in the pool (`None`: all), stories by article, sources per item.
 
     `reported_by` maps an item to how many of the reader's sources report it. `muted` counts, per mute, the
-    articles it hides. `gone` counts the articles that have left the reader's page, by reason.
+    articles it hides. `gone` counts the articles that have left the reader's page, by reason. `shown` are the
+    articles that a digest of an earlier day has shown.
     """
 
     rows: Ids | None
@@ -76,6 +77,7 @@ class ReaderRows(NamedTuple):
     reported_by: Mapping[int, float]
     muted: Mapping[Mute, int]
     gone: Mapping[GoneReason, int] = {}
+    shown: Collection[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class DayCandidates:
     holds the source and article of each item. `stories` maps an article to its story for this reader. `known`
     are the sources with enough ratings or exposures. `seed` fixes the novelty draw. Muted items are no
     candidates; `muted` counts them per mute. Nor is what has left the reader's page (`digest.daily.gone`),
-    which `gone` counts.
+    which `gone` counts. `shown` are the articles that a digest of an earlier day has shown.
     """
 
     as_of: dt.datetime
@@ -99,6 +101,7 @@ class DayCandidates:
     signals: Signals = field(default_factory=Signals)
     muted: Mapping[Mute, int] = field(default_factory=dict)
     gone: Mapping[GoneReason, int] = field(default_factory=dict)
+    shown: Collection[int] = frozenset()
 
     def deciding(self, sources: Collection[str]) -> "DayCandidates":
         """Return them as they are after a decision on these sources, which lean nowhere in the taste then."""
@@ -108,8 +111,39 @@ class DayCandidates:
         return replace(self, signals=replace(self.signals, taste=taste.holding(sources)))
 
     def ranking(self, effective: EffectiveConfig) -> Ranking:
-        """Return the candidates sorted by score under these settings. Explanations are made on demand."""
-        return Ranking(self.pool, effective, self.as_of, self.signals, self.rows)
+        """Return the candidates sorted by score under these settings, without those past their shelf life.
+
+        Explanations are made on demand.
+        """
+        rows = self._rows_fresh(effective.config.shelf_lives)
+        return Ranking(self.pool, effective, self.as_of, self.signals, rows)
+
+    def count_aged(self, ranking: Ranking) -> int:
+        """Return how many candidates `ranking` leaves out because they are past their shelf life."""
+        return (len(self.pool) if self.rows is None else len(self.rows)) - len(ranking)
+
+    def _rows_fresh(self, lives: Mapping[str, int]) -> Ids | None:
+        """Return the rows of candidates that have not outlived the shelf life of their source."""
+        if not lives:
+            return self.rows
+        rows = np.arange(len(self.pool)) if self.rows is None else self.rows
+        oldest = np.full(len(self.pool.sources), -np.inf)
+        for code, source in enumerate(self.pool.sources):
+            if (hours := lives.get(source)) is not None:
+                oldest[code] = (self.as_of - dt.timedelta(hours=hours)).timestamp()
+        fresh: Ids = rows[self.pool.timestamps[rows] >= oldest[self.pool.source_codes[rows]]]
+        return fresh
+
+    def _kept(self, sources: Collection[str]) -> set[int]:
+        """Return the candidates of these sources that no digest of an earlier day has shown."""
+        if not sources:
+            return set()
+        rows = range(len(self.pool)) if self.rows is None else self.rows.tolist()
+        ids = (self.pool.candidates[row].item_id for row in rows)
+        found = {pk: self.origins[pk] for pk in ids}
+        return {
+            pk for pk, (source, article) in found.items() if source in sources and article not in self.shown
+        }
 
     def choices(self, ranking: Ranking, effective: EffectiveConfig) -> list[Choice]:
         """Return the choices for `digest.daily.compose`, in the order of `ranking`."""
@@ -121,6 +155,8 @@ class DayCandidates:
             ranking.totals.tolist(),
             ranking.totals_without_penalties().tolist(),
             muted_items(self.pool, effective, self.rows),
+            effective.config.daily_limits,
+            self._kept(effective.config.never_missed),
         )
 
     def story_of(self, article: int) -> int:
@@ -356,7 +392,8 @@ def _without_gone(
             gone = articles_gone(done.articles, begin, done.on_page)
             if keep_seen:
                 gone = {pk: one for pk, one in gone.items() if one.reason is not GoneReason.SEEN}
-            found[reader.pk] = _rows_left(carried[reader.pk], pool, articles, gone, done.on_page)
+            left = _rows_left(carried[reader.pk], pool, articles, gone, done.on_page)
+            found[reader.pk] = left._replace(shown=done.shown)
     return found
 
 
@@ -405,6 +442,7 @@ def _candidates_of_readers(
             signals=replace(signals[reader], reported_by=carried[reader].reported_by),
             muted=carried[reader].muted,
             gone=carried[reader].gone,
+            shown=carried[reader].shown,
         )
         for reader, date in days.items()
     }

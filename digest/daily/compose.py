@@ -15,12 +15,14 @@ import numpy as np
 from digest.daily.diversity import (
     RANKED,
     RATED,
+    RESERVED,
     Choice,
     ExclusionReason,
     alternate,
     exclusion_reasons,
     order_by_share,
     source_cap,
+    within_limits,
 )
 from digest.entities import DIGEST_SIZE
 from ranking.entities import EffectiveConfig
@@ -36,6 +38,9 @@ NOVELTY_EVERY = 10
 NOVELTY_WEIGHT_MIN = 0.5
 # Older posts of a quiet new source may compete by score, but the draw shows none older than this.
 NOVELTY_DAYS_MAX = 30
+# Places of a day for what is never missed, at ranks that a mail has, too, and that nothing is drawn for.
+RESERVED_MAX = 5
+RESERVED_LAST = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +67,19 @@ class NoveltyDraw:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of composition: size, stories once, a cap per source, novelty places, alternation."""
+    """The rules of composition: size, stories once, a cap per source, drawn and kept places, alternation."""
 
     size: int = DIGEST_SIZE
     stories: bool = True
     cap: bool = True
     novelty: bool = True
     alternate: bool = True
+    reserve: bool = True
 
     @classmethod
     def score_only(cls, size: int) -> "Rules":
         """Return the rules for the best items by score and nothing else."""
-        return cls(size, stories=False, cap=False, novelty=False, alternate=False)
+        return cls(size, stories=False, cap=False, novelty=False, alternate=False, reserve=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +130,13 @@ def compose(
     *,
     rated: Mapping[int, PlacedItem] | None = None,
     drawn: Mapping[int, PlacedItem] | None = None,
+    placed: Collection[int] = (),
 ) -> Composition:
     """Return a digest with `rules.size` places from `ranked`, which is sorted best first.
 
     Items in `rated` (rank from 1 -> item) keep their rank whatever they score. Items in `drawn` are novelty
-    items of an earlier build of the same day. They keep their rank as long as they may be drawn at all. The
-    same input always gives the same digest.
+    items of an earlier build of the same day. They keep their rank as long as they may be drawn at all.
+    `placed` are all items of that build. The same input always gives the same digest.
     """
     rated, drawn = rated or {}, drawn or {}
     fixed_ids = {item.item_id for item in rated.values()}
@@ -140,14 +147,19 @@ def compose(
         choices = [
             c for c in choices if c.story is None or shown_of.setdefault(c.story, c.item_id) == c.item_id
         ]
+    choices = within_limits(choices, fixed_sources, placed)
+    reserved = _reserve(choices, rules, rated, placed)
     cap = source_cap(ranked, fixed_sources, rules.size)
     order = order_by_share(choices, fixed_sources, rules.size, cap).order if rules.cap else choices
+    order = [*reserved, *(choice for choice in order if choice not in reserved)]
     picked, novel = _pick(order, choices, rules, draw, rated, drawn)
     at = {rank: item.item_id for rank, item in rated.items()}
     at |= {rank: place.item_id for rank, place in novel.items()}
     best = [choice for choice in choices if choice.item_id in picked]
+    at |= _ranks_reserved(best, reserved, at)
     merged = merge_at_ranks(_alternate_order(best, at, choices, rated, rules), at, rules.size)
-    slots = {place.item_id: place for place in novel.values()}
+    slots = {choice.item_id: Place(choice.item_id, RESERVED) for choice in reserved}
+    slots |= {place.item_id: place for place in novel.values()}
     slots |= {i.item_id: Place(i.item_id, RATED, i.propensity) for i in rated.values()}
     places = tuple(slots.get(item, Place(item, RANKED)) for item in merged)
     slot_of = {place.item_id: place.slot for place in places}
@@ -155,6 +167,31 @@ def compose(
     return Composition(
         places, exclusion_reasons(ranked, slot_of, stories, fixed=fixed_sources, cap=rules.cap)
     )
+
+
+def _reserve(
+    choices: Sequence[Choice], rules: Rules, rated: Mapping[int, PlacedItem], placed: Collection[int]
+) -> list[Choice]:
+    """Return at most five of `choices` that have a place of their own: those placed before, then the oldest.
+
+    Ids grow with time, so the oldest has waited longest.
+    """
+    waiting = [choice for choice in choices if choice.kept] if rules.reserve else []
+    first = sorted(waiting, key=lambda one: (one.item_id not in placed, one.item_id))
+    return first[: max(0, min(RESERVED_MAX, rules.size - len(rated)))]
+
+
+def _ranks_reserved(
+    best: Sequence[Choice], reserved: Sequence[Choice], at: Mapping[int, int]
+) -> dict[int, int]:
+    """Return ranks up to the ninth for those of `reserved` that stand lower by score among `best`.
+
+    The others keep the place that their score gives them.
+    """
+    high = {choice.item_id for choice in best[: RESERVED_LAST - len(reserved)]}
+    free = [rank for rank in range(RESERVED_LAST, 0, -1) if rank not in at]
+    low = [choice.item_id for choice in best if choice in reserved and choice.item_id not in high]
+    return dict(zip(free, reversed(low), strict=False))
 
 
 def _alternate_order(

@@ -20,10 +20,14 @@ LOOK_BACK = dt.timedelta(days=ITEM_WINDOW_DAYS + 2)
 
 
 class DealtWith(NamedTuple):
-    """What one reader did with articles, and the articles that stand on the day's page already."""
+    """What one reader did with articles, and the articles that stand on the day's page already.
+
+    `shown` are the articles that a digest of an earlier day has shown, through whatever door.
+    """
 
     articles: Mapping[int, Dealt]
     on_page: Collection[int]
+    shown: Collection[int] = frozenset()
 
 
 def dealt_with(
@@ -49,8 +53,11 @@ def dealt_with(
     read = Reading.objects.filter(reader__in=wanting, read_at__lte=as_of, **between)
     for reader, article, read_at in read.values_list("reader_id", "article", "read_at"):
         found[reader][article]["read_at"] = read_at
+    shown: defaultdict[UUID, set[int]] = defaultdict(set)
     for reader, article, pages, first, last in _pages(days, as_of):
-        found[reader][article] |= {"pages": pages, "first_shown": first, "last_shown": last}
+        shown[reader].add(article)
+        if pages >= PAGES_MAX:
+            found[reader][article] |= {"pages": pages, "first_shown": first, "last_shown": last}
     begins = {reader.pk: day_begin(days[reader.pk], reader.zone) for reader in readers}
     dealt = {
         reader: {article: Dealt(**values) for article, values in rows.items()}  # type: ignore[arg-type]
@@ -62,27 +69,38 @@ def dealt_with(
         if any(_is_of_day(one, begins[reader]) for one in rows.values())
     ]
     on_page = _on_page(today, days)
-    return {reader: DealtWith(rows, on_page.get(reader, frozenset())) for reader, rows in dealt.items()}
+    return {
+        reader: DealtWith(
+            dealt.get(reader, {}), on_page.get(reader, frozenset()), shown.get(reader, frozenset())
+        )
+        for reader in {**dealt, **shown}
+    }
 
 
 def _pages(
     days: Mapping[UUID, dt.date], as_of: dt.datetime
-) -> Iterable[tuple[UUID, int, int, dt.datetime, dt.datetime]]:
-    """Return (reader, article, pages, first shown, last shown) of what stood on two earlier pages or more."""
+) -> Iterable[tuple[UUID, int, int, dt.datetime | None, dt.datetime | None]]:
+    """Return (reader, article, pages, first shown, last shown) of what digests of earlier days have shown.
+
+    What an app or a feed reader fetched counts as no page, so its `pages` can be 0.
+    """
     of_day: defaultdict[dt.date, list[UUID]] = defaultdict(list)
     for reader, day in days.items():
         of_day[day].append(reader)
     earlier = Q()
     for day, some in of_day.items():
         earlier |= Q(date__lt=day, reader_id__in=some)
-    shown = Exposure.objects.filter(
-        earlier, door__in=DOORS, shown_at__gt=as_of - LOOK_BACK, shown_at__lte=as_of
+    shown = Exposure.objects.filter(earlier, shown_at__gt=as_of - LOOK_BACK, shown_at__lte=as_of)
+    on_page = Q(door__in=DOORS)
+    return (
+        shown.order_by()
+        .values_list("reader_id", "item__article")
+        .annotate(
+            pages=Count("date", distinct=True, filter=on_page),
+            first=Min("shown_at", filter=on_page),
+            last=Max("shown_at", filter=on_page),
+        )
     )
-    grouped = shown.order_by().values_list("reader_id", "item__article")
-    counted = grouped.annotate(
-        pages=Count("date", distinct=True), first=Min("shown_at"), last=Max("shown_at")
-    )
-    return counted.filter(pages__gte=PAGES_MAX)
 
 
 def _is_of_day(one: Dealt, begin: dt.datetime) -> bool:

@@ -32,6 +32,8 @@ SPREAD_FIRST, SPREAD_MAX, SPREAD_SOURCES = 15, 2, 20
 # Slots: placed by score, and rated (so the place is fixed).
 RANKED: Final = "ranked"
 RATED: Final = "kept"
+# Slot: placed because its source is never missed.
+RESERVED: Final = "reserved"
 
 
 class Choice(NamedTuple):
@@ -39,7 +41,8 @@ class Choice(NamedTuple):
 
     `low`: its source's effective weight is below 1. `muted`: its keyword boosts add up to less than 0.
     `score` is its real score. `at_par` is its score if its source had weight 1, and `unmuted` its score
-    without negative boosts. Both equal `score` if nothing counts against it.
+    without negative boosts. Both equal `score` if nothing counts against it. `most` is the daily limit of its
+    source (`None`: no limit). `kept`: its source is never missed, and no earlier digest has shown it.
     """
 
     item_id: int
@@ -50,6 +53,8 @@ class Choice(NamedTuple):
     score: float = 0.0
     at_par: float = 0.0
     unmuted: float = 0.0
+    most: int | None = None
+    kept: bool = False
 
     @property
     def unwanted(self) -> bool:
@@ -77,23 +82,55 @@ def choices_make(
     totals: Sequence[float],
     unmuted: Sequence[float],
     muted: Collection[int] = (),
+    limits: Mapping[str, int] | None = None,
+    kept: Collection[int] = (),
 ) -> list[Choice]:
     """Return the choices for `ids`, which are sorted by their scores `totals`, best first.
 
     `origins` maps an item to (source, article), `stories` an article to its story, and `weights` a source to
     its effective weight, if it has one of its own. `unmuted` are the scores without negative boosts; `muted`
-    are the items that keywords count against.
+    are the items that keywords count against, `limits` the daily limits by source, and `kept` the items that
+    wait for a place of theirs.
     """
-    found = []
+    found, most = [], limits or {}
     for item_id, total, free in zip(ids, totals, unmuted, strict=True):
         source, article = origins[item_id]
         weight = weights.get(source, WEIGHT_DEFAULT)
         low = weight < WEIGHT_DEFAULT
         par = total * WEIGHT_DEFAULT / weight if low else total
         found.append(
-            Choice(item_id, source, stories.get(article, article), low, item_id in muted, total, par, free)
+            Choice(
+                item_id,
+                source,
+                stories.get(article, article),
+                low,
+                item_id in muted,
+                total,
+                par,
+                free,
+                most.get(source),
+                item_id in kept,
+            )
         )
     return found
+
+
+def within_limits(
+    choices: Sequence[Choice], taken: Collection[str] = (), placed: Collection[int] = ()
+) -> list[Choice]:
+    """Return `choices` (best first) without those beyond their source's daily limit.
+
+    `taken` has the source of each item that the day shows anyway. Items `placed` by an earlier build of the
+    day come first, so that what was shown is not exchanged for more.
+    """
+    if all(choice.most is None for choice in choices):
+        return [*choices]
+    count, beyond = Counter(taken), set[int]()
+    for choice in sorted(choices, key=lambda one: one.item_id not in placed):
+        if choice.most is not None and count[choice.source] >= choice.most:
+            beyond.add(choice.item_id)
+        count[choice.source] += 1
+    return [choice for choice in choices if choice.item_id not in beyond]
 
 
 def source_cap(choices: Sequence[Choice], fixed: Collection[str], size: int) -> int:
@@ -205,11 +242,12 @@ def places_moved(shown: Sequence[tuple[int, float]]) -> dict[int, int]:
 class ExclusionReason(StrEnum):
     """Why a candidate is not in the digest. The first reason that applies is given.
 
-    `low_weight`: it would be shown if its source had weight 1. `keyword`: it would be shown without negative
-    boosts. `source_cap`: the score alone would show it.
+    `daily_limit`: its source has its places of the day. `low_weight`: it would be shown if its source had
+    weight 1. `keyword`: it would be shown without negative boosts. `source_cap`: by score alone it would be.
     """
 
     SAME_STORY = "same_story"
+    DAILY_LIMIT = "daily_limit"
     LOW_WEIGHT = "low_weight"
     KEYWORD = "keyword"
     SOURCE_CAP = "source_cap"
@@ -218,6 +256,7 @@ class ExclusionReason(StrEnum):
 
 NAMES: Mapping[ExclusionReason, str] = {
     ExclusionReason.SAME_STORY: gettext_noop("The same story"),
+    ExclusionReason.DAILY_LIMIT: gettext_noop("Enough for a day"),
     ExclusionReason.SOURCE_CAP: gettext_noop("Enough of one source"),
     ExclusionReason.LOW_WEIGHT: gettext_noop("Less of a source"),
     ExclusionReason.KEYWORD: gettext_noop("Less of a word"),
@@ -227,6 +266,7 @@ DESCRIPTIONS: Mapping[ExclusionReason, str] = {
     ExclusionReason.SAME_STORY: gettext_noop(
         "Your digest has this story already, from the source that scored best."
     ),
+    ExclusionReason.DAILY_LIMIT: gettext_noop("You set a daily limit for their source."),
     ExclusionReason.SOURCE_CAP: gettext_noop(
         "Their source had its share of the places, and other sources had something "
         "too. The more sources you have, the smaller the share."
@@ -269,6 +309,8 @@ def exclusion_explain(reason: ExclusionReason, source: str, shown_source: str, w
         if not shown_source:
             return _(NAMES[reason])
         return _("The same story as reported by {source}.").format(source=shown_source)
+    if reason is ExclusionReason.DAILY_LIMIT:
+        return _("You set a daily limit for {source}.").format(source=source)
     if reason is ExclusionReason.SOURCE_CAP:
         return _("{source} had its share of the places.").format(source=source)
     if reason is ExclusionReason.LOW_WEIGHT:
@@ -295,7 +337,14 @@ def exclusion_reasons(
     again = {
         c.item_id for c in ranked if c.story is not None and stories.get(c.story, c.item_id) != c.item_id
     }
-    field = [c for c in ranked if c.item_id not in again and shown.get(c.item_id) != RATED]
+    taken = Counter([*fixed, *(c.source for c in ranked if shown.get(c.item_id, RATED) != RATED)])
+    limited = {
+        c.item_id
+        for c in ranked
+        if c.item_id not in shown and c.most is not None and taken[c.source] >= c.most
+    } - again
+    out = again | limited
+    field = [c for c in ranked if c.item_id not in out and shown.get(c.item_id) not in (RATED, RESERVED)]
     places = sum(slot == RANKED for slot in shown.values())
     share = source_cap(ranked, fixed, len(shown)) if cap else None
     unwanted = _reasons_of_settings(field, shown, fixed, places, share)
@@ -304,6 +353,8 @@ def exclusion_reasons(
     for item_id in (choice.item_id for choice in ranked if choice.item_id not in shown):
         if item_id in again:
             reasons[item_id] = ExclusionReason.SAME_STORY
+        elif item_id in limited:
+            reasons[item_id] = ExclusionReason.DAILY_LIMIT
         else:
             other = ExclusionReason.SOURCE_CAP if item_id in by_score else ExclusionReason.BELOW
             reasons[item_id] = unwanted.get(item_id, other)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from digest.daily.compose import NoveltyDraw, Rules, compose
-from digest.daily.diversity import Choice
+from digest.daily.diversity import Choice, within_limits
 from digest.daily.presentation import ScoredItem
 from digest.daily.selectors import candidates_then, digest_impressions
 from digest.entities import DIGEST_SIZE
@@ -47,9 +47,13 @@ def further_page(*, reader: Reader, digest: Digest, number: int, now: datetime) 
     items = {row.item_id for row in shown}
     stories = {candidates.story_of(row.item.article) for row in shown}
     places: list[int] = []
-    rest = _left(candidates.choices(ranking, effective), items, stories)
+    taken = [row.item.source_id for row in shown]
+    rest = within_limits(_left(candidates.choices(ranking, effective), items, stories), taken)
+    rules = Rules(novelty=False, reserve=False)
     for _ in range(1, min(number, PAGES_MAX)):
-        places = [place.item_id for place in compose(rest, Rules(novelty=False), NoveltyDraw()).places]
+        # Daily limits are kept to already: of what is left each may come.
+        open_ = [one._replace(most=None) for one in rest]
+        places = [place.item_id for place in compose(open_, rules, NoveltyDraw()).places]
         placed = {*places}
         stories = {one.story for one in rest if one.story is not None and one.item_id in placed}
         rest = _left(rest, placed, stories)

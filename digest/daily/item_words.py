@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta, tzinfo
 from typing import Any
 
 from digest.daily.compose import NOVELTY, NOVELTY_EVERY
-from digest.daily.diversity import RANKED, RATED
+from digest.daily.diversity import RATED, RESERVED
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.feeds.entities import FETCH_PROBLEMS
 from digest.feeds.health import FeedCondition
@@ -52,6 +52,7 @@ MONTHS = (
 # The slot of an item that is in no digest here.
 FOUND = "found"
 DRAWN = gettext_noop("from a source you rarely see")
+KEPT = gettext_noop("never missed")
 LATEST = gettext_noop("latest of a source you added")
 
 
@@ -279,9 +280,9 @@ def score_chips(parts: Mapping[str, Any], source: str, slot: str = "ranked") -> 
 
     An item that only its date brought has none. Its age stands beside it anyway.
     """
-    chips = [_(DRAWN)] if slot == NOVELTY else []
+    chips = [_(DRAWN)] if slot == NOVELTY else [_(KEPT)] if slot == RESERVED else []
     # An item older than a digest's window can only come from `digest.items.selectors.items_latest`.
-    if slot in (RANKED, NOVELTY) and parts["age_hours"] > ITEM_WINDOW_DAYS * 24:
+    if slot != RATED and parts["age_hours"] > ITEM_WINDOW_DAYS * 24:
         chips.append(_(LATEST))
     chips += _preferences(parts, source)
     if (sources := reported_by(parts)) > 1:
@@ -310,6 +311,8 @@ def place_explain(slot: str, propensity: float, moved: int = 0) -> str:
         return _("It was drawn, from a source you rarely see, and keeps its place since you rated it.")
     if slot == RATED:
         return _("It keeps its place since you rated it.")
+    if slot == RESERVED:
+        return _("Its source is never missed: it has a place until a digest has shown it.")
     if slot == NOVELTY:
         drawn = _(
             "It was drawn, from a source you rarely see: every {n}th place is, whatever the score."

@@ -25,8 +25,10 @@ from digest.feeds.first_fetch import LOT, NEVER_FETCHED
 from digest.items.selectors import CANDIDATES_MAX, NEW_FOR, item_is_hidden, items_window_count, mutes_in_force
 from digest.models import Digest, Feed, Impression, Item, Reader, Subscription
 from ranking.entities import EffectiveConfig, Mute, Score
+from ranking.language import ngettext
 from ranking.scoring import Ranking
-from ranking.selectors import config_effective, learning_steps
+from ranking.selectors import config_effective, config_shelf_lives, learning_steps, reading_once
+from ranking.source_rules import is_past_shelf
 
 PAGE_SIZE = 50
 # How long a digest stays unchanged while feeds that its reader has just added are fetched.
@@ -46,12 +48,18 @@ def digest_dates_between(*, reader_id: UUID, first: dt.date, last: dt.date) -> s
     return set(rows.values_list("date", flat=True))
 
 
-def digest_impressions(*, digest: Digest, now: dt.datetime) -> list[Impression]:
+def digest_impressions(*, digest: Digest, now: dt.datetime, as_built: bool = False) -> list[Impression]:
     """Return the digest's impressions by rank, without items that the reader has muted since; four queries.
+
+    Items past the shelf life of their source are left out, too, unless the digest is wanted `as_built`, as
+    the page of a past day is.
 
     Each impression has its item and source loaded, and the reader's `RatedItem` (or `None`) as `thumb`.
     """
-    shown = _impressions_unmuted(digest, now)
+    with reading_once():
+        shown = _impressions_unmuted(digest, now)
+        lives = {} if as_built else config_shelf_lives(reader_id=digest.reader_id)
+    shown = [row for row in shown if not is_past_shelf(lives, row.item.source_id, row.item.dated_at, now)]
     ratings = feedback_by_items(reader_id=digest.reader_id, items=[row.item for row in shown])
     for row in shown:
         row.thumb = ratings.get(row.item_id)
@@ -277,8 +285,15 @@ def digest_exclusions(
         lowered=_lowered_items(shown, places_lost(choices, slots), effective),
         moved=_moved_items(shown),
         muted=sorted(candidates.muted.items(), key=lambda pair: -pair[1]),
-        gone=gone_words(candidates.gone),
+        gone=[*gone_words(candidates.gone), *_aged_words(candidates.count_aged(ranking))],
     )
+
+
+def _aged_words(count: int) -> list[str]:
+    words = ngettext(
+        "{n} is past the shelf life of its source.", "{n} are past the shelf life of their sources.", count
+    )
+    return [words.format(n=count)] if count else []
 
 
 def candidates_then(

@@ -96,6 +96,7 @@ def ranked_day(
         story_of=candidates.story_of,
         learned=UnseenCycle(steps.cycle, steps.at, partial(earlier, steps)) if steps else None,
         muted=sum(candidates.muted.values()),
+        aged=candidates.count_aged(ranking),
         gone=candidates.gone,
     )
 

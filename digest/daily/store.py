@@ -17,14 +17,16 @@ from digest.days import day_begin
 from digest.items.selectors import items_hidden, mutes_in_force
 from digest.models import Digest, Exposure, Feedback, Impression, Item, Reader
 from ranking.entities import Score
-from ranking.selectors import versions_of_order
+from ranking.selectors import config_shelf_lives, reading_once, versions_of_order
+from ranking.source_rules import is_past_shelf
 
 # Rows per INSERT. With ten columns each, this is far below the limit of any database.
 ROWS = 500
 # The columns of a digest's own row that a build may change.
 WRITTEN = ("config_version", "built_at", "left_out", "exposed_at", "seen", "change")
-# The count of muted items in `left_out`, beside the reasons of `ExclusionReason` and `GoneReason`.
-MUTED = "muted"
+# The counts in `left_out` of muted items and of those past their shelf life, beside the reasons of
+# `ExclusionReason` and `GoneReason`.
+MUTED, AGED = "muted", "shelf_life"
 # (reader, day) of a digest.
 Key = tuple[UUID, dt.date]
 
@@ -34,7 +36,8 @@ class RankedDay:
     """One reader's ranked day, ready to be composed.
 
     `scores_of` returns the scores of items in `choices`. `story_of` returns the story of an article. `muted`
-    counts the items that mutes keep out, `gone` those that have left the reader's page.
+    counts the items that mutes keep out, `aged` those past their shelf life, `gone` those that have left
+    the reader's page.
     """
 
     reader: Reader
@@ -46,6 +49,7 @@ class RankedDay:
     story_of: Callable[[int], int]
     learned: "UnseenCycle | None" = None
     muted: int = 0
+    aged: int = 0
     gone: Mapping[GoneReason, int] = field(default_factory=dict)
 
 
@@ -88,6 +92,7 @@ def digests_store(*, ranked_days: Sequence[RankedDay], rules: Rules, now: dt.dat
         before = impressions[digest.pk]
         composed = _compose(ranked, rules, before)
         left_out = composed.counts() | ({MUTED: ranked.muted} if ranked.muted else {})
+        left_out |= {AGED: ranked.aged} if ranked.aged else {}
         left_out |= {reason.value: count for reason, count in sorted(ranked.gone.items())}
         after = _impressions_make(digest, ranked, composed, before)
         if _values(before) != _values(after):
@@ -212,6 +217,7 @@ def _compose(ranked: RankedDay, rules: Rules, before: Sequence[Impression]) -> C
         ranked.draw,
         rated={row.rank: at[row.rank] for row in before if _is_rated_today(row, ranked)},
         drawn={row.rank: at[row.rank] for row in before if row.slot == Impression.Slot.NOVELTY},
+        placed={row.item_id for row in before},
     )
 
 
@@ -266,8 +272,8 @@ def exposures_log(*, digest: Digest, door: str, now: dt.datetime) -> int:
     """Log the items of `digest` as shown through `door` (`Exposure.Door`); return how many rows were written.
 
     Only items that this door has not shown at this rank today are written, so a second view costs one query
-    and no write. Muted items are not shown, so they are not logged. The log is append-only: rebuilding the
-    digest removes nothing.
+    and no write. Muted items and those past their shelf life are not shown, so they are not logged. The log
+    is append-only: rebuilding the digest removes nothing.
     """
     logged = Exposure.objects.filter(
         reader_id=digest.reader_id, date=digest.date, door=door, item=OuterRef("item"), rank=OuterRef("rank")
@@ -284,9 +290,9 @@ def exposures_log(*, digest: Digest, door: str, now: dt.datetime) -> int:
 def exposures_write(*, digest: Digest, shown: Collection[Impression], door: str, now: dt.datetime) -> int:
     """Log these impressions of the digest's day, stored or not, as shown; return how many rows were written.
 
-    Muted items are left out, and so are rows that exist.
+    Muted items and those past their shelf life are left out, and so are rows that exist.
     """
-    hidden = _muted_ids(digest, shown, now) if shown else set()
+    hidden = _hidden_ids(digest, shown, now) if shown else set()
     rows = [
         exposure_make(one, digest=digest, date=digest.date, door=door, rank=one.rank, now=now)
         for one in shown
@@ -297,6 +303,13 @@ def exposures_write(*, digest: Digest, shown: Collection[Impression], door: str,
     return len(rows)
 
 
-def _muted_ids(digest: Digest, shown: Collection[Impression], now: dt.datetime) -> set[int]:
-    mutes = mutes_in_force(reader_id=digest.reader_id, now=now)
-    return items_hidden(mutes=mutes, item_ids=[row.item_id for row in shown])
+def _hidden_ids(digest: Digest, shown: Collection[Impression], now: dt.datetime) -> set[int]:
+    with reading_once():
+        mutes = mutes_in_force(reader_id=digest.reader_id, now=now)
+        lives = config_shelf_lives(reader_id=digest.reader_id)
+    hidden = items_hidden(mutes=mutes, item_ids=[row.item_id for row in shown])
+    if lives:
+        rows = Item.objects.filter(pk__in=[row.item_id for row in shown], source__in=list(lives))
+        dated = rows.values_list("pk", "source_id", "dated_at")
+        hidden |= {pk for pk, source, at in dated if is_past_shelf(lives, source, at, now)}
+    return hidden

@@ -49,6 +49,7 @@ class Impression(models.Model):
         RANKED = "ranked", "ranked by score"
         NOVELTY = "novelty", "drawn from sources little is known about"
         RATED = "kept", "kept in place because it was rated"
+        RESERVED = "reserved", "of a source that is never missed"
 
     digest = models.ForeignKey(Digest, models.CASCADE, related_name="impressions", db_index=False)
     item = models.ForeignKey(Item, models.CASCADE, related_name="impressions")

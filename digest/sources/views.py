@@ -32,12 +32,13 @@ from digest.sources.opml import FEEDS_MAX, FOLDER_MAX_CHARS, OPML_BYTES_MAX, TIT
 from digest.sources.past import PAST_BYTES_MAX
 from digest.sources.past_import import past_import
 from digest.sources.private_views import PrivateFeedForm, private_page
+from digest.sources.rule_choices import rules_context
 from digest.sources.subscription_changes import subscription_change
 from digest.sources.subscriptions import opml_export, opml_import
-from digest.sources.weights import source_pin, sources_weigh
+from digest.sources.weights import source_pin, source_rules_choose, sources_weigh
 from digest.throttling import IMPORT, LOOKUP, SEARCH, limit_count, long_page, rate_limited
 from ranking.config_words import AVOIDED, CHOICES, LOCKED, OPEN
-from ranking.entities import InvalidSetting
+from ranking.entities import InvalidSetting, RankingError
 from ranking.selectors import config_effective
 from ranking.setting_scale import weight_read
 
@@ -232,7 +233,7 @@ def source(request: HttpRequest, feed_id: int) -> HttpResponse:
     """Show one subscription: feed health, weight, folder, and whether models may read it; a POST changes it.
 
     With `level` a POST sets the weight, and a GET shows why a weight cannot be set. With `pin` a POST sets
-    what may be suggested about the source.
+    what may be suggested about the source, with `rules` its shelf life, daily limit and kept places.
     """
     reader = reader_of(request)
     lines = source_lines(reader, timezone.now())
@@ -244,6 +245,8 @@ def source(request: HttpRequest, feed_id: int) -> HttpResponse:
         source_pin(reader_id=reader.pk, source=key, pin=pin, now=timezone.now())
         messages.success(request, _("Saved: {name}.").format(name=line.name))
         return redirect("digest:source", feed_id)
+    if "rules" in request.POST:
+        return _rules_save(request, line)
     current = {name: getattr(line.subscription, name) for name in SubscriptionForm.base_fields}
     weighs = "level" in request.POST
     form = SubscriptionForm(None if weighs else request.POST or None, initial=current, line=line)
@@ -269,8 +272,27 @@ def source(request: HttpRequest, feed_id: int) -> HttpResponse:
     pinned = LOCKED if key in config.locked else AVOIDED if key in config.avoided else OPEN
     pins = [(code, _(words), code == pinned) for code, words in CHOICES.items()]
     page = {"form": form, "line": line, "folders": folders, "refused": refused, "typed": typed or line.figure}
+    page |= rules_context(reader, key, config, timezone.now())
     page |= {"pins": pins, "spark": source_sparks(reader_id=reader.pk, now=timezone.now()).get(key, ())}
     return render(request, "digest/source.html", page, status=422 if form.errors or refused else 200)
+
+
+def _rules_save(request: HttpRequest, line: SourceLine) -> HttpResponse:
+    """Save the rules for a source, and show its page again."""
+    try:
+        source_rules_choose(
+            reader_id=reader_of(request).pk,
+            source=line.subscription.feed.source_id,
+            shelf_life=request.POST.get("shelf_life", ""),
+            daily_limit=request.POST.get("daily_limit", ""),
+            never_missed="never_missed" in request.POST,
+            now=timezone.now(),
+        )
+    except RankingError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, _("Saved: {name}.").format(name=line.name))
+    return redirect("digest:source", line.subscription.feed_id)
 
 
 @login_required

@@ -1,4 +1,4 @@
-"""Weights of the sources that a reader's feeds belong to, set by level or exactly."""
+"""Weights of the sources that a reader's feeds belong to, by level or exactly, and rules of a source."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -6,8 +6,11 @@ from uuid import UUID
 
 from digest.models import Feed, Reader
 from ranking.config_words import OPEN
-from ranking.services import source_settings_copy, source_weights_set, target_pin
+from ranking.entities import InvalidSetting
+from ranking.language import gettext as _
+from ranking.services import source_rules_set, source_settings_copy, source_weights_set, target_pin
 from ranking.setting_scale import weight_read
+from ranking.source_rules import SourceRules
 
 
 def weights_at_level(*, reader_id: UUID, feed_ids: Collection[int], level: str) -> dict[str, float | None]:
@@ -37,6 +40,27 @@ def source_pin(*, reader_id: UUID, source: str, pin: str, now: datetime) -> int:
     return target_pin(reader_id=reader_id, target=source, pin=pin, ref="", now=now)
 
 
+def source_rules_choose(
+    *, reader_id: UUID, source: str, shelf_life: str, daily_limit: str, never_missed: bool, now: datetime
+) -> int:
+    """Store the rules that a reader chose for a source, as text ("" for none); return the version.
+
+    Raises `InvalidSetting` for what is no whole number in range.
+    """
+    rules = SourceRules(_number(shelf_life), _number(daily_limit), never_missed)
+    return source_rules_set(reader_id=reader_id, source=source, rules=rules, now=now)
+
+
+def _number(typed: str) -> int | None:
+    """Return a whole number, or `None` for an empty choice. Raises `InvalidSetting`."""
+    if not typed.strip():
+        return None
+    try:
+        return int(typed)
+    except ValueError as error:
+        raise InvalidSetting(_("“{typed}” is no whole number.").format(typed=typed[:20])) from error
+
+
 def source_settings_follow(*, reader_id: UUID, source: str, to: str, now: datetime) -> None:
-    """Copy the reader's weight, pins and mute of `source` to `to`, the source that their feed moved to."""
+    """Copy the reader's settings of `source` to `to`, the source that their feed moved to."""
     source_settings_copy(reader_id=reader_id, source=source, to=to, now=now)

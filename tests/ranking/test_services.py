@@ -118,6 +118,9 @@ def test_an_edit_touches_what_it_names_and_nothing_else(ada, now):
         "mutes": [],
         "literal": [],
         "taste": "off",
+        "shelf_lives": {},
+        "daily_limits": {},
+        "never_missed": [],
         "learned": {"z": pytest.approx(0.15)},
     }
     assert weights_on_hold(reader_id=ada.id, now=now) == {"a", "b"}, "nobody decided on z"

@@ -518,7 +518,8 @@ def digest_get(request: HttpRequest, date: Date) -> DigestOut:
     """Return the reader's digest of a day in their zone. Today's is built if it is due."""
     reader, now = reader_of(request), timezone.now()
     digest = _digest(reader, date, now)
-    shown = digest_impressions(digest=digest, now=now)
+    is_past = date < day_of(now, reader.zone)
+    shown = digest_impressions(digest=digest, now=now, as_built=is_past)
     exposures_log(digest=digest, door=Exposure.Door.API, now=now)
     mates = items_related(reader_id=reader.pk, item_ids=[row.item_id for row in shown], now=now)
     part = notice_today(reader, digest, now) if date == day_of(now, reader.zone) else None

@@ -47,7 +47,7 @@ from digest.models import Digest, Feed, Impression, Item, Reader
 from digest.mutes.preview import item_mute
 
 # Reasons for which an item comes on a further page of today.
-FURTHER = ({*ExclusionReason} - {ExclusionReason.SAME_STORY}) | {GoneReason.SEEN}
+FURTHER = {*ExclusionReason} - {ExclusionReason.SAME_STORY, ExclusionReason.DAILY_LIMIT} | {GoneReason.SEEN}
 # How far back digests are shown: a build for the year 1 would help nobody.
 OLDEST = timedelta(days=730)
 
@@ -59,7 +59,7 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
     """
     today = day_of(now, reader.zone)
     digest = digest_current(reader=reader, date=date, now=now)
-    impressions = digest_impressions(digest=digest, now=now) if digest else []
+    impressions = digest_impressions(digest=digest, now=now, as_built=date < today) if digest else []
     # Only the page of an empty digest shows how its sources are doing.
     subscriptions = [] if impressions else subscriptions_of(reader_id=reader.pk)
     scored = [ScoredItem(i.item, i.parts, i.score, i.slot) for i in impressions]

@@ -20,6 +20,8 @@ CHOICES = st.lists(
         story=st.one_of(st.none(), st.integers(1, 5)),
         low=st.booleans(),
         muted=st.booleans(),
+        most=st.none(),
+        kept=st.just(False),
     ),
     unique_by=lambda choice: choice.item_id,
     max_size=50,

@@ -14,7 +14,14 @@ from tests.support.factories import ItemFactory, SourceFactory, SubscriptionFact
 
 SEED = NoveltyDraw("ada|2026-03-18")
 CHOICES = st.lists(
-    st.builds(Choice, item_id=st.integers(0, 60), source=st.sampled_from("abcde"), low=st.booleans()),
+    st.builds(
+        Choice,
+        item_id=st.integers(0, 60),
+        source=st.sampled_from("abcde"),
+        low=st.booleans(),
+        most=st.none(),
+        kept=st.just(False),
+    ),
     unique_by=lambda choice: choice.item_id,
     max_size=50,
 )

@@ -1,0 +1,35 @@
+"""The rules for one source as its page shows them: the choices, and what its kept places have shown."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from digest.daily.receipts import receipt_of
+from digest.models import Reader
+from ranking.entities import Config
+from ranking.source_rules import DAILY_LIMIT_MAX, SHELF_CHOICES, hours_words, limit_words, rules_of
+
+# (value that the form sends, words, whether it is chosen)
+Option = tuple[str, str, bool]
+RECEIPT_DAYS = 30
+
+
+def rules_context(reader: Reader, source: str, config: Config, now: datetime) -> dict[str, Any]:
+    """Return the choices of a source's rules; if it is never missed, with the receipt (two queries)."""
+    rules = rules_of(config, source)
+    lives = sorted({*SHELF_CHOICES, *([rules.shelf_life] if rules.shelf_life else [])})
+    since = now - timedelta(days=RECEIPT_DAYS)
+    return {
+        "lives": [_option(hours, rules.shelf_life, hours_words(hours)) for hours in (None, *lives)],
+        "limits": [
+            _option(most, rules.daily_limit, limit_words(most))
+            for most in (None, *range(1, DAILY_LIMIT_MAX + 1))
+        ],
+        "never_missed": rules.never_missed,
+        "receipt": receipt_of(reader=reader, source=source, since=since, now=now)
+        if rules.never_missed
+        else None,
+    }
+
+
+def _option(value: int | None, chosen: int | None, words: str) -> Option:
+    return "" if value is None else str(value), words, value == chosen
