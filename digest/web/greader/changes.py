@@ -31,6 +31,7 @@ from digest.throttling import LOOKUP, limit_count
 from digest.web.greader.codec import (
     FEED,
     IDS_MAX,
+    LABEL,
     LABELS,
     Kind,
     Stream,
@@ -47,6 +48,8 @@ from digest.web.pages.lists import ListRequest, list_mark_read
 THUMBS_MAX = 200
 # Each is looked for among all that the reader has.
 FEEDS_MAX = 1_000
+# Each is marked in statements of its own.
+STREAMS_MAX = 50
 NO_LABEL = "Labels are Useful and Not useful; no other can be given."
 
 
@@ -103,11 +106,19 @@ def _rate(
 
 @token_required("POST", scope=RATE)
 def mark_all_as_read(request: HttpRequest) -> HttpResponse:
-    """Mark the items of a stream as read that had come by the moment `ts`."""
+    """Mark the items of each stream `s` as read that had come by the moment `ts`."""
     reader, now, sent = reader_of(request), timezone.now(), Fields(request)
-    asked = StreamRequest(
-        stream_read(sent.one("s")), IDS_MAX, seen_by=min(moment_read(sent.one("ts")) or now, now)
-    )
+    streams = list(dict.fromkeys(stream_read(text.strip()) for text in sent.all("s") or [""]))
+    if len(streams) > STREAMS_MAX:
+        raise ValueError(f"Name {STREAMS_MAX} streams at a time.")
+    charge(request, len(streams) - 1)
+    seen_by = min(moment_read(sent.one("ts")) or now, now)
+    for stream in streams:
+        _mark_read(reader, StreamRequest(stream, IDS_MAX, seen_by=seen_by), now)
+    return plain(OK)
+
+
+def _mark_read(reader: Reader, asked: StreamRequest, now: datetime) -> None:
     if asked.stream.kind in LABELS:
         page = stream_page(reader=reader, asked=asked, now=now)
         items_mark(reader=reader, item_ids=page.ids, now=now)
@@ -116,7 +127,6 @@ def mark_all_as_read(request: HttpRequest) -> HttpResponse:
     ):
         wanted = ListRequest(replace(chosen, unread=False))
         list_mark_read(reader, wanted, above="", seen_by=asked.seen_by or now, now=now)
-    return plain(OK)
 
 
 @token_required("POST", scope=FULL)
@@ -178,6 +188,11 @@ def _feeds_of(reader: Reader, streams: Collection[Stream]) -> list[ReadFeed]:
     return [one for one in found if one]
 
 
+def _folders_named(sent: Fields) -> list[str]:
+    """Return the ids of the folders `s`; some clients send their names as `t` instead."""
+    return sent.all("s") or [LABEL + name for name in sent.all("t")]
+
+
 def folder_read(text: str) -> str:
     """Return the name of the folder with this id. Raises `ValueError` if it is no folder's, or a label's."""
     stream = stream_read(text)
@@ -213,9 +228,9 @@ def quick_add(request: HttpRequest) -> HttpResponse:
 
 @token_required("POST", scope=FULL)
 def rename_tag(request: HttpRequest) -> HttpResponse:
-    """Rename the folder `s` to `dest`. Answer 404 if no feed is in it, since nothing is renamed then."""
+    """Rename the folder `s`, or of the name `t`, to `dest`. Answer 404 if no feed is in it."""
     sent = Fields(request)
-    old, new = folder_read(sent.one("s")), folder_read(sent.one("dest"))
+    old, new = folder_read(next(iter(_folders_named(sent)), "")), folder_read(sent.one("dest"))
     if not folder_rename(reader=reader_of(request), folder=old, name=new):
         return plain("You have no such folder. Load your folders again.", 404)
     return plain(OK)
@@ -223,11 +238,11 @@ def rename_tag(request: HttpRequest) -> HttpResponse:
 
 @token_required("POST", scope=FULL)
 def disable_tag(request: HttpRequest) -> HttpResponse:
-    """Delete the folders `s`; their feeds are in no folder then.
+    """Delete the folders `s`, or of the names `t`; their feeds are in no folder then.
 
     Apps unsubscribe a folder's feeds first. The last one ends the folder, so a folder without feeds is OK.
     """
-    names = {folder_read(text) for text in Fields(request).all("s")}
+    names = {folder_read(text) for text in _folders_named(Fields(request))}
     if not names:
         raise ValueError("Name a folder by s.")
     feeds = [one.feed_id for one in feeds_read(reader_id=reader_of(request).pk) if one.folder in names]

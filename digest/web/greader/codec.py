@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Final
+from urllib.parse import unquote
 
 ITEM: Final = "tag:google.com,2005:reader/item/"
 STATE: Final = "user/-/state/com.google/"
@@ -25,7 +26,10 @@ ID_MAX: Final = 2**63 - 1
 # The ending of a folder's id, if the folder has the name of a label.
 FOLDER_END: Final = " (folder)"
 # Some clients leave out the user, or all but the name of a state: `state/com.google/read`, `reading-list`.
-_USER: Final = re.compile(r"(?:user/[^/]+/)?(state/com\.google|label)/(.+)", re.DOTALL)
+_USER: Final = re.compile(r"(?:user/[^/]*/)?(state/[a-z.]{1,40}|label)/(.+)", re.DOTALL)
+_SHORT: Final = re.compile(r"(?:user/[^/]*/)?(?:com\.google/)?([a-z-]{1,20})/?")
+_WEB: Final = re.compile(r"https?:/", re.IGNORECASE)
+_GOOGLE: Final = "state/com.google"
 _HEX: Final = re.compile(r"[0-9a-fA-F]{1,16}")
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,19}")
 
@@ -62,21 +66,36 @@ class Stream:
 
 
 def stream_read(text: str) -> Stream:
-    """Return the stream of this id.
+    """Return the stream of this id, also if a client shortened it, escaped it twice or ended it in a slash.
 
     Raises `ValueError` for any other text.
     """
+    found = _stream_of(text) or _stream_of(unquote(text))
+    if found is None or "\0" in found.name:  # PostgreSQL compares no text with a NUL
+        raise ValueError(f"“{text[:80]}” is not a stream. Ask for one that a list of this server names.")
+    return found
+
+
+def _stream_of(text: str) -> Stream | None:
     if found := _USER.fullmatch(text):
         space, name = found.groups()
         if space != "label":
-            return Stream(_STATES.get(name, Kind.OTHER))
+            return Stream(_STATES.get(name.removesuffix("/"), Kind.OTHER) if space == _GOOGLE else Kind.OTHER)
         label = next((kind for kind in LABELS if kind.value == name), None)
         return Stream(label) if label else Stream(Kind.FOLDER, _folder_read(name))
-    if short := _STATES.get(text.removeprefix("com.google/")):
+    if (found := _SHORT.fullmatch(text)) and (short := _STATES.get(found[1])):
         return Stream(short)
-    if text.startswith(FEED) and (name := re.sub(r"^(feed/)+", "", text)):
-        return Stream(Kind.FEED, name)
-    raise ValueError(f"“{text[:80]}” is not a stream. Ask for one that a list of this server names.")
+    name = re.sub(r"^(feed/)+", "", text)
+    is_feed = bool(name) and (text.startswith(FEED) or bool(_WEB.match(name)))
+    return Stream(Kind.FEED, _feed_name(name)) if is_feed else None
+
+
+def _feed_name(name: str) -> str:
+    """Return a feed's id or address. Proxies make one of the two slashes behind a scheme."""
+    if (number := name.removesuffix("/")).isdecimal():
+        return number
+    name = name if _WEB.match(name) or not _WEB.match(unquote(name)) else unquote(name)
+    return re.sub(r"^(https?:)/(?!/)", r"\1//", name, flags=re.IGNORECASE)
 
 
 def folder_write(name: str) -> str:

@@ -22,6 +22,7 @@ from digest.feeds.addresses import feed_address
 from digest.feeds.bodies import contents_each
 from digest.feeds.entities import ItemContent
 from digest.feeds.identity import web_url
+from digest.feeds.twins import feed_place
 from digest.items.listing import (
     ListFilter,
     ListKey,
@@ -118,12 +119,17 @@ def _feed_of(reader: Reader, stream: Stream) -> ReadFeed | None:
 
 
 def feed_named(*, feeds: Sequence[ReadFeed], stream: Stream) -> ReadFeed | None:
-    """Return the reader's feed that a stream names by its id or its address; one that moved is found too."""
+    """Return the reader's feed that a stream names by its id or its address; one that moved is found too.
+
+    The address may be one with or without TLS or `www.`, since feeds move there later.
+    """
     if stream.name.isascii() and stream.name.isdecimal():
         feed_id = int(stream.name[:20])
         return next((one for one in feeds if feed_id in one.ids), None)
     url = feed_address(stream.name) or stream.name
-    return next((one for one in feeds if one.url == url), None)
+    found = next((one for one in feeds if one.url == url), None)
+    place = feed_place(url)
+    return found or next((one for one in feeds if place and feed_place(one.url) == place), None)
 
 
 def stream_title(*, reader: Reader, stream: Stream) -> str:

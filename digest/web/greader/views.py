@@ -132,7 +132,7 @@ def unread_count(request: HttpRequest) -> HttpResponse:
     return json({"max": counts[-1]["count"], "unreadcounts": counts})
 
 
-@token_required("GET", "HEAD", cost=COST_STREAM)
+@token_required("GET", "HEAD", "POST", cost=COST_STREAM)
 def stream_contents(request: HttpRequest, stream: str = "") -> HttpResponse:
     """Return a page of a stream with its items, or of all the reader's items if no stream is named."""
     return json(_stream(request, stream))
@@ -160,7 +160,7 @@ def _stream(request: HttpRequest, stream: str) -> dict[str, Any]:
     return _stream_answer(name, items, more)
 
 
-@token_required("GET", "HEAD", cost=COST_STREAM)
+@token_required("GET", "HEAD", "POST", cost=COST_STREAM)
 def stream_ids(request: HttpRequest) -> HttpResponse:
     """Return the ids of a page of a stream, in decimal."""
     sent = Fields(request)

@@ -139,6 +139,25 @@ def test_a_folder_a_feed_and_today_are_read_as_a_whole(app: App, ada: Reader):
     assert app.post("mark-all-as-read").status_code == 400
 
 
+def test_of_several_streams_each_is_read(app: App, ada: Reader):
+    items = [fresh_item(ada, key=f"s{n}.example") for n in range(4)]
+    Subscription.objects.filter(feed=items[2].feed_id).update(folder="News")
+    streams = [f"feed/{items[0].feed_id}", f"feed/{items[1].feed_id}", "label/News"]
+    assert app.post("mark-all-as-read", s=streams).content == b"OK"
+    assert app.ids("kept-unread") == [items[3].pk]
+    for some in ([], [*streams, "nothing"], [f"feed/{n}" for n in range(51)]):
+        assert app.post("mark-all-as-read", s=some).status_code == 400
+    assert app.ids("kept-unread") == [items[3].pk]
+
+
+def test_a_folder_may_be_named_by_its_name_alone(app: App, ada: Reader, item: Item):
+    Subscription.objects.update(folder="Sea")
+    assert app.post("rename-tag", t="Sea", dest="label/Ocean").content == b"OK"
+    assert [one.folder for one in Subscription.objects.all()] == ["Ocean"]
+    assert app.post("disable-tag", t="Ocean").content == b"OK"
+    assert [one.folder for one in Subscription.objects.all()] == [""]
+
+
 def test_feeds_are_moved_and_left(app: App, ada: Reader, item: Item):
     feed = f"feed/{item.feed_id}"
     folder = Subscription.objects.filter(reader=ada).values_list("folder", flat=True)

@@ -34,7 +34,7 @@ def test_an_id_is_the_same_in_each_of_its_forms(item_id: int):
 LABEL_NAMES = st.sampled_from(("Today", "Useful", "Useful (folder)", "Not useful (folder) (folder)"))
 
 
-@given(st.text(min_size=1) | LABEL_NAMES)
+@given(st.text(st.characters(exclude_characters="\0"), min_size=1) | LABEL_NAMES)  # no folder has a NUL
 def test_every_folder_has_an_id_that_no_label_has(name: str):
     assert stream_read(folder_write(name)) == Stream(Kind.FOLDER, name)
 
@@ -81,13 +81,39 @@ def test_what_is_no_id_is_refused(text: str):
         ("com.google/starred", Stream(Kind.STARRED)),
         ("state/com.google/read", Stream(Kind.READ)),
         ("label/News", Stream(Kind.FOLDER, "News")),
+        ("user//state/com.google/reading-list", Stream(Kind.ALL)),
+        ("user/-/starred", Stream(Kind.STARRED)),
+        ("user/-/state/com.google/read/", Stream(Kind.READ)),
+        ("reading-list/", Stream(Kind.ALL)),
+        ("user%2F-%2Fstate%2Fcom.google%2Fstarred", Stream(Kind.STARRED)),
+        ("user/-/label/50%2F50", Stream(Kind.FOLDER, "50%2F50")),
+        ("user/-/state/org.freshrss/important", Stream(Kind.OTHER)),
+        ("feed/12/", Stream(Kind.FEED, "12")),
+        ("feed/https:/a.example/feed", Stream(Kind.FEED, "https://a.example/feed")),
+        ("feed/https%3A%2F%2Fa.example%2Ffeed", Stream(Kind.FEED, "https://a.example/feed")),
+        ("feed%2Fhttp%3A%2F%2Fa.example%2F", Stream(Kind.FEED, "http://a.example/")),
+        ("http://a.example/feed", Stream(Kind.FEED, "http://a.example/feed")),
     ],
 )
 def test_a_stream_is_known_by_its_id(text: str, stream: Stream):
     assert stream_read(text) == stream
 
 
-@pytest.mark.parametrize("text", ["", "feed/", "user/-/label/", "splice/x", "reading", "label/"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "feed/",
+        "user/-/label/",
+        "splice/x",
+        "reading",
+        "label/",
+        "feed%2F",
+        "/",
+        "feed%2F%00",
+        "label%2F%00",
+    ],
+)
 def test_what_is_no_stream_is_refused(text: str):
     with pytest.raises(ValueError, match="not a stream"):
         stream_read(text)

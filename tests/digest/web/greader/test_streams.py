@@ -12,7 +12,7 @@ from django.utils import timezone
 from digest.accounts.tokens import REQUESTS_PER_MINUTE, token_revoke
 from digest.feeds.bodies import contents_of
 from digest.items.reading import item_read, item_save
-from digest.models import Exposure, Item, ItemBody, Reader, Reading, Subscription
+from digest.models import Exposure, Feed, Item, ItemBody, Reader, Reading, Subscription
 from digest.web.greader import streams
 from ranking.services import ConfigEdit, config_edit
 from tests.digest.web.greader.support import ALL, READ, STARRED, App
@@ -241,6 +241,47 @@ def test_a_label_may_be_named_in_short_and_an_unknown_word_is_no_stream(app: App
     assert app.ids("label/News") == [item.pk]
     for word in ("news", "readinglist", "user", "user/-/", "com.google/"):
         assert app.get(f"stream/contents/{word}").status_code == 400
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "{}",
+        "{}/",
+        "https:/gazette.example/feed.xml",
+        "http://gazette.example/feed.xml",
+        "https://www.gazette.example/feed.xml",
+        "https%3A%2F%2Fgazette.example%2Ffeed.xml",
+    ],
+)
+def test_a_feed_is_found_by_every_spelling_of_its_id_and_its_address(ada: Reader, written: str):
+    """Proxies fold slashes, some clients escape twice, and feeds move to TLS."""
+    app, item, other = App(ada), fresh_item(ada), fresh_item(ada, key="other.example")
+    stream = f"feed/{written.format(item.feed_id)}"
+    assert item.feed.url == "https://gazette.example/feed.xml" and app.ids(stream) == [item.pk]
+    assert app.post("mark-all-as-read", s=stream).content == b"OK"
+    assert app.ids("kept-unread") == [other.pk]
+
+
+def test_of_two_feeds_a_stream_means_the_one_that_it_spells(app: App, ada: Reader):
+    plain, secure = fresh_item(ada), fresh_item(ada, key="other.example")
+    Feed.objects.filter(pk=plain.feed_id).update(url="http://one.example/feed")
+    Feed.objects.filter(pk=secure.feed_id).update(url="https://one.example/feed")
+    assert app.ids("feed/http://one.example/feed") == [plain.pk]
+    assert app.ids("feed/https://one.example/feed") == [secure.pk]
+
+
+def test_an_address_may_end_in_a_slash_and_a_stream_may_be_asked_for_by_a_form(ada: Reader):
+    app, item = App(ada), fresh_item(ada)
+    for path in ("token/", "user-info/", "subscription/list/", "tag/list/", "unread-count/"):
+        assert app.get(path).content == app.get(path.rstrip("/")).content != b""
+    for path in ("stream/items/ids", "stream/items/ids/"):
+        for answer in (app.get(path, s=ALL), app.post(path, s=ALL)):
+            assert [one["id"] for one in answer.json()["itemRefs"]] == [str(item.pk)]
+    for path in ("stream/contents", "stream/contents/", f"stream/contents/{ALL}", f"stream/contents/{ALL}/"):
+        for answer in (app.get(path), app.post(path, n=5)):
+            assert [one["title"] for one in answer.json()["items"]] == [item.title]
+    assert app.post("edit-tag/", i=item.pk, a="read").content == b"OK" and app.ids("kept-unread") == []
 
 
 def test_streams_have_what_they_are_named_for(app: App, ada: Reader):
