@@ -51,24 +51,25 @@ _TIME: Final = (
     r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<part>\d{1,12}))?)?"
     r"(?:\s?(?P<half>[ap])\.?m\b\.?)?(?P<zone>[^\d:][^:]*(?::\d{2})?(?:\s?\(.*\))?)?"
 )
-_WEEKDAY: Final = r"(?:(?P<weekday>[^\W\d_][^\s\d,]*)\.?\s?,?\s)?"
-_MONTH: Final = r"(?P<month>[^\W\d_][^\s\d,/]*?)\.?"
+_WEEKDAY: Final = r"(?:(?P<weekday>[^\W\d_][^\s\d,]*)\.?(?:\s?,\s?|\s))?"
+# In Chinese, Japanese and Korean months are figures, also where a program writes a date as RFC 822 does.
+_MONTH: Final = r"(?P<month>[^\W\d_][^\s\d,/]*?|\d{1,2}[月월])\.?"
 _DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|º|\.)?"
 _YEAR: Final = r"(?P<year>\d{4}|\d{2})(?:\s?[гр]\b\.?)?"
 _OF: Final = r"(?:(?:de|del|of|di)\s)?"
 _AT: Final = r"(?:\s?,)?(?:\s(?:(?:at|um|à|alle|kl|klo|às|o|om|a las|-|–)\.?\s)?"
-# A time that stands beside a date in figures: "14:30", "14.30", "14h30".
+# A time beside a date in prose or figures: "14:30", "14.30", "14h30".
 _CLOCK: Final = _TIME.replace(r"(?P<hour>\d{1,2}):", r"(?P<hour>\d{1,2})\s?[:.h]", 1)
 _FIGURES: Final = r"(?P<first>\d{1,2})(?P<mark>[./-])\s?(?P<other>\d{1,2})(?P=mark)\s?(?P<year>\d{4})"
 _ISO: Final = re.compile(
     r"(?P<year>\d{4})(?P<mark>[-/.]?)(?P<month>\d{2})(?P=mark)(?P<day>\d{2})"
-    r"(?:(?:t|\s)\s?(?P<hour>\d{2}):?(?P<minute>\d{2})(?::?(?P<second>\d{2})(?:[.,](?P<part>\d{1,12}))?)?\s?(?P<zone>[^\d].*)?)?"
+    r"(?:(?:t|\s)\s?(?P<hour>\d{2}):?(?P<minute>\d{2})(?::?(?P<second>\d{2})(?:[.,](?P<part>\d{1,12}))?)?(?!\s?[ap]\.?m)\s?(?P<zone>[^\d:].*)?)?"
 )
 _FORMS: Final = tuple(
     re.compile(form)
     for form in (
-        rf"{_WEEKDAY}{_DAY}[\s./-]{{1,2}}{_OF}{_MONTH}[\s./,-]{{1,2}}{_OF}{_YEAR}{_AT}{_TIME})?",
-        rf"{_WEEKDAY}{_MONTH}\s{_DAY}\s?,?\s{_YEAR}{_AT}{_TIME})?",
+        rf"{_WEEKDAY}{_DAY}[\s./-]{{1,2}}{_OF}{_MONTH}[\s./,-]{{1,2}}{_OF}{_YEAR}{_AT}{_CLOCK})?",
+        rf"{_WEEKDAY}{_MONTH}\s{_DAY}\s?,?\s{_YEAR}{_AT}{_CLOCK})?",
         rf"{_WEEKDAY}{_MONTH}\s(?P<day>\d{{1,2}})\s(?P<hour>\d{{2}}):(?P<minute>\d{{2}}):(?P<second>\d{{2}})"
         r"\s(?:(?P<zone>\S{1,8})\s)?(?P<year>\d{4})",
         r"(?P<year>\d{4})\s?[年년]\s?(?P<month>\d{1,2})\s?[月월]\s?(?P<day>\d{1,2})\s?[日일]"
@@ -156,7 +157,8 @@ def _offset(zone: str, *, is_iso: bool) -> timedelta | None:
 
 def _month(name: str) -> int:
     """Return the number of a month; 0, which is none, for a name that is unknown or means several."""
-    return int(name) if name.isdecimal() else _names()[0].get(name, 0)
+    figures = name.removesuffix("月").removesuffix("월")
+    return int(figures) if figures.isdecimal() else _names()[0].get(name, 0)
 
 
 def _is_weekday(name: str | None) -> bool:

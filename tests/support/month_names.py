@@ -14,7 +14,7 @@ from babel import Locale
 FILE = Path("digest/feeds/month_names.toml")
 LANGUAGES = """
 en de fr es it pt nl sv da nb fi is et lv lt pl cs sk hu ro bg hr sr sl mk sq el ru uk be ka hy tr az uz kk he
-ar fa ur hi bn mr ta te gu ml pa si id ms fil vi sw af ca eu gl cy ga
+ar fa ur hi bn mr ta te gu ml pa si id ms fil vi sw af ca eu gl cy ga zh zh_Hant ja ko
 """.split()  # noqa: SIM905 - a list of one a line is no better
 HEAD = """# Written by `python -m tests.support.month_names` from CLDR; do not edit.
 # Names of months by their numbers, and of weekdays, as digest/feeds/dates.py reads them.
@@ -80,7 +80,9 @@ def _names(forms: object, *, start: int, widths: tuple[str, ...]) -> dict[str, i
             for number, name in forms[context].get(width, {}).items():
                 folded = folded_name(name)
                 # Names with figures in them ("11. Monat") are read as no name.
-                if len(folded) > 1 and re.fullmatch(r"[^\W\d_](?:[\w'’ʻ·]|\u200c)*", folded):
+                if (len(folded) > 1 or not folded.isascii()) and re.fullmatch(
+                    r"[^\W\d_](?:[\w'’ʻ·]|\u200c)*", folded
+                ):
                     found[folded] = int(number)
     return found
 
