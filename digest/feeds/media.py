@@ -31,6 +31,8 @@ _NO_FILE: Final = re.compile(
     r"(?:application|binary)/octet-stream"
     r"|application/(?:x-shockwave-flash|(?:x-)?javascript|(?:xhtml|rss|atom|rdf)\+xml|xml|json|ogg)"
 )
+# Types that servers give to whatever they do not know; a known ending of the name says more.
+_VAGUE: Final = re.compile(r"application/(?:x-)?(?:force-)?(?:download|unknown|save)|text/(?:plain|html)")
 _DURATION: Final = re.compile(r"(?:(?:(\d{1,3}):)?(\d{1,3}):)?(\d{1,6})(?:\.\d{0,6})?", re.ASCII)
 _ENDING: Final = re.compile(r"\.([a-z0-9]{2,7})(?:[?#].*)?\Z", re.IGNORECASE)
 _TYPES: Final = {
@@ -77,9 +79,10 @@ def entry_enclosures(raw: Mapping[str, Any], *, base: str) -> tuple[Enclosure, .
     for one in _listed(raw):
         url = link_absolute(_text(one.get("url") or one.get("href")), base=base)
         is_file = "medium" not in one and "group" not in one
-        if url and url not in found and (kind := _mime_type(one, url, is_file=is_file)):
+        place = url.partition("://")[2]  # with and without TLS it is one
+        if url and place not in found and (kind := _mime_type(one, url, is_file=is_file)):
             length = _count(one.get("length") or one.get("filesize"), LENGTH_MAX_BYTES)
-            found[url] = Enclosure(url, kind, length, _duration(one.get("duration")))
+            found[place] = Enclosure(url, kind, length, _duration(one.get("duration")))
         if len(found) == ENCLOSURES_MAX:
             break
     return tuple(_with_durations(raw, found.values()))
@@ -107,10 +110,9 @@ def entry_image(raw: Mapping[str, Any], enclosures: Iterable[Enclosure], *, base
     return next((url for one in named if (url := link_absolute(_text(one), base=base))), "")
 
 
-def _listed(raw: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield from _mappings(raw.get("enclosures"))
-    yield from (one for one in _mappings(raw.get("links")) if one.get("rel") == "enclosure")
-    yield from _one_each(_mappings(raw.get("media_content")))
+def _listed(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    links = [one for one in _mappings(raw.get("links")) if one.get("rel") == "enclosure"]
+    return _one_each([*_mappings(raw.get("enclosures")), *links, *_mappings(raw.get("media_content"))])
 
 
 def _one_each(contents: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -120,8 +122,8 @@ def _one_each(contents: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """
     found: dict[tuple[object, ...], Mapping[str, Any]] = {}
     for number, one in enumerate(contents):
-        kind = _mime_type(one, _text(one.get("url"))).partition("/")[0]
-        path = _SIZE.sub("", _text(one.get("url")).partition("?")[0])
+        url = _text(one.get("url") or one.get("href"))
+        kind, path = _mime_type(one, url).partition("/")[0], _SIZE.sub("", url.partition("?")[0])
         group = one.get("group")
         key = (kind, "group", group) if group else (kind, path) if kind == "image" and path else (number,)
         if key not in found or _rank(one) > _rank(found[key]):
@@ -129,11 +131,11 @@ def _one_each(contents: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return list(found.values())
 
 
-def _rank(one: Mapping[str, Any]) -> tuple[bool, int]:
-    width = _text(one.get("width")).partition(".")[0]
-    return _text(one.get("isdefault")).lower() == "true", int(width) if re.fullmatch(
-        "[0-9]{1,5}", width
-    ) else 0
+def _rank(one: Mapping[str, Any]) -> tuple[bool, tuple[int, ...]]:
+    """Return how much a form of a thing shows; of several that say nothing the first stays."""
+    sizes = (_text(one.get(name)).partition(".")[0] for name in ("width", "height", "bitrate"))
+    is_default = _text(one.get("isdefault")).lower() == "true"
+    return is_default, tuple(int(size) if re.fullmatch("[0-9]{1,7}", size) else 0 for size in sizes)
 
 
 def _mappings(value: object) -> list[Mapping[str, Any]]:
@@ -151,12 +153,14 @@ def _mime_type(one: Mapping[str, Any], url: str, *, is_file: bool = False) -> st
     found = _ENDING.search(url.partition("?")[0][-12:])
     ending = found[1].lower() if found else ""
     first = named.partition("/")[0] or _text(one.get("medium")).lower()
-    is_odd = not named or _NO_FILE.fullmatch(named) or not re.fullmatch("[a-z]+/[a-z0-9.+-]+", named)
+    is_vague = _NO_FILE.fullmatch(named) or _VAGUE.fullmatch(named)
+    is_odd = not named or is_vague or not re.fullmatch("[a-z]+/[a-z0-9.+-]+", named)
     if is_odd and (media := _TYPES.get(ending) or _TYPES.get(named) or _MEDIA.get(first)):
         return media if len(named) <= TYPE_MAX_CHARS else ""
     if not is_file:
         return ""
-    return named if not is_odd and _FILE.fullmatch(named) else _FILES.get(ending, "") if is_odd else ""
+    told = _FILES.get(ending, "") if is_odd else ""
+    return told or (named if _FILE.fullmatch(named) and not _NO_FILE.fullmatch(named) else "")
 
 
 def _with_durations(raw: Mapping[str, Any], found: Iterable[Enclosure]) -> Iterator[Enclosure]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from email.utils import getaddresses
 from typing import Any, Final
 
 from digest.feeds.sanitise import clean_text, guess_to_text, one_line
@@ -9,7 +10,7 @@ from ranking.common.text import fold
 
 AUTHORS_MAX: Final = 20
 # "ada@a.example (Ada Lovelace)", "Ada Lovelace <ada@a.example>": RSS wants an address, and a name beside it.
-_ADDRESS: Final = re.compile(r"[^\s()<>,;:\"]{1,64}@[^\s()<>,;:\"]{1,255}")
+_ADDRESS: Final = re.compile(r"[^\s()<>,;:\"/]{1,64}@[^\s()<>,;:\"]{1,255}")
 
 
 def people_named(
@@ -28,7 +29,7 @@ def people_named(
     for one in (entry, source, feed):
         if names := _names(one, clean_text if is_plain else guess_to_text):
             return one_line(", ".join(names), limit=limit)
-    return one_line(next(_addresses(entry), ""), limit=limit)
+    return one_line(", ".join(dict.fromkeys(_addresses(entry))), limit=limit)
 
 
 def _names(found: Mapping[str, Any], as_text: Callable[[str], str]) -> list[str]:
@@ -45,8 +46,7 @@ def _names(found: Mapping[str, Any], as_text: Callable[[str], str]) -> list[str]
 def _addresses(found: Mapping[str, Any]) -> Iterator[str]:
     for key in ("email", "name"):
         for text in _written(found, key):
-            if address := _ADDRESS.search(text):
-                yield address[0]
+            yield from _ADDRESS.findall(text)
 
 
 def _written(found: Mapping[str, Any], key: str) -> Iterator[str]:
@@ -60,6 +60,9 @@ def _without_address(text: str, as_text: Callable[[str], str]) -> str:
     """Return a name without the address beside it, "" if there is only an address."""
     if not _ADDRESS.search(text):
         return one_line(as_text(text))
+    # Of several, as in the header of a mail: "Lovelace, Ada" <ada@a.example>, Ben <ben@b.example>.
+    if len(named := [name for name, address in getaddresses([text]) if name and "@" in address]) > 1:
+        return one_line(as_text(", ".join(named)))
     bare = _ADDRESS.sub(" ", text).replace("mailto:", " ")
     return one_line(as_text(re.sub(r"[<(\[]\s*[>)\]]", " ", bare))).strip(" ()<>\"'-,;:")
 

@@ -129,6 +129,12 @@ def test_only_sounds_films_and_pictures_on_the_web_are_enclosed(one: dict, kind:
         ("text/html", "a.html", ""),
         ("application/javascript", "a.js", ""),
         ("image/svg+xml", "a.svg", ""),
+        ("application/force-download", "a.mp3", "audio/mpeg"),
+        ("application/x-download", "a.m4a", "audio/mp4"),
+        ("text/plain", "a.mp3", "audio/mpeg"),
+        ("text/html", "d.pdf", "application/pdf"),
+        ("text/plain", "notes", "text/plain"),
+        ("application/force-download", "a", "application/force-download"),
     ],
 )
 def test_an_odd_type_is_told_by_the_name_and_a_file_is_a_link(kind: str, name: str, read: str):
@@ -144,6 +150,25 @@ SIZES = "".join(
     f'<media:content url="https://ada.example/p.jpg?width={n}" width="{n}" type="image/jpeg"/>'
     for n in (140, 700)
 )
+
+
+def test_of_two_sizes_of_a_film_the_larger_is_kept():
+    films = "".join(
+        f'<media:content url="https://ada.example/{name}" type="video/mp4" {size}/>'
+        for name, size in (("s.mp4", 'height="360"'), ("l.mp4", 'height="720"'))
+    )
+    assert [one.url[-5:] for one in entry(f"<media:group>{films}</media:group>").enclosures] == ["l.mp4"]
+
+
+def test_one_sound_with_and_without_tls_is_one():
+    sounds = "".join(
+        f'<enclosure url="{scheme}://ada.example/{name}.mp3" type="audio/mpeg"/>'
+        for scheme, name in (("http", "a"), ("https", "a"), ("https", "b"))
+    )
+    assert [one.url for one in entry(sounds).enclosures] == [
+        "http://ada.example/a.mp3",
+        "https://ada.example/b.mp3",
+    ]
 
 
 def test_of_the_forms_of_one_thing_one_is_shown():
