@@ -13,6 +13,7 @@ from typing import Final
 
 import nh3
 
+from digest.feeds.body_parts import PICTURE_NAME, PLACEHOLDER
 from digest.feeds.links import link_absolute, link_or_mail
 
 # Of what is read, and of what is stored, in characters.
@@ -390,9 +391,12 @@ class _Writer:
         """Return the address of a picture: its own, else one of its sizes, else one of its other forms."""
         forms = [found, *(self._sources or ())]
         own = [found.get(name, "") for name in _SOURCES]
+        held = [own.pop()] if PLACEHOLDER.search(own[-1]) else []
         sizes = [_of_sizes(form.get(name, "")) for form in forms for name in _SETS]
         others = [form.get("src", "") for form in forms[1:]]
-        links = (link_absolute(value, base=self._base) for value in (*own, *sizes, *others) if value)
+        late = [value for name, value in found.items() if _is_late(name, value)]
+        values = (*own, *sizes, *others, *late, *held)
+        links = (link_absolute(value, base=self._base) for value in values if value)
         return next((link for link in links if link), "")
 
     def _picture(self, found: dict[str, str]) -> None:
@@ -402,11 +406,23 @@ class _Writer:
         self._sources = None if self._sources is None else []
         if not address:
             self._text(html.escape(found.get("alt", "")[:200]))
-        elif not _TRACKERS.match(address):
+        elif not _TRACKERS.match(address) and not _is_blank(address):
             self.image = self.image or address
             self.has_markup = True
             self._cell_begin()
             self._put(f'<img data-src="{html.escape(address)}"{_written_attributes("img", found)}>')
+
+
+def _is_blank(address: str) -> bool:
+    """Return whether a picture only holds the place of one that loads late."""
+    return PLACEHOLDER.search(address) is not None and ".gif" in address.lower()
+
+
+def _is_late(name: str, value: str) -> bool:
+    """Return whether an attribute, of whichever script, has the address from which a picture loads late."""
+    if name in ("src", "alt", "title", "class", "id", "style", "longdesc") or name.endswith("srcset"):
+        return False
+    return name.endswith("src") or bool(PICTURE_NAME.search(value))
 
 
 def _of_sizes(value: str) -> str:

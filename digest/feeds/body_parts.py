@@ -36,6 +36,26 @@ _INDENTED: Final = re.compile(r"\A {2,}")
 INDENT_MAX: Final = 40
 LINE_MAX_CHARS: Final = 10_000
 _IMAGE: Final = re.compile(r"<img\b", re.IGNORECASE)
+# The names of pictures, and of what stands where one is that loads late.
+PICTURE_NAME: Final = re.compile(r"\.(?:jpe?g|png|webp|avif|gif)(?:[?#][^\s\"'<>]*)?\Z", re.IGNORECASE)
+PLACEHOLDER: Final = re.compile(
+    r"(?:\A|[/_.-])(?:blank|spacer|none|pixel|placeholder|transparent|trans|grey|loading|lazy|1x1)"
+    r"(?:[_.-][\w-]{0,20})?\.(?:gif|png|svg|jpe?g)(?:\?[^?]{0,200})?\Z",
+    re.IGNORECASE,
+)
+_IMAGE_TAG: Final = re.compile(r"<img\b([^<>]*+)>", re.IGNORECASE)
+_ALT: Final = re.compile(r"\balt\s*+=\s*+(?:\"([^\"]++)\"|'([^']++)')", re.IGNORECASE)
+# Pictures of letters: emoji, and formulas of WordPress and of those that draw TeX.
+_SPELLS: Final = re.compile(
+    r"\bclass\s*+=\s*+[\"'][^\"']*\b(?:wp-smiley|emoji|latex|tex|mwe-math\S*|mathtex)(?![\w-])"
+    r"|/latex\.(?:php|codecogs)|\blatex\.codecogs\.com/|/(?:twemoji|emoji)/",
+    re.IGNORECASE,
+)
+SPELT_MAX_CHARS: Final = 500
+# Signs and emoji stand behind this character.
+GENERAL_PUNCTUATION: Final = "\u206f"
+_VALUE: Final = re.compile(r"(?<![\w-])([\w-]++)\s*+=\s*+[\"']?+([^\s\"'<>]++)")
+_SOURCE_NAMES: Final = ("src", "srcset", "original")
 _MARK: Final = re.compile(r"<(/?)(?:[a-zA-Z]{1,8}:)?([a-zA-Z]++)([^<>]*+)>|([^<]++)|<")
 _ALTTEXT: Final = re.compile(r"\balttext\s*+=\s*+(?:\"([^\"]++)\"|'([^']++)')", re.IGNORECASE)
 _TEX: Final = re.compile(r"encoding\s*=\s*[\"'](?:application/x-tex|latex|tex)", re.IGNORECASE)
@@ -64,6 +84,8 @@ def body_prepared(markup: str) -> str:
     if ";base64," in markup:
         markup = _ANY_TAG.sub(lambda tag: _EMBEDDED.sub("data:", tag[0]), markup)
     lowered = markup.lower()
+    if "<img" in lowered and "alt" in lowered:
+        markup = _IMAGE_TAG.sub(_spelt, markup)
     if "<iframe" in lowered and "</iframe" not in lowered:
         markup = _FRAME.sub("", markup)  # never ended: to a browser all that follows would be inside
     if "noscript" in lowered:
@@ -155,10 +177,31 @@ def _pictured(before: str, tag: str, inside: str) -> str:
         return f"{tag}{inside}</noscript>"
     last = before.rstrip()
     image = last[last.rfind("<") :] if last.endswith(">") else ""
-    is_shown = bool(_IMAGE.match(image)) and bool(
-        re.search(r"(?:src|srcset|original)\s*=\s*[\"']?+(?!data:)\S", image)
+    is_shown = _IMAGE.match(image) and any(
+        (name.lower().endswith(_SOURCE_NAMES) or PICTURE_NAME.search(value))
+        and not value.startswith("data:")
+        and not PLACEHOLDER.search(value)
+        for name, value in _VALUE.findall(image)
     )
     return "" if is_shown else inside
+
+
+def _spelt(image: re.Match[str]) -> str:
+    """Return the letters that a picture draws, such as an emoji or a formula; another picture as it is.
+
+    They are part of a sentence, which has a hole without them, and one that is written into the document is
+    shown by no page.
+    """
+    found = _ALT.search(image[1])
+    letters = html.unescape(found[1] or found[2]).strip() if found else ""
+    if not letters or len(letters) > SPELT_MAX_CHARS:
+        return image[0]
+    is_sign = not any(one.isalnum() for one in letters) and max(letters) > GENERAL_PUNCTUATION
+    values = [(name.lower(), value) for name, value in _VALUE.findall(image[1])]
+    is_written = any(name == "src" and value.startswith("data:") for name, value in values)
+    is_late = any(name != "src" and name.endswith(_SOURCE_NAMES) for name, _ in values)
+    is_spelt = is_sign or bool(_SPELLS.search(image[1])) or (is_written and not is_late)
+    return html.escape(letters, quote=False) if is_spelt else image[0]
 
 
 def _scripted(before: str, tag: str, inside: str) -> str:

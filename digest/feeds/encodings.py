@@ -124,6 +124,12 @@ def _utf8(body: bytes) -> tuple[bool, str]:
     try:
         return True, body.decode("utf-8")
     except UnicodeDecodeError:
+        pass
+    try:
+        # Java and old databases write an emoji as two halves (CESU-8).
+        halves = body.decode("utf-8", "surrogatepass")
+        return True, halves.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    except UnicodeDecodeError:
         return False, body.decode("utf-8", "replace")
 
 

@@ -70,6 +70,8 @@ class _Text(str):
 class _Reading(_FeedParserMixin):  # type: ignore[misc]
     """What we read otherwise than feedparser. Its dispatcher finds these methods by the names of elements."""
 
+    # RFC 4287, 4.2.6.1: ids are compared letter by letter, so none counts from a base.
+    can_be_relative_uri = _FeedParserMixin.can_be_relative_uri - {"id"}
     document_base = ""
     entries_max = 0
     is_atom_element = False

@@ -82,10 +82,47 @@ def test_a_formula_that_is_drawn_only_or_never_ends_is_kept():
         ('<picture><source srcset="/p.webp"></picture>', "p.webp"),
         ('<p>a</p><noscript><img src="/n.jpg"></noscript>', "n.jpg"),
         ('<img class="lazy" src="data:,"><noscript><img src="/n.jpg"></noscript>', "n.jpg"),
+        ('<img src="/blank.gif"><noscript><img src="/n.jpg"></noscript>', "n.jpg"),
+        ('<img src="/blank.gif" data-echo="/e.jpg">', "e.jpg"),
+        ('<img src="/img/spacer-1.png?v=2" file="/e.webp">', "e.webp"),
+        ('<img data-cfsrc="/c" style="display:none"><noscript><img src="/n.jpg"></noscript>', "c"),
+        ('<img nitro-lazy-src="/n.avif" src="data:,">', "n.avif"),
+        (
+            '<img data-delayed-url="/d.jpg?w=2" src="data:,"><noscript><img src="/d.jpg"></noscript>',
+            "d.jpg?w=2",
+        ),
+        ('<img src="/a.jpg" data-large="/b.jpg">', "a.jpg"),
+        ('<img src="/spacer.png">', "spacer.png"),
+        ('<img src="/s.jpg" alt="x.jpg" title="y.png">', "s.jpg"),
     ],
 )
 def test_a_late_picture_is_found_where_its_address_is(markup: str, name: str):
     assert picture(markup) == f"https://ada.example/{name}"
+
+
+@pytest.mark.parametrize(
+    ("markup", "read"),
+    [
+        ('<img src="https://s.w.org/a.png" alt="\u274c" class="wp-smiley">', "\u274c"),
+        ('<img src="/a.png" alt="\U0001f680">', "\U0001f680"),
+        ('<img class="emoji" alt=":tada:" src="/t.png">', ":tada:"),
+        ('<img src="https://s0.wp.com/latex.php?latex=x" alt="x &lt; y^2" class="latex">', "x < y^2"),
+        ('<img src="data:image/png;base64,AA" alt="a graph">', "a graph"),
+        ('<img src="/a.png" alt="a graph">', ""),
+        ('<img src="/a.png" alt="...">', ""),
+        ('<img src="data:," data-src="/a.png" alt="a graph">', ""),
+        ('<img src="/a.png" alt="a graph" class="latexed">', ""),
+    ],
+)
+def test_a_picture_that_draws_letters_leaves_no_hole_in_its_sentence(markup: str, read: str):
+    prepared = body_prepared(f"<p>It is {markup} indeed.</p>")
+    assert html_to_text(prepared) == " ".join(f"It is {read} indeed.".split())
+    assert ("<img" in prepared) is (read == "")
+
+
+def test_what_only_holds_the_place_of_a_picture_is_not_shown():
+    html, first = html_clean(body_prepared('<b>a</b><img src="/blank.gif"><img src="/b.jpg">'), base=BASE)
+    assert html.count("<img") == 1 and first == "https://ada.example/b.jpg"
 
 
 def test_a_picture_for_who_runs_no_script_does_not_come_twice():

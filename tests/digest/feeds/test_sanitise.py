@@ -87,6 +87,15 @@ def test_plain_text_stays_as_it_is_the_second_time(markup: str):
         ("a\rb\x85c\u2028d\u2029e", "a\nb\nc\nd\ne"),
         ("a\x0bb\x1cc\td", "abc d"),
         ("a\U000e0101b", "ab"),
+        ("<p>a std::vector<int> x</p><p>b</p>", "a std::vector x\nb"),
+        ("<p>the <set>inner</set> and <text>its</text> words</p>", "the inner and its words"),
+        ("<p><o:p>Word</o:p> <my-element>own</my-element></p>", "Word own"),
+        ("<p>a <svg><text>drawn</text></svg> b <math><mi>x</mi></math> c</p>", "a b c"),
+        ("<b>\u0645\u06cc</b>\u200c\u062e\u0648", "\u0645\u06cc\u200c\u062e\u0648"),
+        ("2<sup>10</sup> m<sup class='x'>-2</sup>, 5<sup>th</sup>", "2\u00b9\u2070 m\u207b\u00b2, 5th"),
+        ("a note<sup><a href='#1'>12</a></sup>", "a note\u00b9\u00b2"),
+        ("<p><q cite='x'>So</q>, he said.</p>", "\u201cSo\u201d, he said."),
+        ("<p>\u200ca</p>\u200d<p>b\u200c</p>", "a\nb"),
     ],
 )
 def test_html_reads_as_a_person_would_read_it(markup: str, text: str):
