@@ -93,7 +93,7 @@ def items_prune(*, now: datetime, referenced_by: Sequence[QuerySet[Any]] = ()) -
 
 def _items_prune(since: datetime, referenced_by: Sequence[QuerySet[Any]]) -> int:
     old = Item.objects.filter(dated_at__lt=since, first_seen_at__lt=since).order_by("dated_at", "pk")
-    unused, deleted = _unreferenced(old, referenced_by), 0
+    unused, deleted = _without_references(old, referenced_by), 0
     rest = unused
     while deleted < NIGHT_MAX and (batch := list(rest.values_list("pk", "dated_at")[:BATCH])):
         count = _items_delete([pk for pk, _ in batch], referenced_by)
@@ -104,7 +104,7 @@ def _items_prune(since: datetime, referenced_by: Sequence[QuerySet[Any]]) -> int
     return deleted
 
 
-def _unreferenced(items: QuerySet[Item], referenced_by: Sequence[QuerySet[Any]]) -> QuerySet[Item]:
+def _without_references(items: QuerySet[Item], referenced_by: Sequence[QuerySet[Any]]) -> QuerySet[Item]:
     models: list[type[Model]] = [Impression, Exposure, Feedback]
     references = [model._default_manager.filter(item=OuterRef("pk")) for model in models]
     references += [Reading.objects.filter(Reading.SAVED_OR_NAMED, item=OuterRef("pk")), *referenced_by]
@@ -121,7 +121,7 @@ def _items_delete(ids: Sequence[int], referenced_by: Sequence[QuerySet[Any]]) ->
     """
     rows = Item.objects.select_for_update().filter(pk__in=ids).order_by("pk")
     locked = Item.objects.filter(pk__in=[item.pk for item in rows.only("pk")])
-    unused = dict(_unreferenced(locked, referenced_by).values_list("pk", "fingerprint"))
+    unused = dict(_without_references(locked, referenced_by).values_list("pk", "fingerprint"))
     gone = Item.objects.filter(pk__in=list(unused))
     entries = gone.exclude(feed=None).exclude(guid="").values_list("feed_id", "guid")
     rows_add(model=PrunedEntry, columns=("feed", "guid"), rows=list(entries))

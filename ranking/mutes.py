@@ -215,11 +215,11 @@ class MuteFilter:
         if item.source in self.sources:
             return self.sources[item.source]
         for name in (item.author, *author_names(item.author)) if self._authors else ():
-            if mute := _named(self._authors, fold(name), item.source):
+            if mute := _mute_of(self._authors, fold(name), item.source):
                 return mute
         if self._categories:
             for key in map(category_key, item.categories):
-                if mute := _named(self._categories, key, item.source):
+                if mute := _mute_of(self._categories, key, item.source):
                     return mute
         for mute in self._addresses:
             if address_matches(mute.value, item.url):
@@ -231,7 +231,7 @@ class MuteFilter:
         return next((mute for mute, hides in here if hides(title, text)), None)
 
 
-def _named(mutes: Mapping[tuple[str, str], Mute], key: str, source: str) -> Mute | None:
+def _mute_of(mutes: Mapping[tuple[str, str], Mute], key: str, source: str) -> Mute | None:
     """Return the mute of this key that holds everywhere, or in this source."""
     return mutes.get((key, "")) or mutes.get((key, source))
 

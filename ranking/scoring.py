@@ -259,7 +259,7 @@ class Ranking(Sequence[Score]):
         return found
 
 
-def ranked(
+def rank_all(
     candidates: Sequence[Candidate] | Pool,
     effective: EffectiveConfig,
     now: datetime,
@@ -279,7 +279,7 @@ def rank(
     candidates: Sequence[Candidate], effective: EffectiveConfig, now: datetime, signals: Signals | None = None
 ) -> list[Score]:
     """Return the scores of all `candidates` best first, with breakdowns."""
-    return list(ranked(candidates, effective, now, signals)[:])
+    return list(rank_all(candidates, effective, now, signals)[:])
 
 
 def score_all(

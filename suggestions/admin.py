@@ -134,7 +134,7 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
         refusal = draft_release(
             suggestion_id=row.pk, operator=request.user.get_username(), now=timezone.now()
         )
-        return self._settled(request, row, "Released to its reader.", refusal)
+        return self._show_result(request, row, "Released to its reader.", refusal)
 
     def discard_view(self, request: HttpRequest, suggestion_id: int) -> HttpResponse:
         """GET: ask for confirmation. POST: discard a draft for good."""
@@ -145,7 +145,7 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
         refusal = draft_discard(
             suggestion_id=row.pk, operator=request.user.get_username(), now=timezone.now()
         )
-        return self._settled(request, row, "Discarded.", refusal)
+        return self._show_result(request, row, "Discarded.", refusal)
 
     def _draft(self, request: HttpRequest, suggestion_id: int) -> Suggestion:
         """Return the suggestion to a user who may settle drafts. Raises `PermissionDenied` and `Http404`."""
@@ -156,7 +156,7 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
             raise Http404
         return row
 
-    def _settled(
+    def _show_result(
         self, request: HttpRequest, row: Suggestion, done: str, refusal: Refusal | None
     ) -> HttpResponseRedirect:
         """Show and log the result, and go back to the suggestion."""

@@ -47,7 +47,7 @@ def config_preview(request: HttpRequest) -> HttpResponse:
         form.add_error(None, error.message)
         return config_refused(request, form)
     page |= {"back": reverse("ranking:config"), "save": reverse("ranking:config"), "section": _("Settings")}
-    return render(request, "suggestions/config_preview.html", page | {"typed": _typed(request)})
+    return render(request, "suggestions/config_preview.html", page | {"typed": _typed_values(request)})
 
 
 @login_required
@@ -66,7 +66,7 @@ def weights_preview(request: HttpRequest) -> HttpResponse:
         asked = urlencode({"level": level[:40]})
         return redirect(f"{reverse('digest:source', args=[chosen[0]])}?{asked}")
     page = preview_page(reader_id=reader.pk, edit=ConfigEdit(source_weights=weights), now=now)
-    page |= {"back": reverse("digest:sources"), "section": _("Sources"), "typed": _typed(request)}
+    page |= {"back": reverse("digest:sources"), "section": _("Sources"), "typed": _typed_values(request)}
     page["typed"] += [("do", "weigh")]
     return render(
         request, "suggestions/config_preview.html", page | {"save": reverse("digest:sources_change")}
@@ -89,6 +89,6 @@ def preview_page(*, reader_id: UUID, edit: ConfigEdit, now: datetime) -> dict[st
     return sides_page(left, right) | {"changes": words, "taken": taken}
 
 
-def _typed(request: HttpRequest) -> list[tuple[str, str]]:
+def _typed_values(request: HttpRequest) -> list[tuple[str, str]]:
     fields: Iterable[tuple[str, list[Any]]] = request.POST.lists()
     return [(name, str(one)) for name, values in fields if name not in NOT_TYPED for one in values]

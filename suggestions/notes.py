@@ -58,7 +58,7 @@ def note_grounds(
 
 def note_named(note: str, titles: Mapping[str, str]) -> str:
     """Return a note on one line, with keys of sources replaced by their titles."""
-    return " ".join(_named(token, titles) for token in note.split())
+    return " ".join(_token_named(token, titles) for token in note.split())
 
 
 def note_refusal(note: str, grounds: Grounds, target: str, *, liked: bool) -> Refusal | None:
@@ -82,7 +82,7 @@ def notes_shown(suggestions: Iterable[Suggestion]) -> dict[int, Note]:
     if not rows:
         return {}
     titles = source_titles(keys={cited.source_key for row in rows for cited in row.evidence.all()})
-    return {row.pk: _shown(row, titles) for row in rows}
+    return {row.pk: _note_of(row, titles) for row in rows}
 
 
 def note_shown(suggestion: Suggestion) -> Note:
@@ -90,7 +90,7 @@ def note_shown(suggestion: Suggestion) -> Note:
     return notes_shown([suggestion]).get(suggestion.pk, NO_NOTE)
 
 
-def _shown(row: Suggestion, titles: Mapping[str, str]) -> Note:
+def _note_of(row: Suggestion, titles: Mapping[str, str]) -> Note:
     cited = [(one.title, one.source_key, one.reason_tags) for one in row.evidence.all()]
     grounds = note_grounds(label=row.label, evidence=cited, titles=titles)
     liked = KINDS[row.suggestion_type].liked
@@ -98,6 +98,6 @@ def _shown(row: Suggestion, titles: Mapping[str, str]) -> Note:
     return Note("", problem.kind) if problem else Note(row.model_note)
 
 
-def _named(token: str, titles: Mapping[str, str]) -> str:
+def _token_named(token: str, titles: Mapping[str, str]) -> str:
     key = token.strip("\"'“”‘’(),;:!?.")
     return token.replace(key, titles.get(key.casefold(), key)) if key else token

@@ -305,7 +305,7 @@ def configs_compare(
     `version_not_found`, and what is no change with a rule's code. At most twenty queries.
     """
     facts = facts_for(reader_id=reader_id, now=now, drafts=drafts)
-    pair = _proposed(drafts, facts) if drafts else _versions(reader_id, before, after, facts)
+    pair = _bodies_proposed(drafts, facts) if drafts else _versions(reader_id, before, after, facts)
     if isinstance(pair, Refusal):
         return pair
     names, old, new = pair
@@ -407,7 +407,7 @@ def _record(
     )
 
 
-def _proposed(drafts: Sequence[Draft], facts: Facts) -> tuple[Names, Body, Body] | Refusal:
+def _bodies_proposed(drafts: Sequence[Draft], facts: Facts) -> tuple[Names, Body, Body] | Refusal:
     effective = facts.effective
     for draft in drafts:
         change = change_parse(draft_completed(draft, facts), facts)

@@ -193,7 +193,7 @@ def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
         "record": record.words if record else "",
         "groups": [group for group in groups if group[2]],
         "count": len(cards),
-        "decided": [_decided(suggestion, effective, now) for suggestion in recent],
+        "decided": [_decision(suggestion, effective, now) for suggestion in recent],
         "harmful": [
             line
             for line in effects_harmful(reader_id=reader_id, effective=effective)
@@ -285,10 +285,10 @@ def history_page(*, reader_id: UUID, number: object, now: datetime) -> dict[str,
     """Return a page of thirty settled suggestions, newest first; five queries. Any `number` finds one."""
     effective = config_effective(reader_id=reader_id)
     page = Paginator(suggestions_settled(reader_id=reader_id), PAGE_SIZE).get_page(str(number or 1))
-    return {"page": page, "rows": [_decided(suggestion, effective, now) for suggestion in page.object_list]}
+    return {"page": page, "rows": [_decision(suggestion, effective, now) for suggestion in page.object_list]}
 
 
-def _decided(suggestion: Suggestion, effective: EffectiveConfig, now: datetime) -> Decided:
+def _decision(suggestion: Suggestion, effective: EffectiveConfig, now: datetime) -> Decided:
     outcomes = {row.kind: row for row in suggestion.outcomes.all()}
     decision, effect = outcomes.get(Outcome.Kind.DECISION), outcomes.get(Outcome.Kind.EFFECT)
     status = sentences.settled_status(

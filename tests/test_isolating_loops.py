@@ -18,7 +18,14 @@ REASONS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
     },
     "guidance may fail, and the run goes on without it": {
-        "advisor/guidance/engine.py": ("reader_facts", "start", "before", "_stored", "_failed", "guide_for"),
+        "advisor/guidance/engine.py": (
+            "reader_facts",
+            "start",
+            "before",
+            "_store_advice",
+            "_store_failure",
+            "guide_for",
+        ),
         "advisor/guidance/health.py": ("_write",),
     },
     "a run, a tool call or a review fails as a result that is stored": {
@@ -64,7 +71,7 @@ LOOPS: dict[str, tuple[str, ...]] = {
         "ranking.services._versions_merge",
         "suggestions.outcomes.check.effects_check",
         "suggestions.outcomes.services.reader_compact",
-        "suggestions.services.lifecycle._changed_of",
+        "suggestions.services.lifecycle._ids_changed",
     ),
     "it is one run or one reader's import, and ends with it": (
         "advisor.agent.error_policy.run_end_handle",

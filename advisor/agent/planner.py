@@ -85,7 +85,7 @@ class StatisticalPlanner:
         for fact in chosen:
             if fact["type"] not in full and WRITE in offered and _key(fact) not in tried:
                 return _calling(
-                    calls, [(WRITE, proposal_arguments(_stepped(fact, weights, self.facts.step)))]
+                    calls, [(WRITE, proposal_arguments(share_step(fact, weights, self.facts.step)))]
                 )
         return _closing(calls, facts, skipped, nothing_new_reason(calls, facts, skipped))
 
@@ -190,7 +190,7 @@ def proposal_arguments(fact: Fact) -> dict[str, Any]:
     }
 
 
-def _stepped(fact: Fact, weights: Fact, share: float) -> Fact:
+def share_step(fact: Fact, weights: Fact, share: float) -> Fact:
     """Return a hypothesis on a source with the share of its step that this reader takes."""
     wanted = weight_parse(fact["suggested_value"])
     if share >= 1 or wanted is None or not KINDS[fact["type"]].of_source:
@@ -235,10 +235,10 @@ def _closing(calls: Sequence[Call], facts: Fact, skipped: Sequence[Mapping[str, 
     """Return the last turn: suggestions written, refusals with reasons, and counts."""
     writes = calls_to(calls, WRITE)
     stored = [call for call in writes if call.succeeded]
-    refused = [_refused(call) for call in writes if not call.succeeded]
+    refused = [_refusal_row(call) for call in writes if not call.succeeded]
     meta = facts.get("meta") or {}
     summary: dict[str, Any] = {
-        "suggestions": [_written(call, facts) for call in stored],
+        "suggestions": [_written_row(call, facts) for call in stored],
         "skipped": [*refused, *skipped],
         "meta": {
             "items_analyzed": thumbs_weighed(meta),
@@ -254,7 +254,7 @@ def _closing(calls: Sequence[Call], facts: Fact, skipped: Sequence[Mapping[str, 
     return Turn({"role": "assistant", "content": text}, text=text, model=PLANNER_MODEL)
 
 
-def _refused(call: Call) -> dict[str, str]:
+def _refusal_row(call: Call) -> dict[str, str]:
     """Return a refused write with the reason of the rule or of the guidance that stopped it."""
     kind, target = str(call.arguments.get("suggestion_type")), str(call.arguments.get("target_key"))
     reasons = (call.result.get(name) for name in ("details", "reason", "guidance"))
@@ -263,7 +263,7 @@ def _refused(call: Call) -> dict[str, str]:
     return {"hypothesis": title, "reason_skipped": reason}
 
 
-def _written(call: Call, facts: Fact) -> dict[str, Any]:
+def _written_row(call: Call, facts: Fact) -> dict[str, Any]:
     arguments = call.arguments
     fact = next((f for f in facts.get("hypotheses", []) if _key(f) == _identity(call)), None)
     counts = reason_sentence(fact["type"], _name(fact), fact["liked"], fact["rated"], 0, 0) if fact else ""

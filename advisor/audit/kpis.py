@@ -157,7 +157,7 @@ class Kpi:
     @property
     def basis_text(self) -> str:
         """Return the basis of the value: "12 decisions in 28 days"."""
-        return f"{_counted(self.measured.n, self.definition.case_noun)} in {self.definition.days} days"
+        return f"{_counted_noun(self.measured.n, self.definition.case_noun)} in {self.definition.days} days"
 
     @property
     def threshold_text(self) -> str:
@@ -168,7 +168,9 @@ class Kpi:
             return "none"
         side = "below" if definition.below is not None else "above"
         least = (
-            f", from {_counted(definition.n_min, definition.case_noun)} on" if definition.n_min > 1 else ""
+            f", from {_counted_noun(definition.n_min, definition.case_noun)} on"
+            if definition.n_min > 1
+            else ""
         )
         return f"{side} {value_format(limit, definition.unit)}{least}"
 
@@ -193,7 +195,7 @@ def value_format(value: float, unit: str) -> str:
     return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.1f}"
 
 
-def _counted(n: int, plural: str) -> str:
+def _counted_noun(n: int, plural: str) -> str:
     return f"{n:,} {plural[:-1] if n == 1 else plural}"
 
 

@@ -89,7 +89,7 @@ class Guide:
             try:
                 self.reader = reader_facts(reader_id=self.context.reader_id, now=self.moment())
             except Exception as error:
-                self._failed(self._event(), error)
+                self._store_failure(self._event(), error)
         return self.reader
 
     def start(self) -> str:
@@ -100,10 +100,10 @@ class Guide:
         try:
             memories_refresh(reader_id=self.context.reader_id, now=event.at)
         except Exception as error:
-            self._failed(event, error)
+            self._store_failure(event, error)
         event = self._event()
         event.phase = Phase.EXPLORE.value
-        return self._stored(event, self._opening).text
+        return self._store_advice(event, self._opening).text
 
     def before(self, call: ToolCall) -> Advice:
         """Return the block of a call by a rule, which is stored; else silence. Raises `FenceLost`."""
@@ -121,7 +121,7 @@ class Guide:
         except FenceLost:
             raise
         except Exception as error:
-            self._failed(event, error)
+            self._store_failure(event, error)
         else:
             self.call = _Call(facts, event, self._ms)
         return Advice(Level.SILENT, Why.NO_ACT)
@@ -133,8 +133,8 @@ class Guide:
             return Advice(Level.SILENT, Why.FAILED)
         self.call, self.began = None, time.monotonic() - known.ms / 1000
         if call.name == WRITE and not outcome.error_code:
-            return self._stored(known.event, lambda: Advice(Level.SILENT, Why.NO_ACT))
-        return self._stored(known.event, lambda: self._advice(known.event, known.facts, outcome))
+            return self._store_advice(known.event, lambda: Advice(Level.SILENT, Why.NO_ACT))
+        return self._store_advice(known.event, lambda: self._advice(known.event, known.facts, outcome))
 
     @property
     def facts(self) -> Facts | None:
@@ -157,7 +157,7 @@ class Guide:
         """Return the milliseconds that guidance took for this call."""
         return (time.monotonic() - self.began) * 1000
 
-    def _stored(self, event: GuidanceEvent, advise: Callable[[], Advice]) -> Advice:
+    def _store_advice(self, event: GuidanceEvent, advise: Callable[[], Advice]) -> Advice:
         """Store and return the result of `advise`. If it raises, return silence."""
         try:
             advice = advise()
@@ -165,7 +165,7 @@ class Guide:
         except FenceLost:
             raise
         except Exception as error:
-            self._failed(event, error)
+            self._store_failure(event, error)
             return Advice(Level.SILENT, Why.FAILED)
         return advice
 
@@ -182,7 +182,7 @@ class Guide:
             self.fence()
             event.save(force_insert=True)
 
-    def _failed(self, event: GuidanceEvent, error: Exception) -> None:
+    def _store_failure(self, event: GuidanceEvent, error: Exception) -> None:
         """Store that guidance broke, or log it if not even that can be stored. Raises `FenceLost`."""
         run_id = str(self.context.run_id)
         log.warning("guidance_failed", run_id=run_id, tool=event.tool, exc_info=error)
@@ -228,7 +228,7 @@ class Guide:
             )
             if not ranked:
                 continue
-            seen = seen or _seen(facts, self.context, now=event.at, shown_ttl_s=wanted.shown_ttl_s)
+            seen = seen or _advice_seen(facts, self.context, now=event.at, shown_ttl_s=wanted.shown_ttl_s)
             now_s = event.at.timestamp()
             found = gate(ranked, situation=act, tunables=wanted, seen=seen, now_s=now_s)
             if found.emitted or not advice.ranked:
@@ -255,7 +255,7 @@ class Guide:
     def _without_advice(self, event: GuidanceEvent, advice: Advice) -> Advice:
         """Return the advice, or silence if chance leaves it out."""
         emitted, share = advice.emitted, self.tunables.holdout
-        if not drawn_for_holdout(run_id=self.context.run_id, n=event.n, emitted=emitted, share=share):
+        if not is_held_out(run_id=self.context.run_id, n=event.n, emitted=emitted, share=share):
             return advice
         ranked = [replace(one, why=str(Why.HOLDOUT)) if one in emitted else one for one in advice.ranked]
         return Advice(Level.SILENT, Why.HOLDOUT, ranked=tuple(ranked), holdout=True)
@@ -292,7 +292,7 @@ def block_of(call: CallFacts, rules: Iterable[Memory]) -> Advice | None:
     return Advice(Level.BLOCK, Why.BLOCKED, rule.text, rule=f"rule-{rule.id}") if rule else None
 
 
-def drawn_for_holdout(*, run_id: UUID, n: int, emitted: Sequence[Scored], share: float) -> bool:
+def is_held_out(*, run_id: UUID, n: int, emitted: Sequence[Scored], share: float) -> bool:
     """Return whether an emission is left out to measure by: `share` of them, always the same ones.
 
     Drawn by the run, the call and the best memory. An operator's rule is never left out: it is no experiment.
@@ -317,7 +317,7 @@ def guide_for(*, run: Run, context: ToolContext, moment: Callable[[], datetime])
         if run.is_resumed:
             guide.calls, guide.failed_writes, guide.blocks = _progress(run.pk)
     except Exception as error:
-        guide._failed(guide._event(), error)
+        guide._store_failure(guide._event(), error)
     return guide
 
 
@@ -335,7 +335,7 @@ def _progress(run_id: UUID) -> tuple[int, int, set[str]]:
     return calls, failed_writes, {f"{rule}|{target}" for rule, target in blocks}
 
 
-def _seen(facts: CallFacts, context: RunContext, *, now: datetime, shown_ttl_s: float) -> Seen:
+def _advice_seen(facts: CallFacts, context: RunContext, *, now: datetime, shown_ttl_s: float) -> Seen:
     """Return the advice that this reader's runs got within `shown_ttl_s`, and this run at any time."""
     since = now - timedelta(seconds=shown_ttl_s)
     own = GuidanceEvent.objects.filter(reader_id=context.reader_id).order_by("-at")

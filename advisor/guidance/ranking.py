@@ -84,14 +84,14 @@ def rank(
             relevance = float(predicate_holds(memory.predicate, values or {}))
         else:
             relevance = relevance_of(situation, memory, score / (score + BM25_HALF))
-        one = scored_from(memory, relevance, now=now)
+        one = score_memory(memory, relevance, now=now)
         if relevance >= relevance_min and one.score >= RANK_MIN and not elsewhere(situation, memory):
             scored.append(one)
     scored.sort(key=lambda one: (-one.score, _KINDS.index(one.memory.kind), one.memory.id))
     return scored[:ITEMS_MAX]
 
 
-def scored_from(memory: Memory, relevance: float, *, now: datetime) -> Scored:
+def score_memory(memory: Memory, relevance: float, *, now: datetime) -> Scored:
     """Return a memory of known relevance (0 to 1) with its three factors and its score; no floor applies."""
     quality, trust = (memory.unified + TIERS[memory.kind]) / 2, trust_of(memory, now=now)
     blend = RELEVANCE_WEIGHT * relevance + QUALITY_WEIGHT * quality + TRUST_WEIGHT * trust
@@ -193,7 +193,7 @@ def gate(
     levelled.sort(key=lambda one: -LOUDNESS.index(one.level))
     judged: list[Scored] = []
     for one in levelled:
-        judged.append(replace(one, why=_left_out(one, judged, situation, tunables, seen)))
+        judged.append(replace(one, why=_filter_of(one, judged, situation, tunables, seen)))
     notes = tuple(one for one in judged if not one.why and one.level in LOUD)
     why = Why(judged[0].why or Why.TOO_WEAK) if judged else Why.NOTHING_KNOWN
     return Advice(
@@ -272,7 +272,7 @@ def _may_warn(scored: Scored, ranked: Sequence[Scored], situation: Situation, tu
     return memory.evidence >= EVIDENCE_MIN or len(agreeing | {memory.kind}) >= SOURCES_MIN
 
 
-def _left_out(
+def _filter_of(
     one: Scored, earlier: Sequence[Scored], situation: Situation, tunables: Tunables, seen: Seen
 ) -> str:
     """Return the first filter that leaves a memory out, "" if none does."""

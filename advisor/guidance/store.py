@@ -321,7 +321,7 @@ def insight_draft(name: str, raw: bytes, *, now: datetime) -> Memory:
 
     Raises `BadInsight` for the first thing wrong.
     """
-    front, text = _parsed(raw)
+    front, text = _parse(raw)
     if front.id != name:
         raise BadInsight("bad_front_matter", f"id: It must be the file's name, {name!r}.")
     columns = front.model_dump(exclude={"id", "expires"})
@@ -399,7 +399,7 @@ def _writes(reader_id: UUID, now: datetime) -> list[learnt.Write]:
     return found
 
 
-def _parsed(raw: bytes) -> tuple[FrontMatter, str]:
+def _parse(raw: bytes) -> tuple[FrontMatter, str]:
     """Return the front matter and the body of a file. Raises `BadInsight`."""
     import yaml  # noqa: PLC0415 - for what people wrote alone
 

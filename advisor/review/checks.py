@@ -240,12 +240,12 @@ def _span(proposal: Proposal, found: re.Match[str]) -> str:
 
 
 def _plain(proposal: Proposal, found: re.Match[str]) -> str:
-    if any(abs(_number(found[1]) - known) < 0.005 for known in _known(proposal)):
+    if any(abs(_number(found[1]) - known) < 0.005 for known in _known_figures(proposal)):
         return ""
     return f"The figure {found[1]} is nowhere in the facts: {_fact(proposal)}"
 
 
-def _known(proposal: Proposal) -> Iterable[float]:
+def _known_figures(proposal: Proposal) -> Iterable[float]:
     """Yield every figure that may appear alone: counts, weights, the step between them."""
     yield from (float(number) for pair in _pairs(proposal) for number in pair)
     yield float(len(proposal.change.evidence))

@@ -120,7 +120,7 @@ def reviewer_for(context: ReviewContext, *, reflector: Reflector | None) -> Revi
     def review(proposal: Proposal) -> Review:
         context.attempts[proposal_target(proposal)] += 1
         try:
-            return _reviewed(proposal, context, reflector)
+            return _review(proposal, context, reflector)
         except FenceLost:
             raise
         except Exception as error:
@@ -132,13 +132,13 @@ def reviewer_for(context: ReviewContext, *, reflector: Reflector | None) -> Revi
     return review
 
 
-def _reviewed(proposal: Proposal, context: ReviewContext, reflector: Reflector | None) -> Review:
+def _review(proposal: Proposal, context: ReviewContext, reflector: Reflector | None) -> Review:
     notes: tuple[str, ...] = ()
     revised = proposal
     if settings.ADVISOR_REFLECTOR and reflector is not None and context.models:
         reflection = reflector(proposal, context=context)
-        notes, revised = reflection.notes, _revised(proposal, reflection.p_helpful)
-        if refusal := _refused(revised, reflection):
+        notes, revised = reflection.notes, _revise(proposal, reflection.p_helpful)
+        if refusal := _refusal(revised, reflection):
             return refusal
     verdict, message = PASS, ""
     if settings.ADVISOR_PANEL:
@@ -154,7 +154,7 @@ def _reviewed(proposal: Proposal, context: ReviewContext, reflector: Reflector |
     return Review(verdict, message=message, p_helpful=p_helpful, notes=notes)
 
 
-def _revised(proposal: Proposal, p_helpful: float) -> Proposal:
+def _revise(proposal: Proposal, p_helpful: float) -> Proposal:
     """Return the proposal with a revised probability, as it would be stored; itself when nothing changed."""
     if p_helpful == proposal.p_helpful:
         return proposal
@@ -163,7 +163,7 @@ def _revised(proposal: Proposal, p_helpful: float) -> Proposal:
     return replace(proposal, p_helpful=p_helpful, forecast=forecast, confidence=confidence)
 
 
-def _refused(revised: Proposal, reflection: Reflection) -> Review | None:
+def _refusal(revised: Proposal, reflection: Reflection) -> Review | None:
     """Return the refusal of a proposal that the reflector refuses or leaves weaker than the settings ask."""
     if reflection.refused:
         return Review(REFUSE, REFLECTOR_REFUSED, reflection.message)

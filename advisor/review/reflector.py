@@ -147,7 +147,7 @@ def judge_second(own: OwnEvidence, news: NewEvidence, liked: bool) -> Verdict:
     """Return the verdict of round 2; without news that of round 1."""
     if not news.has_any:
         return replace(judge_first(own), reasoning="nothing new; as in round 1")
-    p = logistic(log_odds(_clamped(own.p_helpful)) + news.log_odds_shift(liked))
+    p = logistic(log_odds(_clamp(own.p_helpful)) + news.log_odds_shift(liked))
     return _verdict(p, own, f"{_summary(news)}; {own.p_helpful:.2f} becomes {p:.2f}; {_answers(own)}")
 
 
@@ -158,20 +158,18 @@ def lower_by_doubt(p_helpful: float, *, helps: bool, confidence: float) -> float
     """
     if helps:
         return p_helpful
-    return min(
-        p_helpful, logistic((log_odds(_clamped(p_helpful)) + log_odds(_clamped(1.0 - confidence))) / 2)
-    )
+    return min(p_helpful, logistic((log_odds(_clamp(p_helpful)) + log_odds(_clamp(1.0 - confidence))) / 2))
 
 
 def _verdict(p_helpful: float, own: OwnEvidence, reasoning: str) -> Verdict:
-    p = _clamped(p_helpful)
+    p = _clamp(p_helpful)
     helps, accepts = p >= 0.5, own.p_accepts >= 0.5
     doubts = [1 - q for q, yes in ((p, helps), (own.p_accepts, accepts)) if not yes]
     confidence = max(doubts) if doubts else min(p, own.p_accepts)
     return Verdict(helps, accepts, confidence, p_helpful, reasoning)
 
 
-def _clamped(p: float) -> float:
+def _clamp(p: float) -> float:
     return min(P_MAX, max(P_MIN, p))
 
 
@@ -269,11 +267,11 @@ def reflect(proposal: Proposal, *, context: ReviewContext) -> Reflection:
     liked = proposal.change.kind.liked
     own, news = _own(proposal), _news(proposal)
     rule_1, rule_2 = judge_first(own), judge_second(own, news, liked)
-    first = _asked(context, rule_1, lambda: first_question(proposal, own))
+    first = _ask(context, rule_1, lambda: first_question(proposal, own))
     if first.error_code in UNREACHABLE:
         second = replace(first, verdict=rule_2, ms=0, cost=Decimal(0))
     elif news.has_any:
-        second = _asked(context, rule_2, lambda: second_question(proposal, own, first.verdict, news))
+        second = _ask(context, rule_2, lambda: second_question(proposal, own, first.verdict, news))
     else:
         second = _Round(replace(first.verdict, reasoning=rule_2.reasoning), model=first.model)
     second = replace(second, evidence=news.as_dict())
@@ -310,7 +308,7 @@ def _news(proposal: Proposal) -> NewEvidence:
     return NewEvidence(community, gain, low, high)
 
 
-def _asked(context: ReviewContext, rule: Verdict, question: Callable[[], tuple[str, str]]) -> _Round:
+def _ask(context: ReviewContext, rule: Verdict, question: Callable[[], tuple[str, str]]) -> _Round:
     """Return one round: the answer of a model if one gives any, else the arithmetic."""
     try:
         system, user = question()

@@ -83,12 +83,12 @@ def _planner_suggested(reader: Reader, now: datetime) -> list[Suggested]:
         Reader.objects.filter(pk=reader.pk).update(ai_enabled=False)
         reader.refresh_from_db()
         result = run_request(reader=reader, trigger=Run.Trigger.COMMAND, now=now, force=True, inline=True)
-        suggested = _suggested(result.suggestion_ids)
+        suggested = _suggestions(result.suggestion_ids)
         transaction.set_rollback(True)
     return suggested
 
 
-def _suggested(ids: Sequence[int]) -> list[Suggested]:
+def _suggestions(ids: Sequence[int]) -> list[Suggested]:
     rows = Suggestion.objects.filter(pk__in=ids).order_by("pk").values_list("suggestion_type", "target_key")
     return [Suggested(kind, target) for kind, target in rows]
 
@@ -100,7 +100,7 @@ def _figures(
     steps = list(Step.objects.filter(run=run).order_by("n")) if run else []
     turns = [step for step in steps if step.kind == Step.Kind.MODEL and not step.error_code]
     asked = [step for step in turns if step.model != PLANNER_MODEL]
-    called = _called(steps)
+    called = _calls(steps)
     ids = [json_object_or_empty(step.result).get("suggestion_id") for step in called if _has_written(step)]
     votes = PanelVote.objects.filter(run=run).exclude(model__startswith=RULES_MODEL) if run else ()
     spent_in, spent_out = _tokens(run)
@@ -117,7 +117,7 @@ def _figures(
         summary_in_form=bool(run and run.summary),
         planner_took_over=bool(asked) and turns[-1].model == PLANNER_MODEL,
         calls=calls_count(called),
-        suggested=_suggested([pk for pk in ids if isinstance(pk, int)]),
+        suggested=_suggestions([pk for pk in ids if isinstance(pk, int)]),
         by_planner=by_planner,
         votes=dict(Counter(vote.verdict for vote in votes if not vote.error_code)),
         votes_missing=sum(bool(vote.error_code) for vote in votes),
@@ -128,7 +128,7 @@ def _figures(
     )
 
 
-def _called(steps: Sequence[Step]) -> list[Step]:
+def _calls(steps: Sequence[Step]) -> list[Step]:
     """Return the tool calls that followed a model's turn and not the planner's."""
     called, model = [], PLANNER_MODEL
     for step in steps:

@@ -99,7 +99,7 @@ def request_refusal(*, reader: Reader, trigger: str, now: datetime, force: bool)
     if not settings.ADVISOR_ENABLED:
         return GenerateResult("ready", MESSAGES["ready"])
     if not reader.suggestions_enabled:
-        return _skipped(reader, MESSAGES["switched_off"], now, code="switched_off")
+        return _skip(reader, MESSAGES["switched_off"], now, code="switched_off")
     active = run_active(reader_id=reader.pk)
     if active and run_reclaim(run=active, now=now).status in ACTIVE_STATUSES:
         if not worker_alive(now=now):
@@ -141,16 +141,16 @@ def _too_soon_or_too_little(
 ) -> GenerateResult | None:
     weekly = trigger in (Run.Trigger.SCHEDULED, Run.Trigger.COMMAND) and not force
     if weekly and reader.pk in readers_of_week(readers=[reader], now=now):
-        return _skipped(reader, RAN_THIS_WEEK, now, code=RAN_THIS_WEEK)
+        return _skip(reader, RAN_THIS_WEEK, now, code=RAN_THIS_WEEK)
     if missing := feedback_missing(reader_id=reader.pk):
-        return _skipped(reader, missing, now, code="thin_data")
+        return _skip(reader, missing, now, code="thin_data")
     day, _, _ = reader_day(reader, now)
     if len(runs_of_day(reader_id=reader.pk, day=day)) >= ATTEMPTS_PER_DAY:
-        return _skipped(reader, MESSAGES["attempts"], now, code="attempts_used_up")
+        return _skip(reader, MESSAGES["attempts"], now, code="attempts_used_up")
     return None
 
 
-def _skipped(reader: Reader, reason: str, now: datetime, **data: Any) -> GenerateResult:
+def _skip(reader: Reader, reason: str, now: datetime, **data: Any) -> GenerateResult:
     Decision.objects.create(
         reader=reader, actor="runs", action="run_skipped", reason=reason, data=data, at=now
     )

@@ -402,7 +402,7 @@ def _report(reader_id: UUID, result: GenerateResult, run: Run | None, seconds: f
         "reason": result.reason,
         "suggestions_created": result.suggestions_created,
         "suggestion_ids": list(result.suggestion_ids),
-        "skipped": _skipped(run.summary if run else None),
+        "skipped": _skipped_hypotheses(run.summary if run else None),
         "turns": run.turns if run else 0,
         "tool_calls": run.tool_calls if run else 0,
         "model": run.model if run else "",
@@ -412,7 +412,7 @@ def _report(reader_id: UUID, result: GenerateResult, run: Run | None, seconds: f
     }
 
 
-def _skipped(summary: dict[str, Any] | None) -> list[dict[str, str]]:
+def _skipped_hypotheses(summary: dict[str, Any] | None) -> list[dict[str, str]]:
     """Return the hypotheses a run skipped, as far as its summary, which a model wrote, can be read."""
     rows = (summary or {}).get("skipped")
     keys = ("hypothesis", "reason_skipped")

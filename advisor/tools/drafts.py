@@ -270,10 +270,10 @@ def write_suggestion(context: ToolContext, arguments: SuggestionArguments) -> di
         known=context.facts,
     )
     if isinstance(candidate, Refusal):
-        return _refused(candidate)
+        return _refusal_row(candidate)
     review = context.review(candidate.proposal) if context.review else None
     answer = suggestion_store(candidate=candidate, review=review, now=context.now, fence=context.fence)
-    return _refused(answer) if isinstance(answer, Refusal) else _written(answer)
+    return _refusal_row(answer) if isinstance(answer, Refusal) else _written_row(answer)
 
 
 def draft_from_suggestion(arguments: SuggestionArguments, evidence_urls: Sequence[str]) -> Draft:
@@ -291,7 +291,7 @@ def draft_from_suggestion(arguments: SuggestionArguments, evidence_urls: Sequenc
     )
 
 
-def _written(proposed: Proposed) -> dict[str, Any]:
+def _written_row(proposed: Proposed) -> dict[str, Any]:
     result: dict[str, Any] = {
         "success": True,
         "suggestion_id": proposed.suggestion_id,
@@ -301,7 +301,7 @@ def _written(proposed: Proposed) -> dict[str, Any]:
     return result | {"validation_notes": notes, "target": proposed.target}
 
 
-def _refused(refusal: Refusal) -> dict[str, Any]:
+def _refusal_row(refusal: Refusal) -> dict[str, Any]:
     """Return the refusal. A request to improve is no failure: the repeat guard does not count it."""
     result = error_result(refusal.code, refusal.message)
     counted = refusal.code != REVIEW_IMPROVE

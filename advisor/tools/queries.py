@@ -150,7 +150,7 @@ def query_user_feedback(context: ToolContext, arguments: FeedbackArguments) -> d
         result |= closer_look(context, pool, base)
     room = tokens_left(result, FEEDBACK_TOKENS - GUIDANCE_TOKENS) - COLUMNS_TOKENS
     result["item_columns"] = ITEM_COLUMNS
-    result["curated_items"] = _curated(ratings_sample(pool, window.since), now, room)
+    result["curated_items"] = _sample_rows(ratings_sample(pool, window.since), now, room)
     meta["items_returned"] = len(result["curated_items"])
     return result
 
@@ -272,7 +272,7 @@ def _tag_patterns(counts: list[TagCount]) -> dict[str, dict[str, int]]:
     return {"values": fit_items(valued, tokens), "dislikes": fit_items(disliked, tokens)}
 
 
-def _curated(sample: Sequence[RatedItem], now: datetime, tokens: float) -> list[list[Any]]:
+def _sample_rows(sample: Sequence[RatedItem], now: datetime, tokens: float) -> list[list[Any]]:
     """Return what fits of the sample in rows of `ITEM_COLUMNS`, titles as long as so many allow."""
     rows: list[list[Any]] = []
     for chars in TITLE_CHARS:
@@ -312,7 +312,7 @@ def ratings_sample(rated: Iterable[RatedItem], recent_since: datetime) -> list[R
         for stratum in keys:
             free = sum(QUOTAS[key] - len(picked[key]) for key in keys)
             _take(strata[stratum], picked[stratum], free, used)
-    return _alternated(list(picked.values()))
+    return _alternate(list(picked.values()))
 
 
 def _priority(item: RatedItem) -> tuple[bool, float, int]:
@@ -332,7 +332,7 @@ def _take(rows: list[RatedItem], into: list[RatedItem], places: int, used: Count
     rows[:] = left
 
 
-def _alternated(strata: Sequence[Sequence[RatedItem]]) -> list[RatedItem]:
+def _alternate(strata: Sequence[Sequence[RatedItem]]) -> list[RatedItem]:
     """Return the rows of all strata merged so that each is spread evenly over the whole."""
     placed = [
         ((n + 0.5) / len(rows), order, item)

@@ -161,7 +161,7 @@ def dispatch(context: ToolContext, call: ToolCall) -> ToolOutcome:
         except Exception as error:
             log.exception("tool_failed", tool=call.name, attempt=attempt)
             code = "database_failed" if isinstance(error, DatabaseError) else "tool_failed"
-    return _refused(code, "The tool failed twice for a reason of its own. Go on without it.")
+    return _refusal(code, "The tool failed twice for a reason of its own. Go on without it.")
 
 
 def _bind(call: ToolCall) -> ToolOutcome | tuple[Tool, BaseModel]:
@@ -171,15 +171,15 @@ def _bind(call: ToolCall) -> ToolOutcome | tuple[Tool, BaseModel]:
         error = f"they are longer than {ARGUMENTS_CHARS_MAX} characters"
     if error:
         message = f"The arguments are not a JSON object: {error}. They began: {call.text[:80]!r}"
-        return _refused("invalid_arguments", message, valid_tools=list(TOOLS))
+        return _refusal("invalid_arguments", message, valid_tools=list(TOOLS))
     tool = TOOLS.get(call.name)
     if tool is None:
-        return _refused("unknown_tool", f"There is no tool {call.name[:64]!r}.", valid_tools=list(TOOLS))
+        return _refusal("unknown_tool", f"There is no tool {call.name[:64]!r}.", valid_tools=list(TOOLS))
     try:
         return tool, tool.arguments.model_validate(call.arguments)
     except ValidationError as problem:
         valid = list(tool.arguments.model_fields)
-        return _refused("invalid_arguments", _problems(problem), call_target(call), arguments=valid)
+        return _refusal("invalid_arguments", _problems(problem), call_target(call), arguments=valid)
 
 
 def _outcome(result: dict[str, Any]) -> ToolOutcome:
@@ -190,7 +190,7 @@ def _outcome(result: dict[str, Any]) -> ToolOutcome:
     return ToolOutcome(as_json(result), error_code, target, counted)
 
 
-def _refused(code: str, details: str, target: str = "", **valid: list[str]) -> ToolOutcome:
+def _refusal(code: str, details: str, target: str = "", **valid: list[str]) -> ToolOutcome:
     return ToolOutcome(as_json(error_result(code, details, **valid)), code, target)
 
 
@@ -210,16 +210,14 @@ def schema_simplified(schema: Mapping[str, Any]) -> dict[str, Any]:
     """
     definitions = schema.get("$defs", {})
 
-    def simplified(node: Any) -> Any:
+    def simplify(node: Any) -> Any:
         if isinstance(node, list):
-            return [simplified(part) for part in node]
+            return [simplify(part) for part in node]
         if not isinstance(node, dict):
             return node
         node = _plain(node, definitions)
         result = {
-            key: simplified(value)
-            for key, value in node.items()
-            if key not in ("properties", *UNDECLARED_KEYS)
+            key: simplify(value) for key, value in node.items() if key not in ("properties", *UNDECLARED_KEYS)
         }
         if result.get("maxItems", 0) > ITEMS_LIMIT_DECLARED_MAX:
             del result["maxItems"]
@@ -229,9 +227,9 @@ def schema_simplified(schema: Mapping[str, Any]) -> dict[str, Any]:
             return result
         result.pop("description", None)
         shown = {name: one for name, one in node["properties"].items() if "undeclared" not in one}
-        return result | {"properties": {name: simplified(one) for name, one in shown.items()}}
+        return result | {"properties": {name: simplify(one) for name, one in shown.items()}}
 
-    return dict(simplified({key: value for key, value in schema.items() if key != "$defs"}))
+    return dict(simplify({key: value for key, value in schema.items() if key != "$defs"}))
 
 
 def _plain(node: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from digest.items.listing import EPOCH, MICROSECOND, ListFilter, list_ids, list_
 from digest.items.selectors import CANDIDATE_FIELDS
 from digest.models import Item, Reader
 from ranking.entities import Candidate
-from ranking.scoring import Ranking, ranked
+from ranking.scoring import Ranking, rank_all
 from ranking.selectors import config_effective
 
 # How many of the newest items are ranked. With more, the first page of the list would be slow.
@@ -135,7 +135,7 @@ def _order(
     # Other readers' thumbs are those of `now`, because each process has only one day's loaded.
     effective = config_effective(reader_id=reader.pk)
     found = signals_for(reader_ids=[reader.pk], item_ids=ids, now=now, configs={reader.pk: effective})
-    ranking = ranked(candidates, effective, as_of.astimezone(reader.zone), found[reader.pk])
+    ranking = rank_all(candidates, effective, as_of.astimezone(reader.zone), found[reader.pk])
     rounded = (float(f"{score:.8e}") for score in ranking.totals.tolist())
     return ranking, sorted(
         (-score, pk, n) for n, (score, pk) in enumerate(zip(rounded, ranking.ids.tolist(), strict=True))

@@ -89,18 +89,18 @@ def body_prepared(markup: str) -> str:
     if "<iframe" in lowered and "</iframe" not in lowered:
         markup = _FRAME.sub("", markup)  # never ended: to a browser all that follows would be inside
     if "noscript" in lowered:
-        markup = _replaced(markup, _NOSCRIPT, _pictured)
+        markup = _replace(markup, _NOSCRIPT, _picture_of)
     if "</form" in lowered:
-        markup = _replaced(markup, _FORM, _form)
+        markup = _replace(markup, _FORM, _form)
     if any(f"</{name}" in lowered for name in CONTROLS):
-        markup = _replaced(markup, _CONTROL, lambda before, tag, inside: " ")
+        markup = _replace(markup, _CONTROL, lambda before, tag, inside: " ")
     if "checkbox" in lowered:
         markup = _BOX.sub(lambda box: "☑ " if _CHECKED.search(box[1]) else "☐ ", markup)
     if "math/tex" in lowered:
-        markup = _replaced(markup, _SCRIPT, _scripted)
+        markup = _replace(markup, _SCRIPT, _formula_of)
     if "katex-html" in lowered and "</math" in lowered:
         markup = _without_drawn(markup)
-    return _replaced(markup, _MATH, _formula) if "math" in lowered else markup
+    return _replace(markup, _MATH, _formula) if "math" in lowered else markup
 
 
 def plain_layout(text: str) -> str:
@@ -157,7 +157,7 @@ def _without_drawn(markup: str) -> str:
     return "".join([*parts, markup[at:]])
 
 
-def _replaced(markup: str, tag: re.Pattern[str], put: Callable[[str, str, str], str]) -> str:
+def _replace(markup: str, tag: re.Pattern[str], put: Callable[[str, str, str], str]) -> str:
     """Return `markup` with each element of `tag` replaced by `put(text before it, start tag, content)`."""
     parts, at = list[str](), 0
     start: re.Match[str] | None = None
@@ -171,7 +171,7 @@ def _replaced(markup: str, tag: re.Pattern[str], put: Callable[[str, str, str], 
     return "".join([*parts, markup[at:]])
 
 
-def _pictured(before: str, tag: str, inside: str) -> str:
+def _picture_of(before: str, tag: str, inside: str) -> str:
     """Return the picture for who runs no script, if it does not stand behind the one it is for."""
     if not _IMAGE.search(inside):
         return f"{tag}{inside}</noscript>"
@@ -204,7 +204,7 @@ def _spelt(image: re.Match[str]) -> str:
     return html.escape(letters, quote=False) if is_spelt else image[0]
 
 
-def _scripted(before: str, tag: str, inside: str) -> str:
+def _formula_of(before: str, tag: str, inside: str) -> str:
     """Return the TeX that is in a script for MathJax; another script stays, and is left out later."""
     if not _TEX_SCRIPT.search(tag):
         return f"{tag}{inside}</script>"
@@ -215,12 +215,12 @@ def _formula(before: str, tag: str, inside: str) -> str:
     """Return a formula as text: as its author wrote it in TeX, if the feed has that, else its letters."""
     named = _ALTTEXT.search(tag)
     words = html.unescape(named[1] or named[2]) if named else ""
-    words = " ".join((words or _written(inside[: FORMULA_MAX_CHARS * 20])).split())[:FORMULA_MAX_CHARS]
+    words = " ".join((words or _tex_of(inside[: FORMULA_MAX_CHARS * 20])).split())[:FORMULA_MAX_CHARS]
     space = " " if before[-1:].isalnum() and words[:1].isalnum() else ""
     return space + html.escape(words, quote=False)
 
 
-def _written(inside: str) -> str:
+def _tex_of(inside: str) -> str:
     tex, letters, annotated = list[str](), list[str](), ""
     places: list[tuple[str, int]] = []
     for closing, name, rest, text in _MARK.findall(inside):

@@ -149,7 +149,7 @@ def is_allowed(host: str, port: int, allow: Collection[str]) -> bool:
 
     `host` is encoded as in a `WebAddress`; the list is as an operator types it.
     """
-    return any(_allowed(entry) in ((host, None), (host, port)) for entry in allow)
+    return any(_parse_allowed(entry) in ((host, None), (host, port)) for entry in allow)
 
 
 def allowed_from(address: WebAddress, allow: Sequence[str]) -> Sequence[str]:
@@ -161,7 +161,7 @@ def allowed_from(address: WebAddress, allow: Sequence[str]) -> Sequence[str]:
 
 
 @lru_cache(maxsize=256)
-def _allowed(entry: str) -> tuple[str, int | None]:
+def _parse_allowed(entry: str) -> tuple[str, int | None]:
     """Return the encoded host and the port that an operator's entry names; None for any port."""
     name, _, port = entry.strip().rpartition(":")
     if not (name and port.isascii() and port.isdigit()) or (":" in name and not name.endswith("]")):

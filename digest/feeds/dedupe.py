@@ -285,7 +285,7 @@ def plan_ingest(
             # Its guid is another item's, which stays: this post goes by what it has, or by all it says.
             entry = replace(entry, guid=item.guid if item else entry.precise[-1])
         if item is None:
-            entry = _unshared(entry, taken, by_article)
+            entry = _first_unshared(entry, taken, by_article)
             taken.add(entry.article)
             plan.create.append(entry)
         elif item.id:
@@ -487,7 +487,7 @@ def _differ(entry: IdentifiedEntry, item: KnownItem, *, is_moved: bool = False) 
     return bool(media) and bool(before) and media.isdisjoint(before)
 
 
-def _unshared(
+def _first_unshared(
     entry: IdentifiedEntry, taken: set[int], by_article: Mapping[int, Sequence[KnownItem]]
 ) -> IdentifiedEntry:
     """Return a new entry by a name that no other item of its feed has."""

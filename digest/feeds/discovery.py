@@ -125,7 +125,7 @@ def feed_open(*, address: str, access: Access, reader_id: UUID) -> FoundFeed:
                 raise AccessRefused(f"{_(REFUSED_MESSAGE)} {_('Nothing was stored.')}") from problem
             raise _unreachable(problem, _("Try again later.")) from problem
     if feed := _parse(response):
-        return _found(address, response, feed)
+        return _found_feed(address, response, feed)
     raise NoFeedFound(
         _("The server lets us in, but there is no feed at this address. Type the feed’s own address.")
     )
@@ -170,7 +170,7 @@ def _discover(addresses: Sequence[str], lookup: _Lookup) -> list[FoundFeed]:
         later = _("You can try again later, or add the address as it is.")
         raise _unreachable(problem, later) from problem
     if feed := _parse(response):
-        return [_found(address, response, feed)]
+        return [_found_feed(address, response, feed)]
     failed: list[tuple[str, FeedProblem]] = []
     found = list(_candidates(response, lookup, failed))
     if not found:
@@ -254,14 +254,14 @@ def _candidates(
     for link in choices:
         if answer := _fetch_feed(link.url, lookup, failed):
             found = True
-            yield _found(link.url, *answer, title=link.title)
+            yield _found_feed(link.url, *answer, title=link.title)
     if found:
         return
     named = {link.url for link in links}
     usual = [url for url in usual_addresses(response.url) if url not in named]
     for url in usual[: REQUESTS_MAX - 1 - len(choices)]:
         if answer := _fetch_feed(url, lookup, []):
-            yield _found(url, *answer)
+            yield _found_feed(url, *answer)
             return
 
 
@@ -306,7 +306,7 @@ def _parse(response: FetchResponse) -> ParsedFeed | None:
         return None
 
 
-def _found(url: str, response: FetchResponse, feed: ParsedFeed, *, title: str = "") -> FoundFeed:
+def _found_feed(url: str, response: FetchResponse, feed: ParsedFeed, *, title: str = "") -> FoundFeed:
     return FoundFeed(url, feed.title or title, len(feed.entries), response, feed)
 
 

@@ -280,18 +280,18 @@ def feed_xml_read(text: str, *, url: str, entries_max: int) -> tuple[dict[str, A
     found = _read_strictly(text, base, entries_max)
     path = STRICT
     if found is None:
-        text, path = repaired(text), REPAIRED
+        text, path = repair(text), REPAIRED
         found = _read_strictly(text, base, entries_max)
     if found is None:
         found, path = _read_loosely(text, base, entries_max), LOOSE
     if not found.entries and not found.version and not found.feeddata:
-        raise malformed("no feed is in it")
+        raise malformed_problem("no feed is in it")
     # Of plain mappings nothing is read under another name: feedparser's own say "published" for "updated".
     entries = [dict(entry) for entry in found.entries]
     return {**found.feeddata, "version": found.version, "entries": entries}, path
 
 
-def _prepared(parser: Any, base: str, entries_max: int) -> Any:
+def _prepare(parser: Any, base: str, entries_max: int) -> Any:
     parser.document_base = parser.baseuri = base
     parser.entries_max = entries_max
     parser.resolve_relative_uris = parser.sanitize_html = False
@@ -300,7 +300,7 @@ def _prepared(parser: Any, base: str, entries_max: int) -> Any:
 
 def _read_strictly(text: str, base: str, entries_max: int) -> Any:
     """Return the parser that has read `text`, or None if it is not well-formed."""
-    parser = _prepared(_Strict(base), base, entries_max)
+    parser = _prepare(_Strict(base), base, entries_max)
     sax = _Expat()
     sax.setFeature(xml.sax.handler.feature_namespaces, 1)
     sax.setFeature(xml.sax.handler.feature_external_ges, 0)
@@ -318,12 +318,12 @@ def _read_strictly(text: str, base: str, entries_max: int) -> Any:
     except MemoryError:
         raise
     except Exception as error:  # a parser of strangers' bytes may fail in ways its authors never listed
-        raise malformed(error) from error
+        raise malformed_problem(error) from error
     return parser
 
 
 def _read_loosely(text: str, base: str, entries_max: int) -> Any:
-    parser = _prepared(_Loose(base), base, entries_max)
+    parser = _prepare(_Loose(base), base, entries_max)
     try:
         parser.feed(text)
     except _EnoughEntries:
@@ -331,17 +331,17 @@ def _read_loosely(text: str, base: str, entries_max: int) -> Any:
     except MemoryError:
         raise
     except Exception as error:  # see above
-        raise malformed(error) from error
+        raise malformed_problem(error) from error
     return parser
 
 
-def malformed(error: object) -> FeedProblem:
+def malformed_problem(error: object) -> FeedProblem:
     """Return the problem of a document that no parser reads."""
     message = f"The document cannot be read as a feed ({error})."
     return FeedProblem("malformed", one_line(clean_text(message), limit=280))
 
 
-def repaired(text: str) -> str:
+def repair(text: str) -> str:
     """Return a document with every reference one that XML knows, and every prefix declared. Linear time."""
     text = _REFERENCE.sub(_reference, text)
     used = {one for pair in _PREFIX.findall(text) for one in pair if one}

@@ -315,13 +315,13 @@ def _body(response: "Response", headers: dict[str, str], limits: _Limits) -> byt
     if body.startswith(GZIP_MAGIC) or not named - PLAIN_ENCODINGS:
         return body
     if named & {"deflate", "x-deflate"} and body.lstrip()[:1] not in TEXT_STARTS:
-        return _inflated(body, limits)
+        return _inflate(body, limits)
     if named & OTHER_ENCODINGS and body.lstrip()[:1] not in TEXT_STARTS:
         raise FeedProblem("broken_response", gettext_noop("The server sent a compression nobody asked for."))
     return body
 
 
-def _inflated(body: bytes, limits: _Limits) -> bytes:
+def _inflate(body: bytes, limits: _Limits) -> bytes:
     """Return deflated bytes as plain ones, with the frame of zlib or without, within the limits of gzip."""
     limit = min(limits.body_max, max(RATIO_MAX * len(body), RATIO_UNCHECKED_BYTES))
     for wbits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):

@@ -264,13 +264,13 @@ def _gap(parsed: ParsedFeed, now: datetime) -> timedelta | None:
     return mean_gap(dates, now=now)
 
 
-def _identified(feed: Feed, parsed: ParsedFeed) -> dict[str, IdentifiedEntry]:
+def _identify(feed: Feed, parsed: ParsedFeed) -> dict[str, IdentifiedEntry]:
     return identify_entries(parsed.entries, owner=str(feed.owner_id or ""), site=parsed.site_url)
 
 
 def _plans(batch: Documents) -> list[IngestPlan]:
     """Return what each document changes, in twelve queries at most for all; one if all feeds are new."""
-    entries = {feed.pk: _identified(feed, parsed) for feed, parsed in batch}
+    entries = {feed.pk: _identify(feed, parsed) for feed, parsed in batch}
     known = feeds_with_history(feed_ids=list(entries))
     by_guid: dict[int, dict[str, KnownItem]] = {feed: {} for feed in entries}
     _look_up(by_guid, {f: {n for e in entries[f].values() for n in (e.guid, *e.precise)} for f in known})

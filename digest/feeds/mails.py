@@ -169,11 +169,11 @@ def _content(part: EmailMessage) -> str:
 
 
 def _paragraphs(plain: str) -> str:
-    blocks = (_linked(block).replace("\n", "<br>") for block in re.split(r"\n[ \t\r]*\n", plain))
+    blocks = (_link_addresses(block).replace("\n", "<br>") for block in re.split(r"\n[ \t\r]*\n", plain))
     return "".join(f"<p>{block}</p>" for block in blocks if block.strip())
 
 
-def _linked(plain: str) -> str:
+def _link_addresses(plain: str) -> str:
     """Return plain text as HTML with its web addresses as links, without what belongs to the sentence."""
     parts = _ADDRESS.split(plain)
     return "".join(_link(part) if n % 2 else escape(part) for n, part in enumerate(parts))

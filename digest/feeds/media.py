@@ -76,7 +76,7 @@ def entry_categories(raw: Mapping[str, Any]) -> tuple[str, ...]:
 def entry_enclosures(raw: Mapping[str, Any], *, base: str) -> tuple[Enclosure, ...]:
     """Return the sounds, films, pictures and files of an entry, each address once, addresses absolute."""
     found: dict[str, Enclosure] = {}
-    for one in _listed(raw):
+    for one in _media_rows(raw):
         url = link_absolute(_text(one.get("url") or one.get("href")), base=base)
         is_file = "medium" not in one and "group" not in one
         place = url.partition("://")[2]  # with and without TLS it is one
@@ -110,7 +110,7 @@ def entry_image(raw: Mapping[str, Any], enclosures: Iterable[Enclosure], *, base
     return next((url for one in named if (url := link_absolute(_text(one), base=base))), "")
 
 
-def _listed(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _media_rows(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     links = [one for one in _mappings(raw.get("links")) if one.get("rel") == "enclosure"]
     return _one_each([*_mappings(raw.get("enclosures")), *links, *_mappings(raw.get("media_content"))])
 
@@ -178,15 +178,15 @@ def _duration(value: object) -> int | None:
     if not parts:
         return None
     hours, minutes, seconds = (int(part or 0) for part in parts.groups())
-    return _bounded(hours * 3600 + minutes * 60 + seconds, DURATION_MAX_S)
+    return _within(hours * 3600 + minutes * 60 + seconds, DURATION_MAX_S)
 
 
 def _count(value: object, most: int) -> int | None:
     digits = _text(value).strip()
-    return _bounded(int(digits), most) if re.fullmatch("[0-9]{1,15}", digits) else None
+    return _within(int(digits), most) if re.fullmatch("[0-9]{1,15}", digits) else None
 
 
-def _bounded(value: int, most: int) -> int | None:
+def _within(value: int, most: int) -> int | None:
     return value if 0 < value <= most else None
 
 

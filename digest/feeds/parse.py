@@ -30,7 +30,7 @@ from digest.feeds.sanitise import (
     one_line,
     references_read,
     text_cut,
-    unwrapped,
+    unwrap,
 )
 
 ENTRIES_MAX: Final = 2_000
@@ -238,7 +238,7 @@ def _read_body(value: str, detail: Mapping[str, Any], version: str) -> _Body | N
         return None
     if is_typed and not is_markup:
         return _Body(value, True, base)
-    value = unwrapped(value)
+    value = unwrap(value)
     if "xml" in kind or is_typed or has_markup(value, lone=True):
         return _Body(body_prepared(value), False, base)
     return _Body(references_read(value), True, base)

@@ -35,7 +35,7 @@ def people_named(
 def _names(found: Mapping[str, Any], as_text: Callable[[str], str]) -> list[str]:
     """Return the names of the authors; without any, that of `itunes:author`, which is often a station."""
     names: dict[str, str] = {}
-    for text in _written(found, "name"):
+    for text in _written_names(found, "name"):
         if name := _without_address(text, as_text):
             names.setdefault(fold(name), name)
     if not names and (station := _without_address(_text(found.get("itunes_author")), as_text)):
@@ -45,11 +45,11 @@ def _names(found: Mapping[str, Any], as_text: Callable[[str], str]) -> list[str]
 
 def _addresses(found: Mapping[str, Any]) -> Iterator[str]:
     for key in ("email", "name"):
-        for text in _written(found, key):
+        for text in _written_names(found, key):
             yield from _ADDRESS.findall(text)
 
 
-def _written(found: Mapping[str, Any], key: str) -> Iterator[str]:
+def _written_names(found: Mapping[str, Any], key: str) -> Iterator[str]:
     authors = found.get("authors")
     for one in authors[:AUTHORS_MAX] if isinstance(authors, list) else ():
         if isinstance(one, Mapping) and (text := _text(one.get(key))):

@@ -59,7 +59,7 @@ def success_next_at(*, now: datetime, minutes: int, retry_after_s: float | None,
 
     That is at most a day, plus up to a tenth by `jitter`, a random number from 0 to 1.
     """
-    return now + _jittered(max(timedelta(minutes=minutes), _clamped(retry_after_s)), jitter)
+    return now + _jitter(max(timedelta(minutes=minutes), _clamp(retry_after_s)), jitter)
 
 
 def failure_next_at(
@@ -80,7 +80,7 @@ def failure_next_at(
     doublings = min(max(failures - 1, 0), 10)
     back_off = min((UNREACHABLE_WAIT if unreachable else INTERVAL) * (1 << doublings), WAIT_MAX)
     own = timedelta() if unreachable else timedelta(minutes=minutes)
-    return now + _jittered(max(back_off, own, _clamped(retry_after_s)), jitter)
+    return now + _jitter(max(back_off, own, _clamp(retry_after_s)), jitter)
 
 
 def next_interval_minutes(
@@ -98,7 +98,7 @@ def next_interval_minutes(
     """
     silence = (now - last_new_at) / 2 if last_new_at else timedelta()
     own = max(before, gap_interval_minutes(gap=silence)) if gap is None else gap_interval_minutes(gap=gap)
-    wished = max((_clamped(wish) for wish in wishes_s), default=timedelta()) / timedelta(minutes=1)
+    wished = max((_clamp(wish) for wish in wishes_s), default=timedelta()) / timedelta(minutes=1)
     return ceil(min(max(own, wished, MINUTES_MIN), MINUTES_MAX))
 
 
@@ -126,12 +126,12 @@ def mean_gap(dates: Iterable[datetime], *, now: datetime) -> timedelta | None:
     return max(mean, (now - newest[0]) / 2)
 
 
-def _clamped(seconds: float | None) -> timedelta:
+def _clamp(seconds: float | None) -> timedelta:
     """Return a server's wish, from nothing to a day."""
     return min(timedelta(seconds=min(max(seconds or 0.0, 0.0), 10**6)), WAIT_MAX)
 
 
-def _jittered(wait: timedelta, jitter: float) -> timedelta:
+def _jitter(wait: timedelta, jitter: float) -> timedelta:
     return wait * (1 + JITTER * min(max(jitter, 0.0), 1.0))
 
 

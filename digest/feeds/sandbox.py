@@ -168,7 +168,7 @@ def parse_in_sandbox(
     try:
         return feed_from_json(answer)
     except (ValueError, KeyError, TypeError) as error:
-        raise _crashed() from error
+        raise _crash_problem() from error
 
 
 def sandbox_answer(
@@ -207,10 +207,10 @@ def _read_answer(code: int, answer: bytes) -> dict[str, Any]:
             raise FeedProblem(str(body["problem"]["code"]), str(body["problem"]["message"]))
         return dict(body["read"])
     except (ValueError, KeyError, TypeError) as error:
-        raise _crashed() from error
+        raise _crash_problem() from error
 
 
-def _crashed() -> FeedProblem:
+def _crash_problem() -> FeedProblem:
     return FeedProblem("parse_crashed", gettext_noop("Reading this document broke the parser."))
 
 

@@ -187,7 +187,7 @@ def has_markup(text: str, *, lone: bool = False) -> bool:
     return False
 
 
-def unwrapped(markup: str) -> str:
+def unwrap(markup: str) -> str:
     """Return a body; if the whole of it was escaped once too often, as its publisher meant it."""
     is_twice = "<" not in markup and markup.count("&lt;/") > 1 and _TWICE.fullmatch(markup)
     return html.unescape(markup) if is_twice else markup
@@ -202,7 +202,7 @@ def _visible(text: str, *, put: Callable[[re.Match[str]], str] | None = None) ->
     bare = text.replace("\n", "").replace("\t", "").replace("\xa0", "")
     if bare.isprintable() and (bare.isascii() or len(bare.encode("utf-16-le")) == 2 * len(bare)):
         return text
-    return _INVISIBLE.sub(put or _joined, text)
+    return _INVISIBLE.sub(put or _joiner, text)
 
 
 def _joined_markup(found: re.Match[str]) -> str:
@@ -211,10 +211,10 @@ def _joined_markup(found: re.Match[str]) -> str:
         found.string[found.start() - 1 : found.start()] == ">"
         or found.string[found.end() : found.end() + 1] == "<"
     )
-    return found["joiners"] if is_beside and found["joiners"] else _joined(found)
+    return found["joiners"] if is_beside and found["joiners"] else _joiner(found)
 
 
-def _joined(found: re.Match[str]) -> str:
+def _joiner(found: re.Match[str]) -> str:
     """Return a joiner that stands between letters or in an emoji, "" for all else that is invisible."""
     joiner = found["joiners"]
     if not joiner or len(joiner) > 1:

@@ -48,7 +48,7 @@ def known_by_guid(*, guids: Mapping[int, Collection[str]]) -> dict[tuple[int, st
         among = Q(feed_id__in=list(guids), guid__in=wanted)
         pruned = PrunedEntry.objects.filter(among).values_list("feed_id", "guid")
         found |= {(feed, guid): KnownItem(0, guid) for feed, guid in pruned}
-        for feed, item in _known(Item.objects.filter(among)):
+        for feed, item in _known_rows(Item.objects.filter(among)):
             found[feed, item.guid] = item
     return {(feed, guid): item for (feed, guid), item in found.items() if guid in guids[feed]}
 
@@ -58,7 +58,7 @@ def known_by_article(*, articles: Mapping[int, Collection[int]]) -> dict[int, di
     found: dict[int, dict[int, list[KnownItem]]] = {feed: {} for feed in articles}
     for wanted in _chunks({article for some in articles.values() for article in some}):
         rows = Item.objects.filter(feed_id__in=list(articles), article__in=wanted).order_by("pk")
-        for feed, item in _known(rows):
+        for feed, item in _known_rows(rows):
             found[feed].setdefault(item.article, []).append(item)
     return found
 
@@ -81,7 +81,7 @@ def known_by_words(*, words: Mapping[int, Collection[str]]) -> dict[int, dict[st
     found: dict[int, dict[str, list[KnownItem]]] = {feed: {} for feed in words}
     for wanted in _chunks({one for some in words.values() for one in some}):
         rows = Item.objects.filter(feed_id__in=list(words), fingerprint__in=wanted).order_by("-pk")
-        for feed, item in _known(rows):
+        for feed, item in _known_rows(rows):
             found[feed].setdefault(item.fingerprint, []).append(item)
     return found
 
@@ -101,12 +101,12 @@ def known_unnamed(
         matching |= Q(published_at__in=[one for one in wanted if not isinstance(one, str)])
         rows = Item.objects.filter(matching, feed_id__in=list(posts), guid__startswith=URN_PREFIX)
         texts = dict(rows.values_list("pk", "text"))
-        for feed, item in _known(rows):
+        for feed, item in _known_rows(rows):
             found[feed].append(replace(item, text=texts[item.id]))
     return found
 
 
-def _known(rows: QuerySet[Item]) -> Iterator[tuple[int, KnownItem]]:
+def _known_rows(rows: QuerySet[Item]) -> Iterator[tuple[int, KnownItem]]:
     """Yield each item with its feed; a date that ingest set itself is none of the publisher's."""
     fields = ("feed_id", "pk", "guid", "article", "title", "author", "fingerprint", "body_hash")
     more = ("link", "url", "published_at", "dated_at", "first_seen_at")
@@ -142,7 +142,7 @@ def subscriptions_of(*, reader_id: UUID) -> list[Subscription]:
 
     Feeds that have moved are left out: the reader reads their new address.
     """
-    rows = _subscribed(reader_id).select_related("feed__source")
+    rows = _subscriptions(reader_id).select_related("feed__source")
     return sorted(rows, key=lambda row: str(row.feed.source).casefold())
 
 
@@ -152,11 +152,11 @@ def subscriptions_left(*, reader_id: UUID) -> int:
     Newsletters have places of their own (`digest.sources.newsletters`): anybody may send one.
     """
     limit: int = settings.SUBSCRIPTIONS_MAX
-    feeds = _subscribed(reader_id).exclude(feed__own_address__startswith=NEWSLETTER_PREFIX)
+    feeds = _subscriptions(reader_id).exclude(feed__own_address__startswith=NEWSLETTER_PREFIX)
     return max(limit - feeds.count(), 0)
 
 
-def _subscribed(reader_id: UUID) -> QuerySet[Subscription]:
+def _subscriptions(reader_id: UUID) -> QuerySet[Subscription]:
     return Subscription.objects.filter(reader_id=reader_id).exclude(feed__state=Feed.State.MOVED)
 
 

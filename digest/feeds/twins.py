@@ -138,7 +138,7 @@ def items_join(*, feed: Feed, target: Feed, now: datetime) -> int:
     Reads, stars and thumbs follow the article. What only the target has, and its publisher dated before the
     newest post of the other, is read by those who read the other: nothing comes back as unread.
     """
-    pairs = _paired(_posts(feed), _posts(target), lambda post: [post.name])
+    pairs = _pairs(_posts(feed), _posts(target), lambda post: [post.name])
     _pairs_join(pairs, feed)
     _rest_read(feed, target, {b.pk for _, b in pairs}, readers_new(feed=feed, target=target), now)
     return len(pairs)
@@ -152,7 +152,7 @@ def items_follow(*, feed: Feed, target: Feed, readers: Collection[UUID], now: da
     move is read by `readers`, who moved along. Call it within a transaction.
     """
     ours, theirs = _posts(feed), _posts(target)
-    pairs = _paired(ours, theirs, lambda post: post.keys)
+    pairs = _pairs(ours, theirs, lambda post: post.keys)
     _pairs_join(pairs, feed)
     links = dict(Item.objects.filter(feed=target).values_list("pk", "link"))
     rows = [Item(pk=a.pk, link=links[b.pk], own=False) for a, b in pairs]
@@ -163,7 +163,7 @@ def items_follow(*, feed: Feed, target: Feed, readers: Collection[UUID], now: da
     return len(pairs)
 
 
-def _paired(
+def _pairs(
     ours: Sequence[_Post], theirs: Sequence[_Post], keys: Callable[[_Post], Sequence[object]]
 ) -> list[tuple[_Post, _Post]]:
     """Return the posts that share one of their `keys` with one post of the other feed, and no other does."""

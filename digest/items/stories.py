@@ -67,7 +67,7 @@ def stories_update(*, now: dt.datetime) -> StoriesReport:
     """
     compared = clustered = begun = 0
     seen: set[int] = set()
-    while ids := _uncompared(now, seen):
+    while ids := _uncompared_ids(now, seen):
         seen |= {*ids}
         work = partial(_compare, now=now)
         for batch in isolate_batches(ids, work, what="item", event="story_failed", size=len(ids)):
@@ -141,7 +141,7 @@ def _mates(item: Item, others: Sequence[Item]) -> list[RelatedItem]:
     ]
 
 
-def _uncompared(now: dt.datetime, seen: Collection[int]) -> list[int]:
+def _uncompared_ids(now: dt.datetime, seen: Collection[int]) -> list[int]:
     """Return up to 2,000 new items of the window that are not in `seen`, oldest first."""
     since = now - dt.timedelta(days=ITEM_WINDOW_DAYS)
     new = Item.objects.filter(clustered_at=None, dated_at__gt=since, dated_at__lte=now)

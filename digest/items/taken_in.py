@@ -17,7 +17,7 @@ from digest.models import Item
 from ranking.common.text import topic_key
 from ranking.entities import Candidate
 from ranking.meaning.table import Floats, Vectors, meaning_vectors, unit_rows
-from ranking.meaning.topics import Mask, centred, topic_meaning
+from ranking.meaning.topics import Mask, centre_rows, topic_meaning
 from ranking.pool import Ids, Pool
 
 DAYS, ITEMS_MAX = 30, 2_000
@@ -86,8 +86,8 @@ def _likeness(vectors: Vectors, says: Mask, query: str) -> Floats:
     if not known.any():
         return np.zeros(len(vectors), dtype=np.float32)
     mean = unit_rows(vectors[known]).mean(axis=0)
-    asked = centred(meaning_vectors([query], [""]), mean)[0]
-    found = centred(vectors, mean) @ asked
+    asked = centre_rows(meaning_vectors([query], [""]), mean)[0]
+    found = centre_rows(vectors, mean) @ asked
     found[~known] = 0.0
     return np.where(found >= ALIKE_MIN, found, 0.0).astype(np.float32)
 

@@ -391,7 +391,7 @@ def typed_ask_all(
     if again:
         repairs = [_repair(conversations[n], answers[n]) for n in again]
         for n, reply in zip(again, caller.ask_all(models, repairs, form), strict=True):
-            answers[n] = _repaired(answers[n], _answer(reply, shape))
+            answers[n] = _sum_answers(answers[n], _answer(reply, shape))
     return answers
 
 
@@ -402,7 +402,7 @@ def _repair(conversation: Sequence[Message], answer: TypedAnswer[T]) -> list[Mes
     return [asked, {**question, "content": f"{question['content']}\n\n{again}"}]
 
 
-def _repaired(first: TypedAnswer[T], second: TypedAnswer[T]) -> TypedAnswer[T]:
+def _sum_answers(first: TypedAnswer[T], second: TypedAnswer[T]) -> TypedAnswer[T]:
     """Return the second answer with the sums of both; the first if no model could be asked again."""
     answer = first if second.unreachable or second.interrupted else second
     return replace(
@@ -418,22 +418,22 @@ def answer_form(shape: type[BaseModel]) -> AnswerForm | None:
     """
     schema = shape.model_json_schema()
     try:
-        return AnswerForm(shape.__name__, _closed(schema, schema.get("$defs", {})))
+        return AnswerForm(shape.__name__, _close(schema, schema.get("$defs", {})))
     except KeyError:
         return None
 
 
-def _closed(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+def _close(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
     """Return a node of a schema with its references resolved and objects closed. Raises `KeyError`."""
     if reference := node.get("$ref"):
-        return _closed(definitions[reference.rpartition("/")[2]], definitions)
+        return _close(definitions[reference.rpartition("/")[2]], definitions)
     if choices := node.get("anyOf"):
-        return {"anyOf": [_closed(one, definitions) for one in choices]}
+        return {"anyOf": [_close(one, definitions) for one in choices]}
     result = {"type": node["type"], **{key: node[key] for key in ("enum", "description") if key in node}}
     if node["type"] == "array":
-        result["items"] = _closed(node["items"], definitions)
+        result["items"] = _close(node["items"], definitions)
     if node["type"] == "object":
-        result["properties"] = {name: _closed(one, definitions) for name, one in node["properties"].items()}
+        result["properties"] = {name: _close(one, definitions) for name, one in node["properties"].items()}
         result["required"] = list(node["properties"])
         result["additionalProperties"] = False
     return result

@@ -85,7 +85,7 @@ def mutes(request: HttpRequest) -> HttpResponse:
     """Show the mutes and the form; with `kind` and `value` a preview, with `item` the mutes that fit it."""
     reader = reader_of(request)
     if "value" in request.GET:
-        return _previewed(request)
+        return _preview(request)
     page = _page(request) | {"form": MuteForm(initial={"kind": WORD})}
     if "item" in request.GET:
         page["back"] = page["back"] or referrer_path(request)
@@ -95,7 +95,7 @@ def mutes(request: HttpRequest) -> HttpResponse:
 
 
 @long_page
-def _previewed(request: HttpRequest) -> HttpResponse:
+def _preview(request: HttpRequest) -> HttpResponse:
     reader, form = reader_of(request), MuteForm(request.GET)
     page = _page(request) | {"form": form}
     if mute := form.mute(reader):
@@ -119,7 +119,7 @@ def mute_add(request: HttpRequest) -> HttpResponse:
     if mute := form.mute(reader):
         try:
             before = mutes_change(reader=reader, mute=mute, muted=True, now=now)
-            return _done(reader, mute, before, own_path(request.POST.get("next", "")))
+            return _redirect_done(reader, mute, before, own_path(request.POST.get("next", "")))
         except TooManyMutes as error:
             form.add_error(None, error.message)
     page = {"form": form, "back": own_path(request.POST.get("next", ""))}
@@ -134,7 +134,7 @@ def mute_end(request: HttpRequest) -> HttpResponse:
     typed = request.POST.get
     mute = Mute(typed("kind", ""), typed("value", ""), within=typed("within", ""))
     before = mutes_change(reader=reader, mute=mute, muted=False, now=now)
-    return _done(reader, None, before) if before else redirect("digest:mutes")
+    return _redirect_done(reader, None, before) if before else redirect("digest:mutes")
 
 
 @login_required
@@ -155,7 +155,7 @@ def mute_undo(request: HttpRequest) -> HttpResponse:
     return redirect("digest:mutes")
 
 
-def _done(reader: Reader, after: Mute | None, before: Mute | None, back: str = "") -> HttpResponse:
+def _redirect_done(reader: Reader, after: Mute | None, before: Mute | None, back: str = "") -> HttpResponse:
     undo = {
         "after": after.as_dict() if after else None,
         "before": before.as_dict() if before else None,

@@ -129,7 +129,7 @@ def newsletter_accept(*, reader: Reader, feed_id: int, now: datetime) -> Feed:
     """
     Reader.objects.select_for_update().get(pk=reader.pk)
     waiting = list(newsletters_waiting(reader_id=reader.pk))
-    feed = _named([*waiting, *newsletters_removed(reader_id=reader.pk)], feed_id)
+    feed = _feed_of([*waiting, *newsletters_removed(reader_id=reader.pk)], feed_id)
     newsletter_check_room(reader=reader)
     Feed.objects.filter(pk=feed.pk).update(state=Feed.State.IMPORTED)
     Subscription.objects.get_or_create(reader=reader, feed=feed, defaults={"created_at": now})
@@ -145,7 +145,7 @@ def newsletter_refuse(*, reader: Reader, feed_id: int) -> Feed:
     Raises `FeedNotFound`.
     """
     Reader.objects.select_for_update().get(pk=reader.pk)
-    feed = _named(newsletters_waiting(reader_id=reader.pk), feed_id)
+    feed = _feed_of(newsletters_waiting(reader_id=reader.pk), feed_id)
     removed = newsletters_removed(reader_id=reader.pk)
     if removed.count() >= REMOVED_MAX:
         _feeds_delete([feed])
@@ -168,7 +168,7 @@ def newsletters_expire(*, now: datetime) -> int:
     return len(feeds)
 
 
-def _named(feeds: Iterable[Feed], feed_id: int) -> Feed:
+def _feed_of(feeds: Iterable[Feed], feed_id: int) -> Feed:
     """Return one of these few feeds. Compared here, because a typed id may be beyond any database's."""
     if found := next((feed for feed in feeds if feed.pk == feed_id), None):
         return found

@@ -54,7 +54,7 @@ def private_feed_change(*, reader: Reader, feed_id: int, given: AccessGiven, now
     stored = access_of_feed(feed=row.feed)
     needed = given.value if given.kind == Kind.COOKIE else given.name and given.value
     if stored and stored.kind == given.kind != Kind.NONE and not needed:
-        given = _given_before(stored, given)
+        given = _fill_access(stored, given)
     access_check(given)
     found = feed_open(address=address, access=access_of(given, address=address), reader_id=reader.pk)
     with transaction.atomic():
@@ -124,7 +124,7 @@ def _feed_due(feed: Feed, now: datetime) -> None:
     feed.save(update_fields=[*columns, "error_code", "error_message"])
 
 
-def _given_before(stored: FeedAccess, given: AccessGiven) -> AccessGiven:
+def _fill_access(stored: FeedAccess, given: AccessGiven) -> AccessGiven:
     """Fill the gaps of the given access from the stored one. Raises `AccessInvalid` if that fails."""
     try:
         before = secret_read(stored)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ranking.meaning.spread import most_telling
 from ranking.meaning.table import Floats, Vectors, unit_rows
-from ranking.meaning.topics import centred
+from ranking.meaning.topics import centre_rows
 
 ROUNDS = 15
 NO_GROUP = -1
@@ -26,7 +26,7 @@ def groups_of(vectors: Vectors, count: int) -> tuple[NDArray[np.int64], Floats]:
     if len(known) < count or not count:
         return labels, likeness
     some = vectors[known]
-    rows = centred(some, unit_rows(some).mean(axis=0))
+    rows = centre_rows(some, unit_rows(some).mean(axis=0))
     centres = rows[most_telling(rows, count)]
     for _ in range(ROUNDS):
         nearest = (rows @ centres.T).argmax(axis=1)

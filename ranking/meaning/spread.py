@@ -10,7 +10,7 @@ first, and no region twice.
 import numpy as np
 
 from ranking.meaning.table import Floats, Vectors, unit_rows
-from ranking.meaning.topics import centred
+from ranking.meaning.topics import centre_rows
 
 # How fast what an answer tells falls with distance.
 REACH = 0.2
@@ -27,8 +27,8 @@ def tells_more(vectors: Vectors, known: Vectors) -> Floats:
     if not has_meaning.any():
         return found
     mean = unit_rows(vectors[has_meaning]).mean(axis=0)
-    rows = centred(vectors[has_meaning], mean)
-    reached = _reach(rows, centred(known[known.any(axis=1)], mean)).max(axis=1, initial=0.0)
+    rows = centre_rows(vectors[has_meaning], mean)
+    reached = _reach(rows, centre_rows(known[known.any(axis=1)], mean)).max(axis=1, initial=0.0)
     gains = np.maximum(_reach(rows, rows) - reached[:, None], 0.0).sum(axis=0)
     found[has_meaning] = gains
     return found

@@ -50,7 +50,7 @@ class TopicMeaning:
 
     def likeness(self, vectors: Vectors) -> Floats:
         """Return the cosine of each row with the direction, (rows,); -1 for a row of zeros."""
-        found: Floats = centred(vectors, self.mean) @ self.direction
+        found: Floats = centre_rows(vectors, self.mean) @ self.direction
         found[~vectors.any(axis=1)] = -1.0
         return found
 
@@ -69,7 +69,7 @@ class TopicMeaning:
         return cls(both[0], both[1], cut, seeds)
 
 
-def centred(vectors: Vectors | Floats, mean: Floats) -> Floats:
+def centre_rows(vectors: Vectors | Floats, mean: Floats) -> Floats:
     """Return the rows as unit vectors, minus the mean, with length 1 again."""
     return unit_rows(unit_rows(vectors) - mean)
 

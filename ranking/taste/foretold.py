@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranking.meaning.table import Floats, vectors_of
-from ranking.meaning.topics import centred
+from ranking.meaning.topics import centre_rows
 from ranking.taste.entities import Example
 from ranking.taste.leans import Array
 from ranking.taste.learn import (
@@ -120,7 +120,7 @@ def _foretell(
 def _alike(examples: Sequence[Example], centre: Floats) -> Floats:
     """Return the memberships of the examples in each other, (examples, examples); 0 without a vector."""
     vectors = vectors_of([one.meaning for one in examples])
-    rows = centred(vectors, centre)
+    rows = centre_rows(vectors, centre)
     rows[~vectors.any(axis=1)] = 0.0
     return memberships(rows, rows)
 

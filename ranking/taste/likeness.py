@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranking.meaning.table import Floats, Vectors
-from ranking.meaning.topics import centred
+from ranking.meaning.topics import centre_rows
 
 Array = NDArray[np.float64]
 
@@ -65,11 +65,11 @@ def likeness_of(items: Vectors, examples: Vectors, weights: Array, liked: Array,
     found = np.zeros(len(items))
     if not known.any():
         return found
-    rows = centred(examples[known], centre)
+    rows = centre_rows(examples[known], centre)
     pulls = pulls_of(_covariance(rows, rows), weights[known], liked[known])
     for start in range(0, len(items), BATCH):
         some = items[start : start + BATCH]
-        leans = _covariance(centred(some, centre), rows) @ pulls
+        leans = _covariance(centre_rows(some, centre), rows) @ pulls
         leans[~some.any(axis=1)] = 0.0
         found[start : start + BATCH] = np.clip(leans, -LIKENESS_MAX, LIKENESS_MAX)
     return found
@@ -111,7 +111,7 @@ def most_alike(items: Vectors, examples: Vectors, centre: Floats) -> tuple[NDArr
     """Return for each item the number of the most similar example, and its membership, both (items,)."""
     if not len(examples):
         return np.zeros(len(items), dtype=np.int64), np.zeros(len(items), dtype=np.float32)
-    alike = memberships(centred(items, centre), centred(examples, centre))
+    alike = memberships(centre_rows(items, centre), centre_rows(examples, centre))
     nearest = alike.argmax(axis=1)
     return nearest, np.take_along_axis(alike, nearest[:, None], axis=1)[:, 0]
 

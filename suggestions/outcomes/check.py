@@ -109,7 +109,7 @@ def decisions_due(*, now: datetime) -> list[int]:
 def decisions_unchecked(*, now: datetime) -> QuerySet[Outcome]:
     """Return the decisions accepted two weeks ago or more that were neither reverted nor checked."""
     followed = Outcome.objects.filter(suggestion=OuterRef("suggestion"), kind__in=[Kind.EFFECT, Kind.REVERT])
-    return _accepted().filter(~Exists(followed), decided_at__lte=now - WINDOW)
+    return _accepts().filter(~Exists(followed), decided_at__lte=now - WINDOW)
 
 
 def cases_of(*, decision_ids: Collection[int], taken: bool = True) -> list[tuple[Outcome, EffectCase]]:
@@ -118,7 +118,7 @@ def cases_of(*, decision_ids: Collection[int], taken: bool = True) -> list[tuple
     Accepted ones, or if not `taken` refused and expired ones, as if they had been accepted.
     """
     rows = (
-        (_accepted() if taken else Outcome.objects.filter(kind=Kind.DECISION))
+        (_accepts() if taken else Outcome.objects.filter(kind=Kind.DECISION))
         .filter(pk__in=decision_ids)
         .select_related("suggestion", "archive")
         .prefetch_related("suggestion__evidence")
@@ -128,7 +128,7 @@ def cases_of(*, decision_ids: Collection[int], taken: bool = True) -> list[tuple
     return [(decision, _case(decision, data, taken=taken)) for decision in decisions]
 
 
-def _accepted() -> QuerySet[Outcome]:
+def _accepts() -> QuerySet[Outcome]:
     return Outcome.objects.filter(kind=Kind.DECISION, outcome=Outcome.Result.ACCEPTED)
 
 
@@ -142,7 +142,7 @@ def _batch_data(decisions: Sequence[Outcome]) -> BatchData:
     with_text = any(not scope.change.kind.of_source for rows in changes.values() for _, scope in rows)
     return BatchData(
         ratings=_ratings(readers, start, end, with_text),
-        shown=_shown(readers, start, end, with_text),
+        shown=_impressions(readers, start, end, with_text),
         changes=changes,
         configs=config_effective_many(reader_ids=readers),
     )
@@ -151,7 +151,7 @@ def _batch_data(decisions: Sequence[Outcome]) -> BatchData:
 def _changes(
     readers: Collection[UUID], start: datetime, end: datetime
 ) -> dict[UUID, list[tuple[datetime, Scope]]]:
-    rows = _accepted().filter(reader_id__in=readers, decided_at__gte=start, decided_at__lt=end)
+    rows = _accepts().filter(reader_id__in=readers, decided_at__gte=start, decided_at__lt=end)
     found = rows.order_by("pk").values_list(
         "reader_id", "decided_at", "suggestion_type", "target_key", "suggestion__suggested_value"
     )
@@ -174,12 +174,12 @@ def _ratings(
     )
     ratings: defaultdict[UUID, list[Rating]] = defaultdict(list)
     for reader_id, source, title, body, categories, author, *rating in found.iterator():
-        folded = _folded(title, body, with_text)
+        folded = _fold_text(title, body, with_text)
         ratings[reader_id].append(Rating(source, folded, label_keys(categories, author), *rating))
     return dict(ratings)
 
 
-def _shown(
+def _impressions(
     readers: Collection[UUID], start: datetime, end: datetime, with_text: bool
 ) -> dict[UUID, list[ShownItem]]:
     rows = Impression.objects.filter(
@@ -194,12 +194,12 @@ def _shown(
     shown: defaultdict[UUID, list[ShownItem]] = defaultdict(list)
     for reader_id, digest_id, built_at, source, title, body, categories, author, *scores in found.iterator():
         score, interest = scores
-        about = _folded(title, body, with_text), label_keys(categories, author)
+        about = _fold_text(title, body, with_text), label_keys(categories, author)
         shown[reader_id].append(ShownItem(digest_id, built_at, source, *about, score, float(interest or 1.0)))
     return dict(shown)
 
 
-def _folded(title: str, text: str, with_text: bool) -> str:
+def _fold_text(title: str, text: str, with_text: bool) -> str:
     return fold(f"{title}\n{text}") if with_text else ""
 
 
@@ -220,20 +220,20 @@ def _case(decision: Outcome, data: BatchData, *, taken: bool) -> EffectCase:
     return EffectCase(
         kind=scope.change.kind,
         label=suggestion.label,
-        scope_before=_counted(t for t in before if scope.covers(t)),
-        rest_before=_counted(_rest(before, scope, others)),
+        scope_before=_tally(t for t in before if scope.covers(t)),
+        rest_before=_tally(_rest(before, scope, others)),
         scope_after=_scope_after(scope, before, after),
-        rest_after=_counted(_rest(after, scope, others)),
+        rest_after=_tally(_rest(after, scope, others)),
         exposure=(_exposure if taken else _exposure_untaken)(
             decision, scope, full, data.shown.get(reader_id, ())
         ),
-        changed_again=_changed_again(
+        changed_again=_is_changed_again(
             scope.change, full.config_after if taken else full.config_before, data.configs[reader_id]
         ),
     )
 
 
-def _counted(ratings: Iterable[Rating]) -> Tally:
+def _tally(ratings: Iterable[Rating]) -> Tally:
     useful = [rating.useful for rating in ratings]
     return Tally(sum(useful), len(useful))
 
@@ -250,7 +250,7 @@ def _scope_after(scope: Scope, before: Sequence[Rating], after: Sequence[Rating]
     The cited ones chose the change, and would confirm it.
     """
     counted = [t for t in before if t.item_id not in scope.cited] if scope.change.kind.hides else after
-    return _counted(t for t in counted if scope.covers(t))
+    return _tally(t for t in counted if scope.covers(t))
 
 
 def _exposure(
@@ -301,7 +301,7 @@ def _exposure_untaken(
     return exposure_of(list(digests.values()))
 
 
-def _changed_again(change: Change, agreed: Body | None, current: EffectiveConfig) -> bool:
+def _is_changed_again(change: Change, agreed: Body | None, current: EffectiveConfig) -> bool:
     """Return True if somebody changed the target since; learned weights do not count."""
     return bool(agreed) and change.kind.changed_by_hand(body_effective(agreed or {}), current, change.label)
 

@@ -95,7 +95,7 @@ def outcomes_timeline(*, reader_id: UUID, ids: Sequence[int], now: datetime) -> 
 
     Ids that are no decision of this reader are left out. Two queries.
     """
-    picked = _picked(reader_id, ids, TIMELINE_MAX)
+    picked = _pick(reader_id, ids, TIMELINE_MAX)
     lines = _with_neighbours(reader_id, picked)
     return [
         {
@@ -125,7 +125,7 @@ def outcomes_detail(*, reader_id: UUID, ids: Sequence[int], now: datetime) -> li
             "created_at": row.created_at.isoformat(timespec="minutes"),
             "decided_at": row.decided_at.isoformat(timespec="minutes"),
         }
-        for row in _picked(reader_id, ids, DETAIL_MAX)
+        for row in _pick(reader_id, ids, DETAIL_MAX)
     ]
 
 
@@ -213,7 +213,7 @@ def _bm25s() -> ModuleType:
     return library
 
 
-def _picked(reader_id: UUID, ids: Sequence[int], most: int) -> list[Outcome]:
+def _pick(reader_id: UUID, ids: Sequence[int], most: int) -> list[Outcome]:
     """Return the reader's own decisions among the first `most` distinct `ids`, in that order."""
     wanted = list(dict.fromkeys(ids))[:most]
     found = _decisions(reader_id).select_related("archive").in_bulk(wanted)

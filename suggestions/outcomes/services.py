@@ -111,7 +111,7 @@ def profile_update(*, reader_id: UUID, now: datetime) -> None:
 
 def profiles_update(*, reader_ids: Collection[UUID], now: datetime) -> None:
     """Recompute the profiles of these readers, which the caller has locked; five queries."""
-    settled = _settled(reader_ids, now)
+    settled = _settled_by_reader(reader_ids, now)
     decisions = Outcome.objects.filter(reader_id__in=reader_ids, kind=Kind.DECISION).order_by()
     counted = decisions.values_list("reader_id").annotate(Count("pk"), Max("decided_at"))
     totals = {reader_id: (count, last) for reader_id, count, last in counted}
@@ -129,7 +129,9 @@ def profiles_update(*, reader_ids: Collection[UUID], now: datetime) -> None:
     PreferenceProfile.objects.bulk_update(rows, fields)
 
 
-def _settled(reader_ids: Collection[UUID], now: datetime) -> defaultdict[UUID, list[SettledSuggestion]]:
+def _settled_by_reader(
+    reader_ids: Collection[UUID], now: datetime
+) -> defaultdict[UUID, list[SettledSuggestion]]:
     """Return the decisions within the profile's horizon with their later outcomes; one query."""
     others = Outcome.objects.filter(suggestion=OuterRef("suggestion"))
     rows = (

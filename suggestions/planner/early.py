@@ -68,7 +68,7 @@ def changes_early(wishes: Iterable[Wish], *, facts: Facts, settled: Collection[s
 
     Sources that have a weight of their own, or a learned one, are left alone, and so are those in `settled`.
     """
-    settled = {*settled} | _weighed(facts.effective)
+    settled = {*settled} | _weighed_sources(facts.effective)
     open_ = [wish for wish in wishes if wish.target.key not in settled]
     changes = [change for wish in open_ if (change := _change(wish, facts))]
     more = [change for change in changes if change.kind.liked]
@@ -89,7 +89,7 @@ def early_words(changes: Iterable[Change], titles: Mapping[str, str]) -> str:
     )
 
 
-def _weighed(effective: EffectiveConfig) -> set[str]:
+def _weighed_sources(effective: EffectiveConfig) -> set[str]:
     learned = {source for source, delta in effective.deltas.items() if delta}
     return {*effective.config.source_weights} | learned
 

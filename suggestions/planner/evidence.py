@@ -88,7 +88,7 @@ class WeighedChange:
     @property
     def is_against_all(self) -> bool:
         """Return whether the holdout ratings, or all ratings together, contradict it."""
-        return contradicted(self.forecast) or self.p_overall < HELPS_MIN
+        return is_contradicted(self.forecast) or self.p_overall < HELPS_MIN
 
     @property
     def counts(self) -> tuple[int, int, int, int]:
@@ -102,7 +102,7 @@ class WeighedChange:
         return change.kind.contradiction(change, self.evidence.rated) or strength_refusal(
             change,
             p_overall=self.p_overall,
-            supported=self.clear and not contradicted(self.forecast),
+            supported=self.clear and not is_contradicted(self.forecast),
             confidence=self.confidence,
             minimum=settings.ADVISOR_MIN_CONFIDENCE,
         )
@@ -125,7 +125,7 @@ class HypothesisReport:
     leads: tuple[EvaluatedChange, ...] = ()
 
 
-def contradicted(forecast: Forecast) -> bool:
+def is_contradicted(forecast: Forecast) -> bool:
     """Return whether the holdout ratings speak against a change: its whole 90 % interval is below zero."""
     return forecast.high is not None and forecast.high < 0
 
@@ -184,14 +184,14 @@ class _Case:
     def weigh(self, change: Change) -> WeighedChange:
         """Weigh a change by the reader's taste for its target, and measure it on the holdout ratings."""
         evidence = self.evidence
-        choice = self._evaluated(evidence.tastes, change)
-        overall = self._evaluated(evidence.overall_tastes, change)
+        choice = self._evaluate(evidence.tastes, change)
+        overall = self._evaluate(evidence.overall_tastes, change)
         after = change.applied(self.effective)
         seed = f"{self.reader_id}:{change.field}:{change.target}"
         holdout, signal = evidence.split.holdout, evidence.signal
         forecast = forecast_of(holdout, self.effective, after, now=self.now, seed=seed, taste=signal)
         column = evidence.attributes.column(change.field, change.target) if choice else None
-        return self._weighed(
+        return self._compose(
             change,
             forecast,
             p_helpful=choice.p_helpful if choice else 0.0,
@@ -214,7 +214,7 @@ class _Case:
             rated=self.evidence.rated,
             now=self.now,
         )
-        return self._weighed(
+        return self._compose(
             change if change.evidence else change.with_evidence(case.evidence),
             case.forecast,
             p_helpful=case.p_helpful,
@@ -223,7 +223,7 @@ class _Case:
             expected_gain=case.forecast.gain or 0.0,
         )
 
-    def _weighed(
+    def _compose(
         self,
         change: Change,
         forecast: Forecast,
@@ -251,7 +251,7 @@ class _Case:
             others=others,
         )
 
-    def _evaluated(self, tastes: Sequence[Taste], change: Change) -> EvaluatedChange | None:
+    def _evaluate(self, tastes: Sequence[Taste], change: Change) -> EvaluatedChange | None:
         """Evaluate a change; `None` without ratings, or for a source that is read but was never rated."""
         attributes = self.evidence.attributes
         known = not change.kind.of_source or change.target in attributes.sources
@@ -298,7 +298,7 @@ def _by_taste(case: _Case, facts: Facts) -> tuple[WeighedChange, ...]:
     if change.before != TasteLevel.OFF or len(case.evidence.rated) < THUMBS_MIN or refused:
         return ()
     weighed = case.weigh_taste(change)
-    if not weighed.clear or contradicted(weighed.forecast) or evidence_refusal(weighed.change):
+    if not weighed.clear or is_contradicted(weighed.forecast) or evidence_refusal(weighed.change):
         return ()
     return (weighed,)
 
@@ -307,7 +307,7 @@ def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int)
     if not evidence.rated:
         return Selection((), (), 0, 0, 0, 0, 0.0)
 
-    def permitted(change: Change) -> bool:
+    def is_permitted(change: Change) -> bool:
         return permission_refusal((change.field, change.target), facts, change.suggestion_type) is None
 
     harmful = Outcome.objects.filter(
@@ -323,7 +323,7 @@ def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int)
         evidence.tastes,
         evidence.attributes,
         evidence.rated,
-        permitted=permitted,
+        permitted=is_permitted,
         declined=facts.declined,
         history=history,
         limit=limit,

@@ -126,7 +126,7 @@ def phrases_frequent(rated: Sequence[RatedItem], titles: Mapping[str, str]) -> l
     """
     found = _frequent([_phrases(item.title) for item in rated], rated, _names_barred(titles))
     by_key = {phrase.key: phrase.items for phrase in found}
-    return [phrase for phrase in found if not _covered(phrase.key, by_key)]
+    return [phrase for phrase in found if not _is_covered(phrase.key, by_key)]
 
 
 def categories_frequent(rated: Sequence[RatedItem], titles: Mapping[str, str]) -> list[Phrase]:
@@ -192,10 +192,10 @@ def phrases_without(phrases: Iterable[Phrase], categories: Sequence[Phrase]) -> 
 
     Go along: nearly all items that have either have both.
     """
-    return [one for one in phrases if not any(_covered_by(one, other) for other in categories)]
+    return [one for one in phrases if not any(_is_covered_by(one, other) for other in categories)]
 
 
-def _covered_by(phrase: Phrase, category: Phrase) -> bool:
+def _is_covered_by(phrase: Phrase, category: Phrase) -> bool:
     shared = len(phrase.items & category.items)
     is_part = phrase_contains(category.key, phrase.key) and shared >= COVERED * len(phrase.items)
     return is_part or phrase.key == category.key or _coextensive(phrase.items, category.items)
@@ -248,7 +248,7 @@ def _categories(named: Iterable[str]) -> set[tuple[str, str]]:
     return set(found.items())
 
 
-def _covered(key: str, frequent: Mapping[str, frozenset[int]]) -> bool:
+def _is_covered(key: str, frequent: Mapping[str, frozenset[int]]) -> bool:
     found = frequent[key]
     # Only phrases that share an item can cover; titles are short, so a scan of the longer ones is cheap.
     return any(

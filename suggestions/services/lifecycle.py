@@ -90,14 +90,14 @@ def suggestion_candidate(
     facts = facts_for(reader_id=reader_id, now=now, run_id=run_id, drafts=[draft], urls=urls, known=known)
     verdict = check(draft, facts)
     if isinstance(verdict, Refusal):
-        return _refused(reader_id, draft, verdict)
+        return _log_refusal(reader_id, draft, verdict)
     weighed = change_weigh(reader_id=reader_id, change=verdict, effective=facts.effective, now=now)
     (preview,) = previews_of(reader_id=reader_id, before=facts.effective, afters=[weighed.after], now=now)
     if refusal := weighed.refusal(verdict) or visibility_refusal(verdict, preview):
-        return _refused(reader_id, draft, refusal)
+        return _log_refusal(reader_id, draft, refusal)
     row = _row(reader_id, run_id, weighed, facts, preview, now)
     if refusal := _note_refused(row, draft, weighed):
-        return _refused(reader_id, draft, refusal)
+        return _log_refusal(reader_id, draft, refusal)
     return Candidate(row, weighed, facts)
 
 
@@ -155,7 +155,7 @@ def _note_refused(row: Suggestion, draft: Draft, weighed: WeighedChange) -> Refu
     return None
 
 
-def _refused(reader_id: UUID, draft: Draft, refusal: Refusal) -> Refusal:
+def _log_refusal(reader_id: UUID, draft: Draft, refusal: Refusal) -> Refusal:
     log.info(
         "suggestion_rejected_validation",
         user_id=str(reader_id),
@@ -254,7 +254,7 @@ def suggestions_sweep(*, now: datetime, reader_id: UUID | None = None) -> dict[s
     if reader_id is not None:
         rows = rows.filter(reader_id=reader_id)
     source_gone = ~Q(Exists(Source.objects.filter(pk=OuterRef("target_key"))))
-    settled = Q(pk__in=_changed_by_hand(rows)) | Q(source_gone, field__in=FIELDS_OF_SOURCES)
+    settled = Q(pk__in=_ids_changed_by_hand(rows)) | Q(source_gone, field__in=FIELDS_OF_SOURCES)
     superseded = _settle(rows.filter(settled), Status.SUPERSEDED, now)
     woken = _wake(rows, now)
     limit = now - timedelta(days=EXPIRE_DAYS)
@@ -275,7 +275,7 @@ def _wake(rows: QuerySet[Suggestion], now: datetime) -> int:
     return due.filter(~Exists(twin)).update(status=Status.PENDING)
 
 
-def _changed_by_hand(rows: QuerySet[Suggestion]) -> list[int]:
+def _ids_changed_by_hand(rows: QuerySet[Suggestion]) -> list[int]:
     """Return the ids of suggestions whose target the reader later changed by hand, or pinned."""
     waiting: defaultdict[UUID, list[Suggestion]] = defaultdict(list)
     for row in rows.only("reader_id", "field", "target_key", "config_version"):
@@ -285,11 +285,11 @@ def _changed_by_hand(rows: QuerySet[Suggestion]) -> list[int]:
     for some in isolate_batches(ids, lambda keys: config_effective_many(reader_ids=keys), event=SWEEP_FAILED):
         for reader_id, current in some.items():
             with isolate(READER, reader_id, SWEEP_FAILED):
-                found += _changed_of(waiting[reader_id], current)
+                found += _ids_changed(waiting[reader_id], current)
     return found
 
 
-def _changed_of(rows: Sequence[Suggestion], current: EffectiveConfig) -> list[int]:
+def _ids_changed(rows: Sequence[Suggestion], current: EffectiveConfig) -> list[int]:
     """Return the ids of one reader's suggestions if the reader later changed, or pinned, their target."""
     stale = [row for row in rows if row.config_version < current.config.version]
     # One query per version: suggestions of a run share it, so these are few.

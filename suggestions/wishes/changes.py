@@ -72,22 +72,22 @@ def _weight(wish: Wish, facts: Facts) -> Change | Refusal:
     current = facts.effective.weight(wish.target.key)
     step = WEIGHT_STEPS[wish.amount] * (1 if kind.liked else -1)
     draft = Draft(kind.name, str(kind.field), wish.target.key, weight_text(current + step), (), "")
-    return _ruled(wish, draft, facts)
+    return _by_rules(wish, draft, facts)
 
 
 def _topic(wish: Wish, facts: Facts) -> Change | Refusal:
     kind = ADD_TOPIC if wish.direction == ADD else REMOVE_TOPIC
-    return _ruled(wish, Draft(kind.name, str(kind.field), wish.target.key, wish.target.key, (), ""), facts)
+    return _by_rules(wish, Draft(kind.name, str(kind.field), wish.target.key, wish.target.key, (), ""), facts)
 
 
-def _ruled(wish: Wish, draft: Draft, facts: Facts) -> Change | Refusal:
+def _by_rules(wish: Wish, draft: Draft, facts: Facts) -> Change | Refusal:
     """Return the change of a draft that keeps the rules of a suggestion, in words for its reader if not."""
     label = wish.target.label
     change = change_parse(draft, facts)
     if isinstance(change, Refusal):
         words = gettext(_REFUSED.get(change.code, CANNOT)).format(label)
         return Refusal(change.code, words, label)
-    if pinned := _pinned(change.field, change.target, label, facts.effective):
+    if pinned := _pin_refusal(change.field, change.target, label, facts.effective):
         return pinned
     return replace(change, notes=())
 
@@ -105,7 +105,7 @@ _REFUSED = {
 }
 
 
-def _pinned(field: Field, key: str, label: str, effective: EffectiveConfig) -> Refusal | None:
+def _pin_refusal(field: Field, key: str, label: str, effective: EffectiveConfig) -> Refusal | None:
     if not target_pinned((field, key), effective):
         return None
     words = gettext(
@@ -119,7 +119,7 @@ def _boost(wish: Wish, facts: Facts) -> Change | Refusal:
     if typed is None or not term_searchable(term_visible(typed)):
         return Refusal("invalid_topic", gettext(_NO_INTEREST).format(wish.target.label[:40]))
     key = topic_key(typed)
-    if pinned := _pinned(Field.TOPICS, key, typed, facts.effective):
+    if pinned := _pin_refusal(Field.TOPICS, key, typed, facts.effective):
         return pinned
     kind = BOOST_WORD if wish.direction == MORE else REDUCE_WORD
     boosts = facts.effective.config.keyword_boosts

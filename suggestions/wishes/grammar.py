@@ -121,10 +121,10 @@ def clauses_read(sentence: str, names: Iterable[str], today: date) -> list[Claus
         found += clauses
     if leading:
         found = [c if c.dated else replace(c, until=leading.day, dated=True) for c in found]
-    return _until_last(_joined(_direction_first(found)))
+    return _until_last(_join(_direction_first(found)))
 
 
-def _joined(clauses: list[Clause]) -> list[Clause]:
+def _join(clauses: list[Clause]) -> list[Clause]:
     """Return the clauses without those about "it": their direction is that of the target before them."""
     found: list[Clause] = []
     for clause in clauses:
@@ -208,7 +208,7 @@ def _clauses(part: _Part, before: str) -> list[Clause]:
             runs[-1].tokens.append(token)
         else:
             runs.append(_Run(is_target, [token]))
-    runs = [run for run in runs if not run.is_target or _stripped(run.tokens)[0] or _marks(run.tokens)]
+    runs = [run for run in runs if not run.is_target or _strip(run.tokens)[0] or _marks(run.tokens)]
     pairs = list(_pairs(runs))
     made = [_clause(part, words, target) for words, target in pairs]
     if len(made) == 1:
@@ -250,7 +250,7 @@ def _pairs(runs: Sequence[_Run]) -> Iterator[tuple[list[Token], list[Token]]]:
 
 
 def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) -> Clause:
-    target, about, subject, length = _stripped(words)
+    target, about, subject, length = _strip(words)
     caps = [token.value for token in part.tokens if token.kind == CAP]
     days = [token for token in part.tokens if token.kind == UNTIL]
     amounts = {token.value for token in part.tokens if token.kind == AMOUNT}
@@ -298,7 +298,7 @@ def _halves(tokens: Sequence[Token]) -> tuple[str, str] | None:
     """Return the two names of "chess from Gazette"; `None` for a target that names one thing."""
     for n, token in enumerate(tokens[1:-1], start=1):
         if token.kind == WORD and token.text in ("from", "by", "about"):
-            of, about = _stripped(tokens[:n])[0], _stripped(tokens[n + 1 :])[0]
+            of, about = _strip(tokens[:n])[0], _strip(tokens[n + 1 :])[0]
             return (_phrase(of), _phrase(about)) if of and about else None
     return None
 
@@ -340,7 +340,7 @@ _TOGETHER = {
 }
 
 
-def _stripped(tokens: Sequence[Token]) -> tuple[list[Token], str, bool, str]:
+def _strip(tokens: Sequence[Token]) -> tuple[list[Token], str, bool, str]:
     """Return a target without the words around it, its kind and its length, if named."""
     rest, about, subject, length = list(tokens), "", False, ""
     while rest and rest[0].kind == WORD and rest[0].text in _BEFORE:

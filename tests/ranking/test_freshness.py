@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ranking.entities import Candidate, Config, EffectiveConfig
 from ranking.freshness import day_ages
-from ranking.scoring import ranked
+from ranking.scoring import rank_all
 
 BERLIN, AUCKLAND = ZoneInfo("Europe/Berlin"), ZoneInfo("Pacific/Auckland")
 MIDNIGHT = datetime(2026, 11, 28, 0, 0, tzinfo=BERLIN)
@@ -66,7 +66,7 @@ def test_a_day_of_23_or_25_hours_is_one_day(month, day):
 def test_among_equals_the_newer_comes_first_and_the_order_is_the_same_all_day(hours):
     candidates = [Candidate(n, "a", "plain", "", MIDNIGHT - timedelta(hours=h)) for n, h in enumerate(hours)]
     first, last = (
-        ranked(candidates, EffectiveConfig(Config()), MIDNIGHT + later).ids.tolist()
+        rank_all(candidates, EffectiveConfig(Config()), MIDNIGHT + later).ids.tolist()
         for later in (timedelta(), timedelta(hours=23, minutes=59))
     )
     newest = sorted(candidates, key=lambda one: one.dated_at, reverse=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ranking.entities import Candidate, Config, EffectiveConfig
 from ranking.pool import ItemValues, Pool
-from ranking.scoring import Signals, rank, ranked
+from ranking.scoring import Signals, rank, rank_all
 
 NOW = datetime(2026, 3, 18, 12, tzinfo=UTC)
 BREAKFAST = NOW.replace(hour=7)
@@ -152,7 +152,7 @@ def test_a_pool_ranks_a_readers_rows_as_ranking_those_items_alone_would(made, da
     config = Config(topics=("rust", "ai"), keyword_boosts={"hype": -0.5}, source_weights={"s1": 1.7})
     signals = Signals(ItemValues(np.array([2, 0]), np.array([0.5, 1.0])), {1: 0.3})
     effective, pool = EffectiveConfig(config), Pool(candidates)
-    ranking = ranked(pool, effective, NOW, signals, np.array(rows, dtype=np.int64))
+    ranking = rank_all(pool, effective, NOW, signals, np.array(rows, dtype=np.int64))
     alone = rank([candidates[row] for row in rows], effective, NOW, signals)
     assert list(ranking) == alone
     assert ranking.ids.tolist() == [score.candidate.item_id for score in alone]

@@ -77,7 +77,7 @@ def _mark_many(
     request: HttpRequest, reader: Reader, asked: ListRequest, above: str, now: datetime
 ) -> HttpResponse:
     """Mark all of a list as read, or the rows above the key `above`."""
-    seen_by = _seen(request.POST.get("seen", ""), now)
+    seen_by = _moment_of(request.POST.get("seen", ""), now)
     newly = list_mark_read(reader, asked, above=above, seen_by=seen_by, now=now)
     if newly is None:
         messages.error(request, _("That list has changed. Choose the item again."))
@@ -108,7 +108,7 @@ def _moment(typed: str) -> datetime | None:
         return None
 
 
-def _seen(typed: str, now: datetime) -> datetime:
+def _moment_of(typed: str, now: datetime) -> datetime:
     """Return the moment a page was made, from microseconds since 1970; now for any other text."""
     if not typed.isdecimal() or len(typed) > ITEM_ID_CHARS - 1:
         return now

@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 
 from advisor.guidance.admission import ADMITTED, admit, quality_of_text
-from advisor.guidance.ranking import RANK_MIN, level_of, scored_from
+from advisor.guidance.ranking import RANK_MIN, level_of, score_memory
 from advisor.guidance.situations import LOUDNESS, Level
 from advisor.guidance.wording import Kind
 from advisor.models import Memory
@@ -37,7 +37,7 @@ def heard(item: dict) -> bool:
     why, (_, unified) = admit(memory, now=NOW), quality_of_text(memory)
     memory.title, memory.valid_from = item["case_id"], NOW
     memory.unified, memory.confidence = unified, item["confidence"]
-    scored = scored_from(memory, item["context_match"], now=NOW)
+    scored = score_memory(memory, item["context_match"], now=NOW)
     level = level_of(scored, [scored], call(tool=item["tool"]), TUNED, NOW_S)
     floors = scored.score >= RANK_MIN and scored.relevance >= TUNED.relevance_min
     return why == ADMITTED and floors and LOUDNESS.index(level) >= LOUDNESS.index(Level.NOTE)

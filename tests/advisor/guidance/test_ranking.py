@@ -13,7 +13,7 @@ from advisor.guidance.ranking import (
     query_words,
     rank,
     relevance_of,
-    scored_from,
+    score_memory,
     trust_of,
 )
 from advisor.guidance.situations import Phase
@@ -106,8 +106,8 @@ def test_trust_is_the_record_once_there_is_one_and_fades_before() -> None:
 
 
 def test_noise_loses_most_of_its_score() -> None:
-    clean = scored_from(memory(1), 0.9, now=NOW)
-    noisy = scored_from(memory(1, text="The user struggled with reuters.com."), 0.9, now=NOW)
+    clean = score_memory(memory(1), 0.9, now=NOW)
+    noisy = score_memory(memory(1, text="The user struggled with reuters.com."), 0.9, now=NOW)
     assert noisy.score == pytest.approx(clean.score * 0.05)
 
 
@@ -118,7 +118,7 @@ def test_words_of_grammar_are_not_asked_for() -> None:
 @given(SHARE, SHARE, SHARE, SHARE)
 def test_raising_any_factor_never_lowers_the_score(a: float, b: float, c: float, more: float) -> None:
     def score(relevance: float, unified: float, confidence: float) -> float:
-        return scored_from(memory(1, unified=unified, confidence=confidence), relevance, now=NOW).score
+        return score_memory(memory(1, unified=unified, confidence=confidence), relevance, now=NOW).score
 
     raised = [score(max(a, more), b, c), score(a, max(b, more), c), score(a, b, max(c, more))]
     assert min(raised) >= score(a, b, c)

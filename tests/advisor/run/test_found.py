@@ -106,7 +106,7 @@ def test_a_model_s_refused_change_is_not_called_nothing(reader: Reader, model, s
 
 @pytest.mark.parametrize("by_model", [True, False], ids=["a model", "the planner"])
 def test_what_the_review_holds_is_said_to_be_held(reader: Reader, model, shown, monkeypatch, by_model: bool):
-    monkeypatch.setattr("advisor.review.compose._reviewed", lambda *_: Review(DRAFT))
+    monkeypatch.setattr("advisor.review.compose._review", lambda *_: Review(DRAFT))
     if not by_model:
         Reader.objects.filter(pk=reader.pk).update(ai_enabled=False)
     steps = [READ, calls(boost(urls_of(reader, "loved.example", True))), text(CLOSING)] if by_model else []

@@ -118,7 +118,7 @@ def test_a_write_of_no_form_is_no_refusal_of_its_target(ada, model):
 def test_what_reviewers_refused_is_not_proposed_again(ada, model, monkeypatch, review: Review):
     opinionated(ada)
     monkeypatch.setattr(
-        "advisor.review.compose._reviewed",
+        "advisor.review.compose._review",
         lambda proposal, *_: review if proposal.change.target == "loved.example" else Review("pass"),
     )
     result, run = model(READ, calls(boost(urls_of(ada, "loved.example", True))), text(CLOSING))
@@ -129,7 +129,7 @@ def test_what_reviewers_refused_is_not_proposed_again(ada, model, monkeypatch, r
 def test_a_draft_that_waits_for_an_operator_stays_and_is_not_doubled(ada, model, monkeypatch):
     opinionated(ada)
     reviews = iter([Review(DRAFT)])
-    monkeypatch.setattr("advisor.review.compose._reviewed", lambda *_: next(reviews, Review("pass")))
+    monkeypatch.setattr("advisor.review.compose._review", lambda *_: next(reviews, Review("pass")))
     result, run = model(READ, calls(boost(urls_of(ada, "loved.example", True))), text(CLOSING))
     stands(result, run, StopReason.DONE)
     assert targets(ada, "draft") == {"loved.example"} and targets(ada) == {"loathed.example"}

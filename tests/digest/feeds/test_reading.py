@@ -8,7 +8,7 @@ import pytest
 
 from digest.feeds.dedupe import identify_entries
 from digest.feeds.entities import ParsedEntry, ParsedFeed
-from digest.feeds.feed_xml import LOOSE, REPAIRED, STRICT, feed_xml_read, repaired
+from digest.feeds.feed_xml import LOOSE, REPAIRED, STRICT, feed_xml_read, repair
 from digest.feeds.parse import parse_document
 
 SPACES = " ".join(
@@ -367,7 +367,7 @@ def test_what_is_not_well_formed_is_repaired_or_read_loosely(item: str, path: st
 
 def test_repair_leaves_what_is_quoted_as_it_is():
     quoted = "<![CDATA[&eacute; & ]]><!-- & --><a>&amp;&#65;</a>"
-    assert repaired(quoted) == quoted
+    assert repair(quoted) == quoted
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import numpy as np
 from ranking.entities import Candidate, Config, EffectiveConfig
 from ranking.freshness import day_ages, freshness_by_day
 from ranking.pool import ItemValues, Pool
-from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, Signals, rank, ranked
+from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, Signals, rank, rank_all
 from tests.lab.bench.engine import where
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
@@ -35,10 +35,10 @@ def main() -> None:
     options = parser.parse_args()
     candidates, effective, signals = world(random.Random(1))
     pool = Pool(candidates)
-    first = ranked(pool, effective, NOW, signals)
+    first = rank_all(pool, effective, NOW, signals)
     order = floor_of(pool, effective, signals)
     assert first.ids[:SHOWN].tolist() == pool.ids[order()[:SHOWN]].tolist()
-    floor, ours = best(options.rounds, order, lambda: ranked(pool, effective, NOW, signals)[:SHOWN])
+    floor, ours = best(options.rounds, order, lambda: rank_all(pool, effective, NOW, signals)[:SHOWN])
     once, whole = best(
         max(1, options.rounds // 10),
         lambda: held(candidates, effective),

@@ -20,7 +20,7 @@ from ranking.entities import ALPHA_DEFAULT, Config, EffectiveConfig, SourceTally
 from ranking.implicit import NO_LEANS, ImplicitLeans, ReadingEvent, articles_skipped, implicit_leans
 from ranking.learning import base_rate, learn, posterior
 from ranking.pool import ItemValues, Pool
-from ranking.scoring import Signals, ranked
+from ranking.scoring import Signals, rank_all
 from ranking.similarity import (
     EMPTY,
     HASH_BUCKETS,
@@ -143,7 +143,7 @@ class World:
             self.leans(case, parts),
         )
         effective = self.effective(thumbs, parts)
-        ranking = ranked(self.pool, effective, case.now, signals, places)
+        ranking = rank_all(self.pool, effective, case.now, signals, places)
         found = dict(zip(ranking.ids.tolist(), ranking.totals.tolist(), strict=True))
         return np.array([found[pk] for pk in ids.tolist()])
 
@@ -221,7 +221,7 @@ class World:
                 weights[tally.source] = clamp_weight(1 + CYCLES * step)
         config = Config(topics=self.topics_named(thumbs), source_weights=weights)
         places = np.array(case.offered)
-        ranking = ranked(self.pool, EffectiveConfig(config), case.now, Signals(), places)
+        ranking = rank_all(self.pool, EffectiveConfig(config), case.now, Signals(), places)
         found = dict(zip(ranking.ids.tolist(), ranking.totals.tolist(), strict=True))
         return np.array([found[pk] for pk in self.pool.ids[places].tolist()])
 
