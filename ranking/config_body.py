@@ -138,7 +138,7 @@ def body_validate(body: Body) -> None:
     keys = {topic_key(topic) for topic in body["topics"]}
     body["literal"] = sorted(keys & {*body.get("literal", [])})
     for source, weight in body["source_weights"].items():
-        _check_range(_("The weight of {source}").format(source=source), weight, WEIGHT_MIN, WEIGHT_MAX)
+        _check_range(_("How much from {source}").format(source=source), weight, WEIGHT_MIN, WEIGHT_MAX)
     if len(body["keyword_boosts"]) > BOOSTS_MAX:
         raise InvalidSetting(
             _("At most {boosts_max} boosts; you gave {keyword_boosts}.").format(
@@ -154,7 +154,10 @@ def body_validate(body: Body) -> None:
             )
         _check_range(_("The boost of “{word}”").format(word=word), boost, -BOOST_MAX, BOOST_MAX)
     _check_range(
-        _("The half-life in hours"), body["recency_half_life_hours"], HALF_LIFE_HOURS_MIN, HALF_LIFE_HOURS_MAX
+        _("The hours until an article counts half"),
+        body["recency_half_life_hours"],
+        HALF_LIFE_HOURS_MIN,
+        HALF_LIFE_HOURS_MAX,
     )
     body["recency_by_day"] = bool(body["recency_by_day"])
     _check_range(_("The similarity share"), body["ai_score_alpha"], 0.0, ALPHA_MAX)

@@ -16,20 +16,20 @@ BOOSTS: Mapping[str, float] = {LESS: -0.5, MORE: 0.5}
 # Hours until an item counts half, and the share of similarity, each with its effect on a digest in words.
 FRESHNESS: Mapping[str, tuple[float, str]] = {
     "less": (72.0, gettext_noop("less: good pieces stay for days")),
-    "usual": (HALF_LIFE_HOURS_DEFAULT, gettext_noop("usual: a day old counts half")),
-    "more": (12.0, gettext_noop("more: a day old counts a quarter")),
+    "usual": (HALF_LIFE_HOURS_DEFAULT, gettext_noop("usual: the best of yesterday still shows")),
+    "more": (12.0, gettext_noop("more: mostly the news of today")),
 }
 LIKENESS: Mapping[str, tuple[float, str]] = {
-    "less": (0.0, gettext_noop("less: none at all")),
+    "less": (0.0, gettext_noop("less: does not count")),
     "usual": (ALPHA_DEFAULT, gettext_noop("usual: decides between near equals")),
-    "more": (0.5, gettext_noop("more: just like my favourites counts half as much again")),
+    "more": (0.5, gettext_noop("more: what is like my favourites rises")),
 }
 
 
 TASTES: Mapping[TasteLevel, str] = {
-    TasteLevel.OFF: gettext_noop("not at all: thumbs move sources slowly, once a week"),
-    TasteLevel.ON: gettext_noop("counts: what you like gets up to twice the score"),
-    TasteLevel.STRONG: gettext_noop("counts a lot: up to three times the score"),
+    TasteLevel.OFF: gettext_noop("not at all: sources follow slowly, once a week"),
+    TasteLevel.ON: gettext_noop("counts: what you like rises"),
+    TasteLevel.STRONG: gettext_noop("counts a lot: it rises further"),
 }
 
 
@@ -77,13 +77,13 @@ def weight_read(level: str) -> float | None:
         weight = float(level.replace(",", "."))
     except ValueError:
         raise InvalidSetting(
-            _("The weight must be a number such as 1.2, or {names}; you gave “{typed}”.").format(
+            _("Type a number such as 1.2, or {names}; you gave “{typed}”.").format(
                 names=", ".join(map(level_words, LEVELS)), typed=level[:40]
             )
         ) from None
     if not WEIGHT_MIN <= weight <= WEIGHT_MAX:
         raise InvalidSetting(
-            _("The weight must lie between {low} and {high}; you gave {typed}.").format(
+            _("Type a number between {low} and {high}; you gave {typed}.").format(
                 low=WEIGHT_MIN, high=WEIGHT_MAX, typed=level[:40]
             )
         )

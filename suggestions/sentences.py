@@ -9,7 +9,7 @@ from ranking.config_words import weight_words
 from ranking.language import figure, ngettext, percent, stored_text
 from ranking.language import gettext as _
 from suggestions.changes.change import REASONS
-from suggestions.changes.registry import KINDS, SUGGESTED
+from suggestions.changes.registry import KINDS
 from suggestions.changes.weights import weight_bounds, weight_text
 from suggestions.planner.hypotheses import GAIN_MIN, MEANING, confidence_capped
 from suggestions.proposals import Preview
@@ -25,7 +25,6 @@ from suggestions.wording import (
     EFFECTS,
     ERROR_OTHER,
     ERRORS,
-    LEVELS,
     MEASURED,
     MODEL_ADDS,
     NOTHING_CHANGED,
@@ -62,11 +61,6 @@ def reason_sentence(kind: str, label: str, *counts: int, is_author: bool = False
 def reason_shown(reason: str) -> str:
     """Return a stored reason in the language in force."""
     return stored_text(reason, REASONS)
-
-
-def impact_shown(impact: str) -> str:
-    """Return a stored expected impact in the language in force."""
-    return stored_text(impact, [text for kind in SUGGESTED for text in kind.texts.impacts])
 
 
 def evidence_sentence(kind: str, label: str, count: int) -> str:
@@ -121,7 +115,7 @@ def percent_text(share: float) -> str:
 def changed_message(label: str, current: float, agreed: float) -> str:
     """Return why an agreed weight can no longer be applied."""
     words = _(
-        "Your settings for {label} changed meanwhile: the weight is now {current}, "
+        "Your settings for {label} changed meanwhile: it is now at {current}, "
         "and {agreed} is too far from it. Nothing was changed."
     )
     return words.format(label=label, current=weight_text(current), agreed=weight_text(agreed))
@@ -217,20 +211,20 @@ def number_of(value: object) -> float | None:
         return None
 
 
-def level(suggestion_type: str, current: object, suggested: object) -> str:
-    """Return "Small boost" or "Big reduction"; "" for topics, or unless both values are numbers."""
-    before, after = number_of(current), number_of(suggested)
-    if not KINDS[suggestion_type].of_source or before is None or after is None:
-        return ""
-    size = round(abs(after - before), 4)
-    more, less = next((more, less) for bound, more, less in LEVELS if size <= bound)
-    return _(more if after > before else less)
+def weight_step(before: object, after: object) -> tuple[str, str]:
+    """Return two effective weights in words, with their figures only if the words are the same."""
+    words, words_after = _weight_said(before), _weight_said(after)
+    if words != words_after:
+        return words, words_after
+    return _weight_said(before, exact=True), _weight_said(after, exact=True)
 
 
-def weight_phrase(value: object) -> str:
-    """Return an effective weight in words with its figure: "a bit more than usual (1.15)"."""
+def _weight_said(value: object, *, exact: bool = False) -> str:
+    """Return an effective weight in words, if `exact` with its figure; another value as it is."""
     number = number_of(value)
-    return str(value) if number is None else f"{weight_words(number)} ({figure(number)})"
+    if number is None:
+        return str(value)
+    return f"{weight_words(number)} ({figure(number)})" if exact else weight_words(number)
 
 
 def bounds(kind: str, current: float) -> Bounds:
@@ -327,18 +321,13 @@ def forecast_words(forecast: Mapping[str, Any]) -> str:
     return _("Tested on ratings held back: about the same, within chance.")
 
 
-def forecast_figures(forecast: Mapping[str, Any]) -> str:
-    """Return the probability that the direction is right, and what other readers add to it."""
-    parts = []
-    if (chance := forecast.get("p_helpful")) is not None:
-        parts.append(_("{chance} likely that the direction is right").format(chance=chance_text(chance)))
-    if others := forecast.get("others"):
-        more, less = (
-            _("other readers here like it more than usual, which counts, too"),
-            _("other readers here like it less than usual, which counts, too"),
-        )
-        parts.append(more if others > 0 else less)
-    return "; ".join(parts)
+def others_words(forecast: Mapping[str, Any]) -> str:
+    """Return what other readers add to the lean; "" if nothing."""
+    if not (others := forecast.get("others")):
+        return ""
+    more = _("Other readers here like it more than usual, which counts, too.")
+    less = _("Other readers here like it less than usual, which counts, too.")
+    return more if others > 0 else less
 
 
 def effect_figures(measured: Mapping[str, Any]) -> str:

@@ -124,9 +124,7 @@ class Card:
     effect: tuple[Move, ...]
     still: str
     note: str
-    impact: str
     notes: tuple[str, ...]
-    level: str
     sentence: str
     current: str
     proposed: str
@@ -135,7 +133,7 @@ class Card:
     confidence: str
     forecast: str
     today: str
-    figures: str
+    others: str
     evidence: tuple[EvidenceLine, ...]
     moves: tuple[Move, ...]
     more_moves: int
@@ -217,6 +215,8 @@ def _card(
     kind, label = suggestion.suggestion_type, suggestion.label
     is_topic = not suggestion.change.kind.of_source
     weight = effective.weight(suggestion.target_key)
+    before = suggestion.current_value if is_topic else weight
+    current, proposed = sentences.weight_step(before, suggestion.suggested_value)
     shown = [row for row in suggestion.evidence.all() if row.item_id not in muted]
     evidence = tuple(_evidence_line(row, titles, labels) for row in shown)
     return Card(
@@ -226,12 +226,10 @@ def _card(
         effect=_effect(preview, titles),
         still=sentences.still_words(kind, label, preview),
         note=sentences.model_adds(note.text),
-        impact=sentences.impact_shown(suggestion.expected_impact),
         notes=tuple(stored_text(str(one)) for one in suggestion.validation_notes),
-        level=sentences.level(kind, "" if is_topic else f"{weight:.2f}", suggestion.suggested_value),
         sentence=sentences.sentence(kind, label),
-        current=sentences.weight_phrase(suggestion.current_value if is_topic else weight),
-        proposed=sentences.weight_phrase(suggestion.suggested_value),
+        current=current,
+        proposed=proposed,
         bounds=None if is_topic else sentences.bounds(kind, weight),
         shown=sentences.evidence_words(len(evidence)),
         confidence=sentences.confidence_words(
@@ -239,7 +237,7 @@ def _card(
         ),
         forecast=sentences.forecast_words(suggestion.forecast),
         today=sentences.today_words(preview),
-        figures=sentences.forecast_figures(suggestion.forecast),
+        others=sentences.others_words(suggestion.forecast),
         evidence=evidence,
         moves=moves_shown(preview, titles),
         more_moves=max(0, len(preview.moves) - MOVES_SHOWN),
@@ -340,7 +338,7 @@ def _change(suggestion: Suggestion, decision: Outcome | None) -> str:
     body = decision.config_before if decision else {}
     before = body_effective(body).weight(suggestion.target_key) if body else suggestion.current_value
     after = (decision.edited_value if decision else "") or suggestion.suggested_value
-    words = f"{sentences.weight_phrase(before)} → {sentences.weight_phrase(after)}"
+    words = " → ".join(sentences.weight_step(before, after))
     if decision and decision.edited_value:
         return _("{change}, your own choice").format(change=words)
     return words

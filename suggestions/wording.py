@@ -5,12 +5,6 @@ They are English, and put into the language in force by `suggestions.sentences`,
 
 from ranking.language import gettext_noop
 
-# The largest change of a weight that still goes by each name.
-LEVELS = (
-    (0.15, gettext_noop("Small boost"), gettext_noop("Small reduction")),
-    (0.25, gettext_noop("Moderate boost"), gettext_noop("Moderate reduction")),
-    (float("inf"), gettext_noop("Big boost"), gettext_noop("Big reduction")),
-)
 # The effect of each answer on later suggestions.
 SENTENCES = {
     "accept": gettext_noop(

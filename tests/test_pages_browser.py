@@ -264,7 +264,7 @@ def test_accepting_another_amount_applies_it_and_clears_the_page(page: Page, ada
     suggested(ada)
     page.goto("/ui/suggestions")
     page.get_by_text("How sure?").click()
-    page.get_by_label("Say yes to another weight instead").fill("1.1")
+    page.get_by_label("Say yes to another number instead").fill("1.1")
     page.get_by_role("button", name="Yes", exact=True).click()
     expect(page.get_by_text("✓ Applied · Show me more from Gazette")).to_be_visible()
     done = page.get_by_text("All done! Your preferences have been updated.").first

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranking.entities import WEIGHT_DEFAULT
-from ranking.language import figure, gettext_noop
 from ranking.language import gettext as _
+from ranking.language import gettext_noop
 from ranking.pool import Ids
 
 # A source gets at most a third of the places, or an equal part if there are fewer than three sources.
@@ -272,7 +272,7 @@ DESCRIPTIONS: Mapping[ExclusionReason, str] = {
         "too. The more sources you have, the smaller the share."
     ),
     ExclusionReason.LOW_WEIGHT: gettext_noop(
-        "Your settings, or your thumbs, turned their source down. At weight 1 they would be in the digest."
+        "Your settings, or your thumbs, turned their source down. With “usual” they would be in the digest."
     ),
     ExclusionReason.KEYWORD: gettext_noop(
         "Words in your settings count against them. Without those they would be in the digest."
@@ -300,8 +300,8 @@ def reasons_describe(counts: Mapping[ExclusionReason, int]) -> list[ReasonCount]
     ]
 
 
-def exclusion_explain(reason: ExclusionReason, source: str, shown_source: str, weight: float) -> str:
-    """Return in one sentence why an item of `source` (effective weight `weight`) is not in the digest.
+def exclusion_explain(reason: ExclusionReason, source: str, shown_source: str) -> str:
+    """Return in one sentence why an item of `source` is not in the digest.
 
     `shown_source` is the source whose item of the same story is shown; "" if there is none.
     """
@@ -314,8 +314,8 @@ def exclusion_explain(reason: ExclusionReason, source: str, shown_source: str, w
     if reason is ExclusionReason.SOURCE_CAP:
         return _("{source} had its share of the places.").format(source=source)
     if reason is ExclusionReason.LOW_WEIGHT:
-        words = _("{source} has weight {weight}; at 1 this would be in the digest.")
-        return words.format(source=source, weight=figure(weight))
+        words = _("You get less from {source}; with “usual” this would be in the digest.")
+        return words.format(source=source)
     if reason is ExclusionReason.KEYWORD:
         return _("A word counts against it; without that this would be in the digest.")
     return _(DESCRIPTIONS[reason])

@@ -171,7 +171,7 @@ def _article_reason(reason: TasteReason) -> str:
 def _weight_words(parts: Mapping[str, Any]) -> str:
     """Return the origin of an effective weight: the settings, and the learned part."""
     base, learned = parts["config_weight"], parts["learned_delta"]
-    weight = _("the usual weight")
+    weight = _("nothing set or learned")
     if base != WEIGHT_DEFAULT:
         weight = _("{weight} in your settings").format(weight=figure(base))
     if learned:

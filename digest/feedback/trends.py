@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from ranking.common.charts import line_points, line_stretches, polyline
-from ranking.config_words import weight_words
-from ranking.entities import WEIGHT_MAX, WeightPoint
+from ranking.config_words import AS_USUAL, weight_words
+from ranking.entities import WEIGHT_DEFAULT, WEIGHT_MAX, WeightPoint
 from ranking.language import gettext as _
 
 WEEKS = 12
@@ -42,7 +42,8 @@ class Trend:
     """One source over the weeks, with two charts of 240 × 64.
 
     `rate_lines` are the unbroken runs of weeks with ratings; `rate_dots` has one dot for each such week.
-    `weight_line` has one point per week. `steady` is the weight in words if it never changed, else "".
+    `weight_line` has one point per week. `is_steady` says that it never changed, and
+    `steady` how it was all along, "" if as usual.
     """
 
     source: str
@@ -52,6 +53,7 @@ class Trend:
     rate_dots: tuple[tuple[float, float], ...]
     weight_line: str
     thumbs: int
+    is_steady: bool = False
     steady: str = ""
 
 
@@ -110,6 +112,8 @@ def _trend(source: str, title: str, weeks: Sequence[Week], thumbs: int) -> Trend
     size = {"width": WIDTH, "height": HEIGHT, "margin": MARGIN}
     rates = line_points([week.rate for week in weeks], low=0.0, high=1.0, **size)
     weights = line_points([week.weight for week in weeks], low=0.0, high=WEIGHT_MAX, **size)
+    known = [week.weight for week in weeks]
+    is_steady = bool(known) and all(abs(weight - known[0]) < SAME_WEIGHT for weight in known)
     return Trend(
         source=source,
         title=title,
@@ -118,11 +122,13 @@ def _trend(source: str, title: str, weeks: Sequence[Week], thumbs: int) -> Trend
         rate_dots=tuple(point for point in rates if point),
         weight_line=polyline([point for point in weights if point]),
         thumbs=thumbs,
-        steady=_steady([week.weight for week in weeks]),
+        is_steady=is_steady,
+        steady=_steady(known[0]) if is_steady else "",
     )
 
 
-def _steady(weights: Sequence[float]) -> str:
-    """Return the weight in words if it never changed (its chart would be a flat line), else ""."""
-    same = weights and all(abs(weight - weights[0]) < SAME_WEIGHT for weight in weights)
-    return _("{weight} all along").format(weight=weight_words(weights[0])) if same else ""
+def _steady(weight: float) -> str:
+    """Return a weight that never changed in words; "" if it is the usual one, which says nothing."""
+    if abs(weight - WEIGHT_DEFAULT) < AS_USUAL:
+        return ""
+    return _("{weight} all along").format(weight=weight_words(weight))

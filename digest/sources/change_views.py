@@ -194,7 +194,7 @@ def _weigh(
         raise Http404(_("You do not read that feed."))
     if request.headers.get("X-Requested-With") == "fetch":
         return HttpResponse(status=204)
-    other = ngettext("Weight {level}: {n} source.", "Weight {level}: {n} sources.", count)
+    other = ngettext("Set to {level}: {n} source.", "Set to {level}: {n} sources.", count)
     words = str(LEVEL_WORDS[level] % {"n": count}) if level in LEVEL_WORDS else other
     follows = _("Your digest follows.")
     messages.success(request, f"{words.format(n=count, level=level)} {follows}")

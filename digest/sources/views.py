@@ -76,7 +76,7 @@ class SubscriptionForm(forms.Form):
         label=gettext_lazy("Folder"),
         max_length=FOLDER_MAX_CHARS,
         required=False,
-        help_text=gettext_lazy("Any name; “News / Local” is a folder in a folder. Empty for none."),
+        help_text=gettext_lazy("“News / Local” is a folder in a folder. Empty for none."),
         widget=forms.TextInput(attrs={"list": "folders", "autocomplete": "off"}),
     )
     in_today = forms.BooleanField(
@@ -88,8 +88,7 @@ class SubscriptionForm(forms.Form):
         label=gettext_lazy("Language models may read what this feed brings, for summaries and the like"),
         required=False,
         help_text=gettext_lazy(
-            "Off: no text of this feed leaves this machine on your behalf. As your thumbs are "
-            "studied all together, suggestions then come from statistics alone."
+            "Off: no text of this feed leaves this machine, and suggestions come without a model."
         ),
     )
     full_text = forms.BooleanField(

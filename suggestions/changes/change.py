@@ -91,11 +91,6 @@ class Texts:
     small: str = ""
     author: str = ""
 
-    @property
-    def impacts(self) -> tuple[str, ...]:
-        """Return every sentence that may be stored as a suggestion's impact."""
-        return tuple(text for text in (self.impact, self.small, self.author) if text)
-
 
 class ChangeKind(ABC):
     """One kind of change. Kinds of one setting share a base class, which knows the setting's targets.

@@ -172,7 +172,7 @@ class WeightKind(ChangeKind):
         return words.format(n=about, label=label)
 
 
-_SAME = gettext_noop("The weight was already what you agreed to.")
+_SAME = gettext_noop("It was already as you agreed to.")
 BOOST_SOURCE = WeightKind(
     MORE,
     name=Kind.BOOST_SOURCE,

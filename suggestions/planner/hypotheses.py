@@ -59,7 +59,7 @@ SILENCE_SENTENCES = {
         "Your ratings support only kinds of changes that you turned down or took back every time."
     ),
     HOLDOUT_AGAINST: gettext_noop("Some of your ratings support a change, and the others contradict it."),
-    UNDECIDED: gettext_noop("Your ratings lean towards a change or two, but that may still be chance."),
+    UNDECIDED: gettext_noop("Your ratings point to a change or two, but that may still be chance."),
     BALANCED: gettext_noop("Your ratings are balanced: they support no change clearly enough."),
 }
 

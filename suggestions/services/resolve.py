@@ -263,7 +263,7 @@ def _agreement(suggestion: Suggestion, value: float | None, now: datetime) -> _A
     before = config_effective(reader_id=suggestion.reader_id)
     if not suggestion.change.kind.of_source:
         if value is not None:
-            raise _Refused("invalid_weight", _("A topic has no weight to choose."), suggestion)
+            raise _Refused("invalid_weight", _("A topic has no number to choose."), suggestion)
         return _Agreement(suggestion, before)
     kind = suggestion.suggestion_type if value is not None else ""
     low, high = weight_bounds(before.weight(suggestion.target_key), kind)
@@ -273,7 +273,7 @@ def _agreement(suggestion: Suggestion, value: float | None, now: datetime) -> _A
         return _Agreement(suggestion, before, wanted, edited)
     if value is None and wanted is not None:
         raise _config_changed(suggestion, before, wanted, now)
-    words = _("The weight of {label} must lie between {low} and {high}.")
+    words = _("For {label}, choose a number between {low} and {high}.")
     message = words.format(label=suggestion.label, low=weight_text(low), high=weight_text(high))
     raise _Refused("invalid_weight", message, suggestion)
 

@@ -118,3 +118,21 @@ def calls_at_import(node: ast.AST) -> list[ast.Call]:
     for child in ast.iter_child_nodes(node):
         found += calls_at_import(child) if child not in bodies else []
     return found
+
+
+# Words of our machinery: a reader sees what a thing does, not how it is made.
+MACHINERY = re.compile(
+    r"\b(weights?|half-life|candidates?|exposures?|nDCG|propensity|posterior|embeddings?)\b"
+    r"|\b(score share|version in force)\b|\b(Gewichte?|Gewichtung|Halbwertszeit|Kandidat\w*|Exposition\w*)\b",
+    re.IGNORECASE,
+)
+VALUE = re.compile(r"\{\w*\}|%\(\w+\)s")
+
+
+@pytest.mark.parametrize("language", CATALOGUES)
+def test_no_text_for_readers_names_the_machinery(language: str):
+    said = set(words.texts())
+    for message in words.catalogue(language):
+        said |= set(words.forms_of(message))
+    texts = (text if isinstance(text, str) else " ".join(map(str, text)) for text in said)
+    assert [text for text in texts if MACHINERY.search(VALUE.sub("", text))] == []

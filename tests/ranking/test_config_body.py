@@ -139,12 +139,12 @@ def test_a_hundred_boosts_are_enough():
 
 def test_a_refusal_names_the_value_and_its_bounds():
     for given_body, words in (
-        (body(source_weights={"a": 2.5}), "The weight of a must lie between 0.1 and 2; you gave 2.5."),
-        (body(source_weights={"a": "x"}), "The weight of a must be a number."),
+        (body(source_weights={"a": 2.5}), "How much from a must lie between 0.1 and 2; you gave 2.5."),
+        (body(source_weights={"a": "x"}), "How much from a must be a number."),
         (body(keyword_boosts={"hype": 6}), "The boost of “hype” must lie between −5 and 5; you gave 6."),
         (
             body(recency_half_life_hours=2161),
-            "half-life in hours must lie between 1 and 2160; you gave 2161.",
+            "hours until an article counts half must lie between 1 and 2160; you gave 2161.",
         ),
         (body(ai_score_alpha=-1), "The similarity share must lie between 0 and 1; you gave −1."),
         (body(keyword_boosts={"y" * 65: 1.0}), f"keyword may have 64 characters; “{'y' * 20}…” has 65."),

@@ -139,7 +139,7 @@ def test_a_cleared_amount_asks_for_the_proposed_one(page: Page, ada: Reader):
     suggested(ada)
     page.goto(PAGE)
     page.get_by_text("How sure?").click()
-    page.get_by_label("Say yes to another weight instead").fill("")
+    page.get_by_label("Say yes to another number instead").fill("")
     press(page, "Yes")
     expect(page.locator("[data-card]")).to_contain_text("✓ Applied")
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.2

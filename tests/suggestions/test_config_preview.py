@@ -74,7 +74,7 @@ def test_a_weight_is_previewed_for_the_chosen_sources_and_then_saved(page: Clien
 def test_a_weight_that_cannot_be_set_leads_to_its_source_and_says_why(page: Client, ada: Reader):
     feed = subscribe(ada, "third.example").feed_id
     shown = page.post(WEIGHTS, {"feed": feed, "level": "7"}, follow=True)
-    assert "must lie between 0.1 and 2.0; you gave 7" in shown.content.decode()
+    assert "number between 0.1 and 2.0; you gave 7" in shown.content.decode()
 
 
 def test_others_sources_are_in_no_preview(page: Client, ben: Reader):

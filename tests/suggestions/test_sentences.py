@@ -10,16 +10,15 @@ from suggestions.sentences import (
     confidence_words,
     error_words,
     evidence_words,
-    forecast_figures,
     forecast_words,
     headline,
-    level,
     move_sign,
     move_words,
+    others_words,
     refusal_words,
     sentence,
     today_words,
-    weight_phrase,
+    weight_step,
 )
 
 
@@ -36,32 +35,12 @@ def test_headlines_say_what_is_asked(kind, words):
     assert headline(kind, "Reuters") == words
 
 
-@pytest.mark.parametrize(
-    ("current", "suggested", "words"),
-    [
-        ("1.0", "1.15", "Small boost"),
-        ("1.0", "1.16", "Moderate boost"),
-        ("1.0", "1.25", "Moderate boost"),
-        ("1.0", "1.26", "Big boost"),
-        ("1.3", "1.0", "Big reduction"),
-        ("0.4", "0.25", "Small reduction"),
-        ("", "1.2", ""),
-        ("1.0", "lots", ""),
-        (None, "1.2", ""),
-    ],
-)
-def test_levels_follow_the_size_of_the_change_and_need_two_numbers(current, suggested, words):
-    assert level("boost_source", current, suggested) == words
-
-
-def test_topics_have_no_level_even_where_they_are_numbers():
-    assert level("add_topic", "1", "2") == ""
-
-
-def test_topics_get_a_sentence_and_sources_figures():
+def test_topics_get_a_sentence_and_sources_a_step_in_words():
     assert "becomes one of your topics" in sentence("add_topic", "rust")
     assert sentence("boost_source", "Reuters") == ""
-    assert weight_phrase("1.15") == "a bit more than usual (1.15)"
+    assert weight_step(1.0, "1.15") == ("as usual", "a bit more than usual")
+    assert weight_step(1.1, "1.15") == ("a bit more than usual (1.10)", "a bit more than usual (1.15)")
+    assert weight_step("", "rust") == ("", "rust")
 
 
 @pytest.mark.parametrize(
@@ -93,19 +72,12 @@ def test_a_forecast_never_promises_more_than_was_measured(gain, low, high, words
     assert words in forecast_words({"ndcg_gain": gain, "ndcg_low": low, "ndcg_high": high})
 
 
-def test_figures_are_there_on_demand():
-    figures = forecast_figures({"p_helpful": 0.93, "ndcg_gain": 0.041, "ndcg_low": 0.012, "ndcg_high": 0.08})
-    assert figures == "93% likely that the direction is right"
-    assert forecast_figures({"p_helpful": 0.9999}) == "over 99% likely that the direction is right"
-    assert forecast_figures({}) == ""
-
-
 @pytest.mark.parametrize(
     ("others", "words"), [(0.2, "like it more than usual"), (-0.2, "like it less than usual"), (0.0, "")]
 )
 def test_what_others_think_is_said_where_it_counts(others, words):
-    figures = forecast_figures({"p_helpful": 0.9, "others": others})
-    assert words in figures and ("other readers" in figures) is bool(others)
+    said = others_words({"p_helpful": 0.9, "others": others})
+    assert words in said and ("Other readers" in said) is bool(others)
 
 
 @pytest.mark.parametrize(

@@ -59,12 +59,10 @@ def test_a_card_says_what_why_and_how_sure(page: Client, ada: Reader):
     body = body_of(page)
     for words in (
         'Show me more from Gazette</span><span class="because">, since you liked 8 of 10.</span>',
-        "(moderate boost)",
         "3 of the articles you rated are shown as evidence.",
         f"We think so: {MEANING['medium']}.",
         "Not tested yet",
-        "Current: as usual (1.00)",
-        "more than usual (1.20)",
+        "Now: as usual. Then: <strong>more than usual</strong>.",
         'min="1.00" max="1.30"',
         "Saved with your decision.",
     ):
@@ -352,8 +350,7 @@ def test_a_card_shows_the_weight_as_it_is_now_not_as_it_was_then(page: Client, a
     change = WeightChange(suggestion.target_key, 1.0, 1.15, 0.95, 9.0, "liked_more_than_usual")
     weights_learn(reader_id=ada.pk, changes=[change], now=timezone.now())
     body = page.get("/ui/suggestions").content.decode()
-    assert "a bit more than usual (1.15)" in body
-    assert "(small boost)" in body
+    assert "Now: a bit more than usual. Then: <strong>more than usual</strong>." in body
 
 
 @pytest.mark.parametrize(

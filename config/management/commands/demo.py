@@ -29,7 +29,7 @@ from suggestions.notes import note_shown
 from suggestions.preview import suggestion_preview
 from suggestions.proposals import Refusal
 from suggestions.selectors import suggestions_pending
-from suggestions.sentences import confidence_stated, forecast_words, headline, model_adds, weight_phrase
+from suggestions.sentences import confidence_stated, forecast_words, headline, model_adds, weight_step
 from suggestions.services.resolve import suggestion_accept
 from suggestions.wording import CONFIDENCE
 
@@ -165,7 +165,7 @@ def _change_lines(suggestion: Suggestion) -> list[str]:
     """Return lines with the change, the reason and the forecast of a suggestion."""
     sure = CONFIDENCE[confidence_stated(suggestion.confidence, suggestion.forecast)]
     if suggestion.change.kind.of_source:
-        old, new = weight_phrase(suggestion.current_value), weight_phrase(suggestion.suggested_value)
+        old, new = weight_step(suggestion.current_value, suggestion.suggested_value)
         change = f"   {old} → {new}; {sure.lower()}"
     else:
         change = f"   {suggestion.expected_impact} {sure}."

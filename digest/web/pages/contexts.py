@@ -202,7 +202,7 @@ def _excluded_lines(reader: Reader, found: Exclusions, now: datetime) -> list[Ex
 
 def _reason_words(row: ExcludedItem) -> str:
     shown_source = str(row.story_item.source) if row.story_item else ""
-    return exclusion_explain(row.reason, str(row.item.source), shown_source, row.score.parts.source_weight)
+    return exclusion_explain(row.reason, str(row.item.source), shown_source)
 
 
 def item_page(reader: Reader, item: Item, now: datetime) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class TimeZoneForm(forms.Form):
         choices=time_zone_choices,
         initial="UTC",
         label=gettext_lazy("Time zone"),
-        help_text=gettext_lazy("Your digest starts a new page at your midnight."),
+        help_text=gettext_lazy("A new page begins at midnight there."),
     )
 
 
@@ -58,21 +58,18 @@ class AccountForm(TimeZoneForm):
         choices=language_choices,
         required=False,
         label=gettext_lazy("Language"),
-        help_text=gettext_lazy("Of pages, mails and notifications. “As my browser” means English for mails."),
+        help_text=gettext_lazy("“As my browser” means English for mails."),
     )
 
     ai_enabled = forms.BooleanField(
-        label=gettext_lazy("Let a language model study my feedback, where one is set up"),
+        label=gettext_lazy("Let a language model read my ratings, if one is set up"),
         required=False,
-        help_text=gettext_lazy("Without it nothing leaves this machine."),
+        help_text=gettext_lazy("Off: nothing leaves this machine."),
     )
     peers_enabled = forms.BooleanField(
         label=gettext_lazy("Learn from other readers here, and let them learn from me"),
         required=False,
-        help_text=gettext_lazy(
-            "Only totals over many thumbs, blurred: nobody can see your ratings. Off: no total is "
-            "used for you, and your thumbs join none from tomorrow on."
-        ),
+        help_text=gettext_lazy("Only blurred totals: nobody can see your ratings."),
     )
     suggestions_enabled = forms.BooleanField(
         label=gettext_lazy("Suggest changes to my settings"),
@@ -83,10 +80,7 @@ class AccountForm(TimeZoneForm):
     learn_from_reading = forms.BooleanField(
         label=gettext_lazy("Learn from what I open"),
         required=False,
-        help_text=gettext_lazy(
-            "What you open, save or pass over moves your own digest a little. Nobody else learns of "
-            "it. Off: what was learned is deleted."
-        ),
+        help_text=gettext_lazy("It moves your digest a little, and nobody else’s. Off: it is forgotten."),
     )
 
 
@@ -103,7 +97,7 @@ class DisplayForm(forms.Form):
     pictures = forms.ChoiceField(
         choices=Reader.Pictures.choices,
         label=gettext_lazy("Pictures in articles and lists"),
-        help_text=gettext_lazy("They come through this site, so that no publisher learns who looks at them."),
+        help_text=gettext_lazy("They come through this site: no publisher learns who looks at them."),
     )
     read_gone = forms.TypedChoiceField(
         choices=[
@@ -121,16 +115,13 @@ class DisplayForm(forms.Form):
     hide_counts = forms.BooleanField(
         label=gettext_lazy("No counts anywhere"),
         required=False,
-        help_text=gettext_lazy("No page says how much is unread or waits. There is nothing to clear."),
+        help_text=gettext_lazy("No page says how much is unread or waits."),
     )
     read_on_scroll = forms.BooleanField(label=gettext_lazy("Mark as read what I scroll past"), required=False)
     offline_today = forms.BooleanField(
         label=gettext_lazy("Keep today’s digest on my devices, to read without a network"),
         required=False,
-        help_text=gettext_lazy(
-            "A browser stores it when you open Today, and deletes it when you sign out there or "
-            "somebody else signs in."
-        ),
+        help_text=gettext_lazy("A browser stores it when you open Today, until you sign out there."),
     )
 
 

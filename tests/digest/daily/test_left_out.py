@@ -101,7 +101,7 @@ def test_the_page_names_each_reason_and_who_tells_the_story(client, built, today
     teller = Item.objects.get(title=f"Harbour ferry strike in {LOUD}")
     assert f"The same story as reported by {teller.source}." in body
     assert f'href="/ui/item/{teller.pk}"' in body
-    assert "Less has weight 0.30; at 1 this would be in the digest." in body
+    assert "You get less from Less; with “usual” this would be in the digest." in body
     assert "A word counts against it; without that this would be in the digest." in body
     assert "Loud had its share of the places." in body
     assert f"{sum(built.left_out.values())} items of your sources are not in this digest" in body
@@ -128,7 +128,7 @@ def test_what_stands_lower_for_its_sources_weight_is_counted_and_listed(client, 
         "1 in the digest ranks lower because its source is turned down, by your settings or your thumbs"
     )
     assert sentence in body
-    assert "No. 4, 3 places lower than with Less at weight 1 (now 0.30)." in body
+    assert "No. 4, 3 places lower than with Less as usual." in body
 
 
 def test_the_page_of_one_kind_shows_that_kind_alone(client, built, today):

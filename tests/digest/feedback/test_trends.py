@@ -80,18 +80,15 @@ def test_a_weight_set_before_the_weeks_is_in_force_in_all_of_them():
     assert {week.weight for week in trend.weeks} == {1.6}
 
 
-def test_a_constant_weight_is_described_and_a_changing_one_is_drawn():
+def test_a_constant_weight_is_described_unless_it_is_the_usual_one_and_a_changing_one_is_drawn():
     tallies = [WeekTally("wire", 0, 1, 1)]
     (flat,) = trends_of(tallies, [], {"wire": 1.0}, {}, STARTS)
     (high,) = trends_of(tallies, [], {"wire": 1.3}, {}, STARTS)
     moved = WeightPoint("wire", at(12), 1.0, 1.1, "learned")
     (course,) = trends_of(tallies, [moved], {"wire": 1.1}, {}, STARTS)
 
-    assert (flat.steady, high.steady, course.steady) == (
-        "as usual all along",
-        "more than usual all along",
-        "",
-    )
+    assert (flat.steady, high.steady, course.steady) == ("", "more than usual all along", "")
+    assert [trend.is_steady for trend in (flat, high, course)] == [True, True, False]
 
 
 def test_the_page_names_the_first_and_the_last_week_and_draws_where_all_would_be(ada, client: Client):
@@ -143,8 +140,8 @@ def test_the_page_costs_the_same_for_many_sources(
     with django_assert_max_num_queries(9):
         page = client.get(reverse("digest:trends"))
 
-    assert page.content.count(b"<svg") == sources  # constant weights are described in words
-    assert page.content.count(b"Weight: as usual all along.") == sources
+    assert page.content.count(b"<svg") == sources  # a constant weight has no chart
+    assert b"all along" not in page.content  # and the usual one no words
     assert page.content.count(b"As a table") == sources
 
 

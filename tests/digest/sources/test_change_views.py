@@ -116,7 +116,7 @@ def test_a_row_weighs_its_source_with_one_button(page: Client, ada: Reader, feed
     page.post(CHANGE, {"usual": feeds[0]})
     assert config_effective(reader_id=ada.pk).weights() == {}
     wrong = page.post(CHANGE, {"do": "weigh", "level": "lots", "feed": feeds[0]}, follow=True)
-    assert "The weight must be a number" in messages_in(wrong.content.decode())
+    assert "Type a number such as" in messages_in(wrong.content.decode())
 
 
 def test_many_are_removed_and_had_back(page: Client, ada: Reader, feeds: list[int]):
@@ -155,7 +155,7 @@ def test_the_exact_weight_of_one_source_is_set_on_its_page_and_kept_where_it_is_
     assert config_effective(reader_id=ada.pk).weights() == {"s0.example": 1.35}
     answer = page.post(address, {"level": "7"})
     assert answer.status_code == 422 and 'value="7"' in answer.content.decode()
-    assert "must lie between 0.1 and 2.0; you gave 7" in answer.content.decode()
+    assert "number between 0.1 and 2.0; you gave 7" in answer.content.decode()
     assert Subscription.objects.get(feed_id=feeds[0]).folder == "News", "a weight leaves the folder alone"
 
 

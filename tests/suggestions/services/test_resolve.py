@@ -283,7 +283,7 @@ def test_a_refusal_names_the_suggestion_and_why(ada, waiting, now):
     assert (missing.code, missing.message) == ("not_found", "There is no such suggestion.")
     for value in (0.99, 1.31):
         refusal = answer(resolve.suggestion_accept, ada, waiting, now, value=value)
-        assert "must lie between 1.0 and 1.3" in refusal.message
+        assert "choose a number between 1.0 and 1.3" in refusal.message
         assert refusal.target == waiting.label and waiting.label in refusal.message
         assert refusal.data == {"suggestion_id": waiting.pk}
     answer(resolve.suggestion_reject, ada, waiting, now)
@@ -292,7 +292,7 @@ def test_a_refusal_names_the_suggestion_and_why(ada, waiting, now):
     assert waiting.label in settled.message and settled.data == {"suggestion_id": waiting.pk}
     topic = suggested(ada, 0, suggestion_type="add_topic", field="topics", target_key="x", label="Rust")
     wrong = answer(resolve.suggestion_accept, ada, topic, now, value=1.0)
-    assert (wrong.target, wrong.message) == ("Rust", "A topic has no weight to choose.")
+    assert (wrong.target, wrong.message) == ("Rust", "A topic has no number to choose.")
 
 
 @pytest.mark.parametrize("value", [1.0, 1.3, 1.3 + 5e-7, 1.0 - 5e-7])
@@ -314,4 +314,4 @@ def test_a_weight_already_agreed_elsewhere_is_accepted_with_a_note(ada, waiting,
     version = source_weight_set(reader_id=ada.pk, source=LOVED, weight=1.3, ref="another", now=now)
     done = answer(resolve.suggestion_accept, ada, waiting, now)
     assert (done.config_updated, done.config_version) == (False, version)
-    assert done.note == "The weight was already what you agreed to."
+    assert done.note == "It was already as you agreed to."
