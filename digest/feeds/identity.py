@@ -350,7 +350,10 @@ def undated_age(position: int, gap: timedelta | None) -> timedelta:
 
 def web_url(url: str) -> str:
     """Return `url` if a browser may follow it, else "": items without an address have a `urn:` name."""
-    return url if urlsplit(url).scheme in {"http", "https"} else ""
+    try:
+        return url if urlsplit(url).scheme in {"http", "https"} else ""
+    except ValueError:  # a bracket that begins no IPv6 address
+        return ""
 
 
 def publisher_key(*, host: str, domain: str, path: str, query: str) -> str:

@@ -10,27 +10,36 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from digest.errors import NotAPast
 from digest.feeds.entities import FeedProblem
 from digest.feeds.identity import canonical_url, web_url
 from digest.feeds.prechecks import decode
-from digest.feeds.sanitise import clean_text, html_to_text, one_line
+from digest.feeds.sanitise import TITLE_MAX_CHARS, clean_text, html_to_text, one_line
+from digest.feeds.storable import Storable
 from ranking.language import gettext as _
 
 PAST_BYTES_MAX: Final = 32 * 1024 * 1024
 ENTRIES_MAX: Final = 20_000
+# A file of nothing but `{},` would take thirty times its size in memory. These allow 25 objects and lists and
+# 150 texts and numbers for each of 20,000 entries, whose own words are full of commas and quotes, too.
+CONTAINERS_MAX: Final = 500_000
+VALUES_MAX: Final = 6_000_000
+# No longer address is followed (`Item.url`), and each sign of one costs time.
+URL_MAX_CHARS: Final = 2000
 STARRED, READ = "state/com.google/starred", "state/com.google/read"
 FORMS: Final = ("items", "entries", "stories")
 
 
 @dataclass(frozen=True, slots=True)
-class PastEntry:
+class PastEntry(Storable):
     """One article in an export. `feed_url` and `site_url` are "" where the file does not say.
 
     `starred_at` is when it was starred, as well as the file knows; `None` for an article that is not.
     """
+
+    LIMITS: ClassVar = {"title": TITLE_MAX_CHARS}
 
     url: str
     title: str
@@ -63,6 +72,7 @@ def past_read(document: bytes, now: datetime) -> Past:
         text = decode(document)
     except FeedProblem as problem:
         raise NotAPast(problem.message) from problem
+    _check_size(text)
     rows, form = _rows(text)
     entries, bad = [], 0
     for n, row in enumerate(rows):
@@ -72,6 +82,18 @@ def past_read(document: bytes, now: datetime) -> Past:
         else:
             entries.append(entry)
     return Past(tuple(entries), bad)
+
+
+def _check_size(text: str) -> None:
+    """Refuse a text with more values than an export has, before they take up memory. Raises `NotAPast`."""
+    containers = text.count("{") + text.count("[")
+    if containers > CONTAINERS_MAX or text.count('"') + text.count(",") > VALUES_MAX:
+        entries = f"{ENTRIES_MAX:,}"
+        raise NotAPast(
+            _("The file has more in it than {entries} articles can have. Export fewer at once.").format(
+                entries=entries
+            )
+        )
 
 
 def _rows(text: str) -> tuple[list[Any], str]:
@@ -94,7 +116,9 @@ def _values(text: str) -> Iterator[Any]:
     """Yield the JSON values of a text, one after the other."""
     decoder, at = json.JSONDecoder(), 0
     text = text.strip()
-    while at < len(text):
+    for _value in range(CONTAINERS_MAX):
+        if at >= len(text):
+            return
         value, at = decoder.raw_decode(text, at)
         yield value
         while at < len(text) and text[at] in " \t\r\n,":
@@ -107,9 +131,9 @@ def _entry(row: Mapping[str, Any], form: str, now: datetime) -> PastEntry | None
         found = read(row)
     except (TypeError, ValueError, AttributeError, KeyError, IndexError, OverflowError):
         return None
-    url = canonical_url(found.url) if web_url(found.url) else ""
+    url = canonical_url(found.url) if len(found.url) <= URL_MAX_CHARS and web_url(found.url) else ""
     title = one_line(html_to_text(found.title)) or one_line(found.text, limit=100)
-    if not url or not title:
+    if not url or not title or len(url) > URL_MAX_CHARS:
         return None
     starred_at = min(found.starred_at, now) if found.starred_at else None
     published = min(found.published, now) if found.published else None
@@ -117,8 +141,8 @@ def _entry(row: Mapping[str, Any], form: str, now: datetime) -> PastEntry | None
         url=url,
         title=title,
         text=found.text,
-        feed_url=web_url(found.feed_url),
-        site_url=web_url(found.site_url),
+        feed_url=web_url(found.feed_url[:URL_MAX_CHARS]),
+        site_url=web_url(found.site_url[:URL_MAX_CHARS]),
         site_title=one_line(clean_text(found.site_title), limit=200),
         published=published,
         starred_at=starred_at or ((published or now) if found.starred_at else None),
@@ -215,4 +239,4 @@ def _date(value: object) -> datetime | None:
     if not isinstance(value, str) or not value:
         return None
     at = datetime.fromisoformat(value)
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
+    return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)

@@ -21,6 +21,8 @@ from digest.sources.past import PastEntry, past_read
 
 log = structlog.get_logger(__name__)
 BATCH: Final = 500
+# So many stars that no feed carries are stored for a reader in all, with up to 64 KiB of text each.
+STARS_MAX: Final = 20_000
 SOURCES_SHOWN: Final = 5
 
 
@@ -29,7 +31,8 @@ class PastReport:
     """What an import did.
 
     `starred` and `read` count new marks; `already` are articles whose marks were here. `waiting` are read
-    marks of articles that no feed has brought here, `bad` entries that could not be read. `recent` counts
+    marks of articles that no feed has brought here, `bad` entries that could not be read, `beyond` stars that
+    no feed carries and that are more than a reader may have of these (`STARS_MAX`). `recent` counts
     stars that are young enough to count. `most` has the sources with the most stars, `learned` those that
     now count as a little more wanted, both by key.
     """
@@ -40,6 +43,7 @@ class PastReport:
     already: int = 0
     waiting: int = 0
     bad: int = 0
+    beyond: int = 0
     recent: int = 0
     most: list[tuple[str, int]] = field(default_factory=list)
     learned: list[str] = field(default_factory=list)
@@ -71,7 +75,7 @@ def past_import(*, reader: Reader, document: bytes, now: datetime) -> PastReport
 
 def source_of(entry: PastEntry) -> str:
     """Return the key of the publisher of an entry: its feed's, else its site's, else its own."""
-    return source_key(entry.feed_url or entry.site_url or entry.url)
+    return next(filter(None, map(source_key, (entry.feed_url, entry.site_url, entry.url))), "")
 
 
 def _store(reader: Reader, batch: dict[int, PastEntry], report: PastReport, now: datetime) -> None:
@@ -90,7 +94,7 @@ def _store(reader: Reader, batch: dict[int, PastEntry], report: PastReport, now:
             changed.append(mark)
     Reading.objects.bulk_update(changed, ["saved_at", "read_at"])
     new = {article: entry for article, entry in batch.items() if article not in known}
-    items = _items(reader, new, now)
+    items = _items(reader, new, report, now)
     rows = []
     for article, entry in new.items():
         starred_at, read_at = _times(entry, now)
@@ -109,11 +113,18 @@ def _times(entry: PastEntry, now: datetime) -> tuple[datetime | None, datetime |
     return entry.starred_at, now if entry.read else None
 
 
-def _items(reader: Reader, entries: dict[int, PastEntry], now: datetime) -> dict[int, int]:
+def _items(
+    reader: Reader, entries: dict[int, PastEntry], report: PastReport, now: datetime
+) -> dict[int, int]:
     """Return {article: item id} of what the reader's feeds carry, and of the stars that are stored here."""
     rows = Item.objects.filter(article__in=entries, feed__subscriptions__reader=reader).order_by("-pk")
     items = dict(rows.values_list("article", "pk"))
     starred = [(a, entry) for a, entry in entries.items() if entry.starred_at and a not in items]
+    left = (
+        max(STARS_MAX - Reading.objects.filter(reader=reader, item__feed=None).count(), 0) if starred else 0
+    )
+    report.beyond += len(starred[left:])
+    starred = starred[:left]
     keys = _sources({source_of(entry) for _, entry in starred})
     made = Item.objects.bulk_create(
         [_item(article, entry, now) for article, entry in starred if source_of(entry) in keys]

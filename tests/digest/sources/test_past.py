@@ -178,6 +178,9 @@ def test_an_unread_entry_without_a_star_is_neither():
         {"title": "", "content": ""},
         {"created_at": "soon"},
         {"created_at": ["x"], "published": "yesterday"},
+        {"created_at": "0001-01-01T00:00:00+14:00"},
+        {"url": "https://[/rivers"},
+        {"url": f"https://rivers.example/{'x' * 5000}"},
     ],
 )
 def test_a_bad_entry_never_stops_the_others(bad: dict[str, object]):
@@ -202,6 +205,22 @@ def test_a_bad_entry_never_stops_the_others(bad: dict[str, object]):
 def test_what_is_no_export_is_refused(document: bytes):
     with pytest.raises(NotAPast):
         past_read(document, CLOCK)
+
+
+VALUES = {"objects": b'{"":1},' * 600_000, "lists": b"[]," * 600_000, "texts": b'"ab",' * 3_000_000}
+
+
+@pytest.mark.parametrize("values", [*VALUES.values(), b"1.5," * 7_000_000], ids=[*VALUES, "numbers"])
+def test_a_file_of_nothing_but_values_is_refused_before_it_takes_up_memory(values: bytes, monkeypatch):
+    """Two such files of 32 MiB at once need 2 GB, which ends the process of all readers."""
+    monkeypatch.delattr("digest.sources.past._values")
+    with pytest.raises(NotAPast, match="more in it"):
+        past_read(b"[" + values + b"1]", CLOCK)
+
+
+def test_values_that_stand_one_after_the_other_are_counted_too():
+    with pytest.raises(NotAPast):
+        past_read(b"1 " * 3_000_000, CLOCK)
 
 
 def test_no_star_is_of_tomorrow_and_no_more_are_read_than_the_most():
@@ -243,6 +262,32 @@ class TestImport:
         past_import(reader=ben, document=written(FEEDBIN), now=CLOCK)
         [own] = items_saved(reader_id=ben.pk).items
         assert own.pk != item.pk
+
+    def test_hostile_entries_are_stored_as_any_database_takes_them(self, ada: Reader):
+        hostile = [
+            {"url": "https://rivers.example/\x00z", "title": "a\x00b", "content": "c\x00d"},
+            {"url": "https://rivers.example/\ud800", "title": "a \ud800 b"},
+            {"title": "t" * 5000, "url": "https://rivers.example/long"},
+            {"title": "A", "url": "https://rivers.example/a", "feed_url": "https://[::"},
+            {"title": "B", "url": "https://rivers.example/b", "feed_url": f"https://{'x' * 300}/"},
+            {"title": "C", "url": "https://rivers.example/c", "feed_url": "https://a\x00.example/"},
+        ]
+        report = past_import(reader=ada, document=written([*hostile, FEEDBIN[0]]), now=CLOCK)
+        assert (report.starred, report.bad) == (7, 0)
+        for item in Item.objects.all():
+            assert "\x00" not in item.url + item.title + item.text and len(item.title) <= 500
+            assert item.source_id in ("rivers.example", "a.example")
+
+    def test_stars_that_no_feed_carries_have_an_end(self, ada: Reader, ben: Reader, monkeypatch):
+        monkeypatch.setattr("digest.sources.past_import.STARS_MAX", 3)
+        for n in range(3):
+            rows = [{"url": f"https://rivers.example/{n}/{m}", "title": "A"} for m in range(2)]
+            report = past_import(reader=ada, document=written(rows), now=CLOCK)
+            Reading.objects.update(saved_at=None)  # as if all were taken back
+        assert (report.starred, report.beyond) == (0, 2)
+        assert Item.objects.count() == 3
+        report = past_import(reader=ben, document=written(rows), now=CLOCK)
+        assert (report.starred, report.beyond) == (2, 0), "each reader has as many"
 
     def test_a_read_article_waits_until_its_feed_is_fetched(self, ada: Reader):
         row = MINIFLUX["entries"][0] | {"starred": False}
