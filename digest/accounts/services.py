@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,7 +11,7 @@ from allauth.account.models import EmailAddress
 from allauth.idp.oidc.models import Token
 from allauth.mfa.models import Authenticator
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext, gettext_noop
 
 from digest.days import day_of
@@ -46,7 +46,7 @@ from digest.models import (
     UsedLink,
 )
 from digest.requests import operators_remain
-from ranking.common.rows import export_rows
+from ranking.common.rows import BATCH, export_rows
 from ranking.implicit_store import implicit_delete
 
 # How long "Not now" hides the note about suggestions.
@@ -197,8 +197,9 @@ def reader_delete(*, reader: Reader) -> Counter[str]:
     """Delete the account with all rows about the reader in every room; return row counts by model label.
 
     Rows of model spend stay without the reader, because the sums of spend must stay right. Feeds and items
-    are shared and stay, except private ones. Those go with all summaries and reasons made from their texts.
-    Raises `LastOperator` for the only active superuser.
+    are shared and stay, except private ones and items of no feed (imported stars and histories) that only
+    this reader has. Those go with all summaries and reasons made from their texts. Raises `LastOperator` for
+    the only active superuser.
     """
     with transaction.atomic():
         # Locked together. Otherwise the last two superusers could delete themselves at the same time.
@@ -210,6 +211,7 @@ def reader_delete(*, reader: Reader) -> Counter[str]:
                     "come back."
                 )
             )
+        imported = _imported_items(reader)
         texts = Item.objects.filter(feed__owner=reader).values("fingerprint")
         Summary.objects.filter(fingerprint__in=texts).delete()
         SuggestedReasons.objects.filter(fingerprint__in=texts).delete()
@@ -218,7 +220,33 @@ def reader_delete(*, reader: Reader) -> Counter[str]:
         _, by_label = Reader.objects.filter(pk=reader.pk).delete()
         # Only if unused: an operator may have merged one with other sources.
         Source.objects.filter(pk__in=sources, feeds=None, items=None).delete()
+        _unread_items_delete(imported)
     return Counter(by_label)
+
+
+def _imported_items(reader: Reader) -> list[int]:
+    """Return the ids of the items of no feed that the reader has marked or rated."""
+    marks = [
+        model._default_manager.filter(reader=reader, item=OuterRef("pk")) for model in (Reading, Feedback)
+    ]
+    mine = Q(*map(Exists, marks), _connector=Q.OR)
+    return list(Item.objects.filter(mine, feed=None).values_list("pk", flat=True))
+
+
+def _unread_items_delete(ids: Sequence[int]) -> None:
+    """Delete those of `ids` that no reader has any more, with what was made from their texts."""
+    for start in range(0, len(ids), BATCH):
+        marks = (Reading.objects.filter(item=OuterRef("pk")), Feedback.objects.filter(item=OuterRef("pk")))
+        items = Item.objects.filter(~Exists(marks[0]), ~Exists(marks[1]), pk__in=ids[start : start + BATCH])
+        texts, sources = set[str](), set[str]()
+        for text, source in items.values_list("fingerprint", "source_id"):
+            texts.add(text)
+            sources.add(source)
+        items.delete()
+        texts -= set(Item.objects.filter(fingerprint__in=texts).values_list("fingerprint", flat=True))
+        for model in (Summary, SuggestedReasons):
+            model._default_manager.filter(fingerprint__in=texts).delete()
+        Source.objects.filter(pk__in=sources, feeds=None, items=None).delete()
 
 
 def reader_export_digest(*, reader: Reader) -> Iterator[tuple[str, object]]:

@@ -19,6 +19,8 @@ from ranking.common.start import SettingsCommand
 IDLE_S = 1.0
 # A tick that takes longer did some work, so its free memory is worth returning.
 WORK_S = 0.5
+# How much the worker beside a site gives way to its pages, where both want the same processor.
+NICE = 5
 
 
 class Command(SettingsCommand):
@@ -45,6 +47,8 @@ class Command(SettingsCommand):
         def stopping() -> bool:
             return stopped.is_set() or (parent is not None and os.getppid() != parent)
 
+        if parent is not None:
+            os.nice(NICE)
         worker = Worker(name=f"{socket.gethostname()}:{os.getpid()}"[:80])
         try:
             while not stopping():

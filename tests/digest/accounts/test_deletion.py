@@ -1,5 +1,6 @@
 """The account page: the data stored about a reader, and how to delete it."""
 
+import json
 from io import StringIO
 
 import pytest
@@ -23,16 +24,19 @@ from digest.models import (
     Item,
     Reader,
     Reading,
+    Source,
     Spend,
     SpendRefusal,
     Subscription,
+    Summary,
 )
+from digest.sources.past_import import past_import
 from ranking.models import ConfigVersion
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Evidence, Suggestion
 from tests.conftest import NOW
 from tests.support.browser import fresh_item, suggested
-from tests.support.factories import FeedbackFactory
+from tests.support.factories import CLOCK, FeedbackFactory
 
 # Limits, and codes that were used, are counted in the cache.
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -120,6 +124,20 @@ def test_deleting_takes_everything_of_the_reader_and_nothing_of_another(
     assert Item.objects.count() == items
     assert mail.outbox == []
     assert page.get("/ui/account").status_code == 302
+
+
+def test_what_only_the_reader_imported_goes_with_them(ada: Reader, ben: Reader):
+    """Items of no feed are nobody else's: the stars of another program, and an imported history."""
+    own, both = ({"url": f"https://{name}.example/1", "title": name} for name in ("own", "both"))
+    past_import(reader=ada, document=json.dumps([own, both]).encode(), now=CLOCK)
+    kept = Item.objects.get(title="both")
+    Reading.objects.create(reader=ben, item=kept, article=kept.article, saved_at=CLOCK)
+    gone = Item.objects.get(title="own")
+    Summary.objects.create(fingerprint=gone.fingerprint, text="Own.", model="offline", created_at=CLOCK)
+    reader_delete(reader=ada)
+    assert list(Item.objects.values_list("title", flat=True)) == ["both"]
+    assert not Source.objects.filter(key="own.example").exists()
+    assert not Summary.objects.exists()
 
 
 def test_another_session_of_a_deleted_reader_is_over(page: Client, ada: Reader):
