@@ -141,11 +141,15 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Broker: it only wakes workers; empty: an embedded worker polls the database, or work runs inline ----
 REDIS_URL = env.str("REDIS_URL", default="")
+_REDIS_CACHE = {"BACKEND": "config.cache.FaultTolerantRedisCache", "LOCATION": REDIS_URL}
+_LOCAL_CACHE = {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 CACHES = {
-    "default": {"BACKEND": "config.cache.FaultTolerantRedisCache", "LOCATION": REDIS_URL}
+    # Without Redis, enough for the counters of rate limits and a flood of invented names.
+    "default": _REDIS_CACHE if REDIS_URL else _LOCAL_CACHE | {"OPTIONS": {"MAX_ENTRIES": 100_000}},
+    # What must be remembered, whatever strangers make the other one count: which tokens were used.
+    "claims": _REDIS_CACHE | {"KEY_PREFIX": "claims"}
     if REDIS_URL
-    # Enough for the counters of rate limits and a flood of invented names.
-    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
+    else _LOCAL_CACHE | {"LOCATION": "claims", "OPTIONS": {"MAX_ENTRIES": 100_000}},
 }
 
 # --- Accounts -------------------------------------------------------------------------------------

@@ -133,4 +133,7 @@ def operator(db: None) -> Reader:
 def own_cache(settings: object) -> None:
     """Give the test an empty cache in this process, so that counters start at zero."""
     backend = "django.core.cache.backends.locmem.LocMemCache"
-    settings.CACHES = {"default": {"BACKEND": backend, "LOCATION": str(uuid4())}}  # type: ignore[attr-defined]
+    names = ("default", "claims")
+    settings.CACHES = {  # type: ignore[attr-defined]
+        name: {"BACKEND": backend, "LOCATION": str(uuid4())} for name in names
+    }

@@ -15,7 +15,7 @@ from uuid import UUID
 import structlog
 from allauth.idp.oidc.models import Client, Token
 from django.conf import settings
-from django.core.cache import cache
+from django.core.cache import cache, caches
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext, gettext_noop
 
@@ -49,6 +49,8 @@ CODE_CLAIM_S = 300
 # A client that lost our answer, or sent the token twice at once, may repeat it within a minute. After that
 # the second use counts as theft.
 REFRESH_GRACE_S = 60
+# The cache that remembers which tokens were used.
+CLAIMS = "claims"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +119,16 @@ def refresh_claim(*, secret: str, now: datetime) -> bool:
 
     If a token comes again after more than a minute, two parties hold it. Then all tokens of this client and
     reader are deleted (RFC 9700, section 4.14.2). The cache remembers the use for as long as the token would
-    have lived.
+    have lived. It is one of its own, which no flood of counters empties.
     """
-    key = _refresh_key(secret)
-    used = cache.get(key)
+    key, claims = _refresh_key(secret), caches[CLAIMS]
+    used = claims.get(key)
     if used is None:
         row = Token.objects.filter(client__isnull=False).lookup(Token.Type.REFRESH_TOKEN, secret)
         if row is None:
             return True  # An unknown token: allauth refuses it.
         claim = (now.timestamp(), row.user_id, row.client_id)
-        return bool(cache.add(key, claim, timeout=settings.IDP_OIDC_REFRESH_TOKEN_EXPIRES_IN))
+        return bool(claims.add(key, claim, timeout=settings.IDP_OIDC_REFRESH_TOKEN_EXPIRES_IN))
     at, reader_id, client_id = used
     if now.timestamp() - at > REFRESH_GRACE_S:
         Token.objects.filter(user_id=reader_id, client_id=client_id).delete()
@@ -136,7 +138,7 @@ def refresh_claim(*, secret: str, now: datetime) -> bool:
 
 def refresh_release(*, secret: str) -> None:
     """Allow a refresh token to be used again after its use was refused."""
-    cache.delete(_refresh_key(secret))
+    caches[CLAIMS].delete(_refresh_key(secret))
 
 
 def _refresh_key(secret: str) -> str:

@@ -49,6 +49,15 @@ def claims_check(claims: Any) -> dict[str, Any]:
     return claims
 
 
+def subjects_check(*, user_info: Mapping[str, Any] | None, id_token: Mapping[str, Any]) -> None:
+    """Raise `OAuth2Error` if the user info is of another person than the ID token.
+
+    A client must compare the two (OpenID Connect Core 1.0, section 5.3.2), and the library does not.
+    """
+    if user_info is not None and user_info["sub"] != id_token["sub"]:
+        raise OAuth2Error("the provider named two people")
+
+
 def is_fresh(claims: Mapping[str, Any], *, now: datetime) -> bool:
     """Return whether the provider's `auth_time` is at most five minutes away from `now`, or missing.
 
@@ -69,11 +78,16 @@ def provider_of(request: HttpRequest, provider_id: str) -> Any:
     from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter  # noqa: PLC0415
 
     class Provider(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
+        _user_info: dict[str, Any] | None = None
+
         def _fetch_user_info(self, access_token: str) -> dict[str, Any]:
-            return claims_check(super()._fetch_user_info(access_token))
+            self._user_info = claims_check(super()._fetch_user_info(access_token))
+            return self._user_info
 
         def _decode_id_token(self, app: Any, id_token: str) -> dict[str, Any]:
-            return claims_check(super()._decode_id_token(app, id_token))
+            claims = claims_check(super()._decode_id_token(app, id_token))
+            subjects_check(user_info=self._user_info, id_token=claims)
+            return claims
 
     return Provider(request, provider_id)
 

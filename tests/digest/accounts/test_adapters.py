@@ -131,6 +131,15 @@ def test_an_address_that_tries_account_after_account_is_stopped(ada: Reader):
     assert sign_in(Client(), "ada", REMOTE_ADDR="192.0.2.9").status_code == 302
 
 
+def test_the_addresses_of_one_ipv6_network_are_one_address(ada: Reader):
+    """A provider gives each customer at least a /64, so 2⁶⁴ addresses."""
+    with_password(ada)
+    for n in range(60):
+        sign_in(Client(), f"guess{n}", "wrong", REMOTE_ADDR=f"2001:db8:0:1::{n:x}")
+    assert sign_in(Client(), "ada", REMOTE_ADDR="2001:db8:0:1:ffff::1").status_code == 429
+    assert sign_in(Client(), "ada", REMOTE_ADDR="2001:db8:0:2::1").status_code == 302
+
+
 def test_behind_a_proxy_limits_go_by_the_client_and_by_nothing_the_client_made_up(ada: Reader, settings):
     settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
     with_password(ada)

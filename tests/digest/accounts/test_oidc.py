@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 
-from digest.accounts.oidc import is_fresh
+from digest.accounts.oidc import is_fresh, subjects_check
 from digest.apps import check_sign_in
 from tests.config.test_serve import ROOT, environment, fetched, port_free
 
@@ -198,6 +199,35 @@ def test_who_has_no_password_deletes_the_account_by_signing_in_at_the_provider_a
 def test_a_provider_that_says_when_somebody_signed_in_is_taken_at_its_word(now, claims, fresh):
     at = {key: now.timestamp() + value if isinstance(value, int) else value for key, value in claims.items()}
     assert is_fresh(at, now=now) is fresh
+
+
+def test_an_answer_that_names_two_people_signs_nobody_in():
+    """Who has somebody's access token would else be that person with an ID token of their own."""
+    subjects_check(user_info={"sub": "ada"}, id_token={"sub": "ada"})
+    subjects_check(user_info=None, id_token={"sub": "ada"})
+    with pytest.raises(OAuth2Error):
+        subjects_check(user_info={"sub": "ada"}, id_token={"sub": "mallory"})
+
+
+def test_every_answer_is_checked_for_two_people(place: dict[str, str]):
+    """The library reads the user info first, so that both are known once the ID token is read."""
+    script = """
+from unittest import mock
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter as Library
+from digest.accounts.oidc import provider_of
+with mock.patch.object(Library, "_fetch_user_info", lambda *_: {"sub": "ada"}), \
+     mock.patch.object(Library, "_decode_id_token", lambda *_: {"sub": "mallory"}):
+    found = provider_of(None, "oidc")
+    app = mock.Mock(settings={})
+    try:
+        found.complete_login(None, app, mock.Mock(token="t"), response={"id_token": "x"})
+    except OAuth2Error as error:
+        print(error)
+"""
+    command = [sys.executable, "manage.py", "shell", "-v0", "-c", script]
+    done = subprocess.run(command, cwd=ROOT, env=place, capture_output=True, text=True, check=False)
+    assert "named two people" in done.stdout, done.stderr
 
 
 def test_an_address_that_both_sides_have_confirmed_links_the_accounts(visitor: Visitor, place):
