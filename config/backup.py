@@ -36,13 +36,15 @@ Table = type[Model]
 
 FORMAT, FORMAT_VERSION = "tidings.archive", 1
 MANIFEST = "manifest.json"
+# A manifest has some 20 kB. The longest row is an article's body or a digest.
+MANIFEST_MAX_BYTES, ROW_MAX_CHARS = 1 << 20, 64 << 20
 MANIFEST_KEYS = {"format", "version", "made_at", "database", "migrations", "tables"}
 EXCLUDED = {"contenttypes.contenttype", "auth.permission", "sessions.session"}
 # `migrate` fills these tables. A database with only these rows counts as empty.
 FILLED_BY_MIGRATE = {"digest.reasontag"}
 # The errors that damaged rows raise.
 READ_ERRORS = (
-    *(KeyError, ValueError, TypeError, BadZipFile, zlib.error, EOFError),
+    *(KeyError, ValueError, TypeError, BadZipFile, zlib.error, EOFError, RecursionError),
     *(DeserializationError, IntegrityError, DataError),
 )
 BATCH = 1000
@@ -162,9 +164,9 @@ def archive_manifest(path: Path) -> dict[str, Any]:
     incomplete).
     """
     try:
-        with ZipFile(path) as archive:
-            manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
-    except (OSError, BadZipFile, KeyError, ValueError) as error:
+        with ZipFile(path) as archive, archive.open(MANIFEST) as file:
+            manifest: dict[str, Any] = json.loads(file.read(MANIFEST_MAX_BYTES))
+    except (OSError, BadZipFile, KeyError, ValueError, RecursionError) as error:
         raise ArchiveError("not_an_archive", f"“{path}” is no archive of Tidings: {error}.") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise ArchiveError("not_an_archive", f"“{path}” is no archive of Tidings.")
@@ -238,8 +240,7 @@ def _fill(archive: ZipFile, model: Table, using: str) -> None:
     name = f"rows/{model._meta.label_lower}.jsonl"
     try:
         with archive.open(name) as raw:
-            text = io.TextIOWrapper(raw, encoding="utf-8")
-            rows = serializers.deserialize("jsonl", text, using=using)
+            rows = serializers.deserialize("jsonl", _lines(raw), using=using)
             while batch := list(islice(rows, BATCH)):
                 if any(type(row.object) is not model for row in batch):
                     raise ValueError("it has rows of another table")
@@ -250,6 +251,18 @@ def _fill(archive: ZipFile, model: Table, using: str) -> None:
     except READ_ERRORS as error:
         message = f"{name} cannot be read: {_reason(error)}. Take another backup."
         raise ArchiveError("damaged", message) from error
+
+
+def _lines(raw: IO[bytes]) -> Iterator[str]:
+    """Yield the lines of a member. Raises `ValueError` at one that is longer than any row.
+
+    A few kilobytes of an archive can hold a line of gigabytes.
+    """
+    text = io.TextIOWrapper(raw, encoding="utf-8")
+    while line := text.readline(ROW_MAX_CHARS):
+        if len(line) == ROW_MAX_CHARS:
+            raise ValueError(f"a row has more than {ROW_MAX_CHARS >> 20} million characters")
+        yield line
 
 
 def _check_references(using: str) -> None:

@@ -46,6 +46,8 @@ HOLD_S, HOLD_MAX_S = 300.0, 900.0
 # How long a refused lookup makes a host rest for others, in seconds. Rounds of 240 s outlast it. It is also
 # the longest pause that a robots.txt may ask for.
 LOOKUP_HOLD_MAX_S: Final = 60.0
+# A reader whose lookup had a host for longer leaves it to others for as long again.
+LOOKUP_LONG_S: Final = 10.0
 _PROCESS: Final = uuid4().hex
 
 log = structlog.get_logger(__name__)
@@ -256,17 +258,23 @@ class LookupLock(HostLock):
     Two requests are `pause_s` seconds apart; the limiter's own pause follows when the host is given back.
     Nobody else connects to the host meanwhile, so that the shorter pause is this lookup's alone. A host that
     answers 429 is asked no more for this reader (`who`) for as long as it says, at most 15 minutes. For
-    others it rests a minute at most, because the reader chose what was asked, and how often.
+    others it rests a minute at most, because the reader chose what was asked, and how often. A reader whose
+    lookup takes long at a slow page of a host cannot keep others from that host by one such lookup after the
+    other: in between they wait for as long as it took.
     """
 
     def __init__(self, limiter: HostLimiter, *, pause_s: float, who: object = "") -> None:
         super().__init__(limiter, "")
-        self._pause_s, self._who = pause_s, who
+        self._pause_s, self._who, self._since = pause_s, who, 0.0
 
     def release(self, *, hold_s: float = 0.0) -> None:
         """Give the present host back; `hold_s` is how long it asked to be left alone, in seconds."""
-        if self._host and hold_s > LOOKUP_HOLD_MAX_S:
-            cache.set(self._rest_key(self._host), 1, math.ceil(hold_s))
+        had_s = time.monotonic() - self._since
+        rest_s = had_s if self._who and had_s > LOOKUP_LONG_S else 0.0
+        if hold_s > LOOKUP_HOLD_MAX_S:
+            rest_s = max(rest_s, hold_s)
+        if self._host and rest_s:
+            cache.set(self._rest_key(self._host), 1, math.ceil(rest_s))
         super().release(hold_s=min(hold_s, LOOKUP_HOLD_MAX_S))
 
     def _rest_key(self, host: str) -> str:
@@ -286,6 +294,7 @@ class LookupLock(HostLock):
                 raise FeedProblem(
                     problem.code, gettext_noop("This site is being asked by others right now.")
                 ) from problem
+            self._since = time.monotonic()
         elif time.monotonic() + self._pause_s > until:
             raise FeedProblem("host_busy", gettext_noop("This site’s answers take too long."))
         else:

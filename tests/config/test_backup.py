@@ -286,3 +286,19 @@ def test_a_row_of_another_table_is_refused(archive):
         archive_read(rewritten(archive, "rows/digest.feedback.jsonl", smuggle), replace=True)
     assert refused.value.code == "damaged" and "another table" in str(refused.value)
     assert not Session.objects.exists()
+
+
+@pytest.mark.parametrize("bomb", [b"[" * 200_000, b" " * (64 << 20) + b"{}"], ids=["nested", "large"])
+def test_a_manifest_that_is_a_bomb_is_no_archive(archive, bomb: bytes):
+    with pytest.raises(ArchiveError) as refused:
+        archive_read(rewritten(archive, "manifest.json", lambda _: bomb), replace=True)
+    assert refused.value.code == "not_an_archive"
+
+
+@pytest.mark.parametrize("bomb", [b"[" * 200_000, b'{"a": "' + b"a" * 2_000_000], ids=["nested", "long"])
+def test_a_row_that_is_a_bomb_changes_nothing(archive, bomb: bytes, monkeypatch):
+    monkeypatch.setattr("config.backup.ROW_MAX_CHARS", 1_000_000)
+    with pytest.raises(ArchiveError) as refused:
+        archive_read(rewritten(archive, "rows/digest.feedback.jsonl", lambda raw: raw + bomb), replace=True)
+    assert refused.value.code == "damaged"
+    assert Feedback.objects.exists()

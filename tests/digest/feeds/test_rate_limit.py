@@ -15,7 +15,7 @@ from django.core.cache import cache
 
 from digest.feeds import rate_limit
 from digest.feeds.entities import FeedProblem
-from digest.feeds.rate_limit import HostLimiter, HostLock, HostQueue, hold_seconds
+from digest.feeds.rate_limit import HostLimiter, HostLock, HostQueue, LookupLock, hold_seconds
 
 HOST = "a.example"
 
@@ -225,3 +225,24 @@ def test_one_path_that_asks_for_a_day_keeps_its_hosts_other_feeds_for_a_quarter_
     problem = FeedProblem("http_429", "It wants a pause.", retry_after_s=said)
     assert hold_seconds(problem) == rests
     assert hold_seconds(FeedProblem("http_503", "It is busy.", retry_after_s=said)) == 0.0
+
+
+def test_a_lookup_that_takes_long_leaves_its_host_to_others_as_long_again(own_cache: None, monkeypatch):
+    """One slow page of a host with many feeds, looked up again and again, would keep all of them away."""
+    clock = [100.0]
+    monkeypatch.setattr(rate_limit.time, "monotonic", lambda: clock[0])
+    limiter = HostLimiter(gap_s=0.0)
+    for took_s, rests in ((11.0, True), (9.0, False)):
+        host = f"{took_s}.example"
+        mallory = LookupLock(limiter, pause_s=0.0, who="Mallory")
+        mallory.move_to(host, until=clock[0] + 20)
+        clock[0] += took_s
+        mallory.release()
+        again = LookupLock(limiter, pause_s=0.0, who="Mallory")
+        if rests:
+            with pytest.raises(FeedProblem):
+                again.move_to(host, until=clock[0] + 20)
+        else:
+            again.move_to(host, until=clock[0] + 20)
+            again.release()
+        LookupLock(limiter, pause_s=0.0, who="Ada").move_to(host, until=clock[0] + 20)

@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 
 ITEMS = 20
+PNG = b"\x89PNG\r\n\x1a\n"
 WORDS = "rain wind river council harbour library museum tram bridge market garden school " * 4
 
 
@@ -123,6 +124,11 @@ def respond(kind: str, name: str, head: str) -> bytes:
     if kind == "fresh":  # long items of the last five days
         today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         return message("200 OK", document(name, today, times=8), **{"Content-Type": "application/rss+xml"})
+    if kind == "article":
+        page = f"<html><title>{name}</title><article><p>{WORDS * 4}{name}.</p></article></html>"
+        return message("200 OK", page.encode(), **{"Content-Type": "text/html; charset=utf-8"})
+    if kind == "picture":
+        return message("200 OK", PNG + name.encode(), **{"Content-Type": "image/png"})
     if kind == "real":
         return message("200 OK", real_documents()[int(name) % len(real_documents())])
     if kind == "truncated":

@@ -146,7 +146,12 @@ def frozen(command: tuple[str, ...], sizes: tuple[int, ...]) -> Json:
         slowest = max(slowest, (where, time.monotonic() - began), key=lambda one: one[1])
 
     idle = spare_port(port + 1)
-    with publisher() as shelf, site(command, port, shelf), idling(idle), ThreadOf(Watch(port, idle)) as watch:
+    with (
+        publisher() as shelf,
+        site(command, port, shelf.port),
+        idling(idle),
+        ThreadOf(Watch(port, idle)) as watch,
+    ):
         for size in sizes:
             texts = {family: piece * (size // len(piece)) for family, piece in REPEATED.items()}
             texts |= {family: distinct(*parts, size=size) for family, parts in DISTINCT.items()}
@@ -421,12 +426,12 @@ def publisher() -> Iterator[Shelf]:
 
 
 @contextmanager
-def site(command: tuple[str, ...], port: int, shelf: Shelf) -> Iterator[None]:
-    """A server of one's own until the block ends."""
+def site(command: tuple[str, ...], port: int, publisher_port: int, **told: str) -> Iterator[None]:
+    """A server of one's own until the block ends; `told` are further settings."""
     last = f"{HOST}:{port}" if command[-1] == "-b" else str(port)
     more = {"WEB_WORKERS": "1", "SITE_URL": f"http://{HOST}:{port}", "ALLOWED_HOSTS": HOST}
-    more |= {"FETCH_ALLOW_HOSTS": HOST, "FETCH_PORTS": str(shelf.port), "FETCH_HOST_GAP_S": "0"}
-    more |= {"MCP_HTTP": "true", "TRUSTED_PROXY_COUNT": "1"}
+    more |= {"FETCH_ALLOW_HOSTS": HOST, "FETCH_PORTS": str(publisher_port), "FETCH_HOST_GAP_S": "0"}
+    more |= {"MCP_HTTP": "true", "TRUSTED_PROXY_COUNT": "1", **told}
     with (Path(settings.VAR_DIR) / "site.log").open("ab") as log:
         server = subprocess.Popen(
             [sys.executable, *command, last], cwd=ROOT, env={**os.environ, **more}, stdout=log, stderr=log

@@ -162,6 +162,17 @@ FAULTS = (
         ),
     ),
     Fault(
+        "fairness",
+        "one reader does the worst in every place that readers share, while another reads on",
+        "tests.lab.faults.fairness",
+        (
+            _some("what the one asks for", "hers", 50),
+            _none("what the other asks for and does not get", "refused"),
+            Aim("the other's time, divided by a quiet one, worst of five deeds", "ratio", False, 2),
+            _some("without a reader's share: what the other does not get", "control_found"),
+        ),
+    ),
+    Fault(
         "freeze",
         "strings made to be slow, at every door of `serve` and gunicorn, while `/healthz` is asked",
         "tests.lab.faults.freezes",
