@@ -12,9 +12,11 @@ from itertools import groupby
 from textwrap import dedent
 from typing import Final
 
+# The rest of a tag: a ">" within quotes does not end it, unless quotes are missing.
+_REST: Final = r"(?:(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>|[^<>]*+>)"
 _FRAME: Final = re.compile(r"<iframe\b[^<>]*+>", re.IGNORECASE)
 _NOSCRIPT: Final = re.compile(r"<(/?)noscript\b[^<>]*+>", re.IGNORECASE)
-_MATH: Final = re.compile(r"<(/?)(?:[a-z]{1,8}:)?math\b([^<>]*+)>", re.IGNORECASE)
+_MATH: Final = re.compile(rf"<(/?)(?:[a-z]{{1,8}}:)?math\b{_REST}", re.IGNORECASE)
 _SCRIPT: Final = re.compile(r"<(/?)script\b[^<>]*+>", re.IGNORECASE)
 _TEX_SCRIPT: Final = re.compile(r"\btype\s*+=\s*+[\"']?+math/tex", re.IGNORECASE)
 # The letters of a formula, drawn by KaTeX beside the same formula as MathML.
@@ -43,7 +45,7 @@ PLACEHOLDER: Final = re.compile(
     r"(?:[_.-][\w-]{0,20})?\.(?:gif|png|svg|jpe?g)(?:\?[^?]{0,200})?\Z",
     re.IGNORECASE,
 )
-_IMAGE_TAG: Final = re.compile(r"<img\b([^<>]*+)>", re.IGNORECASE)
+_IMAGE_TAG: Final = re.compile(rf"<img\b{_REST}", re.IGNORECASE)
 _ALT: Final = re.compile(r"\balt\s*+=\s*+(?:\"([^\"]++)\"|'([^']++)')", re.IGNORECASE)
 # Pictures of letters: emoji, and formulas of WordPress and of those that draw TeX.
 _SPELLS: Final = re.compile(
@@ -192,15 +194,15 @@ def _spelt(image: re.Match[str]) -> str:
     They are part of a sentence, which has a hole without them, and one that is written into the document is
     shown by no page.
     """
-    found = _ALT.search(image[1])
+    found = _ALT.search(image[0])
     letters = html.unescape(found[1] or found[2]).strip() if found else ""
     if not letters or len(letters) > SPELT_MAX_CHARS:
         return image[0]
     is_sign = not any(one.isalnum() for one in letters) and max(letters) > GENERAL_PUNCTUATION
-    values = [(name.lower(), value) for name, value in _VALUE.findall(image[1])]
+    values = [(name.lower(), value) for name, value in _VALUE.findall(image[0])]
     is_written = any(name == "src" and value.startswith("data:") for name, value in values)
     is_late = any(name != "src" and name.endswith(_SOURCE_NAMES) for name, _ in values)
-    is_spelt = is_sign or bool(_SPELLS.search(image[1])) or (is_written and not is_late)
+    is_spelt = is_sign or bool(_SPELLS.search(image[0])) or (is_written and not is_late)
     return html.escape(letters, quote=False) if is_spelt else image[0]
 
 

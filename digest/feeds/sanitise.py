@@ -54,6 +54,8 @@ def _block_pattern() -> re.Pattern[str]:
 
 _BLOCK: Final = _block_pattern()
 _TAG: Final = re.compile(r"<(/?)([a-zA-Z][^\s/<>]*+)[^<>]*+>")
+# A tag as parsers of HTML read it: a ">" within quotes does not end it.
+_WHOLE_TAG: Final = re.compile(r"</?([a-zA-Z][^\s/<>]*+)(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>")
 _NAME: Final = re.compile(r"</?([a-zA-Z][^\s/<>]*+)")
 _QUOTED: Final = re.compile(r"(<q(?:\s[^<>]*+)?></q>)|<(/?)q(?:\s[^<>]*+)?>", re.IGNORECASE)
 # Powers and footnotes, also as links.
@@ -267,7 +269,7 @@ def _html_alone(markup: str) -> str:
     """
     if {name.lower() for name in _NAME.findall(markup)} <= _KNOWN:
         return markup
-    return _TAG.sub(lambda tag: tag[0] if tag[2].lower() in _KNOWN else "", markup)
+    return _WHOLE_TAG.sub(lambda tag: tag[0] if tag[1].lower() in _KNOWN else "", markup)
 
 
 def _is_costly(markup: str) -> bool:

@@ -22,6 +22,7 @@ def picture(markup: str) -> str:
 @pytest.mark.parametrize(
     ("formula", "read"),
     [
+        ('<math alttext="x > 0"><mi>x</mi></math>', "x > 0"),
         (f"<math><semantics>{MSUP}{TEX}</semantics></math>", "e^{kt}"),
         (f"<math>{MSUP}</math>", "e^{kt}"),
         (f'<math alttext="e^{{kt}}">{MSUP}</math>', "e^{kt}"),
@@ -108,6 +109,7 @@ def test_a_late_picture_is_found_where_its_address_is(markup: str, name: str):
         ('<img class="emoji" alt=":tada:" src="/t.png">', ":tada:"),
         ('<img src="https://s0.wp.com/latex.php?latex=x" alt="x &lt; y^2" class="latex">', "x < y^2"),
         ('<img src="data:image/png;base64,AA" alt="a graph">', "a graph"),
+        ('<img class="latex" alt="x > y" src="/a.png">', "x > y"),
         ('<img src="/a.png" alt="a graph">', ""),
         ('<img src="/a.png" alt="...">', ""),
         ('<img src="data:," data-src="/a.png" alt="a graph">', ""),

@@ -89,6 +89,7 @@ def test_plain_text_stays_as_it_is_the_second_time(markup: str):
         ("a\U000e0101b", "ab"),
         ("<p>a std::vector<int> x</p><p>b</p>", "a std::vector x\nb"),
         ("<p>the <set>inner</set> and <text>its</text> words</p>", "the inner and its words"),
+        ("<p>a <x-chart data-html='<b>c</b> > d'/>b <set title=\"1 > 0\">c</set></p>", "a b c"),
         ("<p><o:p>Word</o:p> <my-element>own</my-element></p>", "Word own"),
         ("<p>a <svg><text>drawn</text></svg> b <math><mi>x</mi></math> c</p>", "a b c"),
         ("<b>\u0645\u06cc</b>\u200c\u062e\u0648", "\u0645\u06cc\u200c\u062e\u0648"),
