@@ -43,6 +43,11 @@ _TOKEN: Final = re.compile(
     r"|(/?)([A-Za-z_][^\s<>/]*+)"
     r"([^<>=]*+(?:=\s*+(?:\"[^\"<]*+\"|'[^'<]*+')?+[^<>=]*+)*+))"
 )
+_SECTION: Final = "<![CDATA["
+_SECTION_END: Final = "]]>"
+# The tag before a CDATA section.
+_ELEMENT_BEFORE: Final = re.compile(r"<([A-Za-z_][\w.:-]{0,60}+)(?:\s[^<>]*+)?>\s*+\Z")
+_ELEMENT_MAX: Final = 300
 # Up to so many tokens are listed at once (some 25 MB), which is faster; more are read one by one.
 _LISTED_MAX: Final = 100_000
 
@@ -99,8 +104,11 @@ def decode(body: bytes, *, content_type: str = "") -> str:
 def check_xml(text: str) -> str:
     """Return the XML document inside `text`, without its declaration, once it has passed every check.
 
+    CDATA sections that nothing ends are ended first, since they hide what is behind them.
     Raises `FeedProblem`: `not_a_feed`, `entity_declaration`, `too_deep`, `too_complex`.
     """
+    if text.count(_SECTION) > text.count(_SECTION_END):
+        text = sections_ended(text)
     if _ENTITY.search(text) and _ENTITY.search(_QUOTED.sub("", text)):
         raise FeedProblem(
             "entity_declaration", gettext_noop("The document declares entities, which feeds must not.")
@@ -116,6 +124,28 @@ def check_xml(text: str) -> str:
     if local not in FEED_ROOTS:
         raise FeedProblem("not_a_feed", gettext_noop("This document is neither RSS nor Atom nor JSON Feed."))
     return _DOCTYPE.sub("", _XML_DECLARATION.sub("", text, count=1), count=1)
+
+
+def sections_ended(text: str) -> str:
+    """Return a document in which each CDATA section that nothing ends ends with its element. Linear time.
+
+    Such a section takes all that follows, up to the end of another one. An excerpt that a program cut often
+    is one.
+    """
+    parts, done, at, end = list[str](), 0, text.find(_SECTION), -1
+    while at >= 0:
+        if end < at:
+            end = text.find(_SECTION_END, at)
+            end = len(text) if end < 0 else end
+        element = _ELEMENT_BEFORE.search(text, max(at - _ELEMENT_MAX, 0), at)
+        close = text.find(f"</{element[1]}", at, end) if element else -1
+        if close >= 0 and (end == len(text) or text.find(_SECTION, close, end) >= 0):
+            parts += [text[done:close], _SECTION_END]
+            done = close
+        elif end == len(text):
+            break
+        at = text.find(_SECTION, done if done > at else end)
+    return "".join([*parts, text[done:]])
 
 
 def _scan(text: str) -> str:

@@ -384,6 +384,27 @@ def test_a_document_read_loosely_has_its_articles_as_html(body: str):
     assert (entry.text, entry.html) == ("It rained & blew.", "<p>It <b>rained</b> &amp; blew.</p>")
 
 
+@pytest.mark.parametrize(
+    ("first", "text"),
+    [
+        ("<![CDATA[cut <b>o</b>f", "cut of"),
+        (
+            "<![CDATA[&lt;a> <![CDATA[ in ]]]]><![CDATA[> </description> b]]>",
+            "<a> <![CDATA[ in ]]> </description> b",
+        ),
+        ("<![CDATA[a]]> and <![CDATA[b]]>", "a and b"),
+    ],
+)
+@pytest.mark.parametrize("second", ["<![CDATA[two]]>", "two", "<![CDATA[two"])
+def test_a_section_that_nothing_ends_ends_with_its_element(first: str, text: str, second: str):
+    items = "".join(
+        f"<item><title>{n}</title><description>{body}</description></item>"
+        for n, body in enumerate((first, second))
+    )
+    found = read(f"<rss version='2.0'><channel><title>T</title>{items}</channel></rss>").entries
+    assert [(one.title, one.text) for one in found] == [("0", text), ("1", "two")]
+
+
 def test_elements_that_are_never_closed_cost_no_item():
     feed = read(
         "<rss version='2.0'><channel><title>N</title><item><title>First</title><link>https://n.example/1</link>"
