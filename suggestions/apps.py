@@ -31,12 +31,21 @@ def _taste_spreads(*, reader_ids: Collection[UUID]) -> Mapping[UUID, float]:
 
 
 def check_rules(**kwargs: Any) -> list[CheckMessage]:
-    """Return the error `tidings.E012` if `ADVISOR_MIN_CONFIDENCE` is no confidence."""
+    """Return an error for each setting with a name that does not exist.
+
+    `tidings.E012`: `ADVISOR_MIN_CONFIDENCE` is no confidence. `tidings.E015`: `ADVISOR_KINDS` names a kind of
+    change that there is not.
+    """
     # Models cannot be loaded before the apps are ready.
+    from suggestions.changes.registry import kind_names  # noqa: PLC0415
     from suggestions.models import Suggestion  # noqa: PLC0415
 
+    found: list[CheckMessage] = []
     names = Suggestion.Confidence.values
-    if settings.ADVISOR_MIN_CONFIDENCE in names:
-        return []
-    text = f"ADVISOR_MIN_CONFIDENCE={settings.ADVISOR_MIN_CONFIDENCE} is none of {', '.join(names)}."
-    return [Error(text, id="tidings.E012")]
+    if settings.ADVISOR_MIN_CONFIDENCE not in names:
+        text = f"ADVISOR_MIN_CONFIDENCE={settings.ADVISOR_MIN_CONFIDENCE} is none of {', '.join(names)}."
+        found.append(Error(text, id="tidings.E012"))
+    if unknown := [name for name in settings.ADVISOR_KINDS if name not in kind_names()]:
+        text = f"ADVISOR_KINDS has {', '.join(unknown)}; each must be one of {', '.join(kind_names())}."
+        found.append(Error(text, id="tidings.E015"))
+    return found

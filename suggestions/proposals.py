@@ -53,7 +53,7 @@ class Facts:
     `sources` are those of the drafts' targets that are the reader's; `rated` their ratings of the evidence
     by URL; `waiting` what open suggestions are about; `cooling` the end of the cooldown of each target that
     has one; `written` the fields of this run's suggestions; `answers` the reader's (accepted, rejected) by
-    type; `declined` the types always turned down.
+    type; `declined` the types always turned down; `kinds` those that may be suggested here, `None` for all.
     """
 
     effective: EffectiveConfig
@@ -64,6 +64,7 @@ class Facts:
     written: Sequence[str] = ()
     answers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     declined: frozenset[str] = frozenset()
+    kinds: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

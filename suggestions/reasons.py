@@ -30,6 +30,6 @@ def reason_code(text: str) -> str:
 def step_wished(suggestion_type: str, text: str) -> float | None:
     """Return the share of the proposed step that a reason for a "no" asks for; `None`: it asks for none."""
     kind = KINDS.get(suggestion_type)
-    if kind is None or not kind.of_source or reason_code(text) != TOO_MUCH:
+    if kind is None or not kind.weighs or reason_code(text) != TOO_MUCH:
         return None
     return TOO_LARGE_SHARE

@@ -7,8 +7,8 @@ refusal. What a kind of change asks beyond them is in its own file (`suggestions
 |---|---|
 | meaning (`change_parse`) | `unknown_type`, `field_mismatch`, and those of its kind: `invalid_topic`, \
 `topic_already_present`, `topic_not_present`, `source_not_in_history`, `invalid_weight`, `invalid_word`, \
-`word_already_muted` |
-| permission | `type_declined`, `pinned`, `duplicate_pending`, `on_cooldown`, `run_cap` |
+`word_already_muted`, `invalid_rule` |
+| permission | `kind_off`, `type_declined`, `pinned`, `duplicate_pending`, `on_cooldown`, `run_cap` |
 | the step | clamped to ±0.3 and [0.1, 2.0] with a note; `wrong_direction`, `no_change` |
 | evidence | `evidence_not_grounded`, `insufficient_evidence`, `evidence_off_target`, \
 `evidence_wrong_polarity`, `too_few_sources` |
@@ -24,7 +24,7 @@ from dataclasses import replace
 from ranking.common.text import TOPIC_MAX_CHARS
 from ranking.entities import EffectiveConfig
 from suggestions.changes.change import Change, Rule
-from suggestions.changes.registry import KINDS, SETTINGS
+from suggestions.changes.registry import KINDS, SETTINGS, SOURCE_RULES
 from suggestions.proposals import (
     SUGGESTIONS_PER_RUN_MAX,
     Draft,
@@ -36,6 +36,7 @@ from suggestions.proposals import (
 
 # One slot each for sources and topics and one for either: never more than two of a kind.
 PER_FIELD_MAX = 2
+FIELDS_OF_RULES = frozenset(str(kind.field) for kind in SOURCE_RULES)
 # Unrated items on a page, and their share of it, below which its standing still says nothing.
 FREE_MIN, FREE_SHARE = 5, 0.5
 # A type with so many decisions and no yes is not brought up again.
@@ -126,6 +127,14 @@ def visibility_refusal(change: Change, preview: Preview) -> Refusal | None:
     return change.refusal("moves_nothing", message)
 
 
+def rule_kind_off(kind: str, target: Target, facts: Facts) -> Refusal | None:
+    """Refuse a kind that the operator of this installation has left out (`kind_off`)."""
+    if not kind or facts.kinds is None or kind in facts.kinds:
+        return None
+    allowed = ", ".join(sorted(facts.kinds))
+    return Refusal("kind_off", f"This installation suggests only {allowed}.", target[1])
+
+
 def rule_type_declined(kind: str, target: Target, facts: Facts) -> Refusal | None:
     """Refuse a type of change that this reader turns down every time (`type_declined`)."""
     if kind not in facts.declined:
@@ -160,12 +169,15 @@ def rule_cooldown(kind: str, target: Target, facts: Facts) -> Refusal | None:
 
 
 def rule_run_cap(kind: str, target: Target, facts: Facts) -> Refusal | None:
-    """Refuse a fourth suggestion of a run, or a third on the same field (`run_cap`)."""
+    """Refuse a fourth suggestion of a run, a third on one field, or a second source rule (`run_cap`)."""
     if len(facts.written) >= SUGGESTIONS_PER_RUN_MAX:
         message = f"This run has written its {SUGGESTIONS_PER_RUN_MAX} suggestions. Finish."
         return Refusal("run_cap", message, target[1])
     if list(facts.written).count(target[0]) >= PER_FIELD_MAX:
         message = f"This run has written {PER_FIELD_MAX} suggestions on {target[0]}. Try the other kind."
+        return Refusal("run_cap", message, target[1])
+    if target[0] in FIELDS_OF_RULES and any(name in FIELDS_OF_RULES for name in facts.written):
+        message = "This run has proposed one rule for a source already. Try another kind."
         return Refusal("run_cap", message, target[1])
     return None
 
@@ -221,6 +233,7 @@ def rule_kind(change: Change) -> Refusal | None:
 
 
 PERMISSION_RULES: tuple[PermissionRule, ...] = (
+    rule_kind_off,
     rule_type_declined,
     rule_pinned,
     rule_duplicate,

@@ -102,6 +102,7 @@ def facts_of(
         **resting._asdict(),
         answers=answers,
         declined=types_declined(answers),
+        kinds=frozenset(settings.ADVISOR_KINDS) or None,
     )
 
 

@@ -174,10 +174,11 @@ def headline(suggestion_type: str, label: str) -> str:
     return _(KINDS[suggestion_type].texts.headline).format(label=label)
 
 
-def sentence(suggestion_type: str, label: str) -> str:
-    """Return the effect of a change; "" for sources, whose change is shown in figures."""
-    words = KINDS[suggestion_type].texts.sentence
-    return _(words).format(label=label) if words else ""
+def sentence(suggestion_type: str, label: str, value: str = "") -> str:
+    """Return the effect of a change to `value`; "" for weights, whose change is shown in figures."""
+    kind = KINDS[suggestion_type]
+    words = kind.texts.sentence
+    return _(words).format(label=label, value=kind.value_words(value)) if words else ""
 
 
 def settled_status(status: str, *, decided: str, reverted: bool, never: bool) -> str:
@@ -233,9 +234,11 @@ def bounds(kind: str, current: float) -> Bounds:
     return Bounds(f"{low:.2f}", f"{high:.2f}")
 
 
-def confidence_words(level: str) -> str:
+def confidence_words(level: str, kind: str = "") -> str:
     """Return the confidence and its meaning: "We are fairly sure: your ratings are clear, …"."""
     named = _(CONFIDENCE[level])
+    if kind and not KINDS[kind].is_measured:
+        return f"{named}."
     return f"{named}: {_(MEANING[level])}."
 
 
@@ -304,8 +307,10 @@ def move_sign(before: int | None, after: int | None) -> str:
     return UP if before is None or (after is not None and after < before) else DOWN
 
 
-def forecast_words(forecast: Mapping[str, Any]) -> str:
+def forecast_words(forecast: Mapping[str, Any], kind: str = "") -> str:
     """Return how the order of holdout ratings changes, without overselling it."""
+    if kind and not KINDS[kind].is_measured:
+        return _("It could not be measured beforehand: no earlier rating tells what such a rule would do.")
     gain = forecast.get("ndcg_gain")
     low, high = forecast.get("ndcg_low"), forecast.get("ndcg_high")
     if gain is None or low is None or high is None:

@@ -28,7 +28,7 @@ from ranking.entities import EffectiveConfig
 from ranking.language import stored_text
 from ranking.selectors import config_effective
 from suggestions import sentences, wording
-from suggestions.changes.registry import PAGE_GROUPS
+from suggestions.changes.registry import PAGE_GROUPS, RULE_NOTES
 from suggestions.effect_chart import EffectChart, effect_chart
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.notes import NO_NOTE, Note, note_shown, notes_shown
@@ -213,7 +213,7 @@ def _card(
 ) -> Card:
     """Return the card with the current weight, which may have been learned since the suggestion."""
     kind, label = suggestion.suggestion_type, suggestion.label
-    is_topic = not suggestion.change.kind.of_source
+    is_topic = not suggestion.change.kind.weighs
     weight = effective.weight(suggestion.target_key)
     before = suggestion.current_value if is_topic else weight
     current, proposed = sentences.weight_step(before, suggestion.suggested_value)
@@ -226,16 +226,16 @@ def _card(
         effect=_effect(preview, titles),
         still=sentences.still_words(kind, label, preview),
         note=sentences.model_adds(note.text),
-        notes=tuple(stored_text(str(one)) for one in suggestion.validation_notes),
-        sentence=sentences.sentence(kind, label),
+        notes=tuple(stored_text(str(one), RULE_NOTES) for one in suggestion.validation_notes),
+        sentence=sentences.sentence(kind, label, suggestion.suggested_value),
         current=current,
         proposed=proposed,
         bounds=None if is_topic else sentences.bounds(kind, weight),
         shown=sentences.evidence_words(len(evidence)),
         confidence=sentences.confidence_words(
-            sentences.confidence_stated(suggestion.confidence, suggestion.forecast)
+            sentences.confidence_stated(suggestion.confidence, suggestion.forecast), kind
         ),
-        forecast=sentences.forecast_words(suggestion.forecast),
+        forecast=sentences.forecast_words(suggestion.forecast, kind),
         today=sentences.today_words(preview),
         others=sentences.others_words(suggestion.forecast),
         evidence=evidence,
@@ -333,7 +333,7 @@ def _change(suggestion: Suggestion, decision: Outcome | None) -> str:
     The weight before is that of the decision, since it may have been learned after the suggestion was made;
     where that config is archived, it is that of the suggestion.
     """
-    if not suggestion.change.kind.of_source:
+    if not suggestion.change.kind.weighs:
         return ""
     body = decision.config_before if decision else {}
     before = body_effective(body).weight(suggestion.target_key) if body else suggestion.current_value

@@ -142,12 +142,17 @@ def _objection(fact: Fact, declined: set[str], reader: ReaderFacts) -> str:
 
 
 def slots_full(writes: Sequence[Call]) -> set[str]:
-    """Return the types of suggestion that this run has no slot left for: three in all, two of a field."""
+    """Return the types that this run has no slot left for: three in all, two of a field, one such rule."""
     written = [KINDS.get(str(call.arguments.get("suggestion_type"))) for call in writes if call.succeeded]
     if len(written) >= SUGGESTIONS_PER_RUN_MAX:
         return set(KINDS)
     fields = [kind.field for kind in written if kind]
-    return {name for name, kind in KINDS.items() if fields.count(kind.field) >= PER_FIELD_MAX}
+    has_rule = any(kind.is_source_rule for kind in written if kind)
+    return {
+        name
+        for name, kind in KINDS.items()
+        if fields.count(kind.field) >= PER_FIELD_MAX or (has_rule and kind.is_source_rule)
+    }
 
 
 def nothing_new_reason(calls: Sequence[Call], facts: Fact, skipped: Sequence[Mapping[str, str]]) -> str:
@@ -193,7 +198,7 @@ def proposal_arguments(fact: Fact) -> dict[str, Any]:
 def share_step(fact: Fact, weights: Fact, share: float) -> Fact:
     """Return a hypothesis on a source with the share of its step that this reader takes."""
     wanted = weight_parse(fact["suggested_value"])
-    if share >= 1 or wanted is None or not KINDS[fact["type"]].of_source:
+    if share >= 1 or wanted is None or not KINDS[fact["type"]].weighs:
         return fact
     current = weight_parse(weights.get(fact["target"], 1.0))
     if current is None:

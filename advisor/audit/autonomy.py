@@ -212,7 +212,7 @@ def _is_edited_back(row: Outcome, effective: EffectiveConfig) -> bool:
     """Whether the reader's current settings undo an accepted change."""
     suggestion = row.suggestion
     change = suggestion.change
-    if not change.kind.of_source:
+    if not change.kind.weighs:
         return change.state_in(effective) == change.before
     before = weight_parse(suggestion.current_value)
     agreed = weight_parse(row.edited_value or suggestion.suggested_value)

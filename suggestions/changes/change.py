@@ -36,6 +36,9 @@ class Field(StrEnum):
     KEYWORD_BOOSTS = "keyword_boosts"
     HALF_LIFE = "recency_half_life_hours"
     TASTE = "taste"
+    SHELF_LIVES = "shelf_lives"
+    DAILY_LIMITS = "daily_limits"
+    NEVER_MISSED = "never_missed"
 
 
 class Kind(StrEnum):
@@ -47,6 +50,9 @@ class Kind(StrEnum):
     REDUCE_SOURCE = "reduce_source"
     MUTE_WORD = "mute_word"
     ORDER_BY_TASTE = "order_by_taste"
+    SHELF_LIFE = "shelf_life"
+    DAILY_LIMIT = "daily_limit"
+    NEVER_MISS = "never_miss"
 
 
 class Columns(Protocol):
@@ -71,7 +77,7 @@ class Columns(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The sentences of a kind, in English, each with {label} for the target.
+    """The sentences of a kind, in English, each with {label} for the target; `sentence` may have {value}.
 
     `headline` is what the reader would say. For an agent, "{}" being the target, `title` is a few words and
     `doing` the deed ("{}" being "a" or "this"); for operators `targets` are what it is about. `about` is the
@@ -102,6 +108,14 @@ class ChangeKind(ABC):
     field: ClassVar[Field]
     # Whether a target is a source's key, which an operator may rename or delete.
     of_source: ClassVar[bool] = False
+    # Whether it changes a source's weight, so that there is a step to choose.
+    weighs: ClassVar[bool] = False
+    # Whether it sets a rule for a source. A run proposes one of these at most.
+    is_source_rule: ClassVar[bool] = False
+    # Whether ratings held out can measure it beforehand, and those since the accept afterwards.
+    is_measured: ClassVar[bool] = True
+    # The most items a day that its source may bring in the long run; `None`: any number.
+    posts_a_day_max: ClassVar[float | None] = None
     # Whether it is about the whole page, so that there is one target and every item is about it.
     of_page: ClassVar[bool] = False
     # The arguments of a tool in which a target may stand.
@@ -239,6 +253,14 @@ class ChangeKind(ABC):
         """Refuse the change if the reader's ratings contradict it, even if the cited items do not."""
         return None
 
+    def probability(self, change: "Change", rated: Sequence[RatedItem]) -> float:
+        """Return P(it helps) of a kind that is not measured, 0 if the ratings do not bear it out."""
+        return 0.0
+
+    def with_counts(self, change: "Change", rated: Sequence[RatedItem]) -> "Change":
+        """Return the change with a note of what bears it out, if the reason does not say it."""
+        return change
+
     # --- The check after two weeks --------------------------------------------------------------------------
 
     def score_without(self, score: float, interest: float, before: float, after: float) -> float:
@@ -260,6 +282,10 @@ class ChangeKind(ABC):
     def value_text(self, state: State, label: str) -> str:
         """Return a setting as suggestions store it."""
         return label if state else ""
+
+    def value_words(self, value: str) -> str:
+        """Return a stored value as a sentence names it."""
+        return value
 
     def state_word(self, state: State) -> str:
         """Return a setting for an agent."""

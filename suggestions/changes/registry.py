@@ -7,7 +7,11 @@ from ranking.config_body import Body
 from ranking.mutes import WORD
 from suggestions.changes.boosts import BOOST_WORD, MAKE_FRESHER, MAKE_OLDER, REDUCE_WORD
 from suggestions.changes.change import Change, ChangeKind
+from suggestions.changes.daily_limits import DAILY_LIMIT
 from suggestions.changes.mutes import MUTE_ANYTHING, MUTE_WORD, UNMUTE_ANYTHING
+from suggestions.changes.never_missed import NEVER_MISS
+from suggestions.changes.shelf_lives import SHELF_LIFE
+from suggestions.changes.source_rules import CutKind, SourceRuleKind
 from suggestions.changes.tastes import ORDER_BY_TASTE
 from suggestions.changes.topics import ADD_TOPIC, REMOVE_TOPIC
 from suggestions.changes.weights import BOOST_SOURCE, REDUCE_SOURCE
@@ -20,6 +24,9 @@ SUGGESTED: tuple[ChangeKind, ...] = (
     REDUCE_SOURCE,
     MUTE_WORD,
     ORDER_BY_TASTE,
+    SHELF_LIFE,
+    DAILY_LIMIT,
+    NEVER_MISS,
 )
 # What may only be wished for.
 WISHED: tuple[ChangeKind, ...] = (
@@ -31,6 +38,9 @@ WISHED: tuple[ChangeKind, ...] = (
     UNMUTE_ANYTHING,
 )
 
+# Kinds that set a rule for a source, the mildest first; and what their notes may say.
+SOURCE_RULES = tuple(kind for kind in SUGGESTED if isinstance(kind, SourceRuleKind))
+RULE_NOTES = tuple(kind.counts for kind in SOURCE_RULES if isinstance(kind, CutKind))
 KINDS: Mapping[str, ChangeKind] = {kind.name: kind for kind in SUGGESTED}
 # A setting is the same for all of its kinds: any of them says what its targets are.
 SETTINGS: Mapping[str, ChangeKind] = {str(kind.field): kind for kind in reversed((*SUGGESTED, *WISHED))}

@@ -29,7 +29,7 @@ class WeightKind(ChangeKind):
     """A change of a source's weight."""
 
     field = Field.SOURCE_WEIGHTS
-    of_source = True
+    of_source = weighs = True
     group = ("sources", gettext_noop("Sources"))
     about = "from"
 

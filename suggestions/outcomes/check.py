@@ -33,6 +33,7 @@ from suggestions.outcomes.effects import (
     Exposure,
     RankedItem,
     Tally,
+    effect_incomparable,
     effect_measure,
     exposure_of,
 )
@@ -336,6 +337,8 @@ def effects_check(*, now: datetime, progress: Progress | None = None) -> dict[st
 
 def _measure(decision: Outcome, case: EffectCase) -> Effect:
     """Judge one change; the order of the page by its own measure, twelve queries more."""
+    if not case.kind.is_measured and not case.changed_again:
+        return effect_incomparable(case)
     if case.kind.of_page and not case.changed_again:
         return taste_effect(decision=decision)
     return effect_measure(case, seed=decision.suggestion_id)

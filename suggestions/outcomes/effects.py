@@ -57,10 +57,12 @@ DRAWS = 4000
 
 TOO_FEW, TOO_FEW_ELSEWHERE = "too_few_thumbs", "too_few_elsewhere"
 CHANGED_AGAIN, NOT_MOVED, WITHIN_CHANCE = "changed_again", "digest_not_moved", "within_chance"
+INCOMPARABLE = "incomparable"
 REASONS = {
     TOO_FEW: gettext_noop("Too few ratings of it since then to tell."),
     TOO_FEW_ELSEWHERE: gettext_noop("Too few ratings of anything else since then to compare with."),
     CHANGED_AGAIN: gettext_noop("The setting was changed again meanwhile, so its effect cannot be measured."),
+    INCOMPARABLE: gettext_noop("Nobody can tell how you would have rated what it left out or let in."),
     NOT_MOVED: gettext_noop("It hardly moved anything in your digests."),
     WITHIN_CHANCE: gettext_noop("The difference is within chance."),
 }
@@ -153,6 +155,12 @@ def _share(rows: Sequence[tuple[float, bool]]) -> float:
     ordered = sorted(rows, key=lambda row: -row[0])
     attention = 1 / np.log2(np.arange(2, len(ordered) + 2))
     return float(attention[[in_scope for _, in_scope in ordered]].sum() / attention.sum())
+
+
+def effect_incomparable(case: EffectCase) -> Effect:
+    """Return the verdict on a rule for a source: unclear, since what it moves has nothing to compare with."""
+    words = REASONS[INCOMPARABLE]
+    return Effect(UNCLEAR, {**_counts(case), "reason": INCOMPARABLE, "words": words})
 
 
 def _unmeasurable(case: EffectCase) -> str:

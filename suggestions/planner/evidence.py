@@ -1,6 +1,6 @@
 """A reader's ratings as evidence for or against changes: to propose hypotheses and to weigh drafts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -10,12 +10,12 @@ from django.conf import settings
 from digest.entities import RatedItem
 from digest.feedback.peers import community_deviation
 from digest.feedback.selectors import feedback_recent
-from digest.items.selectors import source_titles
+from digest.items.selectors import source_titles, sources_posts_a_day
 from ranking.entities import EffectiveConfig
 from ranking.taste.entities import TasteLevel
 from ranking.taste.signal import TasteSignal
 from suggestions.changes.change import Change
-from suggestions.changes.registry import KINDS
+from suggestions.changes.registry import KINDS, SOURCE_RULES
 from suggestions.changes.tastes import ORDER_BY_TASTE
 from suggestions.models import Outcome
 from suggestions.planner.by_taste import THUMBS_MIN, taste_case, taste_counting
@@ -29,6 +29,7 @@ from suggestions.planner.hypotheses import (
     candidate_changes,
     confidence_of,
     evaluate_change,
+    has_new_ratings,
     select_changes,
     silence_code,
 )
@@ -40,6 +41,8 @@ from suggestions.rules import evidence_refusal, permission_refusal, strength_ref
 from suggestions.selectors import facts_for, targets_decided
 
 LIMIT = 10
+# Of a change that no rating of the past can measure.
+UNMEASURED = Forecast(None, None, None, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,8 @@ def change_weigh(
     added = {change.kind.column: (change.label,)} if change.kind.column else {}
     evidence = evidence_for(reader_id=reader_id, effective=effective, now=now, **added)
     case = _Case(reader_id, effective, evidence, now)
+    if not change.kind.is_measured:
+        return case.weigh_rule(change, case.posts_of([change]))
     return case.weigh_taste(change) if change.kind.of_page else case.weigh(change)
 
 
@@ -223,6 +228,28 @@ class _Case:
             expected_gain=case.forecast.gain or 0.0,
         )
 
+    def weigh_rule(self, change: Change, posts: Mapping[str, float]) -> WeighedChange:
+        """Weigh a rule for a source by the ratings that bear it out; no forecast is possible.
+
+        `posts` is how many articles a day its source brings, if its kind asks.
+        """
+        most, kind = change.kind.posts_a_day_max, change.kind
+        is_rare = most is None or posts.get(change.target, 0.0) <= most
+        p_helpful = kind.probability(change, self.evidence.rated) if is_rare else 0.0
+        return self._compose(
+            kind.with_counts(change, self.evidence.rated),
+            UNMEASURED,
+            p_helpful=p_helpful,
+            p_overall=max(p_helpful, 0.5),
+            clear=p_helpful > 0,
+            expected_gain=0.0,
+        )
+
+    def posts_of(self, changes: Iterable[Change]) -> Mapping[str, float]:
+        """Return the articles a day of the sources of those changes whose kind asks; one query, or none."""
+        keys = {change.target for change in changes if change.kind.posts_a_day_max is not None}
+        return sources_posts_a_day(reader_id=self.reader_id, sources=keys, now=self.now) if keys else {}
+
     def _compose(
         self,
         change: Change,
@@ -272,7 +299,8 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
     measured = [case.weigh(choice.change) for choice in selection.chosen]
     supported = [one for one in measured if not one.is_against_all]
     dropped = len(measured) - len(supported)
-    hypotheses = (*_by_taste(case, facts), *supported)[:limit]
+    rule = _by_rule(case, facts)
+    hypotheses = (*(*_by_taste(case, facts), *supported)[: limit - len(rule)], *rule)
     silence = silence_code(
         ratings=len(evidence.split.training),
         tried=selection.tried,
@@ -301,6 +329,25 @@ def _by_taste(case: _Case, facts: Facts) -> tuple[WeighedChange, ...]:
     if not weighed.clear or is_contradicted(weighed.forecast) or evidence_refusal(weighed.change):
         return ()
     return (weighed,)
+
+
+def _by_rule(case: _Case, facts: Facts) -> tuple[WeighedChange, ...]:
+    """Return the rule for a source that the ratings bear out best, if any may be suggested."""
+    rated = case.evidence.rated
+    found = [change for kind in SOURCE_RULES for change in kind.found(rated, facts.effective)]
+    if not found:
+        return ()
+    history = DecisionHistory(decided=targets_decided(reader_id=case.reader_id))
+    open_ = [
+        change
+        for change in found
+        if permission_refusal((change.field, change.target), facts, change.suggestion_type) is None
+        and evidence_refusal(change) is None
+        and has_new_ratings(change, history, rated)
+    ]
+    posts = case.posts_of(open_)
+    weighed = (case.weigh_rule(change, posts) for change in open_)
+    return tuple(sorted((one for one in weighed if one.clear), key=lambda one: -one.p_helpful)[:1])
 
 
 def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int) -> Selection:

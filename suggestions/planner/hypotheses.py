@@ -183,7 +183,7 @@ def select_changes(
         choice
         for choice in alone
         if permitted(choice.change)
-        and _has_new_ratings(choice.change, history, rated)
+        and has_new_ratings(choice.change, history, rated)
         and (choice.change.suggestion_type, (choice.change.field, choice.change.target)) not in history.harmed
     ]
     clear = [choice for choice in open_ if choice.clear]
@@ -228,7 +228,7 @@ def evaluate_change(change: Change, tastes: Sequence[Taste], attributes: Attribu
     )
 
 
-def _has_new_ratings(change: Change, history: DecisionHistory, rated: Sequence[RatedItem]) -> bool:
+def has_new_ratings(change: Change, history: DecisionHistory, rated: Sequence[RatedItem]) -> bool:
     """Return True if the target has enough new ratings since the reader last decided on it."""
     decided = history.decided.get((change.field, change.target))
     if decided is None:

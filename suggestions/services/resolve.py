@@ -261,7 +261,7 @@ def _reject(suggestion: Suggestion, now: datetime, user_reason: str) -> Resolved
 def _agreement(suggestion: Suggestion, value: float | None, now: datetime) -> _Agreement:
     """Return the agreed value, if it still fits the current config."""
     before = config_effective(reader_id=suggestion.reader_id)
-    if not suggestion.change.kind.of_source:
+    if not suggestion.change.kind.weighs:
         if value is not None:
             raise _Refused("invalid_weight", _("A topic has no number to choose."), suggestion)
         return _Agreement(suggestion, before)

@@ -164,7 +164,7 @@ def _digest_lines(shown: Sequence[Impression]) -> list[str]:
 def _change_lines(suggestion: Suggestion) -> list[str]:
     """Return lines with the change, the reason and the forecast of a suggestion."""
     sure = CONFIDENCE[confidence_stated(suggestion.confidence, suggestion.forecast)]
-    if suggestion.change.kind.of_source:
+    if suggestion.change.kind.weighs:
         old, new = weight_step(suggestion.current_value, suggestion.suggested_value)
         change = f"   {old} → {new}; {sure.lower()}"
     else:
@@ -172,7 +172,11 @@ def _change_lines(suggestion: Suggestion) -> list[str]:
     why = [_wrap(suggestion.reason, first="   Why:      ")]
     if note := model_adds(note_shown(suggestion).text):
         why.append(_wrap(note, first=" " * 13))
-    return [change, *why, _wrap(forecast_words(suggestion.forecast), first="   Forecast: ")]
+    return [
+        change,
+        *why,
+        _wrap(forecast_words(suggestion.forecast, suggestion.suggestion_type), first="   Forecast: "),
+    ]
 
 
 def _evidence_lines(evidence: Iterable[Evidence], titles: Mapping[str, str]) -> list[str]:

@@ -67,7 +67,7 @@ def test_the_prompt_states_the_limits_that_are_enforced():
 def test_the_prompt_names_every_kind_of_change_every_tool_and_the_six_steps_in_order():
     prompt = prompt_load()
     types = set(KINDS)
-    assert set(re.findall(r"^- `(\w+_(?:topic|source|word|taste))`", prompt, re.MULTILINE)) == types
+    assert set(re.findall(r"^- `(\w+)`(?: \([^)]+\))?: ", prompt, re.MULTILINE)) == types
     assert set(TOOLS) <= set(re.findall(r"`(\w+)`", prompt))
     steps = ["Explore", "Analyze", "Hypothesize and test", "Critique", "Validate and write", "Output"]
     assert re.findall(r"^\d\. \*\*(.+?)\.\*\*", prompt, re.MULTILINE) == steps

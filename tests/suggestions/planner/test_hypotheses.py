@@ -88,8 +88,9 @@ def test_the_choice_rests_on_the_choosing_thumbs_alone(ada, now):
     Feedback.objects.filter(item_id__in=apart).update(useful=False)
     after = hypotheses_for(reader_id=ada.pk, now=now)
     assert targets(after) <= targets(before) and after.hypotheses
-    chosen = {h.change.target: h.p_helpful for h in before.hypotheses}
-    assert all(h.p_helpful == pytest.approx(chosen[h.change.target]) for h in after.hypotheses)
+    chosen = {(h.change.kind, h.change.target): h.p_helpful for h in before.hypotheses}
+    measured = [h for h in after.hypotheses if h.change.kind.is_measured]
+    assert all(h.p_helpful == pytest.approx(chosen[h.change.kind, h.change.target]) for h in measured)
     assert {h.forecast.gain for h in after.hypotheses} != {h.forecast.gain for h in before.hypotheses}
 
 
@@ -203,7 +204,7 @@ def test_six_reductions_turned_down_are_enough_for_the_numbers_and_for_whoever_i
 def test_who_leans_only_to_what_they_always_turn_down_is_told_that(ada, now):
     tastes(ada)
     without_order(ada, now)
-    for kind in ("reduce_source", "boost_source"):
+    for kind in ("reduce_source", "boost_source", "never_miss"):
         six_refusals(ada, now, kind)
     report = hypotheses_for(reader_id=ada.pk, now=now)
     assert (targets(report), report.silence) == (set(), "types_declined")

@@ -1,0 +1,229 @@
+"""Rules for a source are suggested if ratings of one sign bear them out, and never called sure."""
+
+from datetime import timedelta
+from random import Random
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from advisor.agent.planner import proposal_arguments, slots_full
+from advisor.conversation import Call
+from advisor.tools.queries import hypothesis_row
+from digest.entities import RatedItem
+from digest.models import Item, Reader
+from ranking.entities import Config, EffectiveConfig
+from ranking.selectors import config_effective
+from ranking.services import source_rules_set
+from ranking.source_rules import SourceRules, rules_of
+from suggestions.apps import check_rules
+from suggestions.changes.registry import KINDS, SOURCE_RULES
+from suggestions.models import Outcome, Suggestion
+from suggestions.outcomes.check import effects_check
+from suggestions.planner.evidence import WeighedChange, hypotheses_for
+from suggestions.proposals import Draft, Proposed, Refusal, Resolved
+from suggestions.services.resolve import suggestion_accept, suggestion_revert
+from tests.support.factories import CLOCK, FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
+from tests.support.suggestion_worlds import propose, rate_all
+
+RIVER, PLAIN, OTHER = "river.example", "plain.example", "other.example"
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+
+
+def rated(n: int, source: str, useful: bool, *, age: float = 1.0, day: int | None = None) -> RatedItem:
+    """One rating of an item that was so many hours old."""
+    at = CLOCK - (n if day is None else day) * DAY + n * timedelta(seconds=1)
+    url = f"https://{source}/{n}"
+    return RatedItem(n, url, f"Title {n}", "", source, useful, (), (), at, at - age * HOUR)
+
+
+def found(kind: str, ratings: list[RatedItem], **config: object) -> dict[str, object]:
+    """Return the values that a kind finds, by source."""
+    changes = KINDS[kind].found(ratings, EffectiveConfig(Config(**config)))
+    return {change.target: change.after for change in changes}
+
+
+# --- What bears a rule out -------------------------------------------------------------------------------
+
+
+def aged(source: str = RIVER, *, old_likes: int = 0) -> list[RatedItem]:
+    """Ten young items that were liked, and ten of two days that were not, but for `old_likes`."""
+    young = [rated(n, source, True, age=3) for n in range(10)]
+    return young + [rated(10 + n, source, n < old_likes, age=50) for n in range(10)]
+
+
+def test_the_longest_shelf_life_that_ratings_by_age_bear_out_is_found():
+    assert found("shelf_life", aged()) == {RIVER: 48}
+    assert found("shelf_life", aged(old_likes=1)) == {}, "who liked one of them wants them"
+    assert found("shelf_life", aged(), shelf_lives={RIVER: 100}) == {}, "the reader has set one"
+
+
+def test_a_source_that_is_disliked_at_any_age_has_no_shelf_life():
+    assert found("shelf_life", [rated(n, RIVER, False, age=n * 5) for n in range(30)]) == {}
+
+
+def test_the_most_a_day_up_to_which_a_source_was_liked_is_found():
+    ratings = [rated(day * 10 + n, RIVER, n < 2, day=day) for day in range(4) for n in range(5)]
+    assert found("daily_limit", ratings) == {RIVER: 2}
+    assert found("daily_limit", ratings, daily_limits={RIVER: 4}) == {}
+
+
+def test_a_source_is_never_to_be_missed_if_all_of_it_was_liked_and_the_rest_was_not():
+    rest = [rated(100 + n, PLAIN, n % 2 == 0) for n in range(40)]
+    loved = [rated(n, RIVER, True) for n in range(10)]
+    assert found("never_miss", [*loved, *rest]) == {RIVER: True}
+    assert found("never_miss", [*loved, rated(50, RIVER, False), *rest]) == {}
+    assert found("never_miss", loved[:4] + rest) == {}
+    everything = [rated(100 + n, PLAIN, True) for n in range(40)]
+    all_liked = found("never_miss", [*loved, *everything])
+    assert all_liked == {}, "who likes all prefers nothing"
+
+
+@pytest.mark.parametrize("kind", [one.name for one in SOURCE_RULES])
+def test_of_readers_whose_thumbs_mean_nothing_few_are_asked(kind):
+    """300 readers with shuffled thumbs on twenty sources. By design it could be five in a hundred."""
+    asked = 0
+    for reader in range(300):
+        chance, rate = Random(reader), (0.3, 0.5, 0.7)[reader % 3]
+        thumbs = [(chance.random() < rate, chance.expovariate(1 / 24)) for _ in range(400)]
+        ratings = [
+            rated(n, f"s{n % 20}.example", useful, age=age, day=n // 40)
+            for n, (useful, age) in enumerate(thumbs)
+        ]
+        asked += bool(found(kind, ratings))
+    assert asked <= 3
+
+
+def test_what_is_found_is_weighed_as_medium_at_most():
+    for kind in SOURCE_RULES:
+        for change in kind.found(aged(), EffectiveConfig(Config())):
+            assert 0 < kind.probability(change, aged()) < 0.8
+
+
+# --- A suggestion ----------------------------------------------------------------------------------------
+
+
+def fond_of(reader: Reader, *, loved: int = 12) -> None:
+    """Ada likes all of a source that posts rarely, and half of two others that post much."""
+    for key in (RIVER, PLAIN, OTHER):
+        SubscriptionFactory(reader=reader, feed=FeedFactory(source=SourceFactory(key=key)))
+    rows = [(RIVER, f"River {n}", True, CLOCK - (1 + 2 * n) * DAY) for n in range(loved)]
+    rows += [((PLAIN, OTHER)[n % 2], f"Plain {n}", n % 4 < 2, CLOCK - (1 + n / 2) * DAY) for n in range(48)]
+    rate_all(reader, rows)
+    ItemFactory(source_id=RIVER, feed__source_id=RIVER, title="New of River", published_at=CLOCK - 90 * HOUR)
+    for n in range(40):
+        feed = FeedFactory(source=SourceFactory(key=f"much{n}.example"))
+        SubscriptionFactory(reader=reader, feed=feed)
+        ItemFactory(source=feed.source, feed=feed, title=f"Much {n}", published_at=CLOCK - HOUR)
+
+
+def rule_of(reader: Reader, now) -> WeighedChange | None:
+    report = hypotheses_for(reader_id=reader.pk, now=now)
+    rules = [one for one in report.hypotheses if one.change.kind.is_source_rule]
+    assert len(rules) <= 1 and (not rules or report.hypotheses[-1] is rules[0]), "one, after all others"
+    return rules[0] if rules else None
+
+
+def draft_of(weighed: WeighedChange) -> Draft:
+    row = hypothesis_row(weighed, {url: url for url in weighed.change.evidence_urls}, support=5)
+    given = proposal_arguments(row)
+    return Draft(given["suggestion_type"], given["field"], given["target_key"], given["suggested_value"],
+                 weighed.change.evidence_urls, "")  # fmt: skip
+
+
+@pytest.fixture
+def waiting(ada, now) -> Suggestion:
+    """Ada is asked whether nothing of River is ever to be missed."""
+    fond_of(ada)
+    weighed = rule_of(ada, now)
+    assert weighed is not None
+    answer = propose(ada, draft_of(weighed), now)
+    assert isinstance(answer, Proposed), answer
+    return Suggestion.objects.get(pk=answer.suggestion_id)
+
+
+@pytest.mark.django_db
+def test_the_card_says_that_nothing_could_be_measured_and_is_never_sure(waiting, ada, client: Client):
+    assert (waiting.suggestion_type, waiting.field, waiting.target_key) == (
+        "never_miss",
+        "never_missed",
+        RIVER,
+    )
+    assert waiting.confidence == "medium" and waiting.evidence.count() == 5
+    assert waiting.forecast["ndcg_gain"] is None and "New of River" in waiting.forecast["enters"]
+    Suggestion.objects.filter(pk=waiting.pk).update(created_at=timezone.now())
+    client.force_login(ada)
+    page = client.get(reverse("suggestions:list")).content.decode()
+    assert "Never miss anything from" in page
+    assert "It could not be measured beforehand" in page and "We think so." in page
+    (row,) = client.get("/api/suggestions").json()["suggestions"]
+    assert (row["suggestion_type"], row["field"]) == ("never_miss", "never_missed")
+
+
+@pytest.mark.django_db
+def test_a_yes_sets_the_rule_and_going_back_takes_it_away(waiting, ada, now):
+    done = suggestion_accept(reader_id=ada.pk, suggestion_id=waiting.pk, now=now)
+    assert isinstance(done, Resolved) and done.config_updated
+    assert rules_of(config_effective(reader_id=ada.pk).config, RIVER) == SourceRules(never_missed=True)
+    back = suggestion_revert(reader_id=ada.pk, suggestion_id=waiting.pk, now=now + HOUR)
+    assert isinstance(back, Resolved) and back.config_updated
+    assert rules_of(config_effective(reader_id=ada.pk).config, RIVER) == SourceRules()
+
+
+@pytest.mark.django_db
+def test_the_check_after_two_weeks_says_that_there_is_nothing_to_compare_with(waiting, ada, now):
+    suggestion_accept(reader_id=ada.pk, suggestion_id=waiting.pk, now=now)
+    assert effects_check(now=now + 15 * DAY)["unclear"] == 1
+    assert Outcome.objects.get(kind="effect").measured["reason"] == "incomparable"
+
+
+@pytest.mark.django_db
+def test_a_source_that_posts_much_has_no_places_for_all_of_it(ada, now):
+    fond_of(ada)
+    feed = ada.subscriptions.get(feed__source_id=RIVER).feed
+    for n in range(60):
+        ItemFactory(source=feed.source, feed=feed, published_at=CLOCK - n * 6 * HOUR)
+    assert rule_of(ada, now) is None
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("kind", "value", "code"),
+    [
+        ("never_miss", "no", "invalid_rule"),
+        ("shelf_life", "0", "invalid_rule"),
+        ("shelf_life", "24", "evidence_wrong_polarity"),
+        ("daily_limit", "11", "invalid_rule"),
+    ],
+)
+def test_a_draft_without_a_value_in_range_or_with_other_ratings_is_refused(ada, now, kind, value, code):
+    fond_of(ada)
+    urls = tuple(Item.objects.filter(title__startswith="River").values_list("url", flat=True)[:5])
+    answer = propose(ada, Draft(kind, str(KINDS[kind].field), RIVER, value, urls, ""), now)
+    assert isinstance(answer, Refusal) and answer.code == code
+
+
+@pytest.mark.django_db
+def test_a_rule_that_the_reader_has_set_is_not_suggested(ada, now):
+    fond_of(ada)
+    source_rules_set(reader_id=ada.pk, source=RIVER, rules=SourceRules(never_missed=True), now=now)
+    assert rule_of(ada, now) is None
+
+
+@pytest.mark.django_db
+def test_an_installation_may_keep_to_the_first_four_kinds(ada, now, settings):
+    fond_of(ada)
+    weighed = rule_of(ada, now)
+    settings.ADVISOR_KINDS = ["add_topic", "remove_topic", "boost_source", "reduce_source"]
+    assert rule_of(ada, now) is None
+    answer = propose(ada, draft_of(weighed), now)
+    assert isinstance(answer, Refusal) and answer.code == "kind_off"
+    assert not check_rules()
+    settings.ADVISOR_KINDS = ["add_topics"]
+    assert [one.id for one in check_rules()] == ["tidings.E015"]
+
+
+def test_a_run_writes_one_rule_at_most():
+    call = Call("write_suggestion", {"suggestion_type": "never_miss"}, {"success": True})
+    assert {one.name for one in SOURCE_RULES} <= slots_full([call])
