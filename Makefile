@@ -76,7 +76,7 @@ test-mutations: setup ## Every open feed document and 10,000 seeded mutations, r
 day: setup ## Some minutes of a distributed installation: kills, Redis gone, a deploy; nothing may be lost
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[server]'
 	$(BIN)/python -m pytest tests/lab/faults/reloads.py
-	TEST_DATABASE_URL=$(TEST_DATABASE_URL) $(BIN)/python -m tests.lab load day --json tests/lab/records/day.json
+	TEST_DATABASE_URL=$(TEST_DATABASE_URL) $(BIN)/python -m tests.lab load day --worst --json tests/lab/records/day.json
 
 faults: setup ## Crashes, kills, floods and lost servers, done on purpose; needs PostgreSQL and Redis installed
 	$(BIN)/python -m tests.lab faults

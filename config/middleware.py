@@ -15,10 +15,13 @@ from django.http import (
 )
 from django.middleware.gzip import GZipMiddleware
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.views.debug import SafeExceptionReporterFilter
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from config.api.routes import api_missing
+from digest.sources.opml import OPML_BYTES_MAX
+from digest.sources.past import PAST_BYTES_MAX
 
 Handler = Callable[[HttpRequest], HttpResponse]
 
@@ -26,6 +29,8 @@ API, ADMIN = "/api/", "/admin/"
 FORMS, CHARSET = ("application/x-www-form-urlencoded", "multipart/form-data"), "utf-8"
 # The limit for path and query together. RFC 9110, section 4.1, recommends support for 8,000 octets.
 ADDRESS_CHARS = 8000
+# The largest body with files, in bytes: a list of feeds anywhere, a file of stars for readers on its page.
+MULTIPART_MAX, STARS_MULTIPART_MAX = OPML_BYTES_MAX + (1 << 20), PAST_BYTES_MAX + (1 << 20)
 UNKNOWN = "unknown"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 # Error reports hide settings with these names, besides Django's own, because addresses of services contain
@@ -89,11 +94,37 @@ def malformed_requests_refuse(get_response: Handler) -> Handler:
             if request.content_type in FORMS and _codec(charset) != CHARSET:
                 return _refusal("A form is sent as UTF-8.") if is_api else _bad_request()
             request.encoding = CHARSET  # also for the address; Django accepts only one spelling of it
-        if request.path.startswith(ADMIN) and _has_nul(request):
+        if request.path.startswith(ADMIN) and (_length(request) > MULTIPART_MAX or _has_nul(request)):
             return _bad_request()
         return get_response(request)
 
     return handle
+
+
+def uploads_bound(get_response: Handler) -> Handler:
+    """Refuse a body with files beyond a limit with 413, before anything reads it.
+
+    Whatever reads a form, such as the check of its token, writes its files to the disk first, and Django sets
+    no limit to these. So a stranger could fill the disk at any address, the one to sign in as well. It stands
+    after the sign-in, because readers alone may send a file of stars.
+    """
+
+    def handle(request: HttpRequest) -> HttpResponse:
+        if request.content_type == "multipart/form-data":
+            may_send_stars = request.path == reverse("digest:past_import") and request.user.is_authenticated
+            if _length(request) > (STARS_MULTIPART_MAX if may_send_stars else MULTIPART_MAX):
+                if request.path.startswith(API):
+                    return _refusal("A body with files has 3 MiB at most.", "body_too_large", 413)
+                return HttpResponse(render_to_string("413.html"), status=413)
+        return get_response(request)
+
+    return handle
+
+
+def _length(request: HttpRequest) -> int:
+    """Return the length of the body in bytes, as its client says; servers pass on no more than that."""
+    said = request.META.get("CONTENT_LENGTH") or "0"
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 20 else 0
 
 
 def _has_nul(request: HttpRequest) -> bool:
@@ -111,9 +142,9 @@ def _codec(name: str) -> str:
         return name
 
 
-def _refusal(message: str) -> JsonResponse:
-    body = {"error": "bad_request", "message": message}
-    return JsonResponse(body, status=400, headers={"Cache-Control": "no-store"})
+def _refusal(message: str, code: str = "bad_request", status: int = 400) -> JsonResponse:
+    body = {"error": code, "message": message}
+    return JsonResponse(body, status=status, headers={"Cache-Control": "no-store"})
 
 
 def _bad_request() -> HttpResponse:

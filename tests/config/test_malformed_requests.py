@@ -4,8 +4,10 @@ import time
 from wsgiref.util import setup_testing_defaults
 
 import pytest
+from django.core.files.uploadhandler import MemoryFileUploadHandler, TemporaryFileUploadHandler
 from django.test import Client
 
+from config.middleware import MULTIPART_MAX, STARS_MULTIPART_MAX
 from config.wsgi import application
 
 pytestmark = pytest.mark.django_db
@@ -45,6 +47,36 @@ def test_a_form_with_files_is_no_body_of_an_operation(ada):
     for headers in ({}, {"Idempotency-Key": "once"}):
         answer = client.post("/api/items/read", {"csrfmiddlewaretoken": "M" * 32}, headers=headers)
         assert (answer.status_code, answer.json()["error"]) == (400, "bad_request")
+
+
+BODY = (
+    b'--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n'
+    + b"a" * 100_000
+    + b"\r\n--x--\r\n"
+)
+
+
+@pytest.mark.parametrize("who", ["visitor", "reader"])
+@pytest.mark.parametrize(
+    "path", ["/accounts/login/", "/ui/sources/import", "/ui/sources/past", "/admin/login/", "/api/items/read"]
+)
+def test_no_file_is_written_to_the_disk_beyond_a_limit(who, path, ada, monkeypatch):
+    """The check of a form's token reads it, and Django writes its files to the disk, however large."""
+    client = Client(raise_request_exception=False, enforce_csrf_checks=True)
+    if who == "reader":
+        client.force_login(ada)
+    client.cookies["csrftoken"] = "M" * 32
+    written = []
+    monkeypatch.setattr(TemporaryFileUploadHandler, "new_file", lambda *_, **__: written.append(path))
+    monkeypatch.setattr(MemoryFileUploadHandler, "new_file", lambda *_, **__: written.append(path))
+    stars = path == "/ui/sources/past" and who == "reader"
+    sent = {"content_type": "multipart/form-data; boundary=x"}
+    most = STARS_MULTIPART_MAX if stars else MULTIPART_MAX
+    answer = client.generic("POST", path, BODY, **sent, CONTENT_LENGTH=str(most + 1))
+    assert answer.status_code == (400 if path.startswith("/admin") else 413)
+    assert not written
+    client.generic("POST", path, BODY, **sent, CONTENT_LENGTH=str(len(BODY)))
+    assert written, "up to it files are read"
 
 
 @pytest.mark.parametrize("charset", ["latin-1", "utf-7", "utf-16", "hex", "idna", "nonsense"])

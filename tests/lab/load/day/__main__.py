@@ -17,11 +17,14 @@ from typing import Any
 import django
 
 from tests.lab.bench.book import book_text
+from tests.lab.bench.publisher import address, publishers
 from tests.lab.load.day.release import release_copy, release_next, release_switch
 from tests.lab.load.day.servers import OwnRedis, database, port_free
 from tests.lab.load.day.site import Site
 
 DEFAULT_URL = "postgres://postgres@127.0.0.1:5432/postgres"
+# Publishers of hostile feeds and of a hostile reader's sites.
+HOSTS = 700
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "LOCAL_LLM_BASE_URL")
 
 
@@ -30,6 +33,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="A day in the life of a distributed installation.")
     parser.add_argument("--json", type=Path, help="where to write the record")
     parser.add_argument("--logs", type=Path, help="a folder for what the processes say; else nothing is kept")
+    parser.add_argument(
+        "--worst", action="store_true", help="with hostile feeds, and a reader who does the worst all day"
+    )
     options = parser.parse_args()
     began = time.monotonic()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started is stopped
@@ -38,7 +44,8 @@ def main() -> int:
         logs = options.logs or folder / "logs"
         logs.mkdir(parents=True, exist_ok=True)
         url = stack.enter_context(database(os.environ.get("TEST_DATABASE_URL", DEFAULT_URL)))
-        record = live(folder, url, logs)
+        publisher = stack.enter_context(publishers()) if options.worst else 0
+        record = live(folder, url, logs, publisher)
     record |= {"seconds": round(time.monotonic() - began, 1)}
     if options.json:
         options.json.write_text(book_text({"rows": {"day": record}}), encoding="utf-8")
@@ -50,26 +57,34 @@ def main() -> int:
     return 0 if all(target["met"] for target in record["targets"]) else 1
 
 
-def live(folder: Path, url: str, logs: Path) -> dict[str, Any]:
-    """The whole day; the record of it."""
+def live(folder: Path, url: str, logs: Path, publisher: int) -> dict[str, Any]:
+    """The whole day; the record of it. With a `publisher` there are hostile feeds and a hostile reader."""
     first = release_copy(folder / "release-1")
     following = release_next(folder / "release-2")
     release_switch(folder / "current", first)
     redis, port = OwnRedis(folder), port_free()
     redis.start()
-    site = Site(folder / "current", environment(folder, url, redis.url, port), logs)
+    told = environment(folder, url, redis.url, port) | (hosts_allowed(publisher) if publisher else {})
+    site = Site(folder / "current", told, logs)
     try:
         site.manage(first, "migrate", "--verbosity", "0")
         site.manage(first, "seed_demo")
-        os.environ |= environment(folder, url, redis.url, port)
+        os.environ |= told
         django.setup()
         # Only now: these read the settings.
         from tests.lab.load.day.run import day_run  # noqa: PLC0415
 
-        return day_run(site, redis, port, following)
+        return day_run(site, redis, port, following, publisher)
     finally:
         site.stop()
         redis.kill()
+
+
+def hosts_allowed(publisher: int) -> dict[str, str]:
+    """The settings that let the site ask the publishers at this port of the loopback."""
+    hosts = [address(n) for n in range(HOSTS)]
+    ports = {"FETCH_ALLOW_HOSTS": ",".join(hosts), "FETCH_PORTS": f"80,443,{publisher}"}
+    return ports | {"NOTIFY_ALLOW_HOSTS": f"{hosts[2]}:{publisher}", "FULL_TEXT": "true"}
 
 
 def environment(folder: Path, url: str, redis: str, port: int) -> dict[str, str]:

@@ -9,6 +9,7 @@ from tests.lab.load.day.events import Day
 from tests.lab.load.day.people import runs_state, thumbs_missing
 from tests.lab.load.day.release import NEXT
 from tests.lab.load.day.traffic import Trickle, Watch, counted
+from tests.lab.load.day.worst import Worst
 
 Figures = dict[str, Any]
 
@@ -39,8 +40,8 @@ def latency(answers: Sequence[Answer], spans: dict[str, tuple[float, float]]) ->
     return rows
 
 
-def targets_of(day: Day, trickle: Trickle, answers: Sequence[Answer]) -> list[Figures]:
-    """Everything that has to hold, with what was found."""
+def targets_of(day: Day, trickle: Trickle, answers: Sequence[Answer], worst: Worst | None) -> list[Figures]:
+    """Everything that has to hold, with what was found; `worst` is what a hostile reader did, if any."""
     runs, watch = runs_state(day.asked), day.watch
     last = {key: value for key, value in watch.seen[-1][1].items()}
     lost = [answer for answer in answers if answer.status == 0]
@@ -52,8 +53,13 @@ def targets_of(day: Day, trickle: Trickle, answers: Sequence[Answer]) -> list[Fi
         _row("readers who asked and got exactly one whole run", runs["once"], len(day.asked)),
         _row("suggestions written twice", runs["doubled"], 0),
         _row("processes that ended unasked, but for the killed worker", len(day.site.unasked) - 1, 0),
-        *_dashboard(watch, answers, runs),
+        *_dashboard(watch, answers, runs, worst),
     ]
+    if worst:
+        feeds = worst.feeds()
+        rows.append(_least("requests of the reader who did the worst", worst.counted(), 100))
+        rows.append(_row("good feeds that were not fetched beside hostile ones", feeds["unfetched"], 0))
+        rows.append(_row("hostile feeds that nobody asked", feeds["unasked"], 0))
     late = max(
         last[key] for key in last if key[0] == "tidings_job_age_seconds" and ("job", "reconcile") in key[1]
     )
@@ -65,7 +71,7 @@ def targets_of(day: Day, trickle: Trickle, answers: Sequence[Answer]) -> list[Fi
     return rows
 
 
-def _dashboard(watch: Watch, answers: Sequence[Answer], runs: Figures) -> list[Figures]:
+def _dashboard(watch: Watch, answers: Sequence[Answer], runs: Figures, worst: Worst | None) -> list[Figures]:
     """What the panels and the alerts rest on, against what is known to have happened."""
     up = watch.series("tidings_broker_up")
     told = [
@@ -77,8 +83,8 @@ def _dashboard(watch: Watch, answers: Sequence[Answer], runs: Figures) -> list[F
     requests = watch.series("tidings_requests_total")[-1] + 1
     errors = [sum(v for (n, labels), v in found.items() if _is_error(n, labels)) for _, found in watch.seen]
     return [
-        _row("dashboard: requests counted", requests, counted(answers)),
-        _row("dashboard: requests with 5xx", max(errors), 0),
+        _row("dashboard: requests counted", requests, counted(answers) + (worst.counted() if worst else 0)),
+        _row("dashboard: requests with 5xx", max(errors), worst.busy() if worst else 0),
         _row("dashboard: the broker went down and came back", [min(up), up[-1]], [0.0, 1.0]),
         _row("dashboard: the version changed once, to the new", [len(set(seen)), seen[-1]], [2, NEXT]),
         _row(

@@ -11,6 +11,7 @@ from typing import Any
 from django.utils import timezone
 
 from config.models import NightlyReport
+from digest.models import Reader
 from tests.lab.load.day.browser import Browser
 from tests.lab.load.day.events import Day, deployed, quiet, redis_killed, worker_killed
 from tests.lab.load.day.figures import answers_of, latency, targets_of
@@ -18,6 +19,7 @@ from tests.lab.load.day.people import PASSWORD, items_rated, readers_make, shelf
 from tests.lab.load.day.servers import OwnRedis
 from tests.lab.load.day.site import Site
 from tests.lab.load.day.traffic import READERS, Trickle, Watch
+from tests.lab.load.day.worst import Worst
 
 START_S = 90.0
 ASKERS = 26
@@ -25,8 +27,8 @@ ASKERS = 26
 AFTER_S = 5.0
 
 
-def day_run(site: Site, redis: OwnRedis, port: int, following: Path) -> dict[str, Any]:
-    """Start everything, do what happens, judge; the record."""
+def day_run(site: Site, redis: OwnRedis, port: int, following: Path, publisher: int) -> dict[str, Any]:
+    """Start everything, do what happens, judge; the record. `publisher` is 0 for a day without the worst."""
     readers = [f"reader{n}" for n in range(READERS)]
     askers = [f"asker{n}" for n in range(ASKERS)]
     readers_make([*readers, *askers])
@@ -45,23 +47,28 @@ def day_run(site: Site, redis: OwnRedis, port: int, following: Path) -> dict[str
     day = Day(site, redis, watch, port, following, askers)
     watch.start()
     trickle.start()
+    worst = Worst(port, publisher) if publisher else None
+    if worst:
+        worst.start(Reader.objects.get(username=readers[0]))
     spans: dict[str, tuple[float, float]] = {}
     for event in (quiet, worker_killed, redis_killed, deployed):
         at = time.monotonic()
         event(day)
         spans[event.__name__] = (at, time.monotonic())
         print(f"{event.__name__}: {day.told[event.__name__]}", file=sys.stderr)
+    if worst:
+        worst.stop()
     time.sleep(AFTER_S)
     trickle.stop()
     watch.stop()
     watch.look()
     answers = answers_of(day, trickle, first.answers)
-    targets = targets_of(day, trickle, answers)
-    codes = site.stop()
+    targets = targets_of(day, trickle, answers, worst)
+    codes, option = site.stop(), " --worst" if worst else ""
     return {
         "name": "day",
         "work": "a worker killed, Redis killed, a deploy, under a trickle of pages and API calls",
-        "command": "python -m tests.lab load day --json tests/lab/records/day.json",
+        "command": f"python -m tests.lab load day{option} --json tests/lab/records/day.json",
         "data": "made up by the command",
         "seed": None,
         "at": began.isoformat(timespec="seconds"),
@@ -80,6 +87,7 @@ def day_run(site: Site, redis: OwnRedis, port: int, following: Path) -> dict[str
             "events": day.told,
             "ready_s": round(waited, 1),
             "requests": len(answers),
+            **({"worst": dict(sorted(worst.answers.items()))} if worst else {}),
             "kept_connections_closed": sum(answer.again for answer in answers),
             "exit_codes": codes,
         },

@@ -1,0 +1,70 @@
+"""What makes the day hard on purpose: hostile feeds among good ones, and a reader who does the worst.
+
+The feeds answer with bombs, broken bodies, a byte a second, or an order to go away. The reader is Mallory of
+`tests.lab faults fairness`, for the whole day.
+"""
+
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from digest.models import Feed, Reader
+from tests.lab.bench.publisher import address
+from tests.lab.faults.fairness import Browser, doing_the_worst, feeds_filled, reader_new
+from tests.support.factories import SourceFactory, SubscriptionFactory
+
+HOSTILE = ("bomb", "truncated", "drip", "busy", "down", "moved/9")
+# The publishers of these feeds, after those of Mallory.
+FIRST_HOST = 600
+# What the figures of the day say of all readers' runs is said of those who asked once each.
+LEFT_OUT = ("suggestions",)
+
+
+@dataclass(slots=True)
+class Worst:
+    """Both, from `start` to `stop`; what was counted."""
+
+    port: int
+    publisher: int
+    answers: Counter[str] = field(default_factory=Counter)
+    good: list[int] = field(default_factory=list)
+    hostile: list[int] = field(default_factory=list)
+    _stack: ExitStack = field(default_factory=ExitStack)
+
+    def start(self, reader: Reader) -> None:
+        """Give `reader` a hostile feed before each good one, and let Mallory begin."""
+        now = timezone.now()
+        for n in range(2 * len(HOSTILE)):
+            kind = "good" if n % 2 else HOSTILE[n // 2]
+            feed = Feed.objects.create(
+                url=f"http://{address(FIRST_HOST + n)}:{self.publisher}/{kind}/day{n}",
+                source=SourceFactory(key=f"day{n}.example"),
+                next_check_at=now - timedelta(minutes=30 - n),
+            )
+            SubscriptionFactory(reader=reader, feed=feed)
+            (self.good if n % 2 else self.hostile).append(feed.pk)
+        mallory = Browser(reader_new(feeds_filled(self.publisher), self.publisher), self.port)
+        self._stack.enter_context(doing_the_worst(mallory, self.publisher, self.answers, without=LEFT_OUT))
+
+    def stop(self) -> None:
+        """Let Mallory's last requests end."""
+        self._stack.close()
+
+    def counted(self) -> int:
+        """How many of Mallory's requests were answered."""
+        return sum(count for answer, count in self.answers.items() if answer.split()[-1].isdecimal())
+
+    def busy(self) -> int:
+        """How many were answered with 503: pictures for which she had no place."""
+        return self.answers["picture 503"]
+
+    def feeds(self) -> dict[str, Any]:
+        """Good feeds that nobody fetched, and hostile ones that nobody asked."""
+        return {
+            "unfetched": Feed.objects.filter(pk__in=self.good, last_fetched_at=None).count(),
+            "unasked": Feed.objects.filter(pk__in=self.hostile, last_fetched_at=None, failures=0).count(),
+        }
