@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
 
+from allauth.account.internal.flows.reauthentication import STATE_SESSION_KEY
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -22,6 +23,8 @@ from ranking.selectors import reading_once
 PROGRAMS = ("/api/", "/mcp", "/oauth/", "/.well-known/", "/metrics", "/healthz", "/readyz")
 # Exceptions under those paths: people read these.
 PAGES = ("/api/docs", "/oauth/authorize")
+# In characters, with the headers of the request.
+FORM_KEPT_MAX = 32_000
 SIGNED_OUT = gettext_noop("You were signed out, so nothing was done. Sign in and repeat it.")
 
 Handler = Callable[[HttpRequest], HttpResponse]
@@ -80,10 +83,18 @@ def browser_storage(get_response: Handler) -> Handler:
 
 
 def sign_in_and_return(get_response: Handler) -> Handler:
-    """After a sign-in that a form needed, return to the form's page: the form's own URL answers no GET."""
+    """After a sign-in that a form needed, return to the form's page: the form's own URL answers no GET.
+
+    Two forms of allauth keep what was sent in the session until it is confirmed by a password, also for a
+    visitor who has none to confirm it by. So strangers could store 2.5 MB with each request, and readers with
+    each session. That is dropped; no form there is as large as `FORM_KEPT_MAX`.
+    """
 
     def handle(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
+        kept = request.session.get(STATE_SESSION_KEY)
+        if kept and (not request.user.is_authenticated or len(str(kept)) > FORM_KEPT_MAX):
+            del request.session[STATE_SESSION_KEY]
         if request.method != "POST" or request.user.is_authenticated:
             return response
         sign_in = resolve_url("account_login")

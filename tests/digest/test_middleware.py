@@ -1,12 +1,16 @@
 """Middleware: the reader's time zone, forms sent signed out, and the first visit."""
 
+import pytest
+from allauth.account.internal.flows.reauthentication import STATE_SESSION_KEY
 from django.contrib.auth.models import AnonymousUser
+from django.contrib.sessions.models import Session
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from digest.middleware import reader_locale, welcome_first
 from digest.models import Reader
+from tests.support.routes import Route, routes
 
 
 def test_a_page_is_rendered_in_its_readers_time_zone(ada: Reader):
@@ -28,6 +32,23 @@ def test_a_form_sent_signed_out_returns_to_its_page(db: None):
         "/ui/welcome", {"interest": ["world"]}, headers={"Referer": "http://testserver/ui/welcome"}
     )
     assert answer.url == "/accounts/login/?next=%2Fui%2Fwelcome"
+
+
+@pytest.mark.parametrize("route", [r for r in routes() if r.name and r.room != "admin"], ids=lambda r: r.name)
+def test_a_stranger_stores_no_session_by_what_they_send(route: Route, own_cache: None, db: None):
+    """One is stored for 90 days, as large as the form that was sent."""
+    sent = {"login": "x", "password": "y", "email": "a@b.example", "username": "zz", "words": "w" * 10_000}
+    Client(raise_request_exception=False).post(route.url(), sent)
+    assert not Session.objects.exists()
+
+
+def test_a_session_keeps_no_large_form_until_the_password_is_typed(own_cache: None, ada: Reader):
+    page = Client()
+    page.force_login(ada)
+    for letters, kept in ((10, True), (100_000, False)):
+        answer = page.post("/accounts/2fa/totp/activate/", {"code": "1" * letters})
+        assert answer.url.startswith("/accounts/reauthenticate/")
+        assert (STATE_SESSION_KEY in page.session) is kept
 
 
 def test_a_reader_who_was_welcomed_costs_no_query(ada: Reader, django_assert_num_queries):
