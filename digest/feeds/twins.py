@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Final
 from uuid import UUID
 
-from django.db.models import Exists, Max, OuterRef, Q
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 
 from digest.entities import UNREAD_DAYS
 from digest.feeds.identity import PUBLISHED_MIN, address_folded, address_place, web_url
@@ -139,7 +139,7 @@ def items_join(*, feed: Feed, target: Feed, now: datetime) -> int:
     newest post of the other, is read by those who read the other: nothing comes back as unread.
     """
     pairs = _pairs(_posts(feed), _posts(target), lambda post: [post.name])
-    _pairs_join(pairs, feed)
+    _pairs_join(pairs, feed, target)
     _rest_read(feed, target, {b.pk for _, b in pairs}, readers_new(feed=feed, target=target), now)
     return len(pairs)
 
@@ -153,7 +153,7 @@ def items_follow(*, feed: Feed, target: Feed, readers: Collection[UUID], now: da
     """
     ours, theirs = _posts(feed), _posts(target)
     pairs = _pairs(ours, theirs, lambda post: post.keys)
-    _pairs_join(pairs, feed)
+    _pairs_join(pairs, feed, target)
     links = dict(Item.objects.filter(feed=target).values_list("pk", "link"))
     rows = [Item(pk=a.pk, link=links[b.pk], own=False) for a, b in pairs]
     Item.objects.bulk_update(rows, ["link", "own"], batch_size=BATCH)
@@ -179,25 +179,34 @@ def _pairs(
     return list(found.values())
 
 
-def _pairs_join(pairs: Sequence[tuple[_Post, _Post]], feed: Feed) -> None:
+def _pairs_join(pairs: Sequence[tuple[_Post, _Post]], feed: Feed, target: Feed) -> None:
     for start in range(0, len(pairs), BATCH):
-        _articles_join([(a, b) for a, b in pairs[start : start + BATCH] if a.article != b.article], feed)
+        some = [(a, b) for a, b in pairs[start : start + BATCH] if a.article != b.article]
+        _articles_join(some, feed, target)
 
 
-def _articles_join(pairs: Sequence[tuple[_Post, _Post]], feed: Feed) -> None:
-    """Give the items of one feed the articles of their counterparts, with the readers' marks."""
+def _articles_join(pairs: Sequence[tuple[_Post, _Post]], feed: Feed, target: Feed) -> None:
+    """Give the items of one feed the articles of their counterparts, with the marks of the feeds' readers."""
     to = {a.article: b.article for a, b in pairs}
     items = {a.article: a.pk for a, _ in pairs}
     elsewhere = dict(Item.objects.filter(article__in=to).exclude(feed=feed).values_list("article", "pk"))
-    _readings_join(to, items, elsewhere)
+    readers = Subscription.objects.filter(feed__in=[feed, target], reader=OuterRef("reader"))
+    # Marks of others on these articles are of other feeds: who publishes one may name any article.
+    marks = Reading.objects.filter(Exists(readers) | Q(item__in=items.values()))
+    _readings_join(to, items, elsewhere, marks)
     _thumbs_join(to, set(items.values()))
     rows = [Item(pk=a.pk, article=b.article, url=b.url) for a, b in pairs]
     Item.objects.bulk_update(rows, ["article", "url"])
 
 
-def _readings_join(to: Mapping[int, int], items: Mapping[int, int], elsewhere: Mapping[int, int]) -> None:
-    """Move readings to other articles; what a third feed has, too, stays read there as well."""
-    both = Reading.objects.select_for_update().filter(article__in=[*to, *to.values()])
+def _readings_join(
+    to: Mapping[int, int],
+    items: Mapping[int, int],
+    elsewhere: Mapping[int, int],
+    marks: QuerySet[Reading],
+) -> None:
+    """Move those of `marks` to other articles; what a third feed has, too, stays read there as well."""
+    both = marks.select_for_update().filter(article__in=[*to, *to.values()])
     rows = {(row.reader_id, row.article): row for row in both}
     made: list[Reading] = []
     moved: list[Reading] = []

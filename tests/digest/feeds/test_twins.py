@@ -11,7 +11,7 @@ from digest.feeds.identity import article_hash
 from digest.feeds.ingest import feed_get_or_create
 from digest.feeds.parse import parse_document
 from digest.feeds.services import feed_move, twins_join
-from digest.feeds.twins import items_join, twins_of
+from digest.feeds.twins import items_follow, items_join, twins_of
 from digest.items.listing import ListFilter, feeds_read, list_ids, unread_counts
 from digest.items.reading import item_read, item_save
 from digest.models import Feed, Feedback, Item, Reader, Reading, Subscription
@@ -247,3 +247,29 @@ def test_a_list_with_both_of_which_nothing_is_known_is_the_one_with_tls(ada, now
     both = f'<opml><body><outline xmlUrl="{SECURE}"/><outline xmlUrl="{PLAIN}"/></body></opml>'.encode()
     assert opml_import(reader=ada, document=both, now=now).duplicates == 1
     assert [row.feed.url for row in Subscription.objects.filter(reader=ada)] == [SECURE]
+
+
+@pytest.mark.parametrize("join", [items_join, items_follow])
+def test_a_stranger_who_joins_two_feeds_of_their_own_marks_nothing_for_others(join, ada, ben, now):
+    """Ben publishes a post that leads to an article Ada has read, and a twin that leads to one she has not.
+
+    Were they one article for her, what he chooses would be read, and no longer on her pages.
+    """
+    paper = stored(SECURE, "read", "fresh", now=now)
+    reads(ada, paper, now)
+    item_read(reader=ada, item_id=of(paper, "read").pk, now=now)
+    item_save(reader=ada, item_id=of(paper, "read").pk, saved=True, now=now)
+    plain, secure = (
+        stored(f"{scheme}://localhost/ben", "lure", scheme="https", now=now) for scheme in ("http", "https")
+    )
+    for feed in (plain, secure):
+        reads(ben, feed, now)
+    for feed, title in ((plain, "read"), (secure, "fresh")):
+        article = of(paper, title).article
+        Item.objects.filter(feed=feed).update(article=article, url=of(paper, title).url)
+    more = {} if join is items_join else {"readers": [ben.pk]}
+    join(feed=plain, target=secure, now=now, **more)
+    assert list(Reading.objects.filter(reader=ada).values_list("article", flat=True)) == [
+        of(paper, "read").article
+    ]
+    assert unread(ada, now) == ["fresh"]
