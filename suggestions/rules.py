@@ -24,7 +24,7 @@ from dataclasses import replace
 from ranking.common.text import TOPIC_MAX_CHARS
 from ranking.entities import EffectiveConfig
 from suggestions.changes.change import Change, Rule
-from suggestions.changes.registry import KINDS, SETTINGS, SOURCE_RULES
+from suggestions.changes.registry import KINDS, ONE_A_RUN, SETTINGS
 from suggestions.proposals import (
     SUGGESTIONS_PER_RUN_MAX,
     Draft,
@@ -36,7 +36,7 @@ from suggestions.proposals import (
 
 # One slot each for sources and topics and one for either: never more than two of a kind.
 PER_FIELD_MAX = 2
-FIELDS_OF_RULES = frozenset(str(kind.field) for kind in SOURCE_RULES)
+FIELDS_ONE_A_RUN = frozenset(str(kind.field) for kind in ONE_A_RUN)
 # Unrated items on a page, and their share of it, below which its standing still says nothing.
 FREE_MIN, FREE_SHARE = 5, 0.5
 # A type with so many decisions and no yes is not brought up again.
@@ -176,8 +176,8 @@ def rule_run_cap(kind: str, target: Target, facts: Facts) -> Refusal | None:
     if list(facts.written).count(target[0]) >= PER_FIELD_MAX:
         message = f"This run has written {PER_FIELD_MAX} suggestions on {target[0]}. Try the other kind."
         return Refusal("run_cap", message, target[1])
-    if target[0] in FIELDS_OF_RULES and any(name in FIELDS_OF_RULES for name in facts.written):
-        message = "This run has proposed one rule for a source already. Try another kind."
+    if target[0] in FIELDS_ONE_A_RUN and any(name in FIELDS_ONE_A_RUN for name in facts.written):
+        message = "This run has proposed a rule for a source or a half-life already. Try another kind."
         return Refusal("run_cap", message, target[1])
     return None
 

@@ -124,10 +124,11 @@ CHANGES_STOPPED = {
     **dict.fromkeys(
         ("unknown_type", "field_mismatch", "invalid_topic", "invalid_weight", "invalid_word"), _REFUSED
     ),
-    **dict.fromkeys(("source_not_in_history", "wrong_direction", "run_cap"), _REFUSED),
+    **dict.fromkeys(("source_not_in_history", "wrong_direction", "run_cap", "invalid_rule"), _REFUSED),
     **dict.fromkeys(
         ("topic_already_present", "topic_not_present", "word_already_muted", "no_change"), _NO_CHANGE_LEFT
     ),
+    "kind_off": gettext_noop("A change was found, but this installation does not suggest its kind."),
     "type_declined": gettext_noop(
         "A change was found, but you turned down every change of its kind so far, so it was not proposed."
     ),

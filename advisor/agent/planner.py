@@ -147,11 +147,11 @@ def slots_full(writes: Sequence[Call]) -> set[str]:
     if len(written) >= SUGGESTIONS_PER_RUN_MAX:
         return set(KINDS)
     fields = [kind.field for kind in written if kind]
-    has_rule = any(kind.is_source_rule for kind in written if kind)
+    has_rule = any(kind.is_one_a_run for kind in written if kind)
     return {
         name
         for name, kind in KINDS.items()
-        if fields.count(kind.field) >= PER_FIELD_MAX or (has_rule and kind.is_source_rule)
+        if fields.count(kind.field) >= PER_FIELD_MAX or (has_rule and kind.is_one_a_run)
     }
 
 

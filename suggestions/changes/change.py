@@ -53,6 +53,8 @@ class Kind(StrEnum):
     SHELF_LIFE = "shelf_life"
     DAILY_LIMIT = "daily_limit"
     NEVER_MISS = "never_miss"
+    AGE_FASTER = "age_faster"
+    AGE_SLOWER = "age_slower"
 
 
 class Columns(Protocol):
@@ -110,9 +112,10 @@ class ChangeKind(ABC):
     of_source: ClassVar[bool] = False
     # Whether it changes a source's weight, so that there is a step to choose.
     weighs: ClassVar[bool] = False
-    # Whether it sets a rule for a source. A run proposes one of these at most.
-    is_source_rule: ClassVar[bool] = False
-    # Whether ratings held out can measure it beforehand, and those since the accept afterwards.
+    # Whether a run proposes one kind of these at most, after all others. They have a statistical rule of
+    # their own (`probability`), not the reader's lean towards a target.
+    is_one_a_run: ClassVar[bool] = False
+    # Whether ratings held out can measure it beforehand.
     is_measured: ClassVar[bool] = True
     # The most items a day that its source may bring in the long run; `None`: any number.
     posts_a_day_max: ClassVar[float | None] = None
@@ -254,7 +257,7 @@ class ChangeKind(ABC):
         return None
 
     def probability(self, change: "Change", rated: Sequence[RatedItem]) -> float:
-        """Return P(it helps) of a kind that is not measured, 0 if the ratings do not bear it out."""
+        """Return P(it helps) of a kind with a rule of its own, 0 if the ratings do not bear it out."""
         return 0.0
 
     def with_counts(self, change: "Change", rated: Sequence[RatedItem]) -> "Change":
@@ -457,6 +460,8 @@ class Change:
 Rule = Callable[[Change], Refusal | None]
 # The sentences that `ChangeKind.reason` makes, for the languages in which they are shown.
 REASONS = (
+    gettext_noop("Of the {thumbs} articles you rated, you liked the newer ones of a source more often."),
+    gettext_noop("Of the {thumbs} articles you rated, you liked the older ones of a source more often."),
     gettext_noop(
         "Of the {thumbs} articles you rated, thumbs of other days tell better than chance which you liked."
     ),

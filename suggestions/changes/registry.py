@@ -8,6 +8,7 @@ from ranking.mutes import WORD
 from suggestions.changes.boosts import BOOST_WORD, MAKE_FRESHER, MAKE_OLDER, REDUCE_WORD
 from suggestions.changes.change import Change, ChangeKind
 from suggestions.changes.daily_limits import DAILY_LIMIT
+from suggestions.changes.half_lives import AGE_FASTER, AGE_SLOWER, HalfLifeKind
 from suggestions.changes.mutes import MUTE_ANYTHING, MUTE_WORD, UNMUTE_ANYTHING
 from suggestions.changes.never_missed import NEVER_MISS
 from suggestions.changes.shelf_lives import SHELF_LIFE
@@ -27,6 +28,8 @@ SUGGESTED: tuple[ChangeKind, ...] = (
     SHELF_LIFE,
     DAILY_LIMIT,
     NEVER_MISS,
+    AGE_FASTER,
+    AGE_SLOWER,
 )
 # What may only be wished for.
 WISHED: tuple[ChangeKind, ...] = (
@@ -38,9 +41,9 @@ WISHED: tuple[ChangeKind, ...] = (
     UNMUTE_ANYTHING,
 )
 
-# Kinds that set a rule for a source, the mildest first; and what their notes may say.
-SOURCE_RULES = tuple(kind for kind in SUGGESTED if isinstance(kind, SourceRuleKind))
-RULE_NOTES = tuple(kind.counts for kind in SOURCE_RULES if isinstance(kind, CutKind))
+# Kinds of which a run proposes one at most; and what the notes on rules for a source may say.
+ONE_A_RUN = tuple(kind for kind in SUGGESTED if isinstance(kind, SourceRuleKind | HalfLifeKind))
+RULE_NOTES = tuple(kind.counts for kind in ONE_A_RUN if isinstance(kind, CutKind))
 KINDS: Mapping[str, ChangeKind] = {kind.name: kind for kind in SUGGESTED}
 # A setting is the same for all of its kinds: any of them says what its targets are.
 SETTINGS: Mapping[str, ChangeKind] = {str(kind.field): kind for kind in reversed((*SUGGESTED, *WISHED))}

@@ -36,7 +36,7 @@ class SourceRuleKind(ChangeKind):
     """A change that sets a rule for a source which has none of its kind."""
 
     of_source = True
-    is_source_rule = True
+    is_one_a_run = True
     is_measured = False
     group = ("sources", gettext_noop("Sources"))
     about = "from"

@@ -337,7 +337,7 @@ def effects_check(*, now: datetime, progress: Progress | None = None) -> dict[st
 
 def _measure(decision: Outcome, case: EffectCase) -> Effect:
     """Judge one change; the order of the page by its own measure, twelve queries more."""
-    if not case.kind.is_measured and not case.changed_again:
+    if case.kind.is_one_a_run and not case.changed_again:
         return effect_incomparable(case)
     if case.kind.of_page and not case.changed_again:
         return taste_effect(decision=decision)

@@ -15,7 +15,7 @@ from ranking.entities import EffectiveConfig
 from ranking.taste.entities import TasteLevel
 from ranking.taste.signal import TasteSignal
 from suggestions.changes.change import Change
-from suggestions.changes.registry import KINDS, SOURCE_RULES
+from suggestions.changes.registry import KINDS, ONE_A_RUN
 from suggestions.changes.tastes import ORDER_BY_TASTE
 from suggestions.models import Outcome
 from suggestions.planner.by_taste import THUMBS_MIN, taste_case, taste_counting
@@ -172,8 +172,8 @@ def change_weigh(
     added = {change.kind.column: (change.label,)} if change.kind.column else {}
     evidence = evidence_for(reader_id=reader_id, effective=effective, now=now, **added)
     case = _Case(reader_id, effective, evidence, now)
-    if not change.kind.is_measured:
-        return case.weigh_rule(change, case.posts_of([change]))
+    if change.kind.is_one_a_run:
+        return case.weigh_own(change, case.posts_of([change]))
     return case.weigh_taste(change) if change.kind.of_page else case.weigh(change)
 
 
@@ -191,10 +191,7 @@ class _Case:
         evidence = self.evidence
         choice = self._evaluate(evidence.tastes, change)
         overall = self._evaluate(evidence.overall_tastes, change)
-        after = change.applied(self.effective)
-        seed = f"{self.reader_id}:{change.field}:{change.target}"
-        holdout, signal = evidence.split.holdout, evidence.signal
-        forecast = forecast_of(holdout, self.effective, after, now=self.now, seed=seed, taste=signal)
+        forecast = self._forecast(change)
         column = evidence.attributes.column(change.field, change.target) if choice else None
         return self._compose(
             change,
@@ -228,22 +225,30 @@ class _Case:
             expected_gain=case.forecast.gain or 0.0,
         )
 
-    def weigh_rule(self, change: Change, posts: Mapping[str, float]) -> WeighedChange:
-        """Weigh a rule for a source by the ratings that bear it out; no forecast is possible.
+    def weigh_own(self, change: Change, posts: Mapping[str, float]) -> WeighedChange:
+        """Weigh a change of a kind with a statistical rule of its own, and measure it if that is possible.
 
         `posts` is how many articles a day its source brings, if its kind asks.
         """
         most, kind = change.kind.posts_a_day_max, change.kind
         is_rare = most is None or posts.get(change.target, 0.0) <= most
-        p_helpful = kind.probability(change, self.evidence.rated) if is_rare else 0.0
+        choosing = self.evidence.split.training if kind.is_measured else self.evidence.rated
+        p_helpful = kind.probability(change, choosing) if is_rare else 0.0
+        forecast = self._forecast(change) if kind.is_measured else UNMEASURED
         return self._compose(
             kind.with_counts(change, self.evidence.rated),
-            UNMEASURED,
+            forecast,
             p_helpful=p_helpful,
             p_overall=max(p_helpful, 0.5),
             clear=p_helpful > 0,
-            expected_gain=0.0,
+            expected_gain=forecast.gain or 0.0,
         )
+
+    def _forecast(self, change: Change) -> Forecast:
+        """Measure a change on the holdout ratings."""
+        seed, after = f"{self.reader_id}:{change.field}:{change.target}", change.applied(self.effective)
+        holdout, signal = self.evidence.split.holdout, self.evidence.signal
+        return forecast_of(holdout, self.effective, after, now=self.now, seed=seed, taste=signal)
 
     def posts_of(self, changes: Iterable[Change]) -> Mapping[str, float]:
         """Return the articles a day of the sources of those changes whose kind asks; one query, or none."""
@@ -334,7 +339,12 @@ def _by_taste(case: _Case, facts: Facts) -> tuple[WeighedChange, ...]:
 def _by_rule(case: _Case, facts: Facts) -> tuple[WeighedChange, ...]:
     """Return the rule for a source that the ratings bear out best, if any may be suggested."""
     rated = case.evidence.rated
-    found = [change for kind in SOURCE_RULES for change in kind.found(rated, facts.effective)]
+    training = case.evidence.split.training
+    found = [
+        change
+        for kind in ONE_A_RUN
+        for change in kind.found(training if kind.is_measured else rated, facts.effective)
+    ]
     if not found:
         return ()
     history = DecisionHistory(decided=targets_decided(reader_id=case.reader_id))
@@ -346,8 +356,13 @@ def _by_rule(case: _Case, facts: Facts) -> tuple[WeighedChange, ...]:
         and has_new_ratings(change, history, rated)
     ]
     posts = case.posts_of(open_)
-    weighed = (case.weigh_rule(change, posts) for change in open_)
-    return tuple(sorted((one for one in weighed if one.clear), key=lambda one: -one.p_helpful)[:1])
+    weighed = (case.weigh_own(change, posts) for change in open_)
+    return tuple(
+        sorted(
+            (one for one in weighed if one.clear and not one.is_against_all),
+            key=lambda one: -one.p_helpful,
+        )[:1]
+    )
 
 
 def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int) -> Selection:

@@ -18,7 +18,7 @@ from ranking.selectors import config_effective
 from ranking.services import source_rules_set
 from ranking.source_rules import SourceRules, rules_of
 from suggestions.apps import check_rules
-from suggestions.changes.registry import KINDS, SOURCE_RULES
+from suggestions.changes.registry import KINDS, ONE_A_RUN
 from suggestions.models import Outcome, Suggestion
 from suggestions.outcomes.check import effects_check
 from suggestions.planner.evidence import WeighedChange, hypotheses_for
@@ -80,7 +80,7 @@ def test_a_source_is_never_to_be_missed_if_all_of_it_was_liked_and_the_rest_was_
     assert all_liked == {}, "who likes all prefers nothing"
 
 
-@pytest.mark.parametrize("kind", [one.name for one in SOURCE_RULES])
+@pytest.mark.parametrize("kind", [one.name for one in ONE_A_RUN])
 def test_of_readers_whose_thumbs_mean_nothing_few_are_asked(kind):
     """300 readers with shuffled thumbs on twenty sources. By design it could be five in a hundred."""
     asked = 0
@@ -96,7 +96,7 @@ def test_of_readers_whose_thumbs_mean_nothing_few_are_asked(kind):
 
 
 def test_what_is_found_is_weighed_as_medium_at_most():
-    for kind in SOURCE_RULES:
+    for kind in (one for one in ONE_A_RUN if not one.is_measured):
         for change in kind.found(aged(), EffectiveConfig(Config())):
             assert 0 < kind.probability(change, aged()) < 0.8
 
@@ -120,7 +120,7 @@ def fond_of(reader: Reader, *, loved: int = 12) -> None:
 
 def rule_of(reader: Reader, now) -> WeighedChange | None:
     report = hypotheses_for(reader_id=reader.pk, now=now)
-    rules = [one for one in report.hypotheses if one.change.kind.is_source_rule]
+    rules = [one for one in report.hypotheses if one.change.kind.is_one_a_run]
     assert len(rules) <= 1 and (not rules or report.hypotheses[-1] is rules[0]), "one, after all others"
     return rules[0] if rules else None
 
@@ -226,4 +226,4 @@ def test_an_installation_may_keep_to_the_first_four_kinds(ada, now, settings):
 
 def test_a_run_writes_one_rule_at_most():
     call = Call("write_suggestion", {"suggestion_type": "never_miss"}, {"success": True})
-    assert {one.name for one in SOURCE_RULES} <= slots_full([call])
+    assert {one.name for one in ONE_A_RUN} <= slots_full([call])
