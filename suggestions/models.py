@@ -37,7 +37,7 @@ class Suggestion(models.Model):
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="suggestions")
     run_id = models.UUIDField(db_index=True, default=uuid.uuid4)
     suggestion_type = models.CharField(max_length=20, choices=kind_choices)
-    field = models.CharField(max_length=20, choices=field_choices)
+    field = models.CharField(max_length=30, choices=field_choices)
     target_key = models.CharField(
         max_length=120, help_text="A source's key, or a topic's or word's identity."
     )
