@@ -139,7 +139,7 @@ def items_join(*, feed: Feed, target: Feed, now: datetime) -> int:
     newest post of the other, is read by those who read the other: nothing comes back as unread.
     """
     pairs = _pairs(_posts(feed), _posts(target), lambda post: [post.name])
-    _pairs_join(pairs, feed, target)
+    _pairs_join(pairs, feed)
     _rest_read(feed, target, {b.pk for _, b in pairs}, readers_new(feed=feed, target=target), now)
     return len(pairs)
 
@@ -153,7 +153,7 @@ def items_follow(*, feed: Feed, target: Feed, readers: Collection[UUID], now: da
     """
     ours, theirs = _posts(feed), _posts(target)
     pairs = _pairs(ours, theirs, lambda post: post.keys)
-    _pairs_join(pairs, feed, target)
+    _pairs_join(pairs, feed)
     links = dict(Item.objects.filter(feed=target).values_list("pk", "link"))
     rows = [Item(pk=a.pk, link=links[b.pk], own=False) for a, b in pairs]
     Item.objects.bulk_update(rows, ["link", "own"], batch_size=BATCH)
@@ -179,18 +179,18 @@ def _pairs(
     return list(found.values())
 
 
-def _pairs_join(pairs: Sequence[tuple[_Post, _Post]], feed: Feed, target: Feed) -> None:
+def _pairs_join(pairs: Sequence[tuple[_Post, _Post]], feed: Feed) -> None:
     for start in range(0, len(pairs), BATCH):
         some = [(a, b) for a, b in pairs[start : start + BATCH] if a.article != b.article]
-        _articles_join(some, feed, target)
+        _articles_join(some, feed)
 
 
-def _articles_join(pairs: Sequence[tuple[_Post, _Post]], feed: Feed, target: Feed) -> None:
-    """Give the items of one feed the articles of their counterparts, with the marks of the feeds' readers."""
+def _articles_join(pairs: Sequence[tuple[_Post, _Post]], feed: Feed) -> None:
+    """Give the items of one feed the articles of their counterparts, with the marks of its readers."""
     to = {a.article: b.article for a, b in pairs}
     items = {a.article: a.pk for a, _ in pairs}
     elsewhere = dict(Item.objects.filter(article__in=to).exclude(feed=feed).values_list("article", "pk"))
-    readers = Subscription.objects.filter(feed__in=[feed, target], reader=OuterRef("reader"))
+    readers = Subscription.objects.filter(feed=feed, reader=OuterRef("reader"))
     # Marks of others on these articles are of other feeds: who publishes one may name any article.
     marks = Reading.objects.filter(Exists(readers) | Q(item__in=items.values()))
     _readings_join(to, items, elsewhere, marks)

@@ -273,3 +273,16 @@ def test_a_stranger_who_joins_two_feeds_of_their_own_marks_nothing_for_others(jo
         of(paper, "read").article
     ]
     assert unread(ada, now) == ["fresh"]
+
+
+def test_a_stranger_whose_feed_moves_to_a_paper_marks_nothing_for_the_papers_readers(ada, ben, now):
+    """His post has the name and title of the paper's newest, and leads to an article that Ada has read."""
+    paper = stored("https://paper.example/feed", "read", "fresh", now=now)
+    reads(ada, paper, now)
+    item_read(reader=ada, item_id=of(paper, "read").pk, now=now)
+    lure = stored("https://ben.example/feed", "fresh", now=now)
+    reads(ben, lure, now)
+    known = of(paper, "read")
+    Item.objects.filter(feed=lure).update(article=known.article, url=known.url, guid=of(paper, "fresh").guid)
+    assert items_follow(feed=lure, target=paper, readers=[ben.pk], now=now) == 1
+    assert unread(ada, now) == ["fresh"]
