@@ -233,3 +233,15 @@ def test_a_tip_has_no_violation(looked: Page, ada: Reader):
     tip_of(ada, timezone.now())
     assert complaints(looked, "/") == []
     assert looked.get_by_role("complementary", name="Tip").is_visible()
+
+
+@pytest.mark.parametrize("address", ["/", "/ui/all", "/ui/search?q=lamp", "/ui/suggestions", "/ui/config"])
+def test_what_a_finger_can_press_is_large_enough(page: Page, ada: Reader, address: str):
+    for n in range(3):
+        fresh_item(ada, title=f"A lamp {n} that says so much that its title goes on for two lines of a phone")
+    suggested(ada)
+    tab = ready(page)
+    tab.set_viewport_size({"width": 360, "height": 740})
+    tab.goto(address)
+    found = tab.evaluate(RUN, [[], {"runOnly": {"type": "rule", "values": ["target-size"]}}])
+    assert [(node["html"], node["failureSummary"]) for fault in found for node in fault["nodes"]] == []

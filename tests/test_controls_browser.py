@@ -70,6 +70,61 @@ def test_a_mute_is_looked_at_saved_and_taken_back(here: Page, ada: Reader):
     expect(here.locator(".item h2")).to_have_text(["A ferry"])
 
 
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_search_is_kept_made_a_topic_and_taken_back_by_keys_alone(here: Page, ada: Reader, language: str):
+    def press(name: str) -> None:
+        here.get_by_role("button", name=name).focus()
+        here.keyboard.press("Enter")
+
+    words = {"de": ("Diese Suche speichern", "zum Thema machen", "Rückgängig", "Aus meiner Liste entfernen")}
+    save, topic, undo, remove = words.get(
+        language, ("Save this search", "Make “lamp” a topic", "Undo", "Remove from my list")
+    )
+    Reader.objects.update(language=language)
+    fresh_item(ada, title="A lamp is lit")
+    here.goto("/")
+    here.keyboard.press("/")
+    expect(here.locator("#q")).to_be_focused()
+    here.keyboard.type("lamp -oil")
+    here.keyboard.press("Enter")
+    press(save)
+    expect(here.get_by_role("button", name=remove)).to_be_visible()
+    assert is_fine(here)
+    press(topic)
+    expect(here.get_by_role("status").filter(has_text=undo)).to_be_visible()
+    assert config_effective(reader_id=ada.pk).config.topics == ("lamp",) and is_fine(here)
+    press(undo)
+    expect(here.get_by_role("status").filter(has_text=undo)).to_have_count(0)
+    assert config_effective(reader_id=ada.pk).config.topics == ()
+    here.goto("/ui/all")
+    line = here.locator("#lists").get_by_role("link", name="lamp -oil")
+    line.focus()
+    assert is_fine(here)
+    here.keyboard.press("Enter")
+    press(remove)
+    expect(here.get_by_role("status").filter(has_text=undo)).to_be_visible()
+    here.goto("/ui/all")
+    expect(here.locator("#lists").get_by_role("link", name="lamp -oil")).to_have_count(0)
+
+
+def test_a_word_is_hidden_in_one_source_by_keys_alone(here: Page, ada: Reader):
+    fresh_item(ada, title="A lamp is lit", key="gazette.example")
+    fresh_item(ada, title="A lamp is sold", key="herald.example")
+    here.goto("/")
+    here.get_by_role("link", name="Mute something of: A lamp is lit").focus()
+    here.keyboard.press("Enter")
+    here.get_by_role("link", name="the word “lamp”, only in Gazette").focus()
+    assert is_fine(here)
+    here.keyboard.press("Enter")
+    expect(here.locator("[data-preview]")).to_contain_text("hides 1 of the last 7 days’ 2 items")
+    assert is_fine(here)
+    here.get_by_role("button", name="Mute it").focus()
+    here.keyboard.press("Enter")
+    expect(here.get_by_role("status").filter(has_text="Undo")).to_be_visible()
+    here.goto("/")
+    expect(here.locator(".item h2")).to_have_text(["A lamp is sold"])
+
+
 def test_a_wish_is_shown_before_it_is_saved(here: Page, ada: Reader):
     fresh_item(ada, hours=1, title="Crypto falls again")
     fresh_item(ada, hours=9, key="herald.example", title="Ferries of the north")

@@ -91,7 +91,7 @@ def polyline(points: Sequence[Point]) -> str:
 # The slope chart: the places of two lists, joined by lines. In units of its own, which a page scales.
 SLOPE_WIDTH, SLOPE_ROW, SLOPE_LEFT, SLOPE_RIGHT, SLOPE_STUB = 320, 12, 40, 280, 24
 # Lines that move by fewer places are drawn as staying.
-SLOPE_FAR = 3
+SLOPE_FAR = 2
 
 
 @dataclass(frozen=True, slots=True)
