@@ -1,7 +1,7 @@
 """Pages of suggestions: pending cards, the history, previews side by side, and the forms that answer one."""
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import zip_longest
 from typing import Any
@@ -17,12 +17,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from digest.daily.portrait import source_sparks
 from digest.feedback.selectors import reason_tags
 from digest.feeds.identity import web_url
 from digest.items.selectors import source_titles
 from digest.requests import reader_of
 from digest.throttling import DECIDE, long_page, rate_limited
-from ranking.common.charts import slopes_make
+from ranking.common.charts import Bar, slopes_make
 from ranking.config_body import body_effective
 from ranking.entities import EffectiveConfig
 from ranking.language import stored_text
@@ -114,8 +115,8 @@ class Move:
 class Card:
     """One pending suggestion in words and figures. `note` is a model's addition to the reason.
 
-    `because` ends the headline; `effect` are the headlines of today's page that rise or fall most, and
-    `still` says why there is none.
+    `because` ends the headline, and `spark` draws the source's ratings by week. `effect` are the headlines of
+    today's page that rise or fall most, and `still` says why there is none.
     """
 
     suggestion: Suggestion
@@ -137,6 +138,7 @@ class Card:
     evidence: tuple[EvidenceLine, ...]
     moves: tuple[Move, ...]
     more_moves: int
+    spark: Sequence[Bar] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +179,12 @@ def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
     effective = config_effective(reader_id=reader_id)
     notes = notes_shown(pending)
     muted = evidence_muted(reader_id=reader_id, suggestions=pending, now=now)
+    sparks = source_sparks(reader_id=reader_id, now=now) if pending else {}
     cards = [
-        _card(row, effective, previews[row.pk], titles, labels, notes.get(row.pk, NO_NOTE), muted)
+        replace(
+            _card(row, effective, previews[row.pk], titles, labels, notes.get(row.pk, NO_NOTE), muted),
+            spark=sparks.get(row.target_key, ()) if row.change.kind.of_source else (),
+        )
         for row in pending
     ]
     groups = [

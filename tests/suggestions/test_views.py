@@ -321,6 +321,15 @@ def test_a_suggestion_of_somebody_else_is_not_found(page: Client, ben: Reader, v
     assert "more from Gazette</" not in body_of(page)
 
 
+@pytest.mark.django_db
+def test_a_card_about_a_source_draws_its_ratings_by_week_and_one_about_a_topic_does_not(page, ada):
+    suggested(ada)
+    suggested(ada, suggestion_type="add_topic", field="topics", target_key="chess", label="Chess",
+              suggested_value="Chess")  # fmt: skip
+    body = body_of(page)
+    assert body.count('class="spark"') == 1 and "taste.css" in body
+
+
 def test_cards_cost_the_same_however_much_evidence(page: Client, ada: Reader, django_assert_max_num_queries):
     subscribe(ada)
     suggested(ada, evidence=3)
