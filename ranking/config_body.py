@@ -22,6 +22,7 @@ from ranking.entities import (
 from ranking.language import figure
 from ranking.language import gettext as _
 from ranking.mutes import MUTES_MAX, SOURCE, mutes_check, mutes_distinct, mutes_read
+from ranking.other_names import OTHER_NAMES, names_check, names_read, names_set
 from ranking.source_rules import (
     NEVER_MISSED,
     RANGES,
@@ -63,7 +64,8 @@ class ConfigEdit:
     `source_weights` has the new effective weight of each source that changes; `None` returns the source to
     the default and the learning loop. `pins` has the new pin of each target that changes: `locked`,
     `avoided`, or any other text for no pin. `literal` says of some topics whether they match by words alone.
-    `source_rules` has the new rules of each source whose rules change.
+    `source_rules` has the new rules of each source whose rules change, `other_names` the new other names of
+    each topic whose names change.
     """
 
     topics: Sequence[str] | None = None
@@ -76,6 +78,7 @@ class ConfigEdit:
     literal: Mapping[str, bool] | None = None
     taste: str | None = None
     source_rules: Mapping[str, SourceRules] | None = None
+    other_names: Mapping[str, Sequence[str]] | None = None
 
 
 def body_of(config: Config, learned: Mapping[str, float]) -> Body:
@@ -91,6 +94,7 @@ def body_of(config: Config, learned: Mapping[str, float]) -> Body:
         "avoided": list(config.avoided),
         "mutes": [mute.as_dict() for mute in config.mutes],
         "literal": list(config.literal),
+        OTHER_NAMES: {key: list(names) for key, names in config.other_names.items()},
         "taste": str(config.taste),
         "shelf_lives": dict(config.shelf_lives),
         "daily_limits": dict(config.daily_limits),
@@ -118,6 +122,7 @@ def body_effective(body: Body) -> EffectiveConfig:
             avoided=tuple(body["avoided"]),
             mutes=mutes_read(body.get("mutes", [])),
             literal=tuple(body.get("literal", [])),
+            other_names=names_read(body),
             taste=TasteLevel(body.get("taste", TasteLevel.OFF)),
             shelf_lives=dict(body.get("shelf_lives", {})),
             daily_limits=dict(body.get("daily_limits", {})),
@@ -137,6 +142,7 @@ def body_validate(body: Body) -> None:
     body["topics"] = _topics(body["topics"])
     keys = {topic_key(topic) for topic in body["topics"]}
     body["literal"] = sorted(keys & {*body.get("literal", [])})
+    names_check(body)
     for source, weight in body["source_weights"].items():
         _check_range(_("How much from {source}").format(source=source), weight, WEIGHT_MIN, WEIGHT_MAX)
     if len(body["keyword_boosts"]) > BOOSTS_MAX:
@@ -228,6 +234,7 @@ def body_changes(before: Body, after: Body) -> list[Change]:
         *_set_changes("locked", before["locked"], after["locked"]),
         *_set_changes("avoided", before["avoided"], after["avoided"]),
         *_set_changes("literal", before.get("literal", []), after.get("literal", [])),
+        *_map_changes(OTHER_NAMES, before.get(OTHER_NAMES, {}), after.get(OTHER_NAMES, {})),
         *_mute_changes(before.get("mutes", []), after.get("mutes", [])),
         *(row for name in RANGES for row in _map_changes(name, before.get(name, {}), after.get(name, {}))),
         *_set_changes(NEVER_MISSED, before.get(NEVER_MISSED, []), after.get(NEVER_MISSED, [])),
@@ -260,7 +267,7 @@ def _state_json(state: date | bool) -> str | bool:
     return state if isinstance(state, bool) else state.isoformat()
 
 
-def _map_changes(field: str, before: Mapping[str, float], after: Mapping[str, float]) -> list[Change]:
+def _map_changes(field: str, before: Mapping[str, object], after: Mapping[str, object]) -> list[Change]:
     keys = sorted({*before, *after})
     return [_row(field, k, before.get(k), after.get(k)) for k in keys if before.get(k) != after.get(k)]
 
@@ -303,6 +310,8 @@ def body_edit(body: Body, edit: ConfigEdit) -> None:
     for topic, is_literal in (edit.literal or {}).items():
         others = [key for key in body.get("literal", []) if key != topic_key(topic)]
         body["literal"] = [*others, topic_key(topic)] if is_literal else others
+    for topic, names in (edit.other_names or {}).items():
+        names_set(body, topic, [term_visible(name) for name in names])
     for source, rules in (edit.source_rules or {}).items():
         rules_set(body, source, rules)
     for target, pin in (edit.pins or {}).items():
@@ -380,6 +389,7 @@ def body_keys_current(body: Body, renamed: Mapping[str, str]) -> Body:
     }
     copy.setdefault("mutes", [])
     copy.setdefault("literal", [])
+    copy.setdefault(OTHER_NAMES, {})
     copy.setdefault("recency_by_day", BY_DAY_ONCE)
     copy.setdefault("taste", str(TasteLevel.OFF))
     for name in RANGES:

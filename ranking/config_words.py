@@ -10,6 +10,7 @@ from ranking.entities import SAME_WEIGHT, Mute
 from ranking.language import figure, gettext_noop, pgettext
 from ranking.language import gettext as _
 from ranking.mutes import mutes_read
+from ranking.other_names import names_read
 from ranking.setting_scale import BOOSTS, level_words
 from ranking.source_rules import hours_words, limit_words
 from ranking.taste.entities import TasteLevel
@@ -117,6 +118,9 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
                 _("“{name}” matches by its words alone") if after else _("“{name}” matches by meaning, too")
             )
             return literal.format(name=name)
+        case "other_names":
+            names = _("“{name}”: other names {before} → {after}")
+            return names.format(name=name, before=names_words(before), after=names_words(after))
         case "shelf_lives":
             words = _("{name}: shelf life {before} → {after}")
             return words.format(name=name, before=hours_words(before), after=hours_words(after))
@@ -192,18 +196,29 @@ def _mute_words(target: str, after: str | bool, titles: Mapping[str, str]) -> st
     return _("Muted until {day}: {label}").format(day=after, label=label)
 
 
+def names_words(names: Sequence[str] | None) -> str:
+    """Return the other names of a topic in words."""
+    return ", ".join(f"“{name}”" for name in names or ()) or _("none")
+
+
 def body_words(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the settings of a config's body as (label, words), except weights, which have their own list."""
     boosts = ", ".join(f"{word} {_boost(value)}" for word, value in body["keyword_boosts"].items())
     mutes = ", ".join(map(mute_label, mutes_read(body.get("mutes", []))))
     return [
-        (_("Topics"), ", ".join(body["topics"]) or _("none")),
+        (_("Topics"), ", ".join(_topic_words(topic, body) for topic in body["topics"]) or _("none")),
         (_("Keywords"), boosts or _("none")),
         (pgettext("settings", "Muted"), mutes or _("nothing")),
         *((_(label), _setting(body.get(name, False))) for name, label in SETTINGS.items()),
         (_("Your taste"), taste_words(body.get("taste", TasteLevel.OFF))),
         *_rules_words(body),
     ]
+
+
+def _topic_words(topic: str, body: Mapping[str, Any]) -> str:
+    """Return a topic with its other names: "tennis (“Wimbledon”)"."""
+    names = names_read(body).get(topic_key(topic), ())
+    return f"{topic} ({names_words(names)})" if names else topic
 
 
 def _rules_words(body: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -76,6 +76,8 @@ class Config:
     mutes: tuple[Mute, ...] = ()
     # Keys of topics that match by their words alone, and not by meaning.
     literal: tuple[str, ...] = ()
+    # Other names of topics, by the key of the topic (`ranking.other_names`).
+    other_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # How much the reader's own taste may change the order. Off until they say yes.
     taste: TasteLevel = TasteLevel.OFF
     # Rules for single sources, by key (`ranking.source_rules`).
@@ -143,6 +145,8 @@ class ScoreBreakdown:
     shown: int = 0
     # Topics that the item is about by meaning, without saying them.
     about: tuple[str, ...] = ()
+    # The other name that the item says, by topic, if it does not say the topic itself.
+    named: Mapping[str, str] = field(default_factory=dict)
     # The age in whole days (`ranking.freshness`), `None` if freshness goes by the hour.
     age_days: int | None = None
     # The factor of the reader's taste and its reasons, the strongest first; 1 and none if it does not count.
@@ -150,10 +154,13 @@ class ScoreBreakdown:
     tastes: tuple[TasteReason, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the parts as JSON values, as stored with an impression; without taste if it is 1."""
+        """Return the parts as JSON values, as stored with an impression; without a taste of 1, and names."""
         plain = {name: getattr(self, name) for name in self.__slots__}
         plain |= {"topics": list(self.topics), "about": list(self.about), "boosts": dict(self.boosts)}
         plain["tastes"] = [one.as_list() for one in self.tastes]
+        plain["named"] = dict(self.named)
+        if not self.named:
+            del plain["named"]
         if self.taste == 1.0:
             del plain["taste"], plain["tastes"]
         return plain

@@ -25,10 +25,12 @@ class RankConfig(models.Model):
     literal = models.JSONField(
         default=list, db_default=[], blank=True, help_text="Topics that match by their words alone."
     )
+    other_names = models.JSONField(
+        default=dict, db_default={}, blank=True, help_text="Other names of topics, by the topic's key."
+    )
     mutes = models.JSONField(
         default=list, db_default=[], blank=True, help_text="What is hidden: kind, value, until."
     )
-
     shelf_lives = models.JSONField(
         default=dict, db_default={}, blank=True, help_text="Hours that items of a source may be shown."
     )

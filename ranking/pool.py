@@ -122,6 +122,13 @@ class Pool:
             known[self._label_rows(term)] = True
         return known
 
+    def says(self, topic: str, names: Iterable[str]) -> Mask:
+        """Return a mask of candidates that match `topic`, or one of its other `names`."""
+        found = self.matches(topic)
+        for name in names:
+            found = found | self.matches(name)
+        return found
+
     def search_meanings(self, topics: Iterable[str]) -> None:
         """Find the candidates that are about each of `topics`, all at once, so that `about` knows them."""
         missing = {topic_key(topic): topic for topic in topics if topic_key(topic) not in self._about}

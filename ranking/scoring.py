@@ -29,7 +29,7 @@ from ranking.entities import (
 from ranking.freshness import day_ages, freshness_by_day, freshness_by_hour
 from ranking.implicit import NO_LEANS, UNKNOWN, ImplicitLeans
 from ranking.meaning.topics import ABOUT_WORTH
-from ranking.pool import Floats, Ids, Pool, values_for
+from ranking.pool import Floats, Ids, Mask, Pool, values_for
 from ranking.taste.columns import TasteColumns
 from ranking.taste.entities import TasteLevel
 from ranking.taste.signal import TasteSignal
@@ -140,14 +140,37 @@ class Ranking(Sequence[Score]):
         days = day_ages(timestamps, now)
         return days, freshness_by_day(days, self._hours, config.recency_half_life_hours)
 
+    def _names_of(self, topic: str) -> Sequence[str]:
+        """Return the other names of `topic`."""
+        return self._effective.config.other_names.get(topic_key(topic), ())
+
+    def _says(self, topic: str) -> Mask:
+        """Return a mask of the pool: which items say `topic`, or one of its other names."""
+        return self._pool.says(topic, self._names_of(topic))
+
+    def _about(self, topic: str) -> Mask:
+        """Return a mask of the pool: which items are about `topic` by meaning, and say none of its names."""
+        found = self._pool.about(topic)
+        return found & ~self._says(topic) if self._names_of(topic) else found
+
+    def _names_by_row(self, rows: Ids) -> list[dict[str, str]]:
+        """Return for each of `rows` the other name that it says, by topic, if it does not say the topic."""
+        found: list[dict[str, str]] = [{} for _ in rows]
+        for topic in self._topics:
+            for name in self._names_of(topic):
+                said = self._pool.matches(name)[rows] & ~self._pool.matches(topic)[rows]
+                for place in np.flatnonzero(said).tolist():
+                    found[place].setdefault(topic, name)
+        return found
+
     def _interests(self, boosts: Mapping[str, float]) -> Floats:
         config = self._effective.config
         interest = 1 + config.ai_score_alpha * self._similarity + COMMUNITY_GAMMA * self._community
         interest += agreement(self._reported_by) + self._reading
         for topic in self._topics:
-            interest += self._at(self._pool.matches(topic))
+            interest += self._at(self._says(topic))
         for topic in self._wide:
-            interest += ABOUT_WORTH * self._at(self._pool.about(topic))
+            interest += ABOUT_WORTH * self._at(self._about(topic))
         for word, boost in boosts.items():
             interest += boost * self._at(self._pool.matches(word))
         return np.maximum(INTEREST_MIN, interest)
@@ -202,13 +225,18 @@ class Ranking(Sequence[Score]):
             Score(
                 candidate := self._pool.candidates[row],
                 total,
-                replace(self._breakdown(candidate.source, topics, about, boosts, figures), tastes=reasons),
+                replace(
+                    self._breakdown(candidate.source, topics, about, boosts, figures),
+                    tastes=reasons,
+                    named=named,
+                ),
             )
-            for row, reasons, topics, about, boosts, total, *figures in zip(
+            for row, reasons, named, topics, about, boosts, total, *figures in zip(
                 rows.tolist(),
                 tastes,
-                self._terms_by_row(self._topics, rows, self._pool.matches),
-                self._terms_by_row(self._wide, rows, self._pool.about),
+                self._names_by_row(rows),
+                self._terms_by_row(self._topics, rows, self._says),
+                self._terms_by_row(self._wide, rows, self._about),
                 self._terms_by_row(self._effective.config.keyword_boosts, rows, self._pool.matches),
                 self._scores[places].tolist(),
                 *(column[places].tolist() for column in columns),

@@ -33,6 +33,7 @@ from ranking.models import (
     WeightSnapshot,
 )
 from ranking.mutes import mutes_read
+from ranking.other_names import OTHER_NAMES, names_read
 from ranking.taste.entities import TasteLevel
 
 V = TypeVar("V")
@@ -138,6 +139,7 @@ def config_of_row(row: RankConfig | None) -> Config:
         locked=tuple(row.locked),
         avoided=tuple(row.avoided),
         literal=tuple(row.literal),
+        other_names=names_read({OTHER_NAMES: row.other_names}),
         taste=TasteLevel(row.taste),
         shelf_lives=dict(row.shelf_lives),
         daily_limits=dict(row.daily_limits),

@@ -77,6 +77,8 @@ TOPIC_NEW, WORD_NEW, WORD_LEVEL = "topic_new", "word_new", "word_level"
 PIN = "pin:"
 # The field of ticked categories to add to the topics.
 TOPIC_ADD = "topic_add"
+# Prefix of the field with a topic's other names, separated by commas.
+NAMES = "names:"
 # The boxes of topics that match by meaning, and the topics that had one on the page.
 MEANING, MEANING_SHOWN = "by_meaning", "by_meaning_shown"
 # How freshness falls.
@@ -148,12 +150,17 @@ class ConfigForm(forms.Form):
         return boosts
 
     def clean(self) -> dict[str, Any]:
-        """Add `pins`, only with values that differ from the page's, and `literal`."""
+        """Add `pins`, only with values that differ from the page's, `literal` and `other_names`."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if any("\0" in name for name in self.data):
             self.add_error(None, gettext("A field is named with a character that no source or topic has."))
         cleaned["pins"] = self.typed_pins()
         cleaned["literal"] = self.typed_literal()
+        cleaned["other_names"] = self.typed_names()
+        for name in {name for names in cleaned["other_names"].values() for name in names}:
+            if not term_searchable(name):
+                words = gettext("“{line}” has no letter, number or sign that a text could have.")
+                self.add_error(None, words.format(line=name))
         for target, choice in cleaned["pins"].items():
             if choice not in CHOICES or len(target) > TARGET_MAX_CHARS:
                 self.add_error(
@@ -170,6 +177,14 @@ class ConfigForm(forms.Form):
             return {}
         ticked = set(self.data.getlist(MEANING))
         return {topic: topic not in ticked for topic in self.data.getlist(MEANING_SHOWN)}
+
+    def typed_names(self) -> dict[str, list[str]]:
+        """Return the other names of each topic with a field for them on the page."""
+        return {
+            field[len(NAMES) :]: list(filter(None, map(term_visible, typed.split(","))))
+            for field, typed in self.data.items()
+            if field.startswith(NAMES)
+        }
 
     def typed_pins(self) -> dict[str, str]:
         """Return the choice for each target whose pin changes, valid or not."""
@@ -347,7 +362,9 @@ def _stale_page(request: HttpRequest, form: ConfigForm, error: StaleVersion) -> 
     merged = values_merged(form.data, seen, current, error.current)
     page = _page(reader_id, ConfigForm(initial=merged))
     missed = [change for row in versions if row.version > error.seen for change in row.changes]
-    return {**page, "missed": missed, "chosen": form.typed_pins()}
+    names = form.typed_names()
+    typed = {"chosen": form.typed_pins(), "typed_names": names, "counted": bool(names)}
+    return {**page, **typed, "missed": missed}
 
 
 def _page(reader_id: UUID, form: ConfigForm | None = None) -> dict[str, Any]:
@@ -355,6 +372,7 @@ def _page(reader_id: UUID, form: ConfigForm | None = None) -> dict[str, Any]:
     effective = config_effective(reader_id=reader_id)
     body = body_of(effective.config, effective.deltas)
     form = form or ConfigForm(initial=form_values(body, effective.config.version))
+    names = form.typed_names() if form.is_bound else {}
     return {
         "form": form,
         "topics": lines_of(str(form["topics"].value() or "")),
@@ -364,6 +382,8 @@ def _page(reader_id: UUID, form: ConfigForm | None = None) -> dict[str, Any]:
         "likeness": level_options(LIKENESS, str(form["ai_score_alpha"].value())),
         "tastes": taste_options(str(form["taste"].value() or effective.config.taste)),
         "chosen": form.typed_pins() if form.is_bound else {},
+        "typed_names": names,
+        "counted": bool(names),
         "missed": [],
         "settings": effective.config,
         "weighed": effective.weights(),

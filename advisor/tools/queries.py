@@ -372,6 +372,7 @@ def _lists(effective: EffectiveConfig) -> dict[str, Any]:
     config = effective.config
     return {
         "topics": list(config.topics),
+        **({"other_names": dict(config.other_names)} if config.other_names else {}),
         "active_weights": _strongest(effective.weights()),
         "source_weights": _strongest(config.source_weights),
         "locked": list(config.locked),

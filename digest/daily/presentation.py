@@ -246,9 +246,10 @@ def score_why(entry: ScoredItem) -> Explanation:
     """Explain an item's score, and tell by which name, category or author its topics matched."""
     topics = [topic for topic in entry.parts["topics"] if known_topic(topic, topic_key)]
     text = fold(f"{entry.item.title}\n{entry.item.text}") if topics else ""
-    found = {
-        topic: _("as “{name}”").format(name=name) for topic in topics if (name := term_named(topic, text))
+    named = entry.parts.get("named", {}) | {
+        topic: name for topic in topics if (name := term_named(topic, text))
     }
+    found = {topic: _("as “{name}”").format(name=name) for topic, name in named.items()}
     terms = (*entry.parts["topics"], *entry.parts["boosts"])
     found |= dict.fromkeys(topics_among(terms, label_keys((), entry.item.author)), _("by author"))
     found |= dict.fromkeys(topics_among(terms, category_keys(entry.item.categories)), _("by category"))

@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from uuid import UUID
 
 import structlog
@@ -186,7 +187,13 @@ def _build_days(
 def _window_of(configs: Mapping[UUID, EffectiveConfig], now: dt.datetime) -> Window:
     """Load the week's items, and match them with the terms of all these settings."""
     window, settings = window_load(now=now), [effective.config for effective in configs.values()]
-    window.pool.search_all({term for config in settings for term in (*config.topics, *config.keyword_boosts)})
+    window.pool.search_all(
+        {
+            term
+            for config in settings
+            for term in (*config.topics, *chain(*config.other_names.values()), *config.keyword_boosts)
+        }
+    )
     window.pool.search_meanings({topic for config in settings for topic in config.topics})
     return window
 

@@ -1,17 +1,19 @@
 """Count how many of a reader's items each topic matches, and suggest labels as topics."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from uuid import UUID
 
 from digest.items.meanings import topics_about
 from digest.items.selectors import items_candidates
 from ranking.common.categories import EMPTY_CATEGORIES, author_names, category_key, topic_categories
-from ranking.common.text import TOPIC_MAX_CHARS
+from ranking.common.text import TOPIC_MAX_CHARS, topic_key
 from ranking.entities import Candidate
-from ranking.pool import Pool
+from ranking.meaning.words import Z_MIN, words_apart, words_of_items
+from ranking.pool import Mask, Pool
 
 TOPIC_DAYS = 30
 # How many of the newest items are read: about 100 ms with 20 topics.
@@ -19,6 +21,10 @@ ITEMS_MAX = 2_000
 OFFERED_MAX = 12
 # A category or author with fewer items is no help in choosing.
 OFFERED_ITEMS_MIN = 3
+NO_NAMES: Mapping[str, Sequence[str]] = {}
+# Words that may be other names of a topic: so many at most, read from the title and so many characters of the
+# text, and so many times as frequent in the topic's items as in others.
+NAMES_PROPOSED, TEXT_CHARS, LIFT_MIN = 5, 400, 5.0
 # An author of more than this share of a source is better chosen through the source's weight.
 AUTHOR_SHARE_MAX = 0.8
 
@@ -27,8 +33,9 @@ AUTHOR_SHARE_MAX = 0.8
 class TopicCounts:
     """How many of `total` items each topic matches, and categories and authors that are not topics yet.
 
-    `topics` counts matches by words or label. `meanings` has the topics that also match by meaning, and how
-    many more items each matches so.
+    `topics` counts matches by words, another name or a label. `meanings` has the topics that also match by
+    meaning, and how many more items each matches so. `names` has for each topic words that could be other
+    names of it: they set its items apart from the others.
     """
 
     total: int
@@ -36,12 +43,16 @@ class TopicCounts:
     meanings: tuple[tuple[str, int], ...]
     categories: tuple[tuple[str, int], ...]
     authors: tuple[tuple[str, int], ...]
+    names: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def topic_counts(*, reader_id: UUID, topics: Sequence[str], now: datetime) -> TopicCounts:
+def topic_counts(
+    *, reader_id: UUID, topics: Sequence[str], now: datetime, names: Mapping[str, Sequence[str]] = NO_NAMES
+) -> TopicCounts:
     """Return the counts over the reader's newest items of 30 days, at most 2,000; four queries.
 
-    They count the items that ranking would match, by words or by a label.
+    They count the items that ranking would match, by words, another name or a label. `names` has the other
+    names of topics, by the key of the topic.
     """
     candidates = items_candidates(reader_id=reader_id, now=now, days=TOPIC_DAYS, limit=ITEMS_MAX)
     pool = Pool(candidates, topics_about)
@@ -49,13 +60,36 @@ def topic_counts(*, reader_id: UUID, topics: Sequence[str], now: datetime) -> To
     known = EMPTY_CATEGORIES.union(*map(topic_categories, topics))
     categories = _frequent_labels((one.categories for one in candidates), known)
     authors = _authors(candidates, known.union(map(category_key, categories)))
-    mine, *others = (
-        [(name, int(pool.matches(name).sum())) for name in names] for names in (topics, categories, authors)
-    )
+    says = {topic: pool.says(topic, names.get(topic_key(topic), ())) for topic in topics}
+    mine = [(topic, int(found.sum())) for topic, found in says.items()]
+    others = [[(name, int(pool.matches(name).sum())) for name in labels] for labels in (categories, authors)]
     for rows in others:
         rows.sort(key=lambda pair: (-pair[1], pair[0].casefold()))
-    meanings = [(name, int(pool.about(name).sum())) for name in topics if pool.has_meaning(name)]
-    return TopicCounts(len(candidates), *map(tuple, (mine, meanings, *others)))
+    meanings = [
+        (topic, int((pool.about(topic) & ~says[topic]).sum())) for topic in topics if pool.has_meaning(topic)
+    ]
+    words = words_of_items(f"{one.title}\n{one.text[:TEXT_CHARS]}" for one in candidates)
+    known_names = {topic_key(name) for name in (*topics, *chain(*names.values()))}
+    proposed = [(topic, names_proposed(words, found, known_names)) for topic, found in says.items()]
+    return TopicCounts(
+        total=len(candidates),
+        topics=tuple(mine),
+        meanings=tuple(meanings),
+        categories=tuple(others[0]),
+        authors=tuple(others[1]),
+        names=tuple(proposed),
+    )
+
+
+def names_proposed(items: Sequence[dict[str, str]], says: Mask, known: Collection[str]) -> tuple[str, ...]:
+    """Return up to five words that set the items of a topic apart and are no part of a `known` name's key.
+
+    `items` are those of `words_of_items`; `says` (rows,) tells which of them say the topic.
+    """
+    parts = {part for key in known for part in key.split()}
+    found = words_apart(items, says) if says.any() and not says.all() else []
+    clear = (one.word for one in found if one.z > Z_MIN and one.lift >= LIFT_MIN)
+    return tuple(word for word in clear if topic_key(word) not in parts)[:NAMES_PROPOSED]
 
 
 def _authors(candidates: Sequence[Candidate], known: frozenset[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """Template tags for pages: navigation, mail and feed status, dates, figures, score breakdowns, sources."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -29,6 +29,7 @@ from digest.mail.render import mail_goes_out
 from digest.web.pages import offline
 from digest.web.pages.costs import usd_words
 from digest.web.pages.item_parts import local_time
+from ranking.entities import Config
 
 register = template.Library()
 register.filter(local_time)
@@ -201,10 +202,14 @@ def short_ids(text: str) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def topic_counts(context: Mapping[str, Any], topics: Sequence[str]) -> TopicCounts:
+def topic_counts(context: Mapping[str, Any], config: Config) -> TopicCounts:
     """Return how many of the reader's items each topic matches, and categories to add; two queries."""
-    reader_id = context["request"].user.pk
-    return counts_of_topics(reader_id=reader_id, topics=topics, now=timezone.now())
+    return counts_of_topics(
+        reader_id=context["request"].user.pk,
+        topics=config.topics,
+        names=config.other_names,
+        now=timezone.now(),
+    )
 
 
 @register.simple_tag(takes_context=True)

@@ -42,6 +42,12 @@ def matches_by_meaning(topic: str, literal: Sequence[str]) -> bool:
 
 
 @register.simple_tag
+def other_names(topic: str, config: Config, typed: Mapping[str, Sequence[str]]) -> str:
+    """Return the other names of a topic as one line: those typed, else those of the settings."""
+    return ", ".join(typed.get(topic, config.other_names.get(topic_key(topic), ())))
+
+
+@register.simple_tag
 def names_with_topics(names: Mapping[str, str], topics: Iterable[str]) -> dict[str, str]:
     """Return `names` together with the reader's `topics`, by the key that a pin of each has."""
     return {topic_key(topic): topic for topic in topics} | dict(names)

@@ -10,6 +10,7 @@ from ranking.common.text import TOPIC_MAX_CHARS, fold, topic_key
 from ranking.config_body import Body
 from ranking.entities import EffectiveConfig
 from ranking.language import gettext_noop
+from ranking.other_names import OTHER_NAMES, names_set
 from suggestions.changes.change import ADD, REMOVE, Change, ChangeKind, Columns, Field, Kind, State, Texts
 from suggestions.proposals import TOPIC_SOURCES_MIN, Draft, Facts, Refusal
 
@@ -70,6 +71,7 @@ class TopicKind(ChangeKind):
             body["topics"] = [*others, spelling]
             if change.target in earlier.get("literal", []):
                 body["literal"] = [*body.get("literal", []), change.target]
+            names_set(body, spelling, earlier.get(OTHER_NAMES, {}).get(change.target, []))
 
     column, of_many_sources = "topics", True
 

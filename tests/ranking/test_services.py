@@ -117,6 +117,7 @@ def test_an_edit_touches_what_it_names_and_nothing_else(ada, now):
         "avoided": ["rust"],
         "mutes": [],
         "literal": [],
+        "other_names": {},
         "taste": "off",
         "shelf_lives": {},
         "daily_limits": {},

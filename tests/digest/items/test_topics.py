@@ -180,3 +180,65 @@ def test_ratings_and_evidence_have_the_categories(ada: Reader, now: datetime):
     assert {item.categories for item in feedback_recent(reader_id=ada.pk)} == {("Boats",)}
     effective = config_effective(reader_id=ada.pk)
     assert evidence_for(reader_id=ada.pk, effective=effective, now=now).attributes.labels == {"boat": "Boats"}
+
+
+def of_tennis(reader: Reader, count: int = 8) -> None:
+    """Items that say tennis and Wimbledon, one that says only Wimbledon, and others about something else."""
+    for n in range(count):
+        fresh_item(reader, title=f"Tennis at Wimbledon, day {n}")
+        for other in ("Trains to the coast", "A harbour in the rain", "Bread for beginners"):
+            fresh_item(reader, title=f"{other}, part {n}")
+    fresh_item(reader, title="Wimbledon sells out")
+
+
+def test_words_that_set_a_topics_items_apart_are_proposed_as_names(ada: Reader):
+    of_tennis(ada)
+    now = timezone.now()
+    (names,) = topic_counts(reader_id=ada.pk, topics=("tennis",), now=now).names
+    assert names == ("tennis", ("wimbledon",))
+    named = topic_counts(reader_id=ada.pk, topics=("tennis",), names={"tennis": ("Wimbledon",)}, now=now)
+    assert (named.topics, named.names) == ((("tennis", 9),), (("tennis", ()),))
+
+
+def test_a_topic_of_all_items_or_of_none_has_no_names_to_propose(ada: Reader):
+    for n in range(4):
+        fresh_item(ada, title=f"Tennis at Wimbledon {n}")
+    found = topic_counts(reader_id=ada.pk, topics=("tennis", "chess"), now=timezone.now()).names
+    assert found == (("tennis", ()), ("chess", ()))
+
+
+def test_other_names_are_typed_in_the_settings_kept_in_versions_and_told_with_the_reason(
+    page: Client, ada: Reader
+):
+    of_tennis(ada)
+    now = timezone.now()
+    config_edit(reader_id=ada.pk, edit=ConfigEdit(topics=("tennis",)), expected_version=0, now=now)
+    shown = page.get(f"{CONFIG}?show=topics").content.decode()
+    assert "Frequent in its articles: wimbledon" in shown and 'name="names:tennis"' in shown
+    form = {"topic:tennis": "more", "recency_half_life_hours": "24", "ai_score_alpha": "0.1"}
+    page.post(CONFIG, form | {"version": "1", "names:tennis": "Wimbledon, ATP tour"})
+    assert config_effective(reader_id=ada.pk).config.other_names == {"tennis": ("Wimbledon", "ATP tour")}
+    assert 'value="Wimbledon, ATP tour"' in page.get(f"{CONFIG}?show=topics").content.decode()
+
+    item = Item.objects.get(title="Wimbledon sells out")
+    why = page.get(f"/ui/item/{item.pk}").content.decode()
+    assert "“tennis” is one of yours, matched as “Wimbledon”" in why
+    assert (
+        "“tennis”: other names none → “Wimbledon”, “ATP tour”"
+        in page.get("/ui/history/settings").content.decode()
+    )
+
+    page.post(CONFIG, form | {"version": "2"})
+    assert config_effective(reader_id=ada.pk).config.other_names, "a page without the fields changes no name"
+    page.post(CONFIG, form | {"version": "2", "names:tennis": ""})
+    assert config_effective(reader_id=ada.pk).config.other_names == {}
+
+
+def test_names_that_cannot_be_saved_stay_typed(page: Client, ada: Reader):
+    config_edit(reader_id=ada.pk, edit=ConfigEdit(topics=("tennis",)), expected_version=0, now=timezone.now())
+    form = {"topic:tennis": "more", "recency_half_life_hours": "24", "ai_score_alpha": "0.1"}
+    answer = page.post(CONFIG, form | {"version": "1", "names:tennis": "Wimbledon, !!"})
+    assert answer.status_code == 422 and 'value="Wimbledon, !!"' in answer.content.decode()
+    assert "has no letter, number or sign" in answer.content.decode()
+    stale = page.post(CONFIG, form | {"version": "0", "names:tennis": "Wimbledon"})
+    assert stale.status_code == 409 and 'value="Wimbledon"' in stale.content.decode()

@@ -38,11 +38,15 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A topic as a reader names it, with the labels that its items carry; `niche`: among the rarer half."""
+    """A topic as a reader names it, with the labels that its items carry; `niche`: among the rarer half.
+
+    `names` are other names that the reader gives it.
+    """
 
     topic: str
     labels: frozenset[str]
     niche: bool = False
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -104,9 +104,15 @@ def topic_row(field: Field, name: str, *, seed: int, pools: int) -> Json:
     found = [
         one
         for n, target in enumerate(field.targets)
-        for one in _topic_tried(field, target, edit(target.topic), [seed, n], pools)
+        for one in _topic_tried(field, target, _with_names(edit(target.topic), target), [seed, n], pools)
     ]
     return _row(name, up, len(field.targets), found)
+
+
+def _with_names(edit: Edit, target: Target) -> Edit:
+    before, after = edit
+    names = {topic_key(target.topic): target.names} if target.names else {}
+    return before, replace(after, config=replace(after.config, other_names=names))
 
 
 def _topic_tried(field: Field, target: Target, edit: Edit, seed: Sequence[int], pools: int) -> list[Json]:

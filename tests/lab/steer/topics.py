@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from digest.items.topics import TEXT_CHARS, names_proposed
 from ranking.common.text import topic_key
 from ranking.meaning.table import Vectors, meaning_vectors
 from ranking.meaning.topics import TopicMeaning, topic_meaning
+from ranking.meaning.words import words_of_items
 from ranking.pool import FindAbout, Ids, Pool
 from tests.lab.steer.cases import AG_NEWS, BBC, NOW, Field, Target
 
@@ -26,6 +28,7 @@ LABELS = {
 }  # fmt: skip
 PEOPLE, NAMES = "topics that people name", "names of labels"
 BY_WORDS, SHIPPED, DEALT, SIX_FEEDS = "words alone", "by meaning", "vectors dealt anew", "six feeds"
+NAMED = "by meaning, every proposed name accepted"
 # What six feeds bring when they are read for the first time: sixty items each.
 SIX_FEEDS_ITEMS = 360
 # A topic with fewer literal matches among all texts tells nothing of precision.
@@ -57,11 +60,26 @@ def topic_fields(field: Field, *, seed: int) -> list[tuple[str, str, Field]]:
             (BY_WORDS, field, None),
             (SHIPPED, field, vectors),
             (DEALT, field, dealt),
+            (NAMED, field, vectors),
             (f"{SIX_FEEDS}, {BY_WORDS}", few, None),
             (f"{SIX_FEEDS}, {SHIPPED}", few, vectors[some]),
         )
-        found += [(kind, name, with_meaning(one, known, of)) for name, one, of in variants]
+        named = with_names(field, known)
+        found += [
+            (kind, name, with_meaning(one, named if name == NAMED else known, of))
+            for name, one, of in variants
+        ]
     return found
+
+
+def with_names(field: Field, targets: Sequence[Target]) -> list[Target]:
+    """Return the targets with all other names that the settings page would propose for them."""
+    pool = _pool(field)
+    words = words_of_items(f"{one.title}\n{one.text[:TEXT_CHARS]}" for one in field.things)
+    known = {topic_key(target.topic) for target in targets}
+    return [
+        replace(target, names=names_proposed(words, pool.matches(target.topic), known)) for target in targets
+    ]
 
 
 def known_targets(field: Field) -> list[Target]:
@@ -101,11 +119,12 @@ def precision_row(field: Field) -> Json:
     """Return how many of the matches have the topic's label, the mean over topics; and what is new."""
     pool, found = _pool(field), list[tuple[float, float | None, float, bool]]()
     for target in field.targets:
-        literal, about = pool.matches(target.topic), pool.about(target.topic)
+        literal, about = pool.says(target.topic, target.names), pool.about(target.topic)
+        by_topic = pool.matches(target.topic)
         right = np.array([bool(one.labels & target.labels) for one in field.things])
-        if literal.any():
+        if by_topic.any():
             new = float(right[about].mean()) if about.any() else None
-            times = float((literal | about).sum() / literal.sum())
+            times = float((literal | about).sum() / by_topic.sum())
             found.append((float(right[literal | about].mean()), new, times, pool.has_meaning(target.topic)))
     new_ones = [new for _, new, _, _ in found if new is not None]
     return {
