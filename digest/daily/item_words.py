@@ -282,7 +282,7 @@ def score_chips(parts: Mapping[str, Any], source: str, slot: str = "ranked") -> 
     """
     chips = [_(DRAWN)] if slot == NOVELTY else [_(KEPT)] if slot == RESERVED else []
     # An item older than a digest's window can only come from `digest.items.selectors.items_latest`.
-    if slot != RATED and parts["age_hours"] > ITEM_WINDOW_DAYS * 24:
+    if slot not in (RATED, FOUND) and parts["age_hours"] > ITEM_WINDOW_DAYS * 24:
         chips.append(_(LATEST))
     chips += _preferences(parts, source)
     if (sources := reported_by(parts)) > 1:
