@@ -261,8 +261,8 @@ def test_a_page_beyond_the_last_says_so(page: Client, ada: Reader):
 def test_the_page_costs_the_same_however_many_hits(page: Client, ada: Reader, django_assert_num_queries):
     for n in range(3):
         fresh_item(ada, title=f"Lamp {n}")
-    # session, reader, matches, items, thumbs, readings; config 2, signals 4; sources of the form; two for what is
-    # about it; one for the saved search
+    # session, reader, matches, items, thumbs, readings; config 2, signals 4; sources of the form; two for
+    # what is about it; one for the saved search
     with django_assert_num_queries(19):
         page.get("/ui/search", {"q": "lamp"})
     for n in range(12):
