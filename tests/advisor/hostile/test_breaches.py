@@ -105,7 +105,7 @@ def test_without_refusing_notes_a_lure_is_found(world, httpserver, monkeypatch, 
 
 
 def test_a_model_that_words_the_reason_is_found(world, httpserver, monkeypatch):
-    monkeypatch.setattr(lifecycle, "_reason", lambda *given: "You will love it.")
+    monkeypatch.setattr(WeightKind, "reason", lambda *given, **named: "You will love it.")
     assert found(world, httpserver, [[honest(world, "")]]) == {"I9"}
 
 
