@@ -8,7 +8,7 @@ Pure."""
 import html
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from email.utils import format_datetime
 from typing import Final
@@ -181,7 +181,7 @@ def _collect(tags: Iterable[_Tag]) -> tuple[list[ListedFeed], list[Reject], int]
     """Return the feeds in their folders, the rejects, and how many outlines there were."""
     feeds, rejects, path, outlines = list[ListedFeed](), list[Reject](), list[str](), 0
     childless: list[Reject | None] = []  # of the open outlines: why it is no feed, unless others are in it
-    for tag in tags:
+    for tag in _escaped_once([*tags]):
         if tag.attributes is None:
             path = path[:-1]
             rejects += filter(None, [childless.pop()] if childless else [])
@@ -203,6 +203,18 @@ def _collect(tags: Iterable[_Tag]) -> tuple[list[ListedFeed], list[Reject], int]
             childless.append(reject if is_folder else None)
     rejects += filter(None, childless)
     return feeds, rejects, outlines
+
+
+def _escaped_once(tags: list[_Tag]) -> list[_Tag]:
+    """Return the tags of a list that escapes all it writes twice, as its addresses show, escaped once."""
+    if not any("&amp;" in (tag.attributes or {}).get("xmlurl", "") for tag in tags):
+        return tags
+    return [
+        replace(tag, attributes={name: html.unescape(text) for name, text in tag.attributes.items()})
+        if tag.attributes
+        else tag
+        for tag in tags
+    ]
 
 
 def _reject(tag: _Tag, name: str, url: str) -> Reject | None:

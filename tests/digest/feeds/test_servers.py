@@ -287,6 +287,15 @@ def test_a_feed_is_found_however_a_list_writes_it(row: str, around: str):
         assert [(feed.url, feed.title) for feed in opml_read(encoded).feeds] == [(address, "A")]
 
 
+def test_a_list_that_escapes_twice_has_its_names_escaped_once_and_another_keeps_them():
+    feed = '<outline text="Tom &amp;amp; Co" xmlUrl="https://a.example/{}"/>'
+    twice = f'<outline text="R&amp;amp;B">{feed.format("f?a=1&amp;amp;b=2")}{feed.format("g")}</outline>'
+    once = f'<outline text="R&amp;amp;B">{feed.format("f?a=1&amp;b=2")}</outline>'
+    read = [opml_read(f"<opml><body>{rows}</body></opml>".encode()).feeds for rows in (twice, once)]
+    assert [(one.title, one.folder) for one in read[0]] == [("Tom & Co", "R&B")] * 2
+    assert [(one.title, one.folder) for one in read[1]] == [("Tom &amp; Co", "R&amp;B")]
+
+
 def test_an_address_of_another_kind_is_no_feed():
     rows = (
         '<outline text="x" url="https://a.example/"/><outline type="link" text="x" url="https://a.example/"/>'
