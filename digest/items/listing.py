@@ -165,10 +165,11 @@ class ReadFeed:
 def feeds_read(*, reader_id: UUID, feed_ids: Collection[int] | None = None) -> list[ReadFeed]:
     """Return the reader's feeds, sorted by name; one query. Moved feeds are part of their successor.
 
-    With `feed_ids` those feeds at least: apps ask feed by feed, and a reader may have a thousand.
+    With `feed_ids` those feeds at least: apps ask feed by feed, and a reader may have a thousand. A source
+    has its title only if one of these feeds has one: else that is of a feed which only others read.
     """
     subscriptions = Subscription.objects.filter(reader_id=reader_id).select_related("feed__source")
-    columns = ("url", "own_address", "state", "moved_url", "title", "site_url", "source__title")
+    columns = ("url", "own_address", "state", "moved_url", "title", "site_url", "owner", "source__title")
     subscriptions = subscriptions.only("folder", "own_name", *(f"feed__{name}" for name in columns))
     moved = Feed.State.MOVED
     if feed_ids is not None:
@@ -177,6 +178,11 @@ def feeds_read(*, reader_id: UUID, feed_ids: Collection[int] | None = None) -> l
     if feed_ids is None or any(row.feed.state == moved for row in rows):
         rows = list(subscriptions)
     by_url = {row.feed.url: row.feed for row in rows}
+    titled = {row.feed.source_id for row in rows if row.feed.title or row.feed.owner_id}
+    names = {
+        row.feed.source_id: str(row.feed.source) if row.feed.source_id in titled else row.feed.source_id
+        for row in rows
+    }
     ids: dict[int, list[int]] = {}
     for row in rows:
         feed, seen = row.feed, {row.feed_id}
@@ -190,9 +196,9 @@ def feeds_read(*, reader_id: UUID, feed_ids: Collection[int] | None = None) -> l
         ReadFeed(
             row.feed_id,
             tuple(ids[row.feed_id]),
-            row.own_name or row.feed.title or str(row.feed.source),
+            row.own_name or row.feed.title or names[row.feed.source_id],
             row.feed.source_id,
-            str(row.feed.source),
+            names[row.feed.source_id],
             row.folder,
             row.feed.address,
             row.feed.site_url,

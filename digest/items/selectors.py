@@ -46,9 +46,18 @@ def reader_sources_known(*, reader_id: UUID, keys: Collection[str]) -> frozenset
 
 
 def subscribed_titles(*, reader_id: UUID) -> dict[str, str]:
-    """Return {source key: title, or key} of the sources that the reader subscribes to; one query."""
-    rows = Source.objects.filter(feeds__subscriptions__reader_id=reader_id).distinct()
-    return {key: title or key for key, title in rows.values_list("key", "title")}
+    """Return {source key: title, or key} of the sources that the reader subscribes to; one query.
+
+    The key if no feed of the source that they read has a title: the source's is then that of a feed which
+    only others read, as for an address that was added and never answered.
+    """
+    mine = Feed.objects.filter(source=OuterRef("pk"), subscriptions__reader_id=reader_id)
+    titled = Exists(mine.filter(~Q(title="") | Q(owner_id=reader_id)))
+    rows = Source.objects.filter(Exists(mine)).annotate(titled=titled)
+    return {
+        key: (is_titled and title) or key
+        for key, title, is_titled in rows.values_list("key", "title", "titled")
+    }
 
 
 def subscribed_own_names(*, reader_id: UUID) -> dict[str, str]:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import sha256
 from typing import Final
 
 import structlog
@@ -16,8 +17,10 @@ from django.db import transaction
 
 from digest.feedback.implicit import WINDOW, implicit_leans_current, implicit_update
 from digest.feeds.identity import age_date, article_hash, clamp_published, entry_guid, fingerprint, source_key
-from digest.models import Item, Reader, Reading, Source
+from digest.feeds.ingest import PRIVATE_KEY
+from digest.models import Item, Reader, Reading, Source, Subscription
 from digest.sources.past import PastEntry, past_read
+from digest.sources.private_feeds import PUBLISHER_MAX_CHARS
 
 log = structlog.get_logger(__name__)
 BATCH: Final = 500
@@ -125,27 +128,43 @@ def _items(
     )
     report.beyond += len(starred[left:])
     starred = starred[:left]
-    keys = _sources({source_of(entry) for _, entry in starred})
+    sources = _sources(reader, {source_of(entry) for _, entry in starred} - {""})
     made = Item.objects.bulk_create(
-        [_item(article, entry, now) for article, entry in starred if source_of(entry) in keys]
+        [
+            _item(article, entry, sources[source_of(entry)], now)
+            for article, entry in starred
+            if source_of(entry) in sources
+        ]
     )
     return items | {item.article: item.pk for item in made}
 
 
-def _sources(keys: Collection[str]) -> set[str]:
-    """Store the sources that are new, without a name: a file does not name what everybody reads."""
-    wanted = sorted(filter(None, keys))
-    Source.objects.bulk_create([Source(key=key, title="") for key in wanted], ignore_conflicts=True)
-    return set(wanted)
+def _sources(reader: Reader, publishers: Collection[str]) -> dict[str, str]:
+    """Return {publisher: key of the source of its stars}; store the sources that are new.
+
+    Stars of a publisher that the reader reads have its source. Others have one of their own, as private feeds
+    have, called by the host: the publisher's own would tell what others here read, and what it is called.
+    """
+    read = Subscription.objects.filter(reader=reader, feed__source__in=publishers).exclude(feed__title="")
+    known = set(read.values_list("feed__source_id", flat=True))
+    sources = {name: name if name in known else _own_key(reader, name) for name in sorted(publishers)}
+    new = [Source(key=key, title=name) for name, key in sources.items() if key != name]
+    Source.objects.bulk_create(new, ignore_conflicts=True)
+    return sources
 
 
-def _item(article: int, entry: PastEntry, now: datetime) -> Item:
+def _own_key(reader: Reader, publisher: str) -> str:
+    mark = sha256(f"{reader.pk} {publisher}".encode()).hexdigest()[:12]
+    return f"{publisher[:PUBLISHER_MAX_CHARS]}{PRIVATE_KEY}{mark}"
+
+
+def _item(article: int, entry: PastEntry, source: str, now: datetime) -> Item:
     first_seen = min(entry.starred_at or now, now)
     return Item(
         guid=entry_guid(guid=entry.url, link="", title="", text=""),
         url=entry.url,
         article=article,
-        source_id=source_of(entry),
+        source_id=source,
         title=entry.title,
         text=entry.text,
         published_at=clamp_published(entry.published, first_seen),

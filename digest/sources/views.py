@@ -21,7 +21,7 @@ from digest.errors import DigestError, NoFeedFound, SiteUnreachable, TooManyRequ
 from digest.feeds.address_checks import check_address
 from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover, site_address
 from digest.feeds.selectors import subscription_of
-from digest.items.selectors import source_titles
+from digest.items.selectors import reader_source_titles
 from digest.requests import reader_of
 from digest.sources.adding import feed_add, feed_readdress
 from digest.sources.change_views import move_words, removal_read
@@ -357,7 +357,8 @@ def past_upload(request: HttpRequest) -> HttpResponse:
         except DigestError as error:
             form.add_error("past", error.message)
         else:
-            titles = source_titles(keys={*report.learned, *(key for key, _ in report.most)})
+            keys = {*report.learned, *(key for key, _ in report.most)}
+            titles = reader_source_titles(reader_id=reader_of(request).pk, keys=keys)
             most = [(titles.get(key, key), stars) for key, stars in report.most]
             learned = [titles.get(key, key) for key in report.learned]
             page = {"report": report, "most": most, "learned": learned}

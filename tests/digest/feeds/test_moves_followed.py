@@ -148,3 +148,23 @@ def test_who_only_knows_a_sources_key_is_not_told_what_it_is_called(ada, ben):
     assert reader_source_titles(reader_id=ben.pk, keys=[source.pk]) == {source.pk: "Secret club"}
     FeedbackFactory(reader=ada, item=ItemFactory(source=source))
     assert reader_source_titles(reader_id=ada.pk, keys=[source.pk]) == {source.pk: "Secret club"}
+
+
+def test_an_address_that_never_answers_tells_no_name_of_its_source(client, ada, ben):
+    """Whoever adds an address of a host as it is must not learn what a feed there is called."""
+    source = SubscriptionFactory(reader=ben, feed__title="Secret club").feed.source
+    Source.objects.filter(pk=source.pk).update(title="Secret club")
+    silent = FeedFactory(source=source, url=f"https://{source.pk}/nothing", title="", state=Feed.State.ACTIVE)
+    SubscriptionFactory(reader=ada, feed=silent)
+    client.force_login(ada)
+    for path in (
+        "/ui/all",
+        "/ui/sources",
+        "/ui/search?q=a",
+        "/ui/mutes",
+        f"/ui/sources/{silent.pk}",
+    ):
+        page = client.get(path)
+        assert page.status_code == 200 and "Secret club" not in page.content.decode(), path
+    client.force_login(ben)
+    assert "Secret club" in client.get("/ui/all").content.decode()

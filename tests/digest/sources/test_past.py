@@ -16,7 +16,7 @@ from digest.sources.past import ENTRIES_MAX, PAST_BYTES_MAX, past_read
 from digest.sources.past_import import past_import
 from ranking.models import ImplicitPreference
 from tests.support.browser import fresh_item
-from tests.support.factories import CLOCK
+from tests.support.factories import CLOCK, FeedFactory, SubscriptionFactory
 
 RIVERS = "https://rivers.example/posts/1"
 STARRED_AT = CLOCK - timedelta(days=3)
@@ -255,10 +255,10 @@ class TestImport:
     def test_a_star_that_no_feed_carries_is_kept_for_its_reader_alone(self, ada: Reader, ben: Reader):
         past_import(reader=ada, document=written(NEWSBLUR), now=CLOCK)
         [item] = items_saved(reader_id=ada.pk).items
-        assert (item.title, item.feed, item.source_id) == ("Rivers & seas", None, "rivers.example")
+        assert (item.title, item.feed, item.source.title) == ("Rivers & seas", None, "rivers.example")
         assert not items_visible(reader_id=ben.pk).exists() and not Subscription.objects.exists()
         # A file gives no name to a publisher whom others read.
-        assert Source.objects.get(pk="rivers.example").title == ""
+        assert not Source.objects.filter(pk="rivers.example").exists()
         past_import(reader=ben, document=written(FEEDBIN), now=CLOCK)
         [own] = items_saved(reader_id=ben.pk).items
         assert own.pk != item.pk
@@ -276,7 +276,26 @@ class TestImport:
         assert (report.starred, report.bad) == (7, 0)
         for item in Item.objects.all():
             assert "\x00" not in item.url + item.title + item.text and len(item.title) <= 500
-            assert item.source_id in ("rivers.example", "a.example")
+            assert item.source.title in ("rivers.example", "a.example")
+
+    def test_no_star_tells_what_others_read(self, client: Client, ada: Reader, ben: Reader):
+        """Whoever names a host must not learn whether somebody reads it here, nor what it is called."""
+        source = SubscriptionFactory(reader=ben, feed__title="Secret club").feed.source
+        Source.objects.filter(pk=source.pk).update(title="Secret club")
+        unanswered = FeedFactory(source=source, url=f"https://{source.pk}/nothing", title="")
+        SubscriptionFactory(reader=ada, feed=unanswered)
+        star = {"url": f"https://{source.pk}/a", "title": "A", "created_at": CLOCK.isoformat()}
+        client.force_login(ada)
+        pages = [client.post("/ui/sources/past", {"past": SimpleUploadedFile("a.json", written([star]))})]
+        item = Item.objects.get(title="A")
+        assert item.source.title == source.pk
+        paths = ("/ui/saved", f"/ui/item/{item.pk}", "/ui/search?q=A", "/api/items?saved=true")
+        pages += [client.get(path) for path in paths]
+        assert not [
+            page for page in pages if page.status_code != 200 or "Secret club" in page.content.decode()
+        ]
+        past_import(reader=ben, document=written([star]), now=CLOCK)
+        assert Item.objects.latest("pk").source == source, "who reads it has the star under its name"
 
     def test_stars_that_no_feed_carries_have_an_end(self, ada: Reader, ben: Reader, monkeypatch):
         monkeypatch.setattr("digest.sources.past_import.STARS_MAX", 3)
