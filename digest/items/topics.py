@@ -1,5 +1,6 @@
 """Count how many of a reader's items each topic matches, and suggest labels as topics."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ ITEMS_MAX = 2_000
 OFFERED_MAX = 12
 # A category or author with fewer items is no help in choosing.
 OFFERED_ITEMS_MIN = 3
+_PART = re.compile(r"[^\W_]+")
 NO_NAMES: Mapping[str, Sequence[str]] = {}
 # Words that may be other names of a topic: so many at most, read from the title and so many characters of the
 # text, and so many times as frequent in the topic's items as in others.
@@ -86,7 +88,7 @@ def names_proposed(items: Sequence[dict[str, str]], says: Mask, known: Collectio
 
     `items` are those of `words_of_items`; `says` (rows,) tells which of them say the topic.
     """
-    parts = {part for key in known for part in key.split()}
+    parts = {topic_key(part) for key in known for part in _PART.findall(key)}
     found = words_apart(items, says) if says.any() and not says.all() else []
     clear = (one.word for one in found if one.z > Z_MIN and one.lift >= LIFT_MIN)
     return tuple(word for word in clear if topic_key(word) not in parts)[:NAMES_PROPOSED]

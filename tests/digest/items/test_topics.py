@@ -200,6 +200,14 @@ def test_words_that_set_a_topics_items_apart_are_proposed_as_names(ada: Reader):
     assert (named.topics, named.names) == ((("tennis", 9),), (("tennis", ()),))
 
 
+def test_no_part_of_a_topic_is_proposed_as_its_name(ada: Reader):
+    for n in range(8):
+        fresh_item(ada, title=f"A self-hosted server, part {n}")
+        fresh_item(ada, title=f"Bread for beginners, part {n}")
+    found = topic_counts(reader_id=ada.pk, topics=("self-hosted",), now=timezone.now()).names
+    assert found == (("self-hosted", ("server",)),)
+
+
 def test_a_topic_of_all_items_or_of_none_has_no_names_to_propose(ada: Reader):
     for n in range(4):
         fresh_item(ada, title=f"Tennis at Wimbledon {n}")
