@@ -57,6 +57,7 @@ _SUMMARIES: Final = (
     "subtitle",
 )
 _TITLES: Final = ("title", "dc_title", "itunes_title", "media_title")
+_WEB: Final = ("http://", "https://")
 _NO_DETAIL: Final[Mapping[str, Any]] = {}
 
 
@@ -136,10 +137,10 @@ def _entry(
     raw: Mapping[str, Any], body: _Body, *, feed: Mapping[str, Any], base: str, with_html: bool
 ) -> ParsedEntry | None:
     """Return one entry, or None if it has neither text nor a link."""
-    guid, link = _text(raw.get("id")), _link(raw.get("link") or _alternate(raw), base=base)
-    if not link:
-        is_address = guid.startswith(("http://", "https://"))
-        link = guid if is_address else _link(raw.get("comments"), base=base)
+    guid, link = _text(raw.get("id")), _link(_named_link(raw), base=base)
+    if not link.startswith(_WEB) and guid.startswith(_WEB):
+        link = guid
+    link = link or _link(raw.get("comments"), base=base)
     read = clean_text if body.is_plain else html_to_text
     limit = BODY_MAX_CHARS if with_html else FIELD_MAX_CHARS
     text = text_cut(read(body.text, limit=limit), is_cut=len(body.text) > limit)
@@ -248,7 +249,15 @@ def _self(raw: Mapping[str, Any]) -> str:
     """Return the address that a feed gives as its own, or "". For a document without a known address."""
     links = (_mapping(one) for one in _list(raw.get("links")))
     found = (_text(one.get("href")).strip() for one in links if one.get("rel") == "self")
-    return next((href for href in found if href.startswith(("http://", "https://"))), "")
+    return next((href for href in found if href.startswith(_WEB)), "")
+
+
+def _named_link(raw: Mapping[str, Any]) -> str:
+    """Return the link of an entry: the publisher's own, which FeedBurner and Pheedo name beside theirs."""
+    own = (_text(raw.get(name)).strip() for name in ("feedburner_origlink", "pheedo_origlink"))
+    return (
+        next((link for link in own if link.startswith(_WEB)), "") or _text(raw.get("link")) or _alternate(raw)
+    )
 
 
 def _alternate(raw: Mapping[str, Any]) -> str:
@@ -283,7 +292,7 @@ def _text(value: object) -> str:
 
 def _link(value: object, *, base: str) -> str:
     link = _text(value).strip()
-    if not link or not base.startswith(("http://", "https://")):
+    if not link or not base.startswith(_WEB):
         return link
     try:
         return urljoin(base, link)

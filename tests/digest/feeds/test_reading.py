@@ -521,6 +521,22 @@ NOWHERE = {
     "a link before comments": ("", "<link>/1</link><comments>/talk</comments>", "https://ada.example/1"),
     "a script for comments": ("", "<comments>javascript:talk()</comments>", ""),
     "nothing": ("", "", ""),
+    "a guid before a script": (
+        "",
+        "<link>javascript:go()</link><guid>https://ada.example/1</guid>",
+        "https://ada.example/1",
+    ),
+    "the publisher's link before that of a counter": (
+        "",
+        "<link>http://feedproxy.google.com/~r/a/~3/1</link><guid>7</guid>"
+        "<feedburner:origLink>https://ada.example/1</feedburner:origLink>",
+        "https://ada.example/1",
+    ),
+    "a counter's link before a script": (
+        "",
+        "<link>https://count.example/1</link><feedburner:origLink>javascript:go()</feedburner:origLink>",
+        "https://count.example/1",
+    ),
 }
 
 
