@@ -19,6 +19,7 @@ from ranking.mutes import WORD as MUTE_WORD_KIND
 from ranking.setting_scale import FRESHNESS as FRESHNESS_LEVELS
 from suggestions.changes.boosts import BOOST_WORD, MAKE_FRESHER, MAKE_OLDER, REDUCE_WORD
 from suggestions.changes.change import ADD, FRESHER, MORE, NONE, REMOVE, UNMUTE, Change, Field
+from suggestions.changes.daily_limits import DAILY_LIMIT
 from suggestions.changes.mutes import MUTE_ANYTHING, MUTE_WORD, UNMUTE_ANYTHING, state_until
 from suggestions.changes.topics import ADD_TOPIC, REMOVE_TOPIC, topic_clean
 from suggestions.changes.weights import BOOST_SOURCE, REDUCE_SOURCE, weight_text
@@ -44,6 +45,8 @@ def change_of(wish: Wish, facts: Facts) -> Change | Refusal:
         return _unmute(wish, facts.effective)
     if wish.direction == NONE:
         return _mute(wish, facts.effective)
+    if wish.most is not None:
+        return _limit(wish, facts)
     if wish.target.kind == SOURCE:
         return _weight(wish, facts)
     if wish.direction in (ADD, REMOVE):
@@ -75,6 +78,17 @@ def _weight(wish: Wish, facts: Facts) -> Change | Refusal:
     return _by_rules(wish, draft, facts)
 
 
+def _limit(wish: Wish, facts: Facts) -> Change | Refusal:
+    """Return the daily limit of a source in place of the one that it has, if any."""
+    change = DAILY_LIMIT.change(wish.target.key, wish.most)
+    before = DAILY_LIMIT.state(facts.effective, wish.target.key)
+    if before == wish.most:
+        return Refusal("no_change", gettext(_AT_ONCE).format(wish.target.label), wish.target.label)
+    if pinned := _pin_refusal(change.field, change.target, wish.target.label, facts.effective):
+        return pinned
+    return replace(change, before=before)
+
+
 def _topic(wish: Wish, facts: Facts) -> Change | Refusal:
     kind = ADD_TOPIC if wish.direction == ADD else REMOVE_TOPIC
     return _by_rules(wish, Draft(kind.name, str(kind.field), wish.target.key, wish.target.key, (), ""), facts)
@@ -93,6 +107,7 @@ def _by_rules(wish: Wish, draft: Draft, facts: Facts) -> Change | Refusal:
 
 
 CANNOT = gettext_noop("“{}” cannot be changed so.")
+_AT_ONCE = gettext_noop("“{}” has that daily limit already.")
 _AT_THE_END = gettext_noop("“{}” is at the end of its scale already; there is nothing to change.")
 _NO_INTEREST = gettext_noop("“{}” cannot be an interest: it needs a letter or a number, and one line.")
 _REFUSED = {

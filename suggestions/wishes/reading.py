@@ -14,8 +14,11 @@ from ranking.common.categories import author_names, category_key, category_keys,
 from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, search_terms, term_finder, topic_key
 from ranking.language import gettext as _
 from ranking.language import gettext_noop
+from ranking.source_rules import DAILY_LIMIT_MAX
 from suggestions.changes.change import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
+from suggestions.changes.daily_limits import LIMIT
 from suggestions.wishes.grammar import Clause, clauses_read, target_special
+from suggestions.wishes.last_days import NUMBERS
 from suggestions.wishes.lexicon import AGAINST, SO_MUCH, UNCLEAR
 from suggestions.wishes.limits import ASKING, COUNT, LIMITS, QUESTION
 from suggestions.wishes.wish import (
@@ -346,6 +349,8 @@ def _clause_read(clause: Clause, asker: _Asker, lookup: Lookup, today: date) -> 
         return _no_target(clause, asker, lookup)
     if clause.direction == UNMUTE:
         return Wish(UNMUTE, Target(WORD, clause.target, clause.target))
+    if (limit := _daily_limit(clause, lookup)) is not None:
+        return limit
     if clause.cap or clause.condition or clause.halves:
         bound = _bound(clause, asker, lookup)
         if bound is not None:
@@ -360,6 +365,17 @@ def _clause_read(clause: Clause, asker: _Asker, lookup: Lookup, today: date) -> 
     return _meant(clause, asker, found[0], lookup)
 
 
+def _daily_limit(clause: Clause, lookup: Lookup) -> Wish | None:
+    """Return the daily limit that is wished for one source, `None` if it is no such limit."""
+    if not clause.cap or clause.condition or clause.halves:
+        return None
+    most = NUMBERS.get(clause.cap) or (int(clause.cap) if clause.cap.isdecimal() else 0)
+    found = lookup.meanings(clause.target, clause.about, subject=clause.subject)
+    if len(found) != 1 or found[0].kind != SOURCE or not 1 <= most <= DAILY_LIMIT_MAX:
+        return None
+    return Wish(LIMIT, found[0], clause.amount, clause.until, most)
+
+
 def _bound(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | None:
     """Return the question about a count, a condition, or two things at once, which settings do not have.
 
@@ -370,7 +386,7 @@ def _bound(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | None:
     phrases: Sequence[str] = (clause.target,)
     if clause.cap:
         directions = (LESS,)
-        text = _("Settings cannot count articles by the day. Would less of it do?")
+        text = _("Only a source has a daily limit, from 1 to 10. Would less of it do?")
     elif clause.condition:
         text = _("Settings has no conditions such as “{condition}”. What do you mean without it?").format(
             condition=_short(clause.condition)

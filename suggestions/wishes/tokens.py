@@ -24,6 +24,8 @@ _TOKEN = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”|\w+(?:[.'’@/+#-]\w+)*[+#
 QUOTES = '"“”'
 WORD, NAME, DIRECTION, AMOUNT, BETWEEN, UNTIL = "word", "name", "direction", "amount", "between", "until"
 CONDITION, CAP = "condition", "cap"
+# Ends the value of a cap on what a week may bring.
+WEEKLY = "weekly"
 # A misspelled word is taken for the one that is as close as this.
 TYPO_SHARE = 0.85
 
@@ -116,6 +118,8 @@ def _capped(tokens: list[Token]) -> list[Token]:
         for end in range(number + 1, stop):
             if length := starts(CAP_ENDS, words, end):
                 value = f"total {words[number]}" if total else words[number]
+                if any("week" in word for word in words[end : end + length]):
+                    value = f"{value} {WEEKLY}"
                 cap = Token(CAP, value, tokens[at].begin, tokens[end + length - 1].end, value)
                 return [*tokens[:at], cap, *tokens[number + 1 : end], *_capped(tokens[end + length :])]
     return tokens

@@ -42,12 +42,13 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """One change that was asked for. `until` is its last day; `None` if none was given."""
+    """One change that was asked for; `until` is its last day, `most` a daily limit, `None` for none."""
 
     direction: str
     target: Target
     amount: str = USUAL
     until: date | None = None
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

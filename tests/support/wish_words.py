@@ -150,6 +150,8 @@ def _has(part: str, reading: Reading) -> bool:
         return reading.question is not None and _mentions(part, reading)
     if kind == "cap":
         source = about.rpartition(" ")[0]
+        if any(_means(wish, part) for wish in reading.wishes):
+            return True
         choices = reading.question.choices if reading.question else ()
         return any(choice.label == f"Less of the source “{source}”" for choice in choices)
     return any(_means(wish, part) for wish in reading.wishes)
@@ -159,6 +161,11 @@ def _means(wish: Wish, part: str) -> bool:
     kind, _, about = part.partition(" ")
     if kind in ("newest", "older"):
         return wish.target.kind == FRESHNESS and wish.direction == {"newest": FRESHER, "older": OLDER}[kind]
+    if kind == "cap":
+        source, _, most = about.rpartition(" ")
+        return wish.target.label == source and str(wish.most) == most
+    if wish.most is not None:
+        return False
     about, _, until = about.partition(" until ")
     directions = {"more": (MORE, ADD), "less": (LESS, REMOVE), "hide": (NONE,), "unhide": (UNMUTE,)}.get(
         kind, ()

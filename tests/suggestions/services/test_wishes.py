@@ -118,6 +118,17 @@ def test_each_yes_makes_a_version_with_the_words_that_can_be_taken_back(reads: R
     assert reverted is not None and reverted.note == ""
 
 
+@pytest.mark.parametrize("words", ["at most two a day of Gazette", "höchstens zwei am Tag von Gazette"])
+def test_a_count_by_the_day_becomes_the_sources_daily_limit(reads: Reader, words: str):
+    (draft,) = asked(reads, words).drafts
+    assert draft.sentence == "Gazette: no limit → at most 2 a day"
+    accepted(reads, draft.signed)
+    assert config_effective(reader_id=reads.pk).config.daily_limits == {"gazette.example": 2}
+    (again,) = asked(reads, "at most five a day of Gazette").drafts
+    assert again.sentence == "Gazette: at most 2 a day → at most 5 a day"
+    assert asked(reads, words).notes, "it has that limit already"
+
+
 def test_a_yes_twice_changes_once(reads: Reader):
     [draft] = asked(reads, "a bit more from Gazette").drafts
     accepted(reads, draft.signed)

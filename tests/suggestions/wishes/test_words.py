@@ -80,11 +80,24 @@ def test_a_mute_whose_end_nobody_knows_is_asked(words: str):
 
 
 def test_counts_and_conditions_are_asked_never_dropped():
-    for words in ("höchstens 2 am Tag von Golem", "no more than 3 from Golem a day", "Golem, max 2 per day"):
+    for words in ("höchstens 2 pro Woche von Golem", "no more than 30 from Golem a day"):
         question = read(words).question
         assert question and [choice.label for choice in question.choices] == ["Less of the source “Golem.de”"]
     question = read("hide Apple unless it's from Daring Fireball").question
     assert question is not None and "unless it's from daring fireball" in question.text
+
+
+@pytest.mark.parametrize(
+    ("words", "most"),
+    [
+        ("höchstens 2 am Tag von Golem", 2),
+        ("no more than three from Golem a day", 3),
+        ("Golem, max 2 per day", 2),
+    ],
+)
+def test_a_count_of_one_source_by_the_day_is_its_daily_limit(words: str, most: int):
+    [wish] = read(words).wishes
+    assert (wish.target.label, wish.most) == ("Golem.de", most)
 
 
 def test_a_long_phrase_is_never_called_the_word():
