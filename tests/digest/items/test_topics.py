@@ -201,7 +201,7 @@ def test_words_that_set_a_topics_items_apart_are_proposed_as_names(ada: Reader):
 
 
 def test_no_part_of_a_topic_is_proposed_as_its_name(ada: Reader):
-    for n in range(8):
+    for n in range(20):
         fresh_item(ada, title=f"A self-hosted server, part {n}")
         for other in ("Trains to the coast", "A harbour in the rain", "Bread for beginners"):
             fresh_item(ada, title=f"{other}, part {n}")
