@@ -82,7 +82,7 @@ def test_no_value_of_an_input_and_no_figure_of_a_script_is_written_for_people(pa
     suggested(ada)
     body = page.get("/ui/suggestions").content.decode()
     assert 'value="1.2" min="1.00" max="1.30" step="0.01"' in body
-    assert "mehr als üblich (1,20)" in body
+    assert "Zwischen 1,00 und 1,30" in body and "Dann: <strong>mehr als üblich</strong>" in body
 
 
 def test_reasons_speak_the_language_of_the_page(page: Client, ada: Reader):
