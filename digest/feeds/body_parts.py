@@ -199,7 +199,9 @@ def _spelt(image: re.Match[str]) -> str:
     if not letters or len(letters) > SPELT_MAX_CHARS:
         return image[0]
     is_sign = not any(one.isalnum() for one in letters) and max(letters) > GENERAL_PUNCTUATION
-    values = [(name.lower(), value) for name, value in _VALUE.findall(image[0])]
+    values = [
+        (name.lower(), value) for name, value in _VALUE.findall(image[0] if "data:" in image[0] else "")
+    ]
     is_written = any(name == "src" and value.startswith("data:") for name, value in values)
     is_late = any(name != "src" and name.endswith(_SOURCE_NAMES) for name, _ in values)
     is_spelt = is_sign or bool(_SPELLS.search(image[0])) or (is_written and not is_late)

@@ -56,7 +56,7 @@ _BLOCK: Final = _block_pattern()
 _TAG: Final = re.compile(r"<(/?)([a-zA-Z][^\s/<>]*+)[^<>]*+>")
 # A tag as parsers of HTML read it: a ">" within quotes does not end it.
 _WHOLE_TAG: Final = re.compile(r"</?([a-zA-Z][^\s/<>]*+)(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>")
-_NAME: Final = re.compile(r"</?([a-zA-Z][^\s/<>]*+)")
+_NAME: Final = re.compile(r"<([a-zA-Z][^\s/<>]*+)")
 _QUOTED: Final = re.compile(r"(<q(?:\s[^<>]*+)?></q>)|<(/?)q(?:\s[^<>]*+)?>", re.IGNORECASE)
 # Powers and footnotes, also as links.
 _RAISED: Final = re.compile(
@@ -256,8 +256,10 @@ def _signs_written(markup: str) -> str:
 
     Without them 2<sup>10</sup> is 210.
     """
-    if "sup" in markup or "SUP" in markup:
+    if "</sup" in markup or "</SUP" in markup:
         markup = _RAISED.sub(lambda found: found[1].translate(_RAISED_FIGURES), markup)
+    if "</q" not in markup and "</Q" not in markup:
+        return markup
     return _QUOTED.sub(lambda tag: "" if tag[1] else "”" if tag[2] else "“", markup)
 
 
@@ -267,7 +269,7 @@ def _html_alone(markup: str) -> str:
     The cleaner takes some of them (`<set>`, `<vector>`, `<text>`) for formulas or drawings, and leaves out
     what is inside, to the end of the paragraph if nothing closes them.
     """
-    if {name.lower() for name in _NAME.findall(markup)} <= _KNOWN:
+    if _KNOWN.issuperset(set(_NAME.findall(markup))):
         return markup
     return _WHOLE_TAG.sub(lambda tag: tag[0] if tag[1].lower() in _KNOWN else "", markup)
 
