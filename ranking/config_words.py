@@ -87,14 +87,33 @@ def _size(names: Iterable[tuple[float, str, str]], weight: float) -> str:
     return next(more if weight > 1 else less for bound, more, less in names if distance <= bound)
 
 
+# What is there or not, with the sentence of each.
+SWITCHES: Mapping[str, tuple[str, str]] = {
+    "topics": (gettext_noop("“{name}” joined your interests"), gettext_noop("“{name}” left your interests")),
+    "locked": (
+        gettext_noop("“{name}” locked against suggestions"),
+        gettext_noop("“{name}” opened to suggestions"),
+    ),
+    "avoided": (
+        gettext_noop("“{name}” is never to be suggested"),
+        gettext_noop("“{name}” may be suggested again"),
+    ),
+    "literal": (
+        gettext_noop("“{name}” matches by its words alone"),
+        gettext_noop("“{name}” matches by meaning, too"),
+    ),
+    "never_missed": (gettext_noop("{name}: never missed"), gettext_noop("{name}: no longer kept a place")),
+}
+
+
 def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = None) -> str:
     """Return one row of `body_changes` as a sentence. `titles` has the names of sources by key."""
     field, target, before, after = change["field"], change["target"], change["before"], change["after"]
-    name = (titles or {}).get(target, target)
+    name = target if field == "topics" else (titles or {}).get(target, target)
+    if field in SWITCHES:
+        there, gone = SWITCHES[field]
+        return _(there if after else gone).format(name=name)
     match field:
-        case "topics":
-            joined = _("“{name}” joined your interests") if after else _("“{name}” left your interests")
-            return joined.format(name=target)
         case "source_weights" if before == after:
             return _("{name}: stays {weight} ({figure})").format(
                 name=name, weight=weight_words(after), figure=figure(after)
@@ -103,21 +122,6 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
             return f"{name}: {_step(before, after)}"
         case "keyword_boosts":
             return _boost_words(target, before, after)
-        case "locked":
-            locked = (
-                _("“{name}” locked against suggestions") if after else _("“{name}” opened to suggestions")
-            )
-            return locked.format(name=name)
-        case "avoided":
-            avoided = (
-                _("“{name}” is never to be suggested") if after else _("“{name}” may be suggested again")
-            )
-            return avoided.format(name=name)
-        case "literal":
-            literal = (
-                _("“{name}” matches by its words alone") if after else _("“{name}” matches by meaning, too")
-            )
-            return literal.format(name=name)
         case "other_names":
             names = _("“{name}”: other names {before} → {after}")
             return names.format(name=name, before=names_words(before), after=names_words(after))
@@ -126,9 +130,6 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
             return words.format(name=name, before=hours_words(before), after=hours_words(after))
         case "daily_limits":
             return f"{name}: {limit_words(before)} → {limit_words(after)}"
-        case "never_missed":
-            missed = _("{name}: never missed") if after else _("{name}: no longer kept a place")
-            return missed.format(name=name)
         case "taste":
             return _("Your taste: {before} → {after}").format(
                 before=taste_words(before), after=taste_words(after)
