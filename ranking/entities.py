@@ -118,10 +118,10 @@ class EffectiveConfig:
         """Return the effective weights of all sources with a config weight or a learned delta."""
         return {source: self.weight(source) for source in {*self.config.source_weights, *self.deltas}}
 
-    def sources_moved(self, before: "EffectiveConfig") -> frozenset[str]:
-        """Return the sources whose effective weight is another one than `before`."""
-        known = {*self.weights(), *before.weights()}
-        return frozenset(s for s in known if abs(self.weight(s) - before.weight(s)) >= SAME_WEIGHT)
+    def sources_moved(self, before: "EffectiveConfig") -> dict[str, int]:
+        """Return the sources whose effective weight is higher (1) or lower (-1) than `before`."""
+        steps = {s: self.weight(s) - before.weight(s) for s in {*self.weights(), *before.weights()}}
+        return {s: 1 if step > 0 else -1 for s, step in steps.items() if abs(step) >= SAME_WEIGHT}
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,9 @@ class LearnedWeight(models.Model):
     on_hold_until = models.DateTimeField(
         null=True, blank=True, help_text="The loop leaves the source alone till then."
     )
+    on_hold_way = models.SmallIntegerField(
+        default=0, db_default=0, help_text="1: the reader's decision raised the weight; -1: it lowered it."
+    )
     updated_at = models.DateTimeField()
 
     class Meta:

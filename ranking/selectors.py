@@ -286,15 +286,18 @@ def changes_since(*, reader_id: UUID, version: int) -> list[dict[str, Any]]:
 
 def weights_on_hold(*, reader_id: UUID, now: datetime) -> set[str]:
     """Return the sources that the loop must leave alone, because a person recently decided on them."""
-    return weights_on_hold_many(reader_ids=[reader_id], now=now).get(reader_id, set())
+    return {*weights_on_hold_many(reader_ids=[reader_id], now=now).get(reader_id, ())}
 
 
-def weights_on_hold_many(*, reader_ids: Collection[UUID], now: datetime) -> dict[UUID, set[str]]:
-    """Return `weights_on_hold` by reader id. Readers without such sources are left out. One query."""
+def weights_on_hold_many(*, reader_ids: Collection[UUID], now: datetime) -> dict[UUID, dict[str, int]]:
+    """Return `weights_on_hold` by reader id, each with the way of the decision: 1 up, -1 down, 0 unknown.
+
+    Readers without such sources are left out. One query.
+    """
     rows = LearnedWeight.objects.filter(reader_id__in=reader_ids, on_hold_until__gt=now)
-    found: defaultdict[UUID, set[str]] = defaultdict(set)
-    for reader_id, source in rows.values_list("reader_id", "source_key"):
-        found[reader_id].add(source)
+    found: defaultdict[UUID, dict[str, int]] = defaultdict(dict)
+    for reader_id, source, way in rows.values_list("reader_id", "source_key", "on_hold_way"):
+        found[reader_id][source] = way
     return found
 
 

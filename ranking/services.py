@@ -450,6 +450,7 @@ def _version_store(row: RankConfig, before: Body, after: Body, changes: list[Cha
     touched = sources | {
         s for s in {*before["learned"], *after["learned"]} if body_delta(before, s) != body_delta(after, s)
     }
+    ways = body_effective(after).sources_moved(body_effective(before))
     LearnedWeight.objects.bulk_create(
         [
             LearnedWeight(
@@ -457,6 +458,7 @@ def _version_store(row: RankConfig, before: Body, after: Body, changes: list[Cha
                 source_key=source,
                 delta=body_delta(after, source),
                 updated_at=now,
+                on_hold_way=ways.get(source, 0),
                 on_hold_until=(
                     hold if source in after["source_weights"] or body_delta(after, source) else None
                 ),
@@ -465,7 +467,7 @@ def _version_store(row: RankConfig, before: Body, after: Body, changes: list[Cha
         ],
         update_conflicts=True,
         unique_fields=["reader", "source_key"],
-        update_fields=["delta", "on_hold_until"],
+        update_fields=["delta", "on_hold_until", "on_hold_way"],
     )
 
 

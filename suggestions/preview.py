@@ -195,7 +195,7 @@ def _sides(
 def _orders(today: _Inputs, configs: Sequence[EffectiveConfig]) -> list[list[int]]:
     """Return the items of the digest under each config, by rank. It reads meanings of topics once.
 
-    A source whose weight is not that of the first config is one decided on: it leans nowhere in the taste.
+    A source whose weight is not that of the first config is one decided on: no taste works against that.
     """
     orders = []
     today.material.pool.search_meanings({topic for config in configs for topic in config.config.topics})

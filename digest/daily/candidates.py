@@ -103,8 +103,8 @@ class DayCandidates:
     gone: Mapping[GoneReason, int] = field(default_factory=dict)
     shown: Collection[int] = frozenset()
 
-    def deciding(self, sources: Collection[str]) -> "DayCandidates":
-        """Return them as they are after a decision on these sources, which lean nowhere in the taste then."""
+    def deciding(self, sources: Mapping[str, int]) -> "DayCandidates":
+        """Return them as they are after a decision on these sources, each with its way (`TasteSignal`)."""
         taste = self.signals.taste
         if taste is None or not sources:
             return self

@@ -78,7 +78,7 @@ def signals_without_items(*, reader_ids: Collection[UUID], now: dt.datetime) -> 
             examples.get(pk, ()),
             now,
             spreads[pk],
-            frozenset(on_hold.get(pk, ())),
+            on_hold.get(pk, {}),
             deviations.get(pk) or {},
             centre=centre,
         )

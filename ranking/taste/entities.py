@@ -1,6 +1,6 @@
 """Values of tastes: levels, examples, reasons. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -21,6 +21,8 @@ BOUNDS = {TasteLevel.OFF: 1.0, TasteLevel.ON: 2.0, TasteLevel.STRONG: 3.0}
 STRENGTH = 1.5
 # How much a named article weighs, in thumbs.
 NAMED_WEIGHT = 3.0
+# No source that the reader decided on lately, by the way of the decision.
+NO_HOLD: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ Thumbs of one day resemble each other: near-duplicates of one story stand on one
 whole. Named articles are examples, but nothing is foretold of them.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ranking.meaning.table import Floats, vectors_of
 from ranking.meaning.topics import centre_rows
-from ranking.taste.entities import Example
+from ranking.taste.entities import NO_HOLD, Example
 from ranking.taste.leans import Array
 from ranking.taste.learn import (
     Columns,
@@ -60,7 +60,7 @@ def foretold(
     now: datetime,
     spread: float,
     centre: Floats,
-    on_hold: Collection[str] = (),
+    on_hold: Mapping[str, int] = NO_HOLD,
 ) -> Foretold:
     """Return what the examples of all other days say about each thumb, in the order of `examples`."""
     columns = columns_of(examples, now)
@@ -78,7 +78,7 @@ def foretold_since(
     now: datetime,
     spread: float,
     centre: Floats,
-    on_hold: Collection[str] = (),
+    on_hold: Mapping[str, int] = NO_HOLD,
 ) -> Foretold:
     """Return what the examples up to `since` say about each thumb given later."""
     columns = columns_of(examples, now)
@@ -96,7 +96,7 @@ def _foretell(
     *,
     spread: float,
     centre: Floats,
-    on_hold: Collection[str],
+    on_hold: Mapping[str, int],
 ) -> Foretold:
     """Return what all others say about the rows of each of `parts`."""
     targets = targets_of(examples, topics)

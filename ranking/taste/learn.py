@@ -22,7 +22,7 @@ from ranking.common.categories import (
 )
 from ranking.common.text import fold
 from ranking.learning import KAPPA
-from ranking.taste.entities import AUTHOR, CATEGORY, SOURCE, TOPIC, Example
+from ranking.taste.entities import AUTHOR, CATEGORY, NO_HOLD, SOURCE, TOPIC, Example
 from ranking.taste.leans import (
     Array,
     leans_of,
@@ -139,13 +139,14 @@ def leans_learned(
     columns: Columns,
     *,
     spread: float,
-    on_hold: Collection[str] = (),
+    on_hold: Mapping[str, int] = NO_HOLD,
     deviations: Mapping[str, float] | None = None,
 ) -> list[TargetLean]:
     """Return the lean towards each of `targets`, of these examples.
 
-    `on_hold` are sources that the reader decided on lately: their lean is 0. `deviations` are others'
-    like-rates above or below the usual one, by source.
+    `on_hold` has the sources that the reader decided on lately, each with the way of the decision: a lean the
+    other way is 0, so that more of a source never lowers it. `deviations` are others' like-rates above or
+    below the usual one, by source.
     """
     has = np.zeros((len(examples), len(targets)))
     counts = np.array([reason_weights(one.tags, liked=one.liked) for one in examples]).reshape(-1, 2)
@@ -163,13 +164,15 @@ def leans_learned(
             others[n] = deviations.get(target.key, 0.0) / (tallies.base * (1 - tallies.base))
     leans = leans_of(tallies, spread, others).lean.tolist()
     return [
-        TargetLean(target, 0.0 if _is_on_hold(target, on_hold) else lean, *_counts(examples, target))
+        TargetLean(target, _lean_in_force(target, lean, on_hold), *_counts(examples, target))
         for target, lean in zip(targets, leans, strict=True)
     ]
 
 
-def _is_on_hold(target: Target, on_hold: Collection[str]) -> bool:
-    return target.kind == SOURCE and target.key in on_hold
+def _lean_in_force(target: Target, lean: float, on_hold: Mapping[str, int]) -> float:
+    """Return the lean; 0 for a source that the reader has lately decided on, unless it goes their way."""
+    is_held = target.kind == SOURCE and target.key in on_hold
+    return 0.0 if is_held and lean * on_hold[target.key] <= 0 else lean
 
 
 def _counts(examples: Sequence[Example], target: Target) -> tuple[int, int]:

@@ -1,6 +1,6 @@
 """What ranking needs to know of a reader's taste, and the factor that an exponent becomes. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import log
@@ -24,24 +24,24 @@ NO_CENTRE: Floats = np.zeros(DIMENSIONS, dtype=np.float32)
 class TasteSignal:
     """A reader's examples at a time, newest first, with everything that is needed to learn from them.
 
-    `spread` says how much tastes vary, `on_hold` are the sources that the reader decided on lately,
-    `deviations` others' like-rates above or below the usual one by source. `likeness` is the lean towards
-    each item by its vector (`likeness_made`), `vectors` the packed vectors of the items, and `centre` what
-    feeds bring.
+    `spread` says how much tastes vary, `on_hold` has the sources that the reader decided on lately, each with
+    the way of the decision (1 up, -1 down, 0 unknown), `deviations` others' like-rates above or below the
+    usual one by source. `likeness` is the lean towards each item by its vector (`likeness_made`), `vectors`
+    the packed vectors of the items, and `centre` what feeds bring.
     """
 
     examples: Sequence[Example]
     at: datetime
     spread: float = SPREAD_PRIOR
-    on_hold: frozenset[str] = frozenset()
+    on_hold: Mapping[str, int] = field(default_factory=dict)
     deviations: Mapping[str, float] = field(default_factory=dict)
     likeness: Mapping[int, float] = field(default_factory=dict)
     vectors: Mapping[int, bytes] = field(default_factory=dict)
     centre: Floats = field(default_factory=lambda: NO_CENTRE)
 
-    def holding(self, sources: Iterable[str]) -> "TasteSignal":
-        """Return the signal after a decision on these sources, which lean nowhere from then on."""
-        return replace(self, on_hold=self.on_hold.union(sources))
+    def holding(self, sources: Mapping[str, int]) -> "TasteSignal":
+        """Return the signal after a decision on these sources, each with its way: up (1) or down (-1)."""
+        return replace(self, on_hold={**self.on_hold, **sources})
 
     def foretold(self, topics: Sequence[str]) -> Foretold:
         """Return what the examples of all other days say about each thumb; `topics` are the reader's own."""

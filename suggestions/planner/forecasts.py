@@ -84,8 +84,8 @@ def forecast_of(
     """Measure the change of nDCG@10 over the holdout ratings, each item as old as when it was rated.
 
     `seed` names the reader and the target, so that the same question gets the same interval. `taste` has the
-    reader's examples; it counts under a config that lets it. A source whose weight the change moves leans
-    nowhere after it, as `digest.daily.tastes` has it.
+    reader's examples; it counts under a config that lets it. No taste works
+    against the change of a source's weight, as `digest.daily.tastes` has it.
     """
     candidates = _candidates(holdout, now)
     hides = MuteFilter(mute for mute in after.config.mutes if mute not in before.config.mutes)

@@ -130,14 +130,21 @@ def test_what_was_rated_is_like_nothing_and_ben_gets_none_of_adas_taste(ada, ben
     assert found[ben.pk].taste.examples == ()
 
 
-def test_a_source_just_decided_on_leans_nowhere(ada, items, now):
+def test_for_two_weeks_no_taste_works_against_a_decision_on_a_source(ada, items, now):
     likes(ada, items, TENNIS, BANKS, now)
     level(ada, "on", now)
     rated = items[TENNIS[0]]
     ItemFactory(source=rated.source, feed=rated.feed, title="Next", text="", published_at=now)
-    assert any(one.kind == "source" for one in scores(ada, now)["Next"].parts.tastes)
+
+    def leaning() -> bool:
+        return any(one.kind == "source" for one in scores(ada, now)["Next"].parts.tastes)
+
+    free = scores(ada, now)["Next"].total
+    assert leaning()
     source_weights_set(reader_id=ada.pk, weights={rated.source_id: 1.2}, now=now)
-    assert not any(one.kind == "source" for one in scores(ada, now)["Next"].parts.tastes)
+    assert leaning() and scores(ada, now)["Next"].total > free, "more of it raises it"
+    source_weights_set(reader_id=ada.pk, weights={rated.source_id: 1.1}, now=now)
+    assert not leaning() and scores(ada, now)["Next"].total < free, "less of it lowers it"
 
 
 def test_the_round_builds_what_one_reader_would_get_alone(ada, ben, items, now):

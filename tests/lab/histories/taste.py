@@ -10,7 +10,7 @@ first thumbs do to it:
 Readers' tastes vary as all of them together have published it, with the noise it has. Pure, but for data.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache
@@ -25,7 +25,7 @@ from ranking.entities import Candidate, EffectiveConfig, SourceTally
 from ranking.learning import learn
 from ranking.scoring import Pool
 from ranking.taste.columns import TasteColumns
-from ranking.taste.entities import Example, TasteLevel
+from ranking.taste.entities import NO_HOLD, Example, TasteLevel
 from ranking.taste.leans import rating_weight
 from ranking.taste.signal import TasteSignal
 from suggestions.planner.by_taste import sureness_p
@@ -112,12 +112,12 @@ def _reader(number: int, history: History, first: EffectiveConfig, thumbs: int, 
     )
     on = replace(first, config=replace(first.config, taste=TasteLevel.ON))
 
-    def value(config: EffectiveConfig, held: frozenset[str] = frozenset()) -> float:
+    def value(config: EffectiveConfig, decided: Mapping[str, int] = NO_HOLD) -> float:
         level = config.config.taste
         if level is TasteLevel.OFF:
             return judge.value(config)
         columns = TasteColumns(
-            pool, None, signal.holding(held), level, config.config.topics, np.zeros(len(later))
+            pool, None, signal.holding(decided), level, config.config.topics, np.zeros(len(later))
         )
         return judge.value(config, columns.factors)
 

@@ -54,9 +54,16 @@ def test_a_source_that_is_liked_more_than_usual_rises():
     assert liked > 1 > disliked and unknown == 1
 
 
-def test_a_source_just_decided_on_leans_nowhere():
+def test_no_taste_works_against_a_decision_of_the_last_days():
     examples = [Example(n, "ab"[n % 2] + ".example", n % 2 == 0, CLOCK, f"Title {n}") for n in range(20)]
-    assert factors(examples, on_hold=frozenset({"a.example"})).factors[0] == 1
+    free = factors(examples).factors
+    up = factors(examples, on_hold={"a.example": 1, "b.example": 1}).factors
+    down = factors(examples, on_hold={"a.example": -1, "b.example": -1}).factors
+    unknown = factors(examples, on_hold={"a.example": 0, "b.example": 0}).factors
+    assert free[0] > 1 > free[1]
+    assert (up[0], up[1]) == (free[0], 1), "up: the liked one keeps its lean, the disliked one loses it"
+    assert (down[0], down[1]) == (1, free[1])
+    assert unknown.tolist() == [1, 1, 1]
 
 
 def test_without_examples_or_with_the_level_off_nothing_changes():

@@ -62,11 +62,9 @@ def test_without_examples_or_with_the_level_off_the_forecast_is_that_of_the_sett
     assert gain(ON, "reduce_source", "b", "0.7", tells=False) == plain
 
 
-def test_a_source_decided_on_leans_nowhere_in_the_forecast_after_it():
-    rated = rated_alternately()
-    moved = change_applied(ON, "reduce_source", "b", "0.99")
-    found = forecast_of(rated[::5], ON, moved, now=CLOCK, seed="x", taste=signal_of(rated)).gain
-    assert found is not None and found < 0
+def test_a_decision_against_the_thumbs_ends_their_lean_in_the_forecast():
+    assert gain(ON, "reduce_source", "b", "0.99", tells=True) >= 0, "the thumbs say less of b, too"
+    assert gain(ON, "boost_source", "b", "1.01", tells=True) < 0
 
 
 def boost_of(reader: Reader, source: str, value: str) -> Suggestion:
