@@ -33,7 +33,7 @@ def _taste_spreads(*, reader_ids: Collection[UUID]) -> Mapping[UUID, float]:
 def check_rules(**kwargs: Any) -> list[CheckMessage]:
     """Return an error for each setting with a name that does not exist.
 
-    `tidings.E012`: `ADVISOR_MIN_CONFIDENCE` is no confidence. `tidings.E015`: `ADVISOR_KINDS` names a kind of
+    `tidings.E012`: `ADVISOR_MIN_CONFIDENCE` is no confidence. `tidings.E026`: `ADVISOR_KINDS` names a kind of
     change that there is not.
     """
     # Models cannot be loaded before the apps are ready.
@@ -47,5 +47,5 @@ def check_rules(**kwargs: Any) -> list[CheckMessage]:
         found.append(Error(text, id="tidings.E012"))
     if unknown := [name for name in settings.ADVISOR_KINDS if name not in kind_names()]:
         text = f"ADVISOR_KINDS has {', '.join(unknown)}; each must be one of {', '.join(kind_names())}."
-        found.append(Error(text, id="tidings.E015"))
+        found.append(Error(text, id="tidings.E026"))
     return found

@@ -75,7 +75,10 @@ def words_apart(items: Sequence[dict[str, str]], inside: Mask) -> list[ApartWord
             continue
         prior = PRIOR_SHARE * (count + outside[key])
         here, there = count + prior, outside[key] + prior
-        odds = log(here / (total_in + prior_all - here)) - log(there / (total_out + prior_all - there))
+        # Of items that have one word only, and all the same, nothing is left beside it.
+        rest_in = max(total_in + prior_all - here, PRIOR_SHARE)
+        rest_out = max(total_out + prior_all - there, PRIOR_SHARE)
+        odds = log(here / rest_in) - log(there / rest_out)
         z = odds / sqrt(1 / here + 1 / there)
         if z > 0:
             lift = (count / size_in) / max(outside[key] / max(size_out, 1), 1 / (2 * len(inside)))

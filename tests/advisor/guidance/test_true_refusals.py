@@ -62,6 +62,11 @@ def invalid_weight(reader: Reader) -> Arguments:
     return loved(reader, suggested_value="a lot")
 
 
+def invalid_rule(reader: Reader) -> Arguments:
+    about = {"suggestion_type": "daily_limit", "field": "daily_limits"}
+    return loved(reader, **about, suggested_value="11")
+
+
 def source_not_in_history(reader: Reader) -> Arguments:
     return loved(reader, target_key="stranger.example")
 
@@ -169,14 +174,15 @@ CASES: dict[str, Case] = {
     case.__name__: case
     for case in (
         *(field_mismatch, invalid_topic, invalid_word, invalid_weight, source_not_in_history),
-        word_already_muted,
+        *(word_already_muted, invalid_rule),
         *(topic_already_present, topic_not_present, type_declined, pinned, duplicate_pending, on_cooldown),
         *(wrong_direction, no_change, evidence_not_grounded, insufficient_evidence, evidence_off_target),
         *(evidence_wrong_polarity, too_few_sources, evidence_contradicts, weak_evidence, moves_nothing),
     )
 }
-# `unknown_type` never gets past the tool's schema; `run_cap` takes a run of its own, below.
-ELSEWHERE = {"unknown_type", "run_cap"}
+# `unknown_type` never gets past the tool's schema; `run_cap` takes a run of its own, below; `kind_off` takes
+# a setting (tests/suggestions/changes/test_source_rules.py).
+ELSEWHERE = {"unknown_type", "run_cap", "kind_off"}
 
 
 def answered(reader: Reader, arguments: Arguments, *, guided: bool, run=None) -> tuple[dict, str]:

@@ -221,7 +221,7 @@ def test_an_installation_may_keep_to_the_first_four_kinds(ada, now, settings):
     assert isinstance(answer, Refusal) and answer.code == "kind_off"
     assert not check_rules()
     settings.ADVISOR_KINDS = ["add_topics"]
-    assert [one.id for one in check_rules()] == ["tidings.E015"]
+    assert [one.id for one in check_rules()] == ["tidings.E026"]
 
 
 def test_a_run_writes_one_rule_at_most():

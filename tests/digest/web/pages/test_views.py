@@ -304,7 +304,7 @@ def test_the_account_keeps_the_time_zone_and_the_switches_for_models_and_for_sum
 
 def test_the_account_page_says_what_sharing_means_and_shows_the_switch_as_it_is(page: Client, ada: Reader):
     body = page.get("/ui/account").content.decode()
-    assert "nobody can see your ratings" in body and "your thumbs join none from tomorrow on" in body
+    assert "Only blurred totals: nobody can see your ratings." in body
     assert (
         'name="peers_enabled" aria-describedby="id_peers_enabled_helptext" id="id_peers_enabled" checked'
         in (" ".join(body.split()))
