@@ -48,10 +48,14 @@ def test_each_kind_says_what_was_liked_and_what_that_does(page: Client, ada: Rea
     gazette, herald = by_source["gazette.example"], by_source["herald.example"]
     assert (gazette.likes, gazette.thumbs, herald.likes, herald.thumbs) == (8, 12, 0, 6)
     assert gazette.factor > 1, "the thumbs"
-    assert herald.factor == 0.5, "its own weight: thumbs do not count for two weeks after a decision"
+    assert herald.factor < 0.5, "its own weight, and the thumbs, which say less, too"
     assert rows[TOPIC][0].label == "ferry" and rows[CATEGORY][0].label == "Boats"
     mina, ned = rows[AUTHOR]
     assert (mina.label, ned.label) == ("Mina Sole", "Ned Rook") and mina.factor > 1 > ned.factor
+    edit_again = ConfigEdit(source_weights={"herald.example": 1.2})
+    config_edit(reader_id=ada.pk, edit=edit_again, expected_version=1, now=timezone.now())
+    raised = {row.key: row for row in page.get(TASTE).context["portrait"].rows[SOURCE]}["herald.example"]
+    assert raised.factor == 1.2, "for two weeks no thumbs count against a decision"
     assert gazette.effect[0] == 50 and herald.effect[0] < 50
     body = page.get(TASTE).content.decode()
     assert "8 of 8" in body and "8 of 12" in body and "less than usual" in body
