@@ -18,7 +18,7 @@ ROWS = (
         "lemon24/reader on the same files; parse, clean and the same rows by plain SQL; the bare parser",
         _bench("ingest"),
         (
-            Aim("items a second, times reader's", "times_peer_wall", True, 8.0),
+            Aim("items a second, times reader's", "times_peer_wall", True, 1.5),
             Aim("items a second, share of the floor's", "share_of_floor_wall", True, 0.5),
             Aim("items a second, share of the bare parser's", "share_of_bare_wall", True, 0.25),
         ),
