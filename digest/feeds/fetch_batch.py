@@ -4,7 +4,7 @@ import random
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -51,6 +51,10 @@ WAIT_REPORTED_S = 5.0
 # How many documents of a folder, and how many of their entries, are in memory and stored together.
 BATCH_DOCUMENTS: Final = 50
 BATCH_ENTRIES: Final = 1_500
+# How many documents of a folder are parsed at once, each in a process of its own, while others are stored;
+# and how many wait parsed at most.
+PARSED_AT_ONCE: Final = 2
+PARSED_AHEAD: Final = 8
 
 Progress = Callable[[str], None]
 Waiting = Callable[[str, float], None]
@@ -317,16 +321,27 @@ def folder_ingest(*, folder: Path, now: datetime, progress: Progress = _ignore) 
 
 
 def _read_files(folder: Path, paths: Iterable[Path], progress: Progress) -> Iterator[FileRead]:
-    for path in paths:
-        name = path.relative_to(folder).as_posix()
-        progress(name)
-        found: FileRead | None = None
-        with isolate("feed", name, "feed_failed") as attempt:
-            try:
-                found = _FileFeed(name, parse_document(_file_body(path)))
-            except FeedProblem as problem:
-                found = name, problem
-        yield found or (name, internal_problem("read this document", attempt.error))
+    """Yield each document as parsed, in order; others are parsed meanwhile."""
+    with ThreadPoolExecutor(PARSED_AT_ONCE, thread_name_prefix="parse") as pool:
+        ahead: deque[Future[FileRead]] = deque()
+        for path in paths:
+            name = path.relative_to(folder).as_posix()
+            progress(name)
+            ahead.append(pool.submit(copy_context().run, _read_file, name, path))
+            if len(ahead) > PARSED_AHEAD:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+
+
+def _read_file(name: str, path: Path) -> FileRead:
+    found: FileRead | None = None
+    with isolate("feed", name, "feed_failed") as attempt:
+        try:
+            found = _FileFeed(name, parse_document(_file_body(path)))
+        except FeedProblem as problem:
+            found = name, problem
+    return found or (name, internal_problem("read this document", attempt.error))
 
 
 def _file_body(path: Path) -> bytes:

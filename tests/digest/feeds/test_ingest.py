@@ -123,6 +123,22 @@ def test_a_refused_document_leaves_nothing_behind(now, tmp_path: Path):
         document_ingest(feed=Feed.objects.get(), body=b"", now=now)
 
 
+def test_documents_parsed_at_once_are_told_and_stored_in_the_order_of_their_names(now, tmp_path: Path):
+    told: list[str] = []
+    for n in range(20):
+        # The first take longest to parse.
+        (tmp_path / f"{n:02}.xml").write_bytes(rss(*(item(f"Rain {n}, {m}") for m in range(200 - 10 * n))))
+    (tmp_path / "05.xml").write_text("<html><body>Hello</body></html>")
+    report = folder_ingest(folder=tmp_path, now=now, progress=told.append)
+    assert told == [f"{n:02}.xml" for n in range(20)]
+    assert [name for name, _ in report.errors] == ["05.xml"]
+    stored = [
+        int(title.split()[1].strip(","))
+        for title in Item.objects.order_by("pk").values_list("title", flat=True)
+    ]
+    assert stored == sorted(stored) and set(stored) == {*range(20)} - {5}
+
+
 def test_many_documents_that_are_refused_now_cost_one_update(now, tmp_path: Path):
     for n in range(12):
         (tmp_path / f"{n}.xml").write_bytes(rss(item(f"Rain {n}")))
