@@ -32,10 +32,14 @@ def main() -> None:
         sys.exit(2)
     except (OperationalError, ProgrammingError) as error:
         text = SecretRedactor(settings.SECRETS)(None, "", " ".join(str(error).split()))
-        sys.exit(
-            f"The database cannot be used: {text}. "
-            "Missing tables: `make migrate` or `tidings migrate`; else see DATABASE_URL."
-        )
+        sys.exit(f"The database cannot be used: {text}. {database_advice(text)}")
+
+
+def database_advice(text: str) -> str:
+    """Return what to do about an error of the database. A locked SQLite lacks no tables."""
+    if "is locked" in text:
+        return "Another program, for example a restore, has locked it: wait for its end, then try again."
+    return "Missing tables: `make migrate` or `tidings migrate`; else see DATABASE_URL."
 
 
 if __name__ == "__main__":

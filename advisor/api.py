@@ -11,7 +11,7 @@ from ninja import Router, Schema, Status
 from advisor.models import Run
 from advisor.run.request import run_advance, run_request, run_wait
 from advisor.selectors import run_for, run_progress
-from digest.places import RUNS
+from digest.places import RUNS, turn_end
 from digest.requests import reader_of
 from digest.throttling import GENERATE, limit_count
 
@@ -63,13 +63,14 @@ class RunOut(Schema):
 def suggestions_generate(request: HttpRequest) -> Status[Any]:
     """Request suggestions. Waits up to 30 s; `Prefer: respond-async` returns 202 with the run to poll.
 
-    It returns at once where a worker is there to execute the run; without one the run is executed before the
-    response, which then has its result. While a run is under way another request is answered `in_progress`
-    at once, with the run to poll; so is the first where two others wait.
+    It returns at once if a worker is there to execute the run. Without a worker the run is executed before
+    the response, which then has its result. During a run another request is answered `in_progress` at once,
+    with the run to poll. So is the first one if two others wait.
     """
     reader = reader_of(request)
     now = timezone.now()
     limit_count(limit=GENERATE, who=reader.pk, now=now)
+    turn_end()
     result = run_request(reader=reader, trigger=Run.Trigger.UI, now=now)
     if result.run_id and result.status != "already_generated":
         run = run_for(reader.pk, result.run_id)
@@ -96,4 +97,5 @@ def runs_get(request: HttpRequest, run_id: UUID) -> dict[str, Any]:
     run = run_for(reader_of(request).pk, run_id)
     if run is None:
         raise Http404
+    turn_end()
     return run_progress(run_advance(run=run, now=timezone.now()))

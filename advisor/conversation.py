@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from digest.llm.entities import Message, ToolCall, Turn, json_object, json_object_find
+from digest.llm.entities import Message, ToolCall, Turn, json_object
 
-WRITE_TOOL = "write_suggestion"
+WRITE_TOOL, FINISH_TOOL = "write_suggestion", "finish"
 TARGET_CHARS_MAX = 64
-# Of a reader's thumbs the newest so many are weighed.
+# Longer arguments are refused, and their beginning is stored.
+ARGUMENTS_CHARS_MAX = 20_000
+# The number of a reader's newest thumbs that are weighed.
 THUMBS_WEIGHED_MAX = 500
 
 
@@ -41,8 +43,7 @@ def calls_of(messages: Sequence[Message]) -> list[Call]:
 def call_target(call: ToolCall) -> str:
     """Return the target of a call that was not run, if it names one. Failures are counted by target."""
     given = call.arguments
-    target = given.get("target_key") or given.get("target") or given.get("suggested_value") or ""
-    return str(target)[:TARGET_CHARS_MAX]
+    return str(given.get("target") or "")[:TARGET_CHARS_MAX]
 
 
 def calls_to(calls: Sequence[Call], name: str) -> list[Call]:
@@ -51,7 +52,7 @@ def calls_to(calls: Sequence[Call], name: str) -> list[Call]:
 
 
 def result_of(calls: Sequence[Call], name: str) -> Mapping[str, Any] | None:
-    """Return the newest result of one tool that was no error; `None` if there is none."""
+    """Return the newest result of one tool without an error, or `None`."""
     good = [c.result for c in calls_to(calls, name) if c.result and "error" not in c.result]
     return good[-1] if good else None
 
@@ -75,14 +76,20 @@ def refusal_code(result: Mapping[str, Any]) -> str:
     return str(result.get("rule_id") or result.get("error") or "")
 
 
-def turn_closes_run(turn: Turn, messages: Sequence[Message]) -> bool:
-    """Return whether a turn ended the run: it only wrote, all of it was stored, with the summary beside it.
+def has_refused_write(turn: Turn, messages: Sequence[Message]) -> bool:
+    """Return whether a write of this turn was not stored.
 
-    `messages` is the conversation with the turn's answers. Another request would only repeat the summary.
+    `messages` is the conversation with the turn's answers so far.
     """
-    summary = (
-        json_object_find(turn.text) if all(call.name == WRITE_TOOL for call in turn.tool_calls) else None
-    )
-    if summary is None or not isinstance(summary.get("suggestions"), list):
-        return False
-    return all(call.succeeded for call in calls_of(messages)[-len(turn.tool_calls) :])
+    called = calls_of(messages)[-len(turn.tool_calls) :]
+    return any(call.name == WRITE_TOOL and not call.succeeded for call in called)
+
+
+def finish_of(turn: Turn, messages: Sequence[Message]) -> Mapping[str, Any] | None:
+    """Return the arguments of the `finish` by which a turn ended the run; `None` if it did not.
+
+    `messages` is the conversation with the turn's answers.
+    """
+    called = calls_of(messages)[-len(turn.tool_calls) :] if turn.tool_calls else []
+    ends = [call.arguments for call in called if call.name == FINISH_TOOL and call.succeeded]
+    return ends[-1] if ends else None

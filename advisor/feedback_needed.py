@@ -1,4 +1,4 @@
-"""Decide whether a reader has given enough feedback for a run, and say what is missing. Pure."""
+"""Decide whether a reader has given enough feedback for a run, and name the missing part. Pure."""
 
 from typing import NamedTuple
 
@@ -6,20 +6,19 @@ from digest.entities import FeedbackCounts
 from ranking.language import gettext as _
 from ranking.language import gettext_noop
 
-# The beginning of the message about too little feedback, and of no other.
+# The beginning of the message about too little feedback. No other message begins so.
 MISSING_PREFIX = "Not enough thumbs for suggestions yet."
 MISSING_FORMS = (
     gettext_noop(
-        "Not enough thumbs for suggestions yet. You gave {items} thumbs, over {days} days, {tagged} with a "
-        "reason. Or add 1 more thumb: {alone} are enough at once."
+        "Not enough thumbs for suggestions yet. Rate 1 more headline for suggestions today ({total} so far)."
     ),
     gettext_noop(
-        "Not enough thumbs for suggestions yet. You gave {items} thumbs, over {days} days, {tagged} with a "
-        "reason. Or add {more} more thumbs: {alone} are enough at once."
+        "Not enough thumbs for suggestions yet. Rate {more} more headlines for suggestions today "
+        "({total} so far), or {items} over {days} days, {tagged} of them with a reason."
     ),
 )
-# Suggestions on fifty thumbs gain two to three times what they gain on twenty (docs/benchmarks.md), also
-# without reasons and however fast the thumbs came: an import need not wait.
+# Suggestions on fifty thumbs gain two to three times as much as on twenty (docs/benchmarks.md), even without
+# reasons and at any speed of rating, so an import need not wait.
 THUMBS_ALONE = 50
 
 
@@ -46,10 +45,6 @@ def missing_message(counts: FeedbackCounts, limits: FeedbackLimits) -> str:
     """Return the missing feedback in sentences for the reader, "" if there is enough."""
     if feedback_suffices(counts, limits):
         return ""
-    items, days, tagged = (
-        f"{have}" if have >= need else _("{have} of {need}").format(have=have, need=need)
-        for have, need in zip((counts.total, counts.days, counts.tagged), limits, strict=True)
-    )
     more = limits.alone - counts.total
     words = _(MISSING_FORMS[more != 1])
-    return words.format(items=items, days=days, tagged=tagged, more=more, alone=limits.alone)
+    return words.format(total=counts.total, more=more, **limits._asdict())

@@ -1,9 +1,9 @@
 """The MCP server: the advisor's tools for one reader on stdio, in a manual session, with the official SDK.
 
 A session is a run of its own, driven by an MCP client instead of the loop. It neither replaces the reader's
-run of the day nor waits for it, since it spends nothing and somebody uses it. The same rules, cooldowns,
-three suggestions a session and the reviewers limit what it writes; that counts as made today. Guidance
-advises on its calls as on the loop's, but not at its start.
+run of the day nor waits for it, because it costs nothing and a person uses it. The same rules, cooldowns,
+three suggestions a session and the reviewers limit its writes, which count as made today. Guidance advises on
+its calls as on the loop's, but not at its start.
 
 Only the protocol goes to stdout (the SDK points the descriptor at stderr meanwhile); logs go to stderr. The
 tools are synchronous and use the database, so they run one at a time in a thread beside the event loop.
@@ -33,13 +33,20 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from advisor.agent.loop import tool_step
+from advisor.conversation import FINISH_TOOL, WRITE_TOOL
 from advisor.guidance.engine import guide_for
 from advisor.models import Run
 from advisor.review.compose import context_with_reviewers
 from advisor.run.calls import RunCalls
 from advisor.run.ownership import RunClock, StepLog, fence_of, run_owned
 from advisor.run_values import ToolContext, ToolOutcome
-from advisor.selectors import ATTEMPTS_MAX, mcp_suggestions_count, run_suggestion_ids, run_totals
+from advisor.selectors import (
+    ATTEMPTS_MAX,
+    mcp_calls_count,
+    mcp_suggestions_count,
+    run_suggestion_ids,
+    run_totals,
+)
 from advisor.tools.registry import TOOLS, schemas
 from digest.days import day_of
 from digest.feeds.selectors import models_allowed
@@ -55,9 +62,16 @@ ENDED = "The session ended."
 NAME = "tidings-advisor"
 VERSION = version("tidings")
 RENEW_S = 60
-WRITE_TOOLS = ("write_suggestion",)
+WRITE_TOOLS = (WRITE_TOOL,)
 # Each session writes three at most, and over HTTP calls at the same time have a session each.
 WRITTEN_PER_DAY_MAX = 6
+# Each call is a stored row with its arguments. An assistant needs some twenty for a proposal.
+CALLS_PER_DAY_MAX = 1000
+ENOUGH_CALLS = ToolOutcome(
+    '{"success":false,"error":"enough_for_a_day","details":"As many calls of these tools as a reader has in '
+    'a day. Go on tomorrow."}',
+    "enough_for_a_day",
+)
 ENOUGH = ToolOutcome(
     '{"success":false,"error":"enough_for_a_day","details":"As many proposals as a reader gets in a day. '
     'Go on tomorrow."}',
@@ -93,8 +107,8 @@ class Session:
 def session_open(*, reader: Reader, now: datetime) -> Session:
     """Begin a session as a running run of trigger `mcp`. Raises `SessionRefused`.
 
-    Refused where the advisor is off, the account inactive, or the reader turned models off: an MCP client is
-    a model or passes everything to one.
+    It is refused if the advisor is off, the account is inactive, or the reader turned models off: an MCP
+    client is a model or passes everything to one.
     """
     check_allowed(reader)
     run = Run.objects.create(
@@ -122,10 +136,10 @@ def _session(run: Run, now: datetime) -> Session:
 
 
 def session_resume(*, reader: Reader, client: str, now: datetime) -> Session:
-    """Take up the reader's session with `client`, or begin one; to be released after each call.
+    """Take up the reader's session with `client`, or begin one. Release it after each call.
 
-    Over HTTP there is no hang-up: a session that nobody called for `LEASE_S` is ended by the reconciler. One
-    call at a time holds it, by raising its fence; a call beside it begins another. Raises `SessionRefused`.
+    Over HTTP there is no hang-up: the reconciler ends a session that got no call for `LEASE_S`. One call at a
+    time holds it, by raising its fence. A simultaneous call begins another session. Raises `SessionRefused`.
     """
     check_allowed(reader)
     idle = {"client": client, "idle": True}
@@ -197,9 +211,14 @@ def session_call(*, session: Session, name: str, arguments: Mapping[str, Any], n
 
 
 def mcp_has_written_enough(*, reader_id: UUID, now: datetime) -> bool:
-    """Return whether MCP sessions of the last 24 hours wrote as much as a reader may be asked to read."""
+    """Return whether MCP sessions of the last 24 hours wrote as much as a reader should have to read."""
     since = now - timedelta(days=1)
     return mcp_suggestions_count(reader_id=reader_id, since=since) >= WRITTEN_PER_DAY_MAX
+
+
+def mcp_has_called_enough(*, reader_id: UUID, now: datetime) -> bool:
+    """Return whether the reader's assistants called as often in the last 24 hours as they may."""
+    return mcp_calls_count(reader_id=reader_id, since=now - timedelta(days=1)) >= CALLS_PER_DAY_MAX
 
 
 def session_renew(*, session: Session, now: datetime) -> bool:
@@ -228,7 +247,7 @@ def session_close(*, session: Session, now: datetime) -> bool:
 
 @cache
 def tools_listed() -> tuple[types.Tool, ...]:
-    """Return every tool of the registry in MCP's form, with the same names, texts and schemas."""
+    """Return every tool in MCP's form, with the same names, texts and schemas; sessions need no `finish`."""
     return tuple(
         types.Tool(
             name=tool.name,
@@ -239,6 +258,7 @@ def tools_listed() -> tuple[types.Tool, ...]:
             ),
         )
         for tool, schema in zip(TOOLS.values(), schemas(), strict=True)
+        if tool.name != FINISH_TOOL
     )
 
 

@@ -24,7 +24,7 @@ COMPARISON_TOKENS = 600
 READING_TOKENS = 600
 # A token per four bytes of UTF-8, so that other scripts cost more.
 BYTES_PER_TOKEN = 4
-# What the result of a repeated failure gets besides.
+# Added to the result of a repeated failure.
 DROP_NOTE = "Failed again. Drop this hypothesis, list it under skipped, go on."
 TITLE_CHARS_MAX = 100
 
@@ -74,9 +74,9 @@ def tokens_left(result: Any, tokens: int) -> float:
 
 
 def fit_lists(lists: Mapping[str, Any], tokens: float) -> tuple[dict[str, Any], dict[str, int]]:
-    """Return the rows of each list or mapping that fit, and by list how many did not, if any.
+    """Return the rows of each list or mapping that fit, and the number left out by list, if any.
 
-    Each may use what those before it left over.
+    Each may use the room that those before it left.
     """
     shown: dict[str, Any] = {}
     for n, (name, rows) in enumerate(lists.items()):
@@ -88,7 +88,7 @@ def fit_lists(lists: Mapping[str, Any], tokens: float) -> tuple[dict[str, Any], 
 
 def result_fill(result: dict[str, Any], lists: Mapping[str, Iterable[Any]], tokens: int) -> dict[str, Any]:
     """Return `result` with the rows of `lists` that fit. `left_out` counts the others, if any."""
-    rows = {name: list(found) for name, found in lists.items()}
+    rows = {name: found if isinstance(found, dict) else list(found) for name, found in lists.items()}
     full = result | {name: [] for name in rows} | {"left_out": dict.fromkeys(rows, 9999)}
     shown, left_out = fit_lists(rows, tokens_left(full, tokens))
     return result | shown | ({"left_out": left_out} if left_out else {})
@@ -105,7 +105,7 @@ def error_result(code: str, details: str, **valid: list[str]) -> dict[str, Any]:
 
 
 def cut_title(title: str, chars: int = TITLE_CHARS_MAX) -> str:
-    """Return `title` in at most so many characters."""
+    """Return `title` cut to `chars` characters."""
     return title if len(title) <= chars else f"{title[: chars - 1]}…"
 
 

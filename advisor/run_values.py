@@ -14,9 +14,9 @@ from suggestions.changes.proposal import Reviewer
 from suggestions.proposals import Facts, Fence
 
 Clock = Callable[[], float]
-# What stands for a model in the votes of rules.
+# The model's name in the votes of rules.
 RULES_MODEL = "rules"
-# What stands for a model in the steps of the planner.
+# The model's name in the steps of the planner.
 PLANNER_MODEL = "offline:planner"
 
 
@@ -38,7 +38,7 @@ class StopReason(StrEnum):
     CRASHED = "crashed"
 
 
-# What a reader is told of a run that ended at one of its caps, instead of the audit's words.
+# The message to a reader about a run that ended at one of its caps, instead of the audit's words.
 _LIMIT_REACHED = gettext_noop("The run reached its limit before it could finish. You can try again.")
 STOP_SENTENCES: Mapping[str, str] = {
     StopReason.TURN_LIMIT: _LIMIT_REACHED,
@@ -47,7 +47,7 @@ STOP_SENTENCES: Mapping[str, str] = {
         "The run was stopped because the same step failed again and again. You can try again."
     ),
 }
-# `StopReason.BUDGET` where it was the run's own cap, and not the reader's or everyone's of the day.
+# `StopReason.BUDGET` for the run's own cap, not the daily one of the reader or of all.
 RUN_MONEY_SPENT = gettext_noop(
     "The run used up the money it may cost before it could finish. You can try again."
 )
@@ -71,9 +71,9 @@ class Limits:
 class ToolContext:
     """The context that a run gives every tool. A model never chooses it, and no schema has it.
 
-    `review` judges each proposal before it is stored; `None`: the rules alone decide. `facts` are what
-    guidance has just read for a write; `None`: the tool reads them. `reads_closely`: a model reads the
-    results, so that they tell what only a model can use.
+    `review` judges each proposal before it is stored; with `None` only the rules decide. `facts` are
+    guidance's facts for a write; with `None` the tool reads them. `reads_closely`: a model reads the results,
+    so they include data that only a model can use.
     """
 
     reader_id: UUID
@@ -113,10 +113,10 @@ class RunTotals:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """One model call or tool call as it goes into the audit, ready to be stored.
+    """One model call or tool call for the audit, ready to be stored.
 
-    `kind` is "model" or "tool"; `result` is a preview of at most 2,000 characters; `reasoning` is what the
-    model said beside its calls. Text is free of NUL and lone surrogates, which no database takes.
+    `kind` is "model" or "tool". `result` is a preview of at most 2,000 characters. `reasoning` is the model's
+    text beside its calls. Texts have no NUL and lone surrogates, which databases refuse.
     """
 
     kind: str

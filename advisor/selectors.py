@@ -29,10 +29,13 @@ from digest.llm.ledger import REFUSALS
 from digest.llm.phishing import phishing_problem
 from digest.models import Feedback, Reader, Spend
 from ranking.common.rows import export_rows
+from ranking.common.text import topic_key
 from suggestions.models import Suggestion
 from suggestions.sentences import change_found_split, change_stopped
 from suggestions.wording import CHANGE_IN_REVIEW
 
+# The tools that judge a change before it is stored, or store it.
+DRAFT_TOOLS = ("test_suggestion", "self_critique", "compare_configs", WRITE_TOOL)
 ACTIVE_STATUSES = (Run.Status.QUEUED, Run.Status.RUNNING)
 # Runs of the loop. A manual session is a run too, but blocks no other run.
 LOOP_RUNS = Run.objects.exclude(trigger=Run.Trigger.MCP)
@@ -75,7 +78,7 @@ def feedback_missing_many(*, reader_ids: Iterable[UUID]) -> dict[UUID, str]:
 def feedback_is_thin(*, reader_id: UUID) -> bool:
     """Return whether the reader gave a thumb, but too few for a run; one query, however many they gave."""
     limits = _limits()
-    # As many as suffice by themselves: who has more is not counted to the end.
+    # Counting stops at a sufficient number.
     some = Feedback.objects.filter(reader_id=reader_id).order_by()[: limits.alone]
     row = some.aggregate(
         total=Count("pk"), tagged=Count("pk", filter=Q(has_reason=True)), first=Min("day"), last=Max("day")
@@ -111,10 +114,28 @@ def run_suggestion_ids(*, run_id: UUID) -> list[int]:
     return list(rows.order_by("pk").values_list("pk", flat=True))
 
 
+def topics_tried(*, run_id: UUID, topic: str) -> int:
+    """Count the topics with other names that a run has tried so far, `topic` included; one query."""
+    calls = Step.objects.filter(run_id=run_id, kind=Step.Kind.TOOL, tool__in=DRAFT_TOOLS)
+    found = {topic_key(topic)}
+    for arguments in calls.values_list("arguments", flat=True):
+        given = arguments if isinstance(arguments, dict) else {}
+        for draft in (given, *(given.get("drafts") or ()), *(given.get("changes") or ())):
+            if isinstance(draft, dict) and draft.get("other_names") and isinstance(draft.get("target"), str):
+                found.add(topic_key(draft["target"]))
+    return len(found)
+
+
 def mcp_suggestions_count(*, reader_id: UUID, since: datetime) -> int:
     """Count the suggestions that MCP sessions begun since then wrote for the reader, drafts included."""
     runs = Run.objects.filter(reader_id=reader_id, trigger=Run.Trigger.MCP, created_at__gt=since)
     return Suggestion.objects.filter(reader_id=reader_id, run_id__in=runs.values("pk")).count()
+
+
+def mcp_calls_count(*, reader_id: UUID, since: datetime) -> int:
+    """Count the calls of the reader's MCP sessions since then, refused ones included."""
+    runs = Run.objects.filter(reader_id=reader_id, trigger=Run.Trigger.MCP)
+    return Step.objects.filter(run__in=runs.values("pk"), at__gt=since).count()
 
 
 def run_suggestions_count(*, run_id: UUID) -> int:
@@ -149,7 +170,7 @@ def run_totals(*, run_id: UUID) -> dict[str, Any]:
 def run_reason(run: Run) -> str:
     """Return why a run ended, for its reader: our sentence about its result, if any, and the rest.
 
-    Words of others are left out where they would lead or ask a reader somewhere; a cap is said plainly.
+    Others' words are left out if they contain links or requests to the reader. A cap is named plainly.
     """
     found, rest = change_found_split(run.message)
     if run.status == Run.Status.COMPLETED:
@@ -163,7 +184,7 @@ def run_reason(run: Run) -> str:
 def run_change_found(*, run_id: UUID) -> str:
     """Return why the reader sees none of a run's changes: one is held, or the last refusal.
 
-    In English, to be stored; "" where it tried to write nothing. At most two queries.
+    In English, to be stored, or "" if the run tried to write nothing. At most two queries.
     """
     if Suggestion.objects.filter(run_id=run_id, status=Suggestion.Status.DRAFT).exists():
         return CHANGE_IN_REVIEW
@@ -220,9 +241,10 @@ def runs_of_week(*, now: datetime) -> QuerySet[Run]:
 
 
 def readers_of_week(*, readers: Iterable[Reader], now: datetime) -> set[UUID]:
-    """Return those of `readers` with a completed run in the last seven dates of their zone; one query.
+    """Return the `readers` with a completed run in the last seven dates of their zone. One query.
 
-    Dates, not hours: a night that comes to a reader earlier than last week's does not put them off a day.
+    It compares dates, not hours, so that a run that starts earlier in the night than last week's is not a day
+    late.
     """
     wanted = {reader.pk: reader for reader in readers}
     rows = runs_of_week(now=now).order_by()
@@ -239,16 +261,17 @@ def readers_of_week(*, readers: Iterable[Reader], now: datetime) -> set[UUID]:
 def readers_possibly_blocked(*, now: datetime) -> set[UUID]:
     """Return readers for whom something other than their feedback may prevent a run: two queries.
 
-    That is a run under way or completed this week, or a suggestion that is pending, snoozed or at most two
-    days old. They may be too many, never too few, whatever the reader's day.
+    That is a run that is active or was completed this week, or a suggestion that is pending, snoozed or at
+    most two days old. The result may have too many readers, never too few, on any day of theirs.
     """
     return _readers_with(runs_of_week(now=now) | LOOP_RUNS.filter(status__in=ACTIVE_STATUSES), now)
 
 
 def readers_possibly_tried(*, now: datetime) -> set[UUID]:
-    """Return readers of whom something of today may prevent a run that is due (`readers_due`): two queries.
+    """Return readers for whom something of today may prevent a due run (`readers_due`): two queries.
 
-    That is a run of today, or under way, or a suggestion as in `readers_possibly_blocked`; too many likewise.
+    That is a run of today, or an active one, or a suggestion as in `readers_possibly_blocked`. Again the
+    result may have too many readers.
     """
     yesterday = now.astimezone(UTC).date() - timedelta(days=1)
     return _readers_with(LOOP_RUNS.filter(Q(day__gte=yesterday) | Q(status__in=ACTIVE_STATUSES)), now)
@@ -271,7 +294,7 @@ def readers_due(*, now: datetime) -> list[Reader]:
     """
     willing = Reader.objects.filter(is_active=True, suggestions_enabled=True)
     active = LOOP_RUNS.filter(status__in=ACTIVE_STATUSES).values("reader_id")
-    # One whose snooze is over waits, too, though no sweep has brought it back yet.
+    # An expired snooze counts as pending before the sweep runs.
     awake = Q(status=Suggestion.Status.SNOOZED, snoozed_until__lte=now)
     waiting = Suggestion.objects.filter(Q(status=Suggestion.Status.PENDING) | awake).values("reader_id")
     free = list(willing.exclude(pk__in=active).exclude(pk__in=waiting).order_by("date_joined", "pk"))

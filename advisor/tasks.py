@@ -1,6 +1,5 @@
 """The advisor's Celery tasks; each reads the clock and calls a service."""
 
-from celery import shared_task
 from django.utils import timezone
 
 from advisor.agent.error_policy import alert_raise
@@ -12,9 +11,10 @@ from advisor.run import execute  # noqa: F401  # what the first run would load, 
 from advisor.run.request import RUN_EXECUTE, runs_reconcile
 from advisor.run.scheduling import retries_request
 from digest.feeds.selectors import fetching_trouble
+from ranking.common.broker import shared_task
 from ranking.common.isolation import Parts
 
-run_execute_task = RUN_EXECUTE.celery
+run_execute_task = RUN_EXECUTE
 
 
 @shared_task(name="advisor.runs_reconcile")
@@ -53,7 +53,7 @@ def guidance_notes_task() -> None:
 
 @shared_task(name="advisor.feeds_watch")
 def feeds_watch_task() -> None:
-    """Raise an alert if feeds are due and none is fetched."""
+    """Raise an alert if feeds are due and none is being fetched."""
     now = timezone.now()
     if trouble := fetching_trouble(now=now):
         alert_raise(kind="feeds_stalled", where="Fetching feeds", reason=trouble, now=now)

@@ -13,6 +13,7 @@ from advisor.guidance.tips import AWAY_DAYS, tip_dismiss
 from advisor.models import Run
 from advisor.run.request import run_request
 from advisor.run.status_words import status_message
+from digest.places import turn_end
 from digest.requests import reader_of, return_path
 from digest.throttling import GENERATE, long_page, rate_limited
 
@@ -23,6 +24,7 @@ from digest.throttling import GENERATE, long_page, rate_limited
 @long_page
 def generate(request: HttpRequest) -> HttpResponse:
     """Request a run, and show its result on the suggestions page."""
+    turn_end()  # without a worker the run happens here
     # A reason may be stored, and all that is stored is in one language.
     with translation.override(settings.LANGUAGE_CODE):
         result = run_request(reader=reader_of(request), trigger=Run.Trigger.UI, now=timezone.now())

@@ -18,6 +18,7 @@ from config.jobs.lease import (
     night_retry_at,
     nightly_as_dict,
 )
+from config.jobs.night_words import step_words
 from config.models import NightlyReport
 from ranking.common.admin import ContextAdmin, ReadOnlyAdmin
 
@@ -52,7 +53,11 @@ class NightlyReportAdmin(ReadOnlyAdmin, ContextAdmin):
         if row is None or not self.has_view_permission(request, row):
             return {"night": None}
         releasable = night_is_leased(row, timezone.now()) and request.user.has_perm(MAY_RELEASE)
-        return {"night": nightly_as_dict(row), "retry_at": night_retry_at(row), "releasable": releasable}
+        night = nightly_as_dict(row)
+        steps = [
+            {**step, "words": step_words(step["name"], step.get("counts") or {})} for step in night["steps"]
+        ]
+        return {"night": {**night, "steps": steps}, "retry_at": night_retry_at(row), "releasable": releasable}
 
     def get_urls(self) -> list[URLPattern]:
         """Add the address of the page that releases a run."""

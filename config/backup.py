@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, BinaryIO
@@ -42,9 +42,10 @@ MANIFEST_KEYS = {"format", "version", "made_at", "database", "migrations", "tabl
 EXCLUDED = {"contenttypes.contenttype", "auth.permission", "sessions.session"}
 # `migrate` fills these tables. A database with only these rows counts as empty.
 FILLED_BY_MIGRATE = {"digest.reasontag"}
-# The errors that damaged rows raise.
+# The errors that damaged members and rows raise: `RuntimeError` if one is encrypted or packed in a way that
+# we cannot read, `ArithmeticError` for a number that no column holds.
 READ_ERRORS = (
-    *(KeyError, ValueError, TypeError, BadZipFile, zlib.error, EOFError, RecursionError),
+    *(KeyError, ValueError, TypeError, BadZipFile, zlib.error, EOFError, RuntimeError, ArithmeticError),
     *(DeserializationError, IntegrityError, DataError),
 )
 BATCH = 1000
@@ -145,7 +146,7 @@ def archive_write(path: Path, *, now: datetime, using: str = "default") -> dict[
 def _part_file(path: Path) -> Iterator[BinaryIO]:
     """Yield a new temporary file. Rename it to `path` at the end of the block, or delete it after an error.
 
-    What is there already is removed, so that nothing is written through a link that somebody left there.
+    An existing file is removed first, so that nothing is written through a link that somebody left there.
     """
     part = path.with_name(f"{path.name}.part")
     part.unlink(missing_ok=True)
@@ -166,15 +167,24 @@ def archive_manifest(path: Path) -> dict[str, Any]:
     try:
         with ZipFile(path) as archive, archive.open(MANIFEST) as file:
             manifest: dict[str, Any] = json.loads(file.read(MANIFEST_MAX_BYTES))
-    except (OSError, BadZipFile, KeyError, ValueError, RecursionError) as error:
+    except (OSError, *READ_ERRORS) as error:
         raise ArchiveError("not_an_archive", f"“{path}” is no archive of Tidings: {error}.") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise ArchiveError("not_an_archive", f"“{path}” is no archive of Tidings.")
     if manifest.get("version") != FORMAT_VERSION:
         raise ArchiveError("other_version", f"“{path}” was written by another version of this command.")
-    if not manifest.keys() >= MANIFEST_KEYS:
+    if not (manifest.keys() >= MANIFEST_KEYS and _is_whole(manifest)):
         raise ArchiveError("damaged", f"The manifest of “{path}” is not whole. Take another backup.")
     return manifest
+
+
+def _is_whole(manifest: dict[str, Any]) -> bool:
+    """Return whether a manifest lists migrations by name, and tables with their rows."""
+    migrations, counted = manifest["migrations"], manifest["tables"]
+    if not (isinstance(migrations, list) and isinstance(counted, dict)):
+        return False
+    rows = [one.get("rows") if isinstance(one, dict) else None for one in counted.values()]
+    return all(isinstance(name, str) for name in migrations) and all(type(number) is int for number in rows)
 
 
 def archive_read(path: Path, *, replace: bool = False, using: str = "default") -> dict[str, Any]:
@@ -201,7 +211,7 @@ def archive_read(path: Path, *, replace: bool = False, using: str = "default") -
             _empty(models, using)
         with ZipFile(path) as archive:
             for model in models:
-                _fill(archive, model, using)
+                _fill(archive, model, manifest, using)
         _check_references(using)
         _sequences_reset(models, using)
         _compare(manifest, models, using)
@@ -235,12 +245,13 @@ def _table_checksum(model: Table, using: str, out: IO[bytes] | None = None) -> d
     return writer.checksum
 
 
-def _fill(archive: ZipFile, model: Table, using: str) -> None:
+def _fill(archive: ZipFile, model: Table, manifest: dict[str, Any], using: str) -> None:
     """Restore a table in batches, without `save()`, which could change column values."""
-    name = f"rows/{model._meta.label_lower}.jsonl"
+    label = model._meta.label_lower
+    name, most = f"rows/{label}.jsonl", manifest["tables"].get(label, {}).get("rows", 0)
     try:
         with archive.open(name) as raw:
-            rows = serializers.deserialize("jsonl", _lines(raw), using=using)
+            rows = serializers.deserialize("jsonl", _lines(raw, most), using=using)
             while batch := list(islice(rows, BATCH)):
                 if any(type(row.object) is not model for row in batch):
                     raise ValueError("it has rows of another table")
@@ -253,13 +264,17 @@ def _fill(archive: ZipFile, model: Table, using: str) -> None:
         raise ArchiveError("damaged", message) from error
 
 
-def _lines(raw: IO[bytes]) -> Iterator[str]:
-    """Yield the lines of a member. Raises `ValueError` at one that is longer than any row.
+def _lines(raw: IO[bytes], most: int) -> Iterator[str]:
+    """Yield up to `most` lines of a member. Raises `ValueError` at one more, or one longer than any row.
 
-    A few kilobytes of an archive can hold a line of gigabytes.
+    A few kilobytes of an archive can hold a line of gigabytes, or millions of lines.
     """
     text = io.TextIOWrapper(raw, encoding="utf-8")
-    while line := text.readline(ROW_MAX_CHARS):
+    for n in count():
+        if not (line := text.readline(ROW_MAX_CHARS)):
+            return
+        if n >= most:
+            raise ValueError(f"it has more than its {most} rows")
         if len(line) == ROW_MAX_CHARS:
             raise ValueError(f"a row has more than {ROW_MAX_CHARS >> 20} million characters")
         yield line
@@ -299,7 +314,12 @@ def _sequences_reset(models: list[Table], using: str) -> None:
 
 def _compare(manifest: dict[str, Any], models: list[Table], using: str) -> None:
     for model in models:
-        name, checksum = model._meta.label_lower, _table_checksum(model, using)
+        name = model._meta.label_lower
+        try:
+            checksum = _table_checksum(model, using)
+        except READ_ERRORS as error:
+            message = f"{name} cannot be read back: {_reason(error)}. Take another backup."
+            raise ArchiveError("damaged", message) from error
         if checksum != manifest["tables"].get(name):
             message = (
                 f"The {checksum['rows']} rows of {name} are not those that were written. Nothing was changed."

@@ -3,10 +3,16 @@
 import json
 import logging
 import re
+import sys
 from collections.abc import Collection, MutableMapping
 from typing import Any
 
-import structlog
+# structlog imports rich if it is installed, for tracebacks that we do not print: 4 MB in every process.
+_rich: object = sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
+import structlog  # noqa: E402
+
+if _rich is None:
+    del sys.modules["rich"]
 
 MASK, SECRET_CHARS_MIN, UNKNOWN = "***", 8, "unknown"
 HOST_REFUSED = "Refused: a request for a host that is not among ALLOWED_HOSTS."

@@ -94,7 +94,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 def _is_trusted(request: HttpRequest) -> bool:
     """Return whether the request has METRICS_TOKEN or, if none is set, comes from this machine.
 
-    The requests of a proxy on this machine also come from here, perhaps without a header that says so. So
+    The requests of a proxy on this machine also come from here, perhaps without a header that shows it. So
     without a token, SITE_URL and the requested host must both name this machine.
     """
     if settings.METRICS_TOKEN:

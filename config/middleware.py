@@ -104,14 +104,14 @@ def malformed_requests_refuse(get_response: Handler) -> Handler:
 def uploads_bound(get_response: Handler) -> Handler:
     """Refuse a body with files beyond a limit with 413, before anything reads it.
 
-    Whatever reads a form, such as the check of its token, writes its files to the disk first, and Django sets
-    no limit to these. So a stranger could fill the disk at any address, the one to sign in as well. It stands
-    after the sign-in, because readers alone may send a file of stars.
+    Reading a form, for example to check its token, first writes its files to the disk, and Django sets no
+    limit to these. So a stranger could fill the disk at any address, even at the sign-in page. This
+    middleware stands after the sign-in, because only readers may send a file of stars.
     """
 
     def handle(request: HttpRequest) -> HttpResponse:
         if request.content_type == "multipart/form-data":
-            may_send_stars = request.path == reverse("digest:past_import") and request.user.is_authenticated
+            may_send_stars = request.path == reverse("digest:files_import") and request.user.is_authenticated
             if _length(request) > (STARS_MULTIPART_MAX if may_send_stars else MULTIPART_MAX):
                 if request.path.startswith(API):
                     return _refusal("A body with files has 3 MiB at most.", "body_too_large", 413)
@@ -123,8 +123,8 @@ def uploads_bound(get_response: Handler) -> Handler:
 
 def _length(request: HttpRequest) -> int:
     """Return the length of the body in bytes, as its client says; servers pass on no more than that."""
-    said = request.META.get("CONTENT_LENGTH") or "0"
-    return int(said) if said.isascii() and said.isdigit() and len(said) < 20 else 0
+    declared = request.META.get("CONTENT_LENGTH") or "0"
+    return int(declared) if declared.isascii() and declared.isdigit() and len(declared) < 20 else 0
 
 
 def _has_nul(request: HttpRequest) -> bool:

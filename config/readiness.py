@@ -1,10 +1,10 @@
-"""Run the checks behind `/readyz`: database, migrations, broker and schedule."""
+"""Run the checks behind `/readyz`: database, migrations, broker, schedule and workers."""
 
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import structlog
 from django.conf import settings
@@ -14,15 +14,13 @@ from django.db.migrations.executor import MigrationExecutor
 
 from advisor.run.workers import jobs_last_started
 from advisor.selectors import worker_alive
-
-if TYPE_CHECKING:
-    from redis import Redis
+from config.pulse.broker import broker_client, queues_unserved, workers_known
+from config.pulse.files import HUNG_S, pulse_ages, worker_has_pulse
 
 log = structlog.get_logger(__name__)
 
 # The reconciler runs four times a minute, so twelve turns were missed.
 SCHEDULE_LATE = timedelta(minutes=3)
-BROKER_TIMEOUT_S = 1.0
 ERROR_CHARS = 200
 _migrated: set[str] = set()
 
@@ -42,10 +40,10 @@ class Check:
 
 
 def readiness(*, now: datetime) -> list[Check]:
-    """Check the database, its migrations, the broker and the schedule.
+    """Check the database, its migrations, the broker, the schedule and the workers.
 
-    Only the first two are needed. Without broker and schedule, pages work and requests run inline, but no
-    scheduled job runs. If the database fails, the other checks are skipped.
+    Only the first two are needed. Without the others, pages work and requests run inline, but no scheduled
+    job runs. If the database fails, the other checks are skipped.
     """
     database = _check("database", True, _database)
     if not database.ok:
@@ -55,27 +53,13 @@ def readiness(*, now: datetime) -> list[Check]:
         _check("migrations", True, _migrations),
         _check("broker", False, _broker),
         _check("schedule", False, lambda: _schedule(now)),
+        _check("workers", False, _workers),
     ]
 
 
 def is_ready(checks: list[Check]) -> bool:
     """Return whether requests can be served, according to the needed checks."""
     return all(check.ok for check in checks if check.needed)
-
-
-def broker_client() -> "Redis":
-    """Return a client of the broker with a short timeout and without retries. Use it in a `with` block."""
-    # The import takes a tenth of a second, which installations without a broker save.
-    from redis import Redis  # noqa: PLC0415
-    from redis.backoff import NoBackoff  # noqa: PLC0415
-    from redis.retry import Retry  # noqa: PLC0415
-
-    return Redis.from_url(
-        settings.REDIS_URL,
-        socket_connect_timeout=BROKER_TIMEOUT_S,
-        socket_timeout=BROKER_TIMEOUT_S,
-        retry=Retry(NoBackoff(), 0),
-    )
 
 
 def queue_lengths(names: Iterable[str]) -> dict[str, int]:
@@ -144,8 +128,25 @@ def _schedule(now: datetime) -> tuple[bool, str]:
     last = jobs_last_started().get("reconcile")
     if last is not None and now - last < SCHEDULE_LATE:
         return True, f"last turn {round((now - last).total_seconds())} s ago"
-    if not settings.REDIS_URL and worker_alive(now=now):
+    if not settings.REDIS_URL and (worker_alive(now=now) or worker_has_pulse(settings.VAR_DIR)):
         return True, "an embedded worker is alive"
     state = "never began" if last is None else f"has stopped since {last:%Y-%m-%d %H:%M} UTC"
     start = "celery beat and a worker" if settings.REDIS_URL else "manage.py work"
     return False, f"It {state}: start {start}."
+
+
+def _workers() -> tuple[bool, str]:
+    """Check that no worker has fallen silent and, with a broker, that each queue has a living worker."""
+    unserved: list[str] = []
+    if settings.REDIS_URL:
+        workers = workers_known()
+        ages, unserved = {worker.name: worker.age_s for worker in workers}, queues_unserved(workers)
+    else:
+        ages = pulse_ages(settings.VAR_DIR)
+    silent = [
+        f"{name} gave no sign of life for {round(age)} s: restart it"
+        for name, age in sorted(ages.items())
+        if age > HUNG_S
+    ]
+    unserved = [f"no worker serves the queue {queue}" for queue in unserved]
+    return not (silent or unserved), "; ".join([*silent, *unserved]) or f"{len(ages)} alive"

@@ -95,13 +95,14 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "config.api.middleware.api_responses",
     "digest.middleware.settings_read_once",
     "digest.middleware.reader_locale",
     "digest.middleware.browser_storage",
     "digest.middleware.sign_in_and_return",
-    "digest.middleware.welcome_first",
+    "digest.middleware.WelcomeFirst",
     "digest.middleware.TooManyChangesPage",
-    "config.api.middleware.api_responses",
+    "digest.middleware.ReadersTurns",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -147,7 +148,7 @@ _LOCAL_CACHE = {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 CACHES = {
     # Without Redis, enough for the counters of rate limits and a flood of invented names.
     "default": _REDIS_CACHE if REDIS_URL else _LOCAL_CACHE | {"OPTIONS": {"MAX_ENTRIES": 100_000}},
-    # What must be remembered, whatever strangers make the other one count: which tokens were used.
+    # The used tokens must be remembered even if strangers flood the other cache.
     "claims": _REDIS_CACHE | {"KEY_PREFIX": "claims"}
     if REDIS_URL
     else _LOCAL_CACHE | {"LOCATION": "claims", "OPTIONS": {"MAX_ENTRIES": 100_000}},
@@ -171,7 +172,7 @@ ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_EMAIL_VERIFICATION = env.str("ACCOUNT_EMAIL_VERIFICATION", default="none")
 if ACCOUNT_EMAIL_VERIFICATION not in ("none", "optional", "mandatory"):
     raise ImproperlyConfigured("ACCOUNT_EMAIL_VERIFICATION must be none, optional or mandatory.")
-# Who may sign up, here or through a provider: everybody, whoever has an invitation, or nobody.
+# Who may sign up, here or through a provider: everybody, people with an invitation, or nobody.
 SIGNUP = env.str("SIGNUP", default="open")
 if SIGNUP not in ("open", "invite", "closed"):
     raise ImproperlyConfigured("SIGNUP must be open, invite or closed.")

@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import partial
 from uuid import UUID
 
 import structlog
-from celery import shared_task
 from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
@@ -29,9 +28,10 @@ from advisor.tasks import (
     runs_reconcile_task,
 )
 from config.api.idempotency import responses_prune
-from config.celery import worker_is_stopping
 from config.jobs.nightly import nightly_run
-from config.jobs.schedule import jobs_due, night_has_begun
+from config.jobs.schedule import RUN_MARGIN_S, jobs_due, night_has_begun, time_limit_s
+from config.jobs.task_run import task_run
+from config.stopping import worker_is_stopping
 from digest.daily.services import digests_build_missing
 from digest.mail.send import digests_deliver
 from digest.notifications.news import (
@@ -44,6 +44,7 @@ from digest.notifications.news import (
 )
 from digest.notifications.send import notifications_send
 from digest.tasks import feeds_fetch_task, first_round_task
+from ranking.common.broker import WorkerTask, shared_task
 from ranking.common.isolation import Parts, isolate_batches
 from suggestions.selectors import effects_news, suggestions_news
 from suggestions.tasks import outcomes_compact_task, suggestions_sweep_task
@@ -61,8 +62,8 @@ def nightly_task(stopping: Callable[[], bool] = worker_is_stopping) -> None:
 def daily_builds_task(stopping: Callable[[], bool] = worker_is_stopping) -> None:
     """Build the digests of days that have begun, send due mail, and send notifications.
 
-    If `stopping()` returns true, leave the rest to the next round. A part that fails does not stop the
-    others; the first failure is raised at the end.
+    If `stopping()` returns true, leave the rest to the next run. A part that fails does not stop the others;
+    the first failure is raised at the end.
     """
     now = timezone.now()
     parts = Parts("config.daily_builds")
@@ -104,7 +105,7 @@ def idempotency_keys_prune_task() -> None:
 
 log = structlog.get_logger(__name__)
 
-TASKS: dict[str, Callable[[], Any]] = {
+TASKS: dict[str, WorkerTask] = {
     task.name: task
     for task in (
         runs_reconcile_task,
@@ -124,10 +125,14 @@ TASKS: dict[str, Callable[[], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """The embedded worker. While it is busy, its heartbeat gets old and requests run inline."""
+    """The embedded worker. While it is busy, its heartbeat gets old and requests run inline.
+
+    Before each part, `allow` is told how many seconds it may take, as Celery would give it.
+    """
 
     name: str
     clock: Callable[[], float] = time.monotonic
+    allow: Callable[[float], None] = lambda seconds: None
 
     def tick(self, *, now: datetime, stopping: Callable[[], bool]) -> bool:
         """Send a heartbeat, fetch new feeds, run the jobs that are due, then one queued run.
@@ -137,20 +142,24 @@ class Worker:
         """
         elapsed = RunClock(now, self.clock)
         heartbeat(worker=self.name, now=now)
+        self.allow(time_limit_s(first_round_task.name))
         left = self._first_round(now)
         last = jobs_last_started()
         for job in jobs_due(now, last):
             if stopping():
                 return False
             if job_claim(name=job.name, last=last.get(job.name), now=now):
+                arguments = {"stopping": stopping} if job.stoppable else {}
+                self.allow(time_limit_s(job.task))
                 try:
-                    TASKS[job.task](**({"stopping": stopping} if job.stoppable else {}))
+                    task_run(job.task, partial(TASKS[job.task], **arguments))
                 except Exception as error:
                     _handle_failure(job.name, error, now)
         if stopping():
             return False
         # The jobs may have taken minutes. A run's lease is short, so it must begin now.
         now = elapsed.now
+        self.allow(settings.ADVISOR_SCHEDULED_TIMEOUT_S + RUN_MARGIN_S)
         try:
             return run_execute_next(now=now) is not None or left
         except Exception as error:
@@ -160,7 +169,7 @@ class Worker:
     def _first_round(self, now: datetime) -> bool:
         """Fetch feeds that were just added. Return whether some are left."""
         try:
-            return bool(first_round_task())
+            return bool(task_run(first_round_task.name, first_round_task))
         except Exception as error:
             _handle_failure("first_round", error, now)
             return False

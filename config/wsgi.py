@@ -21,7 +21,8 @@ _ = get_resolver().url_patterns
 reverse("digest:today")
 get_template("digest/day.html")
 macros()
-# What is loaded stays: no search for garbage need look at it again, nor write to memory that a fork shares.
+# Loaded objects stay: the garbage collector need not look at them again, nor write to memory that a fork
+# shares.
 gc.collect()
 gc.freeze()
 # How long a thread may keep the interpreter while others wait for it, in seconds. A page lets go of it at
@@ -50,7 +51,7 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
 
 
 # CPython stores frames in chunks of 16 kB. It maps a chunk when a call needs one and unmaps it on return. A
-# loop at the border of two chunks does so in each round, which took a tenth of a page's time and more. A
+# loop at the border of two chunks does so on every turn, which took a tenth of a page's time and more. A
 # frame with such a large stack gets a chunk of 256 kB, with room for all calls of a request. Untouched parts
 # cost no memory.
 application.__code__ = application.__code__.replace(co_stacksize=17_000)

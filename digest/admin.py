@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import allauth.mfa.admin  # noqa: F401  # registers what is replaced below
+from allauth.account.admin import EmailAddressAdmin
 from allauth.mfa.models import Authenticator
 from django import forms
 from django.contrib import admin, messages
@@ -21,8 +22,9 @@ from django.utils import timezone
 from digest.accounts.invitations import VALID, invitation_issue
 from digest.accounts.services import reader_delete
 from digest.errors import DigestError
-from digest.feeds.health import QUIET_AFTER, FeedCondition, FeedFacts, feed_condition
+from digest.feeds.health import QUIET_AFTER, FeedCondition, feed_condition
 from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
+from digest.feeds.selectors import feed_facts, in_trouble, is_read
 from digest.feeds.services import SourceMove, feeds_check, feeds_pause, source_move, source_move_plan
 from digest.items.search import items_about
 from digest.models import (
@@ -200,18 +202,24 @@ CONDITIONS: dict[FeedCondition, Callable[[datetime], Q]] = {
 }
 
 
+# What readers' pages and the admin's first page count.
+TROUBLE = "trouble"
+
+
 class ConditionFilter(admin.SimpleListFilter):
     """Feeds by condition."""
 
     title, parameter_name = "condition", "condition"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return every condition, the worst first."""
-        return [(condition.value, condition.value) for condition in CONDITIONS]
+        """Return those in trouble, then every condition, the worst first."""
+        return [(TROUBLE, "in trouble"), *((condition.value, condition.value) for condition in CONDITIONS)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Feed]) -> QuerySet[Feed]:
         """Return the feeds in the chosen condition."""
         chosen = self.value()
+        if chosen == TROUBLE:
+            return queryset.filter(in_trouble(), is_read())
         if chosen not in set(CONDITIONS):
             return queryset
         return queryset.filter(CONDITIONS[FeedCondition(chosen)](timezone.now()))
@@ -251,17 +259,19 @@ class FeedAdmin(OperatorAdmin):
     @admin.display(description="condition")
     def condition(self, feed: Feed) -> str:
         """Return the feed's condition in a word."""
-        facts = FeedFacts(feed.state, feed.failures, feed.last_fetched_at, feed.last_new_at)
-        return feed_condition(facts, now=timezone.now()).value
+        return feed_condition(feed_facts(feed), now=timezone.now()).value
 
     @admin.display(description="next check", ordering="next_check_at")
     def next_check(self, feed: Feed) -> datetime | None:
         """Return when an active feed is fetched next; `None` for all others."""
         return feed.next_check_at if feed.state == Feed.State.ACTIVE else None
 
-    @admin.action(description="Fetch the chosen feeds at the next round, given-up ones too, paused ones not")
+    @admin.action(
+        description="Fetch the chosen feeds at the next round, given-up ones too, paused ones not",
+        permissions=["change"],
+    )
     def check_soon(self, request: HttpRequest, queryset: QuerySet[Feed]) -> None:
-        """Make the chosen feeds due, except paused ones: whoever paused a feed had a reason."""
+        """Make the chosen feeds due, except paused ones, because there was a reason to pause them."""
         rows = list(queryset.values_list("pk", "state"))
         unpaused = [pk for pk, state in rows if state != Feed.State.PAUSED]
         if due := feeds_check(feed_ids=unpaused, now=timezone.now()):
@@ -273,15 +283,15 @@ class FeedAdmin(OperatorAdmin):
             text = f"{_feeds(imported)} not asked: imported from a file, without an address."
             self.message_user(request, text, messages.WARNING)
 
-    @admin.action(description="Pause the chosen feeds")
+    @admin.action(description="Pause the chosen feeds", permissions=["change"])
     def pause(self, request: HttpRequest, queryset: QuerySet[Feed]) -> None:
         """Stop fetching the chosen feeds."""
         paused = feeds_pause(feed_ids=list(queryset.values_list("pk", flat=True)))
         self.message_user(request, f"{_feeds(paused)} paused now.", messages.SUCCESS)
 
-    @admin.action(description="Resume the chosen feeds")
+    @admin.action(description="Resume the chosen feeds", permissions=["change"])
     def resume(self, request: HttpRequest, queryset: QuerySet[Feed]) -> None:
-        """Make the paused ones of the chosen feeds due at the next round."""
+        """Make the paused feeds among the chosen ones due at the next fetch batch."""
         paused = queryset.filter(state=Feed.State.PAUSED).values_list("pk", flat=True)
         resumed = feeds_check(feed_ids=list(paused), now=timezone.now())
         self.message_user(request, f"{_feeds(resumed)} taken up at the next round.", messages.SUCCESS)
@@ -300,6 +310,14 @@ DIGEST_FIELDS = (
     "suggestions_enabled",
     "welcomed_at",
 )
+
+RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
+
+
+def _is_below(request: HttpRequest, reader: Reader | None) -> bool:
+    """Return whether who asks has as many rights as `reader`. Somebody may always change themselves."""
+    return bool(reader is None or request.user.is_superuser or not reader.is_staff or reader == request.user)
+
 
 if TYPE_CHECKING:  # generic in the stubs only
     _UserAdmin = UserAdmin[Reader]
@@ -331,12 +349,26 @@ class ReaderAdmin(OperatorAdmin, _UserAdmin):
         ("Mail", {"fields": ["mail_rhythm", "mail_hour", "mail_weekday"]}),
     )
 
+    def get_readonly_fields(self, request: HttpRequest, obj: Reader | None = None) -> list[str]:
+        """Let only operators with all rights give any."""
+        return [*self.readonly_fields, *(() if request.user.is_superuser else RIGHTS)]
+
+    def has_change_permission(self, request: HttpRequest, obj: Reader | None = None) -> bool:
+        """Let only operators with all rights change others of the staff, their passwords too."""
+        return super().has_change_permission(request, obj) and _is_below(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Reader | None = None) -> bool:
+        """Let only operators with all rights delete others of the staff."""
+        return super().has_delete_permission(request, obj) and _is_below(request, obj)
+
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, Any, Any]:
         """Allow deleting readers with all their records, but never the last operator."""
         listed, counts, _, protected = super().get_deleted_objects(objs, request)
         readers = list(objs)
         if any(reader.is_superuser for reader in readers) and not operators_remain(readers=readers):
             protected = [*protected, "the only operator"]
+        if not all(_is_below(request, reader) for reader in readers):
+            protected = [*protected, "others of the staff"]
         return listed, counts, set(), protected
 
     def delete_model(self, request: HttpRequest, obj: Reader) -> None:
@@ -365,7 +397,7 @@ class ApiTokenAdmin(ReadOnlyAdmin, OperatorAdmin):
 
 
 class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
-    """A new invitation: whom it is for, and for how many days."""
+    """A new invitation: the invited person, and its number of days."""
 
     days = forms.IntegerField(min_value=1, max_value=90, initial=VALID.days, help_text="Days until it ends.")
 
@@ -395,6 +427,8 @@ class InvitationAdmin(OperatorAdmin):
         messages.warning(request, f"This link is for one person and is shown only now: {link}")
 
 
+# The library offers this to whoever may look. A confirmed address opens an account through a provider.
+EmailAddressAdmin.make_verified.allowed_permissions = ("change",)
 # The library's own page shows the key, and with it anybody could make codes.
 admin.site.unregister(Authenticator)
 
@@ -458,11 +492,11 @@ class SourceAdmin(OperatorAdmin):
 
     def move_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Ask for the new key, show the effect of the move, and move the source after confirmation."""
+        if not (self.has_change_permission(request) and self.has_delete_permission(request)):
+            raise PermissionDenied
         source = self.get_object(request, key_current(key=unquote(object_id)))
         if source is None:
             raise Http404("There is no such source.")
-        if not (self.has_change_permission(request, source) and self.has_delete_permission(request, source)):
-            raise PermissionDenied
         form, plan = MoveForm(request.POST or None), None
         if request.method == "POST" and form.is_valid():
             into = form.cleaned_data["into"]

@@ -37,7 +37,7 @@ def day_end(day: date, zone: tzinfo) -> datetime:
 
 
 def moment_in_day(at: datetime, day: date, zone: tzinfo) -> datetime:
-    """Return `at` in `zone`; if `day` is over by then, its last moment."""
+    """Return `at` in `zone`, or the last moment of `day` if the day is over by then."""
     local = at.astimezone(zone)
     return local if local.date() <= day else datetime.combine(day, time.max, zone)
 

@@ -1,10 +1,12 @@
 """Frozen data classes and constants that the digest room shares with other rooms. Pure."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 ITEM_WINDOW_DAYS = 7
 DIGEST_SIZE = 30
+# No web feed is older. Earlier dates come from unset clocks and empty fields.
+PUBLISHED_MIN = datetime(1995, 1, 1, tzinfo=UTC)
 # How far back an item counts as unread. Reading marks are kept for at least 30 days (KEEP_DAYS).
 UNREAD_DAYS = 30
 # How long today's digest stays unchanged. New settings show at once.

@@ -1,11 +1,12 @@
-"""Errors of the digest room. Each has a stable code, an HTTP status, and a message that says what to do.
+"""Errors of the digest room. Each has a stable code, an HTTP status, and a message with the problem and its
+remedy.
 
 Pure.
 """
 
 
 class DigestError(Exception):
-    """A refused request. `code` and `status` are stable; `message` says what is wrong and what to do."""
+    """A refused request. `code` and `status` are stable. `message` names the problem and its remedy."""
 
     code = "digest_error"
     status = 400

@@ -1,20 +1,26 @@
 """Middleware for readers' pages: language, time zone, caching, sign-in and the first visit."""
 
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from allauth.account.internal.flows.reauthentication import STATE_SESSION_KEY
 from django.conf import settings
 from django.contrib import messages
+from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render, resolve_url
 from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_noop
 
+from digest.errors import TooManyRequests
 from digest.feeds.selectors import subscriptions_exist
 from digest.models import Reader
+from digest.places import PAGE_LINE, turn_share, turns_open
+from digest.throttling import too_many_requests_page, turn_begin
 from ranking.entities import TooManyChanges
 from ranking.selectors import reading_once
 
@@ -24,7 +30,7 @@ PROGRAMS = ("/api/", "/mcp", "/oauth/", "/.well-known/", "/metrics", "/healthz",
 # Exceptions under those paths: people read these.
 PAGES = ("/api/docs", "/oauth/authorize")
 # In characters, with the headers of the request.
-FORM_KEPT_MAX = 32_000
+FORM_MAX_CHARS = 32_000
 SIGNED_OUT = gettext_noop("You were signed out, so nothing was done. Sign in and repeat it.")
 
 Handler = Callable[[HttpRequest], HttpResponse]
@@ -83,17 +89,20 @@ def browser_storage(get_response: Handler) -> Handler:
 
 
 def sign_in_and_return(get_response: Handler) -> Handler:
-    """After a sign-in that a form needed, return to the form's page: the form's own URL answers no GET.
+    """After a sign-in that a form needed, return to the form's page, because the form's own URL answers no
+    GET.
 
-    Two forms of allauth keep what was sent in the session until it is confirmed by a password, also for a
-    visitor who has none to confirm it by. So strangers could store 2.5 MB with each request, and readers with
-    each session. That is dropped; no form there is as large as `FORM_KEPT_MAX`.
+    Two forms of allauth keep the sent data in the session until a password confirms it, even for a visitor
+    who has no password. So strangers could store 2.5 MB with each request, and readers with each session. We
+    drop that data: no form there is as large as `FORM_MAX_CHARS`.
     """
 
     def handle(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
-        kept = request.session.get(STATE_SESSION_KEY)
-        if kept and (not request.user.is_authenticated or len(str(kept)) > FORM_KEPT_MAX):
+        if getattr(request, "sign_in_refused", False):
+            request.session.flush()  # allauth stored who tried, and stores more after the refusal
+        form = request.session.get(STATE_SESSION_KEY)
+        if form and (not request.user.is_authenticated or len(str(form)) > FORM_MAX_CHARS):
             del request.session[STATE_SESSION_KEY]
         if request.method != "POST" or request.user.is_authenticated:
             return response
@@ -106,22 +115,21 @@ def sign_in_and_return(get_response: Handler) -> Handler:
     return handle
 
 
-def welcome_first(get_response: Handler) -> Handler:
+class WelcomeFirst(MiddlewareMixin):
     """Redirect a new reader from the front page to the first visit's questions.
 
     A reader is new until they answer or skip the questions, or have a subscription.
     """
 
-    def handle(request: HttpRequest) -> HttpResponse:
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        """Return the redirect, or None if the reader is not new or asks for another page."""
         user = request.user
         front_page = request.method == "GET" and request.path == resolve_url("digest:today")
         if not front_page or not isinstance(user, Reader) or user.welcomed_at is not None:
-            return get_response(request)
+            return None
         if subscriptions_exist(reader_id=user.pk):
-            return get_response(request)
+            return None
         return HttpResponseRedirect(resolve_url("digest:welcome"))
-
-    return handle
 
 
 def _form_page(request: HttpRequest) -> str:
@@ -133,15 +141,45 @@ def _form_page(request: HttpRequest) -> str:
     return f"{parts.path}?{parts.query}" if parts.query else parts.path or "/"
 
 
-class TooManyChangesPage:
-    """Answer pages with 429 if the reader has changed their settings as often as one may in a day."""
+class ReadersTurns:
+    """Answer a reader's pages one after the other in this process, so that none of them slows down others.
+
+    Doors for programs take the turn once they know the token's reader. Between queries, a reader who asks for
+    much at once lets others go first.
+    """
 
     def __init__(self, get_response: Handler) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer as the view does."""
-        return self._get_response(request)
+        """Answer, and end the turn."""
+        with turns_open(), connection.execute_wrapper(_share_between_queries):
+            return self._get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., object], *_: object
+    ) -> HttpResponse | None:
+        """Wait for the turn of a signed-in reader; the page for 429 if too many of their requests wait."""
+        by_program = request.path.startswith(PROGRAMS) and request.path not in PAGES
+        if by_program or getattr(view, "without_turn", False) or not isinstance(request.user, Reader):
+            return None
+        try:
+            turn_begin(request.user.pk, PAGE_LINE)
+        except TooManyRequests as refused:
+            return too_many_requests_page(request, refused)
+        return None
+
+
+def _share_between_queries(
+    execute: Callable[..., object], sql: str, params: object, many: bool, context: dict[str, Any]
+) -> object:
+    if not context["connection"].in_atomic_block:
+        turn_share()
+    return execute(sql, params, many, context)
+
+
+class TooManyChangesPage(MiddlewareMixin):
+    """Answer pages with 429 if the reader has changed their settings as often as one may in a day."""
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """Return the page for `TooManyChanges`, which any view that writes settings may raise."""

@@ -2,12 +2,16 @@
 
 A process has twelve threads. Two may look up sites, three may fetch pictures, two may wait for a run, two may
 do long work and two may send exports. One is left for pages, however slow all others are.
+
+Everything else a reader asks for takes turns with their own other requests (`turns_open`). A reader who asks
+for much at once lets others go first between the queries of an answer (`turn_share`).
 """
 
+import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Condition
+from contextlib import ExitStack, contextmanager
+from threading import Condition, local
 from typing import Final
 
 # Looking up sites, fetching full texts, sending things on, and first fetches by a page.
@@ -15,30 +19,45 @@ LOOKUPS_AT_ONCE: Final = 2
 PICTURES_AT_ONCE: Final = 3
 # Requests for suggestions that wait for the run's end.
 RUNS_AT_ONCE: Final = 2
-# Previews, imports and wishes, which need the processor for up to seconds. They share one
-# interpreter, so each more that runs slows all pages down.
+# Imports and wishes, which need the processor for seconds. They share one interpreter, so each more that
+# runs slows all pages down.
 LONG_AT_ONCE: Final = 2
 # Exports are sent while they are read from the database, as slowly as a browser takes them.
 EXPORTS_AT_ONCE: Final = 2
 # A reader's requests that may wait for a place. Each holds a thread.
 WAITING_MAX: Final = 1
+# A browser has at most six connections to a site: one request has the turn, and the others may wait. A
+# page takes a fifth of a second, and the longest previews a few seconds.
+TURNS_WAITING_MAX: Final = 5
+TURN_WAIT_S: Final = 10.0
+# A request lets others go first for so long in all, however many come.
+SHARE_WAIT_S: Final = 2.0
+LINES = PAGE_LINE, PROGRAM_LINE, LONG_LINE = "page", "program", "long"
 
 
 class Places:
-    """So many places at once. A reader gets the last free one only if they have no other.
+    """A number of places for work at the same time. A reader gets the last free one only if they have no
+    other.
 
-    So one reader never has all places, and another finds one. Safe to share between threads.
+    So one reader never has all places, and another finds one. Without a `count` there is one place for each
+    reader, and up to `waiting` of their requests may wait for it in each line. Threads may share it.
     """
 
-    def __init__(self, count: int) -> None:
-        self._count = count
+    def __init__(self, count: int | None, *, waiting: int = WAITING_MAX) -> None:
+        self._count, self._waiting_max = count, waiting
         self._taken, self._waiting = Counter[object](), Counter[object]()
         self._changed = Condition()
 
     @contextmanager
-    def place(self, who: object, *, wait_s: float = 0.0) -> Iterator[bool]:
-        """Yield whether the reader `who` has a place during the block; wait up to `wait_s` for it."""
-        has_place = self._take(who, wait_s)
+    def place(self, who: object, *, wait_s: float = 0.0, line: str = "") -> Iterator[bool]:
+        """Yield whether the reader `who` has a place during the block; wait up to `wait_s` for it.
+
+        It does not wait if as many of the reader's requests wait in this `line` as may. A place of slow work
+        ends the turn of the request, so that its reader's pages need not wait for it.
+        """
+        if self is not TURNS:
+            turn_end()
+        has_place = self._take(who, wait_s, line)
         try:
             yield has_place
         finally:
@@ -47,22 +66,36 @@ class Places:
                     self._less(self._taken, who)
                     self._changed.notify_all()
 
-    def _take(self, who: object, wait_s: float) -> bool:
+    def _take(self, who: object, wait_s: float, line: str) -> bool:
         with self._changed:
             if not self._is_free(who):
-                if wait_s <= 0 or self._waiting[who] >= WAITING_MAX:
+                if wait_s <= 0 or self._waiting[who, line] >= self._waiting_max:
                     return False
-                self._waiting[who] += 1
+                self._waiting[who, line] += 1
                 try:
                     if not self._changed.wait_for(lambda: self._is_free(who), timeout=wait_s):
                         return False
                 finally:
-                    self._less(self._waiting, who)
+                    self._less(self._waiting, (who, line))
             self._taken[who] += 1
             return True
 
     def _is_free(self, who: object) -> bool:
+        if self._count is None:
+            return not self._taken[who]
         return self._count - self._taken.total() > (1 if self._taken[who] else 0)
+
+    def let_pass(self, who: object, wait_s: float) -> None:
+        """Wait up to `wait_s` while others have a place of whom fewer requests wait than of `who`."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._is_outdone(who), timeout=wait_s)
+
+    def _is_outdone(self, who: object) -> bool:
+        mine = self._in_line(who)
+        return mine > 0 and any(self._in_line(other) < mine for other in self._taken if other != who)
+
+    def _in_line(self, who: object) -> int:
+        return sum(self._waiting[who, line] for line in LINES)
 
     @staticmethod
     def _less(counts: Counter[object], who: object) -> None:
@@ -76,3 +109,62 @@ PICTURES: Final = Places(PICTURES_AT_ONCE)
 RUNS: Final = Places(RUNS_AT_ONCE)
 LONG: Final = Places(LONG_AT_ONCE)
 EXPORTS: Final = Places(EXPORTS_AT_ONCE)
+TURNS: Final = Places(None, waiting=TURNS_WAITING_MAX)
+_request = local()
+
+
+@contextmanager
+def turns_open() -> Iterator[None]:
+    """Let the request of this thread take its reader's turn, until the block ends.
+
+    So one reader computes at most one answer at a time in a process, whatever pages, lists, searches,
+    previews and imports they ask for at once.
+    """
+    with ExitStack() as turn:
+        _request.turn, _request.had = turn, False
+        try:
+            yield
+        finally:
+            _request.turn = None
+
+
+def turn_take(who: object, line: str) -> bool:
+    """Take the turn of the reader `who` for this request, once their earlier ones are answered.
+
+    Pages and programs wait in lines of their own, so that an app never keeps its reader out of the pages.
+
+    Return whether it has it. A request that had it already, or is outside `turns_open`, goes on.
+    """
+    turn = getattr(_request, "turn", None)
+    if turn is None or _request.had:
+        return True
+    _request.who, _request.shared_s = who, 0.0
+    _request.had = turn.enter_context(TURNS.place(who, wait_s=TURN_WAIT_S, line=line))
+    return bool(_request.had)
+
+
+def turn_end() -> None:
+    """Let the reader's next request begin: this one waits for others, or has a place of another kind."""
+    if turn := getattr(_request, "turn", None):
+        turn.close()
+
+
+def turn_give_way() -> None:
+    """Let the reader's requests that wait go first, then go on with the turn: between the steps of long work.
+
+    Without the turn after ten seconds, or else whoever asks for pages without end would stop their import.
+    """
+    turn_end()
+    if (turn := getattr(_request, "turn", None)) and _request.had:
+        turn.enter_context(TURNS.place(_request.who, wait_s=TURN_WAIT_S, line=LONG_LINE))
+
+
+def turn_share() -> None:
+    """Let readers go first who asked for less at once: between the steps of an answer.
+
+    Call it in no transaction: the others may wait for its locks.
+    """
+    if getattr(_request, "turn", None) and _request.had and (left := SHARE_WAIT_S - _request.shared_s) > 0:
+        began = time.monotonic()
+        TURNS.let_pass(_request.who, left)
+        _request.shared_s += time.monotonic() - began

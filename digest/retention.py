@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
+from digest.items.texts import texts_delete
 from digest.models import (
     Delivery,
     Digest,
@@ -27,8 +28,6 @@ from digest.models import (
     SpendRefusal,
     Story,
     Subscription,
-    SuggestedReasons,
-    Summary,
     UsedLink,
 )
 from ranking.common.rows import BATCH, NIGHT_MAX, retention_start, rows_add, rows_delete
@@ -115,7 +114,7 @@ def _without_references(items: QuerySet[Item], referenced_by: Sequence[QuerySet[
 
 @transaction.atomic
 def _items_delete(ids: Sequence[int], referenced_by: Sequence[QuerySet[Any]]) -> int:
-    """Delete those of `ids` that are still unused; return how many.
+    """Delete the items among `ids` that are still unused. Return how many.
 
     The rows are locked and tested again, because somebody may have rated or saved one meanwhile.
     """
@@ -126,8 +125,5 @@ def _items_delete(ids: Sequence[int], referenced_by: Sequence[QuerySet[Any]]) ->
     entries = gone.exclude(feed=None).exclude(guid="").values_list("feed_id", "guid")
     rows_add(model=PrunedEntry, columns=("feed", "guid"), rows=list(entries))
     gone.delete()
-    texts = set(unused.values())
-    texts -= set(Item.objects.filter(fingerprint__in=texts).values_list("fingerprint", flat=True))
-    for model in (Summary, SuggestedReasons):
-        model._default_manager.filter(fingerprint__in=texts).delete()
+    texts_delete(fingerprints=unused.values())
     return len(unused)

@@ -1,4 +1,4 @@
-"""Sign what a page shows or offers to undo, so that the reader sends back exactly that."""
+"""Sign the data that a page shows or offers to undo, so that the reader sends back exactly that."""
 
 from collections.abc import Mapping
 from typing import Any

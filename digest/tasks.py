@@ -1,6 +1,5 @@
 """Celery tasks of the digest room. They read the clock and call the services."""
 
-from celery import shared_task
 from django.utils import timezone
 
 from digest.articles.favicons import favicons_update
@@ -12,9 +11,10 @@ from digest.items.meanings import meanings_update
 from digest.items.vectors import item_vectors_update
 from digest.sources.newsletters import newsletters_fetch
 from digest.summaries.services import extracts_make
+from ranking.common.broker import shared_task
 from ranking.common.isolation import Parts
 
-first_round_task = FIRST_ROUND.celery
+first_round_task = FIRST_ROUND
 
 
 @shared_task(name="digest.feeds_fetch")

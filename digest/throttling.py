@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
 from digest.errors import TooManyRequests
-from digest.places import LONG, Places
+from digest.places import LONG, PROGRAM_LINE, Places, turn_give_way, turn_take
 from digest.requests import reader_of
 
 KEYS = "digest:limit"
@@ -79,6 +79,8 @@ SEND_ON = Limit(
     "send_on", 20, MINUTE, gettext_noop("You can send 20 things on in a minute. Wait for the next one.")
 )
 LIMITS = (API, SEARCH, GENERATE, DECIDE, LOOKUP, IMPORT, EXPORT, TEACH, PICTURES, FULL_TEXT, SEND_ON)
+# Each sign-in stores a session for `SESSION_DAYS`. Only successful ones count, so nobody shuts out others.
+SIGN_IN = Limit("sign_in", 60, HOUR, gettext_noop("You can sign in 60 times an hour. Wait for the next one."))
 
 
 def limit_count(*, limit: Limit, who: object, now: datetime, cost: float = 1) -> None:
@@ -149,7 +151,23 @@ def long_work(who: object) -> Iterator[None]:
     with LONG.place(who, wait_s=LONG_WAIT_S) as has_place:
         if not has_place:
             raise busy_refusal()
+        turn_give_way()
         yield
+
+
+def turn_begin(who: object, line: str = PROGRAM_LINE) -> None:
+    """Wait for the turn of a reader's request. Raises `TooManyRequests` if too many of theirs wait for it."""
+    if not turn_take(who, line):
+        raise busy_refusal()
+
+
+Answering = TypeVar("Answering", bound=Callable[..., HttpResponseBase])
+
+
+def without_turn(view: Answering) -> Answering:
+    """Decorate a view of which a page asks for dozens at once: its requests take no turns."""
+    view.without_turn = True  # type: ignore[attr-defined]
+    return view
 
 
 def busy_refusal() -> TooManyRequests:

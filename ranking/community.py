@@ -86,16 +86,17 @@ def with_noise(likes: Ints, thumbs: Ints, uniforms: Floats, epsilon: float) -> t
 
 
 def publish(likes: Ints, thumbs: Ints, uniforms: Floats) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-    """Return noisy likes and thumbs of all items or sources of a round, and a mask of those to keep.
+    """Return noisy likes and thumbs of all items or sources of one publication, and a mask of those to keep.
 
-    Those without a thumb must be among them: then what is kept depends on noisy numbers alone.
+    They must include those without a thumb, so that the mask depends on noisy numbers alone.
     """
     liked, counted = with_noise(likes, thumbs, uniforms, EPSILON)
     return liked, counted, counted >= count_least(counted)
 
 
 def count_least(counted: Ints) -> float:
-    """Return the least noisy number of thumbs of a figure to keep, of all noisy numbers of a round."""
+    """Return the least noisy number of thumbs that a figure needs, from all noisy numbers of the
+    publication."""
     least = np.arange(COUNT_MIN, max(int(counted.max(initial=0)), COUNT_MIN) + 1)
     left = len(counted) - np.searchsorted(np.sort(counted), least)
     noise_alone = len(counted) * ALPHA**least / (1 + ALPHA)
@@ -124,21 +125,6 @@ def _spread_epsilon(*, weight: bool) -> float:
     """Return the epsilon of one step of a sum: its epsilon divided by the steps in a reader's range."""
     low, high = (0.0, 1.0) if weight else SPREAD_ESTIMATES
     return (EPSILON_SPREAD_WEIGHT if weight else EPSILON_SPREAD) / (SPREAD_STEPS * (high - low))
-
-
-def epsilon_of_a_thumb(*, seen: bool) -> float:
-    """Return the total privacy loss of one thumb over all publications, by basic composition.
-
-    It covers whether the thumb is a like or a dislike or, with `seen`, whether it was given at all.
-    """
-    if seen:
-        return 2 * sum(LOSSES) + EPSILON_SPREAD + EPSILON_SPREAD_WEIGHT
-    return sum(LOSSES) + EPSILON_SPREAD
-
-
-def guess_right_max(epsilon: float, delta: float = 0.0) -> float:
-    """Return the best chance to tell two equally likely cases apart: (e^eps + delta) / (1 + e^eps)."""
-    return (exp(epsilon) + delta) / (1 + exp(epsilon))
 
 
 def like_rate(figures: Iterable[Figure]) -> float:

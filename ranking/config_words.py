@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 from urllib.parse import unquote
 
 from ranking.common.text import topic_key
 from ranking.entities import SAME_WEIGHT, Mute
-from ranking.language import figure, gettext_noop, pgettext
+from ranking.language import date_words, figure, gettext_noop, pgettext
 from ranking.language import gettext as _
 from ranking.mutes import mutes_read
 from ranking.other_names import names_read
@@ -87,7 +88,7 @@ def _size(names: Iterable[tuple[float, str, str]], weight: float) -> str:
     return next(more if weight > 1 else less for bound, more, less in names if distance <= bound)
 
 
-# What is there or not, with the sentence of each.
+# Settings that are either present or not, with a sentence for each.
 SWITCHES: Mapping[str, tuple[str, str]] = {
     "topics": (gettext_noop("“{name}” joined your interests"), gettext_noop("“{name}” left your interests")),
     "locked": (
@@ -153,7 +154,7 @@ def _boost_words(word: str, before: float | None, after: float | None) -> str:
 
 
 def _half_life_words(before: float, after: float) -> str:
-    """Return a change of the hours until an item counts half as what it does to the news."""
+    """Return a change of the half-life in hours as its effect on the news."""
     if after < before:
         words = _("News ages {times} times as fast")
         return words.format(times=figure(before / after, ".2g"))
@@ -176,7 +177,7 @@ def _step(before: float, after: float) -> str:
 
 
 def mute_label(mute: Mute, titles: Mapping[str, str] | None = None) -> str:
-    """Return what a mute hides in words: "the word “bitcoin”". `titles` has names of sources by key."""
+    """Return a mute in words: "the word “bitcoin”". `titles` has names of sources by key."""
     names = titles or {}
     value = names.get(mute.value, mute.value) if mute.kind == "source" else mute.value
     label = _(MUTED[mute.kind]).format(value=value)
@@ -194,7 +195,7 @@ def _mute_words(target: str, after: str | bool, titles: Mapping[str, str]) -> st
         return _("No longer muted: {label}").format(label=label)
     if after is True:
         return _("Muted for ever: {label}").format(label=label)
-    return _("Muted until {day}: {label}").format(day=after, label=label)
+    return _("Muted until {day}: {label}").format(day=date_words(date.fromisoformat(after)), label=label)
 
 
 def names_words(names: Sequence[str] | None) -> str:
@@ -223,7 +224,7 @@ def _topic_words(topic: str, body: Mapping[str, Any]) -> str:
 
 
 def _rules_words(body: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the rules for single sources as (label, words); kinds of which there are none are left out."""
+    """Return the rules for single sources as (label, words). Kinds without a rule are left out."""
     lives = ", ".join(f"{key} {hours_words(hours)}" for key, hours in body.get("shelf_lives", {}).items())
     limits = ", ".join(f"{key} {limit_words(most)}" for key, most in body.get("daily_limits", {}).items())
     missed = ", ".join(body.get("never_missed", []))
@@ -287,7 +288,7 @@ def steps_in_force(
 def learned_changes_undone(
     changes: Sequence[Mapping[str, Any]], now: Body, then: Body
 ) -> list[Mapping[str, Any]]:
-    """Return those of `changes` (`body_changes` from `now` to `then`) that undo a learned delta."""
+    """Return the `changes` (`body_changes` from `now` to `then`) that undo a learned delta."""
     return [
         change
         for change in changes

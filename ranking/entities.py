@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from itertools import chain
 from typing import Any
 
 from ranking.language import gettext as _
@@ -84,6 +85,11 @@ class Config:
     shelf_lives: Mapping[str, int] = field(default_factory=dict)
     daily_limits: Mapping[str, int] = field(default_factory=dict)
     never_missed: tuple[str, ...] = ()
+
+    @property
+    def terms(self) -> set[str]:
+        """Return every text that these settings search items for: topics, their other names, and boosts."""
+        return {*self.topics, *chain(*self.other_names.values()), *self.keyword_boosts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,13 +185,15 @@ class Score:
 class SourceTally:
     """The thumbs of one reader on one source.
 
-    `n` (all thumbs) and `likes` are sums of 2^(-age / half-life), `count` is the number without decay.
+    `n` (all thumbs) and `likes` are sums of 2^(-age / half-life), `count` is the number without decay, and
+    `latest` is the time of the newest.
     """
 
     source: str
     n: float
     likes: float
     count: int
+    latest: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Freshness: how much an item counts for its age, in whole days of the reader or by the hour. Pure.
 
 By whole days, all items since the morning of the day before count in full. So the page at breakfast has the
-news of a whole day, no item loses places during the day, and the clock changes an order only at midnight. A
-day from midnight to midnight would halve, at breakfast, the news of the evening against those of the night.
+news of a whole day, no item loses places during the day, and the clock changes an order only at midnight. If
+a day lasted from midnight to midnight, the evening's news would count half of the night's at breakfast.
 """
 
 from datetime import datetime, time, timedelta

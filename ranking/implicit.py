@@ -2,19 +2,18 @@
 
 Implicit feedback is weak evidence, counted in fractions of a thumb:
 
-1. An open counts OPENED, an item read to the end FINISHED, a saved one SAVED. Each is multiplied by
-   min(3, rank^0.5), because people look at lower places less often (clipped inverse propensity). An item
-   never counts more than ITEM_MAX. The form 1 / rank^eta is that of Joachims, Swaminathan and Schnabel
-   (2017); eta = 0.5 is a cautious value.
+1. An open counts OPENED, an item read to the end FINISHED, a saved one SAVED. Each is multiplied by min(3,
+   rank^0.5), because people look at lower places less often (clipped inverse propensity). An item never
+   counts more than ITEM_MAX. The form 1 / rank^eta is that of Joachims, Swaminathan and Schnabel (2017); eta
+   = 0.5 is a cautious value.
 2. An item is skipped if it was shown above an opened item on the same page. Items below may not have been
-seen
-   ("skip above", Joachims et al. 2005 and 2007).
+   seen ("skip above", Joachims et al. 2005 and 2007).
 3. If an item has a thumb, events that contradict the thumb do not count.
 4. The rate of opening of a source or category is compared with the reader's own, as thumbs are
    (`ranking.learning.posterior`), with at most TARGET_MAX thumbs of evidence. Events halve in 60 days.
 5. The reader's weight (0 to 1) is the slope by which these log-odds predict the reader's thumbs: one Newton
-step
-   on the logistic likelihood from a prior of WEIGHT_PRIOR. Items that gave evidence themselves are left out.
+   step on the logistic likelihood from a prior of WEIGHT_PRIOR. Items that gave evidence themselves are left
+   out.
 
 Interest changes by at most IMPLICIT_MAX up or down. If thumbs on a source or category point one way, implicit
 feedback never points the other way. Pure.
@@ -34,7 +33,7 @@ IMPLICIT_MAX = 0.1
 # The weight (0 to 1) before any thumbs. Small, as opens predicted no choice in open data sets
 # (docs/ranking.md).
 WEIGHT_PRIOR = 0.25
-# The precision of that prior: as much as 64 thumbs on items with log-odds of 0.5.
+# The precision of that prior. It equals 64 thumbs on items with log-odds of 0.5.
 PRIOR_PRECISION = 4.0
 CATEGORIES_MAX = 50
 

@@ -6,6 +6,7 @@ Mark texts as usual (`_`, `ngettext`, `pgettext`) and insert values with `str.fo
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 from gettext import NullTranslations
 
@@ -80,6 +81,33 @@ def figure(value: float, pattern: str = ".2f") -> str:
     return f"{value:{pattern}}".replace("-", "−").replace(".", pgettext("decimal sign", "."))
 
 
+def thousands(count: int) -> str:
+    """Format a whole number with the thousands separator of the current language."""
+    return f"{count:,}".replace("-", "−").replace(",", pgettext("thousands sign", ","))
+
+
 def percent(share: float) -> str:
     """Format a share (1 is all) in whole percent, in the current language."""
     return f"{share:.0%}".replace("%", pgettext("percent sign", "%"))
+
+
+MONTHS = (
+    gettext_noop("January"),
+    gettext_noop("February"),
+    gettext_noop("March"),
+    gettext_noop("April"),
+    gettext_noop("May"),
+    gettext_noop("June"),
+    gettext_noop("July"),
+    gettext_noop("August"),
+    gettext_noop("September"),
+    gettext_noop("October"),
+    gettext_noop("November"),
+    gettext_noop("December"),
+)
+
+
+def date_words(day: date) -> str:
+    """Return a day with month and year: "18 March 2026"."""
+    words = gettext("{day} {month} {year}")
+    return words.format(day=day.day, month=gettext(MONTHS[day.month - 1]), year=day.year)

@@ -1,11 +1,11 @@
-"""Estimate from thumbs what a reader likes, and decide the learning loop's steps of effective weights.
+"""Estimate a reader's likes from thumbs, and decide the learning loop's steps of effective weights.
 
 A like-rate of 80 % on five thumbs arises by chance every other time. So each decision uses the probability
 that the true rate is above the reader's own base rate (Beta posteriors).
 
-The learning loop works per source. Thumbs decay with a half-life of 60 days. The target weight is
-exp(0.8 x log-odds). A step is at most 0.15. It needs a likely direction (P > 0.8 or < 0.2) and at least five
-decayed thumbs. Pure.
+The learning loop works per source. Thumbs decay with a half-life of 60 days. The target weight is exp(0.8 x
+log-odds). A step is at most 0.15. It needs a likely direction (P > 0.8 or < 0.2) and at least five decayed
+thumbs. Pure.
 """
 
 from collections.abc import Mapping, Sequence

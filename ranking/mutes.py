@@ -11,7 +11,7 @@ from datetime import date
 from typing import Any, Final
 
 from ranking.common.categories import author_names, category_key
-from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, term_places
+from ranking.common.text import LEAD_CHARS, TOPIC_MAX_CHARS, fold, fold_lightly, term_places
 from ranking.entities import Candidate, InvalidMute, Mute, TooManyMutes
 from ranking.language import gettext as _
 from ranking.language import gettext_noop
@@ -31,7 +31,7 @@ KINDS: Final[Mapping[str, int]] = {
     ADDRESS: 300,
     CATEGORY: 120,
 }
-# A source is muted as a whole, and an address says by itself where it is.
+# Kinds that can be limited to a source. A source is muted as a whole, and an address names its own place.
 KINDS_WITHIN: Final = (WORD, PHRASE, AUTHOR, CATEGORY)
 MUTES_MAX: Final = 100
 ANYTHING: Final = "*"
@@ -40,8 +40,7 @@ ADDRESS_CHARS_MIN = 4
 # Scripts without spaces between words: Thai, Lao, Myanmar, Khmer, kana, Chinese characters.
 _SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 
-# A word hides an item that has it in the title, in so many characters at the beginning, or so often.
-LEAD_CHARS: Final = 300
+# A word hides an item that has it in the title, in the beginning of the text, or so many times.
 TIMES_MIN: Final = 2
 
 Finder = Callable[[str], bool]
@@ -245,10 +244,10 @@ def mute_finder(mute: Mute) -> Finder:
 
 
 def _hider(mute: Mute) -> Hider:
-    """Return whether a mute hides a title and a text.
+    """Return a function that tells whether a mute hides a title and a text.
 
-    A phrase hides wherever it stands. A word must stand in the title, at the beginning of the text, or twice:
-    what is said once, far down, is not what an article is about.
+    A phrase hides at any place. A word must stand in the title, at the beginning of the text, or twice,
+    because a word said once, far down, is not the subject of an article.
     """
     if mute.kind == PHRASE:
         found = text_finder(mute.value)
@@ -269,7 +268,7 @@ def _is_spaced_word(mute: Mute) -> bool:
 
 
 def _places_spaceless(word: str) -> Callable[[str], Iterator[int]]:
-    """Return a function that yields where a text has a word of a script without spaces."""
+    """Return a function that yields the places of a word in a script without spaces."""
     folded = fold(word)
 
     def places(text: str) -> Iterator[int]:

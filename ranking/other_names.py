@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ranking.common.text import TOPIC_MAX_CHARS, topic_key
-from ranking.entities import InvalidSetting
+from ranking.entities import Config, InvalidSetting
 from ranking.language import gettext as _
 
 OTHER_NAMES: Final = "other_names"
-# Of one topic. From more on a topic is several, and each is better named by itself.
+# The most names of one topic. More names mean several topics, which are better added separately.
 NAMES_MAX = 16
 
 
@@ -24,10 +24,10 @@ def names_set(body: dict[str, Any], topic: str, names: Sequence[str]) -> None:
 
 
 def names_check(body: dict[str, Any]) -> None:
-    """Check and clean the other names in place; those of a topic that is none any more leave.
+    """Check and clean the other names in place. Those of a deleted topic are removed.
 
-    A name that is the topic itself, or stands there twice, leaves too. Raises `InvalidSetting` for more than
-    16 names of a topic, and for a name that is longer than a topic may be.
+    Names that repeat the topic or another name are removed, too. Raises `InvalidSetting` for more than 16
+    names of a topic, and for a name that is longer than a topic may be.
     """
     spelled = {topic_key(topic): topic for topic in body["topics"]}
     found = {}
@@ -55,3 +55,8 @@ def names_check(body: dict[str, Any]) -> None:
 def names_read(body: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the other names of each topic, by its key."""
     return {key: tuple(names) for key, names in body.get(OTHER_NAMES, {}).items()}
+
+
+def topic_names(config: Config) -> dict[str, tuple[str, ...]]:
+    """Return the other names of each topic of a config, () for most."""
+    return {topic: config.other_names.get(topic_key(topic), ()) for topic in config.topics}

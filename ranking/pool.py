@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranking.common.categories import author_names, category_key, category_keys, topic_categories
-from ranking.common.text import first_words, fold_lightly, term_finder, topic_key
-from ranking.entities import WEIGHT_DEFAULT, Candidate, EffectiveConfig, clamp_weight
+from ranking.common.phrases import Phrases
+from ranking.common.text import first_words, fold_lightly, subject_finder, topic_key
+from ranking.entities import WEIGHT_DEFAULT, Candidate, Config, EffectiveConfig, clamp_weight
 from ranking.implicit import IMPLICIT_MAX, ImplicitLeans
 
 Floats = NDArray[np.float64]
@@ -16,6 +17,8 @@ Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 FindAbout = Callable[[Sequence[str], Ids], Mapping[str, Ids]]
 _WORD = re.compile(r"\w+")
+# Up to so many terms that may be in a text are looked for one by one, which is quicker for few.
+FINDERS_MAX = 24
 
 
 class ItemValues(Mapping[int, float]):
@@ -84,30 +87,41 @@ class Pool:
         self._by_category: dict[str, list[int]] | None = None
         self._by_author: dict[str, list[int]] | None = None
         self._matches: dict[str, Mask] = {}
+        self._says: dict[tuple[str, tuple[str, ...]], Mask] = {}
         self._find_about = find_about
         self._about: dict[str, Ids | None] = {}
 
     def __len__(self) -> int:
         return len(self.candidates)
 
+    def search_for(self, configs: Sequence[Config]) -> None:
+        """Search for everything in these settings at once, since each search reads all texts and vectors."""
+        self.search_all({term for config in configs for term in config.terms})
+        self.search_meanings({topic for config in configs for topic in config.topics})
+
     def search_all(self, terms: Iterable[str]) -> None:
         """Search for all `terms` in one pass over the texts, so that `matches` need not search again."""
         finders = {
-            term: term_finder(term) for term in terms if term not in self._matches and first_words(term)
+            term: subject_finder(term) for term in terms if term not in self._matches and first_words(term)
         }
-        by_word: dict[str, list[tuple[str, bool]]] = {}
+        by_word: dict[str, list[str]] = {}
         for term in finders:
-            for word, is_whole in first_words(term).items():
-                by_word.setdefault(word, []).append((term, is_whole))
+            for word in first_words(term):
+                by_word.setdefault(word, []).append(term)
         rows: dict[str, list[int]] = {term: [] for term in finders}
+        phrases: Phrases | None = None
         for row, text in enumerate(self._texts_folded() if finders else ()):
-            for word in by_word.keys() & _WORD.findall(text):
-                for term, is_whole in by_word[word]:
-                    if is_whole or finders[term](text):
-                        rows[term].append(row)
-        for term, found in rows.items():
+            begun = [one for word in by_word.keys() & _WORD.findall(text) for one in by_word[word]]
+            if len(begun) <= FINDERS_MAX:
+                found = {term for term in begun if finders[term](text)}
+            else:
+                phrases = phrases or Phrases(finders)
+                found = phrases.found(text)
+            for term in found:
+                rows[term].append(row)
+        for term, places in rows.items():
             self._matches[term] = np.zeros(len(self), dtype=np.bool_)
-            self._matches[term][[*found, *self._label_rows(term)]] = True
+            self._matches[term][[*places, *self._label_rows(term)]] = True
 
     def _texts_folded(self) -> list[str]:
         if not self._texts:
@@ -115,18 +129,20 @@ class Pool:
         return self._texts
 
     def matches(self, term: str) -> Mask:
-        """Return a mask of candidates with `term` as whole words in title or text, or as a label."""
+        """Return a mask of candidates with `term` as their subject (`subject_finder`), or as a label."""
         if (known := self._matches.get(term)) is None:
-            texts, finds = self._texts_folded(), term_finder(term)
+            texts, finds = self._texts_folded(), subject_finder(term)
             known = self._matches[term] = np.fromiter(map(finds, texts), np.bool_, len(texts))
             known[self._label_rows(term)] = True
         return known
 
-    def says(self, topic: str, names: Iterable[str]) -> Mask:
-        """Return a mask of candidates that match `topic`, or one of its other `names`."""
-        found = self.matches(topic)
-        for name in names:
-            found = found | self.matches(name)
+    def says(self, topic: str, names: tuple[str, ...]) -> Mask:
+        """Return a mask of candidates that match `topic`, or one of its other `names`. Computed once."""
+        if not names:
+            return self.matches(topic)
+        if (found := self._says.get((topic, names))) is None:
+            found = np.logical_or.reduce([self.matches(term) for term in (topic, *names)])
+            self._says[topic, names] = found
         return found
 
     def search_meanings(self, topics: Iterable[str]) -> None:

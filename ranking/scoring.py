@@ -3,7 +3,7 @@
 score = weight x freshness x (1 + topics + boosts + alpha x similarity + gamma x community
                                             + agreement + reading) x taste
 
-Taste counts only if the reader has said yes (`ranking.taste`); otherwise it is 1.
+Taste counts only if the reader has agreed to it (`ranking.taste`); otherwise it is 1.
 
 A topic adds 1 to an item that says it or is filed under it, and 0.5 to one that is about it by meaning.
 
@@ -30,7 +30,7 @@ from ranking.freshness import day_ages, freshness_by_day, freshness_by_hour
 from ranking.implicit import NO_LEANS, UNKNOWN, ImplicitLeans
 from ranking.meaning.topics import ABOUT_WORTH
 from ranking.pool import Floats, Ids, Mask, Pool, values_for
-from ranking.taste.columns import TasteColumns
+from ranking.taste.columns import TasteColumns, taste_learned
 from ranking.taste.entities import TasteLevel
 from ranking.taste.signal import TasteSignal
 
@@ -86,7 +86,7 @@ class Signals:
 class Ranking(Sequence[Score]):
     """Scores in order, best first. It builds a score's breakdown only when that score is read.
 
-    `ids` and `totals` are in the same order.
+    `ids` and `totals` are in that order, `totals_as_given` is in the order of the candidates.
     """
 
     def __init__(
@@ -110,15 +110,16 @@ class Ranking(Sequence[Score]):
         # Topics that also match by meaning.
         self._wide = [topic for topic in self._topics if topic_key(topic) not in effective.config.literal]
         pool.search_meanings(self._wide)
+        pool.search_all(effective.config.terms)
         self._interest = self._interests(effective.config.keyword_boosts)
         self._weight = pool.weights(effective)[source]
         self._taste = self._tastes(signals.taste, ids)
         self._factors = self._taste.factors if self._taste else np.ones(len(ids))
-        self._scores = self._weight * self._recency * self._interest * self._factors
-        self._order = np.argsort(-self._scores, kind="stable")
-        self.totals: Floats = self._scores[self._order]
+        self.totals_as_given: Floats = self._weight * self._recency * self._interest * self._factors
+        self._order = np.argsort(-self.totals_as_given, kind="stable")
+        self.totals: Floats = self.totals_as_given[self._order]
         if (self.totals[1:] == self.totals[:-1]).any():
-            self._order = np.lexsort((ids, -timestamps, -self._scores))
+            self._order = np.lexsort((ids, -timestamps, -self.totals_as_given))
         self.ids: Ids = ids[self._order]
 
     def _tastes(self, signal: TasteSignal | None, ids: Ids) -> TasteColumns | None:
@@ -127,7 +128,8 @@ class Ranking(Sequence[Score]):
         if signal is None or config.taste is TasteLevel.OFF or not signal.examples:
             return None
         likeness = values_for(signal.likeness, ids)
-        return TasteColumns(self._pool, self._rows, signal, config.taste, self._topics, likeness)
+        leans = taste_learned(signal, {topic: self._names_of(topic) for topic in self._topics})
+        return TasteColumns(self._pool, self._rows, signal, config.taste, leans, likeness)
 
     def _at(self, column: NDArray[T]) -> NDArray[T]:
         return column if self._rows is None else column[self._rows]
@@ -140,16 +142,16 @@ class Ranking(Sequence[Score]):
         days = day_ages(timestamps, now)
         return days, freshness_by_day(days, self._hours, config.recency_half_life_hours)
 
-    def _names_of(self, topic: str) -> Sequence[str]:
+    def _names_of(self, topic: str) -> tuple[str, ...]:
         """Return the other names of `topic`."""
         return self._effective.config.other_names.get(topic_key(topic), ())
 
     def _says(self, topic: str) -> Mask:
-        """Return a mask of the pool: which items say `topic`, or one of its other names."""
+        """Return a mask of the pool for items that say `topic` or one of its other names."""
         return self._pool.says(topic, self._names_of(topic))
 
     def _about(self, topic: str) -> Mask:
-        """Return a mask of the pool: which items are about `topic` by meaning, and say none of its names."""
+        """Return a mask of the pool for items that are about `topic` by meaning and say none of its names."""
         found = self._pool.about(topic)
         return found & ~self._says(topic) if self._names_of(topic) else found
 
@@ -158,8 +160,8 @@ class Ranking(Sequence[Score]):
         found: list[dict[str, str]] = [{} for _ in rows]
         for topic in self._topics:
             for name in self._names_of(topic):
-                said = self._pool.matches(name)[rows] & ~self._pool.matches(topic)[rows]
-                for place in np.flatnonzero(said).tolist():
+                by_name = self._pool.matches(name)[rows] & ~self._pool.matches(topic)[rows]
+                for place in np.flatnonzero(by_name).tolist():
                     found[place].setdefault(topic, name)
         return found
 
@@ -202,10 +204,6 @@ class Ranking(Sequence[Score]):
         wanted = {word: boost for word, boost in boosts.items() if boost > 0}
         return (self._weight * self._recency * self._interests(wanted) * self._factors)[self._order]
 
-    def in_input_order(self) -> list[Score]:
-        """Return the scores in the order in which the candidates were given."""
-        return self._scores_at(np.arange(len(self._order)))
-
     def _scores_at(self, places: Ids) -> list[Score]:
         rows = places if self._rows is None else self._rows[places]
         days = np.full(len(self._order), -1.0) if self._days is None else self._days
@@ -238,7 +236,7 @@ class Ranking(Sequence[Score]):
                 self._terms_by_row(self._topics, rows, self._says),
                 self._terms_by_row(self._wide, rows, self._about),
                 self._terms_by_row(self._effective.config.keyword_boosts, rows, self._pool.matches),
-                self._scores[places].tolist(),
+                self.totals_as_given[places].tolist(),
                 *(column[places].tolist() for column in columns),
                 strict=True,
             )
@@ -308,10 +306,3 @@ def rank(
 ) -> list[Score]:
     """Return the scores of all `candidates` best first, with breakdowns."""
     return list(rank_all(candidates, effective, now, signals)[:])
-
-
-def score_all(
-    candidates: Sequence[Candidate], effective: EffectiveConfig, now: datetime, signals: Signals
-) -> list[Score]:
-    """Return the score of each candidate with its breakdown, in the given order."""
-    return Ranking(Pool(candidates), effective, now, signals, None).in_input_order()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -24,6 +24,7 @@ from ranking.config_body import (
 )
 from ranking.entities import Config, EffectiveConfig, Mute, WeightPoint
 from ranking.implicit import ImplicitLeans, Lean
+from ranking.learning import HOLD_DAYS
 from ranking.models import (
     ConfigVersion,
     ImplicitPreference,
@@ -160,7 +161,7 @@ def config_shelf_lives(*, reader_id: UUID) -> Mapping[str, int]:
 
 
 def _config_hiding(reader_id: UUID) -> tuple[tuple[Mute, ...], Mapping[str, int]]:
-    """Return what hides items: mutes and shelf lives. One query a request."""
+    """Return the settings that hide items: mutes and shelf lives. One query a request."""
 
     def read() -> tuple[tuple[Mute, ...], Mapping[str, int]]:
         row = RankConfig.objects.filter(reader_id=reader_id).values_list("mutes", "shelf_lives").first()
@@ -298,6 +299,19 @@ def weights_on_hold_many(*, reader_ids: Collection[UUID], now: datetime) -> dict
     found: defaultdict[UUID, dict[str, int]] = defaultdict(dict)
     for reader_id, source, way in rows.values_list("reader_id", "source_key", "on_hold_way"):
         found[reader_id][source] = way
+    return found
+
+
+def weights_decided_many(*, reader_ids: Collection[UUID]) -> dict[UUID, dict[str, datetime]]:
+    """Return when each reader last set the weight of a source themselves, by source. One query.
+
+    Readers without such sources are left out.
+    """
+    rows = LearnedWeight.objects.filter(reader_id__in=reader_ids, on_hold_until__isnull=False)
+    found: defaultdict[UUID, dict[str, datetime]] = defaultdict(dict)
+    for reader_id, source, until in rows.values_list("reader_id", "source_key", "on_hold_until"):
+        if until:
+            found[reader_id][source] = until - timedelta(days=HOLD_DAYS)
     return found
 
 

@@ -58,7 +58,7 @@ from ranking.selectors import (
 from ranking.source_rules import NEVER_MISSED, RANGES, SourceRules, rules_set, rules_sources
 
 Cause = ConfigVersion.Cause
-# Far above a person's need. A version holds the whole body, so this bounds what a reader can store.
+# Far above a person's need. A version holds the whole body, so this limits a reader's storage.
 CHANGES_PER_DAY = 500
 # Versions made by hand are merged at night, once pages can no longer undo them one by one.
 BY_HAND = Q(cause__in=[Cause.EDIT, Cause.PIN], cause_ref="", note="")
@@ -82,11 +82,9 @@ def config_edit(
 ) -> int:
     """Save a person's own change. Return the new version, or the current one if nothing changed.
 
-    `note` is the person's request in their own words, stored with the version. `cause` and `ref` say what led
-    to the change.
-
-    Raises `StaleVersion` if the config is no longer at `expected_version`, and `InvalidSetting` for a value
-    out of range.
+    `note` is the person's request in their own words, stored with the version. `cause` and `ref` name the
+    origin of the change. Raises `StaleVersion` if the config is no longer at `expected_version`, and
+    `InvalidSetting` for a value out of range.
     """
     current = config_edit_current(edit=edit)
     return _write(reader_id, lambda body: body_edit(body, current), cause, ref, now, expected_version, note)
@@ -177,7 +175,7 @@ def mute_set(
 
 
 def mute_remove(*, reader_id: UUID, mute: Mute, now: datetime) -> int:
-    """Remove a mute, whatever its last day. Return the version afterwards."""
+    """Remove a mute with any last day. Return the version afterwards."""
 
     def change(body: Body) -> None:
         left = [m for m in mutes_read(body["mutes"]) if mute_key(m) != mute_key(mute)]
@@ -281,12 +279,7 @@ def alias_store(*, old: str, new: str, now: datetime) -> None:
     SourceAlias.objects.update_or_create(key=old, defaults={"target": new, "renamed_at": now})
 
 
-def weights_learn(*, reader_id: UUID, changes: Sequence[WeightChange], now: datetime) -> int:
-    """Store one learning cycle of one reader, like `weights_learn_many`. Return the sources moved."""
-    return weights_learn_many(changes={reader_id: changes}, now=now)
-
-
-def weights_learn_many(*, changes: Mapping[UUID, Sequence[WeightChange]], now: datetime) -> int:
+def weights_learn(*, changes: Mapping[UUID, Sequence[WeightChange]], now: datetime) -> int:
     """Store one learning cycle of several readers: a snapshot and the delta of each source.
 
     Return the number of moved sources. A second call for a reader on the same UTC day stores nothing. If a
@@ -394,7 +387,7 @@ def _write(
             missed = changes_since(reader_id=reader_id, version=expected_version)
             changed = [change_words(one) for one in missed]
             raise StaleVersion(seen=expected_version, current=row.version, changed=changed)
-        if not ref.startswith(RENAMED):  # a source's new name is nobody's change
+        if not ref.startswith(RENAMED):  # renaming a source is no reader's change
             _check_changes_left(row, now)
         learned = LearnedWeight.objects.filter(reader_id=reader_id).exclude(delta=0.0)
         before = body_of(config_of_row(row), dict(learned.values_list("source_key", "delta")))
@@ -472,11 +465,11 @@ def _version_store(row: RankConfig, before: Body, after: Body, changes: list[Cha
 
 
 def versions_merge(*, now: datetime) -> int:
-    """Merge old versions that a reader made by hand shortly after one another. Return the number deleted.
+    """Merge old manual versions made shortly after one another. Return the number deleted.
 
-    Of those older than a day, within 60 s each time, the last stays with what all of them changed; of those
-    older than 30 days, the last of each day. So a page with its undo, and its history, last as long as
-    anybody looks. Versions with a cause that something refers to (suggestions, words, undo, renames) stay.
+    Of versions older than a day and at most 60 s apart, the last stays, with the changes of all. Of versions
+    older than 30 days, the last of each day stays. So a page's undo and its history last long enough.
+    Versions with a cause that something refers to (suggestions, words, undo, renames) stay.
     """
     deleted = 0
     fresh, lately = now - MERGED_AFTER, now - 2 * MERGED_DAILY_AFTER

@@ -16,18 +16,18 @@ BOOSTS: Mapping[str, float] = {LESS: -0.5, MORE: 0.5}
 # Hours until an item counts half, and the share of similarity, each with its effect on a digest in words.
 FRESHNESS: Mapping[str, tuple[float, str]] = {
     "less": (72.0, gettext_noop("less: good pieces stay for days")),
-    "usual": (HALF_LIFE_HOURS_DEFAULT, gettext_noop("usual: the best of yesterday still shows")),
+    "usual": (HALF_LIFE_HOURS_DEFAULT, gettext_noop("usual: yesterday’s best stays")),
     "more": (12.0, gettext_noop("more: mostly the news of today")),
 }
 LIKENESS: Mapping[str, tuple[float, str]] = {
     "less": (0.0, gettext_noop("less: does not count")),
-    "usual": (ALPHA_DEFAULT, gettext_noop("usual: decides between near equals")),
-    "more": (0.5, gettext_noop("more: what is like my favourites rises")),
+    "usual": (ALPHA_DEFAULT, gettext_noop("usual: between near equals")),
+    "more": (0.5, gettext_noop("more: like my favourites")),
 }
 
 
 TASTES: Mapping[TasteLevel, str] = {
-    TasteLevel.OFF: gettext_noop("not at all: sources follow slowly, once a week"),
+    TasteLevel.OFF: gettext_noop("not at all: only sources, weekly"),
     TasteLevel.ON: gettext_noop("counts: what you like rises"),
     TasteLevel.STRONG: gettext_noop("counts a lot: it rises further"),
 }

@@ -1,8 +1,8 @@
-"""Rules for single sources: a shelf life, a daily limit, and places kept for what is never missed. Pure.
+"""Rules for single sources: a shelf life, a daily limit, and places kept for never-missed sources. Pure.
 
 - A shelf life is the hours after which an item of the source is in no digest any more.
 - A daily limit is how many items of the source a day's digest may have.
-- Of a source that is never missed, each item has a place in the digest until one has shown it.
+- Each item of a never-missed source keeps a place in the digest until one has shown it.
 
 They are parts of the versioned config. Bodies stored before there were such rules have none.
 """

@@ -410,7 +410,7 @@ def _learned_losses(current: Body, bodies: Sequence[Body]) -> list[list[Change]]
 @login_required
 @require_safe
 def version_list(request: HttpRequest) -> HttpResponse:
-    """Show what was learned, and all versions of the reader's settings, newest first, twenty on a page."""
+    """Show the learned weights and all versions of the reader's settings, newest first, twenty on a page."""
     return render(request, "ranking/versions.html", _versions_page(request))
 
 

@@ -32,9 +32,15 @@ export function announce(text) {
 
 const WORDS = words("script-words");
 
+/** A number as the server writes it in the page's language. */
+export function figure(number) {
+  return number.toLocaleString(document.documentElement.lang, { useGrouping: "always" });
+}
+
 /** What a script says, in the language of the page; `values` stand in the braces of its text. */
 export function said(name, values = {}) {
-  return WORDS[name].replace(/{(\w+)}/g, (all, key) => values[key] ?? all);
+  const shown = (value) => (typeof value === "number" ? figure(value) : value);
+  return WORDS[name].replace(/{(\w+)}/g, (all, key) => shown(values[key] ?? all));
 }
 
 /** The words a template left in the page for us. */

@@ -9,6 +9,10 @@ const SWITCH = "keys-off";
 const EDITABLE = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
 // `g` and one of these goes to a page; the second key has to come within this time.
 const PLACE_MS = 1500;
+// On the page of an article the keys that walk a list follow its links.
+const NEIGHBOURS = Object.fromEntries(
+  Object.entries({ j: "next", k: "previous", n: "next-unread", p: "previous-unread" }).map(([key, place]) => [key, `[data-neighbour=${place}][href]`]),
+);
 // The item that was last walked to, for when a button inside it has the focus, or nothing has.
 let current = null;
 let going = -PLACE_MS;
@@ -32,6 +36,7 @@ document.addEventListener("keydown", (event) => {
 
 /** Do what `key` stands for; whether it stands for anything here. */
 function act(key) {
+  if (key in NEIGHBOURS && document.querySelector("[data-neighbours]")) return click(document.querySelector(NEIGHBOURS[key]));
   if (key === "j") return walk(1);
   if (key === "k") return walk(-1);
   if (key === "n") return walk(1, unread);

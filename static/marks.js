@@ -1,5 +1,5 @@
 // Marking items as read and unread without a reload: one by key or button, many by scrolling past them.
-import { announce, said } from "./http.js";
+import { announce, figure, said } from "./http.js";
 
 const token = document.querySelector('meta[name="csrf-token"]').content;
 const SCROLL_MS = 1000;
@@ -49,7 +49,7 @@ function count(article, step) {
     shown.textContent = said(unread ? "unread_of" : "all_read", { unread, size });
     return;
   }
-  shown.textContent = said("unread", { unread: figure(unread) });
+  shown.textContent = said("unread", { unread });
   const feed = document.querySelector(`li[data-feed="${counts}"]`);
   const folder = feed?.closest("details")?.querySelector("summary");
   for (const line of [document.querySelector("#lists .whole"), feed, folder]) countBeside(line, step);
@@ -62,11 +62,6 @@ function countBeside(line, step) {
   shown.dataset.count = unread;
   shown.hidden = !unread;
   shown.firstChild.data = figure(unread);
-}
-
-/** A number as the server writes it in the page's language. */
-function figure(number) {
-  return number.toLocaleString(document.documentElement.lang, { useGrouping: "always" });
 }
 
 // On a narrow screen, one button shows what else a row can do.

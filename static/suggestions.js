@@ -5,6 +5,9 @@ import { announce, post, words } from "./http.js";
 const TEXT = words("suggestion-words");
 // Long enough to read what was done and what it teaches.
 const FADE_AFTER_MS = 5000;
+// A no may be followed by a reason.
+const FADE_AFTER_NO_MS = 12000;
+const fading = new WeakMap();
 const UNDO_AFTER_MS = 700;
 const WAITING = "[data-card]:not(.done, [data-over])";
 let applied = false;
@@ -14,17 +17,18 @@ const cards = document.querySelector("[data-cards]");
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (form.dataset.api && form.dataset.verb) {
+  const card = form.closest("[data-card]");
+  if (card && form.dataset.api && form.dataset.verb) {
     event.preventDefault();
-    answer(form, event.submitter);
+    if (card.classList.contains("done")) explain(card, form, event.submitter);
+    else answer(card, form, event.submitter);
   } else if (form.dataset.acceptAll) {
     event.preventDefault();
     acceptAll(form);
   }
 });
 
-async function answer(form, submitter) {
-  const card = form.closest("[data-card]");
+async function answer(card, form, submitter) {
   const pressed = card.contains(document.activeElement) && document.activeElement;
   disable(card, true);
   const body = bodyOf(form, submitter);
@@ -36,6 +40,19 @@ async function answer(form, submitter) {
   // A button that goes out loses the focus; whoever works by keyboard stays where they were.
   if (!pressed || document.activeElement !== document.body) return;
   focus(pressed.isConnected && !pressed.disabled ? pressed : card);
+}
+
+// What is said after a no: a reason, or that it shall never be suggested again.
+async function explain(card, form, submitter) {
+  const { ok, data } = await post(form.dataset.api, bodyOf(form, submitter));
+  if (ok) {
+    finish(card, form.dataset.verb, data.teaches);
+    focus(card);
+    return;
+  }
+  const text = refusalOf(data);
+  card.querySelector(".meta").textContent = text;
+  announce(text);
 }
 
 // An amount as it was typed, for the server to judge; a cleared field asks for no other amount.
@@ -86,10 +103,15 @@ async function renewEffects() {
   }
 }
 
-function fail(card, { error, message }) {
+function refusalOf({ error, message }) {
   const detail = ["invalid_weight", "config_changed"].includes(error) && message ? `. ${message}` : "";
   // A limit says what it is and how long to wait.
-  const text = error === "too_many_requests" && message ? message : (TEXT.errors[error] ?? TEXT.other) + detail;
+  return error === "too_many_requests" && message ? message : (TEXT.errors[error] ?? TEXT.other) + detail;
+}
+
+function fail(card, data) {
+  const { error } = data;
+  const text = refusalOf(data);
   const line = card.querySelector("[data-card-status]");
   line.textContent = text;
   if (SIGNED_OUT.includes(error)) line.append(". ", link(cards.dataset.signIn, TEXT.sign_in));
@@ -122,17 +144,27 @@ function finish(card, verb, teaches) {
   applied ||= verb === "accept";
   const title = card.querySelector("[data-headline]").textContent;
   const line = document.createElement("p");
-  line.textContent = `${text} · ${title}`;
+  line.append(`${text} · `, Object.assign(document.createElement("span"), { textContent: title }));
+  line.lastChild.dataset.headline = "";
   const taught = document.createElement("p");
   taught.className = "meta";
   taught.textContent = TEXT.teaches[teaches] ?? "";
   const told = document.createElement("div");
   told.append(line, taught);
-  card.replaceChildren(told, undoOf(card));
+  const whyNot = verb === "reject" && card.querySelector("template[data-why-not]");
+  card.replaceChildren(told, undoOf(card), ...(whyNot ? [reasonsOf(whyNot)] : []));
   card.classList.add("done");
   recount();
   announce(`${text}: ${title}. ${taught.textContent}`);
-  setTimeout(() => leave(card), FADE_AFTER_MS);
+  clearTimeout(fading.get(card));
+  fading.set(card, setTimeout(() => leave(card), whyNot ? FADE_AFTER_NO_MS : FADE_AFTER_MS));
+}
+
+function reasonsOf(template) {
+  const box = document.createElement("details");
+  box.className = "why-not";
+  box.append(Object.assign(document.createElement("summary"), { textContent: TEXT.why_not }), template.content);
+  return box;
 }
 
 // A plain form: the page it leads to shows what came back.
@@ -151,8 +183,8 @@ function undoOf(card) {
 }
 
 function leave(card) {
-  // Nobody has a button taken from under their hand.
-  if (card.querySelector("button:hover, button:focus")) return setTimeout(() => leave(card), FADE_AFTER_MS);
+  // Nobody has a button taken from under their hand, nor a reason they are about to give.
+  if (card.querySelector("button:hover, button:focus, [open]")) return setTimeout(() => leave(card), FADE_AFTER_MS);
   card.classList.add("fading");
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   setTimeout(() => {
@@ -173,6 +205,11 @@ function focus(element) {
 }
 
 function allDone() {
+  // More wait than the page shows.
+  if (document.querySelector("[data-later]")) {
+    location.reload();
+    return;
+  }
   const note = document.querySelector("[data-all-done]");
   note.querySelector("h2").textContent = applied ? TEXT.all_done : TEXT.all_kept;
   note.hidden = false;

@@ -5,6 +5,7 @@ const PARTS = {
   "[data-endless]": "./endless.js",
   "[data-thumbs] [data-item]": "./swipe.js",
   "[data-item]": "./reading.js",
+  "article[data-item]": "./neighbours.js",
   ".article img, .thumb img": "./pictures.js",
   "[data-pane]": "./pane.js",
   "[data-side]": "./side.js",

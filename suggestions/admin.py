@@ -19,6 +19,7 @@ from suggestions.models import (
     Outcome,
     OutcomeArchive,
     PreferenceProfile,
+    Question,
     Suggestion,
     UntakenVerdict,
 )
@@ -34,7 +35,7 @@ MAY_SETTLE = "suggestions.change_suggestion"
 
 
 def run_link(row: Suggestion) -> str:
-    """Return a link to the admin's page of the run that made a suggestion; a dash if there is none."""
+    """Return a link to the admin's page of the run that made a suggestion, or a dash if there is none."""
     try:
         return format_html('<a href="{}">its run</a>', reverse("admin:advisor_run_change", args=[row.run_id]))
     except NoReverseMatch:
@@ -104,7 +105,7 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
         return [part for name in fields for part in after.get(str(name), [name])]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Suggestion | None = None) -> list[Any]:
-        """Return all fields, because nobody may change any of them."""
+        """Return all fields, because they are all read-only."""
         return [*super().get_readonly_fields(request, obj), *self.WORDED]
 
     def get_urls(self) -> list[URLPattern]:
@@ -188,7 +189,7 @@ class WaitingFilter(admin.SimpleListFilter):
 class OutcomeAdmin(ReadOnlyAdmin, OperatorAdmin):
     """The append-only record of decisions, effects and reverts."""
 
-    list_display = ["decided_at", "reader", "about", "what", "said", "run"]
+    list_display = ["decided_at", "reader", "about", "what", "reader_words", "run"]
     list_filter = [WaitingFilter, "kind", "outcome", "suggestion_type"]
     list_select_related = ["reader", "suggestion"]
     ordering = ["-pk"]
@@ -203,14 +204,14 @@ class OutcomeAdmin(ReadOnlyAdmin, OperatorAdmin):
 
     @admin.display(description="what happened", ordering="outcome")
     def what(self, row: Outcome) -> str:
-        """Return the decision, or what the check two weeks later found."""
+        """Return the decision, or the finding of the check two weeks later."""
         if row.kind == Outcome.Kind.EFFECT:
             return f"{row.get_outcome_display()}. {measured_words(row.measured)}".strip()
         chosen = f", with {row.edited_value} instead" if row.edited_value else ""
         return f"{row.get_outcome_display()}{chosen}"
 
     @admin.display(description="reader’s words", ordering="user_reason")
-    def said(self, row: Outcome) -> str:
+    def reader_words(self, row: Outcome) -> str:
         """Return why the reader decided so, in their own words; "never again" if they said that."""
         return "never again" if row.user_reason == NEVER else row.user_reason
 
@@ -229,9 +230,18 @@ class OutcomeArchiveAdmin(ReadOnlyAdmin, OperatorAdmin):
     search_fields = ["outcome__target_key", "outcome__reader"]
 
 
+@admin.register(Question)
+class QuestionAdmin(ReadOnlyAdmin, OperatorAdmin):
+    """The questions of runs, in a model's words, and the readers' answers."""
+
+    list_display = ["text", "reader", "answer", "asked_at", "answered_at"]
+    list_select_related = ["reader"]
+    search_fields = ["text", "reader"]
+
+
 @admin.register(UntakenVerdict)
 class UntakenVerdictAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """What refused and expired suggestions would have done."""
+    """The would-be effects of refused and expired suggestions."""
 
     list_display = ["suggestion", "reader", "verdict", "judged_at"]
     list_filter = ["verdict", "suggestion__suggestion_type", "suggestion__status"]

@@ -1,4 +1,4 @@
-"""API endpoints of the suggestions room: the pending suggestions and the reader's answers."""
+"""API endpoints of the suggestions room: suggestions, the question of a run, and the reader's answers."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
@@ -10,7 +10,7 @@ from uuid import UUID
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Router, Schema
-from pydantic import ConfigDict, Field, StrictFloat, StrictInt, StrictStr
+from pydantic import ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from digest.feeds.identity import web_url
 from digest.requests import reader_of
@@ -19,14 +19,18 @@ from suggestions.changes.weights import weight_parse
 from suggestions.models import Suggestion
 from suggestions.notes import NO_NOTE, notes_shown
 from suggestions.outcomes.services import evidence_summary
+from suggestions.planner.checking import HEADLINES
 from suggestions.proposals import Refusal, Resolved
-from suggestions.selectors import evidence_muted, suggestions_pending
+from suggestions.questions import ANSWERS_MAX
+from suggestions.selectors import evidence_muted, question_open, suggestions_pending
 from suggestions.sentences import answer_kind, confidence_stated, teaching_of
 from suggestions.services import resolve
+from suggestions.services.answers import question_answer
+from suggestions.services.checks import suggestion_check, suggestion_check_begin
 from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.wishes import WishDraft, wish_accept, wishes_draft
 
-STATUS_OF_CODE = {"not_found": 404, "already_resolved": 409, "config_changed": 409}
+STATUS_OF_CODE = {"not_found": 404, "already_resolved": 409, "already_checked": 409, "config_changed": 409}
 STATUS_DEFAULT = 422
 
 
@@ -47,10 +51,29 @@ class SuggestionError(Exception):
 router = Router(tags=["suggestions"])
 
 
+class CheckFoundOut(Schema):
+    """The result of a check: of `rated` answers about the target `liked`, and P(helpful) before and after."""
+
+    liked: int
+    rated: int
+    p_before: float
+    p_after: float
+    at: datetime
+
+
+class AskedOut(Schema):
+    """A question of an earlier run with the reader's answer, which led to a suggestion."""
+
+    question: str
+    answer: str
+
+
 class SuggestionOut(Schema):
     """One pending suggestion. Weights are strings; `current_value` is `null` for a new topic.
 
-    `reason` is the server's sentence; `model_note` what a model adds to it, "" where nothing is shown.
+    `other_names` are those that a new topic gets. `reason` is the server's sentence. `model_note` is a
+    model's addition to it, or "" if none is shown. `asked` is the answer that led to it, else `null`.
+    `checked` is the finding of the reader's check by headlines, `null` before it.
     """
 
     suggestion_id: int
@@ -60,6 +83,8 @@ class SuggestionOut(Schema):
     label: str
     current_value: str | None
     suggested_value: str
+    other_names: list[str]
+    asked: AskedOut | None
     reason: str
     model_note: str
     confidence: str
@@ -70,6 +95,7 @@ class SuggestionOut(Schema):
     validation_notes: list[str]
     status: str
     created_at: datetime
+    checked: CheckFoundOut | None
 
 
 class SuggestionsOut(Schema):
@@ -105,7 +131,7 @@ class DecisionOut(Schema):
 
 
 class ResultOut(Schema):
-    """One answer of accept-all: `error` and `message` where it was refused, else `teaches`."""
+    """One answer of accept-all: `error` and `message` if it was refused, else `teaches`."""
 
     suggestion_id: int
     status: str
@@ -234,7 +260,7 @@ def _result(answer: Resolved | Refusal) -> ResultOut:
 def _suggestion(row: Suggestion, note: str, muted: Collection[int]) -> SuggestionOut:
     evidence = evidence_summary(evidence=[one for one in row.evidence.all() if one.item_id not in muted])
     for one in evidence:
-        one["url"] = web_url(one["url"])  # what has no address goes by a name of ours, which opens nowhere
+        one["url"] = web_url(one["url"])  # an item without an address has a name of ours, which opens nothing
     return SuggestionOut(
         suggestion_id=row.pk,
         suggestion_type=row.suggestion_type,
@@ -243,6 +269,8 @@ def _suggestion(row: Suggestion, note: str, muted: Collection[int]) -> Suggestio
         label=row.label,
         current_value=row.current_value or None,
         suggested_value=row.suggested_value,
+        other_names=row.other_names,
+        asked=AskedOut(question=row.question.text, answer=row.question.answer) if row.question else None,
         reason=row.reason,
         model_note=note,
         confidence=confidence_stated(row.confidence, row.forecast),
@@ -253,11 +281,148 @@ def _suggestion(row: Suggestion, note: str, muted: Collection[int]) -> Suggestio
         validation_notes=row.validation_notes,
         status=row.status,
         created_at=row.created_at,
+        checked=CheckFoundOut.model_validate(row.checked) if row.checked else None,
     )
 
 
+class CheckHeadlineOut(Schema):
+    """A headline to answer, without its source."""
+
+    item_id: int
+    title: str
+
+
+class CheckOut(Schema):
+    """The headlines that check a suggestion, in the order in which they are to be shown."""
+
+    suggestion_id: int
+    headlines: list[CheckHeadlineOut]
+
+
+class CheckAnswerIn(Schema):
+    """One answer; a skipped headline has none."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    item_id: Annotated[StrictInt, Field(ge=1, lt=2**63)]
+    useful: StrictBool
+
+
+class CheckIn(Schema):
+    """The answers to the headlines of a check."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    answers: Annotated[list[CheckAnswerIn], Field(max_length=HEADLINES)] = []
+
+
+class CheckDoneOut(Schema):
+    """A check that counted: `status` is `pending` or `withdrawn`, the rest as in `CheckFoundOut`."""
+
+    success: bool = True
+    suggestion_id: int
+    status: str
+    confidence: str
+    liked: int
+    rated: int
+    p_before: float
+    p_after: float
+
+
+@router.get("/suggestions/{int:suggestion_id}/check", response=CheckOut)
+def suggestion_check_get(request: HttpRequest, suggestion_id: int) -> CheckOut:
+    """Return the headlines that check a pending suggestion; changes nothing."""
+    found = suggestion_check_begin(reader=reader_of(request), suggestion_id=suggestion_id, now=timezone.now())
+    if isinstance(found, Refusal):
+        raise SuggestionError.of(found)
+    headlines = [CheckHeadlineOut(item_id=one.item_id, title=one.title) for one in found.headlines]
+    return CheckOut(suggestion_id=suggestion_id, headlines=headlines)
+
+
+@router.post("/suggestions/{int:suggestion_id}/check", response=CheckDoneOut)
+def suggestion_check_post(
+    request: HttpRequest, suggestion_id: int, body: CheckIn | None = None
+) -> CheckDoneOut:
+    """Store the answers as thumbs; the suggestion grows surer, less sure, or withdraws itself."""
+    _deciding(request)
+    answers = {one.item_id: one.useful for one in body.answers} if body else {}
+    done = suggestion_check(
+        reader=reader_of(request), suggestion_id=suggestion_id, answers=answers, now=timezone.now()
+    )
+    if isinstance(done, Refusal):
+        raise SuggestionError.of(done)
+    return CheckDoneOut(
+        suggestion_id=done.suggestion_id,
+        status=done.status,
+        confidence=done.confidence,
+        liked=done.liked,
+        rated=done.rated,
+        p_before=round(done.before, 3),
+        p_after=round(done.after, 3),
+    )
+
+
+class QuestionOut(Schema):
+    """A question of a run, in a model's words. `titles` are those of the rated articles it is about."""
+
+    question_id: int
+    text: str
+    answers: list[str]
+    titles: list[str]
+    asked_at: datetime
+
+
+class QuestionOpenOut(Schema):
+    """The question that waits for an answer, `null` if none does."""
+
+    question: QuestionOut | None
+
+
+class QuestionAnswerIn(Schema):
+    """The number of one of the answers, counted from 0. Without it the reader would rather not say."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    choice: Annotated[StrictInt, Field(ge=0, lt=ANSWERS_MAX)] | None = None
+
+
+class QuestionAnsweredOut(Schema):
+    """An answer that was stored, in its words; "" if the reader would not say."""
+
+    success: bool = True
+    question_id: int
+    answer: str
+
+
+@router.get("/question", response=QuestionOpenOut)
+def question_get(request: HttpRequest) -> QuestionOpenOut:
+    """Return the question that a run asks the reader; none of a reader who wants no suggestions."""
+    row = question_open(reader_id=reader_of(request).pk, now=timezone.now())
+    if row is None:
+        return QuestionOpenOut(question=None)
+    asked = QuestionOut(
+        question_id=row.pk, text=row.text, answers=row.answers, titles=row.titles, asked_at=row.asked_at
+    )
+    return QuestionOpenOut(question=asked)
+
+
+@router.post("/question/{int:question_id}/answer", response=QuestionAnsweredOut)
+def question_answer_post(
+    request: HttpRequest, question_id: int, body: QuestionAnswerIn | None = None
+) -> QuestionAnsweredOut:
+    """Store the reader's answer. It is evidence of the next run, and can be given once."""
+    _deciding(request)
+    choice = body.choice if body else None
+    done = question_answer(
+        reader=reader_of(request), question_id=question_id, choice=choice, now=timezone.now()
+    )
+    if isinstance(done, Refusal):
+        raise SuggestionError.of(done)
+    return QuestionAnsweredOut(question_id=done.pk, answer=done.answer)
+
+
 class WishIn(Schema):
-    """What the reader wants, in their own words: at most 500 characters."""
+    """The reader's wish in their own words: at most 500 characters."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -283,14 +448,15 @@ class WishDraftOut(Schema):
     """One change that waits for a yes. `draft` names it for a day, to the reader it was made for alone.
 
     `before` and `after` are those of the setting: a weight, a boost, hours, whether a topic is there; of a
-    mute its last day, `true` for ever, `false` for none. `items` are the newest of the `about` items of the
-    last seven days that it is about.
+    mute its last day, `true` for ever, `false` for none. `within` is the key of the only source of a mute.
+    `items` are the newest of the `about` items of the last seven days that it is about.
     """
 
     draft: str
     field: str
     direction: str
     kind: str
+    within: str
     target: str
     before: float | bool | str | None
     after: float | bool | str | None
@@ -308,16 +474,26 @@ class WishChoiceOut(Schema):
 
 
 class WishQuestionOut(Schema):
-    """What has to be known before anything can be proposed."""
+    """A question to answer before anything can be proposed."""
 
     text: str
     choices: list[WishChoiceOut]
 
 
+class WishSearchOut(Schema):
+    """A change of saved searches that waits for a yes, and how many items the search finds."""
+
+    draft: str
+    sentence: str
+    q: str
+    finds: int
+
+
 class WishesOut(Schema):
-    """What the words came to; `notes` say what was not understood or cannot be done."""
+    """The result of the words. `notes` name the parts that were not understood or cannot be done."""
 
     drafts: list[WishDraftOut]
+    searches: list[WishSearchOut]
     question: WishQuestionOut | None
     notes: list[str]
 
@@ -331,16 +507,16 @@ class WishAcceptIn(Schema):
 
 
 class WishAcceptOut(Schema):
-    """A change that took effect, with the version of the settings that it made."""
+    """A change that took effect, with the version of the settings that it made; `null` for a search."""
 
     success: bool = True
     sentence: str
-    config_version: int
+    config_version: int | None
 
 
 @router.post("/suggestions/wishes", response=WishesOut)
 def wishes_post(request: HttpRequest, body: WishIn) -> WishesOut:
-    """Read what the reader wants in their own words; return drafts or a question. Nothing is changed."""
+    """Read the reader's wish in their own words. Return drafts or a question. Nothing is changed."""
     reader, now = reader_of(request), timezone.now()
     limit_count(limit=GENERATE, who=reader.pk, now=now)
     with long_work(reader.pk):
@@ -349,7 +525,11 @@ def wishes_post(request: HttpRequest, body: WishIn) -> WishesOut:
         raise SuggestionError.of(answer)
     question = WishQuestionOut.model_validate(asdict(answer.question)) if answer.question else None
     drafts = [_wish_draft(draft) for draft in answer.drafts]
-    return WishesOut(drafts=drafts, question=question, notes=list(answer.notes))
+    searches = [
+        WishSearchOut(draft=one.signed, sentence=one.sentence, q=one.query, finds=one.finds)
+        for one in answer.searches
+    ]
+    return WishesOut(drafts=drafts, searches=searches, question=question, notes=list(answer.notes))
 
 
 @router.post("/suggestions/wishes/accept", response=WishAcceptOut)

@@ -1,14 +1,12 @@
 """The suggestions room as an installed app, with the check of its settings."""
 
-from collections.abc import Collection, Mapping
 from typing import Any
-from uuid import UUID
 
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
-from ranking.common.start import SETTINGS, taste_spreads_register
+from ranking.common.start import SETTINGS, TasteSpreads, taste_spreads_register
 
 
 class SuggestionsConfig(AppConfig):
@@ -20,14 +18,14 @@ class SuggestionsConfig(AppConfig):
     def ready(self) -> None:
         """Register the check of this room's settings, and how much tastes vary."""
         register(check_rules, SETTINGS)
-        taste_spreads_register(_taste_spreads)
+        taste_spreads_register(_load_taste_spreads)
 
 
-def _taste_spreads(*, reader_ids: Collection[UUID]) -> Mapping[UUID, float]:
+def _load_taste_spreads() -> TasteSpreads:
     # Models cannot be loaded before the apps are ready.
     from suggestions.planner.population import taste_spreads_for  # noqa: PLC0415
 
-    return taste_spreads_for(reader_ids=reader_ids)
+    return taste_spreads_for
 
 
 def check_rules(**kwargs: Any) -> list[CheckMessage]:

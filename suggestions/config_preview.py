@@ -20,7 +20,6 @@ from digest.items.taken_in import topics_take_in
 from digest.requests import reader_of
 from digest.sources.change_views import feeds_chosen
 from digest.sources.weights import weights_at_level
-from digest.throttling import long_page
 from ranking.config_body import ConfigEdit, body_changes, effective_body
 from ranking.config_words import change_words
 from ranking.entities import InvalidSetting
@@ -29,13 +28,12 @@ from ranking.views import config_form, config_refused, edit_of
 from suggestions.preview import configs_side_by_side
 from suggestions.views import sides_page
 
-# Fields that are not part of what was typed.
+# Form fields that are no settings.
 NOT_TYPED = ("csrfmiddlewaretoken",)
 
 
 @login_required
 @require_POST
-@long_page
 def config_preview(request: HttpRequest) -> HttpResponse:
     """Show today's page with the typed settings. Invalid ones get the same errors as when saving."""
     reader, form = reader_of(request), config_form(request)
@@ -52,7 +50,6 @@ def config_preview(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
-@long_page
 def weights_preview(request: HttpRequest) -> HttpResponse:
     """Show today's page with another weight of the chosen sources."""
     reader, now, level = reader_of(request), timezone.now(), request.POST.get("level", "")
@@ -76,8 +73,8 @@ def weights_preview(request: HttpRequest) -> HttpResponse:
 def preview_page(*, reader_id: UUID, edit: ConfigEdit, now: datetime) -> dict[str, Any]:
     """Return today's digest before and after `edit`, with the changes in words. Writes nothing.
 
-    `taken` has what each added topic takes in. A constant number of queries. Raises `InvalidSetting` as a
-    save does.
+    `taken` has the items that each added topic takes in. A constant number of queries. Raises
+    `InvalidSetting` as a save does.
     """
     before, after = config_with_edit(reader_id=reader_id, edit=edit)
     changes = body_changes(effective_body(before), effective_body(after))

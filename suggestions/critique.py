@@ -16,9 +16,9 @@ reverted, or found harmful |
 | `one_source` | no | a topic whose cited items come to 80 % from one source |
 
 Cherry-picking compares the share of ratings on the target that agree with the draft to the share everywhere
-else. A lead below ten points is what picking three items out of noise looks like. The thresholds of count
-and age are those of the feedback tool, for its sample (30 days) and its support (five items); the shares were
-set by reading drafts, not measured. Pure.
+else. A lead below ten points also arises from picking three items out of noise. The thresholds of count and
+age are those of the feedback tool, for its sample (30 days) and its support (five items). The shares were set
+by reading drafts, not measured. Pure.
 """
 
 from collections.abc import Mapping, Sequence

@@ -18,7 +18,7 @@ WINDOWS = ("scope_before", "scope_after", "rest_before", "rest_after")
 
 @dataclass(frozen=True, slots=True)
 class EffectLine:
-    """One line of the chart and row of its table. A point is `None` if nothing was rated in that window.
+    """One line of the chart and row of its table. A point is `None` if that window has no ratings.
 
     `kind` is `about` or `rest`. `counts` are "6 of 10" before and since, `points` those of both.
     """
@@ -44,7 +44,7 @@ class EffectChart:
 
 
 def effect_chart(*, label: str, measured: Mapping[str, Any]) -> EffectChart | None:
-    """Return the chart of a measured effect; `None` if nothing of it, or of the rest, was rated since."""
+    """Return the chart of a measured effect, or `None` if the target or the rest has no ratings since."""
     if not measured.keys() >= set(WINDOWS):
         return None
     before, since, rest_before, rest_since = (measured[name] for name in WINDOWS)

@@ -11,6 +11,26 @@ from suggestions.changes.change import Change
 from suggestions.changes.registry import change_stored, field_choices, kind_choices
 
 
+class Question(models.Model):
+    """One thing that a run asked its reader. Its answer is evidence for the runs after it."""
+
+    reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="questions")
+    run_id = models.UUIDField()
+    text = models.CharField(max_length=200, help_text="In a model's words, checked.")
+    answers = models.JSONField(help_text="Two to four short answers to choose from.")
+    titles = models.JSONField(default=list, help_text="The titles of the rated articles that it is about.")
+    asked_at = models.DateTimeField()
+    answered_at = models.DateTimeField(null=True, blank=True)
+    answer = models.CharField(max_length=60, blank=True, help_text="Empty if the reader would not say.")
+
+    class Meta:
+        ordering = ["-asked_at", "-id"]
+        indexes = [models.Index(fields=["reader", "-asked_at"], name="questions_of_a_reader_by_date")]
+
+    def __str__(self) -> str:
+        return self.text
+
+
 class Suggestion(models.Model):
     """One proposed change of one reader's ranking, waiting for that reader's decision."""
 
@@ -21,6 +41,7 @@ class Suggestion(models.Model):
         SNOOZED = "snoozed"
         SUPERSEDED = "superseded"
         EXPIRED = "expired"
+        WITHDRAWN = "withdrawn", "withdrawn after a check"
         DRAFT = "draft"
         DISCARDED = "discarded"
         # The answer was taken back: a pending copy replaces the suggestion.
@@ -54,12 +75,26 @@ class Suggestion(models.Model):
     p_helpful = models.FloatField()
     forecast = models.JSONField(default=dict)
     expected_impact = models.TextField(blank=True)
+    other_names = models.JSONField(
+        default=list, db_default=[], blank=True, help_text="The other names that a new topic gets."
+    )
+    question = models.ForeignKey(
+        Question,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="suggestions",
+        help_text="The question whose answer led to it.",
+    )
     config_version = models.PositiveIntegerField()
     status = models.CharField(max_length=12, choices=Status.choices, default=Status.PENDING)
     validation_notes = models.JSONField(default=list, blank=True)
     created_at = models.DateTimeField()
     resolved_at = models.DateTimeField(null=True, blank=True)
     snoozed_until = models.DateTimeField(null=True, blank=True)
+    checked = models.JSONField(
+        null=True, blank=True, help_text="What the reader's check by headlines found; none: not checked."
+    )
 
     class Meta:
         ordering = ["-created_at", "-id"]
@@ -78,8 +113,13 @@ class Suggestion(models.Model):
     @property
     def change(self) -> Change:
         """Return the change that it proposes."""
-        value, current = self.suggested_value, self.current_value
-        return change_stored(kind=self.suggestion_type, target=self.target_key, value=value, current=current)
+        return change_stored(
+            kind=self.suggestion_type,
+            target=self.target_key,
+            value=self.suggested_value,
+            current=self.current_value,
+            names=self.other_names,
+        )
 
 
 class Evidence(models.Model):
@@ -117,6 +157,7 @@ class Outcome(models.Model):
         REJECTED = "rejected"
         EXPIRED = "expired"
         SUPERSEDED = "superseded"
+        WITHDRAWN = "withdrawn"
         HELPED = "helped"
         HARMED = "harmed"
         UNCLEAR = "unclear"
@@ -147,7 +188,8 @@ class Outcome(models.Model):
 
 
 class UntakenVerdict(models.Model):
-    """What a refused or expired suggestion would have done, judged two weeks later; it teaches nothing."""
+    """The would-be effect of a refused or expired suggestion, judged two weeks later. Nothing is learned from
+    it."""
 
     suggestion = models.OneToOneField(Suggestion, models.CASCADE, related_name="untaken")
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="untaken_verdicts")
@@ -191,9 +233,10 @@ class PreferenceProfile(models.Model):
 
 
 class TasteSpread(models.Model):
-    """The sums of one batch of readers, with noise, in hundredths: how much tastes vary; never changed.
+    """The spread of tastes: the sums of one batch of readers, with noise, in hundredths; never changed.
 
-    Those of topics are 0 where the first pair is of sources and topics together; the two pairs add up.
+    A batch has sums of sources and sums of topics, or one pair of both together in the columns of sources
+    and zeros in those of topics. So the spread of a batch always follows from the totals of the two pairs.
     """
 
     day = models.IntegerField(primary_key=True, help_text="The UTC day it was published, counted from 1970.")
@@ -225,7 +268,7 @@ class TasteContribution(models.Model):
 
 
 class EarlyForecast(models.Model):
-    """The early change that a reader's answers support, found once for what it follows from."""
+    """The early change that a reader's answers support, computed once for the same answers."""
 
     reader = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="early_forecast", primary_key=True

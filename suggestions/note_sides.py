@@ -7,7 +7,7 @@ from digest.llm.phishing import Problem
 SIDE = "side"
 _SENTENCE = re.compile(r"[.!?;]")
 _FEW = r"(?:few|little|none|no|nothing|only|hardly|barely)"
-# What a reader did, as notes say it. Each sentence counts for one side, for both or for neither.
+# A reader's reactions as notes word them. Each sentence counts for one side, for both or for neither.
 _LIKES = re.compile(
     r"\byou\b[^.]{0,20}?\b(?:like|liked|love|loved|enjoy|enjoyed|value|valued|prefer|preferred)\b"
 )
@@ -15,7 +15,7 @@ _DISLIKES = re.compile(r"\byou\b[^.]{0,20}?\b(?:dislike|disliked|avoid|avoided|s
 _NOT = re.compile(r"\b(?:not|never|rarely|seldom|hardly)\b|n't\b")
 _COUNT = re.compile(r"\b(\d{1,6}) (?:of|out of) (?:the |your )?(\d{1,6})\b")
 _LITTLE = re.compile(rf"\b(?:dis)?(?:liked?|loved?|enjoy(?:ed)?) {_FEW}\b")
-# Where a clause ends: a "never" behind it speaks of something else.
+# The ends of a clause: a "never" after it refers to something else.
 _JOINT = re.compile(r",|\b(?:and|but|because)\b")
 # A comparison names both sides in one verb.
 _COMPARED = re.compile(r"\b(?:than|unlike|against|elsewhere|others?)\b")

@@ -1,9 +1,9 @@
 """A model's note beside a suggestion: checked before it is stored, and again whenever a reader would see it.
 
-The reason of a suggestion is the server's own sentence. What a model writes is shown below it, marked, and
-only where `digest.llm.phishing` finds nothing in it, by the evidence and the target of the suggestion. A
-draft with any other note is refused, so that the model may mend it; of a stored one (older than a rule, or
-imported) readers see nothing, and operators all with the reason for it.
+The reason of a suggestion is the server's own sentence. A model's note is shown below it, marked, and only if
+`digest.llm.phishing` finds no fault in it, given the suggestion's evidence and target. A draft with any other
+note is refused, so that the model may mend it. Readers never see a stored note with a fault (older than a
+rule, or imported). Operators see it with the reason.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -62,9 +62,9 @@ def note_named(note: str, titles: Mapping[str, str]) -> str:
 
 
 def note_refusal(note: str, grounds: Grounds, target: str, *, liked: bool) -> Refusal | None:
-    """Refuse a note that leads or asks a reader somewhere, names what it is not about, or is contrary.
+    """Refuse a note that leads or asks a reader somewhere, names other things, or is contrary.
 
-    `liked` says whether the change rests on liked items.
+    `liked` tells whether the change rests on liked items.
     """
     problem = phishing_problem(note, grounds) or side_problem(note, liked=liked)
     if problem is None:
@@ -74,9 +74,9 @@ def note_refusal(note: str, grounds: Grounds, target: str, *, liked: bool) -> Re
 
 
 def notes_shown(suggestions: Iterable[Suggestion]) -> dict[int, Note]:
-    """Return the note of each suggestion as readers see it; evidence prefetched.
+    """Return the note of each suggestion as readers see it, with its evidence prefetched.
 
-    One query for the names of sources, none where no suggestion has a note.
+    One query for the names of sources, or none if no suggestion has a note.
     """
     rows = [row for row in suggestions if row.model_note]
     if not rows:

@@ -1,7 +1,7 @@
 """Preview changes before they are written: today's digest, and trials of drafts and configs.
 
-A preview begins at the order of today's page as it is stored, and rebuilds it, from what it was made of, with
-a change of settings; rated items stay where they are. A trial weighs a draft against the reader's ratings.
+A preview begins at the stored order of today's page, and rebuilds it from the same items with a change of
+settings. Rated items stay in place. A trial weighs a draft against the reader's ratings.
 """
 
 from collections import defaultdict
@@ -22,8 +22,6 @@ from digest.entities import RatedItem
 from digest.feedback.selectors import feedback_recent, feedback_source_counts, reason_tags
 from digest.items.selectors import item_is_hidden, mutes_in_force
 from digest.models import Feedback, Impression, Reader
-from ranking.common.categories import label_keys
-from ranking.common.text import fold
 from ranking.config_body import Body, body_changes, body_default, body_effective, effective_body
 from ranking.entities import EffectiveConfig, Mute
 from ranking.mutes import MuteFilter
@@ -31,6 +29,7 @@ from ranking.selectors import config_bodies, config_effective
 from ranking.taste.entities import TasteLevel
 from suggestions.changes.change import Change
 from suggestions.changes.registry import KINDS
+from suggestions.changes.topics import says
 from suggestions.critique import (
     DraftRecord,
     Issue,
@@ -44,9 +43,10 @@ from suggestions.models import Outcome, Suggestion
 from suggestions.planner.by_taste import taste_counting
 from suggestions.planner.evidence import WeighedChange, change_weigh
 from suggestions.planner.forecasts import Forecast, forecast_of, split_by_time
-from suggestions.proposals import Draft, Facts, Preview, PreviewItem, Refusal, Target
-from suggestions.rules import change_parse, check, visibility_refusal
+from suggestions.proposals import Draft, Facts, Preview, PreviewItem, Refusal, Target, WeekEffect
+from suggestions.rules import change_parse, check, names_refusal, visibility_refusal
 from suggestions.selectors import facts_for
+from suggestions.week import week_for
 
 # A digest by rank, each item with its place before and after.
 Side = tuple[PreviewItem, ...]
@@ -59,8 +59,8 @@ class _Inputs:
     """The inputs of today's digest, the same for every config that is tried on it.
 
     `rated` and `drawn` are the items that stay, by rank; `names` has (title, source) by item. `stored` is the
-    order of today's page, made with settings of `version`; empty where there is none. `muted` are the mutes
-    in force on `date`, whose items are none of these.
+    order of today's page, made with settings of `version`, or empty if there is none. `muted` are the mutes
+    in force on `date`; their items are left out.
     """
 
     material: DayCandidates
@@ -86,9 +86,8 @@ def suggestion_previews(
     if not suggestions:
         return {}
     before = config_effective(reader_id=reader_id)
-    changes = [row.change for row in suggestions]
-    afters = [change.applied(before) for change in changes]
-    previews = previews_of(reader_id=reader_id, before=before, afters=afters, now=now, changes=changes)
+    afters = [row.change.applied(before) for row in suggestions]
+    previews = previews_of(reader_id=reader_id, before=before, afters=afters, now=now)
     return {row.pk: preview for row, preview in zip(suggestions, previews, strict=True)}
 
 
@@ -119,30 +118,14 @@ def previews_of(
     before: EffectiveConfig,
     afters: Sequence[EffectiveConfig],
     now: datetime,
-    changes: Sequence[Change] = (),
 ) -> list[Preview]:
     """Return the items of today's digest that differ in place between `before` and each of `afters`.
 
-    With `changes`, those that lead to `afters`, it also counts the candidates about their targets. At most
-    eleven queries for any number of configs.
+    At most eleven queries for any number of configs.
     """
     today = _today(reader_id, now, [before, *afters])
     made, *orders = _orders(today, [before, *afters])
-    previews = [_preview(today, *_sides(today, before, made, order)) for order in orders]
-    abouts = [_about_count(today, change) for change in changes]
-    if not abouts:
-        return previews
-    return [replace(preview, about=about) for preview, about in zip(previews, abouts, strict=True)]
-
-
-def _about_count(today: _Inputs, change: Change) -> int:
-    """Return how many candidates are about the target, by their titles."""
-    return sum(
-        change.kind.covers(
-            change.label, source=c.source, text=fold(c.title), labels=label_keys(c.categories, c.author)
-        )
-        for c in today.material.pool.candidates
-    )
+    return [_preview(today, *_sides(today, before, made, order)) for order in orders]
 
 
 def _today(reader_id: UUID, now: datetime, configs: Sequence[EffectiveConfig]) -> _Inputs:
@@ -150,7 +133,7 @@ def _today(reader_id: UUID, now: datetime, configs: Sequence[EffectiveConfig]) -
     tasting = next((one for one in configs if one.config.taste is not TasteLevel.OFF), configs[0])
     reader = Reader.objects.get(pk=reader_id)
     day = day_of(now, reader.zone)
-    # As in `digest.daily.store`: what was rated today keeps its place.
+    # As in `digest.daily.store`, items rated today keep their place.
     begin = day_begin(day, reader.zone)
     rating = Feedback.objects.filter(reader_id=reader_id, article=OuterRef("item__article"), at__gte=begin)
     shown = Impression.objects.filter(digest__reader_id=reader_id, digest__date=day)
@@ -184,8 +167,8 @@ def _sides(
 ) -> tuple[Sequence[int], Sequence[int]]:
     """Return the orders to compare, of settings `before` and of those after a change.
 
-    The first is the order of today's page, where it was made with `before`; `made` is it made anew. A change
-    that moves nothing changes nothing of the page either.
+    The first is the order of today's page if it was made with `before`. `made` is the page rebuilt with
+    `before`. If a change moves nothing there, it moves nothing on the page either.
     """
     if not today.stored or today.version != before.config.version:
         return made, after
@@ -193,12 +176,13 @@ def _sides(
 
 
 def _orders(today: _Inputs, configs: Sequence[EffectiveConfig]) -> list[list[int]]:
-    """Return the items of the digest under each config, by rank. It reads meanings of topics once.
+    """Return the items of the digest under each config, by rank. It searches for the topics of all at once.
 
-    A source whose weight is not that of the first config is one decided on: no taste works against that.
+    A source whose weight differs from the first config's counts as decided on, so taste does not work against
+    it.
     """
     orders = []
-    today.material.pool.search_meanings({topic for config in configs for topic in config.config.topics})
+    today.material.pool.search_for([one.config for one in configs])
     for config in configs:
         made = today.material.deciding(config.sources_moved(configs[0]))
         hides = MuteFilter([mute for mute in config.config.mutes if mute not in today.muted], today.date)
@@ -233,7 +217,7 @@ def _preview(today: _Inputs, old: Sequence[int], new: Sequence[int]) -> Preview:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A weighed change with its ratings and preview.
+    """A weighed change with its ratings and its effect on the last days.
 
     `ratings` are the newest ones about it. Of `ratings_considered` (for a topic: the newest 500), `rated` are
     about it, and `liked` of those positive. `refusal` is the rules' answer to the best evidence there is,
@@ -245,8 +229,17 @@ class Trial:
     liked: int
     rated: int
     ratings_considered: int
-    preview: Preview
+    effect: WeekEffect
     refusal: Refusal | None
+
+    @property
+    def names(self) -> dict[str, int]:
+        """Return the other names of the change's topic, each with the number of rated items that say it.
+
+        Not how many of them were liked: whoever chooses names by that finds topics in shuffled thumbs.
+        """
+        rated = self.weighed.evidence.rated
+        return {name: sum(says(name, i) for i in rated) for name in self.weighed.change.names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +273,6 @@ def change_try(*, reader_id: UUID, draft: Draft, now: datetime) -> Trial | Refus
     A refusal means that the draft is no change at all. A fixed number of queries.
     """
     facts = facts_for(reader_id=reader_id, now=now, drafts=[draft])
-    draft = draft_completed(draft, facts)
     change = change_parse(draft, facts)
     if isinstance(change, Refusal):
         return change
@@ -288,12 +280,12 @@ def change_try(*, reader_id: UUID, draft: Draft, now: datetime) -> Trial | Refus
     ratings = change.among(weighed.evidence.rated)
     sources = feedback_source_counts(reader_id=reader_id) if change.kind.of_source else {}
     liked, rated, _, ratings_considered = _counts(change, ratings, weighed, sources)
-    (preview,) = previews_of(
-        reader_id=reader_id, before=facts.effective, afters=[weighed.after], now=now, changes=[change]
-    )
     best = replace(draft, evidence_urls=tuple(i.url for i in ratings if i.useful is change.kind.liked))
-    refusal = _refusal(best, facts, weighed, ratings) or visibility_refusal(change, preview)
-    return Trial(weighed, ratings, liked, rated, ratings_considered, preview, refusal)
+    week = week_for(reader_id=reader_id, before=facts.effective, changes=[change], now=now)
+    (effect,) = week.effects([change])
+    unsaid = names_refusal(change, weighed.evidence.rated, effect)
+    refusal = unsaid or _refusal(best, facts, weighed, ratings) or visibility_refusal(change, effect)
+    return Trial(weighed, ratings, liked, rated, ratings_considered, effect, refusal)
 
 
 def configs_compare(
@@ -302,7 +294,7 @@ def configs_compare(
     """Compare two versions of the reader's config, or the current one with the changes of `drafts` together.
 
     Without numbers the current config is compared with the one before it. Refuses an unknown version with
-    `version_not_found`, and what is no change with a rule's code. At most twenty queries.
+    `version_not_found`, and an invalid change with a rule's code. At most twenty queries.
     """
     facts = facts_for(reader_id=reader_id, now=now, drafts=drafts)
     pair = _bodies_proposed(drafts, facts) if drafts else _versions(reader_id, before, after, facts)
@@ -326,7 +318,6 @@ def drafts_critique(
     """
     urls = {url for draft in drafts for url in draft.evidence_urls}
     facts = facts_for(reader_id=reader_id, now=now, run_id=run_id, drafts=drafts, urls=urls)
-    drafts = [draft_completed(draft, facts) for draft in drafts]
     changes = [change_parse(draft, facts) for draft in drafts]
     accepted = {n: change for n, change in enumerate(changes) if isinstance(change, Change)}
     past = outcomes_about(reader_id=reader_id, keys={change.target for change in accepted.values()})
@@ -355,12 +346,6 @@ def outcomes_about(*, reader_id: UUID, keys: Collection[str]) -> dict[Target, tu
     for kind, key, outcome, at in rows.values_list("suggestion_type", "target_key", "outcome", "decided_at"):
         found[str(KINDS[kind].field), key].append(PastOutcome(kind, outcome, at))
     return {target: tuple(past) for target, past in found.items()}
-
-
-def draft_completed(draft: Draft, facts: Facts) -> Draft:
-    """Return `draft` with the largest permitted step if its kind has a step and it names none."""
-    kind = KINDS.get(draft.suggestion_type)
-    return kind.with_value(draft, facts) if kind else draft
 
 
 def _refusal(
@@ -410,7 +395,7 @@ def _record(
 def _bodies_proposed(drafts: Sequence[Draft], facts: Facts) -> tuple[Names, Body, Body] | Refusal:
     effective = facts.effective
     for draft in drafts:
-        change = change_parse(draft_completed(draft, facts), facts)
+        change = change_parse(draft, facts)
         if isinstance(change, Refusal):
             return change
         effective = change.applied(effective)

@@ -14,6 +14,8 @@ TOPIC_SOURCES_MIN = 2
 SUGGESTIONS_PER_RUN_MAX = 3
 SNOOZE_DAYS = 7
 EXPIRE_DAYS = 14
+# For a reader who was away, it waits until three days after their return, and for 60 days at most.
+RETURN_DAYS, WAIT_DAYS_MAX = 3, 60
 # An accept undone within this time was a slip: the answer is deleted. Long enough to look at the digest and
 # come back, too short to have tried the change.
 UNDO_MINUTES = 10
@@ -23,7 +25,7 @@ NEVER = "never"
 # The verdicts of the check two weeks later.
 HELPED, HARMED, UNCLEAR = "helped", "harmed", "unclear"
 
-# A setting and the identity of what it is set for.
+# A setting and the identity of its target.
 Target = tuple[str, str]
 
 # Called inside the transaction of a write: returns only if the caller still holds its run, else raises.
@@ -36,24 +38,31 @@ class FenceLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A proposal as an agent sends it, before any rule. Values are unchecked."""
+    """A proposal as an agent sends it, before any rule. Values are unchecked.
+
+    `other_names` are those of a new topic, and `topics_tried` counts the new topics that the run has tried,
+    this one included. `question` is the id of the question whose answer led to it.
+    """
 
     suggestion_type: str
-    field: str
     target_key: object
     suggested_value: object
     evidence_urls: tuple[str, ...]
     reason: str
+    other_names: Sequence[object] = ()
+    topics_tried: int = 1
+    question: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     """The state of the reader in the database, read before the rules run.
 
-    `sources` are those of the drafts' targets that are the reader's; `rated` their ratings of the evidence
-    by URL; `waiting` what open suggestions are about; `cooling` the end of the cooldown of each target that
-    has one; `written` the fields of this run's suggestions; `answers` the reader's (accepted, rejected) by
-    type; `declined` the types always turned down; `kinds` those that may be suggested here, `None` for all.
+    `sources` are the reader's own among the drafts' targets. `rated` are their ratings of the evidence by
+    URL. `waiting` are the targets of open suggestions. `cooling` has the end of each target's cooldown.
+    `written` are the fields of this run's suggestions. `answers` are the reader's (accepted, rejected) by
+    type. `declined` are the types always rejected, and `kinds` those that may be suggested here, `None` for
+    all.
     """
 
     effective: EffectiveConfig
@@ -105,8 +114,7 @@ class PreviewItem:
 class Preview:
     """The items of today's digest that a change brings in, drops, or moves.
 
-    `shown` counts the items of today's page, `free` those of them that may move, being unrated, and `about`
-    its candidates that are about the target.
+    `shown` counts the items of today's page, `free` those of them that may move, being unrated.
     """
 
     enters: tuple[PreviewItem, ...]
@@ -114,12 +122,47 @@ class Preview:
     moves: tuple[PreviewItem, ...]
     shown: int = 0
     free: int = 0
-    about: int = 0
 
     @property
     def is_still(self) -> bool:
-        """Return whether nothing of the page would change."""
+        """Return whether the change leaves the page as it is."""
         return not (self.enters or self.leaves or self.moves)
+
+
+# Days for which the effect of a change is looked at first.
+WEEK_DAYS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class WeekItem:
+    """An article that a change would have brought into the first ten of a day, or kept out of them."""
+
+    item_id: int
+    title: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class WeekEffect:
+    """The effect of a change on the first ten places of each of the last `days` days, replayed.
+
+    `enters` and `leaves` have the articles that would have been, or no longer been, among them, newest days
+    first. `shown` counts the articles of these places as they were, `places` the places whose article would
+    have left the ten, `reordered` the places of the whole pages with another article than before, and `about`
+    the candidates of the last seven days that are about the target by their titles. `unsaid` are the other
+    names of a topic that none of these candidates says. `items_a_day` is how many articles the reader's feeds
+    bring a day.
+    """
+
+    enters: tuple[WeekItem, ...] = ()
+    leaves: tuple[WeekItem, ...] = ()
+    shown: int = 0
+    places: int = 0
+    reordered: int = 0
+    days: int = WEEK_DAYS
+    about: int = 0
+    unsaid: tuple[str, ...] = ()
+    items_a_day: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,33 +13,38 @@ refusal. What a kind of change asks beyond them is in its own file (`suggestions
 | evidence | `evidence_not_grounded`, `insufficient_evidence`, `evidence_off_target`, \
 `evidence_wrong_polarity`, `too_few_sources` |
 | strength (`strength_refusal`) | `evidence_contradicts`, `weak_evidence` |
+| other names of a topic (`names_refusal`, its kind) | `invalid_name`, `name_unsaid`, `name_disliked` |
 | effect (`visibility_refusal`) | `moves_nothing` |
 
 A draft's own idea of the current value is ignored: facts come from the database alone. Pure.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from digest.entities import RatedItem
 from ranking.common.text import TOPIC_MAX_CHARS
 from ranking.entities import EffectiveConfig
 from suggestions.changes.change import Change, Rule
-from suggestions.changes.registry import KINDS, ONE_A_RUN, SETTINGS
+from suggestions.changes.registry import KINDS, ONE_A_RUN, keys_named
+from suggestions.changes.topics import names_unsaid
 from suggestions.proposals import (
     SUGGESTIONS_PER_RUN_MAX,
     Draft,
     Facts,
-    Preview,
     Refusal,
     Target,
+    WeekEffect,
 )
 
 # One slot each for sources and topics and one for either: never more than two of a kind.
 PER_FIELD_MAX = 2
 FIELDS_ONE_A_RUN = frozenset(str(kind.field) for kind in ONE_A_RUN)
-# Unrated items on a page, and their share of it, below which its standing still says nothing.
-FREE_MIN, FREE_SHARE = 5, 0.5
-# A type with so many decisions and no yes is not brought up again.
+# A reader whose feeds bring no more articles a day has nearly all of them among the first ten.
+SMALL_ITEMS_A_DAY = 10
+# Articles in the first tens of the last days below which their standing still says nothing.
+SHOWN_MIN = 5
+# A type with this many decisions and no yes is not proposed again.
 DECLINED_MIN = 6
 CONFIDENCES = ("low", "medium", "high")
 
@@ -49,10 +54,10 @@ PermissionRule = Callable[[str, Target, Facts], Refusal | None]
 
 def check(draft: Draft, facts: Facts) -> Change | Refusal:
     """Return the change of `draft`, or the refusal of the first rule it breaks. Raises nothing."""
-    change = change_read(draft, facts)
+    change = draft_read(draft, facts)
     if isinstance(change, Refusal):
         return change
-    if refusal := permission_refusal((change.field, change.target), facts, change.suggestion_type):
+    if refusal := change_permission(change, facts):
         return refusal
     stepped = change.kind.step(change, facts)
     if isinstance(stepped, Refusal):
@@ -62,22 +67,24 @@ def check(draft: Draft, facts: Facts) -> Change | Refusal:
 
 def change_parse(draft: Draft, facts: Facts) -> Change | Refusal:
     """Return the change that `draft` means, without evidence and whether or not it may be made now."""
-    change = change_read(draft, facts)
+    change = draft_read(draft, facts)
     if isinstance(change, Refusal):
         return change
     return change.kind.step(replace(change, evidence=(), ungrounded=0), facts)
 
 
-def change_read(draft: Draft, facts: Facts) -> Change | Refusal:
-    """Return the change of `draft` with its evidence, or refuse a draft that changes nothing."""
+def draft_read(draft: Draft, facts: Facts) -> Change | Refusal:
+    """Return the change of `draft` with its evidence, or refuse a draft that changes nothing.
+
+    Without a value it is the largest permitted step.
+    """
     named = str(draft.target_key or draft.suggested_value or "")[:TOPIC_MAX_CHARS]
     kind = KINDS.get(draft.suggestion_type) if isinstance(draft.suggestion_type, str) else None
     if kind is None:
         return Refusal("unknown_type", f"The type must be one of {', '.join(KINDS)}.", named)
-    if draft.field != kind.field:
-        message = f"{kind.name} changes the field {kind.field}. Set field to {kind.field}."
-        return Refusal("field_mismatch", message, named)
-    change = kind.read(draft, facts, named)
+    if draft.other_names and not kind.is_named:
+        return Refusal("field_mismatch", f"{kind.name} takes no other_names. Leave them out.", named)
+    change = kind.read(kind.with_value(draft, facts), facts, named)
     if isinstance(change, Refusal):
         return change
     urls = list(dict.fromkeys(url for url in draft.evidence_urls if isinstance(url, str) and url))
@@ -88,6 +95,13 @@ def change_read(draft: Draft, facts: Facts) -> Change | Refusal:
 def permission_refusal(target: Target, facts: Facts, kind: str = "") -> Refusal | None:
     """Return why this target (with `kind`: this type of change) may not be suggested now, or `None`."""
     return _first(PERMISSION_RULES, kind, target, facts)
+
+
+def change_permission(change: Change, facts: Facts) -> Refusal | None:
+    """Return why a change may not be suggested now: its target, or another name that it gives a topic."""
+    targets = [(str(change.field), key) for key in change.targets]
+    refused = (permission_refusal(one, facts, change.suggestion_type) for one in targets)
+    return next((refusal for refusal in refused if refusal), None)
 
 
 def _first(rules: Iterable[PermissionRule], kind: str, target: Target, facts: Facts) -> Refusal | None:
@@ -114,17 +128,33 @@ def strength_refusal(
     return None
 
 
-def visibility_refusal(change: Change, preview: Preview) -> Refusal | None:
-    """Refuse a change that moves nothing of today's page, because its effect could not be seen.
+def visibility_refusal(change: Change, effect: WeekEffect) -> Refusal | None:
+    """Refuse a change that would have moved too little of the reader's last days to be seen.
 
-    It is put off, not lost: a later run may propose it. A page on which most is rated, and so keeps its
-    place, shows little of any change, and refuses none.
+    It is put off, not lost: a later run may propose it. If a reader's feeds bring ten articles a day at
+    most, nearly all are among the first ten, so their order counts. Days with hardly any article, because
+    feeds were quiet or everything was rated, show little of any change, and refuse none.
     """
-    if not preview.is_still or preview.free < max(FREE_MIN, FREE_SHARE * preview.shown):
+    if effect.shown < SHOWN_MIN:
         return None
-    about = f"{change.suggestion_type} for “{change.label}”"
-    message = f"{about} would move nothing on this reader's page of today. Choose another hypothesis."
+    is_small = effect.items_a_day <= SMALL_ITEMS_A_DAY
+    least = 1 if is_small else change.kind.places_min
+    moved = max(effect.places, effect.reordered if is_small else 0)
+    if moved >= least:
+        return None
+    message = (
+        f"{change.suggestion_type} for “{change.label}” would have moved {moved} of the first ten places of "
+        f"the last {effect.days} days, and {least} are needed. Choose another hypothesis."
+    )
     return change.refusal("moves_nothing", message)
+
+
+def names_refusal(change: Change, rated: Sequence[RatedItem], effect: WeekEffect) -> Refusal | None:
+    """Refuse another name of a topic that none of the reader's articles says, rated or recent."""
+    if not (unsaid := names_unsaid(effect.unsaid, rated)):
+        return None
+    message = f"None of the reader's articles says “{unsaid[0]}”. Leave that name out."
+    return change.refusal("name_unsaid", message)
 
 
 def rule_kind_off(kind: str, target: Target, facts: Facts) -> Refusal | None:
@@ -170,16 +200,19 @@ def rule_cooldown(kind: str, target: Target, facts: Facts) -> Refusal | None:
 
 def rule_run_cap(kind: str, target: Target, facts: Facts) -> Refusal | None:
     """Refuse a fourth suggestion of a run, a third on one field, or a second source rule (`run_cap`)."""
-    if len(facts.written) >= SUGGESTIONS_PER_RUN_MAX:
-        message = f"This run has written its {SUGGESTIONS_PER_RUN_MAX} suggestions. Finish."
-        return Refusal("run_cap", message, target[1])
-    if list(facts.written).count(target[0]) >= PER_FIELD_MAX:
-        message = f"This run has written {PER_FIELD_MAX} suggestions on {target[0]}. Try the other kind."
-        return Refusal("run_cap", message, target[1])
-    if target[0] in FIELDS_ONE_A_RUN and any(name in FIELDS_ONE_A_RUN for name in facts.written):
-        message = "This run has proposed a rule for a source or a half-life already. Try another kind."
-        return Refusal("run_cap", message, target[1])
-    return None
+    message = run_full(target[0], facts.written)
+    return Refusal("run_cap", message, target[1]) if message else None
+
+
+def run_full(field: str, written: Sequence[str]) -> str:
+    """Return why a run has no slot for a suggestion on `field`, or ""; `written` are those of its own."""
+    if len(written) >= SUGGESTIONS_PER_RUN_MAX:
+        return f"This run has written its {SUGGESTIONS_PER_RUN_MAX} suggestions. Finish."
+    if list(written).count(field) >= PER_FIELD_MAX:
+        return f"This run has written {PER_FIELD_MAX} suggestions on {field}. Try the other kind."
+    if field in FIELDS_ONE_A_RUN and not FIELDS_ONE_A_RUN.isdisjoint(written):
+        return "This run has proposed a rule for a source or a half-life already. Try another kind."
+    return ""
 
 
 def rule_grounded(change: Change) -> Refusal | None:
@@ -204,13 +237,13 @@ def rule_evidence_count(change: Change) -> Refusal | None:
 
 def rule_on_target(change: Change) -> Refusal | None:
     """Refuse evidence about anything but the target (`evidence_off_target`)."""
-    off = sum(not change.kind.concerns(item, change.label) for item in change.evidence)
+    off = sum(not change.concerns(item) for item in change.evidence)
     if not off:
         return None
     return change.refusal(
         "evidence_off_target",
         f"{off} evidence items are not about “{change.label}”: a source needs its own items, "
-        "a topic must stand in the title as whole words.",
+        "a topic or another name of it must stand in the title as whole words.",
     )
 
 
@@ -256,10 +289,8 @@ def evidence_refusal(change: Change) -> Refusal | None:
 
 def target_pinned(target: Target, effective: EffectiveConfig) -> bool:
     """Return True if the reader locked this target or never wants it suggested."""
-    name, key = target
-    kind = SETTINGS.get(name)
-    pins = (*effective.config.locked, *effective.config.avoided)
-    return key in (kind.key_of_setting(pin) if kind else pin for pin in pins)
+    field, key = target
+    return any(key in keys_named(field, pin) for pin in (*effective.config.locked, *effective.config.avoided))
 
 
 def types_declined(answers: Mapping[str, tuple[int, int]]) -> frozenset[str]:

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet
+from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils.translation import gettext_noop
 
 from digest.feedback.selectors import feedback_by_urls
 from digest.items.selectors import items_hidden, mutes_in_force, reader_sources_known
+from digest.models import Reader
 from digest.notifications.news import LOOKBACK, Due, Event, News, news_since, news_words
 from ranking.common.rows import export_rows
 from ranking.common.text import fold
@@ -22,18 +23,20 @@ from ranking.config_body import body_effective
 from ranking.config_words import EARLY
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_changed_by, config_effective
-from suggestions.changes.registry import SETTINGS
+from suggestions.changes.registry import keys_named
 from suggestions.models import (
     EarlyForecast,
     Evidence,
     Outcome,
     OutcomeArchive,
     PreferenceProfile,
+    Question,
     Suggestion,
     TasteContribution,
     UntakenVerdict,
 )
 from suggestions.proposals import EXPIRE_DAYS, UNDO_MINUTES, Draft, Facts, Target
+from suggestions.questions import ANSWER_KEEPS, OPEN
 from suggestions.rules import types_declined
 
 Status = Suggestion.Status
@@ -118,7 +121,8 @@ def targets_at_rest(
     """Return the targets that may not be proposed now, and the fields a run has written; two queries.
 
     A cooldown begins when a target is suggested, decided or reverted. Drafts count, and so does an early
-    change that was applied, undone or not. The suggestion `exclude_id` counts for nothing.
+    change that was applied, undone or not. The other names that a waiting suggestion gives a topic wait, too.
+    The suggestion `exclude_id` counts for nothing.
     """
     cooldown = timedelta(days=settings.COOLDOWN_DAYS)
     since = now - cooldown
@@ -129,10 +133,10 @@ def targets_at_rest(
     waiting, written = set[Target](), dict[int, str]()
     moments = ("created_at", "resolved_at", "outcomes__decided_at", "outcomes__kind")
     rows = _without(exclude_id).filter(wanted, reader_id=reader_id)
-    columns = ("pk", "run_id", "status", "field", "target_key", *moments)
-    for pk, run, status, field, key, made, resolved, decided, kind in rows.values_list(*columns):
+    columns = ("pk", "run_id", "status", "field", "target_key", "other_names", *moments)
+    for pk, run, status, field, key, names, made, resolved, decided, kind in rows.values_list(*columns):
         if status in WAITING:
-            waiting.add((field, key))
+            waiting |= {(field, key), *((field, one) for name in names for one in keys_named(field, name))}
         if run_id and run == run_id:
             written[pk] = field
         begun = [made, resolved, decided if kind == Outcome.Kind.REVERT else None]
@@ -140,8 +144,8 @@ def targets_at_rest(
             until = max(moment for moment in (made, resolved, decided) if moment) + cooldown
             cooling[field, key] = max(until, cooling.get((field, key), until))
     for (field, key), at in config_changed_by(reader_id=reader_id, ref=EARLY, since=since).items():
-        target, until = (field, SETTINGS[field].key_of_setting(key)), at + cooldown
-        cooling[target] = max(until, cooling.get(target, until))
+        for target in ((field, one) for one in keys_named(field, key)):
+            cooling[target] = max(at + cooldown, cooling.get(target, at))
     return TargetsAtRest(frozenset(waiting), cooling, tuple(written.values()))
 
 
@@ -153,9 +157,10 @@ def _without(suggestion_id: int | None) -> QuerySet[Suggestion]:
 def targets_decided(*, reader_id: UUID) -> dict[Target, tuple[datetime, bool]]:
     """Return when the reader last decided on a suggestion about each target, and if by a yes; one query.
 
-    Going back is a decision, too, and a no.
+    Going back is a decision, too, and a no. So is a check by headlines that withdrew the suggestion.
     """
-    rows = Suggestion.objects.filter(reader_id=reader_id, status__in=DECIDED, resolved_at__isnull=False)
+    settled = (*DECIDED, Status.WITHDRAWN)
+    rows = Suggestion.objects.filter(reader_id=reader_id, status__in=settled, resolved_at__isnull=False)
     back = Max("outcomes__decided_at", filter=Q(outcomes__kind=Outcome.Kind.REVERT))
     decided = rows.annotate(back=back, at=Coalesce("back", "resolved_at")).order_by("at", "pk")
     found = decided.values_list("field", "target_key", "at", "back", "status")
@@ -165,9 +170,9 @@ def targets_decided(*, reader_id: UUID) -> dict[Target, tuple[datetime, bool]]:
 
 
 def answers_by_type(*, reader_id: UUID) -> dict[str, tuple[int, int]]:
-    """Return (accepted, rejected) of each type of suggestion; one query.
+    """Return (accepted, rejected) of each type of suggestion. One query.
 
-    What the reader went back on, or what turned out to harm, counts as rejected.
+    Changes that the reader reverted or that turned out harmful count as rejected.
     """
     rows = Suggestion.objects.filter(reader_id=reader_id, status__in=DECIDED).order_by()
     regrets = Q(kind=Outcome.Kind.REVERT) | Q(outcome=Outcome.Result.HARMED)
@@ -187,12 +192,42 @@ def evidence_muted(*, reader_id: UUID, suggestions: Iterable[Suggestion], now: d
 def suggestions_pending(*, reader_id: UUID) -> list[Suggestion]:
     """Return the pending suggestions in the order they were made, evidence prefetched: two queries."""
     rows = Suggestion.objects.filter(reader_id=reader_id, status=Status.PENDING)
-    return list(rows.order_by("created_at", "pk").prefetch_related("evidence"))
+    rows = rows.select_related("question").order_by("created_at", "pk")
+    return list(rows.prefetch_related("evidence"))
 
 
-def suggestions_pending_count(*, reader_id: UUID) -> int:
-    """Return how many suggestions are pending; one query."""
-    return Suggestion.objects.filter(reader_id=reader_id, status=Status.PENDING).count()
+class AsksWaiting(NamedTuple):
+    """How many suggestions are pending, and whether a question waits for an answer."""
+
+    suggestions: int
+    has_question: bool
+
+
+def asks_waiting(*, reader_id: UUID, now: datetime) -> AsksWaiting:
+    """Return what waits for the reader's answer; one query."""
+    mine = Suggestion.objects.filter(reader=OuterRef("pk"), status=Status.PENDING).order_by()
+    count = mine.values("reader").annotate(n=Count("pk")).values("n")
+    asked = Question.objects.filter(reader=OuterRef("pk"), answered_at__isnull=True, asked_at__gt=now - OPEN)
+    row = Reader.objects.filter(pk=reader_id).values_list(Coalesce(Subquery(count), 0), Exists(asked))
+    return AsksWaiting(*row.get())
+
+
+def question_open(*, reader_id: UUID, now: datetime) -> Question | None:
+    """Return the question that waits for a reader who wants suggestions, or `None`; one query."""
+    rows = Question.objects.filter(reader_id=reader_id, answered_at__isnull=True, asked_at__gt=now - OPEN)
+    return rows.filter(reader__suggestions_enabled=True).first()
+
+
+def questions_answered(*, reader_id: UUID, now: datetime, limit: int) -> list[Question]:
+    """Return the questions that the reader answered in the last 180 days, the newest first; one query."""
+    rows = Question.objects.filter(reader_id=reader_id, answered_at__gt=now - ANSWER_KEEPS)
+    return list(rows.exclude(answer="").order_by("-answered_at")[:limit])
+
+
+def question_of_answer(*, reader_id: UUID, question_id: int, now: datetime) -> Question | None:
+    """Return the reader's question of this id if they answered it in the last 180 days; one query."""
+    rows = Question.objects.filter(pk=question_id, reader_id=reader_id, answered_at__gt=now - ANSWER_KEEPS)
+    return rows.exclude(answer="").first()
 
 
 def suggestion_for(*, reader_id: UUID, suggestion_id: int) -> Suggestion | None:
@@ -211,7 +246,7 @@ def suggestions_created_between(*, reader_id: UUID, start: datetime, end: dateti
 def suggestions_settled(*, reader_id: UUID) -> QuerySet[Suggestion]:
     """Return the suggestions that are no longer pending: snoozed ones first, then the newest answer first.
 
-    Their outcomes come without what only the audit needs. A lazy list: a page of it costs two queries.
+    Their outcomes leave out columns that only the audit needs. A lazy list: a page of it costs two queries.
     """
     light = Outcome.objects.defer("config_after", "evidence_summary")
     rows = Suggestion.objects.filter(reader_id=reader_id)
@@ -349,6 +384,7 @@ def effects_news(*, due: Due, now: datetime) -> list[News]:
 def reader_export_suggestions(*, reader_id: UUID) -> Iterator[tuple[str, object]]:
     """Yield (name, rows) of all suggestions to the reader, unseen drafts included, and their outcomes."""
     yield "suggestions", export_rows(Suggestion.objects.filter(reader_id=reader_id))
+    yield "questions", export_rows(Question.objects.filter(reader_id=reader_id))
     yield "evidence", export_rows(Evidence.objects.filter(suggestion__reader_id=reader_id))
     yield "outcomes", export_rows(Outcome.objects.filter(reader_id=reader_id))
     yield "outcome_archives", export_rows(OutcomeArchive.objects.filter(outcome__reader_id=reader_id))

@@ -1,7 +1,7 @@
 """Suggestions in plain words: headlines, forecasts, outcomes and errors. Pure."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from suggestions.changes.change import REASONS
 from suggestions.changes.registry import KINDS
 from suggestions.changes.weights import weight_bounds, weight_text
 from suggestions.planner.hypotheses import GAIN_MIN, MEANING, confidence_capped
-from suggestions.proposals import Preview
+from suggestions.proposals import WEEK_DAYS, Preview, WeekEffect
 from suggestions.reasons import TOO_MUCH, reason_code
 from suggestions.wording import (
     ACCEPT_ALL,
@@ -20,6 +20,7 @@ from suggestions.wording import (
     CHANGE_STOPPED,
     CHANGES_FOUND,
     CHANGES_STOPPED,
+    CHECK_DONE,
     CONFIDENCE,
     DONE,
     EFFECTS,
@@ -38,6 +39,8 @@ from suggestions.wording import (
 REASON_MAX_CHARS = 500
 # A step of the effective weight up to this is "a bit".
 A_BIT = 0.15
+# A probability that moves by less counts as one that stays.
+MOVED_MIN = 0.01
 UP, DOWN = "↑", "↓"
 
 
@@ -63,14 +66,6 @@ def reason_shown(reason: str) -> str:
     return stored_text(reason, REASONS)
 
 
-def evidence_sentence(kind: str, label: str, count: int) -> str:
-    """Return "You liked 5 articles from Reuters." for a suggestion whose counts are lost.
-
-    `count` is that of its evidence, which is all liked or all disliked by its type.
-    """
-    return KINDS[kind].evidence_words(label, count)
-
-
 def because(reason: str) -> str:
     """Return a suggestion's reason as the rest of its headline: ", since you liked 8 of 10 …"."""
     shown = reason_shown(reason)
@@ -94,7 +89,8 @@ def change_found_split(reason: str) -> tuple[str, str]:
 
 
 def impact_sentence(kind: str, label: str, step: float = 0.0, *, is_author: bool = False) -> str:
-    """Return the effect of accepting, in English, to be stored; `step` is of the weight, 0 for others."""
+    """Return the effect of accepting, in English, to be stored. `step` is that of the weight, 0 for
+    others."""
     texts = KINDS[kind].texts
     small = texts.small if abs(step) <= A_BIT else ""
     return ((texts.author if is_author else "") or small or texts.impact).format(label=label)
@@ -164,6 +160,7 @@ def script_words() -> dict[str, Any]:
         "all_done": _(ALL_DONE),
         "all_kept": _(NOTHING_CHANGED),
         "undo": _(UNDO_AT_ONCE),
+        "why_not": _("Why not?"),
         "accept_all": _(ACCEPT_ALL),
         "sign_in": _("Sign in"),
     }
@@ -179,6 +176,25 @@ def sentence(suggestion_type: str, label: str, value: str = "") -> str:
     kind = KINDS[suggestion_type]
     words = kind.texts.sentence
     return _(words).format(label=label, value=kind.value_words(value)) if words else ""
+
+
+def names_words(names: Sequence[str]) -> str:
+    """Return the other names that a new topic gets, in a sentence; "" for none."""
+    if not names:
+        return ""
+    words = ngettext(
+        "It gets another name, {names}: articles that say it move up, too.",
+        "It gets other names: {names}. Articles that say one of them move up, too.",
+        len(names),
+    )
+    return words.format(names=", ".join(f"“{name}”" for name in names))
+
+
+def asked_words(question: str, answer: str) -> str:
+    """Return the reader's answer that led to a suggestion; "" if none did."""
+    if not answer:
+        return ""
+    return _("You answered “{answer}” to “{question}”").format(answer=answer, question=question)
 
 
 def settled_status(status: str, *, decided: str, reverted: bool, never: bool) -> str:
@@ -214,13 +230,13 @@ def number_of(value: object) -> float | None:
 
 def weight_step(before: object, after: object) -> tuple[str, str]:
     """Return two effective weights in words, with their figures only if the words are the same."""
-    words, words_after = _weight_said(before), _weight_said(after)
+    words, words_after = _weight_words(before), _weight_words(after)
     if words != words_after:
         return words, words_after
-    return _weight_said(before, exact=True), _weight_said(after, exact=True)
+    return _weight_words(before, exact=True), _weight_words(after, exact=True)
 
 
-def _weight_said(value: object, *, exact: bool = False) -> str:
+def _weight_words(value: object, *, exact: bool = False) -> str:
     """Return an effective weight in words, if `exact` with its figure; another value as it is."""
     number = number_of(value)
     if number is None:
@@ -247,13 +263,53 @@ def confidence_stated(level: str, forecast: Mapping[str, Any]) -> str:
     return confidence_capped(level, forecast.get("ndcg_low"), forecast.get("ndcg_high"))
 
 
-def still_words(kind: str, label: str, preview: Preview) -> str:
-    """Say why today's page would not change; "" if it would."""
-    if not preview.is_still:
+def checked_words(checked: Mapping[str, Any], *, withdrawn: bool = False) -> str:
+    """Return the stored findings of a check by headlines in words, or "" if there was none."""
+    if not checked:
+        return ""
+    moved = checked["p_after"] - checked["p_before"]
+    result = "same" if abs(moved) < MOVED_MIN else "surer" if moved > 0 else "doubt"
+    return _(CHECK_DONE["withdrawn" if withdrawn else result]).format(
+        liked=checked["liked"], rated=checked["rated"]
+    )
+
+
+def still_words(kind: str, label: str, preview: Preview, effect: WeekEffect) -> str:
+    """Say why nothing would change; "" if today's page would, or last week's would have."""
+    if effect.enters or effect.leaves or not preview.is_still:
         return ""
     if not preview.shown:
         return _("There is nothing on today’s page that this could move.")
-    return KINDS[kind].still_words(label, preview.about)
+    return KINDS[kind].still_words(label, effect.about)
+
+
+def week_words(effect: WeekEffect) -> str:
+    """Return how many articles a change would have brought into the first ten of last week's pages together.
+
+    Gains come first. "" if none would have come or gone.
+    """
+    enters, leaves, days = len(effect.enters), len(effect.leaves), effect.days
+    if not (enters or leaves):
+        return ""
+    if days > WEEK_DAYS:
+        words = ngettext(
+            "On the last {days} days’ pages together, {n} more article would have been in the first ten.",
+            "On the last {days} days’ pages together, {n} more articles would have been in the first ten.",
+            enters,
+        )
+    elif enters:
+        words = ngettext(
+            "On last week’s pages together, {n} more article would have been in the first ten.",
+            "On last week’s pages together, {n} more articles would have been in the first ten.",
+            enters,
+        )
+    else:
+        words = ngettext(
+            "On last week’s pages together, {n} article would not have been in the first ten.",
+            "On last week’s pages together, {n} articles would not have been in the first ten.",
+            leaves,
+        )
+    return words.format(n=enters or leaves, days=days)
 
 
 def today_words(preview: Preview) -> str:
@@ -327,7 +383,7 @@ def forecast_words(forecast: Mapping[str, Any], kind: str = "") -> str:
 
 
 def others_words(forecast: Mapping[str, Any]) -> str:
-    """Return what other readers add to the lean; "" if nothing."""
+    """Return other readers' addition to the lean in words, or "" if there is none."""
     if not (others := forecast.get("others")):
         return ""
     more = _("Other readers here like it more than usual, which counts, too.")

@@ -1,8 +1,8 @@
 """Scheduled tasks of the suggestions room: each reads the clock and calls a service."""
 
-from celery import shared_task
 from django.utils import timezone
 
+from ranking.common.broker import shared_task
 from suggestions.outcomes.services import outcomes_compact
 from suggestions.services.lifecycle import suggestions_sweep
 

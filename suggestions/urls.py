@@ -1,8 +1,8 @@
-"""URLs of the suggestions page, its history and the answers to suggestions."""
+"""URLs of the suggestions page, its history and the answers to suggestions and questions."""
 
 from django.urls import path
 
-from suggestions import config_preview, early_pages, views, wish_pages
+from suggestions import check_pages, config_preview, early_pages, question_pages, views, wish_pages
 
 app_name = "suggestions"
 urlpatterns = [
@@ -12,10 +12,12 @@ urlpatterns = [
     path("ui/wishes", wish_pages.wishes, name="wishes"),
     path("ui/wishes/accept", wish_pages.wish_accepted, name="wish_accept"),
     path("ui/early", early_pages.early_answer, name="early_answer"),
+    path("ui/questions/<int:question_id>", question_pages.answer, name="question"),
     path("ui/order", early_pages.order_by_answers, name="order_by_answers"),
     path("ui/history", views.history, name="history"),
     path("ui/changes/undo", views.undo_change, name="undo_change"),
     path("ui/suggestions/<int:suggestion_id>/preview", views.preview, name="preview"),
+    path("ui/suggestions/<int:suggestion_id>/check", check_pages.check, name="check"),
     path("ui/suggestions/accept-all", views.accept_all, name="accept_all"),
     path("ui/suggestions/<int:suggestion_id>/<slug:verb>", views.decide, name="decide"),
 ]

@@ -18,11 +18,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.daily.portrait import source_sparks
-from digest.feedback.selectors import reason_tags
+from digest.feedback.selectors import feedback_recent, reason_tags
 from digest.feeds.identity import web_url
 from digest.items.selectors import source_titles
+from digest.models import Reader
 from digest.requests import reader_of
-from digest.throttling import DECIDE, long_page, rate_limited
+from digest.throttling import DECIDE, rate_limited
 from ranking.common.charts import Bar, slopes_make
 from ranking.config_body import body_effective
 from ranking.entities import EffectiveConfig
@@ -30,13 +31,14 @@ from ranking.language import stored_text
 from ranking.selectors import config_effective
 from suggestions import sentences, wording
 from suggestions.changes.registry import PAGE_GROUPS, RULE_NOTES
+from suggestions.cut_chart import CutChart, cut_chart
 from suggestions.effect_chart import EffectChart, effect_chart
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.notes import NO_NOTE, Note, note_shown, notes_shown
 from suggestions.outcomes.selectors import effects_harmful
 from suggestions.outcomes.untaken import record_for
 from suggestions.preview import Side, suggestion_previews, suggestion_side_by_side
-from suggestions.proposals import NEVER, Preview, PreviewItem, Refusal, Resolved
+from suggestions.proposals import NEVER, Preview, PreviewItem, Refusal, Resolved, WeekEffect, WeekItem
 from suggestions.selectors import (
     evidence_muted,
     suggestion_can_undo,
@@ -47,13 +49,19 @@ from suggestions.selectors import (
     suggestions_settled,
 )
 from suggestions.services import resolve
+from suggestions.services.checks import suggestions_checkable
 from suggestions.services.lifecycle import suggestions_sweep
+from suggestions.week import suggestion_weeks
 
 PAGE_SIZE = 30
 RECENT_MAX = 5
+# Each card orders seven days anew. Eighty of them took 14 s with ten thousand articles.
+CARDS_MAX = 12
 MOVES_SHOWN = 5
 # Headlines of today's page on the face of a card.
 HEADLINES_SHOWN = 3
+# Articles of last week there.
+WEEK_ENTERS_SHOWN, WEEK_LEAVES_SHOWN = 3, 2
 # More than anybody saves, and less than a number of a database holds.
 VERSION_DIGITS = 9
 # How long a harmful change is brought up; after that it is in the history only.
@@ -68,7 +76,8 @@ class Decided:
 
     `change` is the weight before and after, `until` the end of a snooze, `reason` the reader's own reason,
     `chart` that of a measured effect, `undo` the label of the undo button ("": it cannot be undone).
-    `came_back` marks a copy of an answered one, `not_in_force` a change that is no longer in force.
+    `asks_why` marks a no without a reason, `came_back` a copy of an answered one, `not_in_force` a change
+    that is no longer in force.
     """
 
     suggestion: Suggestion
@@ -82,6 +91,7 @@ class Decided:
     harmed: bool
     chart: EffectChart | None
     undo: str
+    asks_why: bool = False
     came_back: str = ""
     not_in_force: str = ""
 
@@ -112,11 +122,23 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class WeekLines:
+    """Last week with a change, for a card: a sentence, and (article, name of its source) that come or go."""
+
+    words: str
+    comes: Sequence[tuple[WeekItem, str]]
+    goes: Sequence[tuple[WeekItem, str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
     """One pending suggestion in words and figures. `note` is a model's addition to the reason.
 
-    `because` ends the headline, and `spark` draws the source's ratings by week. `effect` are the headlines of
-    today's page that rise or fall most, and `still` says why there is none.
+    `because` ends the headline, and `spark` draws the source's ratings by week. `week` has the articles of
+    last week that would have come or gone. Without any, `effect` are the headlines of today's page that rise
+    or fall most, and `still` explains why there are none. `checked` is the finding of a check by headlines,
+    and `is_checkable` tells whether one is offered. `cut` draws what a rule cuts off. `names` are the other
+    names of a new topic in words, and `asked` is the answer of the reader that led to it.
     """
 
     suggestion: Suggestion
@@ -138,7 +160,13 @@ class Card:
     evidence: tuple[EvidenceLine, ...]
     moves: tuple[Move, ...]
     more_moves: int
+    week: WeekLines | None = None
     spark: Sequence[Bar] = ()
+    checked: str = ""
+    is_checkable: bool = False
+    cut: CutChart | None = None
+    names: str = ""
+    asked: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,22 +196,32 @@ class Pair:
         return not any(line and line.highlighted for line in (self.before, self.after))
 
 
-def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
+def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
     """Return the context of the suggestions page: cards by group, harmful changes, recent decisions."""
-    pending = suggestions_pending(reader_id=reader_id)
+    reader_id = reader.pk
+    waiting = suggestions_pending(reader_id=reader_id)
+    pending = waiting[:CARDS_MAX]
     previews = suggestion_previews(reader_id=reader_id, suggestions=pending, now=now)
+    weeks = suggestion_weeks(reader_id=reader_id, suggestions=pending, now=now)
     cited = {row.source_key for suggestion in pending for row in suggestion.evidence.all()}
     moved = {i.source for p in previews.values() for i in (*p.enters, *p.leaves, *p.moves)}
+    moved |= {i.source for effect in weeks.values() for i in (*effect.enters, *effect.leaves)}
     titles = source_titles(keys=cited | moved)
     labels = {tag.slug: _(tag.label.lower()) for tag in reason_tags()}
     effective = config_effective(reader_id=reader_id)
     notes = notes_shown(pending)
     muted = evidence_muted(reader_id=reader_id, suggestions=pending, now=now)
     sparks = source_sparks(reader_id=reader_id, now=now) if pending else {}
+    rated = feedback_recent(reader_id=reader_id) if any(row.change.kind.axis for row in pending) else []
+    checkable = suggestions_checkable(reader=reader, suggestions=pending, now=now)
     cards = [
         replace(
             _card(row, effective, previews[row.pk], titles, labels, notes.get(row.pk, NO_NOTE), muted),
+            week=_week(weeks[row.pk], titles),
+            still=sentences.still_words(row.suggestion_type, row.label, previews[row.pk], weeks[row.pk]),
             spark=sparks.get(row.target_key, ()) if row.change.kind.of_source else (),
+            is_checkable=row.pk in checkable,
+            cut=cut_chart(row.change, rated),
         )
         for row in pending
     ]
@@ -197,6 +235,7 @@ def cards_page(*, reader_id: UUID, now: datetime) -> dict[str, Any]:
         "record": record.words if record else "",
         "groups": [group for group in groups if group[2]],
         "count": len(cards),
+        "later": len(waiting) - len(cards),
         "decided": [_decision(suggestion, effective, now) for suggestion in recent],
         "harmful": [
             line
@@ -230,10 +269,12 @@ def _card(
         headline=sentences.headline(kind, label),
         because=sentences.because(suggestion.reason),
         effect=_effect(preview, titles),
-        still=sentences.still_words(kind, label, preview),
+        still="",
         note=sentences.model_adds(note.text),
         notes=tuple(stored_text(str(one), RULE_NOTES) for one in suggestion.validation_notes),
         sentence=sentences.sentence(kind, label, suggestion.suggested_value),
+        names=sentences.names_words(suggestion.other_names),
+        asked=_asked(suggestion),
         current=current,
         proposed=proposed,
         bounds=None if is_topic else sentences.bounds(kind, weight),
@@ -247,7 +288,14 @@ def _card(
         evidence=evidence,
         moves=moves_shown(preview, titles),
         more_moves=max(0, len(preview.moves) - MOVES_SHOWN),
+        checked=sentences.checked_words(suggestion.checked or {}),
     )
+
+
+def _asked(suggestion: Suggestion) -> str:
+    """Return the reader's answer that led to a suggestion in words; "" if none did."""
+    question = suggestion.question
+    return sentences.asked_words(question.text, question.answer) if question else ""
 
 
 def moves_shown(preview: Preview, titles: Mapping[str, str]) -> tuple[Move, ...]:
@@ -271,6 +319,15 @@ def _effect(preview: Preview, titles: Mapping[str, str]) -> tuple[Move, ...]:
     return tuple([*shown, *losses[: HEADLINES_SHOWN - len(shown)]])
 
 
+def _week(effect: WeekEffect, titles: Mapping[str, str]) -> WeekLines | None:
+    """Return what last week would have shown: three articles that come in and two that drop out."""
+    if not (words := sentences.week_words(effect)):
+        return None
+    comes, goes = effect.enters[:WEEK_ENTERS_SHOWN], effect.leaves[:WEEK_LEAVES_SHOWN]
+    lines = [[(item, titles.get(item.source, item.source)) for item in some] for some in (comes, goes)]
+    return WeekLines(words, *lines)
+
+
 def _move(item: PreviewItem, titles: Mapping[str, str]) -> Move:
     sign, words = (say(item.before, item.after) for say in (sentences.move_sign, sentences.move_words))
     return Move(sign, words, item, titles.get(item.source, item.source))
@@ -289,20 +346,21 @@ def history_page(*, reader_id: UUID, number: object, now: datetime) -> dict[str,
     """Return a page of thirty settled suggestions, newest first; five queries. Any `number` finds one."""
     effective = config_effective(reader_id=reader_id)
     page = Paginator(suggestions_settled(reader_id=reader_id), PAGE_SIZE).get_page(str(number or 1))
-    return {"page": page, "rows": [_decision(suggestion, effective, now) for suggestion in page.object_list]}
+    rows = [_decision(suggestion, effective, now) for suggestion in page.object_list]
+    return {"page": page, "rows": rows, "why_not": sentences.reasons_offered()}
 
 
 def _decision(suggestion: Suggestion, effective: EffectiveConfig, now: datetime) -> Decided:
     outcomes = {row.kind: row for row in suggestion.outcomes.all()}
     decision, effect = outcomes.get(Outcome.Kind.DECISION), outcomes.get(Outcome.Kind.EFFECT)
+    said = decision.user_reason if decision else None
     status = sentences.settled_status(
         suggestion.status,
         decided=decision.outcome if decision else "",
         reverted=Outcome.Kind.REVERT in outcomes,
-        never=bool(decision and decision.user_reason == NEVER),
+        never=said == NEVER,
     )
     accepted = suggestion.status == Suggestion.Status.ACCEPTED
-    reason = decision.user_reason if decision and decision.user_reason != NEVER else ""
     undo = _undo_label(suggestion, now)
     came_back = any(note in wording.BROUGHT_BACK.values() for note in suggestion.validation_notes)
     over = undo == _(wording.REVERT) and suggestion_not_in_force(
@@ -315,11 +373,12 @@ def _decision(suggestion: Suggestion, effective: EffectiveConfig, now: datetime)
         at=suggestion.resolved_at or (decision.decided_at if decision else None),
         change=_change(suggestion, decision) if accepted else "",
         until=suggestion.snoozed_until if suggestion.status == Suggestion.Status.SNOOZED else None,
-        reason=stored_text(reason),
+        reason=stored_text(said) if said and said != NEVER else "",
         effect=sentences.effect_words(effect.outcome, effect.measured) if effect else "",
         harmed=bool(effect and effect.outcome == Outcome.Result.HARMED),
         chart=effect_chart(label=suggestion.label, measured=effect.measured) if effect else None,
         undo="" if over else undo,
+        asks_why=suggestion.status == Suggestion.Status.REJECTED and said == "",
         came_back=_(wording.CAME_BACK) if came_back else "",
         not_in_force=_(wording.NOT_IN_FORCE) if over else "",
     )
@@ -334,13 +393,13 @@ def _undo_label(suggestion: Suggestion, now: datetime) -> str:
 
 
 def _change(suggestion: Suggestion, decision: Outcome | None) -> str:
-    """Return the weight before and after, with the value that the reader chose, if any; "" for topics.
+    """Return the weight before and after, with a value that the reader chose, or a new topic's other names.
 
-    The weight before is that of the decision, since it may have been learned after the suggestion was made;
-    where that config is archived, it is that of the suggestion.
+    The weight before is that of the decision, because it may have been learned after the suggestion was made.
+    If that config is archived, it is that of the suggestion.
     """
     if not suggestion.change.kind.weighs:
-        return ""
+        return sentences.names_words(suggestion.other_names)
     body = decision.config_before if decision else {}
     before = body_effective(body).weight(suggestion.target_key) if body else suggestion.current_value
     after = (decision.edited_value if decision else "") or suggestion.suggested_value
@@ -357,6 +416,8 @@ def preview_page(*, suggestion: Suggestion, now: datetime) -> dict[str, Any]:
         "suggestion": suggestion,
         "headline": sentences.headline(suggestion.suggestion_type, suggestion.label),
         "reason": sentences.reason_shown(suggestion.reason),
+        "names": sentences.names_words(suggestion.other_names),
+        "asked": _asked(suggestion),
         "note": sentences.model_adds(note_shown(suggestion).text),
         "why_not": sentences.reasons_offered(),
     }
@@ -409,7 +470,7 @@ def suggestion_list(request: HttpRequest) -> HttpResponse:
     """Show the pending suggestions with their evidence, and the latest decisions."""
     now = timezone.now()
     suggestions_sweep(now=now, reader_id=reader_of(request).pk)
-    return render(request, "suggestions/list.html", cards_page(reader_id=reader_of(request).pk, now=now))
+    return render(request, "suggestions/list.html", cards_page(reader=reader_of(request), now=now))
 
 
 @login_required
@@ -424,7 +485,6 @@ def history(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_safe
-@long_page
 def preview(request: HttpRequest, suggestion_id: int) -> HttpResponse:
     """Show today's digest as it is and as it would be; a settled suggestion leads to the history."""
     reader, now = reader_of(request), timezone.now()
@@ -509,5 +569,5 @@ def undo_change(request: HttpRequest) -> HttpResponse:
     if refusal:
         messages.info(request, refusal.message)
     else:
-        messages.success(request, _("Undone. The page is as your settings were before."))
+        messages.success(request, _("Undone. Your settings are as before."))
     return redirect("digest:today")

@@ -1,6 +1,7 @@
 """Pages of wishes in a reader's own words: the drafts or the question, and accepting one of the drafts."""
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -11,9 +12,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
+from digest.errors import TooManyRequests
 from digest.items.selectors import source_titles
+from digest.models import Reader
 from digest.requests import reader_of
-from digest.throttling import DECIDE, GENERATE, long_page, rate_limited
+from digest.throttling import DECIDE, GENERATE, limit_count, long_work, rate_limited
 from suggestions import sentences
 from suggestions.proposals import Refusal
 from suggestions.services.wishes import WishAnswer, wish_accept, wish_drafts_again, wishes_draft
@@ -23,22 +26,41 @@ from suggestions.wishes.wish import WISHES_MAX
 
 @login_required
 @require_http_methods(["GET", "POST"])
-@rate_limited(GENERATE)
-@long_page
 def wishes(request: HttpRequest) -> HttpResponse:
-    """Show the changes that the reader's words ask for, or a question back. Changes nothing."""
+    """Show the changes that the reader's words ask for, or a question back. Changes nothing.
+
+    A refusal, also with 429, leaves the words in their field.
+    """
     if request.method == "GET":
         return render(request, "suggestions/wishes.html", {"words": ""})
-    words = request.POST.get("words", "")
     reader, now = reader_of(request), timezone.now()
-    answer = wishes_draft(reader=reader, words=words, now=now)
+    try:
+        limit_count(limit=GENERATE, who=reader.pk, now=now)
+        with long_work(reader.pk):
+            return _answered(request, reader, now)
+    except TooManyRequests as refused:
+        response = _refused(request, refused.message, status=429)
+        response["Retry-After"] = str(refused.retry_after_s)
+        return response
+
+
+def _refused(request: HttpRequest, message: str, status: int) -> HttpResponse:
+    page = {"words": request.POST.get("words", ""), "refused": message}
+    return render(request, "suggestions/wishes.html", page, status=status)
+
+
+def _answered(request: HttpRequest, reader: Reader, now: datetime) -> HttpResponse:
+    answer = wishes_draft(reader=reader, words=request.POST.get("words", ""), now=now)
     if isinstance(answer, Refusal):
-        page = {"words": words, "refused": answer.message}
-        return render(request, "suggestions/wishes.html", page, status=422)
+        return _refused(request, answer.message, status=422)
     if signed := request.POST.getlist("others")[:WISHES_MAX]:
         # Drafts that stood beside the question which this answers.
         earlier = wish_drafts_again(reader=reader, signed=signed, now=now)
-        answer = replace(answer, drafts=(*earlier.drafts, *answer.drafts))
+        answer = replace(
+            answer,
+            drafts=(*earlier.drafts, *answer.drafts),
+            searches=(*earlier.searches, *answer.searches),
+        )
     return render(request, "suggestions/wishes.html", _page(answer))
 
 
@@ -52,6 +74,8 @@ def wish_accepted(request: HttpRequest) -> HttpResponse:
     done = wish_accept(reader=reader, signed=signed, now=now)
     if isinstance(done, Refusal):
         messages.error(request, done.message)
+    elif done.config_version is None:
+        messages.success(request, done.sentence)
     else:
         messages.success(
             request,
@@ -61,7 +85,7 @@ def wish_accepted(request: HttpRequest) -> HttpResponse:
         )
     others = [one for one in request.POST.getlist("others")[:WISHES_MAX] if one != signed]
     answer = wish_drafts_again(reader=reader, signed=others, now=now)
-    if not answer.drafts:
+    if not answer.drafts and not answer.searches:
         return redirect("suggestions:list")
     return render(request, "suggestions/wishes.html", _page(answer))
 
@@ -84,4 +108,5 @@ def _page(answer: WishAnswer) -> dict[str, Any]:
         }
         for draft in answer.drafts
     ]
-    return {"words": answer.words, "answer": answer, "cards": cards}
+    signed = [*(one.signed for one in answer.searches), *(one.signed for one in answer.drafts)]
+    return {"words": answer.words, "answer": answer, "cards": cards, "signed": signed}

@@ -1,6 +1,6 @@
-"""The words of suggestions in tables: headlines, answers, states, errors, sentences that are stored.
+"""The words of suggestions in tables: headlines, answers, states, errors, stored sentences.
 
-They are English, and put into the language in force by `suggestions.sentences`, where they are shown. Pure.
+They are English. `suggestions.sentences` translates them when they are shown. Pure.
 """
 
 from ranking.language import gettext_noop
@@ -46,11 +46,20 @@ STATUSES = {
     "snoozed": gettext_noop("Put off for a week"),
     "superseded": gettext_noop("Replaced by your own change"),
     "expired": gettext_noop("Expired unanswered"),
+    "withdrawn": gettext_noop("Withdrawn after your check"),
     "reverted": gettext_noop("Accepted, then reverted"),
     "taken_back": gettext_noop("Rejected, then undone"),
     "undone": gettext_noop("Accepted, then undone at once"),
     "never": gettext_noop("Never to be suggested again"),
     "never_taken_back": gettext_noop("Never to be suggested again, then undone"),
+}
+CHECK_DONE = {
+    "surer": gettext_noop("You found {liked} of {rated} useful without their source: we are surer now."),
+    "doubt": gettext_noop("You found {liked} of {rated} useful without their source: we are less sure now."),
+    "same": gettext_noop("You found {liked} of {rated} useful without their source: as sure as before."),
+    "withdrawn": gettext_noop(
+        "You found {liked} of {rated} useful without their source. We withdraw this suggestion."
+    ),
 }
 CONFIDENCE = {
     "high": gettext_noop("We are fairly sure"),
@@ -105,11 +114,11 @@ ERRORS = {
     "not_logged_in": gettext_noop("You are signed out, so nothing was done"),
     "csrf_failed": gettext_noop("You are signed out, so nothing was done"),
 }
-# The end of a run without suggestions, where code knows no closer reason.
+# The end of a run without suggestions, if code knows no closer reason.
 NO_CHANGE = gettext_noop("Nothing was found that your ratings support clearly enough.")
 MODEL_ADDS = gettext_noop("The model adds: “{note}”")
-# What a run found and its reader does not see: held in review, or stopped by a rule with one of these codes.
-# Stored as a run's reason, so without names: only plain words are shown again.
+# A run's finding that its reader does not see: held in review, or stopped by a rule with one of these codes.
+# Stored as the run's reason, so without names: only plain words are shown again.
 CHANGE_IN_REVIEW = gettext_noop("A change was found. An operator looks at it before you are asked.")
 CHANGE_STOPPED = gettext_noop("A change was found, but it could not be proposed.")
 _REFUSED = gettext_noop("A change was found, but the rules refused it, so it was not proposed.")
@@ -120,11 +129,25 @@ _NOT_BORNE_OUT = gettext_noop(
 _NOT_REVIEWED = gettext_noop(
     "A change was found, but the review did not let it through, so it was not proposed."
 )
+UNSEEN = gettext_noop(
+    "Your ratings support a change, but you would have noticed nothing of it on last week’s pages, so "
+    "it was not proposed."
+)
 CHANGES_STOPPED = {
     **dict.fromkeys(
         ("unknown_type", "field_mismatch", "invalid_topic", "invalid_weight", "invalid_word"), _REFUSED
     ),
-    **dict.fromkeys(("source_not_in_history", "wrong_direction", "run_cap", "invalid_rule"), _REFUSED),
+    **dict.fromkeys(
+        (
+            "source_not_in_history",
+            "wrong_direction",
+            "run_cap",
+            "invalid_rule",
+            "invalid_name",
+            "question_unknown",
+        ),
+        _REFUSED,
+    ),
     **dict.fromkeys(
         ("topic_already_present", "topic_not_present", "word_already_muted", "no_change"), _NO_CHANGE_LEFT
     ),
@@ -147,6 +170,7 @@ CHANGES_STOPPED = {
     ),
     "unlikely": gettext_noop("A change was found, but it is likelier to harm than to help."),
     "evidence_not_grounded": _NOT_BORNE_OUT,
+    **dict.fromkeys(("name_unsaid", "name_disliked"), _NOT_BORNE_OUT),
     "evidence_off_target": _NOT_BORNE_OUT,
     "evidence_wrong_polarity": _NOT_BORNE_OUT,
     "insufficient_evidence": gettext_noop(
@@ -161,9 +185,7 @@ CHANGES_STOPPED = {
     "weak_evidence": gettext_noop(
         "A change was found, but your ratings may speak for it by chance, so it was not proposed."
     ),
-    "moves_nothing": gettext_noop(
-        "Your ratings support a change, but it would move nothing on your page today, so it was not proposed."
-    ),
+    "moves_nothing": UNSEEN,
     "unsafe_reason": gettext_noop(
         "A change was found, but the reason given for it could not be shown to you, so it was not proposed."
     ),

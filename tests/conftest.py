@@ -1,7 +1,7 @@
-"""Settings, cast and clock that all tests share: the readers Ada and Ben, the operator Olga.
+"""Settings, readers and clock that all tests share: the readers Ada and Ben, the operator Olga.
 
-Plugins in tests/support do the rest: which tests run (`selection`), the test database (`database_fixtures`),
-tests that hang (`hanging`), and what makes the suite faster (`speed`).
+Plugins in tests/support do the rest: the selection of tests (`selection`), the test database
+(`database_fixtures`), hanging tests (`hanging`), and the speed of the suite (`speed`).
 """
 
 import fcntl
@@ -64,7 +64,7 @@ socket.getaddrinfo = resolve_local_names
 
 @pytest.fixture(scope="session", autouse=True)
 def settings_of_tests() -> Iterator[None]:
-    """Set once what all tests need; each change of a setting calls twenty listeners."""
+    """Set once the settings that all tests need. Each change of a setting calls twenty listeners."""
     with override_settings(**SETTINGS):
         yield
 
@@ -99,7 +99,7 @@ def now() -> datetime:
 
 @pytest.fixture
 def data_dir() -> Path:
-    """The folder of real feeds and histories."""
+    """Return the folder of real feeds and histories."""
     return Path(django_settings.TIDINGS_DATA)
 
 
@@ -113,13 +113,13 @@ def broker_alone() -> Iterator[None]:
 
 @pytest.fixture
 def ada(db: None) -> Reader:
-    """The first reader, in Berlin."""
+    """Return the first reader, in Berlin."""
     return ReaderFactory(username="ada", time_zone="Europe/Berlin")
 
 
 @pytest.fixture
 def ben(db: None) -> Reader:
-    """The second reader, in New York, who must never see anything of Ada's."""
+    """Return the second reader, in New York, who must never see anything of Ada's."""
     return ReaderFactory(username="ben", time_zone="America/New_York")
 
 

@@ -102,7 +102,7 @@ def test_a_module_called_pure_reaches_neither_django_nor_a_table():
 def test_the_map_of_changes_names_files_that_exist():
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rows = page.partition("## The map of changes")[2].partition("\n## ")[0].splitlines()
-    changes = [row for row in rows if row.startswith("| ")][1:]
+    changes = [row for row in rows if row.startswith("| ") and not row.startswith("| change |")]
     assert changes
     for row in changes:
         names = re.findall(r"`([^`]+)`", row.split("|")[2])

@@ -1,4 +1,4 @@
-"""The audit of packages: what it takes for an answer, and that no silence passes for one."""
+"""The audit of packages: the answers it accepts, and that a missing answer never counts as one."""
 
 import pytest
 

@@ -60,7 +60,7 @@ ADMIN_ROOMS = {"advisor", "digest", "ranking", "suggestions", "tidings"}
 FIGURES = ["advisor_guidance", "advisor_kpis", "advisor_autonomy"]
 VISITORS = ["/", "/offline", "/accounts/login/", "/accounts/signup/", "/accounts/password/reset/", "/nowhere"]
 VISITORS += ["/api/docs"]
-# Pages whose looks hang on what is asked for, beside the plain one.
+# Variants of pages that depend on their query.
 ASKED = [
     "/ui/all?order=best&source=gazette.example",
     "/ui/all?unread=1&folder=Nowhere",
@@ -76,7 +76,7 @@ ASKED = [
 
 
 def ready(page: Page) -> Page:
-    """A tab that brings axe to every page it goes to."""
+    """Return a tab that brings axe to every page it goes to."""
     goto = page.goto
 
     def brought(url: str) -> None:
@@ -88,7 +88,7 @@ def ready(page: Page) -> Page:
 
 
 def complaints(page: Page, address: str) -> list[str]:
-    """What axe finds wrong on one page, in both schemes, every part of it unfolded."""
+    """Return axe's complaints about one page, in both schemes, with every part unfolded."""
     page.goto(address)
     page.evaluate("side => document.querySelector(side)?.remove()", SIDE)
     exclude = DJANGOS_OWN if address.startswith("/admin/") else REPEATED
@@ -105,7 +105,7 @@ def complaints(page: Page, address: str) -> list[str]:
 
 
 def pages_of(reader: Reader, ids: dict[str, list[object]]) -> Iterator[str]:
-    """Every address of the rooms that answers a GET with a page."""
+    """Yield every address of the rooms that answers a GET with a page."""
     client = Client()
     client.force_login(reader)
     day = timezone.now().astimezone(reader.zone).date()
@@ -122,7 +122,8 @@ def pages_of(reader: Reader, ids: dict[str, list[object]]) -> Iterator[str]:
 
 
 def pages_of_operators() -> Iterator[str]:
-    """The admin's index; of ours each list and the page of a row, where there is one; our own pages."""
+    """Yield the admin's index, each of our lists with the page of a row if there is one, and our own
+    pages."""
     yield reverse("admin:index")
     for model in admin.site._registry:
         named = f"admin:{model._meta.app_label}_{model._meta.model_name}"
@@ -135,7 +136,8 @@ def pages_of_operators() -> Iterator[str]:
 
 @pytest.fixture
 def full(ada: Reader, ids: dict[str, list[object]]) -> dict[str, list[object]]:
-    """A paper with items read, saved and rated either way, and suggestions that wait; Ada also operates."""
+    """Return a paper with items read, saved and rated either way, and suggestions that wait; Ada also
+    operates."""
     now = timezone.now()
     ada.is_staff = ada.is_superuser = True
     ada.save()

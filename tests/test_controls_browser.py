@@ -1,6 +1,6 @@
-"""What a reader steers with, in a real browser: mutes, wishes, topics, the strip on Today, pictures in lists.
+"""A reader's controls in a real browser: mutes, wishes, topics, the strip on Today, pictures in lists.
 
-Each page has no violation, fits a small phone, and asks nobody but us.
+Each page has no violation, fits a small phone, and sends requests only to us.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from digest.articles.favicons import favicons_update
 from digest.models import Feed, Reader
 from ranking.selectors import config_effective, config_mutes
 from tests.digest.web.pages.test_articles_browser import png
-from tests.support.browser import fresh_item, subscribe
+from tests.support.browser import SHIFTS, fresh_item, subscribe
 from tests.test_axe_browser import RUN, SCHEMES
 from tests.test_pages_browser import browser, page, tab
 
@@ -41,7 +41,7 @@ def here(page: Page, live_server) -> Iterator[Page]:
 
 
 def is_fine(page: Page) -> bool:
-    """Whether axe finds nothing in light or dark, and nothing scrolls sideways on a small phone."""
+    """Return whether axe finds nothing in light or dark, and nothing scrolls sideways on a small phone."""
     page.evaluate(AXE_SCRIPT)
     for scheme, options in SCHEMES.items():
         page.emulate_media(color_scheme=scheme)
@@ -181,11 +181,6 @@ def illustrated(settings, tmp_path: Path, httpserver: HTTPServer, own_cache: Non
 LOADED = "() => document.querySelectorAll('.item .thumb img').length === 2 && "
 LOADED += "[...document.querySelectorAll('.item img')].every((one) => one.naturalWidth)"
 SIZES = "(found) => found.map((one) => [one.clientWidth, one.clientHeight].join())"
-SHIFTS = """() => new Promise((done) => {
-  const seen = new PerformanceObserver((list) => done(list.getEntries().map((one) => one.value)));
-  seen.observe({type: "layout-shift", buffered: true});
-  setTimeout(() => done([]), 100);
-})"""
 
 
 @pytest.mark.parametrize("address", ["/", "/ui/all"])

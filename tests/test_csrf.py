@@ -13,9 +13,9 @@ from tests.support.routes import ANYTHING, routes
 
 pytestmark = pytest.mark.alike
 
-# Doors whose secret is in the address itself, in the reader's mail alone, and the answer to what is no door.
+# Views with a secret in the address, which only the reader's mail has, and the answer to unknown addresses.
 WITHOUT = {"digest:thumb_link", "digest:unsubscribe", ""}
-# What programs ask by a secret that no browser sends by itself; a session opens nothing there.
+# Views for programs, with a secret that browsers do not send by themselves. A session opens nothing there.
 PROGRAMS = {f"assistants:{name}" for name in ("mcp", "token", "revoke", "register")}
 STALE = "That form had gone stale"
 EVIL = {"Origin": "https://evil.example"}
@@ -25,7 +25,7 @@ UNSAFE = [
     (
         method.upper(),
         path.format(
-            **dict.fromkeys(("item_id", "feed_id", "suggestion_id", "search_id"), 1),
+            **dict.fromkeys(("item_id", "feed_id", "suggestion_id", "search_id", "question_id"), 1),
             run_id=ANYTHING["run_id"],
             date="2026-03-18",
         ),
@@ -38,7 +38,8 @@ UNSAFE = [
 
 @pytest.fixture
 def browser(operator: Reader) -> Client:
-    """A browser with the cookies of somebody who may do everything; forged requests come from there."""
+    """Return a browser with the cookies of somebody who may do everything; forged requests come from
+    there."""
     client = Client(enforce_csrf_checks=True)
     client.force_login(operator)
     return client
@@ -46,7 +47,7 @@ def browser(operator: Reader) -> Client:
 
 @pytest.fixture
 def token(browser: Client) -> str:
-    """The token that the site's own pages send along; the browser holds its cookie from here on."""
+    """Return the token that the site's own pages send along; the browser holds its cookie from here on."""
     return str(browser.get("/ui/sources").context["csrf_token"])
 
 
@@ -57,7 +58,7 @@ def in_brief(request: HttpRequest, reason: str) -> HttpResponse:
 
 @pytest.fixture
 def brief(settings) -> None:
-    """What is refused is told in a word."""
+    """Make the page of a refusal short."""
     settings.CSRF_FAILURE_VIEW = f"{__name__}.{in_brief.__name__}"
 
 

@@ -13,7 +13,7 @@ from digest.feeds.fetch_batch import feeds_fetch
 from digest.models import Feedback, Item, Reader, Reading
 from ranking.selectors import config_effective
 from tests.test_pages_browser import browser, tab
-from tests.test_ring import DAYS, GAZETTE, RUMOURS, rss
+from tests.test_ring import DAYS, GAZETTE, RUMOURS, last_noon, rss
 
 __all__ = ["browser", "tab"]
 pytestmark = [
@@ -32,8 +32,8 @@ def feeds(httpserver: HTTPServer, settings) -> dict[str, str]:
     """Two publishers on this machine, an item a day each; the rumours always a little fresher."""
     settings.FETCH_ALLOW_HOSTS, settings.FETCH_HOST_GAP_S = [GAZETTE, RUMOURS], 0
     addresses = {}
-    for host, headline, hours in ((GAZETTE, "Council report", 2), (RUMOURS, "Shocking rumour", 1)):
-        body = rss(host, headline, timezone.now() - timedelta(hours=hours))
+    for host, headline, hours in ((GAZETTE, "Council report", 1), (RUMOURS, "Shocking rumour", 0)):
+        body = rss(host, headline, last_noon(timezone.now()) - timedelta(hours=hours))
         httpserver.expect_request(f"/{hours}").respond_with_data(body)
         addresses[host] = f"http://{host}:{httpserver.port}/{hours}"
     return addresses
@@ -45,7 +45,7 @@ def opml(addresses: dict[str, str]) -> bytes:
 
 
 def weeks_of_thumbs(reader: Reader) -> None:
-    """What she said in the three weeks before: the council's reports are worth it, the rumours are not."""
+    """Store her thumbs of three weeks before: the council's reports are useful, the rumours are not."""
     old = timezone.now() - timedelta(days=8)
     for item in Item.objects.filter(dated_at__lt=old):
         useful = item.source_id == GAZETTE
@@ -89,7 +89,7 @@ def test_a_whole_day_by_mouse(tab: Page, feeds: dict[str, str]):
     expect(tab.locator("main")).to_contain_text("Council report")
     expect(tab.locator("main")).not_to_contain_text("Shocking rumour")
 
-    # She asks for suggestions, looks at what one would do, and accepts it there.
+    # She asks for suggestions, looks at the effect of one, and accepts it there.
     tab.goto("/ui/suggestions")
     tab.get_by_role("button", name="Generate suggestions").click()
     card = tab.locator("[data-card]").first
@@ -167,7 +167,7 @@ def test_a_whole_day_by_keyboard_alone(tab: Page, feeds: dict[str, str]):
 
 
 def source_by_keys(tab: Page, dora: Reader) -> None:
-    """From all items to those of one source; there down, read, all read, and that taken back."""
+    """Go from all items to one source, then down, read, all read, and undo."""
     press(tab, tab.locator("nav").get_by_role("link", name="All", exact=True))
     expect(tab.get_by_role("heading", name="All items")).to_be_visible()
     tab.keyboard.press("j")
@@ -180,13 +180,13 @@ def source_by_keys(tab: Page, dora: Reader) -> None:
         tab.keyboard.press(key)
     until(lambda: Reading.objects.filter(reader=dora, read_at__isnull=False).count() == 1, tab)
     tab.keyboard.press("A")
-    press(tab, tab.locator(".notice").get_by_role("button", name="Undo"))
+    press(tab, tab.locator(".marked").get_by_role("button", name="Undo"))
     expect(tab.locator(".messages")).to_contain_text("unread again")
     assert Reading.objects.filter(reader=dora, read_at__isnull=False).count() == 1
 
 
 def reach(page: Page, target: Locator) -> None:
-    """Press Tab until `target` has the focus; fails where no number of Tabs leads there."""
+    """Press Tab until `target` has the focus. Fail if it is never reached."""
     expect(target).to_be_visible()
     for _ in range(TABS_MAX):
         if target.evaluate("element => element === document.activeElement"):
@@ -201,7 +201,7 @@ def press(page: Page, target: Locator) -> None:
 
 
 def until(holds: Callable[[], bool], page: Page) -> None:
-    """Wait up to five seconds for what a script has sent to arrive."""
+    """Wait up to five seconds for a script's request to arrive."""
     for _ in range(50):
         if holds():
             return

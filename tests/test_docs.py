@@ -38,3 +38,11 @@ def test_a_page_opens_with_a_heading_and_a_sentence(page: Path):
 def test_the_pages_are_all_linked_from_the_readme():
     linked = {(ROOT / link.partition("#")[0]).resolve() for link in LINK.findall(PAGES[0].read_text())}
     assert set(PAGES[1:]) - linked == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_each_fence_of_code_stands_on_a_line_of_its_own_and_is_closed(page: Path):
+    lines = page.read_text(encoding="utf-8").splitlines()
+    fences = [line for line in lines if "```" in line]
+    glued = [line for line in fences if not re.fullmatch(r" *```\w*", line)]
+    assert (glued, len(fences) % 2) == ([], 0)

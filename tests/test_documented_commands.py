@@ -1,6 +1,7 @@
-"""Every command of README, CONTRIBUTING and docs works: the pages themselves are the list.
+"""Every command of README, CONTRIBUTING and docs works. The pages themselves are the list.
 
-Management commands run in an installation of Ada's; what needs a terminal, a server or root is parsed.
+Management commands run in an installation of Ada's. Commands that need a terminal, a server or root are
+parsed.
 """
 
 import subprocess
@@ -65,7 +66,7 @@ def exit_code(name: str, *words: str) -> int:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the files that documented commands read, which is where they run."""
+    """Return a folder with the files that documented commands read, to run them there."""
     (tmp_path / "feeds").mkdir()
     (tmp_path / "feeds/one.xml").write_text(RSS, encoding="utf-8")
     (tmp_path / "history.jsonl").write_text("", encoding="utf-8")

@@ -22,7 +22,7 @@ from tests.test_isolation import ids
 
 __all__ = ["full", "ids"]
 pytestmark = pytest.mark.django_db
-# Lists and pages whose forms hang on what is asked for; `test_axe_browser` has more.
+# Lists and pages whose forms depend on the query; `test_axe_browser` has more.
 LISTS = [
     "unread=1",
     "saved=1",
@@ -32,7 +32,7 @@ LISTS = [
 ]
 CHOICES = {"radio", "checkbox"}
 BUTTONS = {"submit", "image"}
-# What these do is another server's: they are pressed in tests of their own.
+# These send requests to another server and are pressed in their own tests.
 ABROAD = ("/send", "/test", "/ui/account/destinations")
 
 
@@ -54,7 +54,7 @@ class Form:
         return button.get("formaction") or self.form.get("action") or self.page
 
     def fields(self, button: html.HtmlElement) -> list[tuple[str, str]]:
-        """What is sent as the page stands when `button` is pressed."""
+        """Return the fields that are sent if `button` is pressed now."""
         found = []
         for one in self.controls:
             name, kind = one.get("name"), kind_of(one)
@@ -86,7 +86,7 @@ def forms_of(page: str, body: bytes) -> Iterator[Form]:
 
 @pytest.fixture
 def forms(ada: Reader, full: dict[str, list[object]], client: Client) -> list[Form]:
-    """The forms of all pages, each once for the same fields and buttons."""
+    """Return the forms of all pages, each once for the same fields and buttons."""
     Subscription.objects.filter(reader=ada).update(folder="News")
     item_read(reader=ada, item_id=Item.objects.latest("pk").pk, now=ago(0))
     client.force_login(ada)
@@ -104,7 +104,7 @@ def forms(ada: Reader, full: dict[str, list[object]], client: Client) -> list[Fo
 
 
 def test_no_field_of_a_form_has_two_meanings(forms: list[Form]):
-    """A button's name is no other control's, and a typed field is there once."""
+    """A button's name is no other control's, and a typed field exists once."""
     wrong = []
     for form in forms:
         kinds = defaultdict(list)
@@ -140,7 +140,7 @@ def test_every_button_answers(forms: list[Form], client: Client):
 
 
 def sent(client: Client, form: Form, button: html.HtmlElement, action: str) -> HttpResponseBase:
-    """The answer to a button; whatever it did is taken back."""
+    """Return the answer to a button, and roll back its effect."""
     with transaction.atomic():
         fields = urlencode(form.fields(button))
         if form.method == "get":

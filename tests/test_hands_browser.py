@@ -20,7 +20,7 @@ PATIENCE_MS = 15_000
 
 @pytest.fixture
 def phone(browser: Browser, page: Page, live_server) -> Iterator[Page]:
-    """A phone of the signed-in reader: a narrow screen with touch and no mouse."""
+    """Yield a phone of the signed-in reader: a narrow screen with touch and no mouse."""
     context: BrowserContext = browser.new_context(
         base_url=live_server.url, viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True
     )

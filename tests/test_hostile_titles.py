@@ -1,6 +1,6 @@
-"""Words that look like tags stay words in every output: whoever writes them escapes them there.
+"""Words that look like tags stay words in every output, because every output escapes them.
 
-The browser suite shows that nothing runs on pages and in mails; this names every other output, too.
+The browser suite shows that nothing runs on pages and in mails. This file covers every other output.
 """
 
 import io
@@ -40,7 +40,7 @@ PAGES = ("/", "/ui/search?q=alert", "/ui/all", "/ui/saved", "/ui/sources", "/ui/
 
 @pytest.fixture
 def item(ada: Reader) -> Item:
-    """An item whose every field says `WORDS`, which Ada reads and has saved."""
+    """Return an item whose every field holds `WORDS`. Ada reads its feed and has saved it."""
     now = timezone.now()
     written = {"title": WORDS, "content_text": f"{WORDS} in the text", "tags": [WORDS[:50]]}
     feed = {"title": WORDS, "items": [{"id": "1", "url": "https://ada.example/1", **written}]}

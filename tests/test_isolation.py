@@ -1,7 +1,7 @@
-"""What is Ada's stays Ada's: every address with an id in it, asked for by everybody else.
+"""Ada's data stay Ada's: every address with an id is asked by every other reader.
 
-The matrix is made from the URL conf, so an address that is added joins it; one with a new kind of id
-fails here until `IDS` says which of Ada's objects it names.
+The matrix is made from the URL conf, so a new address joins it. One with a new kind of id fails here until
+`IDS` names Ada's object for it.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
 from tests.support.assistants import Connected
-from tests.support.browser import fresh_item, subscribe, suggested
+from tests.support.browser import asked, fresh_item, subscribe, suggested
 from tests.support.factories import FeedbackFactory
 from tests.support.routes import ANYTHING, Route, routes
 
@@ -42,21 +42,21 @@ SECRET = "Only Ada reads this"
 VERBS = ("accept", "reject", "snooze", "never", "revert")
 # Days are no objects of anybody: each reader has their own digest of each.
 DAYS = ("date",)
-# Secrets that are keys themselves: whoever holds one is let in (tests/digest/test_links, test_syndication).
+# Secrets that are keys themselves: their holder is let in (tests/digest/test_links, test_syndication).
 KEYS = ("token", "link", "signed")
-# Readers' own pages outside the rooms, and what anybody may see, since it holds nothing of anybody's; of the
-# probes /metrics asks who is there (tests/config/test_probes).
+# Readers' own pages outside the rooms, and public ones without any reader's data. Of the probes only /metrics
+# checks the caller (tests/config/test_probes).
 OWN = {"reader_export"}
 OPEN = {
     *("api:openapi-json", "api_docs", "healthz", "readyz", "metrics", "offline", "worker", "icon"),
     # Public files under the address of an earlier version.
     "static_before",
     "greader:ready",
-    # What programs ask by secrets of their own (tests/advisor/test_mcp_http).
+    # Views for programs with their own secrets (tests/advisor/test_mcp_http).
     *(f"assistants:{name}" for name in ("mcp", "token", "revoke", "register")),
     *(f"assistants:{name}" for name in ("authorization_server", "protected_resource", "protected_mcp")),
 }
-# Readers' own pages at whose address visitors see what Tidings is.
+# Readers' own pages that show visitors a description of Tidings instead.
 FRONT = "digest:today"
 # An id that no database can hold.
 HUGE = 10**30
@@ -87,6 +87,7 @@ def ids(ada: Reader, settings) -> dict[str, list[object]]:
         "item_id": [item.pk],
         "feed_id": [private(subscribe(ada, "ada-too.example", SECRET)).pk],
         "suggestion_id": [suggested(ada, reason=SECRET, run_id=run.pk).pk],
+        "question_id": [asked(ada, run.pk, SECRET)],
         "run_id": [run.pk],
         "tip_id": [tip_of(ada, now).pk],
         "destination_id": [
@@ -111,7 +112,7 @@ def private(subscription: Subscription) -> Feed:
 
 
 def tip_of(ada: Reader, now: datetime) -> Tip:
-    """A pattern in Ada's answers that her pages show her."""
+    """Return a pattern in Ada's answers that her pages show her."""
     memory = Memory.objects.create(
         reader=ada,
         kind="pattern",
@@ -128,7 +129,7 @@ def tip_of(ada: Reader, now: datetime) -> Tip:
 
 
 def state(ada: Reader) -> tuple[object, ...]:
-    """All of Ada's that a foreign hand might change."""
+    """Return all of Ada's that a foreign hand might change."""
     return (
         list(Feedback.objects.filter(reader=ada).values()),
         list(Suggestion.objects.filter(reader=ada).values()),
@@ -145,18 +146,18 @@ def state(ada: Reader) -> tuple[object, ...]:
 
 
 def text_of(answer: HttpResponseBase) -> str:
-    """All that was answered, streamed or not."""
+    """Return all that was answered, streamed or not."""
     return b"".join(answer).decode()
 
 
 def ask(client: Client, address: Route, ids: dict[str, list[object]]) -> Iterator[tuple[str, object]]:
-    """The answers to each method at each of Ada's objects, asked for in all seriousness."""
+    """Yield the answers to each method at each of Ada's objects, asked for in all seriousness."""
     said = {"data": {"useful": 1, "version": 1}}
     if address.name.startswith("api:"):
         said["content_type"] = "application/json"
     if address.name == "api:feed_access_post":
         said["data"] = {"kind": "none", "user_agent": "Ben/1"}
-    if address.name.startswith("api:suggestion"):  # refuses what is no answer before it looks for anything
+    if address.name.startswith(("api:suggestion", "api:question")):  # refuses bad answers before any look-up
         said["data"] = {}
     for verb in ids["verb"] if "verb" in address.ids else [None]:
         args = {name: verb if name == "verb" else ids[name][0] for name in address.ids}
@@ -177,7 +178,7 @@ def test_every_address_is_walked_by_some_test_here():
     assert any(name.startswith("api:") for name in names)
     known = {route.name for route in (*ALL, *ADMIN, *ACCOUNTS)} | OPEN
     assert {route.name for route in routes() if route.name} <= known
-    # Without a name: what no operation answers to, and old addresses of the admin, which lead to those above.
+    # Without a name: unknown operations, and old addresses of the admin, which lead to those above.
     unnamed = {route.place for route in routes() if not route.name}
     assert unnamed and all(place == "^api/" or place.startswith("admin/") for place in unnamed)
     assert len(ADMIN) > 100 and {"reader_export"} <= {route.name for route in WITHOUT_IDS}
@@ -191,7 +192,7 @@ def test_another_reader_and_an_operator_find_nothing_of_adas(
         client.force_login(other)
         for address in WITH_IDS:
             for method, answer in ask(client, address, ids):
-                # A session opens nothing of what reader apps ask (tests/digest/web/greader).
+                # A session opens none of the views for reader apps (tests/digest/web/greader).
                 shut = {401, 405} if address.room == "greader" else {404, 405}
                 assert answer.status_code in shut, (other, method, address.name)
                 assert SECRET not in text_of(answer), (other, method, address.name)
@@ -242,8 +243,8 @@ def test_the_admin_is_shut_to_visitors_and_readers_whatever_they_ask_for(ids, ad
         for who, client in (("visitor", visitor), ("reader", reader)):
             for answer in (client.get(route.url(objects)), client.post(route.url(objects), {"post": "yes"})):
                 shut = answer.status_code == 403 or "/login/" in answer.get("Location", "")
-                # Signing out, and what scripts the admin's pages load, are nobody's; an address without its
-                # last stroke leads to the one with it, which is asked for as well.
+                # Signing out and the scripts of the admin's pages have no owner. An address without its last
+                # slash redirects to the one with it, which is asked as well.
                 assert shut or route.name in {"admin:logout", "admin:jsi18n"}, (who, route.name)
                 assert SECRET not in text_of(answer), (who, route.name)
     assert state(ada) == before
@@ -263,6 +264,7 @@ def test_an_id_beyond_what_a_database_holds_leads_nowhere(ids, ada: Reader, clie
             "item_id",
             "feed_id",
             "suggestion_id",
+            "question_id",
             "search_id",
             "tip_id",
             "token_id",

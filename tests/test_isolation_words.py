@@ -1,8 +1,8 @@
-"""No answer to a reader holds a word of a feed that only somebody else reads.
+"""No answer to a reader has a word of a feed that only somebody else reads.
 
 Every word of a feed carries its mark (`tests/support/marked_worlds.py`). Pages and operations come from the
-URL conf, tools from the registry of the agent: one that is added is walked here, or fails here until its ids
-or arguments are known.
+URL conf, tools from the registry of the agent. A new one is tested here, or fails here until its ids or
+arguments are known.
 """
 
 import json
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from io import StringIO
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
@@ -42,9 +43,9 @@ from digest.notifications.news import digests_news, notifications_due, words_new
 from digest.searches.selectors import SearchAsked
 from digest.searches.services import search_save
 from ranking.services import ConfigEdit, config_edit
-from suggestions.changes.registry import KINDS
 from suggestions.models import Evidence
 from tests.support.assistants import Connected
+from tests.support.browser import asked
 from tests.support.marked_worlds import MARK, World, foreign, marked_world
 from tests.support.routes import ANYTHING, Route, routes
 from tests.test_isolation import tip_of
@@ -69,7 +70,7 @@ CHANGE = {"suggestion_type": "add_topic", "target": "ferry strike"}
 
 @pytest.fixture
 def world(request: pytest.FixtureRequest, ada: Reader, ben: Reader, settings: Any) -> World:
-    """The world of a seed, with a digest of today for each reader."""
+    """Return the world of a seed, with a digest of today for each reader."""
     settings.MCP_HTTP = True
     settings.FETCH_ALLOW_HOSTS = ["localhost", "127.0.0.1"]  # feeds move there without a look-up
     made = marked_world(request.param, ada, ben)
@@ -88,7 +89,7 @@ def world(request: pytest.FixtureRequest, ada: Reader, ben: Reader, settings: An
 
 
 def of_tools(reader: Reader) -> Answers:
-    """What each tool of an MCP client answers, and what follows from the best idea of the first."""
+    """Return the answers of each tool to an MCP client, and the results of the first one's best idea."""
     session = session_open(reader=reader, now=timezone.now())
 
     def call(name: str, arguments: dict[str, Any]) -> str:
@@ -107,10 +108,9 @@ def of_tools(reader: Reader) -> Answers:
     drafts = [
         {
             "suggestion_type": idea["type"],
-            "field": str(KINDS[idea["type"]].field),
-            "target_key": idea["target"] if KINDS[idea["type"]].of_source else None,
+            "target": idea["target"],
             "suggested_value": idea.get("suggested_value", idea["target"]),
-            "evidence_items": [{"url": url} for url in idea["supporting_items"] or urls],
+            "evidence": idea["supporting_items"] or urls,
             "reason": f"You liked most articles about {idea['target']}, more than of the others.",
         }
         for idea in ideas
@@ -124,13 +124,15 @@ def of_tools(reader: Reader) -> Answers:
         "read_items": [{"items": refs[n : n + 3]} for n in range(0, len(refs), 3)],
         "query_user_config": [{}],
         "get_user_profile": [{}],
-        "write_suggestion": [*drafts, drafts[0] | {"evidence_items": [{"url": url} for url in urls[:40]]}],
+        "write_suggestion": [*drafts, drafts[0] | {"evidence": urls[:40]}],
         "get_suggestion_outcomes": [{}],
         "test_suggestion": [tried, CHANGE],
-        "self_critique": [{"drafts": [tried | {"evidence_urls": urls[:40]}, CHANGE]}],
+        "self_critique": [{"drafts": [tried | {"evidence": urls[:40]}, CHANGE]}],
         "get_acceptance_history": [{}],
         "compare_configs": [{}, {"changes": [tried, CHANGE]}],
+        "finish": [{"reason": "", "skipped": []}],
     }
+    assert arguments.keys() == set(TOOLS), "Give each of the agent's tools calls here."
     for name in TOOLS:
         for given in arguments[name]:
             yield f"tool {name}", call(name, given)
@@ -138,7 +140,7 @@ def of_tools(reader: Reader) -> Answers:
 
 
 def of_assistant(reader: Reader, item_ids: list[Any]) -> Answers:
-    """What the tools beside the advisor's answer an assistant over HTTP, about items of whomever."""
+    """Return the answers of an assistant's other tools over HTTP, about anybody's items."""
     assistant = Connected(reader)
     items = [{"item_id": pk} for pk in item_ids]
     arguments: dict[str, list[dict[str, Any]]] = {
@@ -148,14 +150,16 @@ def of_assistant(reader: Reader, item_ids: list[Any]) -> Answers:
         "get_left_out": [{}, {"page": 2}, {"reason": "same_story"}],
         "list_sources": [{}],
         "rate_item": [one | {"useful": True} for one in items[-4:]],
+        "get_question": [{}],
     }
+    assert arguments.keys() == set(READER_TOOLS), "Give each tool of assistants calls here."
     for name in READER_TOOLS:
         for given in arguments[name]:
             yield f"assistant {name}", str(assistant.call(name, given))
 
 
 def ids_of(reader: Reader, tip: int) -> dict[str, list[object]]:
-    """The reader's own objects by the name their ids go by in addresses, and some items of others."""
+    """Return the reader's own objects by the name their ids go by in addresses, and some items of others."""
     now, today = timezone.now(), day_of(timezone.now(), reader.zone)
     own = items_visible(reader_id=reader.pk).order_by("article").values_list("pk", flat=True)
     shown = Impression.objects.filter(digest__reader=reader).values_list("item_id", flat=True)
@@ -169,6 +173,7 @@ def ids_of(reader: Reader, tip: int) -> dict[str, list[object]]:
         "item_id": items,
         "feed_id": [*reader.subscriptions.values_list("feed_id", flat=True)],
         "suggestion_id": [*reader.suggestions.values_list("pk", flat=True)] or [1],
+        "question_id": [asked(reader, uuid4(), "Is it the depth?")],
         "run_id": [*reader.runs.values_list("pk", flat=True)],
         "tip_id": [tip],
         "destination_id": [notified(reader)],
@@ -188,14 +193,14 @@ def ids_of(reader: Reader, tip: int) -> dict[str, list[object]]:
 
 
 def of_address(client: Client, route: Route, ids: dict[str, list[object]]) -> Answers:
-    """The answers at a route: a GET with each of the ids, and what a thumb, a save … answers."""
+    """Return the answers at a route: a GET with each id, and those of a thumb, a save and so on."""
     values = ids[route.ids[0]] if route.ids else [None]
     for value in values:
         named = {name: ids[name][0] for name in route.ids} | ({route.ids[0]: value} if route.ids else {})
         for query in ["", *QUERIES.get(route.name, [])]:
             answer = client.get(route.url(named) + query)
             yield f"GET {route.name}{query}", text_of(answer)
-        if answer.status_code == 405:  # no door for this method, whatever is asked for
+        if answer.status_code == 405:  # this address does not accept the method at all
             break
     if "item_id" in route.ids:
         for value in values[:2]:
@@ -205,12 +210,12 @@ def of_address(client: Client, route: Route, ids: dict[str, list[object]]) -> An
 
 
 def text_of(answer: Any) -> str:
-    """All that was answered, streamed or not, and where it leads."""
+    """Return the full text of an answer, streamed or not, and its redirect."""
     return b"".join(answer).decode(errors="replace") + answer.get("Location", "")
 
 
 def of_mails(reader: Reader) -> Answers:
-    """The mails of a day and of a week."""
+    """Yield the mails of a day and of a week."""
     now = timezone.now()
     digest = reader.digests.latest("date")
     for draft in (
@@ -224,7 +229,7 @@ def of_mails(reader: Reader) -> Answers:
 
 
 def notified(reader: Reader) -> int:
-    """A destination of the reader, who watches for a word of every feed and was told of them."""
+    """Return a destination of the reader, who watches for a word of every feed and was told of them."""
     row = Destination.objects.create(
         reader=reader, kind="ntfy", address="https://ntfy.sh/x", created_at=timezone.now()
     )
@@ -237,7 +242,7 @@ def notified(reader: Reader) -> int:
 
 
 def of_notifications(reader: Reader) -> Answers:
-    """What the reader is told of new items and of the digest."""
+    """Return the reader's notifications of new items and of the digest."""
     notified(reader)
     due = {pk: row for pk, row in notifications_due(now=timezone.now()).items() if pk == reader.pk}
     for news in (words_news, digests_news):
@@ -246,7 +251,7 @@ def of_notifications(reader: Reader) -> Answers:
 
 
 def of_commands(reader: Reader) -> Answers:
-    """What operators' commands hand out about one reader."""
+    """Return the output of operators' commands about one reader."""
     out = StringIO()
     call_command("export_records", "--user-id", reader.username, history=3, stdout=out)
     yield "export_records", out.getvalue()
@@ -258,8 +263,8 @@ def answers(world: World, reader: Reader) -> Answers:
     yield from of_mails(reader)
     yield from of_commands(reader)
     yield from of_notifications(reader)
-    # What is rated or read is gone from a page made later, and from what that left out. So for the rest of
-    # the day the reader has dealt with nothing.
+    # Rated or read items leave a later page, and its list of left-out items. So for the rest of the day the
+    # reader has rated and read nothing.
     Feedback.objects.filter(reader=reader, item__dated_at__gt=world.now - timedelta(days=7)).delete()
     Reading.objects.filter(reader=reader).update(read_at=None)
     Digest.objects.filter(reader=reader).delete()
@@ -287,7 +292,7 @@ def test_no_answer_holds_a_word_of_a_feed_that_only_another_reads(world: World):
             leaks |= {f"{place} shows {name} words of {feed}" for feed in foreign(world, name, text)}
             seen.setdefault(place.split("?")[0], set()).update(MARK.findall(text.lower()))
         assert not leaks, "\n".join(sorted(leaks))
-    # The marks would be seen: where words of feeds belong, there are some.
+    # The marks would show up, because places for words of feeds have some.
     for place in WITH_WORDS:
         assert seen[place], f"{place} shows no mark: does it still show words of feeds?"
     everything = set().union(*seen.values())

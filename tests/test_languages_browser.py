@@ -25,7 +25,7 @@ OVERHANG = "Math.max(document.documentElement.scrollWidth - innerWidth, 0)"
 
 
 def catalogues_forget() -> None:
-    """Have Django read its catalogues anew."""
+    """Make Django read its catalogues again."""
     trans_real.get_languages.cache_clear()
     trans_real._translations.clear()
     words_forget()
@@ -35,7 +35,7 @@ def catalogues_forget() -> None:
 
 @pytest.fixture
 def from_right_to_left(settings, tmp_path: Path) -> Iterator[str]:
-    """A language made of English texts with Hebrew letters, a third longer."""
+    """Yield a language made of English texts with Hebrew letters, a third longer."""
     settings.LANGUAGES = [("en", "English"), (MADE_UP, "Made up")]
     settings.LANGUAGES_BIDI = [MADE_UP]
     settings.LOCALE_PATHS = [tmp_path]
@@ -48,7 +48,7 @@ def from_right_to_left(settings, tmp_path: Path) -> Iterator[str]:
 
 
 def overhanging(page: Page, width: int) -> dict[str, int]:
-    """The pages that are wider than a screen of this width, with by how much."""
+    """Return the pages that are wider than a screen of this width, with by how much."""
     page.set_viewport_size({"width": width, "height": 800})
     found = {}
     for address in PAGES:
@@ -73,6 +73,6 @@ def test_a_language_from_right_to_left_has_room(page: Page, ada: Reader, from_ri
     Reader.objects.update(language=from_right_to_left)
     assert overhanging(page, width) == {}
     assert page.locator("html").get_attribute("dir") == "rtl"
-    # What begins a line is on the right: the name of the site, before the way through it.
+    # The beginning of a line is on the right: the site's name before the menu.
     name, menu = (page.locator(one).bounding_box() for one in (".wordmark", "header nav"))
     assert name["x"] + name["width"] > menu["x"] + menu["width"] or name["y"] < menu["y"]

@@ -1,8 +1,8 @@
 """Every pattern and text function that may get strangers' text needs time in proportion to its length.
 
-Each pattern of the rooms is found and tried with strings made for it; each public text function of the
-modules that read strangers' text with strings made for the usual formats. What is slower than that needs a
-bound, and a line in `BOUNDED` that says who keeps it.
+Each pattern of the rooms is found and tried with strings made for it. Each public text function of the
+modules that read strangers' text is tried with strings made for the usual formats. A slower one needs a
+limit, and a line in `BOUNDED` that names the code with the limit.
 """
 
 import ast
@@ -62,7 +62,7 @@ REFUSALS = (
 )
 # A function that needs less for 4,096 characters is not looked at: quadratic ones need some 10 ms.
 FUNCTION_SUSPECT_S = 0.006
-# Beside the functions that take nothing but text: what else the others are given.
+# The further arguments of functions that take more than a text.
 CALLS: dict[str, Callable[[Any, str], object]] = {
     "advisor.guidance.admission.admit": lambda f, text: f(_draft(text), now=NOW),
     "advisor.guidance.admission.quality_of_text": lambda f, text: f(_draft(text)),
@@ -139,13 +139,13 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
     "ranking.mutes.text_finder": lambda f, text: [f(term)(text) for term in TERMS],
     "ranking.common.text.first_words": lambda f, text: f(text[:TOPIC_MAX_CHARS]),
     "ranking.common.text.term_finder": lambda f, text: [f(term)(text) for term in TERMS],
+    "ranking.common.text.subject_finder": lambda f, text: [f(term)(text) for term in TERMS],
     "ranking.common.text.known_topic": lambda f, text: f(text, topic_key),
     "ranking.common.text.topics_distinct": lambda f, text: f([text], topic_key),
     "ranking.common.text.term_matches": lambda f, text: [f(term, text) for term in TERMS],
     "ranking.common.text.term_named": lambda f, text: [f(term, text) for term in TERMS],
-    "ranking.common.text.terms_matching": lambda f, text: f(TERMS, text),
 }
-# In modules whose other functions get no text of strangers.
+# Text functions in modules whose other functions get no strangers' text.
 TEXT_FUNCTIONS = (
     "advisor.result_size.cut_title",
     "advisor.result_size.fit_text",
@@ -302,7 +302,7 @@ def patterns_of(room: str) -> dict[str, tuple[re.Pattern[Any], list[str]]]:
 
 
 def in_functions(module: str, path: Path) -> dict[str, tuple[re.Pattern[Any], list[str]]]:
-    """Return the patterns that calls such as `re.sub` are given, with a word for what is put into them."""
+    """Return the patterns in calls such as `re.sub`, with a word for their input."""
     found = {}
     for node in ast.walk(source.tree_of(path)):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
@@ -319,9 +319,9 @@ def in_functions(module: str, path: Path) -> dict[str, tuple[re.Pattern[Any], li
 
 
 def applied(pattern: re.Pattern[Any], way: str) -> Callable[[str], object]:
-    """Return what applies a pattern to a text, in bytes where it wants those."""
+    """Return a function that applies a pattern to a text, in bytes if the pattern needs them."""
     none = pattern.pattern[:0]
-    # It finds what `finditer` finds, and makes no object of each.
+    # It finds the same as `finditer`, without making an object of each match.
     use = getattr(pattern, way) if way in ANCHORED else partial(pattern.sub, none)
     return use if none == "" else lambda text: use(text.encode("utf-8", "ignore"))
 

@@ -30,7 +30,7 @@ def door() -> Client:
 
 
 def field_names() -> list[str]:
-    """The names of all fields in the templates, besides those above."""
+    """Return the names of all fields in the templates, besides those above."""
     found = set(MORE_NAMES)
     for file in Path(django_settings.BASE_DIR, "templates").rglob("*.html"):
         found |= set(re.findall(r'name="([a-z_0-9]+)"', file.read_text(encoding="utf-8")))
@@ -86,7 +86,9 @@ def test_the_pages_of_readers_refuse_it(ada: Reader, door: Client, text: str):
         assert door.post(path, fields).status_code < 500, (path, list(fields))
     listed = f'<opml version="2.0"><body><outline text="{text}" type="rss" xmlUrl="{URL}"/></body></opml>'
     listed = listed.replace('"""', "")
-    answer = door.post("/ui/sources/import", {"file": SimpleUploadedFile("a.opml", listed.encode())})
+    answer = door.post(
+        "/ui/sources/import", {"file": SimpleUploadedFile("a.opml", listed.encode())}, follow=True
+    )
     assert answer.status_code in (200, 422)
 
 

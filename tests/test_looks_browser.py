@@ -1,27 +1,37 @@
-"""How pages are laid out in a real browser: what stands on a line of its own, and what has room."""
+"""The layout of pages in a real browser: separate lines, and enough room."""
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
-from digest.models import Reader
+from digest.models import Item, Reader
 from ranking.services import ConfigEdit, config_edit
-from tests.support.browser import fresh_item, subscribe
+from tests.support.browser import fresh_item, subscribe, suggested
 from tests.test_pages_browser import browser, page, tab, until_ready
 
 __all__ = ["browser", "page", "tab"]
 pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
-# The theme that was chosen, what the device says, and whether the page is dark.
+# The chosen theme, the device's setting, and whether the page is dark.
 THEMES = [
     ("system", "dark", True),
     ("system", "light", False),
     ("light", "dark", False),
     ("dark", "light", True),
 ]
+# What covers the middle of the control that has the focus, if anything does.
+COVERED = """() => {
+  const one = document.activeElement;
+  if (!one.closest("main form")) return null;
+  const box = one.getBoundingClientRect();
+  const top = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+  const labels = [...one.labels ?? []];
+  const own = !top || one.contains(top) || top.contains(one) || labels.some(label => label.contains(top));
+  return own ? null : `${one.outerHTML.slice(0, 80)} below ${top.outerHTML.slice(0, 60)}`;
+}"""
 
 
 def box(found: Locator) -> dict[str, float]:
-    """Where something stands."""
+    """Return the position and size of an element."""
     return found.bounding_box()
 
 
@@ -36,11 +46,46 @@ def test_every_entry_of_the_menu_has_a_line_of_its_own(page: Page):
         assert len({box(entry)["x"] for entry in entries}) == 1, width
 
 
-def test_a_notice_stands_as_far_above_a_label_as_fields_stand_apart(page: Page, settings):
-    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+def test_a_notice_stands_apart_from_the_label_below_it(page: Page, ada: Reader, settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    Reader.objects.filter(pk=ada.pk).update(email="")
     page.goto("/ui/account")
     notice, label = page.locator("#mail ~ .notice"), page.locator("#mail ~ form label").first
     assert box(label)["y"] - box(notice)["y"] - box(notice)["height"] >= 20
+
+
+def test_no_form_stands_where_no_mail_can_be_sent(page: Page, settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    page.goto("/ui/account")
+    assert page.locator("#mail ~ form").count() == 0
+    assert "No mail is sent here" in page.locator("section[aria-labelledby=mail]").inner_text()
+
+
+# Words and pixels of a page, with some room for the fonts of other machines.
+SHORT = {
+    "/ui/account": (190, 1_300, 2_100),
+    "/ui/config": (150, 1_350, 2_200),
+    "/ui/display": (100, 950, 1_100),
+}
+
+
+@pytest.mark.parametrize("address", SHORT)
+def test_settings_and_account_are_short(page: Page, address: str):
+    words, wide, narrow = SHORT[address]
+    page.goto(address)
+    page.evaluate("document.querySelectorAll('main option:not(:checked)').forEach(one => one.remove())")
+    assert len(page.locator("main").inner_text().split()) <= words
+    for width, most in ((1280, wide), (360, narrow)):
+        page.set_viewport_size({"width": width, "height": 780})
+        assert page.evaluate("document.documentElement.scrollHeight") <= most, width
+
+
+def test_a_switch_has_its_label_beside_the_box(page: Page):
+    page.set_viewport_size({"width": 360, "height": 780})
+    page.goto("/ui/account")
+    for switch in page.locator(".tick label").all():
+        tick, words = box(switch.locator("input")), box(switch.locator("span"))
+        assert words["x"] >= tick["x"] + tick["width"]
 
 
 def test_a_moment_is_not_broken_over_two_lines(page: Page, ada: Reader):
@@ -54,13 +99,13 @@ def test_a_moment_is_not_broken_over_two_lines(page: Page, ada: Reader):
 def test_a_list_that_is_refused_says_so_in_sight(page: Page, ada: Reader):
     for n in range(30):
         subscribe(ada, f"s{n}.example")
-    page = page.context.new_page()  # whose console may report the refusal
+    page = page.context.new_page()  # its console may report the refusal
     page.goto = until_ready(page)
     page.goto("/ui/sources")
     empty = {"name": "list.opml", "mimeType": "text/xml", "buffer": b""}
     page.locator("#id_file").set_input_files(empty)
     page.get_by_role("button", name="Import", exact=True).click()
-    alert = page.get_by_role("alert").filter(has_text="The list was not imported. The file is empty.")
+    alert = page.get_by_role("alert").filter(has_text="Nothing was imported. The file is empty.")
     alert.wait_for()
     assert box(alert)["y"] + box(alert)["height"] < page.viewport_size["height"]
 
@@ -82,6 +127,30 @@ def test_a_compact_digest_shows_titles_alone(page: Page, ada: Reader):
     Reader.objects.update(list_density="compact")
     page.goto("/")
     assert not page.locator(".lede").is_visible() and box(page.locator(".item"))["height"] < height - 20
+
+
+@pytest.mark.parametrize("density", ["comfortable", "compact"])
+@pytest.mark.parametrize("address", ["/", "/ui/all"])
+def test_a_row_of_a_phone_names_its_source_and_says_both_days(
+    page: Page, ada: Reader, address: str, density: str
+):
+    names = ["A", "A name of many words that no row has room for"]
+    for name, key in zip(names, ("a.example", "many.example"), strict=True):
+        subscribe(ada, key, name)
+        fresh_item(ada, key=key, title="An old post", hours=90 * 24, first_seen_at=timezone.now())
+        fresh_item(ada, key=key, title="A post of today")
+    Item.objects.filter(title="An old post").update(dated_at=timezone.now())
+    Reader.objects.update(list_density=density)
+    page.set_viewport_size({"width": 360, "height": 780})
+    page.goto(address)
+    expect(page.locator(".item .late").filter(has_text="published")).to_have_count(2)
+    for part in page.locator(".item > .meta > :is(time, .late)").all():
+        cut = part.evaluate("one => one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0")
+        line, own = box(part.locator("..")), box(part)
+        assert not cut and own["x"] + own["width"] <= line["x"] + line["width"] + 1
+        assert own["y"] + own["height"] <= line["y"] + line["height"] + 1
+    widths = [box(part)["width"] for part in page.locator(".item > .meta > a[href]:has(bdi)").all()]
+    assert max(widths) > 100 and min(widths) >= 24, widths
 
 
 @pytest.mark.parametrize("address", ["/", "/ui/all"])
@@ -138,3 +207,56 @@ def test_a_long_name_keeps_the_head_of_a_page_on_one_line(page: Page, ada: Reade
     page.goto("/")
     word, menu = (box(page.locator(one)) for one in (".masthead .wordmark", ".masthead .menu > summary"))
     assert menu["y"] < word["y"] + word["height"] and menu["x"] + menu["width"] <= 800
+
+
+@pytest.mark.parametrize("table", ["digest/feed", "digest/reader", "suggestions/suggestion"])
+def test_no_column_of_an_operators_list_is_cut(page: Page, ada: Reader, live_server, table: str):
+    suggested(ada)
+    Reader.objects.filter(pk=ada.pk).update(is_staff=True, is_superuser=True, last_login=timezone.now())
+    operators = page.context.new_page()
+    operators.set_viewport_size({"width": 1280, "height": 800})
+    operators.goto(f"{live_server.url}/admin/{table}/")
+    cut = operators.locator(".results").evaluate("list => list.scrollWidth - list.clientWidth")
+    operators.close()
+    assert cut <= 0
+
+
+def test_further_pages_have_the_lists_beside_them_and_reasons_that_can_be_read(page: Page, ada: Reader):
+    for n in range(45):
+        fresh_item(ada, hours=n + 1, title=f"Lamp {n}")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto("/ui/today/further")
+    assert page.locator(".river").bounding_box()["width"] > 800
+    page.locator(".side a").first.wait_for()
+    chips = page.locator(".folds .chip").evaluate_all(
+        "chips => chips.filter(one => one.offsetWidth && one.offsetWidth < 60).length"
+    )
+    assert chips == 0
+
+
+def test_no_reason_of_a_row_is_cut_to_a_few_letters(page: Page, ada: Reader):
+    topics = ["harbour at night", "self-hosted software", "lamps of the world"]
+    config_edit(reader_id=ada.pk, edit=ConfigEdit(topics=topics), expected_version=0, now=timezone.now())
+    for n in range(6):
+        fresh_item(
+            ada, hours=n + 1, title=f"{' and '.join(topics)}, part {n}", key=f"a-rather-long-name-{n}.example"
+        )
+    for width in (900, 1280, 1600):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto("/")
+        seen = page.locator(".folds .chip").evaluate_all(
+            """chips => chips.filter((one) => {
+              const box = one.getBoundingClientRect(), line = one.parentElement.getBoundingClientRect();
+              return box.width && box.top < line.bottom;
+            }).map((one) => [one.textContent, one.clientWidth])"""
+        )
+        assert len(seen) >= 6 and not [words for words, room in seen if room < 80], width
+
+
+@pytest.mark.parametrize("address", ["/ui/config", "/ui/display"])
+def test_nothing_that_the_keyboard_reaches_is_below_the_bar_that_saves(page: Page, address: str):
+    page.set_viewport_size({"width": 360, "height": 640})
+    page.goto(address)
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        assert page.evaluate(COVERED) is None, address

@@ -20,15 +20,16 @@ from tests.test_isolation import tip_of
 from tests.test_isolation_words import ROUTES, SKIPPED, ids_of, of_address, of_mails, of_tools
 
 TITLED, MUTED = "Quixotic", "hushword"
-# An item by its own address is shown, with a word that it is muted; so is what is saved, and all of a
-# reader's own data where they take it with them.
+# An item at its own address is shown, with a note that it is muted. So are saved items, and all of a reader's
+# own data in exports.
 BY_ADDRESS = {"item_id", "link"}
 OWN_DATA = {"reader_export", "digest:saved"}
 
 
 @pytest.fixture
 def world(ada: Reader, ben: Reader, settings) -> World:
-    """A world with items of both words in what each reads: rated, in a digest, of a story, unread."""
+    """Return a world with items of both words in each reader's feeds: rated, in a digest, of a story,
+    unread."""
     settings.FETCH_ALLOW_HOSTS = ["localhost", "127.0.0.1"]
     made = marked_world(3, ada, ben)
     theirs = Item.objects.filter(feed__subscriptions__reader=ada, dated_at__gt=made.now - 100 * HOUR)
@@ -36,7 +37,7 @@ def world(ada: Reader, ben: Reader, settings) -> World:
     for item in chosen:
         item.title, item.text = f"{TITLED} {item.title}", f"{MUTED} {item.text}"
         item.save()
-    # Rated yesterday or read, they would be gone from today's page, and from what it left out.
+    # Items rated yesterday or read would be missing on today's page and in its list of left-out items.
     Feedback.objects.filter(item__in=chosen).delete()
     Reading.objects.filter(item__in=chosen).update(read_at=None)
     stories_update(now=made.now)
@@ -50,7 +51,7 @@ def world(ada: Reader, ben: Reader, settings) -> World:
 
 
 def places_with(reader: Reader, tip: int, routes: list[Route] = ROUTES) -> set[str]:
-    """Where an answer to the reader holds the title's word: at these addresses, in mails, from tools."""
+    """Return the places with the title's word in an answer to the reader: addresses, mails, tools."""
     client = Client()
     client.force_login(reader)
     ids = ids_of(reader, tip)
@@ -69,7 +70,7 @@ WITH_MUTED_BEFORE = {
     *("GET digest:feed_atom", "GET digest:feed_json", "GET api:digest_get", "GET api:items_get"),
     *("GET digest:search?q=ferry", "GET api:search_get?q=ferry"),
 }
-# The addresses of those places, which are enough where no other place is asked for.
+# The addresses of those places. They are enough if no other place is asked for.
 SHOWING = [route for route in ROUTES if any(f" {route.name}?" in f"{at}?" for at in WITH_MUTED_BEFORE)]
 
 

@@ -33,7 +33,7 @@ def browser() -> Browser:
 
 @cache
 def window_of(browser: Browser, origin: str) -> Page:
-    """One tab for all tests, one after the other: a browser starts three processes for a new profile.
+    """Return one tab for all tests, one after the other: a browser starts three processes for a new profile.
 
     Without service workers: one that ends while a test sets its routes leaves the test waiting for ever.
     """
@@ -43,17 +43,17 @@ def window_of(browser: Browser, origin: str) -> Page:
     return context.new_page()
 
 
-# What a browser says that has no service workers.
+# The message of a browser without service workers.
 NO_WORKER = "Service Worker registration blocked by Playwright"
-# What a browser asks of nobody.
+# Addresses that cause no request.
 OWN = ("data:", "blob:", "about:")
 
 
 @contextmanager
 def watched(window: Page, origin: str) -> Iterator[Page]:
-    """A tab whose console's complaints fail the test at its end.
+    """Yield a tab whose console messages fail the test at its end.
 
-    So does whatever a page of ours asks of another site by itself; to press play or to follow a link is not.
+    So does any request of a page of ours to another site, except after pressing play or following a link.
     """
     window.set_default_timeout(8000)
     complaints: list[str] = []
@@ -80,7 +80,7 @@ def watched(window: Page, origin: str) -> Iterator[Page]:
     goto = window.goto
     window.goto = until_ready(window)  # a click before the scripts are there is a plain form's business
     yield window
-    window.context.cookies()  # a question to the browser: what it has said until now has arrived
+    window.context.cookies()  # a question to the browser, so that its earlier messages have arrived
     window.context.remove_listener("request", asked)
     window.remove_listener("console", said)
     window.remove_listener("pageerror", broken)
@@ -90,7 +90,7 @@ def watched(window: Page, origin: str) -> Iterator[Page]:
 
 @pytest.fixture
 def tab(browser: Browser, live_server) -> Iterator[Page]:
-    """An empty tab of a visitor."""
+    """Yield an empty tab of a visitor."""
     window = window_of(browser, live_server.url)
     try:
         with watched(window, live_server.url):
@@ -227,7 +227,7 @@ def test_settings_are_edited_and_gone_back_on(page: Page, ada: Reader):
 
 def test_whoever_asks_too_often_is_told_so_and_when_to_ask_again(page: Page, ada: Reader):
     opinionated(ada, now=timezone.now())
-    for minutes in (0, 1, 2):  # whichever minute the press falls into
+    for minutes in (0, 1, 2):  # in whichever minute the press falls
         now = timezone.now() + timedelta(minutes=minutes)
         limit_charge(limit=GENERATE, who=ada.pk, now=now, cost=GENERATE.times)
     page.goto("/ui/suggestions")
@@ -268,17 +268,19 @@ def test_accepting_another_amount_applies_it_and_clears_the_page(page: Page, ada
     page.get_by_role("button", name="Yes", exact=True).click()
     expect(page.get_by_text("✓ Applied · Show me more from Gazette")).to_be_visible()
     done = page.get_by_text("All done! Your preferences have been updated.").first
-    expect(done).to_be_visible(timeout=12_000)  # what was done stays to be read for five seconds
+    expect(done).to_be_visible(timeout=12_000)  # the message stays for five seconds
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.1
 
 
 def test_rejecting_keeps_the_reason(page: Page, ada: Reader):
     suggestion = suggested(ada)
     page.goto("/ui/suggestions")
-    page.get_by_text("No", exact=True).click()
-    page.get_by_label("Another reason, or none").fill("Not now, thanks")
-    page.get_by_role("button", name="Say no").click()
+    page.get_by_role("button", name="No", exact=True).click()
     expect(page.get_by_text("✗ Rejected · Show me more from Gazette")).to_be_visible()
+    page.get_by_text("Why not?").click()
+    page.get_by_label("Another reason").fill("Not now, thanks")
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator(".card")).to_contain_text("Your reason is kept with it")
     assert suggestion.outcomes.get().user_reason == "Not now, thanks"
 
 

@@ -1,4 +1,4 @@
-"""What guards every page: the content policy, the hasher of passwords, TLS, settings for the open net."""
+"""The guards of every page: the content policy, the password hasher, TLS, settings for the open net."""
 
 import os
 import re
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 INLINE = re.compile(
     r"<style|\sstyle=|\son[a-z]+=\"|<script(?![^>]*\ssrc=)(?![^>]*type=\"application/)|javascript:"
 )
-# Not pages: what programs read, what signs out, and the password page that sends one on.
+# Not pages: addresses for programs, the sign-out, and the password page, which redirects.
 NO_PAGES = {"account_logout", "api:openapi-json", "healthz", "readyz", "metrics", "worker", "reader_export"}
 
 
@@ -55,14 +55,14 @@ def test_passwords_are_hashed_by_argon2_those_of_older_hashes_at_the_next_sign_i
 
 
 def documented() -> dict[str, str]:
-    """The settings that docs/operations.md gives for the open net."""
+    """Return the settings that docs/operations.md gives for the open net."""
     text = (ROOT / "docs" / "operations.md").read_text()
     block = text.partition("## On the open net")[2].partition("```\n")[2].partition("```")[0]
     return dict(re.findall(r"^([A-Z_]+)=(\S+)", block, re.MULTILINE))
 
 
 def checked(tmp_path: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    """What Django's check for deployment says of the documented settings."""
+    """Return the result of Django's deployment check for the documented settings."""
     bare = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
     mine = {"TIDINGS_VAR_DIR": str(tmp_path), "TIDINGS_ENV_FILE": ""}
     command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]

@@ -22,8 +22,14 @@ DAYS = 28
 GAZETTE, RUMOURS = "localhost", "127.0.0.1"  # two publishers: the test server answers to both names
 
 
+def last_noon(now: datetime) -> datetime:
+    """Return the last noon in UTC: it and the hour before it are of one news day in Berlin and in Tokyo."""
+    noon = now.replace(hour=12, minute=0, second=0, microsecond=0)
+    return noon if noon <= now else noon - timedelta(days=1)
+
+
 def rss(site: str, headline: str, last: datetime) -> str:
-    """A feed with an item for each of the 28 days up to `last`."""
+    """Return a feed with an item for each of the 28 days up to `last`."""
     items = "".join(
         f"<item><title>{headline} {n}</title><link>https://{site}.example/{n}</link><guid>{n}</guid>"
         f"<pubDate>{(last - timedelta(days=n)):%a, %d %b %Y %H:%M:%S} +0000</pubDate></item>"
@@ -37,8 +43,8 @@ def test_the_ring_turns(ada: Reader, ben: Reader, httpserver: HTTPServer, settin
     now, today = timezone.now(), timezone.localdate(timezone=ada.zone)
     settings.FETCH_ALLOW_HOSTS = [GAZETTE, RUMOURS]
     # The rumours are always a little fresher, so that they lead until Ada has a say.
-    for host, headline, hours in ((GAZETTE, "Council report", 2), (RUMOURS, "Shocking rumour", 1)):
-        body = rss(host, headline, now - timedelta(hours=hours))
+    for host, headline, hours in ((GAZETTE, "Council report", 1), (RUMOURS, "Shocking rumour", 0)):
+        body = rss(host, headline, last_noon(now) - timedelta(hours=hours))
         httpserver.expect_request(f"/{hours}").respond_with_data(body)
         subscription_add(reader=ada, url=f"http://{host}:{httpserver.port}/{hours}", now=now)
 
@@ -50,7 +56,7 @@ def test_the_ring_turns(ada: Reader, ben: Reader, httpserver: HTTPServer, settin
     before = digest_impressions(digest=digest_build(reader=ada, date=today, now=now), now=now)
     assert before[0].item.source_id == RUMOURS and before[0].parts["recency"] > before[-1].parts["recency"]
 
-    # Ada likes the gazette, not the rumours, and says why. What she has not rated waits on her next page.
+    # Ada likes the gazette, not the rumours, and gives reasons. Her unrated items wait on her next page.
     for item in Item.objects.filter(dated_at__lt=now - timedelta(days=2)):
         useful, at = item.source_id == GAZETTE, item.dated_at + timedelta(minutes=30)
         tags = ["depth" if useful else "hype"]
@@ -71,7 +77,7 @@ def test_the_ring_turns(ada: Reader, ben: Reader, httpserver: HTTPServer, settin
     client.force_login(ada)
     assert [client.post(url, content_type="application/json").status_code for _ in "12"] == [200, 409]
 
-    # What was agreed is what ranks, and the next digest moves.
+    # The accepted weight ranks, and the next digest moves.
     agreed = float(suggestion.suggested_value)
     assert config_effective(reader_id=ada.pk).weight(suggestion.target_key) == agreed
     Feedback.objects.filter(reader=ada).delete()

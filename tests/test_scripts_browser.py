@@ -1,7 +1,8 @@
-"""What strangers write never runs: hostile feeds, ingested as any other, on every page that shows items.
+"""Strangers' scripts never run: hostile feeds are ingested like any other and opened on every page that shows
+items.
 
-Chromium is the judge: no dialog, no mark left on the page, no request off the site, no complaint about the
-content policy (which would stop a script, but only after one had got as far as the page).
+Chromium is the judge: no dialog, no mark left on the page, no request off the site, and no complaint about
+the content policy (which would stop a script, but only after one had got as far as the page).
 """
 
 import html
@@ -42,7 +43,7 @@ PICTURE = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c626001000000ffff"
     "03000006000557bfabd40000000049454e44ae426082"
 )
-# Every one sets a mark, opens a dialog or calls abroad where it is taken for markup or for an address.
+# Each one sets a mark, opens a dialog or calls another site if it is taken for markup or an address.
 PAYLOADS = [
     f"<script>{RUN}</script>",
     f"<ScRiPt>{RUN}</sCrIpT>",
@@ -103,7 +104,7 @@ LINKS = [
 ]
 
 
-# What makes a body one that is stored as HTML, and what payloads are put inside.
+# Markup around the payloads, so that a body is stored as HTML.
 MARKED = (
     '<h2>{0}</h2><p title="{0}">{0}</p><img src="https://evil.example/{1}.png" alt="{0}">'
     "<table><tr><td>{0}</table><pre>{0}"
@@ -132,7 +133,7 @@ def hostile_feeds() -> Iterator[bytes]:
 
 @pytest.fixture
 def watched(page: Page, live_server) -> Iterator[Page]:
-    """Ada's tab; fails at its end where anything ran, asked, or called abroad."""
+    """Yield Ada's tab. Fail at its end if anything ran, asked, or called another site."""
     seen: list[str] = []
     page.context.add_init_script(
         "for (const n of ['alert', 'confirm', 'prompt']) window[n] = () => {window.__ran = n}"

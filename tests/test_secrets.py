@@ -1,6 +1,7 @@
-"""What is secret stays so: every secret of the settings, planted, and looked for wherever the product speaks.
+"""Secrets stay secret: every secret of the settings is planted, and searched for in all output of the
+product.
 
-Beside it what is private: titles, texts and words of readers, looked for in the logs.
+Private data is searched for in the logs: titles, texts and words of readers.
 """
 
 import json
@@ -77,7 +78,7 @@ def planted(settings, httpserver: HTTPServer) -> None:
 
 
 def advised(reader: Reader, server: HTTPServer, *steps: Step) -> Run:
-    """A run by a model that answers these steps, and breaks after them."""
+    """Return a run by a model that answers these steps, and breaks after them."""
     rest = iter(steps)
     with Script(server, [], beyond=lambda body: next(rest, status(500, f"key {CANARIES['OPENAI_API_KEY']}"))):
         result = run_request(reader=reader, trigger=Run.Trigger.UI, now=timezone.now(), inline=True)
@@ -85,12 +86,12 @@ def advised(reader: Reader, server: HTTPServer, *steps: Step) -> Run:
 
 
 def rows() -> str:
-    """All that the database holds."""
+    """Return all that the database holds."""
     return "".join(serializers.serialize("jsonl", model.objects.all()) for model in apps.get_models())
 
 
 def pages(client: Client) -> str:
-    """Every page that needs no id, and those of the admin about each kind of row."""
+    """Return every page that needs no id, and those of the admin about each kind of row."""
     said = []
     for route in routes():
         if route.ids or not route.name or route.name == "account_logout":
@@ -106,7 +107,7 @@ def pages(client: Client) -> str:
 
 
 def by_mcp(reader: Reader) -> str:
-    """What a session at the tools' door answers."""
+    """Return the answers of a session with the tools."""
     session = session_open(reader=reader, now=timezone.now())
     said = [session_call(session=session, name=name, arguments={}, now=timezone.now()) for name in TOOLS]
     session_close(session=session, now=timezone.now())
@@ -195,7 +196,7 @@ def test_every_secret_that_the_settings_read_is_among_those_that_logs_are_cleane
 
 
 def command(place: dict[str, str], *line: str) -> subprocess.CompletedProcess[str]:
-    """What `manage.py` says under these settings."""
+    """Return the output of `manage.py` under these settings."""
     asked = [sys.executable, "manage.py", *line]
     return subprocess.run(asked, cwd=ROOT, env=place, capture_output=True, text=True, check=False)
 

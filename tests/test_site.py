@@ -1,4 +1,4 @@
-"""What surrounds the rooms: accounts in our looks, pages for what went wrong, one health check."""
+"""The site around the rooms: accounts in our design, error pages, one health check."""
 
 import os
 import subprocess
@@ -10,6 +10,7 @@ from django.test import Client, RequestFactory
 from django.views.defaults import server_error
 
 from digest.models import Reader
+from manage import database_advice
 
 ROOT = Path(__file__).resolve().parent.parent
 OPEN = ["login", "signup", "password/reset", "password/reset/done", "password/reset/key/x-y", "inactive"]
@@ -114,6 +115,16 @@ def test_a_database_that_is_not_there_gets_a_sentence_and_no_traceback(tmp_path:
     done = subprocess.run(command, cwd=ROOT, env=place, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "make migrate" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("text", ["database is locked", "database table is locked: digest_item"])
+def test_a_database_that_another_program_has_locked_is_not_said_to_lack_tables(text: str):
+    assert "for example a restore" in database_advice(text) and "migrate" not in database_advice(text)
+
+
+def test_any_other_error_of_the_database_leads_to_its_tables_and_its_address():
+    assert "make migrate" in database_advice("no such table: digest_item")
+    assert "DATABASE_URL" in database_advice("connection refused")
 
 
 @pytest.mark.parametrize("method", ["get", "post", "delete"])

@@ -1,4 +1,4 @@
-"""Every tool sees every file that git would commit, whatever a folder is called.
+"""Every tool sees every file that git would commit, in folders of any name.
 
 pytest skipped `tests/digest/build` for three days, and Ruff `digest/build`: both skip folders with common
 names by default. A hatch build leaves out everything that `.gitignore` names.
@@ -142,7 +142,8 @@ TOOLS: dict[str, tuple[Callable[[Path], set[str]], Callable[[Iterable[str]], set
 
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, set[str]]:
-    """A small checkout with our rules and folders of every suspicious name, and the files made in them."""
+    """Return a small checkout with our rules and folders of every suspicious name, and the files made in
+    them."""
     folder, made = tmp_path_factory.mktemp("crowded"), set()
     for name in BESIDE:
         shutil.copy(ROOT / name, folder / name)

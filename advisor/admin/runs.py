@@ -24,13 +24,13 @@ from django.utils.safestring import SafeString
 from advisor.audit.autonomy import autonomy_record, goals_of
 from advisor.audit.kpis import kpis, sparkline, value_format
 from advisor.audit.makers import makers_compared
-from advisor.conversation import json_object_or_empty
+from advisor.conversation import WRITE_TOOL, json_object_or_empty
 from advisor.guidance.situations import Level, why_words
 from advisor.models import Decision, GuidanceEvent, Heartbeat, Judgment, PanelVote, Run, Step
 from advisor.result_size import as_json
 from advisor.run.request import run_request
 from advisor.run.status_words import status_message
-from advisor.run_values import RULES_MODEL
+from advisor.run_values import RULES_MODEL, StopReason
 from digest.items.selectors import source_titles
 from digest.models import Reader, Source
 from ranking.common.admin import ContextAdmin, OperatorAdmin, ReadOnlyAdmin, recent_values
@@ -52,9 +52,9 @@ CostlyRow = Step | PanelVote | Judgment
 
 
 def votes_table(suggestion: Suggestion) -> SafeString:
-    """Return a table of the votes on a suggestion, by round, with reasons and cost; empty without any.
+    """Return a table of the votes on a suggestion, by round, with reasons and cost, or "" without any.
 
-    What voters wrote is escaped: it may come from a model that read text of strangers.
+    The voters' words are escaped, because they may come from a model that read strangers' text.
     """
     votes = PanelVote.objects.filter(run_id=suggestion.run_id, target_key=suggestion.target_key)
     rows = [
@@ -122,27 +122,36 @@ def _voter(vote: PanelVote) -> str:
 EXTRA_PANELS.append(votes_table)
 
 
+TRIGGER_WORDS: Mapping[str, str] = {
+    Run.Trigger.UI: "the reader",
+    Run.Trigger.SCHEDULED: "the schedule",
+    Run.Trigger.COMMAND: "a command",
+    Run.Trigger.MCP: "an assistant",
+}
+STATUS_WORDS: Mapping[str, str] = {
+    Run.Status.QUEUED: "waiting",
+    Run.Status.RUNNING: "running",
+    Run.Status.COMPLETED: "done",
+    Run.Status.BUDGET_EXCEEDED: "stopped, budget used up",
+    Run.Status.AGENT_TIMEOUT: "stopped, out of time",
+    Run.Status.AGENT_ERROR: "failed",
+}
+
+
 @admin.register(Run)
 class RunAdmin(ReadOnlyAdmin, ContextAdmin):
     """Runs, each with its timeline; and the pages of KPIs and autonomy over all runs."""
 
-    list_display = (
-        "created_at",
-        "reader",
-        "trigger",
-        "status",
-        "stop_reason",
-        "turns",
-        "tool_calls",
-        "made",
-        "model",
-        "cost_usd",
+    list_display = ("created_at", "reader", "asked_by", "ended", "work", "made", "model", "cost_usd")
+    list_filter = (
+        recent_values("status", STATUS_WORDS),
+        recent_values("trigger", TRIGGER_WORDS),
+        recent_values("stop_reason"),
     )
-    list_filter = ("status", "trigger", recent_values("stop_reason"))
     ordering = ["-created_at"]
     list_select_related = ("reader",)
     search_fields = ("id", "reader")
-    # What ran and how it ended; the rest is folded, since the timeline below says it in words.
+    # The work and its end. The rest is folded, because the timeline below tells it in words.
     SHOWN = ("reader", "status", "message", "model", "cost_usd", "created_at", "finished_at")
     FOLDED = (
         *("day", "trigger", "stop_reason", "turns", "tool_calls", "input_tokens", "output_tokens"),
@@ -159,6 +168,25 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
         made = rows.annotate(n=Count("pk")).values("n")
         runs: QuerySet[Run] = super().get_queryset(request)
         return runs.annotate(made=Coalesce(Subquery(made), 0))
+
+    @admin.display(description="asked by", ordering="trigger")
+    def asked_by(self, row: Run) -> str:
+        """Return who asked for the run."""
+        return TRIGGER_WORDS.get(row.trigger, row.trigger)
+
+    @admin.display(description="status", ordering="status")
+    def ended(self, row: Run) -> str:
+        """Return how far the run is or how it ended, with the reason of an end that is not the usual one."""
+        words = STATUS_WORDS.get(row.status, row.status)
+        reason = row.stop_reason if row.stop_reason != StopReason.DONE else ""
+        return f"{words}: {reason.replace('_', ' ')}" if reason else words
+
+    @admin.display(description="work", ordering="tool_calls")
+    def work(self, row: Run) -> str:
+        """Return how many turns and tool calls the run took."""
+        turns = "turn" if row.turns == 1 else "turns"
+        calls = "call" if row.tool_calls == 1 else "calls"
+        return f"{row.turns} {turns}, {row.tool_calls} {calls}"
 
     @admin.display(description="suggestions")
     def made(self, row: Run) -> SafeString:
@@ -314,7 +342,7 @@ def timeline_of(run: Run) -> Timeline:
     written = {
         json_object_or_empty(step.result).get("suggestion_id"): step.at
         for step in steps
-        if step.tool == "write_suggestion"
+        if step.tool == WRITE_TOOL
     }
     suggestions = Suggestion.objects.filter(run_id=run.pk).order_by("pk")
     votes, judgments = list(run.votes.order_by("at", "pk")), list(run.judgments.order_by("at", "pk"))
@@ -325,7 +353,7 @@ def timeline_of(run: Run) -> Timeline:
         [_vote(vote, titles) for vote in votes if not _is_rule(vote)],
         [_checks([*group], titles) for _key, group in groupby(checks, key=_round_of)],
         [_judgment(judgment, titles) for judgment in judgments],
-        # A suggestion has the time of its run's start: here it gets that of its write.
+        # A suggestion has the time of its run's start. Here it gets the time of its write.
         [_suggestion(row, written.get(row.pk, row.created_at)) for row in suggestions],
         [_decision(row) for row in run.decisions.order_by("at", "pk")],
         [_guidance(row) for row in run.guidance.exclude(QUIET).defer("facts").order_by("at", "pk")],
@@ -358,21 +386,21 @@ def _round_of(vote: PanelVote) -> tuple[str, str, int]:
 
 
 def _checks(votes: Sequence[PanelVote], titles: Mapping[str, str]) -> TimelineEntry:
-    """Return one entry for the checks of one round; those that passed are counted, the others are said."""
+    """Return one entry for the checks of one round; it counts those that passed and quotes the others."""
     failed = [vote for vote in votes if vote.verdict != PanelVote.Verdict.APPROVE]
-    said = [(f"{_voter(vote)}: {vote.verdict}", words) for vote in failed for words in _vote_words(vote)]
+    findings = [(f"{_voter(vote)}: {vote.verdict}", words) for vote in failed for words in _vote_words(vote)]
     about = f"{proposal_words(votes[0], titles)}, round {votes[0].round}"
     return TimelineEntry(
         kind=VOTE,
         at=votes[-1].at,
         title=f"{len(votes) - len(failed)} of {len(votes)} checks passed: {about}",
         error=next((vote.error_code for vote in failed if vote.error_code), ""),
-        lines=_lines(*said),
+        lines=_lines(*findings),
     )
 
 
 def _vote_words(vote: PanelVote) -> list[str]:
-    """Return what a check found and how to mend it; its reasoning if it names nothing."""
+    """Return the findings of a check and how to mend them, or its reasoning if it names none."""
     return [*map(str, vote.issues), *map(str, vote.suggestions)] or [vote.reasoning or vote.verdict]
 
 

@@ -30,8 +30,8 @@ from ranking.common.isolation import Failures
 
 log = structlog.get_logger(__name__)
 
-# While an outage lasts, each further alert of its kind renews the silence; an hour after the last one the
-# next is an outage of its own.
+# During an outage, each further alert of its kind renews the silence. An alert an hour after the last one is
+# a new outage.
 QUIET_S = 3600
 REASON_CHARS_MAX = 500
 ACTOR = "policy"
@@ -103,7 +103,7 @@ KIND_OF_EXCEPTION = {
     "DatabaseError": Kind.DATABASE,
     "ModelError": Kind.GENERATION,
 }
-# Where the provider asked for no particular wait: long enough for a limit per minute to pass.
+# The wait if the provider asked for none: long enough for a limit per minute to pass.
 WAIT_DEFAULT_S = 300.0
 # A wait longer than this is the next day's business.
 WAIT_MAX_S = 6 * 3600.0
@@ -141,10 +141,10 @@ def wait_of(action: Action, retry_after_s: float | None) -> timedelta | None:
 
 
 def alert_raise(*, kind: str, where: str, reason: str, now: datetime) -> bool:
-    """Log `alert_raised` and mail it to ALERT_EMAILS; return whether a mail was sent.
+    """Log `alert_raised` and mail it to ALERT_EMAILS. Return whether a mail was sent.
 
-    One mail for each kind and outage, counted in the cache, since the database may be what failed. Never
-    raises: an alert must not become the second failure.
+    One mail for each kind and outage, counted in the cache, because the database may be the failed part.
+    Never raises: an alert must not become the second failure.
     """
     try:
         first = _first_of_outage(kind)
@@ -200,10 +200,10 @@ def error_handle(*, error: BaseException, where: str, now: datetime, run: Run | 
 
 
 def run_end_handle(*, run: Run, end: RunEnd, now: datetime, is_retry_wanted: bool = True) -> None:
-    """Apply the policy to how a run ended, and to the tools that failed in it. Never raises.
+    """Apply the policy to the end of a run, and to the tools that failed in it. Never raises.
 
-    Only a scheduled run is retried by itself: somebody waits for any other and can ask again. No retry is
-    wanted if the planner finished the run: its suggestions wait for the reader.
+    Only a scheduled run is retried automatically. For any other, somebody waits and can ask again. No retry
+    is wanted if the planner finished the run, because its suggestions wait for the reader.
     """
     try:
         codes = Step.objects.filter(run=run, error_code__in=KIND_OF_TOOL_CODE)
@@ -230,10 +230,10 @@ def error_kind_handle(
     reader_id: UUID | None = None,
     retry_after_s: float | None = None,
 ) -> Action:
-    """React to an error of this kind as the table says; store and return the reaction. Never raises.
+    """React to an error of this kind as the table says. Store and return the reaction. Never raises.
 
-    `where` names what failed ("run", "job fetch"). A database error alerts before anything is stored,
-    since storing may be what fails next.
+    `where` names the failed part ("run", "job fetch"). A database error alerts before anything is stored,
+    because storing may fail next.
     """
     if kind is Kind.DATABASE:
         alert_raise(kind=kind, where=where, reason=reason, now=now)
@@ -285,7 +285,7 @@ def retry_record(*, run: Run, status: str, now: datetime) -> None:
 def _earlier(run: Run | None, now: datetime) -> int:
     """Return how often the policy retried this reader's runs within a day.
 
-    A run that somebody asked for counts as one retry: whoever asked may ask again.
+    A run on request counts as one retry, because its requester may ask again.
     """
     if run is None or run.trigger != Run.Trigger.SCHEDULED:
         return int(run is not None)

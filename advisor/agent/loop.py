@@ -1,7 +1,7 @@
-"""The loop of a run as an iteration: it asks a model and yields each step; the caller answers tool calls.
+"""The loop of a run as an iteration: it asks a model and yields each step. The caller answers tool calls.
 
 Per turn: turns, deadline, budget, trim, call, booking, then each tool call. Every call is answered and
-yielded, also when a cap falls in the middle of a batch. What tools have written stays, however the run ends.
+yielded, even if a cap falls in the middle of a batch. Tools' writes stay however the run ends.
 
     for each step of `agent_run(...)`:
         `ModelAnswered`   store it
@@ -19,7 +19,7 @@ from typing import Any
 
 import structlog
 
-from advisor.conversation import turn_closes_run
+from advisor.conversation import ARGUMENTS_CHARS_MAX, FINISH_TOOL, finish_of, has_refused_write
 from advisor.result_size import DROP_NOTE, as_json, error_result
 from advisor.run_values import (
     Clock,
@@ -42,7 +42,6 @@ from digest.llm.entities import (
     ToolSchema,
     Turn,
     json_object,
-    json_object_find,
     preview,
 )
 from digest.llm.ledger import REFUSALS, SpendAccount
@@ -50,10 +49,11 @@ from digest.llm.ledger import REFUSALS, SpendAccount
 log = structlog.get_logger(__name__)
 
 DROP_AT, END_AT = 2, 3
-# Of the time a run has left, what one call may take while another model could take over. A call that drips
-# then costs its own time and not the run; of an interactive run's 30 seconds a first call gets 20.
+# The share of a run's remaining time that one call may take while another model could take over. A call that
+# drips then costs its own time and not the run. Of an interactive run's 30 seconds a first call gets 20.
 CALL_SHARE = 2 / 3
 MODEL_CHARS_MAX = 80
+WRITE_REFUSED = "A write of this turn was refused. Mend it, or call finish alone."
 # The replies without a turn that end a run at once; after any other the chain is exhausted.
 STOP_OF_CODE = {
     DeadlineExceeded.code: StopReason.DEADLINE,
@@ -119,7 +119,7 @@ Steps = Generator[AgentStep, ToolOutcome | None, None]
 
 @dataclass(slots=True)
 class RunBudget:
-    """The caps of a run and what it has used of them; turns and tool calls count over all attempts at it."""
+    """The caps of a run and its use of them. Turns and tool calls count over all attempts."""
 
     limits: Limits
     ledger: SpendAccount
@@ -130,7 +130,8 @@ class RunBudget:
 
 def tool_step(call: ToolCall, content: str, code: str, started: float) -> StepRecord:
     """Return an answered call as it is stored; `started` is the monotonic second it began."""
-    arguments: dict[str, Any] = {"unreadable": preview(call.text)} if call.error else call.arguments
+    refused = call.error or len(call.text) > ARGUMENTS_CHARS_MAX
+    arguments: dict[str, Any] = {"unreadable": preview(call.text)} if refused else call.arguments
     return StepRecord(
         kind="tool",
         tool=call.name[:64],
@@ -154,17 +155,16 @@ def agent_run(
 ) -> Steps:
     """Yield the steps of a run from its `opening` messages to its end (see the module).
 
-    `models` are asked in order, the next one when one fails. Nothing is raised for what a model or a provider
-    does: that is the `RunEnd`. An error of our own, such as a ledger that fails, propagates.
+    `models` are asked in order; if one fails, the next is asked. Failures of models and providers are not
+    raised but returned in the `RunEnd`. An error of our own, such as a failing ledger, propagates.
     """
     conversation = _Conversation(list(opening), list(models), schemas, budget)
     try:
-        last = yield from conversation.turns()
+        summary = yield from conversation.turns()
     except Stopped as stop:
         yield Ended(RunEnd(stop.reason, stop.message, None, budget.totals, stop.retry_after_s))
         return
-    summary = json_object_find(last.text)
-    message = "Finished." if summary else "Finished without a summary that could be read."
+    message = "Finished." if summary is not None else "Finished without its reasons."
     yield Ended(RunEnd(StopReason.DONE, message, summary, budget.totals))
 
 
@@ -194,8 +194,8 @@ class _Conversation:
         clock = self.budget.clock
         self.deadline = Deadline(clock() + self.budget.limits.timeout_s, clock)
 
-    def turns(self) -> Generator[AgentStep, ToolOutcome | None, Turn]:
-        """Go on to the turn that calls no tool, or closes beside its writes; return it. Raises `Stopped`."""
+    def turns(self) -> Generator[AgentStep, ToolOutcome | None, dict[str, Any] | None]:
+        """Go on to the turn that calls `finish`, or no tool; return what `finish` said. Raises `Stopped`."""
         limits, totals = self.budget.limits, self.budget.totals
         while True:
             if totals.turns >= limits.turns:
@@ -203,20 +203,23 @@ class _Conversation:
             turn = yield from self._turn()
             self.messages.append(turn.message)
             if not turn.tool_calls:
-                return turn
+                return None
             stop: Stopped | None = None
-            for call in turn.tool_calls:
-                stop = stop or self.deadline.stop() or self._calls_stop()
+            for call in sorted(turn.tool_calls, key=_is_finish):
+                stop = stop or self.deadline.stop() or self._calls_stop(call)
                 if stop:
                     content = tool_failure("not_executed", f"Not executed: {stop.message}").content
                     yield ToolAnswered(_skip_step(call, content))
+                elif _is_finish(call) and has_refused_write(turn, self.messages):
+                    content = tool_failure("write_refused", WRITE_REFUSED).content
+                    yield ToolAnswered(tool_step(call, content, "write_refused", time.monotonic()))
                 else:
                     content, stop = yield from self._answer(call)
                 self.messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
             if stop:
                 raise stop
-            if turn_closes_run(turn, self.messages):
-                return turn
+            if (ended := finish_of(turn, self.messages)) is not None:
+                return dict(ended)
 
     def _turn(self) -> Generator[AgentStep, ToolOutcome | None, Turn]:
         """Return the next turn. The messages are cleaned in place when another model takes over."""
@@ -276,11 +279,16 @@ class _Conversation:
             return FailureAction.GO_ON
         return self.guard.verdict(tool=call.name, code=outcome.error_code, target=outcome.target)
 
-    def _calls_stop(self) -> Stopped | None:
+    def _calls_stop(self, call: ToolCall) -> Stopped | None:
+        """Return the stop at the cap of calls. The end of a run is not one call too many."""
         limit = self.budget.limits.tool_calls
-        if self.budget.totals.tool_calls < limit:
+        if self.budget.totals.tool_calls < limit or _is_finish(call):
             return None
         return Stopped(StopReason.TOOL_CALL_LIMIT, f"All {limit} tool calls are used up.")
+
+
+def _is_finish(call: ToolCall) -> bool:
+    return call.name == FINISH_TOOL
 
 
 def tool_failure(code: str, message: str) -> ToolOutcome:

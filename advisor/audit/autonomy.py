@@ -33,11 +33,11 @@ BY_RULES = Q(model__startswith=RULES_MODEL)
 class AutonomyRecord:
     """Counts of reviewers' votes and of readers' corrections.
 
-    `proposals` were reviewed by models, `by_rules` by rules alone; of the former `approved` passed in some
-    round, `first_passed` in the first; `votes` were cast, `agreeing` of them with the panel's decision,
-    `missing` never came. Of the `accepted` changes that a
-    panel had approved, `reverted`, `edited_back` (nearer to the old value than to the agreed one) and
-    `harmed` may overlap; `corrected` counts each change once.
+    Models reviewed `proposals`, and rules alone `by_rules`. Of the former, `approved` passed in some round
+    and `first_passed` in the first. `votes` were cast, `agreeing` of them with the panel's decision;
+    `missing` never came. Of the `accepted` changes that a panel had approved, `reverted`, `edited_back`
+    (nearer to the old value than to the agreed one) and `harmed` may overlap; `corrected` counts each change
+    once.
     """
 
     proposals: int = 0
@@ -127,7 +127,7 @@ def _share(
     part, whole, of = counts
     target = f"below {below:.0%}" if below is not None else f"above {above:.0%}"
     if not whole:
-        return Goal(key, text, target, None, "no data yet", f"no {of} yet", False)
+        return Goal(key, text, target, None, "no data yet", f"no {of} by a model yet", False)
     value = part / whole
     met = value < below if below is not None else value > (above or 0.0)
     return Goal(key, text, target, round(value, 4), f"{value:.1%}", f"{part:,} of {whole:,} {of}", met)

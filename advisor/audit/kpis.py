@@ -26,6 +26,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce, TruncDate
 
+from advisor.conversation import WRITE_TOOL
 from advisor.models import Run, Step
 from advisor.selectors import ACTIVE_STATUSES, LOOP_RUNS
 from digest.models import Feedback, Reader, Spend
@@ -323,7 +324,7 @@ def _money_kpis(now: datetime) -> dict[str, Measured]:
 
 
 def _validation_failures(now: datetime) -> Measured:
-    writes = Step.objects.filter(tool="write_suggestion", at__gt=_since(now), at__lte=now)
+    writes = Step.objects.filter(tool=WRITE_TOOL, at__gt=_since(now), at__lte=now)
     rows = (
         writes.exclude(error_code__in=NOT_FAILURES)
         .annotate(date=TruncDate("at", tzinfo=UTC))
@@ -356,7 +357,7 @@ def _silent_readers(now: datetime) -> Measured:
 
 
 def _ratio(rows: Sequence[Row], top: str, bottom: str, now: datetime) -> Measured:
-    """The sum of one column over that of another, in total and by day."""
+    """Return the sum of one column over that of another, in total and by day."""
 
     def share(some: Sequence[Row]) -> float | None:
         over = sum(row[bottom] for row in some)

@@ -1,4 +1,4 @@
-"""Who made suggestions, and what became of them: models against the planner and assistants."""
+"""Suggestions and their outcomes by maker: models, the planner, assistants."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,13 +15,17 @@ _Status, _Result = Suggestion.Status, Outcome.Result
 
 @dataclass(frozen=True, slots=True)
 class MakerRow:
-    """Counts of the suggestions of one maker. Of those `accepted`, some were checked two weeks later."""
+    """Counts of the suggestions of one maker. Of those `accepted`, some were checked two weeks later.
+
+    `withdrawn` counts those that a reader's check by headlines took back.
+    """
 
     maker: str
     made: int
     accepted: int
     rejected: int
     expired: int
+    withdrawn: int
     helped: int
     unclear: int
     harmed: int
@@ -52,6 +56,7 @@ def makers_compared(*, now: datetime) -> list[MakerRow]:
             accepted=Count("pk", filter=Q(status=_Status.ACCEPTED), distinct=True),
             rejected=Count("pk", filter=Q(status=_Status.REJECTED), distinct=True),
             expired=Count("pk", filter=Q(status=_Status.EXPIRED), distinct=True),
+            withdrawn=Count("pk", filter=Q(status=_Status.WITHDRAWN), distinct=True),
             helped=effects(_Result.HELPED),
             unclear=effects(_Result.UNCLEAR),
             harmed=effects(_Result.HARMED),

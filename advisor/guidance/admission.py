@@ -1,19 +1,18 @@
 """Check texts that people write: memories, and the conditions of operators' rules.
 
-A text is refused for its bounds, for orders to a model, as a duplicate, or where the quality is too low:
+A text is refused if it is too long, gives orders to a model, is a duplicate, or has too low a quality:
 
     unified = 0.30 actionable + 0.20 reasoned + 0.20 outcome-linked + 0.15 specific + 0.15 new
 
-The dimensions and their weights are the published engine's (vibeship-spark-intelligence, 2026-02). Words can
-be put in more ways than a list knows; what keeps an order harmless is that a model can change nothing without
-a reader.
+The dimensions and their weights are the published engine's (vibeship-spark-intelligence, 2026-02). No list
+knows all ways to word an order. An order is harmless because a model can change nothing without a reader.
 
 A condition is one of a small language:
 
     {"all": [...]}   {"any": [...]}   {"not": ...}   {"fact": name, "op": op, "value": value}
 
-It holds only where that is certain (Kleene's three-valued logic): an unknown fact is neither true nor false,
-and neither is its negation.
+It holds only if that is certain (Kleene's three-valued logic): an unknown fact is neither true nor false, and
+neither is its negation.
 """
 
 import hashlib
@@ -77,7 +76,7 @@ _ROLE = re.compile(
     r"|(?:^\s*+|\n[^\S\n]*+|[.!?\"'}\]]\s++)(?:#{1,4}\s*+|\*\*)?(?:system|assistant|user|human|developer"
     r"|tool)\b(?:\*\*)?\s*+:"
 )
-# What ends with a later ">".
+# Tags that end with a later ">".
 _ROLE_TAG = re.compile(
     r"</?\s*+(?:system|assistant|user|human|data|tool|function|guidance|instruction|prompt|invoke|antml)\w*+"
 )
@@ -101,7 +100,7 @@ _ORDERS = re.compile(
     r"|\bwithout (?:evidence|review|asking|checking)\b"
 )
 DEPTH_MAX, PARTS_MAX, NUMBER_MAX = 6, 20, 1e12
-# What conditions may ask, and the type of each.
+# The facts that conditions may use, with the type of each.
 NUMBERS = (
     "step written written_in_field thumbs likes thumbs_on_target fitting_on_target cited accepted_of_type "
     "rejected_of_type failed_writes calls_left money_left_usd"
@@ -200,7 +199,7 @@ def _content_words(draft: Memory) -> set[str]:
 
 
 def predicate_holds(raw: object, values: Mapping[str, Any]) -> bool:
-    """Return whether the condition certainly holds; False for anything that is none."""
+    """Return whether the condition certainly holds. False for an invalid condition."""
     return not predicate_check(raw, whole=True) and _truth(raw, values) is True
 
 

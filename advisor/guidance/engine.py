@@ -1,9 +1,9 @@
 """Give guidance in a run: at its start, before each tool call, and in results before a proposal.
 
-Never in the way: whatever breaks in here is counted and the run goes on without; only a run that another
-worker has taken over ends. Rules stop calls, memories only advise, and the tools keep their own checks. What
-is known of a proposal is said before it is made: with the feedback, a trial, a critique or a refusal, never
-with a stored write.
+Guidance never breaks a run: its failures are counted, and the run goes on without it. Only a run that another
+worker has taken over ends. Rules stop calls, memories only advise, and the tools keep their own checks. Facts
+about a proposal come before it is made: with the feedback, a test, a critique or a refusal, never with a
+stored write.
 """
 
 import hashlib
@@ -66,7 +66,7 @@ class _Call:
 class Guide:
     """Guidance of one run. `moment` gives the time of day, `calls_max` the run's cap on calls, if any.
 
-    `is_read`: a model reads the words. Without one there are none, and rules still stop calls.
+    `is_read`: a model reads the words. Without a model there are no words, but rules still stop calls.
     """
 
     context: RunContext
@@ -255,7 +255,7 @@ class Guide:
     def _without_advice(self, event: GuidanceEvent, advice: Advice) -> Advice:
         """Return the advice, or silence if chance leaves it out."""
         emitted, share = advice.emitted, self.tunables.holdout
-        if not is_held_out(run_id=self.context.run_id, n=event.n, emitted=emitted, share=share):
+        if not is_in_holdout(run_id=self.context.run_id, n=event.n, emitted=emitted, share=share):
             return advice
         ranked = [replace(one, why=str(Why.HOLDOUT)) if one in emitted else one for one in advice.ranked]
         return Advice(Level.SILENT, Why.HOLDOUT, ranked=tuple(ranked), holdout=True)
@@ -292,7 +292,7 @@ def block_of(call: CallFacts, rules: Iterable[Memory]) -> Advice | None:
     return Advice(Level.BLOCK, Why.BLOCKED, rule.text, rule=f"rule-{rule.id}") if rule else None
 
 
-def is_held_out(*, run_id: UUID, n: int, emitted: Sequence[Scored], share: float) -> bool:
+def is_in_holdout(*, run_id: UUID, n: int, emitted: Sequence[Scored], share: float) -> bool:
     """Return whether an emission is left out to measure by: `share` of them, always the same ones.
 
     Drawn by the run, the call and the best memory. An operator's rule is never left out: it is no experiment.

@@ -1,13 +1,13 @@
-"""Events, one row a call: credited with readers' answers, counted in figures, deleted after their time.
+"""Events, one row a call: credited with readers' answers, counted in figures, deleted after their term.
 
-A memory is credited by what the reader made of the suggestion that its run wrote about the same change: a no,
-or a change taken back, at once; a yes 14 days after it. Advice is borne out by such a yes, a caution by a no.
-A suggestion that was never written, or never answered, leaves the credit as it is. Whether the run did as
-advised (`followed`) counts for nothing.
+A memory is credited by the reader's answer to the suggestion that its run wrote about the same change: a no
+or an undo at once, a yes after 14 days. A yes confirms advice, and a no confirms a caution. A suggestion that
+was never written or answered leaves the credit unchanged. Whether the run followed the advice (`followed`)
+does not count.
 
-What guidance is worth is the difference between treated calls and control calls. Its interval is Newcombe's
-hybrid score interval (Statistics in Medicine 17 (1998) 873-890, method 10) at 95 %. Below 20 on either side
-nothing is concluded.
+The effect of guidance is the difference between treated calls and control calls. Its interval is Newcombe's
+hybrid score interval (Statistics in Medicine 17 (1998) 873-890, method 10) at 95 %. With fewer than 20 on
+either side there is no conclusion.
 """
 
 from collections import Counter, defaultdict
@@ -47,7 +47,7 @@ from suggestions.outcomes.profile import ACCEPTED, REJECTED
 
 log = structlog.get_logger(__name__)
 SETTLED_AFTER = timedelta(days=14)
-# What has no answer by then gets none: suggestions wait 14 days, a put-off one a little longer.
+# No answer comes after this time: suggestions wait 14 days, a put-off one a little longer.
 LOOKED_BACK = timedelta(days=90)
 RUNS_AT_ONCE = 200
 REVERTED, WITHHELD, UNANSWERED, OPEN = "reverted", "withheld", "unanswered", ""
@@ -65,8 +65,8 @@ CASES_MIN = 20
 
 
 class Fate(NamedTuple):
-    """What became of a suggestion: `decision` is its outcome, empty while it waits; `waits` whether an answer
-    may still come."""
+    """The fate of a suggestion. `decision` is its outcome, empty while it waits. `waits` tells whether an
+    answer may still come."""
 
     decision: str
     decided_at: datetime | None = None
@@ -224,7 +224,7 @@ class Observed:
 
 
 class Arm(NamedTuple):
-    """So many of so many."""
+    """A number of hits in a total."""
 
     hits: int
     total: int

@@ -119,7 +119,7 @@ def export_folder() -> Path:
 def guidance_export(*, now: datetime) -> Path:
     """Write the dashboard again and return its path. Raises `OSError` if it cannot or must not be written."""
     folder = export_folder()
-    # A folder we make is its owner's alone, as the note is; one that is there keeps its rights.
+    # A folder we make belongs to its owner only, like the note. An existing one keeps its rights.
     if not folder.exists():
         folder.mkdir(parents=True)
         folder.chmod(0o700)

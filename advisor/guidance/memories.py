@@ -1,8 +1,8 @@
 """Derive drafts of memories from stored rows: patterns, replays, profile flags, peers, reasons.
 
-Texts are made of our words alone: what a memory is about is in its columns. A pattern's confidence is the
-posterior probability that the share lies on that side of one half, from Beta(1, 1). Over many readers, it
-rests on more than five, each counted once, rounded to 5 points and fives of readers.
+Texts consist of our words only; a memory's target is in its columns. A pattern's confidence is the posterior
+probability that the share lies on that side of one half, from Beta(1, 1). A pattern over many readers needs
+more than five, each counted once, and is rounded to 5 points and fives of readers.
 """
 
 import hashlib
@@ -72,17 +72,21 @@ TAG_WORDS = {
     "hype": "too much hype", "clickbait": "clickbait headlines", "shallow": "too little depth",
     "known": "nothing new", "paywall": "paywalls", "off-topic": "the wrong topic",
 }
-# What to see to before a write, by the code that refuses it; what only waiting mends has no place here.
+# Checks to make before a write, by the code that would refuse it. Codes that only waiting mends are missing
+# here.
 BEFOREHAND = {
     "evidence_contradicts": "try it with test_suggestion first, and drop what the thumbs speak against",
     "evidence_not_grounded": "copy each evidence URL exactly as query_user_feedback lists it",
     "evidence_off_target": "take evidence from the source itself, or with the topic as words of its title",
     "evidence_wrong_polarity": "take liked items for more of something, disliked ones for less",
-    "field_mismatch": "set field to topics for topics and to source_weights for sources",
+    "field_mismatch": "leave suggested_value out where the target says all",
     "insufficient_evidence": "bring three different rated items or more",
     "invalid_arguments": "give every argument its declared form and nothing besides",
+    "invalid_name": "give other names of a topic as short words, none of them a topic of the reader",
     "invalid_topic": "name the topic in one short line",
     "invalid_weight": "give the weight as a plain number such as 1.3",
+    "name_disliked": "leave out other names whose articles this reader disliked",
+    "name_unsaid": "give only other names that this reader's articles say",
     "no_change": "read the current weight with query_user_config, and ask for another",
     "source_not_in_history": "take the source's key exactly as query_user_feedback gives it",
     "too_few_sources": "bring evidence for a topic from two sources or more",
@@ -136,7 +140,7 @@ FORMS: Mapping[str, tuple[Memory.Kind, timedelta, str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """One suggestion that ended; `effect` is what the check found, `reason` a code."""
+    """One ended suggestion. `effect` is the result of the outcome check, `reason` a code."""
 
     suggestion_type: str
     target_key: str
@@ -163,7 +167,7 @@ class Decided:
 
     @property
     def last_at(self) -> datetime:
-        """Return when the newest of its outcomes came."""
+        """Return the time of its newest outcome."""
         return max(at for at in (self.decided_at, self.reverted_at, self.effect_at) if at is not None)
 
 

@@ -10,8 +10,8 @@
     gate = (0.45 relevance + 0.25 trust + 0.15) × boosts of at most 1.5 together
 
 Blend and gate are the published engine's (vibeship-spark-intelligence, 2026-02). Relevance has a floor here,
-and a memory about another target or type is no candidate. A note must be worth an interruption; a warning is
-for rules that match and for cautions about the very target of a proposal. Neither stops anybody.
+and a memory about another target or type is no candidate. A note must be worth an interruption. A warning is
+only for rules that match and for cautions about the very target of a proposal. Neither stops a call.
 """
 
 import re
@@ -29,15 +29,15 @@ from advisor.guidance.wording import Advice, Kind, Scored, notes_text
 from advisor.models import Memory
 from ranking.common.text import FUNCTION_WORDS, fold, search_terms, term_matches, topic_key
 from ranking.learning import wilson
+from suggestions.changes.change import Field
 from suggestions.changes.registry import KINDS
-from suggestions.changes.topics import TopicKind
 
 RELEVANCE_WEIGHT, QUALITY_WEIGHT, TRUST_WEIGHT = 0.45, 0.30, 0.25
 TARGET_SHARE, TYPE_SHARE, PHASE_SHARE, WORDS_SHARE = 0.40, 0.25, 0.10, 0.25
 # Parts of these shares: of a reader's own memory about no target, and of the right type for another tool.
 GENERAL_OWN, OTHER_TOOL = 0.5, 0.6
 RANK_MIN, ITEMS_MAX = 0.35, 8
-# What is known of all readers has this part of the score that the same has of the reader at hand.
+# A memory of all readers has this share of the score that this reader's own memory would have.
 SHARED_PART = 0.9
 TRUST_HALF_LIFE_DAYS, WILSON_MIN, DAY_S = 90.0, 5, 86_400.0
 # How far a source is trusted; the published engine's tiers of those we have.
@@ -53,11 +53,11 @@ BASE, TOOL_COOLDOWN_S = 0.15, 10.0
 BOOST_MAX, BOOST_RELEVANCE_MIN = 1.5, 0.35
 PROFILE_BOOST, NEGATIVE_BOOST, REPAIR_BOOST = 1.4, 1.3, 1.5
 EVIDENCE_MIN, CONFIDENCE_MIN, SHARE_MIN, SOURCES_MIN = 3, 0.60, 0.66, 2
-# What people reviewed needs no outcomes; if it counts some all the same, they must suffice.
+# Memories reviewed by people need no outcomes. If outcomes exist all the same, they must suffice.
 REVIEWED = frozenset({Kind.RULE, Kind.INSIGHT})
 LOUD = (Level.NOTE, Level.WARNING)
 OLD_CEILING = "whisper"
-# The published engine's penalties: what is left of the score of a text of each sort.
+# The published engine's penalties: the remaining share of the score, by sort of text.
 _NOISE = (
     (r"\bstruggl(?:es?|ed|ing)\b|\bexpressed (?:satisfaction|frustration)\b|\bcycle summary\b", 0.05),
     (r"^\s*(?:user|assistant|human|reader|agent|model)\s*(?:>|:|said\b|asked\b)|^(?:ok|sure|hi)\b", 0.40),
@@ -73,9 +73,9 @@ def rank(
     relevance_min: float,
     values: Mapping[str, Any] | None = None,
 ) -> list[Scored]:
-    """Return the memories worth weighing for this call, best first, at most eight of them.
+    """Return the memories worth weighing for this call, best first, at most eight.
 
-    A rule with a condition counts where it holds by `values`, and is then as relevant as can be.
+    A rule with a condition counts if it holds by `values`, and then has full relevance.
     """
     scores = bm25(query_words(situation), [memory.tokens for memory in memories], least=CORPUS_LEAST)
     scored = []
@@ -101,9 +101,9 @@ def score_memory(memory: Memory, relevance: float, *, now: datetime) -> Scored:
 
 
 def relevance_of(situation: Situation, memory: Memory, words: float) -> float:
-    """Return how much a memory is about this call, 0 to 1; `words` is the share of words in common.
+    """Return the relevance of a memory for this call, 0 to 1. `words` is the share of words in common.
 
-    A memory about the write is about what leads to it, too.
+    A memory about the write is also relevant for the calls that lead to it.
     """
     if not memory.target_key:
         target = GENERAL_OWN if situation.suggestion_type and not memory.shared else 0.0
@@ -147,16 +147,16 @@ def penalty_of(text: str) -> float:
 
 
 def query_words(situation: Situation) -> tuple[str, ...]:
-    """Return the words of a call that memories are compared with: those that carry meaning, each once."""
+    """Return the words of a call to compare memories with: those that carry meaning, each once."""
     words = search_terms(f"{situation.target_key} {situation.words}")
     return tuple(dict.fromkeys(stem(word) for word in words if word not in FUNCTION_WORDS))[:QUERY_WORDS_MAX]
 
 
 def bm25(query: Sequence[str], texts: Sequence[Sequence[str]], *, least: int = 0) -> list[float]:
-    """Return how well each of `texts` answers `query`, both as words; 0 for no word in common.
+    """Return how well each of `texts` answers `query`, both as words. 0 means no word in common.
 
-    Robertson and Zaragoza (2009). Fewer than `least` texts count as so many: that little is known makes no
-    word a common one.
+    Robertson and Zaragoza (2009). Fewer than `least` texts count as `least`, so that with little knowledge no
+    word counts as common.
     """
     wanted = frozenset(query)
     found = [{word: text.count(word) for word in wanted & set(text)} for text in texts]
@@ -173,7 +173,7 @@ def bm25(query: Sequence[str], texts: Sequence[Sequence[str]], *, least: int = 0
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What this reader's runs got before: `shown` memories within `shown_ttl_s` or in this run, the
+    """The earlier guidance of this reader's runs: `shown` memories within `shown_ttl_s` or in this run, the
     signatures of their `texts`, and the `tools` of the last ten seconds; `topics` of the config, if known."""
 
     shown: frozenset[int] = frozenset()
@@ -253,7 +253,7 @@ def obvious(scored: Scored, situation: Situation, topics: Collection[str] | None
     if topics is None or not memory.target_key:
         return False
     present, kind = memory.target_key in map(topic_key, topics), KINDS.get(memory.suggestion_type)
-    return isinstance(kind, TopicKind) and present is kind.adds
+    return kind is not None and kind.field is Field.TOPICS and present is kind.liked
 
 
 def _may_warn(scored: Scored, ranked: Sequence[Scored], situation: Situation, tunables: Tunables) -> bool:

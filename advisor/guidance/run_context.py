@@ -1,6 +1,6 @@
 """The context of a run's calls: the memories it may use, and the facts of its reader and of each call."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -36,7 +36,7 @@ UNJUDGED = ("", NOT_EXECUTED, "invalid_arguments", "unknown_tool", "tool_failed"
 OF_THE_DRAFT = (
     *("unsafe_reason", "evidence_not_grounded", "insufficient_evidence", "evidence_off_target"),
     *("evidence_wrong_polarity", "too_few_sources", "invalid_weight", "wrong_direction", "no_change"),
-    "field_mismatch",
+    *("field_mismatch", "invalid_name", "name_unsaid", "name_disliked", "question_unknown"),
 )
 
 
@@ -81,10 +81,10 @@ def reader_facts(*, reader_id: UUID, now: datetime) -> ReaderFacts:
 
 
 def targets_refused(*, run_id: UUID) -> frozenset[tuple[str, str]]:
-    """Return the targets about which rules or reviewers refused a proposal in this run; one query.
+    """Return the targets about which rules or reviewers refused a proposal in this run. One query.
 
-    A draft that was only badly made says nothing against its target: a careless or hostile model may not cost
-    a reader what the planner would have proposed.
+    A malformed draft does not count against its target. Otherwise a careless or hostile model could cost a
+    reader the planner's proposal.
     """
     writes = Step.objects.filter(run_id=run_id, kind=Step.Kind.TOOL, tool=WRITE)
     refused = writes.exclude(error_code__in=(*UNJUDGED, *OF_THE_DRAFT)).values_list("arguments", flat=True)
@@ -127,18 +127,22 @@ def call_facts(
 def _change_values(situation: Situation, rules: Facts) -> dict[str, Any]:
     """Return the step, the number of items cited and the thumbs on the target, as far as they are clear."""
     given, values = situation.arguments, dict[str, Any]()
-    target, value = given.get("target_key"), given.get("suggested_value")
-    field = str(given.get("field") or "")
-    change = change_parse(SuggestionDraft(situation.suggestion_type, field, target, value, (), ""), rules)
+    draft = SuggestionDraft(
+        suggestion_type=situation.suggestion_type,
+        target_key=given.get("target"),
+        suggested_value=given.get("suggested_value"),
+        evidence_urls=(),
+        reason="",
+        other_names=names if isinstance(names := given.get("other_names"), list) else (),
+    )
+    change = change_parse(draft, rules)
     accepted = change if isinstance(change, Change) else None
     if accepted is not None and accepted.weight is not None:
         values["step"] = round(accepted.weight - rules.effective.weight(accepted.target), 4)
-    items = given.get("evidence_items")
-    rows = items if isinstance(items, list) else [None]
-    urls = [row.get("url") if isinstance(row, Mapping) else None for row in rows]
-    if all(isinstance(url, str) for url in urls):
-        values["cited"] = len({*urls} - {""})
-    return values | _thumbs(situation, accepted.label if accepted else situation.target_key)
+    cited = given.get("evidence")
+    if isinstance(cited, list) and all(isinstance(url, str) for url in cited):
+        values["cited"] = len({*cited} - {""})
+    return values | _thumbs(situation, accepted)
 
 
 def _step(reader_id: UUID) -> float:
@@ -160,29 +164,30 @@ def _step(reader_id: UUID) -> float:
     return min(SMALLER, max(0.1, sum(shares) / len(shares))) if shares else SMALLER
 
 
-def _thumbs(situation: Situation, label: str) -> dict[str, int]:
+def _thumbs(situation: Situation, change: Change | None) -> dict[str, int]:
     """Return how many of the newest thumbs there are: all, likes, on the target, and fitting ones.
 
     A like fits more of something, a dislike less; unknown beyond the newest 500 and for a reader without any.
     """
     kind, key = KINDS.get(situation.suggestion_type), situation.target_key
+    if change is None and kind is not None and key:
+        change = Change(kind, key, key, None, None)
     rows = Feedback.objects.filter(reader_id=situation.reader_id).order_by("-at")
     about = ("item__source_id", "item__title", "item__categories", "item__author")
     newest = list(rows.values_list("useful", *about)[:THUMBS_MAX])
     on_target: list[bool] = []
-    if key and label and kind is not None:
+    if change is not None:
         on_target = [
             useful
             for useful, source, title, named, author in newest
-            if kind.covers(
-                label,
+            if change.covers(
                 source=source,
-                text=fold(title) if kind.column else "",
+                text=fold(title),
                 labels=label_keys(named, author),
             )
         ]
     likes = sum(useful for useful, *_ in newest)
     counts = {"thumbs": len(newest), "likes": likes, "thumbs_on_target": len(on_target)}
-    if key and label and 0 < len(newest) < THUMBS_MAX and kind is not None and not kind.hides:
-        counts["fitting_on_target"] = on_target.count(kind.liked)
+    if change is not None and 0 < len(newest) < THUMBS_MAX and not change.kind.hides:
+        counts["fitting_on_target"] = on_target.count(change.kind.liked)
     return counts

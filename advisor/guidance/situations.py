@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass as checked_dataclass
 
+from advisor.conversation import FINISH_TOOL
 from digest.llm.entities import ToolCall
 from suggestions.changes.registry import KINDS
 from suggestions.proposals import Facts as RuleFacts
@@ -75,15 +76,15 @@ def why_words(code: str) -> str:
 
 WRITE, TRY, CRITIQUE = "write_suggestion", "test_suggestion", "self_critique"
 FEEDBACK = "query_user_feedback"
-# The tools that a proposal follows: what guidance knows of it is said in their results.
+# The tools before a proposal. Guidance about it is given in their results.
 AHEAD = frozenset({FEEDBACK, TRY, CRITIQUE})
 # Of a result with many hypotheses or drafts, those that are looked up.
 ACTS_MAX = 5
 WORDS_CHARS_MAX, TARGET_CHARS_MAX = 1000, 120
-WORDY = ("target_key", "target", "suggested_value", "query", "reason")
+WORDY = ("target", "suggested_value", "query", "reason")
 # Of the tools that take several changes, the argument they are in.
 LISTS = {CRITIQUE: "drafts", "compare_configs": "changes"}
-# So many failed writes in a row, and whatever the run calls next is for mending them.
+# After this many failed writes in a row, the run's next calls count as mending.
 REPAIR_AT = 2
 PHASE_OF_TOOL = {
     **dict.fromkeys((FEEDBACK, "query_user_config", "get_user_profile"), Phase.EXPLORE),
@@ -91,7 +92,7 @@ PHASE_OF_TOOL = {
         ("read_items", "get_acceptance_history", "get_suggestion_outcomes", "compare_configs"), Phase.ANALYZE
     ),
     TRY: Phase.HYPOTHESIZE,
-    WRITE: Phase.WRITE,
+    **dict.fromkeys((WRITE, FINISH_TOOL), Phase.WRITE),
     CRITIQUE: Phase.CRITIQUE,
 }
 
@@ -123,7 +124,7 @@ class Tunables:
 class Situation:
     """A tool call about to be made.
 
-    `words` are what BM25 compares memories with; `arguments` as the model gave them, unchecked.
+    BM25 compares memories with `words`. `arguments` are the model's own, unchecked.
     """
 
     reader_id: UUID
@@ -152,8 +153,8 @@ class CallFacts:
 class ReaderFacts:
     """The facts of a reader that planner and model both have before the first call.
 
-    `step` is the share of the permitted step this reader takes, 0 to 1; `declined` the types they always turn
-    down, with how often; `cooling` the targets that may not be suggested now; `refused` the targets whose
+    `step` is the reader's share of the permitted step, 0 to 1. `declined` has the types they always reject,
+    with counts. `cooling` has the targets that may not be suggested now. `refused` has the targets whose
     proposals were refused earlier in this run.
     """
 
@@ -178,8 +179,8 @@ def _act(situation: Situation, about: Mapping[str, Any]) -> Situation:
     """Return the proposal of one hypothesis or draft."""
     kind = about.get("suggestion_type", about.get("type"))
     kind = kind if isinstance(kind, str) and kind in KINDS else ""
-    target = target_of(kind, {"suggested_value": about.get("target"), **about})
-    words = " ".join(text for text in map(about.get, WORDY) if isinstance(text, str))[:WORDS_CHARS_MAX]
+    target = target_of(kind, about)
+    words = words_of(about)
     return replace(situation, suggestion_type=kind, target_key=target, words=words, arguments=about)
 
 
@@ -189,25 +190,31 @@ def phase_of(tool: str, failed_writes: int) -> Phase:
 
 
 def situation_of(call: ToolCall, *, reader_id: UUID, failed_writes: int) -> Situation:
-    """Return the situation of `call`; of several drafts, that of the first. Never raises."""
+    """Return the situation of `call`. With several drafts, use the first. Never raises."""
     rows = call.arguments.get(LISTS.get(call.name, ""))
     about: Mapping[str, Any] = call.arguments
     if isinstance(rows, list) and rows and isinstance(rows[0], dict):
         about = rows[0]
     kind = about.get("suggestion_type")
     kind = kind if isinstance(kind, str) and kind in KINDS else ""
-    words = " ".join(text for text in map(about.get, WORDY) if isinstance(text, str))
     return Situation(
         reader_id=reader_id,
         tool=call.name[:64],
         phase=phase_of(call.name, failed_writes),
         suggestion_type=kind,
         target_key=target_of(kind, about),
-        words=words[:WORDS_CHARS_MAX],
+        words=words_of(about),
         arguments=call.arguments,
     )
 
 
+def words_of(about: Mapping[str, Any]) -> str:
+    """Return the words of a call's arguments that memories are compared with, at most 1,000 characters."""
+    names = about.get("other_names")
+    texts = [*map(about.get, WORDY), *(names if isinstance(names, list) else ())]
+    return " ".join(text for text in texts if isinstance(text, str))[:WORDS_CHARS_MAX]
+
+
 def target_of(kind: str, about: Mapping[str, Any]) -> str:
     """Return the target's key as suggestions store it: a folded source or a topic's key; "" for none."""
-    return KINDS[kind].key_given(about)[:TARGET_CHARS_MAX] if kind in KINDS else ""
+    return KINDS[kind].key_given(about.get("target"))[:TARGET_CHARS_MAX] if kind in KINDS else ""

@@ -1,7 +1,7 @@
-"""Memories in the database: which a run may use, and bringing them up to date with the rows they derive from.
+"""Memories in the database: those that a run may use, and keeping them up to date with their source rows.
 
-Newer figures renew a memory, which keeps its credit; another meaning supersedes it. Nothing is deleted. What
-people write becomes one too.
+Newer figures renew a memory, which keeps its credit. A new meaning supersedes it. Nothing is deleted.
+People's own texts become memories, too.
 """
 
 import hashlib
@@ -34,15 +34,15 @@ from suggestions.changes.change import Kind as Type
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
 from suggestions.reasons import reason_code
 
-# What ranking compares in Python: more rows would only cost time (500 take about 10 ms).
+# The most rows that ranking compares in Python. More would only cost time (500 take about 10 ms).
 CANDIDATES_MAX, RECALLED_MAX = 500, 3
 # Figures over many readers are for those who share their own.
 OVER_MANY = (Memory.Kind.PATTERN, Memory.Kind.PEER)
 # Kinds that people word: a figure in them is no running count.
 CURATED = frozenset({Memory.Kind.INSIGHT, Memory.Kind.RULE})
-# What people wrote in the admin; no source takes it back or over.
+# Memories written in the admin. No other source changes them.
 ADMIN = "admin"
-# What a recalled memory gains for being about a type that is in question.
+# The bonus of a recalled memory about one of the given types.
 ABOUT = 0.3
 WRITTEN = (
     *("title", "text", "suggestion_type", "target_key", "tool", "phase", "polarity", "data", "confidence"),
@@ -63,7 +63,8 @@ class ChangedMeanwhile(Exception):
 
 
 def memories_in_force(*, reader_id: UUID, now: datetime) -> QuerySet[Memory]:
-    """Return the memories that this reader's runs may use; those over many readers only if they share."""
+    """Return the memories that this reader's runs may use. Those over many readers only if the reader
+    shares."""
     over_many = Q(reader=None, kind__in=OVER_MANY) | Q(kind=Memory.Kind.PEER)
     rows = Memory.objects.filter(
         Q(reader=None) | Q(reader_id=reader_id),
@@ -115,7 +116,8 @@ def memories_store(
     now: datetime,
     spared: Collection[str] = (),
 ) -> dict[str, int]:
-    """Make the memories of `kinds` of a reader, or the shared ones, what the drafts hold; return counts."""
+    """Bring the memories of `kinds` of a reader, or the shared ones, in line with the drafts. Return
+    counts."""
     counts = dict.fromkeys(COUNTS, 0)
     if reader_id is not None and not list(
         Reader.objects.select_for_update(no_key=True).filter(pk=reader_id).values_list("pk")
@@ -211,7 +213,7 @@ def _by_hand() -> QuerySet[Memory]:
 
 
 def _meaning(row: Memory) -> tuple[object, ...]:
-    """Return the values whose change makes a new row: of figures only those that people wrote."""
+    """Return the values whose change makes a new row. Of figures, only those that people wrote."""
     words = row.text if row.kind in CURATED else admission.text_signature(row.text)
     about = (row.suggestion_type, row.target_key, row.tool, row.phase, row.polarity)
     return (words, *about, repr(row.predicate))
@@ -240,7 +242,7 @@ def _write(
 # --- Bringing them up to date ------------------------------------------------------------
 log = structlog.get_logger(__name__)
 FOLDER = Path(__file__).resolve().parent / "insights"
-# What is derived from a reader's own rows; a row of another kind that is theirs is left alone.
+# Kinds derived from a reader's own rows. Other kinds of the reader's are left alone.
 DERIVED = (Memory.Kind.PATTERN, Memory.Kind.REPLAY, Memory.Kind.PROFILE, Memory.Kind.PEER, Memory.Kind.BANK)
 # The newest that are read: more would only cost time.
 OUTCOMES_MAX, WRITES_MAX, TAGGED_MAX, ACTIVE_DAYS = 2000, 300, 200, 30
@@ -278,7 +280,8 @@ def memories_refresh(*, reader_id: UUID, now: datetime) -> dict[str, int]:
 
 
 def memories_refresh_active(*, now: datetime) -> dict[str, int]:
-    """Refresh every active reader of the last 30 days or with memories; one's trouble stops no other's."""
+    """Refresh every active reader of the last 30 days or with memories. One reader's failure stops no
+    other's."""
     since, own = now - timedelta(days=ACTIVE_DAYS), OuterRef("pk")
     lately = (
         Exists(Feedback.objects.filter(reader=own, at__gt=since))
@@ -300,7 +303,7 @@ def memories_refresh_active(*, now: datetime) -> dict[str, int]:
 def memories_sync(*, now: datetime, folder: Path = FOLDER) -> dict[str, Any]:
     """Sync insights from `folder` and patterns over many readers: `{"insights", "patterns", "errors"}`.
 
-    A refused file is listed and its memory stays; that of a file gone or out of date is retired.
+    A refused file is listed and its memory stays. The memory of a deleted or outdated file is retired.
     """
     drafts, errors = [], []
     for path in sorted(folder.glob("*.md")):

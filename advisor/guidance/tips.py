@@ -84,7 +84,7 @@ def tip_for(*, reader_id: UUID, now: datetime) -> TipWords | None:
 
 
 def tip_dismiss(*, reader_id: UUID, tip_id: int, now: datetime) -> bool:
-    """Put a tip of the reader's away; `False` if there is none such. Twice is once."""
+    """Dismiss a tip of the reader's. Return `False` if it does not exist. Doing it twice changes nothing."""
     own = Tip.objects.filter(pk=tip_id, reader_id=reader_id)
     return bool(own.filter(dismissed_at=None).update(dismissed_at=now)) or own.exists()
 

@@ -17,15 +17,15 @@ Kind = Memory.Kind
 BLOCKED = "blocked"
 FACTORS = ("relevance", "quality", "trust", "score")
 NOTE_CHARS, START_CHARS, START_ROWS = 500, 900, 3
-# What a note may take; other scripts take more bytes a character, so that less of them fits.
+# The size limit of a note. Other scripts take more bytes per character, so less of them fits.
 NOTE_TOKENS = 130
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A memory scored for one call: three factors of 0 to 1, their blend, its level and why.
+    """A memory scored for one call: three factors of 0 to 1, their blend, its level and the reason.
 
-    `matched`: a rule whose condition holds. `why` it was left out; empty for what is emitted.
+    `matched`: a rule whose condition holds. `why` is the reason it was left out, or "" if it was emitted.
     """
 
     memory: Memory
@@ -50,8 +50,9 @@ class Scored:
 class Advice:
     """The guidance of one call. `emitted` are the memories in `text`.
 
-    For a block: the `rule`, `text` why, `until` when it may be tried again, `repeated` if the run met the
-    same block before. `ranked` are all candidates with what became of each. `holdout`: left out at random.
+    A block has the `rule`, the reason as `text`, `until` when it may be tried again, and `repeated` if the
+    run met the same block before. `ranked` are all candidates with their fates. `holdout`: left out at
+    random.
     """
 
     level: Level
@@ -82,11 +83,11 @@ def start_text(
     patterns: Sequence[Memory] = (),
     rules: Iterable[str] = (),
 ) -> str:
-    """Return the opening text of a run, at most 900 characters; "" if nothing is known.
+    """Return the opening text of a run, at most 900 characters, or "" if nothing is known.
 
-    The reader's facts come first, in the words for what the planner gets as values; then `flags` of the
-    profile, `patterns` of decisions, and the texts of operators' `rules` in force. What does not fit is left
-    out.
+    The reader's facts come first, in words; the planner gets the same as values. Then come `flags` of the
+    profile, `patterns` of decisions, and the texts of operators' `rules` in force. Texts that do not fit are
+    left out.
     """
     parts = (
         ("Refused for now", [*_facts_words(facts), *list(rules)[:START_ROWS]]),

@@ -13,10 +13,10 @@ CONDITION = "when"
 
 
 class Memory(models.Model):
-    """Something learnt that may help a later run, with the fields guidance finds and weighs it by.
+    """A lesson that may help a later run, with the fields by which guidance finds and weighs it.
 
-    Without a reader it is shared: then it carries no reader's text and no id, and rests on more than five.
-    A memory is never changed in meaning: what it says anew supersedes it, what is no longer so is retired.
+    Without a reader it is shared: then it has no reader's text and no id, and rests on more than five
+    readers. A memory never changes its meaning: a new meaning supersedes it, and an outdated one is retired.
     """
 
     class Kind(models.TextChoices):
@@ -160,7 +160,7 @@ class GuidanceRule(Memory):
 
 
 class GuidanceInsight(Memory):
-    """An insight: how to advise well, for whom it does not matter. Those from files are changed in files."""
+    """An insight: how to advise well, for any reader. Insights from files are changed in files."""
 
     class Meta:
         proxy = True

@@ -143,7 +143,7 @@ class Heartbeat(models.Model):
 class PanelVote(Spent):
     """One reviewer's vote on one proposal in one round, with its reasons and its cost.
 
-    Where no model answered, a reviewer has two in a round: the missing one and that of the rules.
+    If no model answered, a reviewer has two votes in a round: the missing one and that of the rules.
     """
 
     class Reviewer(models.TextChoices):

@@ -35,7 +35,7 @@ def quotes_prompt(text: str) -> bool:
 def _prompt_text() -> str:
     """Return the advisor's prompt with single spaces and without its examples, which a reason may quote.
 
-    Empty where it cannot be read, since no run starts then.
+    It is empty if it cannot be read, because no run starts then.
     """
     try:
         return " ".join(EXAMPLES.sub(" … ", prompt_load()).split())

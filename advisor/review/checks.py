@@ -1,7 +1,7 @@
-"""The checks that review a proposal when no model does: one list, standing under trust, value and voice.
+"""The checks that review a proposal if no model does: one list, grouped under trust, value and voice.
 
-Each check looks at what a reviewer's prompt asks of a model, as far as a rule can, and says what would
-mend it. Pure."""
+Each check covers a question of a reviewer's prompt as far as a rule can, and tells how to mend a fault. Pure.
+"""
 
 import re
 from collections.abc import Iterable
@@ -157,7 +157,7 @@ def _issues(found: object) -> tuple[str, ...]:
 def votes_of(checks: Iterable[Check]) -> dict[str, Vote]:
     """Return the vote of each reviewer: the gravest verdict of its checks, all issues, each advice once.
 
-    A check is sure of what it finds, so that each has confidence 1.
+    A check is sure of its finding, so each has confidence 1.
     """
     found: dict[str, list[Check]] = {name: [] for name in REVIEWERS}
     for one in checks:

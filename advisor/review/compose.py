@@ -1,12 +1,12 @@
-"""The review of a proposal: by models the reflector and then the panel, without a model one list of checks.
+"""The review of a proposal: with models the reflector and then the panel, without a model one list of checks.
 
 Two approvals of three pass, unless trust rejects: its reject is a veto. A missing vote counts as a reject.
-Checks count as the vote of the reviewer they stand under. What does not pass goes back to the agent with the
+Checks count as the vote of their reviewer. A proposal that does not pass goes back to the agent with the
 combined issues, and after three rounds to an operator as a draft.
 
-The panel's three reviewers vote at once, and every vote is stored. If none of the three could be reached,
-the checks decide for the rest of the run: an outage of a provider says nothing about a proposal. The missing
-votes and the result of each check are stored.
+The panel's three reviewers vote at once, and every vote is stored. If none of the three could be reached, the
+checks decide for the rest of the run, because an outage of a provider says nothing about a proposal. The
+missing votes and the result of each check are stored.
 """
 
 import time
@@ -83,11 +83,10 @@ class Reflector(Protocol):
 def context_with_reviewers(
     context: ToolContext, run: Run, *, interactive: bool, timeout_s: float, moment: Callable[[], datetime]
 ) -> ToolContext:
-    """Return `context` with the reviewers of `run` in it, as the settings have them.
+    """Return `context` with the reviewers of `run` in it, as set in the settings.
 
-    They share the run's money and its time: `timeout_s` seconds from this call. A run that resumes goes on
-    counting rounds where it was. `interactive`: somebody waits, so no model reviews. One query, three for a
-    run that resumes.
+    They share the run's money and its time: `timeout_s` seconds from this call. A resumed run continues its
+    count of rounds. `interactive`: somebody waits, so no model reviews. One query, three for a resumed run.
     """
     counts = review_counts(run_id=run.pk) if run.is_resumed else (Counter(), Counter())
     review_context = ReviewContext(
@@ -109,10 +108,10 @@ def review_models(*, ai_enabled: bool, interactive: bool) -> tuple[Model, ...]:
 
 
 def reviewer_for(context: ReviewContext, *, reflector: Reflector | None) -> Reviewer | None:
-    """Return the reviewer of a run by the switches of the settings; `None` if both are off.
+    """Return the reviewer of a run by the switches of the settings, or `None` if both are off.
 
-    Whatever breaks in a review but the loss of the run, the proposal becomes a draft: nothing is stored for
-    the reader unreviewed.
+    After any failure in a review except the loss of the run, the proposal becomes a draft: no suggestion is
+    stored unreviewed.
     """
     if not settings.ADVISOR_REFLECTOR and not settings.ADVISOR_PANEL:
         return None
@@ -246,10 +245,11 @@ def review_round(
 
 
 def _is_panel_missing(votes: Sequence[Ballot]) -> bool:
-    """Return whether no model could be reached, or each answered twice and none in form: a model too small.
+    """Return whether no model could be reached, or each answered twice out of form, so the model is too
+    small.
 
-    Where one model was there and said nothing of use beside others that were away, what is under review could
-    have chosen its judges.
+    If one model answered uselessly while others were away, this is false: otherwise a proposal could choose
+    its judges.
     """
     return bool(votes) and (all(one.unreachable for one in votes) or all(one.out_of_form for one in votes))
 
@@ -334,8 +334,8 @@ def _ballot(name: str, answer: TypedAnswer[Any], vote: Vote | None) -> Ballot:
 def count_votes(ballots: Sequence[Ballot], round_n: int) -> RoundResult:
     """Return the result of round `round_n` (from 1).
 
-    A round that time or money cut short is a draft whatever the other votes are. So is one in which nobody
-    who voted objects while votes are missing: the agent could improve nothing.
+    A round that ran out of time or money is a draft, even if the other votes approve. So is one with missing
+    votes and no objection, because the agent could improve nothing.
     """
     if any(ballot.interrupted for ballot in ballots):
         return RoundResult(DRAFT, f"The vote was cut short. {_objections(ballots)}")
@@ -355,7 +355,7 @@ def count_votes(ballots: Sequence[Ballot], round_n: int) -> RoundResult:
 
 
 def _objections(ballots: Sequence[Ballot]) -> str:
-    """Return the combined issues of those who did not approve, trust first."""
+    """Return the combined issues of the reviewers who did not approve, trust first."""
     return " ".join(_objection(ballot) for ballot in ballots if ballot.verdict != APPROVE)
 
 

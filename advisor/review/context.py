@@ -19,7 +19,7 @@ from suggestions.changes.proposal import Proposal
 from suggestions.changes.registry import KINDS
 from suggestions.proposals import Fence
 
-# What a review is about, whatever the type of the change: (field, target).
+# The target of a review, for any type of change: (field, target).
 Target = tuple[str, str]
 NO_COST = Value(Decimal(0), output_field=DecimalField(max_digits=12, decimal_places=6))
 
@@ -35,10 +35,9 @@ class ReviewContext:
 
     `models` is empty if checks review: in interactive runs, without a chain for reviews, for a reader who
     turned AI off, or after the chain could not be reached (`models_unreachable`). `deadline` and `ledger` are
-    the run's own.
-    `moment` returns the current time. `fence` must be called inside the transaction of each write. `attempts`
-    counts how often each target was proposed in this run and `rounds` how often the panel voted on it, over
-    all attempts at the run.
+    the run's own. `moment` returns the current time. `fence` must be called inside the transaction of each
+    write. `attempts` counts how often each target was proposed in this run and `rounds` how often the panel
+    voted on it, over all attempts at the run.
     """
 
     run: Run

@@ -1,21 +1,21 @@
 """The reflector: two rounds on whether a proposal will help and be accepted, the second with new evidence.
 
-It asks a model; without one there is no reflector. A round without a usable answer takes the arithmetic
-below. A model that could not be reached in the first round is not asked in the second. Both are stored.
+It asks a model; without one there is no reflector. A round without a usable answer uses the arithmetic below.
+A model that could not be reached in the first round is not asked in the second. Both are stored.
 
-Round 1 forecasts from the reader's own data: P(it helps) from the ratings that chose the change, and
-P(the reader accepts) from their answers to changes of its type, with the prior Beta(2, 2).
+Round 1 forecasts from the reader's own data: P(it helps) from the ratings that chose the change, and P(the
+reader accepts) from their answers to changes of its type, with the prior Beta(2, 2).
 
-Round 2 adds what round 1 did not have, in log-odds of "it helps":
+Round 2 adds new evidence, in log-odds of "it helps":
 
     logit p2 = logit p1 + direction * COMMUNITY_SLOPE * community + forecast
 
 where community is the published deviation of the readers who share (steps of 0.05, at most 0.2), and the
 forecast is a tenth of its distance from zero in standard errors (its 90 % interval is 3.29 wide), at most
-1.5: what a logistic regression of later gains on MovieLens gave. Each part alone is too weak to reverse a
+1.5. A logistic regression of later gains on MovieLens gave this. Each part alone is too weak to reverse a
 clear round 1.
 
-COMMUNITY_SLOPE is the worth of a deviation at even odds, 1 / (p (1 - p)) = 4; a logistic regression on
+COMMUNITY_SLOPE is the worth of a deviation at even odds, 1 / (p (1 - p)) = 4. A logistic regression on
 MovieLens-100k gave 6.5 (about items; a change is about a source, so we take 4).
 """
 
@@ -80,7 +80,7 @@ class OwnEvidence:
 class NewEvidence:
     """The evidence of round 2 alone: the community's opinion, and the effect on holdout ratings.
 
-    `gain`, `low` and `high` are of nDCG@10 with a 90 % interval; `None` where nothing was measured.
+    `gain`, `low` and `high` are of nDCG@10 with a 90 % interval, or `None` if nothing was measured.
     """
 
     community: Opinion | None = None
@@ -144,7 +144,7 @@ def judge_first(own: OwnEvidence) -> Verdict:
 
 
 def judge_second(own: OwnEvidence, news: NewEvidence, liked: bool) -> Verdict:
-    """Return the verdict of round 2; without news that of round 1."""
+    """Return the verdict of round 2, or that of round 1 without new evidence."""
     if not news.has_any:
         return replace(judge_first(own), reasoning="nothing new; as in round 1")
     p = logistic(log_odds(_clamp(own.p_helpful)) + news.log_odds_shift(liked))
@@ -261,8 +261,8 @@ class _Round:
 def reflect(proposal: Proposal, *, context: ReviewContext) -> Reflection:
     """Judge `proposal` in two rounds, store both, and return the result.
 
-    `p_helpful` comes from the figures; a model's doubt may lower it and nothing raises it beyond them. A
-    final no with confidence of at least 0.8 refuses. Raises what `context.fence` raises.
+    `p_helpful` comes from the figures. A model's doubt may lower it, and nothing raises it beyond them. A
+    final no with confidence of at least 0.8 refuses. Raises the errors of `context.fence`.
     """
     liked = proposal.change.kind.liked
     own, news = _own(proposal), _news(proposal)

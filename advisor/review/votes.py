@@ -17,7 +17,7 @@ REVIEWERS = (TRUST, VALUE, VOICE)
 APPROVE: Final = "approve"
 IMPROVE: Final = "improve"
 REJECT: Final = "reject"
-# Of what a reviewer lists: more would crowd out the other two.
+# The most points of a reviewer's list. More would crowd out the other two.
 POINTS_MAX = 4
 POINT_CHARS_MAX = 300
 
@@ -56,6 +56,7 @@ class ReviewCase:
                 "label": proposal.label,
                 "current_value": proposal.change.current_value,
                 "suggested_value": proposal.change.suggested_value,
+                **({"other_names": list(proposal.change.names)} if proposal.change.names else {}),
             },
             "reason": proposal.reason,
             "model_note": proposal.model_note,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from advisor.conversation import json_object_or_empty, thumbs_weighed
+from advisor.conversation import FINISH_TOOL, WRITE_TOOL, json_object_or_empty, thumbs_weighed
 from advisor.guidance.engine import Guide
 from advisor.guidance.situations import Level
 from advisor.guidance.wording import blocked_outcome, with_advice
@@ -29,13 +29,13 @@ class RunCalls:
         failing.
         """
         guide, context = self.guide, self.context
-        if guide is None or call.error or not is_tool(call.name):
+        if guide is None or call.error or not is_tool(call.name) or call.name == FINISH_TOOL:
             guide = None
         elif (advice := guide.before(call)).level is Level.BLOCK:
             return blocked_outcome(advice, call)
         else:
             context = replace(context, facts=guide.facts)
-        # A proposal asks several times for what other readers published.
+        # A proposal asks several times for other readers' published figures.
         with reading_once():
             outcome = dispatch(context, call)
         self._count(call, outcome)
@@ -45,7 +45,7 @@ class RunCalls:
 
     def _count(self, call: ToolCall, outcome: ToolOutcome) -> None:
         """Count the result of one call."""
-        if call.name == "write_suggestion":
+        if call.name == WRITE_TOOL:
             self.suggestions_generated += 1
         elif call.name == "query_user_feedback" and not outcome.error_code:
             meta = json_object_or_empty(outcome.content).get("meta", {})

@@ -94,10 +94,10 @@ NOT_HANDED_OVER = (StopReason.FENCE_LOST, StopReason.DATABASE, StopReason.CRASHE
 
 
 def run_execute(*, run_id: UUID, now: datetime) -> bool:
-    """Claim a queued run and carry it out; `False` when there was none to claim.
+    """Claim a queued run and carry it out. Return `False` if there was none to claim.
 
-    Whatever happens inside, the run ends in a final status with its reason, and its writes stay. Only if the
-    process dies, `runs_reconcile` ends it.
+    The run always ends in a final status with its reason, and its writes stay. Only if the process dies,
+    `runs_reconcile` ends it.
     """
     run = _claim(run_id, now)
     if run is None:
@@ -105,7 +105,7 @@ def run_execute(*, run_id: UUID, now: datetime) -> bool:
     log.info("advisor_run_started", user_id=str(run.reader_id), run_id=str(run.pk), trigger=run.trigger)
     # Every line that this thread logs meanwhile carries the id of the run.
     named = bound_contextvars(**{"gen_ai.conversation.id": str(run.pk)})
-    # Prompts, and what is stored, are in one language, whoever's page waits for them.
+    # Prompts and stored texts are in one language, independent of the waiting page's.
     limits = run_limits(run.trigger, is_queued=is_queued_for_own_model(now=now))
     with translation.override(settings.LANGUAGE_CODE), named, _lease(run, RunClock(now), limits):
         work = _work_of(run, limits, now)
@@ -117,9 +117,9 @@ def run_execute(*, run_id: UUID, now: datetime) -> bool:
 
 
 def run_limits(trigger: str, *, is_queued: bool = False) -> Limits:
-    """Return the caps of a run: someone waits for an interactive one, so it gets less time.
+    """Return the caps of a run. Somebody waits for an interactive one, so it gets less time.
 
-    If it is `is_queued`, a worker has it and the page asks again, so that nobody's request hangs on it.
+    If it is `is_queued`, a worker has it and the page polls, so no request waits for it.
     """
     hurries = trigger in INTERACTIVE and not is_queued
     return Limits(
@@ -176,8 +176,8 @@ def _lease(run: Run, run_clock: RunClock, limits: Limits) -> AbstractContextMana
 class _Work:
     """A run under way: its caps, its clock, its stored steps and its tool calls.
 
-    `models` are those that it may ask, `None` before that is known; `label` is who finishes it if the planner
-    does: no news for a reader without models.
+    `models` are those that it may ask, `None` before that is known. `label` is the planner's name when it
+    finishes the run in a model's place. It is "" for a reader without models, for whom nobody was replaced.
     """
 
     run: Run
@@ -277,8 +277,8 @@ def _models_part(work: _Work) -> Steps:
 def _planner_part(work: _Work) -> Steps:
     """Return the steps of the planner alone, after the models stored nothing for the reader.
 
-    It proposes nothing about a target that was refused in this run, and reads no prompt. Rules review it: it
-    costs nothing, and what broke the models' run may break their reviews.
+    It proposes nothing about a target that was refused in this run, and reads no prompt. Rules review it,
+    because they cost nothing and the failure of the models' run may affect their reviews, too.
     """
     run = work.run
     work.calls.context = replace(work.calls.context, reads_closely=False)
@@ -369,7 +369,8 @@ def _meta(run: Run, end: RunEnd, counts: dict[str, int]) -> dict[str, Any]:
 
 
 def _message(end: RunEnd, suggestions_count: int, *, found: str, model: str) -> str:
-    """Return why the run ended, safe to store. Without suggestions it says what was `found`, and its reason.
+    """Return why the run ended, safe to store. Without suggestions it begins with the `found` change and its
+    reason.
 
     A model's reason is marked as its own. It is left out unless a reader may see it; the step keeps it.
     """

@@ -1,7 +1,7 @@
 """The check of a configured chain on a reader made for it: questions, a run, the planner beside it.
 
-Works on whatever database it is given and leaves its rows there: `config.demo.throwaway` gives it one of its
-own, so that budgets, figures and nights of a site know nothing of it.
+It works on any database and leaves its rows there. `config.demo.throwaway` gives it its own, so that a site's
+budgets, figures and nightly jobs are not affected.
 """
 
 from collections import Counter
@@ -52,11 +52,11 @@ class Wording:
 
 
 def model_check(*, reader: Reader, wording: Wording, now: datetime) -> CheckReport:
-    """Check the configured chain on `reader`, who must exist for nothing else; return what was found.
+    """Check the configured chain on `reader`, who must exist for nothing else. Return the findings.
 
-    Every model of the chain is asked what `wording` means, and for a word at the start of a long prompt. Then
-    a whole run goes to the chain, unless no model can do one. Each call is paid from the advisor's caps of
-    the settings. Must be called outside any transaction.
+    Every model of the chain is asked for the meaning of `wording`, and for a word at the start of a long
+    prompt. Then a whole run goes to the chain, unless no model can do one. Each call is paid from the
+    advisor's caps of the settings. Must be called outside any transaction.
     """
     probes = [_probe(model, reader, wording, now) for model in chain_configured()]
     by_planner = _planner_suggested(reader, now)
@@ -78,7 +78,7 @@ def _probe(model: Model, reader: Reader, wording: Wording, now: datetime) -> Pro
 
 
 def _planner_suggested(reader: Reader, now: datetime) -> list[Suggested]:
-    """Return what the planner suggests to the same reader. No model is asked, and nothing stays."""
+    """Return the planner's suggestions for the same reader. No model is asked, and nothing is stored."""
     with transaction.atomic():
         Reader.objects.filter(pk=reader.pk).update(ai_enabled=False)
         reader.refresh_from_db()
@@ -96,7 +96,7 @@ def _suggestions(ids: Sequence[int]) -> list[Suggested]:
 def _figures(
     reader: Reader, run: Run | None, reason: str, probes: Sequence[Probe], by_planner: Sequence[Suggested]
 ) -> CheckFigures:
-    """Return what the rows of the run say, beside the probes; `reason` is why there was none."""
+    """Return the figures of the run's rows and of the probes. `reason` is why there was no run."""
     steps = list(Step.objects.filter(run=run).order_by("n")) if run else []
     turns = [step for step in steps if step.kind == Step.Kind.MODEL and not step.error_code]
     asked = [step for step in turns if step.model != PLANNER_MODEL]
@@ -114,7 +114,7 @@ def _figures(
         seconds_per_turn=round(sum(step.ms for step in asked) / 1000 / max(1, len(asked)), 1),
         stop_reason=run.stop_reason if run else "",
         message=run.message if run else reason,
-        summary_in_form=bool(run and run.summary),
+        has_finished=bool(run and run.summary is not None),
         planner_took_over=bool(asked) and turns[-1].model == PLANNER_MODEL,
         calls=calls_count(called),
         suggested=_suggestions([pk for pk in ids if isinstance(pk, int)]),
@@ -144,7 +144,7 @@ def _has_written(step: Step) -> bool:
 
 
 def calls_count(called: Sequence[Step]) -> Calls:
-    """Return what became of these tool calls; those that a cap left out are not counted."""
+    """Return the results of these tool calls. Calls that a cap left out are not counted."""
     run = [step for step in called if step.error_code != NOT_EXECUTED]
     codes = Counter(step.error_code for step in run)
     wrong = codes[MALFORMED] + codes[UNKNOWN]

@@ -1,4 +1,4 @@
-"""Questions to one model that show what its server really gives: a form, a long context, thinking, time."""
+"""Questions to one model that show its server's real abilities: a form, a long context, thinking, time."""
 
 import random
 import time
@@ -32,7 +32,7 @@ from suggestions.wishes.wish import Names
 
 # No check waits longer for one answer: all of it should take less than two minutes.
 PROBE_S = 60.0
-# What a run may send at most, with room to spare below the 16,384 that a server should have.
+# The most tokens that a run may send, with some room below the 16,384 that a server should have.
 CONTEXT_TOKENS = 12_000
 UNREACHED = {
     NO_MODEL,
@@ -42,7 +42,7 @@ UNREACHED = {
     PriceUnknown.code,
     *(code for code, _ in REFUSALS.values()),
 }
-# Plain words of about four letters and a blank: one is about a token, whatever the model.
+# Plain words of about four letters and a blank. Each is about a token, for any model.
 WORDS = (
     *("the", "port", "lamp", "rain", "was", "seen", "from", "here", "when", "more", "than", "one", "boat"),
     *("left", "with", "salt", "and", "wood", "while", "some", "men", "kept", "their", "coat", "near", "that"),
@@ -66,7 +66,7 @@ WORDS = (
 
 
 def form_probe(model: Model, reader: Reader, words: str, source: str, now: datetime) -> Probe:
-    """Ask one model what a reader's `words` mean, which are about the key `source`."""
+    """Ask one model for the meaning of a reader's `words`, which are about the key `source`."""
     names, today = Names(subscribed_titles(reader_id=reader.pk)), day_of(now, reader.zone)
     began = time.monotonic()
     answer = wish_ask(

@@ -1,4 +1,4 @@
-"""The figures of a model check, and what follows from them: a verdict, its reasons, what to change. Pure."""
+"""The figures of a model check, and their result: a verdict, its reasons, and advice. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ REPEATS_MAX = 2
 ADDRESS = "See that its server runs and that the address ends as its documentation says, mostly in /v1."
 # Tokens that a server's context must have: the longest run, the tools and an answer.
 CONTEXT_MIN = 16_384
-# Of the tokens sent, the share that a whole reading counts at least, whatever the model's tokens are.
+# The least share of the sent tokens that a complete reading counts, for any tokenizer.
 READ_MIN = 0.7
 CONTEXT_CURES = {
     "Ollama": (
@@ -52,7 +52,7 @@ REACH_ADVICE = {
     "budget_run": "Raise ADVISOR_RUN_CAP_USD for the check, or take a cheaper model.",
     "budget_reader": "Raise ADVISOR_RUN_CAP_USD for the check, or take a cheaper model.",
 }
-# Errors of a long prompt that mostly come of its length, since a short one was answered.
+# Errors of a long prompt that mostly come from its length, because a short one was answered.
 AT_FAULT = ("model_refused", "model_unavailable", "no_model")
 NO_TOOLS = (
     "This model, or its server, does not do tool calling. Behind `local`, start the server with tool calling "
@@ -93,8 +93,8 @@ class ContextProbe:
 class Probe:
     """One typed question to one model: was it reached, was its answer in form, was it right?
 
-    `error_code` and `message` are those of the answer, empty for one in form. `thought_only` says that it
-    spent its output on thoughts. `context` is the long question, if it was asked.
+    `error_code` and `message` are those of the answer, empty for one in form. `thought_only` means that the
+    model spent its output on thoughts. `context` is the long question, if it was asked.
     """
 
     model: str
@@ -157,7 +157,7 @@ class CheckFigures:
     seconds_per_turn: float
     stop_reason: str
     message: str
-    summary_in_form: bool
+    has_finished: bool
     planner_took_over: bool
     calls: Calls
     suggested: Sequence[Suggested]
@@ -177,7 +177,7 @@ class CheckFigures:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One reason of a verdict, and what to change. A `fatal` one makes the model unusable."""
+    """One reason of a verdict, with advice. A `fatal` one makes the model unusable."""
 
     what: str
     change: str
@@ -224,7 +224,7 @@ def _form(figures: CheckFigures) -> list[Finding]:
 
 
 def _context(figures: CheckFigures) -> list[Finding]:
-    """Return what became of the long prompts."""
+    """Return the findings about the long prompts."""
     asked = [(probe, probe.context) for probe in figures.probes if probe.context]
     return [
         _context_finding(probe.model, one) for probe, one in asked if not (one.recalled or probe.thought_only)
@@ -289,8 +289,8 @@ def _run(figures: CheckFigures, interactive_s: float) -> list[Finding]:
     elif figures.turns and figures.stop_reason != StopReason.DONE:
         change = "Take a model that ends by itself, or raise ADVISOR_SCHEDULED_TIMEOUT_S where time ran out."
         found.append(Finding(f"The run did not end by itself: {figures.message}", change))
-    elif figures.calls.total and not figures.summary_in_form:
-        found.append(Finding("Its last message was no summary in JSON.", "Nothing is lost but the reasons."))
+    elif figures.calls.total and not figures.has_finished:
+        found.append(Finding("It ended without a call of finish.", "Nothing is lost but the reasons."))
     if figures.calls.total and figures.by_planner and not figures.suggested:
         what = f"It suggested nothing; the planner found {len(figures.by_planner)}, for nothing."
         found.append(Finding(what, "The planner alone does better: leave the model out, or take a larger."))

@@ -21,7 +21,7 @@ def run_owned(run: Run) -> QuerySet[Run]:
 def fence_of(run: Run) -> Fence:
     """Return a check that `run` is still ours, to be made inside the transaction of each of its writes.
 
-    The check is an update, so that it also keeps a reclaim waiting until that transaction is over.
+    The check is an update, so another worker's reclaim waits until that transaction is over.
     """
 
     def fence() -> None:
@@ -48,7 +48,7 @@ class RunClock:
         return self.started_at + timedelta(seconds=self.clock() - self._zero)
 
     def read(self) -> datetime:
-        """Return the current time, for those who get the clock as a function."""
+        """Return the current time, for callers that need the clock as a function."""
         return self.now
 
 

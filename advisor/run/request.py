@@ -1,7 +1,7 @@
 """Requests for a run: the reasons against one in a fixed order, the queue, and the wait for the result.
 
-A queued run is carried out by a Celery worker, an embedded worker, or whoever asks. What puts crashed runs
-right is here too.
+A queued run is carried out by a Celery worker, an embedded worker, or the requester. The recovery of crashed
+runs is here, too.
 """
 
 import time
@@ -58,7 +58,7 @@ MESSAGES = {
 RECONCILE_MAX = 200
 # Rows of one INSERT.
 ROWS = 500
-# A run nobody has begun by then is carried out by whoever asks about it (embedded mode).
+# If no worker has begun a run by then, the next request about it carries it out (embedded mode).
 START_WITHIN = timedelta(seconds=5)
 WORKER_DIED = gettext_noop("Its worker gave no sign of life before the lease ended.")
 SESSION_LEFT = gettext_noop("The session went away without a word.")
@@ -70,8 +70,8 @@ class GenerateResult:
     """The result of a request for suggestions.
 
     `status` is one of `ready`, `in_progress`, `blocked_pending`, `already_generated`, `skipped`, or a final
-    status of the run; `reason` is a sentence, or `ran_this_week` for a run that the weekly window excludes.
-    `began` is true of the request that the run was made for, and of no other.
+    status of the run. `reason` is a sentence, or `ran_this_week` if the weekly window excludes a run. `began`
+    is true only for the request that the run was made for.
     """
 
     status: str
@@ -83,18 +83,17 @@ class GenerateResult:
 
     @property
     def suggestions_created(self) -> int:
-        """Return how many suggestions this request made; those of another request's run do not count."""
+        """Return how many suggestions this request made. Those of another request's run do not count."""
         return len(self.suggestion_ids) if self.began else 0
 
 
 def request_refusal(*, reader: Reader, trigger: str, now: datetime, force: bool) -> GenerateResult | None:
-    """Return why there is no run now, or `None` when nothing prevents one.
+    """Return why there is no run now, or `None` if nothing prevents one.
 
-    In order: switched off here, or by the reader; a run under way, suggestions pending, made or tried with
-    success today, the weekly window (scheduled and command runs, unless `force`), too little feedback, three
-    attempts a day.
-    A run under way is `in_progress`, queued or running. One whose process died is given up or carried out
-    first, so that none blocks for ever: where a worker is there, by that.
+    In order: switched off here, or by the reader; an active run; suggestions pending, made or tried with
+    success today; the weekly window (scheduled and command runs, unless `force`); too little feedback; three
+    attempts a day. An active run is `in_progress`, queued or running. If its process died, it is first given
+    up or carried out, by a worker if there is one, so that no run blocks for ever.
     """
     if not settings.ADVISOR_ENABLED:
         return GenerateResult("ready", MESSAGES["ready"])
@@ -169,10 +168,10 @@ def run_request(
 ) -> GenerateResult:
     """Run the advisor for one reader and day, if nothing prevents it (see `request_refusal`).
 
-    The row is inserted before anything else happens, and the database accepts one; a request that loses the
-    race gets `in_progress`. `force` skips the weekly window alone; `inline` runs in this process whatever
-    workers there are; `is_deferred` leaves the run to the planner, because the day's money does not cover
-    models for it. Raises nothing for what happens inside the run.
+    The row is inserted first, and the database accepts only one. A request that loses the race gets
+    `in_progress`. `force` skips only the weekly window. `inline` runs in this process even if there are
+    workers. `is_deferred` leaves the run to the planner, because the day's money does not cover models for
+    it. Failures inside the run are not raised.
     """
     if refused := request_refusal(reader=reader, trigger=trigger, now=now, force=force):
         return refused
@@ -180,19 +179,16 @@ def run_request(
     if run is None:
         other = run_active(reader_id=reader.pk)
         return GenerateResult("in_progress", MESSAGES["in_progress"], other.pk if other else None)
-    if inline or not run_offer(run_id=run.pk, now=now):
-        executor()(run_id=run.pk, now=now)
-    run.refresh_from_db()
-    return replace(run_result(run=run), began=True)
+    return run_begin(run=run, now=now, inline=inline)
 
 
 def runs_claim(
     *, readers: Sequence[Reader], now: datetime, deferred: Collection[UUID] = ()
 ) -> dict[UUID, Run]:
-    """Claim the day of those of `readers`, all of them due (`readers_due`), whom nothing else can prevent.
+    """Claim the day for the due `readers` (`readers_due`) without any possible obstacle.
 
     Return their scheduled runs by reader, not started yet (`run_begin`); those in `deferred` are left to the
-    planner. Four queries, however many readers. A reader without a run may have a reason against one, which
+    planner. Four queries for any number of readers. A reader without a run here may have an obstacle, which
     `run_request` finds.
     """
     if not settings.ADVISOR_ENABLED:
@@ -208,11 +204,12 @@ def runs_claim(
     return {run.reader_id: run for run in runs if run.pk in made}
 
 
-def run_begin(*, run: Run, now: datetime) -> GenerateResult:
-    """Execute a run that was just requested, by a worker if there is one. Return its state."""
-    if not run_offer(run_id=run.pk, now=now):
+def run_begin(*, run: Run, now: datetime, inline: bool = False) -> GenerateResult:
+    """Execute a requested run, by a worker if there is one and not `inline`. Return its state."""
+    is_here = inline or not run_offer(run_id=run.pk, now=now)
+    if is_here:
         executor()(run_id=run.pk, now=now)
-    if not settings.REDIS_URL:  # else a worker's message is all that happened
+    if is_here or not settings.REDIS_URL:  # else a worker's message is all that happened
         run.refresh_from_db()
     return replace(run_result(run=run), began=True)
 
@@ -225,9 +222,9 @@ def run_wait(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> GenerateResult:
-    """Wait for a run that another process carries out, `timeout_s` at most, and return its state.
+    """Wait at most `timeout_s` for a run in another process. Return its state.
 
-    `run_advance` is called meanwhile, so that without a broker nobody waits for a dead worker.
+    It calls `run_advance` meanwhile, so that without a broker nobody waits for a dead worker.
     """
     began, run = clock(), Run.objects.get(pk=run_id)
     while run.status in ACTIVE_STATUSES:
@@ -279,7 +276,8 @@ def run_wake(run_id: UUID) -> bool:
 
 
 def run_offer(*, run_id: UUID, now: datetime) -> bool:
-    """Offer a queued run to the workers, Celery's or an embedded one; `False` if none is there to take it."""
+    """Offer a queued run to Celery's workers or an embedded one. Return `False` if there is none to take
+    it."""
     if settings.REDIS_URL:
         transaction.on_commit(partial(run_wake, run_id))
         return True
@@ -294,7 +292,7 @@ def executor() -> Callable[..., bool]:
 
 
 def run_execute_next(*, now: datetime) -> UUID | None:
-    """Carry out the oldest queued run and return its id; `None` when there is none."""
+    """Carry out the oldest queued run and return its id, or `None` if there is none."""
     oldest = Run.objects.filter(status=Run.Status.QUEUED, attempt__lt=ATTEMPTS_MAX).order_by(
         "created_at", "pk"
     )

@@ -1,15 +1,15 @@
-"""Schedule runs: readers that are due, the expected cost, the day's budget, and reports.
+"""Schedule runs: due readers, the expected cost, the day's budget, and reports.
 
-If the money does not cover models for everyone who is due, it serves readers by the score below; the others
+If the money does not cover models for everyone who is due, it serves readers by the score below. The others
 are deferred: the planner, which is free, makes their run.
 
     score = 1 × fresh + 1 × weeks waited + 0.5 × acceptance
 
-`fresh` is the ratings since the last completed run over 20, at most 1; `acceptance` the share of decided
-suggestions that were accepted, shrunk towards one in two. Fresh ratings and acceptance together are worth at
-most a week and a half of waiting, and waiting has no upper bound, so that nobody is deferred for ever. A
-deferred run ends no waiting. Ties: the longest wait, then the id. The number of queries for a choice does not
-depend on the number of readers.
+`fresh` is the number of ratings since the last completed run over 20, at most 1. `acceptance` is the accepted
+share of decided suggestions, shrunk towards one half. Fresh ratings and acceptance together are worth at most
+a week and a half of waiting, and waiting has no upper bound, so nobody is deferred for ever. A deferred run
+does not end the waiting. Ties: the longest wait, then the id. The number of queries does not depend on the
+number of readers.
 """
 
 import time
@@ -27,9 +27,16 @@ from django.db.models.functions import Coalesce
 
 from advisor.agent.error_policy import Kind, error_handle, error_kind_handle, retries_due, retry_record
 from advisor.feedback_needed import MISSING_PREFIX
-from advisor.models import Decision, Run
+from advisor.models import Decision, Run, Step
 from advisor.prompts import ADVISOR_PROMPT, PromptUnusable, prompt_load
-from advisor.result_size import BYTES_PER_TOKEN
+from advisor.result_size import (
+    BYTES_PER_TOKEN,
+    CONFIG_TOKENS,
+    FEEDBACK_TOKENS,
+    OUTCOMES_TOKENS,
+    PROFILE_TOKENS,
+    WRITE_TOKENS,
+)
 from advisor.run.execute import LEASE_MARGIN_S
 from advisor.run.request import GenerateResult, run_begin, run_request, run_wait, runs_claim
 from advisor.selectors import (
@@ -62,17 +69,16 @@ log = structlog.get_logger(__name__)
 ACTOR = "decision_maker"
 RUN, DEFERRED, RUN_ALL = "run", "deferred", "run_all"
 BATCH = 2000
-# Fewer finished runs than this say too little about what a run costs.
+# Fewer finished runs than this do not give a reliable cost.
 RUNS_ENOUGH = 5
 RUNS_LOOKED_AT = 100
 # Runs that were not left to the planner for want of money.
 MODEL_RUNS = LOOP_RUNS.filter(meta__deferred__isnull=True)
 COST_DAYS = 28
 SECONDS_PER_DAY = 86_400
-# A run before any was measured: turns and tokens of tool results, by the tools' own budgets (2,000 of
-# feedback, 500 of config, 500 of profile, 1,000 of outcomes, 100 a write).
+# A run before any was measured: its turns, and the tokens of its tool results by the tools' own budgets.
 TYPICAL_TURNS = 8
-TYPICAL_RESULT_TOKENS = 4_100
+TYPICAL_RESULT_TOKENS = FEEDBACK_TOKENS + CONFIG_TOKENS + PROFILE_TOKENS + OUTCOMES_TOKENS + WRITE_TOKENS
 USD = DecimalField(max_digits=12, decimal_places=6)
 
 
@@ -107,10 +113,10 @@ def priority_score(candidate: RunCandidate) -> float:
 
 
 def runs_affordable(*, budget_left: Decimal, cost_per_run: Decimal, cap: Decimal) -> int | None:
-    """Return how many runs the money covers; `None`: any number, since a run costs nothing.
+    """Return how many runs the money covers, or `None` for any number if a run costs nothing.
 
-    A day with all its money serves at least one run, whatever its expected cost: an estimate that is too high
-    could never be corrected otherwise, and the ledger stops the run at its cap.
+    A day with all its money serves at least one run at any expected cost. Otherwise an estimate that is too
+    high could never be corrected. The ledger still stops the run at its cap.
     """
     if cost_per_run <= 0:
         return None
@@ -142,9 +148,9 @@ def _reason(candidate: RunCandidate, rank: int, served: int, due: int) -> str:
 def run_candidates(*, readers: Iterable[Reader], now: datetime) -> list[RunCandidate]:
     """Return the facts for each reader's priority: two queries.
 
-    Ratings are counted since the last completed run, waiting since the last run whatever its end (a run that
-    fails every day must not look like a missing one), or since the account was made. Deferred runs count for
-    neither.
+    Ratings are counted since the last completed run. Waiting counts since the last run with any end (a run
+    that fails every day must not look like a missing one), or since the account was made. Deferred runs count
+    for neither.
     """
     ids = [reader.pk for reader in readers]
     decided = _decisions(ids)
@@ -249,10 +255,10 @@ class Ration:
 
 
 def readers_ration(*, readers: Sequence[Reader], now: datetime) -> Ration:
-    """Return which of `readers`, all of them due, may ask models: best first if money does not cover all.
+    """Return which of the due `readers` may ask models, best first if money does not cover all.
 
     Readers who cost nothing (AI off, no model configured, a local model, deferred) come last, so that their
-    runs delay nobody who was chosen. If the money covers everyone, one decision is stored; otherwise one with
+    runs delay no chosen reader. If the money covers everyone, one decision is stored; otherwise one with
     score and reason for every reader who costs money. A constant number of queries.
     """
     chain = chain_configured()
@@ -299,10 +305,10 @@ def _decisions_add(choices: Sequence[RunChoice], money: Decimal, cost: Decimal, 
 
 
 def readers_advise(*, now: datetime) -> list[GenerateResult]:
-    """Request a scheduled run for each reader due; without models for those whom `readers_ration` defers.
+    """Request a scheduled run for each due reader, without models for readers that `readers_ration` defers.
 
-    Runs that nothing can prevent are claimed together. The error policy handles a request that fails; it
-    stops none of the others.
+    Runs without any possible obstacle are claimed together. The error policy handles a request that fails;
+    the others go on.
     """
     ration = readers_ration(readers=readers_due(now=now), now=now)
     claimed = _claim(ration, now)
@@ -329,9 +335,9 @@ def retries_request(*, now: datetime) -> list[GenerateResult]:
 
 
 def readers_lacking_feedback(*, readers: Sequence[Reader], now: datetime) -> dict[UUID, str]:
-    """Return the missing feedback of those of `readers` who need only more feedback.
+    """Return the missing feedback of the `readers` who lack only feedback.
 
-    Three queries however many they are; readers with another possible obstacle are left out.
+    Three queries for any number. Readers with another possible obstacle are left out.
     """
     if not settings.ADVISOR_ENABLED:
         return {}
@@ -358,7 +364,7 @@ def reader_advise(*, reader: Reader, now: datetime, force: bool, missing_feedbac
 
 
 def _advise(reader: Reader, now: datetime, force: bool, missing_feedback: str) -> GenerateResult:
-    """Request a run and wait until it is over, in whichever process it runs."""
+    """Request a run and wait for its end, in any process."""
     if missing_feedback:
         return GenerateResult("skipped", missing_feedback)
     result = run_request(reader=reader, trigger=Run.Trigger.COMMAND, now=now, force=force, inline=True)
@@ -409,7 +415,15 @@ def _report(reader_id: UUID, result: GenerateResult, run: Run | None, seconds: f
         "cost_usd": float(run.cost_usd) if run else 0.0,
         "seconds": round(seconds, 3),
         "meta": run.meta if run else {},
+        "model_errors": _model_errors(run) if run and run.meta.get("finished_by") else [],
     }
+
+
+def _model_errors(run: Run) -> list[str]:
+    """Return the models that failed in a run, each with the code of its last error: "openai:m: bad_key"."""
+    failed = Step.objects.filter(run=run, kind=Step.Kind.MODEL).exclude(error_code="").order_by("n")
+    codes = dict(failed.values_list("model", "error_code"))
+    return [f"{model}: {code}" for model, code in codes.items()]
 
 
 def _skipped_hypotheses(summary: dict[str, Any] | None) -> list[dict[str, str]]:

@@ -23,6 +23,7 @@ TOOLS = {
     "self_critique": gettext_noop("Looking for weak spots…"),
     "get_acceptance_history": gettext_noop("Going through your earlier answers…"),
     "compare_configs": gettext_noop("Comparing the digest before and after…"),
+    "finish": gettext_noop("Almost done…"),
 }
 THINKING = gettext_noop("Thinking it over…")
 STATUSES = {
@@ -43,14 +44,14 @@ ERROR_OTHER = gettext_noop("Something went wrong. Please try again.")
 SILENT = gettext_noop("Nothing worth asking today")
 ENDED = frozenset({"completed", "budget_exceeded", "agent_timeout", "agent_error"})
 CAPPED = frozenset({RUN_MONEY_SPENT, *STOP_SENTENCES.values()})
-# What a stored reason may begin with, before a model's own words.
+# The possible beginnings of a stored reason, before a model's own words.
 OURS = (*CHANGES_FOUND, NO_CHANGE, *SILENCE_SENTENCES.values())
 
 
 def status_message(status: str, created: int = 0, reason: str = "") -> str:
-    """Return how a request for suggestions ended; a run without suggestions gives its reason.
+    """Return the result of a request for suggestions. A run without suggestions gives its reason.
 
-    What a run had found comes before how it broke off.
+    The found change comes before the failure of the run.
     """
     if status == "completed" and not created:
         return _silence(reason)

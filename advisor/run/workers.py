@@ -28,9 +28,9 @@ def lease_renewal(
 ) -> Iterator[None]:
     """Call `renew` every `beat_s` seconds while the block runs, at most for `lasting_s`.
 
-    `renew` writes the new end of the lease and returns whether it was still ours; where it was not, renewal
-    ends. A thread does it, on a connection of its own, so that it dies with a killed process. A database that
-    is busy or away costs one renewal, logged as `failure_event`, and not the lease.
+    `renew` writes the new end of the lease and returns whether it was still ours. If it was not, renewal
+    ends. A thread does it, on its own connection, so that it dies with a killed process. A busy or missing
+    database costs one renewal, logged as `failure_event`, and not the lease.
     """
     ended = threading.Event()
     until = clock() + timedelta(seconds=lasting_s)

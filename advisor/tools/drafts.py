@@ -1,7 +1,6 @@
 """The tools for drafts and writes: test a change, critique drafts, compare configs, write a suggestion."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -15,16 +14,17 @@ from advisor.result_size import (
     error_result,
     fit_rows,
     fit_text,
-    item_of_ref,
     item_ref,
     result_fill,
     tokens_left,
 )
 from advisor.run_values import ToolContext
-from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, SettingName, SuggestionType
+from advisor.selectors import topics_tried
+from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, SuggestionType
+from advisor.tools.references import evidence_addresses
 from digest.entities import RatedItem
-from digest.feedback.selectors import feedback_unmuted, feedback_urls
-from suggestions.changes.registry import KINDS
+from digest.feedback.selectors import feedback_unmuted
+from ranking.other_names import NAMES_MAX
 from suggestions.critique import Issue
 from suggestions.planner.forecasts import forecast_row
 from suggestions.preview import Comparison, Critique, Trial, change_try, configs_compare, drafts_critique
@@ -35,52 +35,16 @@ EXAMPLES_FOR, EXAMPLES_AGAINST = 5, 3
 EXAMPLE_CHARS = 60
 DETAILS_TOKENS = 40
 VALUE_TOKENS = 16
-# What three reviewers ask for needs more room than the name of a rule.
+# The requests of three reviewers need more room than the name of a rule.
 REVIEW_TOKENS = 300
 # As many drafts as a run may write.
 DRAFTS_MAX = 3
-T = TypeVar("T")
-# An argument that is accepted, since models send it, but not declared, and ignored.
-Ignored = Annotated[T, Field(json_schema_extra={"undeclared": True})]
 TEXT_OR_NUMBER = {"anyOf": [{"type": "string"}, {"type": "number"}]}
 Version = Annotated[int, Field(ge=0, lt=2**31)]
 
 
-class EvidenceItem(Arguments):
-    """One rated item that supports a suggestion. Only `url` counts; the rest is looked up."""
-
-    url: Annotated[str, Field(description="As query_user_feedback gave it: #41, or the address.")]
-    title: Ignored[str | None] = None
-    feedback: Ignored[str | None] = None
-    reason_tag: Ignored[str | None] = None
-    item_id: Ignored[int | None] = None
-
-
-class SuggestionArguments(Arguments):
-    """One proposed change. Values are checked by the rules behind the tool, not here.
-
-    What is `Ignored` is looked up or measured instead.
-    """
-
-    suggestion_type: SuggestionType
-    field: Ignored[SettingName | None] = None
-    target_key: Annotated[str | None, Field(description="The source, or the word; left out for topics.")] = (
-        None
-    )
-    current_value: Ignored[Any] = None
-    suggested_value: Annotated[
-        Any, Field(description="The topic, the word, or the new weight.", json_schema_extra=TEXT_OR_NUMBER)
-    ] = None
-    evidence_items: Annotated[list[EvidenceItem], Field(max_length=50, description="At least three.")]
-    reason: Annotated[
-        str, Field(description="What you add to the server's counts: one or two plain sentences, or none.")
-    ]
-    expected_impact: Ignored[str | None] = None
-    confidence: Ignored[str | None] = None
-
-
 class ChangeArguments(Arguments):
-    """One change to try: its target and its value."""
+    """One change: its target and its value. Values are checked by the rules behind the tools, not here."""
 
     suggestion_type: SuggestionType
     target: Annotated[str, Field(max_length=300, description="The source, the topic, or the word.")]
@@ -88,12 +52,28 @@ class ChangeArguments(Arguments):
         Any,
         Field(description="The new weight; left out: the whole step.", json_schema_extra=TEXT_OR_NUMBER),
     ] = None
+    other_names: Annotated[
+        list[str], Field(max_length=NAMES_MAX, description="Other words for a new topic.")
+    ] = []
 
 
 class DraftArguments(ChangeArguments):
-    """A change with the evidence it would be written with."""
+    """A change with the evidence it is written with."""
 
-    evidence_urls: Annotated[list[str], Field(max_length=50, description="As for write_suggestion.")] = []
+    evidence: Annotated[
+        list[str], Field(max_length=50, description="References to rated items, such as #41; at least three.")
+    ] = []
+
+
+class SuggestionArguments(DraftArguments):
+    """One proposed change."""
+
+    reason: Annotated[
+        str, Field(description="What you add to the server's counts: one or two plain sentences, or none.")
+    ] = ""
+    question: Annotated[
+        int | None, Field(ge=1, lt=2**63, description="The reader's answer that led to it, by its id.")
+    ] = None
 
 
 class CritiqueArguments(Arguments):
@@ -113,33 +93,33 @@ class CompareArguments(Arguments):
     ] = []
 
 
-def evidence_addresses(context: ToolContext, given: Sequence[str]) -> tuple[str, ...]:
-    """Return `given` with addresses for references to the reader's rated items; others stay as they are."""
-    items = {url: item_id for url in given if (item_id := item_of_ref(url)) is not None}
-    urls = feedback_urls(reader_id=context.reader_id, item_ids=set(items.values())) if items else {}
-    return tuple(urls.get(items[url], url) if url in items else url for url in given)
+def draft_of(context: ToolContext, given: ChangeArguments) -> Draft:
+    """Return the draft that `given` means; a topic is its own value.
 
-
-def draft_from_change(change: ChangeArguments, evidence_urls: Sequence[str] = ()) -> Draft:
-    """Return the draft of `change`; a topic is its own value."""
-    kind = KINDS[change.suggestion_type]
+    A reason that recites the prompt is dropped: the server's own sentence then stands alone.
+    """
+    cited = given.evidence if isinstance(given, DraftArguments) else ()
+    reason = given.reason if isinstance(given, SuggestionArguments) else ""
     return Draft(
-        suggestion_type=change.suggestion_type,
-        field=str(kind.field),
-        target_key=change.target,
-        suggested_value=change.suggested_value if kind.of_source else change.target,
-        evidence_urls=tuple(evidence_urls),
-        reason="",
+        suggestion_type=given.suggestion_type,
+        target_key=given.target,
+        suggested_value=given.suggested_value,
+        evidence_urls=evidence_addresses(context, cited),
+        reason="" if quotes_prompt(reason) else reason,
+        other_names=given.other_names,
+        topics_tried=topics_tried(run_id=context.run_id, topic=given.target) if given.other_names else 1,
+        question=given.question if isinstance(given, SuggestionArguments) else None,
     )
 
 
 def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[str, Any]:
-    """Return the past items that match, the forecast, and what would enter and leave. Writes nothing.
+    """Return the matching past items, the forecast, and the items that would enter and leave. Writes nothing.
 
-    `examples` are references to cite: items that speak for the change first, then some against it. Holdout
-    ratings measure `ndcg_gain` (90 % interval); `would_be_refused` is the refusing rule or "".
+    `examples` are references to cite: items that support the change first, then some against it. `names` are
+    the other names of a new topic, each with the number of rated items that say it. Holdout ratings
+    measure `ndcg_gain` (90 % interval). `would_be_refused` is the refusing rule or "".
     """
-    trial = change_try(reader_id=context.reader_id, draft=draft_from_change(arguments), now=context.now)
+    trial = change_try(reader_id=context.reader_id, draft=draft_of(context, arguments), now=context.now)
     if isinstance(trial, Refusal):
         return error_result(trial.code, trial.message) | {"target": trial.target}
     weighed, refusal = trial.weighed, trial.refusal
@@ -152,19 +132,23 @@ def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[st
         "would_match": trial.rated,
         "liked": trial.liked,
         "looked_at": trial.ratings_considered,
-        "offered_this_week": trial.preview.about,
+        "offered_this_week": trial.effect.about,
         "forecast": chosen | forecast_row(weighed.forecast),
         "would_be_refused": refusal.code if refusal else "",
         "note": OUTSIDE_TEXT_NOTE,
     }
     examples = _examples(context, trial)
-    digest = preview_moves(trial.preview)
-    lists = {"examples": examples, "enters": digest["enters"], "leaves": digest["leaves"]}
+    enters = [cut_title(one.title) for one in trial.effect.enters]
+    leaves = [cut_title(one.title) for one in trial.effect.leaves]
+    lists: dict[str, Any] = {"examples": examples, "enters": enters, "leaves": leaves}
+    if change.names and change.kind.is_named:
+        lists = {"names": trial.names} | lists
     return result_fill(result, lists, TRIAL_TOKENS)
 
 
 def preview_moves(preview: Preview) -> dict[str, list[Any]]:
-    """Return what enters and leaves today's digest, by title, and the moves as [title, before, after]."""
+    """Return the items that enter and leave today's digest, by title, and the moves as [title, before,
+    after]."""
     moves = sorted(preview.moves, key=lambda item: -abs((item.before or 0) - (item.after or 0)))
     return {
         "enters": [cut_title(item.title) for item in preview.enters],
@@ -183,7 +167,7 @@ def _examples(context: ToolContext, trial: Trial) -> list[dict[str, Any]]:
 
 
 def _example(item: RatedItem, target: str) -> dict[str, Any]:
-    """Return a matching item; with its source where that is not the target of the change."""
+    """Return a matching item, with its source if that is not the target of the change."""
     row: dict[str, Any] = {
         "url": item_ref(item.item_id),
         "title": cut_title(item.title, EXAMPLE_CHARS),
@@ -197,10 +181,7 @@ def self_critique(context: ToolContext, arguments: CritiqueArguments) -> dict[st
     found = drafts_critique(
         reader_id=context.reader_id,
         run_id=context.run_id,
-        drafts=[
-            draft_from_change(draft, evidence_addresses(context, draft.evidence_urls))
-            for draft in arguments.drafts
-        ],
+        drafts=[draft_of(context, draft) for draft in arguments.drafts],
         now=context.now,
     )
     share = CRITIQUE_TOKENS / len(found) - 10
@@ -234,7 +215,7 @@ def compare_configs(context: ToolContext, arguments: CompareArguments) -> dict[s
         reader_id=context.reader_id,
         before=arguments.before,
         after=arguments.after,
-        drafts=[draft_from_change(change) for change in arguments.changes],
+        drafts=[draft_of(context, change) for change in arguments.changes],
         now=context.now,
     )
     if isinstance(found, Refusal):
@@ -259,13 +240,12 @@ def _impact(found: Comparison) -> dict[str, Any]:
 def write_suggestion(context: ToolContext, arguments: SuggestionArguments) -> dict[str, Any]:
     """Store a pending suggestion, or return the refusal of a rule or a reviewer. Raises `FenceLost`.
 
-    The run's reviewers judge what passed every rule, outside any transaction.
+    If it passes every rule, the run's reviewers judge it, outside any transaction.
     """
-    addresses = evidence_addresses(context, [item.url for item in arguments.evidence_items])
     candidate = suggestion_candidate(
         reader_id=context.reader_id,
         run_id=context.run_id,
-        draft=draft_from_suggestion(arguments, addresses),
+        draft=draft_of(context, arguments),
         now=context.now,
         known=context.facts,
     )
@@ -274,21 +254,6 @@ def write_suggestion(context: ToolContext, arguments: SuggestionArguments) -> di
     review = context.review(candidate.proposal) if context.review else None
     answer = suggestion_store(candidate=candidate, review=review, now=context.now, fence=context.fence)
     return _refusal_row(answer) if isinstance(answer, Refusal) else _written_row(answer)
-
-
-def draft_from_suggestion(arguments: SuggestionArguments, evidence_urls: Sequence[str]) -> Draft:
-    """Return the proposal as the model wrote it, without its own `current_value` and confidence.
-
-    A reason that recites the prompt is dropped: the server's own sentence then stands alone.
-    """
-    return Draft(
-        suggestion_type=arguments.suggestion_type,
-        field=arguments.field or str(KINDS[arguments.suggestion_type].field),
-        target_key=arguments.target_key,
-        suggested_value=arguments.suggested_value,
-        evidence_urls=tuple(evidence_urls),
-        reason="" if quotes_prompt(arguments.reason) else arguments.reason,
-    )
 
 
 def _written_row(proposed: Proposed) -> dict[str, Any]:

@@ -1,15 +1,15 @@
 """The tools that read: feedback with hypotheses and a sample, config, profile, earlier suggestions.
 
 The sample of ratings is stratified and chosen by plain rules. Its quotas are the original program's: of 50
-items 60 % liked and 70 % recent, no source with more than ten. What one stratum cannot fill goes to the
-others, so that a short history is shown whole.
+items 60 % liked and 70 % recent, no source with more than ten. Free places of one stratum go to the others,
+so that a short history is shown whole.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 from uuid import UUID
 
 from pydantic import Field
@@ -48,12 +48,13 @@ from digest.models import ReasonTag
 from ranking.entities import EffectiveConfig, SourceTally
 from ranking.learning import base_rate, posterior
 from ranking.selectors import config_effective
+from suggestions.changes.registry import kind_names
 from suggestions.outcomes.selectors import outcomes_detail, outcomes_search, outcomes_timeline
 from suggestions.planner.evidence import HypothesisReport, WeighedChange, hypotheses_for
 from suggestions.planner.forecasts import forecast_row
 from suggestions.planner.hypotheses import SILENCE_SENTENCES
 from suggestions.proposals import EVIDENCE_MIN
-from suggestions.selectors import acceptance_history, profile_for
+from suggestions.selectors import acceptance_history, profile_for, questions_answered
 
 HYPOTHESES_MAX = 10
 WIDER_WINDOW_DAYS = 30
@@ -64,10 +65,10 @@ CONFIDENCE_HIGH, CONFIDENCE_MEDIUM = 20, 10
 # A source's trend: the like-rate of recent ratings against that of earlier ones, five of each at least.
 TREND_RATINGS_MIN = 5
 TREND_STEP = 0.15
-# What each part may take; what one leaves over goes to the next, and the sample takes the rest.
+# The size limit of each part. Unused room goes to the next part, and the sample takes the rest.
 HYPOTHESES_TOKENS, PATTERNS_TOKENS, TAGS_TOKENS = 700, 250, 100
-# Rated items that a result shows at least, where there are so many, and the characters of their titles: the
-# first number of these that leaves room.
+# The least number of rated items in a result, if there are enough, and the lengths of their titles in
+# characters: the first one that leaves room is used.
 SAMPLE_MIN = 30
 TITLE_CHARS = (100, 70, 45)
 ITEM_COLUMNS = ("url", "title", "source", "useful", "reason_tag", "days_ago")
@@ -80,9 +81,10 @@ PER_SOURCE_MAX = 10
 QUOTAS = {(True, True): 21, (False, True): 14, (True, False): 9, (False, False): 6}
 
 Stratum = tuple[bool, bool]
-# What the keys around a list take.
+# The size of the keys around a list.
+ANSWERS_SHOWN = 3
 MEMORIES_KEY_TOKENS, ENVELOPE_TOKENS, COLUMNS_TOKENS = 8, 20, 32
-OutcomeResult = Literal["accepted", "rejected", "expired", "superseded"]
+OutcomeResult = Literal["accepted", "rejected", "expired", "superseded", "withdrawn"]
 OUTCOMES_LIMIT = 20
 # The range of a database's integers.
 OutcomeId = Annotated[int, Field(ge=1, lt=2**63)]
@@ -106,8 +108,12 @@ class OutcomesArguments(Arguments):
     """The layer of the reader's decisions, and the choice among them."""
 
     layer: Literal["search", "timeline", "detail"] = "search"
-    types: Annotated[list[SuggestionType], Field(max_length=4, description="search: only these types.")] = []
-    outcomes: Annotated[list[OutcomeResult], Field(max_length=4, description="search: only these.")] = []
+    types: Annotated[
+        list[SuggestionType], Field(max_length=len(kind_names()), description="search: only these types.")
+    ] = []
+    outcomes: Annotated[
+        list[OutcomeResult], Field(max_length=len(get_args(OutcomeResult)), description="search: only these.")
+    ] = []
     query: Annotated[str, Field(max_length=200, description="search: words in targets, reasons, titles.")] = (
         ""
     )
@@ -119,7 +125,7 @@ class OutcomesArguments(Arguments):
 
 @dataclass(frozen=True, slots=True)
 class RecentWindow:
-    """What counts as recent: the last `days` (`None`: everything), with its counts per source."""
+    """The recent ratings: those of the last `days` (`None`: all), with their counts per source."""
 
     days: int | None
     since: datetime
@@ -188,7 +194,7 @@ def _meta(counts: FeedbackCounts, window: RecentWindow, base: float) -> dict[str
 def _hypotheses(
     hypotheses: Sequence[WeighedChange], refs: Mapping[str, str], tokens: float
 ) -> list[dict[str, Any]]:
-    """Return the strongest first, each with five of its items, or three where there are many."""
+    """Return the strongest first, each with five of its items, or three if there are many."""
     taken: list[dict[str, Any]] = []
     for support in (SUPPORT_MAX, EVIDENCE_MIN):
         taken = fit_rows([hypothesis_row(h, refs, support) for h in hypotheses], tokens)
@@ -252,12 +258,13 @@ def _source_patterns(
 
 
 def confidence_of(ratings: int) -> str:
-    """Return the confidence of a like-rate on so many ratings: the original program's steps at 10 and 20."""
+    """Return the confidence of a like-rate on this many ratings: the original program's steps at 10 and
+    20."""
     return "high" if ratings >= CONFIDENCE_HIGH else "medium" if ratings >= CONFIDENCE_MEDIUM else "low"
 
 
 def trend_of(everything: tuple[int, int], recent: tuple[int, int]) -> str:
-    """Return `improving` or `declining` where recent ratings differ by 15 points, else `steady`."""
+    """Return `improving` or `declining` if recent ratings differ by 15 points, else `steady`."""
     likes, total = everything[0] - recent[0], everything[1] - recent[1]
     if min(total, recent[1]) < TREND_RATINGS_MIN:
         return "steady"
@@ -273,7 +280,7 @@ def _tag_patterns(counts: list[TagCount]) -> dict[str, dict[str, int]]:
 
 
 def _sample_rows(sample: Sequence[RatedItem], now: datetime, tokens: float) -> list[list[Any]]:
-    """Return what fits of the sample in rows of `ITEM_COLUMNS`, titles as long as so many allow."""
+    """Return the part of the sample that fits in rows of `ITEM_COLUMNS`, with titles as long as possible."""
     rows: list[list[Any]] = []
     for chars in TITLE_CHARS:
         rows = fit_rows([_item(item, now, chars) for item in sample], tokens)
@@ -297,8 +304,8 @@ def ratings_sample(rated: Iterable[RatedItem], recent_since: datetime) -> list[R
     """Return at most 50 of `rated`: no item twice, at most ten of a source, strata by `QUOTAS`.
 
     Within a stratum ratings with a reason come before others, then the newest. Free places go first to the
-    same rating at the other age, then to whatever is left. The result alternates between the strata in
-    proportion to their shares, so that any prefix of it is balanced too.
+    same rating at the other age, then to any other. The result alternates between the strata in proportion to
+    their shares, so that any prefix of it is balanced too.
     """
     strata: dict[Stratum, list[RatedItem]] = {key: [] for key in QUOTAS}
     for item in {item.item_id: item for item in rated}.values():
@@ -320,7 +327,7 @@ def _priority(item: RatedItem) -> tuple[bool, float, int]:
 
 
 def _take(rows: list[RatedItem], into: list[RatedItem], places: int, used: Counter[str]) -> None:
-    """Move up to `places` of `rows` over, in order, leaving behind what would exceed a source's share."""
+    """Move up to `places` of `rows` over, in order, leaving those that would exceed a source's share."""
     left: list[RatedItem] = []
     for item in rows:
         if places > 0 and used[item.source] < PER_SOURCE_MAX:
@@ -343,10 +350,10 @@ def _alternate(strata: Sequence[Sequence[RatedItem]]) -> list[RatedItem]:
 
 
 def query_user_config(context: ToolContext, arguments: NoArguments) -> dict[str, Any]:
-    """Return the config, the effective source weights, pins, and when weights last changed.
+    """Return the config, the effective source weights, pins, and the last change of the weights.
 
-    Where a list is too long for the budget, `left_out` counts what is missing; the weights furthest from
-    1.0 come first.
+    If a list is too long for the budget, `left_out` counts the missing rows. The weights furthest from 1.0
+    come first.
     """
     effective = config_effective(reader_id=context.reader_id)
     config, learned_at = effective.config, effective.learned_at
@@ -390,27 +397,36 @@ def _strongest(weights: Mapping[str, float]) -> dict[str, float]:
 def get_user_profile(context: ToolContext, arguments: NoArguments) -> dict[str, Any]:
     """Return acceptance by type, patterns and trends; `{"first_run": true}` before any decision.
 
-    `insights` fill the rest of the budget: curated ones and patterns over many readers.
+    `answers` are the reader's to questions of earlier runs. `insights` fill the rest of the budget: curated
+    ones and patterns over many readers.
     """
-    profile = profile_for(reader_id=context.reader_id)
+    profile, answers = profile_for(reader_id=context.reader_id), _answers(context)
     if profile is None:
         result: dict[str, Any] = {"first_run": True}
     else:
         first = ("patterns", "acceptance_stats", "trends")
         ordered = {key: profile[key] for key in first if key in profile} | profile
-        result = fit_items(ordered, PROFILE_TOKENS)
+        result = fit_items(ordered, tokens_left(answers, PROFILE_TOKENS))
     types = list(result.get("acceptance_stats", {}))
     recalled = memories_recall(reader_id=context.reader_id, now=context.now, types=types)
     rows = [{"title": memory.title, "text": memory.text} for memory in recalled]
+    result |= answers
     insights = fit_rows(rows, tokens_left(result, PROFILE_TOKENS) - MEMORIES_KEY_TOKENS)
     return result | ({"insights": insights} if insights else {})
+
+
+def _answers(context: ToolContext) -> dict[str, Any]:
+    """Return the newest answers to questions of earlier runs, if there are any."""
+    rows = questions_answered(reader_id=context.reader_id, now=context.now, limit=ANSWERS_SHOWN)
+    answers = [{"id": row.pk, "question": row.text, "answer": row.answer} for row in rows]
+    return {"answers": answers} if answers else {}
 
 
 def get_acceptance_history(context: ToolContext, arguments: HistoryArguments) -> dict[str, Any]:
     """Return counts by type and result over all time, and the newest accepted and rejected suggestions."""
     history = acceptance_history(reader_id=context.reader_id, limit=arguments.limit, now=context.now)
     result = {"by_type": history.by_type, "note": OUTSIDE_TEXT_NOTE}
-    # Rejections first: room that they leave goes to what was accepted.
+    # Rejections first. Accepted ones get the room that is left.
     return result_fill(result, {"rejected": history.rejected, "accepted": history.accepted}, HISTORY_TOKENS)
 
 

@@ -30,7 +30,7 @@ LEAD_TOKENS, WORDS_TOKENS = 90, 30
 CATEGORIES_MAX, REASONS_MAX = 6, 6
 # The least ratings of a label or group that is shown: fewer are chance.
 LABEL_RATINGS_MIN, GROUP_RATINGS_MIN = 3, 4
-# About so many ratings make a group, and there are at most so many groups.
+# The number of ratings per group, and the most groups.
 RATINGS_PER_GROUP, GROUPS_MAX = 10, 8
 EXAMPLES = 3
 EXAMPLE_CHARS = 45
@@ -78,9 +78,9 @@ def _whole(item: RatedItem) -> dict[str, Any]:
 
 
 def closer_look(context: ToolContext, rated: Sequence[RatedItem], base: float) -> dict[str, Any]:
-    """Return what `query_user_feedback` tells beside counts by source: labels, groups and words.
+    """Return the parts of `query_user_feedback` besides counts by source: labels, groups and words.
 
-    `base` is the reader's own like-rate; what differs most from it comes first.
+    `base` is the reader's own like-rate. Values that differ most from it come first.
     """
     found: dict[str, Any] = {}
     categories = label_counts(((name, item) for item in rated for name in item.categories), base)
@@ -119,9 +119,9 @@ def _differs(liked: int, rated: int, base: float) -> float:
 
 
 def meaning_groups(rated: Sequence[RatedItem], base: float) -> list[dict[str, Any]]:
-    """Return groups of ratings about the same, with the titles nearest to what they share.
+    """Return groups of ratings with a similar meaning, each with its most typical titles.
 
-    The clearest first. Nobody has named them: what a group is about is for the model to read.
+    The clearest come first. Groups have no names: the model must read the titles for their subject.
     """
     count = min(GROUPS_MAX, len(rated) // RATINGS_PER_GROUP)
     if count < 2:
@@ -148,6 +148,6 @@ def meaning_groups(rated: Sequence[RatedItem], base: float) -> list[dict[str, An
 
 
 def _wishes(context: ToolContext) -> list[str]:
-    """Return what the reader asked for in their own words, newest first."""
+    """Return the reader's wishes in their own words, newest first."""
     versions = config_versions(reader_id=context.reader_id, limit=WISHES_AMONG)
     return [fit_text(row.note, WORDS_TOKENS) for row in versions if row.note]

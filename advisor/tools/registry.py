@@ -9,7 +9,7 @@ import structlog
 from django.db import DatabaseError
 from pydantic import BaseModel, ValidationError
 
-from advisor.conversation import call_target
+from advisor.conversation import ARGUMENTS_CHARS_MAX, FINISH_TOOL, call_target
 from advisor.result_size import as_json, error_result
 from advisor.run_values import ToolContext, ToolOutcome
 from advisor.tools import NoArguments
@@ -23,6 +23,7 @@ from advisor.tools.drafts import (
     test_suggestion,
     write_suggestion,
 )
+from advisor.tools.finish import FinishArguments, finish
 from advisor.tools.queries import (
     FeedbackArguments,
     HistoryArguments,
@@ -38,7 +39,6 @@ from digest.llm.entities import ToolCall, ToolSchema
 from suggestions.proposals import FenceLost
 
 log = structlog.get_logger(__name__)
-ARGUMENTS_CHARS_MAX = 20_000
 PROBLEMS_MAX = 5
 # Limits that no sensible call comes near, and texts for people who read the code.
 UNDECLARED_KEYS = ("title", "maxLength", "exclusiveMaximum")
@@ -129,6 +129,12 @@ TOOLS = {
             CompareArguments,
             compare_configs,
         ),
+        Tool(
+            FINISH_TOOL,
+            "End the run: beside your last writes, or alone.",
+            FinishArguments,
+            finish,
+        ),
     )
 }
 
@@ -147,7 +153,7 @@ def is_tool(name: str) -> bool:
 def dispatch(context: ToolContext, call: ToolCall) -> ToolOutcome:
     """Run one call for the reader of the run, a second time if the tool raises. Raises `FenceLost`.
 
-    Bad calls, and tools that fail twice, become error results that say what is valid or what to do.
+    Bad calls, and tools that fail twice, become error results that name the valid values or the next action.
     """
     bound = _bind(call)
     if isinstance(bound, ToolOutcome):
@@ -195,7 +201,7 @@ def _refusal(code: str, details: str, target: str = "", **valid: list[str]) -> T
 
 
 def _problems(error: ValidationError) -> str:
-    """Return what is wrong, by argument, undeclared ones first; without the values."""
+    """Return the problems by argument, undeclared ones first, without the values."""
     rows = error.errors(include_url=False, include_input=False, include_context=False)
     rows.sort(key=lambda row: row["type"] != "extra_forbidden")
     problems = (f"{'.'.join(map(str, row['loc']))[:80]}: {row['msg']}" for row in rows[:PROBLEMS_MAX])
@@ -205,8 +211,8 @@ def _problems(error: ValidationError) -> str:
 def schema_simplified(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a JSON schema without `$ref`, which some providers do not resolve, titles and empty defaults.
 
-    What may also be null is declared as its other type: it can be left out. A tool's own description is that
-    of its arguments, so that objects have none.
+    A value that may be null is declared as its other type, because it can be left out. Nested objects have no
+    description, because the tool's own describes its arguments.
     """
     definitions = schema.get("$defs", {})
 
@@ -226,8 +232,7 @@ def schema_simplified(schema: Mapping[str, Any]) -> dict[str, Any]:
         if "properties" not in node:
             return result
         result.pop("description", None)
-        shown = {name: one for name, one in node["properties"].items() if "undeclared" not in one}
-        return result | {"properties": {name: simplify(one) for name, one in shown.items()}}
+        return result | {"properties": {name: simplify(one) for name, one in node["properties"].items()}}
 
     return dict(simplify({key: value for key, value in schema.items() if key != "$defs"}))
 
@@ -235,7 +240,7 @@ def schema_simplified(schema: Mapping[str, Any]) -> dict[str, Any]:
 def _plain(node: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
     """Return `node` without a choice between null and one type, then with its reference resolved.
 
-    In this order: the one type may be a reference, as that of an optional enum is.
+    The order matters: the one type may be a reference, as in an optional enum.
     """
     choices = [one for one in node.get("anyOf", ()) if one != {"type": "null"}]
     if len(choices) == 1:

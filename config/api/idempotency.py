@@ -23,14 +23,15 @@ from config.models import IdempotentResponse
 from digest.accounts.tokens import TokenAuth
 from digest.errors import TooManyRequests
 from digest.models import ApiToken, Reader
-from digest.throttling import API, limit_count
+from digest.places import PAGE_LINE, PROGRAM_LINE
+from digest.throttling import API, limit_count, turn_begin
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 KEY_LIFETIME = timedelta(hours=24)
 # No request takes as long. After this time its worker has died, and the key can be claimed again.
 CLAIM_TIME = timedelta(minutes=2)
 BODY_BYTES_MAX = 1_048_576
-# What a reader's stored answers of a day may take, and what a row takes beside its body.
+# Limits for a reader's stored answers of a day, and the size of a row beside its body, in bytes.
 ANSWERS_BYTES_MAX, ROW_BYTES = 10 * 1_048_576, 512
 SERVER_ERROR, TOO_OFTEN = 500, 429
 
@@ -65,7 +66,7 @@ class IdempotentToken(TokenAuth):
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken:
         """Authenticate like `TokenAuth`. May also raise `IdempotencyKeyError` and `ReplayedResponse`."""
         used = super().authenticate(request, token)
-        _begin(request, used.reader)
+        _begin(request, used.reader, PROGRAM_LINE)
         return used
 
 
@@ -76,14 +77,15 @@ class IdempotentSession(SessionAuth):
         """Authenticate like `SessionAuth`. May raise `TooManyRequests` and errors of `IdempotentToken`."""
         reader: object | None = super().authenticate(request, key)
         if isinstance(reader, Reader):
-            _begin(request, reader)
+            _begin(request, reader, PAGE_LINE)
         return reader
 
 
-def _begin(request: HttpRequest, reader: Reader) -> None:
+def _begin(request: HttpRequest, reader: Reader, line: str) -> None:
     """Count a request against its reader's limit, and claim its key if it has one."""
     now = timezone.now()
     limit_count(limit=API, who=reader.pk, now=now)
+    turn_begin(reader.pk, line)
     key = request.headers.get(KEY_HEADER)
     if request.method in SAFE or key is None:
         return

@@ -22,7 +22,7 @@ from advisor.run_values import ToolOutcome
 from digest.accounts.assistant_access import PROPOSE, Access, access_of
 from digest.accounts.tokens import REQUESTS_PER_MINUTE, TOO_OFTEN
 from digest.errors import InvalidToken, TooManyRequests
-from digest.throttling import API, MINUTE, Limit, limit_count
+from digest.throttling import API, MINUTE, Limit, limit_count, turn_begin
 from suggestions.proposals import FenceLost
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def mcp(request: HttpRequest) -> HttpResponse:
         now = timezone.now()
         limit_count(limit=LIMIT, who=f"{access.reader.pk}:{access.client}", now=now)
         limit_count(limit=API, who=access.reader.pk, now=now)
+        turn_begin(access.reader.pk)
     except InvalidToken as error:
         challenge = _challenge("invalid_token" if _bearer(request) else "")
         return _refusal(error.code, error.message, 401, **{"WWW-Authenticate": challenge})
@@ -90,7 +91,7 @@ def _bearer(request: HttpRequest) -> str:
 
 
 def _challenge(error: str = "", scope: str = "") -> str:
-    """Return the header that says where to get a token (RFC 9728, section 5.1; RFC 6750, section 3)."""
+    """Return the header that names the place to get a token (RFC 9728, section 5.1; RFC 6750, section 3)."""
     site = settings.SITE_URL.rstrip("/")
     parts = {"error": error, "scope": scope}
     parts["resource_metadata"] = f"{site}/.well-known/oauth-protected-resource/mcp"
@@ -147,8 +148,10 @@ def _reader_tools() -> tuple[tuple[str, "Listed"], ...]:
 def _call(request: HttpRequest, access: Access, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
     """Run a tool if the token's scopes and the reader's choice about models permit it."""
     from advisor.mcp_server import (  # noqa: PLC0415
+        ENOUGH_CALLS,
         SESSION_OVER,
         SessionRefused,
+        mcp_has_called_enough,
         models_check,
         session_call,
         session_release,
@@ -169,6 +172,8 @@ def _call(request: HttpRequest, access: Access, name: str, arguments: Mapping[st
         models_check(access.reader)
         if name in READER_TOOLS:
             return reader_tool_call(request=request, access=access, name=name, arguments=arguments)
+        if mcp_has_called_enough(reader_id=access.reader.pk, now=now):
+            return ENOUGH_CALLS
         session = session_resume(reader=access.reader, client=access.client, now=now)
     except SessionRefused as refused:
         return refusal("models_off", str(refused))

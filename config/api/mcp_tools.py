@@ -28,6 +28,7 @@ from digest.sources.list_page import source_lines
 from digest.web.api.items import ItemId
 from digest.web.api.reading import FeedbackIn, SearchIn, digest_get, feedback_post, search_get
 from digest.web.pages.contexts import item_page, left_out_page
+from suggestions.selectors import question_open
 
 TEXT_CHARS_MAX = 2000
 SOURCES_MAX = 500
@@ -139,6 +140,13 @@ def rate_item(request: HttpRequest, asked: RateArguments) -> dict[str, Any]:
     return feedback_post(request, asked.item_id, FeedbackIn(useful=asked.useful)).model_dump(mode="json")
 
 
+def get_question(request: HttpRequest, asked: NoArguments) -> dict[str, Any]:
+    """Return the question that a run asks the reader, like `GET /api/question`. They answer it themselves."""
+    row = question_open(reader_id=reader_of(request).pk, now=timezone.now())
+    columns = ("text", "answers", "titles")
+    return {"question": row and {"question_id": row.pk} | {name: getattr(row, name) for name in columns}}
+
+
 def _day(request: HttpRequest, asked: DayArguments) -> date:
     return asked.day or day_of(timezone.now(), reader_of(request).zone)
 
@@ -180,6 +188,13 @@ READER_TOOLS: Mapping[str, Tool] = {
             RATE,
             RateArguments,
             rate_item,
+        ),
+        Tool(
+            "get_question",
+            "What a run asks the reader. They answer it themselves, on their page of today.",
+            READ,
+            NoArguments,
+            get_question,
         ),
     )
 }

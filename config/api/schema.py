@@ -33,6 +33,7 @@ DECISIONS = tuple(
 ACCEPT, REVERT, UNDO = DECISIONS[0], DECISIONS[4], DECISIONS[5]
 MUTES = ("digest_api_mutes_mutes_preview_get", "digest_api_mutes_mutes_post")
 SEARCHES = tuple(f"digest_api_searches_searches_{verb}" for verb in ("post", "delete"))
+QUESTION = "suggestions_api_question_answer_post"
 DIGEST = "digest_api_digests_digest_get"
 NAMED = ("digest_api_reading_named_address_post",)
 FEEDS = ("digest_api_feeds_feeds_post", "digest_api_feeds_feed_access_post")
@@ -78,7 +79,7 @@ ERROR_CODES = (
     ),
     ErrorCode("item_not_found", 404, "no such item that you may see", ITEM),
     ErrorCode("article_unknown", 404, "none of your sources brought an article at this address", NAMED),
-    ErrorCode("not_found", 404, "nothing that you may see", (*DECISIONS, "advisor_api_runs_get")),
+    ErrorCode("not_found", 404, "nothing that you may see", (*DECISIONS, "advisor_api_runs_get", QUESTION)),
     ErrorCode("digest_missing", 404, "no digest was made on that day", (DIGEST,)),
     ErrorCode("future_date", 422, "that day has not begun in your time zone", (DIGEST,)),
     ErrorCode("unknown_reason_tag", 422, "not a reason of the taxonomy", ("digest_api_feedback_post",)),

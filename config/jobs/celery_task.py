@@ -7,10 +7,10 @@ import structlog
 from celery import Task
 from django.utils import timezone
 
-from advisor.agent.error_policy import error_handle, failures_alert
+from advisor.agent.error_policy import error_handle
 from advisor.run.workers import job_claim_if_due
 from config.jobs.schedule import JOBS, VISIBILITY_S
-from ranking.common.isolation import failures_collected
+from config.jobs.task_run import task_run
 
 log = structlog.get_logger(__name__)
 INTERVALS = {job.name: job.interval for job in JOBS}
@@ -32,11 +32,7 @@ class BaseTask(Task):  # type: ignore[type-arg]
         if job and not self._turn(job):
             log.info("job_doubled", job=job)
             return None
-        with failures_collected() as failed:
-            result = super().__call__(*args, **kwargs)
-        where = f"The task “{self.name}”"
-        failures_alert(failures=failed, name=self.name, where=where, now=timezone.now())
-        return result
+        return task_run(self.name, lambda: super(BaseTask, self).__call__(*args, **kwargs))
 
     def _turn(self, job: str) -> bool:
         """Claim the job's turn, or one extra turn in the same period after a lost worker.

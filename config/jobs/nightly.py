@@ -13,11 +13,9 @@ from functools import partial
 from uuid import UUID
 
 import structlog
-from celery import shared_task
 from django.conf import settings
 from django.db import DatabaseError
 from django.db.models import Exists, OuterRef
-from kombu.exceptions import OperationalError
 
 from advisor.agent.error_policy import Action, alert_raise, error_handle, failures_alert
 from advisor.run.execute import traces_prune
@@ -41,6 +39,7 @@ from digest.mail.send import digests_deliver
 from digest.models import Feedback, Reader
 from digest.retention import items_prune, rows_prune
 from digest.summaries.services import summaries_make
+from ranking.common.broker import shared_task
 from ranking.common.isolation import Parts, failures_collected
 from ranking.selectors import readers_learned
 from ranking.services import snapshots_prune, versions_prune
@@ -64,7 +63,7 @@ CRASHED = "It ended its process twice, so this night goes on without it."
 
 
 class MailServerDown(Exception):
-    """No mail server answered. Due mail waits for the next round."""
+    """No mail server answered. Due mail waits for the next run."""
 
 
 def fetch(now: datetime) -> Counts:
@@ -174,8 +173,10 @@ def _share(step: str, now: datetime) -> None:
     If there is no other worker, this one does the whole step.
     """
     if settings.REDIS_URL:
+        from kombu.exceptions import OperationalError  # noqa: PLC0415 - part of Celery
+
         with suppress(OperationalError):
-            night_share_task.apply_async(args=(step, now.isoformat()), retry=False, expires=SHARE_S)
+            night_share_task.celery.apply_async(args=(step, now.isoformat()), retry=False, expires=SHARE_S)
 
 
 @shared_task(name="config.night_share")

@@ -103,6 +103,11 @@ def night_has_begun(now: datetime, hour: int) -> bool:
     return now.astimezone(UTC).hour >= hour
 
 
+def time_limit_s(task: str) -> int:
+    """Return how long a task may take. A run of the advisor has its own limit."""
+    return HARD_LIMIT_BY_TASK.get(task, HARD_LIMIT_S)
+
+
 def celery_settings(broker: str, folder: Path, *, run_timeout_s: float) -> dict[str, Any]:
     """Return Celery's configuration under the names of Django's settings.
 

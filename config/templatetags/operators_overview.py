@@ -20,8 +20,9 @@ from advisor.models import Run
 from advisor.selectors import ACTIVE_STATUSES, worker_alive
 from config.jobs.lease import nightly_as_dict
 from config.models import NightlyReport
+from config.pulse.files import worker_has_pulse
 from digest.feeds.health import mostly_failed
-from digest.feeds.selectors import is_read
+from digest.feeds.selectors import in_trouble, is_read
 from digest.models import Feed, Reader, Spend
 from digest.requests import reader_of
 from digest.sources.newsletters import mailbox_state
@@ -89,12 +90,12 @@ def _count_words(count: int) -> str:
 
 
 def _feeds(now: datetime) -> Iterator[OverviewFigure]:
-    active = Feed.objects.filter(state=Feed.State.ACTIVE)
-    failing = _count(active.filter(failures__gt=0))
-    due = _count(active.filter(is_read(), next_check_at__lte=now))
-    href = _list(Feed, condition="failing") if failing else _list(Feed)
-    note = f"{_count_words(due)} due to be fetched"
-    yield OverviewFigure("Failing feeds", _count_words(failing), note, href, bad=failing > 0)
+    read = Feed.objects.filter(is_read())
+    troubled = _count(read.filter(in_trouble()))
+    due = _count(read.filter(state=Feed.State.ACTIVE, next_check_at__lte=now))
+    href = _list(Feed, condition="trouble") if troubled else _list(Feed)
+    note = f"gone, refused, failing, moved or empty; {_count_words(due)} due to be fetched"
+    yield OverviewFigure("Feeds in trouble", _count_words(troubled), note, href, bad=troubled > 0)
     if mailbox := mailbox_state():
         value = "failing" if mailbox.problem else "read"
         note = mailbox.problem or f"last at {date_words(localtime(mailbox.read_at), 'H:i')}"
@@ -164,7 +165,7 @@ def _queue(now: datetime) -> Iterator[OverviewFigure]:
     rows = Run.objects.filter(status__in=ACTIVE_STATUSES).order_by()
     counts = dict(rows.values_list("status").annotate(n=Count("pk")))
     queued, running = (counts.get(status, 0) for status in (Run.Status.QUEUED, Run.Status.RUNNING))
-    without = not settings.REDIS_URL and not worker_alive(now=now)
-    note = f"{running:,} running" + ("; no worker is alive: start manage.py work" if without else "")
+    lives = settings.REDIS_URL or worker_alive(now=now) or worker_has_pulse(settings.VAR_DIR)
+    note = f"{running:,} running" + ("" if lives else "; no worker is alive: start manage.py work")
     href = _list(Run, status__exact=Run.Status.QUEUED.value)
-    yield OverviewFigure("Runs queued", f"{queued:,}", note, href, bad=without)
+    yield OverviewFigure("Runs queued", f"{queued:,}", note, href, bad=not lives)

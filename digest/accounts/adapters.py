@@ -3,6 +3,7 @@
 import re
 import time
 import unicodedata
+from ipaddress import IPv6Address, ip_address
 from smtplib import SMTPException
 from types import SimpleNamespace
 from typing import Any, cast
@@ -21,7 +22,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext, gettext_lazy
@@ -38,9 +39,11 @@ from digest.accounts.limits import (
     login_key,
     readers_by_login,
 )
+from digest.errors import TooManyRequests
 from digest.feeds.identity import domain_in
 from digest.mail.render import site_link
 from digest.models import Reader
+from digest.throttling import SIGN_IN, limit_count, too_many_requests_page
 
 log = structlog.get_logger(__name__)
 
@@ -122,6 +125,17 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             raise ValidationError(gettext("A username is no web address. Leave out the dot."))
         return str(super().clean_username(name, shallow))
 
+    def get_client_ip(self, request: HttpRequest) -> str:
+        """Return the client's address; an IPv4 address in its own form.
+
+        Sockets and proxies for both kinds write it as IPv6 (`::ffff:192.0.2.1`). All of these lie in one /64,
+        which counts as one address.
+        """
+        found = str(super().get_client_ip(request))
+        read = ip_address(found)
+        plain = read.ipv4_mapped if isinstance(read, IPv6Address) else None
+        return str(plain or read)
+
     def is_safe_url(self, url: str) -> bool:
         """Return whether a redirect to `url` after signing in is safe. A malformed address is not."""
         try:
@@ -154,6 +168,16 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             if usage:
                 usage.rollback()
         return reader
+
+    def pre_login(self, request: HttpRequest, user: Any, **more: Any) -> HttpResponse | None:
+        """Return the page for 429 if a reader signed in too often, whatever way they came; else `None`."""
+        try:
+            limit_count(limit=SIGN_IN, who=user.pk, now=timezone.now())
+        except TooManyRequests as refused:
+            request.sign_in_refused = True  # type: ignore[attr-defined]  # then no session is stored
+            return too_many_requests_page(request, refused)
+        answer: HttpResponse | None = super().pre_login(request, user, **more)
+        return answer
 
     def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
         """Return the ways in which a reader can confirm that it is them.
@@ -209,7 +233,8 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         account" instead, because no link can move the address.
         """
         address = emailconfirmation.email_address
-        _ = address.user  # Loads the user, whom the link's mail names; so both mails take as many queries.
+        # Loads the user, who is named in the link's mail. Both mails then take the same number of queries.
+        _ = address.user
         if address.can_set_verified() or not signup:
             super().send_confirmation_mail(request, emailconfirmation, signup)
         else:

@@ -1,7 +1,8 @@
-"""How much Today asks of a reader: one thing at a time, and no third one after two answers a day.
+"""How much Today asks of a reader: one thing at a time, and nothing more after two answers a day.
 
-What may be asked, the first that there is: suggestions that wait, an early change, what becomes of read
-articles, the subjects of new feeds or an interview, a tip.
+The first possible ask is shown: to catch up after an absence, waiting suggestions, a question of a run, an
+early change, the handling of read articles, the subjects of new feeds or an interview, a tip. What is no ask
+is told in one quiet line below the date.
 """
 
 from datetime import datetime

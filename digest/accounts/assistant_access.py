@@ -118,8 +118,8 @@ def refresh_claim(*, secret: str, now: datetime) -> bool:
     """Return whether this refresh token is used for the first time. Of several requests at once, one wins.
 
     If a token comes again after more than a minute, two parties hold it. Then all tokens of this client and
-    reader are deleted (RFC 9700, section 4.14.2). The cache remembers the use for as long as the token would
-    have lived. It is one of its own, which no flood of counters empties.
+    reader are deleted (RFC 9700, section 4.14.2). The use is remembered for the token's lifetime, in a cache
+    of its own that a flood of counters cannot empty.
     """
     key, claims = _refresh_key(secret), caches[CLAIMS]
     used = claims.get(key)

@@ -186,10 +186,10 @@ class AddressForm(BoundedFields, AddEmailForm):  # type: ignore[misc]
 
 
 class SingleUseCode(BoundedFields):
-    """Accept a code from an authenticator app only once while it is valid, for whatever purpose.
+    """Accept a code from an authenticator app only once while it is valid.
 
     RFC 6238, section 5.2: a second attempt with the same code must not be accepted. allauth remembers a code
-    for one period, but `MFA_TOTP_TOLERANCE` keeps it valid longer. It also does not remember the code that
+    for one period, but `MFA_TOTP_TOLERANCE` keeps it valid longer. allauth also forgets the code that
     switched the app on.
     """
 

@@ -1,7 +1,7 @@
 """Sign-up by invitation: an operator makes a link for one person, who signs up with it once.
 
-`SIGNUP` says who may sign up: everybody (`open`), whoever was invited (`invite`), or nobody (`closed`). It
-also holds for new accounts through a provider (OpenID Connect).
+`SIGNUP` sets who may sign up: everybody (`open`), people with an invitation (`invite`), or nobody (`closed`).
+It also applies to new accounts through a provider (OpenID Connect).
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from digest.models import Invitation, Reader
 # 256 bits cannot be guessed, so a plain SHA-256 needs no salt (NIST SP 800-63B, 5.1.2.2).
 SECRET_BYTES: Final = 32
 VALID: Final = timedelta(days=7)
-# Where the browser's session keeps the secret until its owner has signed up, perhaps at a provider.
+# The session key of the invitation's secret, until its owner has signed up, perhaps at a provider.
 SESSION_KEY: Final = "invitation"
 
 

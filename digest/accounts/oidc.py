@@ -1,20 +1,26 @@
 """Sign-in by OpenID Connect: which reader an answer signs in, and the error page if it signs in nobody."""
 
-from collections.abc import Mapping
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from hashlib import sha256
+from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
 
+import jwt
 import structlog
 from allauth.account.internal.flows.login import record_authentication
 from allauth.account.models import EmailAddress
 from allauth.core.exceptions import ImmediateHttpResponse
-from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter, get_adapter
 from allauth.socialaccount.app_settings import UID_MAX_LENGTH
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from django.conf import settings
 from django.http import HttpRequest
 from django.shortcuts import render
 from django.utils import timezone
+from requests import RequestException
 
 from digest.accounts.adapters import PROVIDER_METHOD
 from digest.models import Reader
@@ -28,6 +34,16 @@ NAME_CHARS_MAX = 1000
 PROVIDER, SIGN_IN_AGAIN = "oidc", "again"
 # How old a sign-in may be: allows for the redirects and for clocks that differ.
 FRESH_S = 300
+# The addresses of a provider to which we send a secret, or whose answer we believe.
+_ENDPOINTS = ("token_endpoint", "userinfo_endpoint", "jwks_uri")
+# What reading an answer raises if it is no JSON, or of another shape or depth than it should be.
+MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
+# How an ID token may be signed, with the type of the key: not with our client secret (HS256).
+_KEY_TYPES: Final = {
+    **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), "RSA"),
+    **dict.fromkeys(("ES256", "ES384", "ES512"), "EC"),
+    "EdDSA": "OKP",
+}
 _CLAIMS = {
     "sub": UID_MAX_LENGTH,
     "email": ADDRESS_CHARS_MAX,
@@ -58,6 +74,84 @@ def subjects_check(*, user_info: Mapping[str, Any] | None, id_token: Mapping[str
         raise OAuth2Error("the provider named two people")
 
 
+def id_token_claims(
+    token: str, *, keys: list[dict[str, Any]], issuer: str, client_id: str, nonce: str
+) -> dict[str, Any]:
+    """Return the claims of an ID token that one of the provider's `keys` signed for this sign-in.
+
+    Raises `OAuth2Error` if the signature, issuer, audience, party, time or nonce is not as it must be (OpenID
+    Connect Core 1.0, section 3.1.3.7).
+    """
+    try:
+        header = jwt.get_unverified_header(token)
+        claims: dict[str, Any] = jwt.decode(
+            token,
+            _signing_key(keys, header),
+            algorithms=[header["alg"]],
+            issuer=issuer,
+            audience=client_id,
+            options={"require": ["exp", "iat"]},
+        )
+    except jwt.PyJWTError as error:
+        raise OAuth2Error("the provider's ID token is not valid") from error
+    if claims.get("nonce") != nonce or claims.get("azp", client_id) != client_id:
+        raise OAuth2Error("the provider's ID token is of another sign-in, or another client's")
+    return claims
+
+
+def _signing_key(keys: list[dict[str, Any]], header: Mapping[str, Any]) -> jwt.PyJWK:
+    """Return the only key of the provider that can have signed a token with this header."""
+    algorithm, kid = header["alg"], header.get("kid")
+    fitting = [
+        key
+        for key in keys
+        if key["kty"] == _KEY_TYPES.get(algorithm)
+        and key.get("use", "sig") == "sig"
+        and key.get("alg", algorithm) == algorithm
+        and (kid is None or key.get("kid") == kid)
+    ]
+    if len(fitting) != 1:
+        raise OAuth2Error("the provider's ID token names none of its keys")
+    return jwt.PyJWK(fitting[0], algorithm)
+
+
+def address_with_nonce(address: str) -> str:
+    """Return the provider's `address` to sign in at, with a nonce: the hash of the secret of PKCE.
+
+    The session has the secret, so only an ID token of this sign-in has its hash (`nonce_of`).
+    """
+    (challenge,) = parse_qs(urlsplit(address).query)["code_challenge"]
+    return f"{address}&nonce={challenge}"
+
+
+def nonce_of(verifier: str) -> str:
+    """Return the nonce of a sign-in by its secret of PKCE: its challenge (RFC 7636, section 4.2)."""
+    return urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+
+
+def discovery_check(config: Mapping[str, Any], *, issuer: str) -> None:
+    """Raise `OAuth2Error` if a description is another provider's, or leads from TLS to an address without.
+
+    A provider's own description names it (OpenID Connect Discovery 1.0, section 4.3).
+    """
+    # `OIDC_ISSUER` may be the description's address, and ends without a slash.
+    if config["issuer"].rstrip("/") != issuer.partition("/.well-known/")[0]:
+        raise OAuth2Error("the provider's description is of another issuer")
+    scheme = urlsplit(issuer).scheme
+    for name in _ENDPOINTS:
+        if scheme == "https" != urlsplit(config.get(name, "")).scheme:
+            raise OAuth2Error(f"the provider's {name} is no https address")
+
+
+@contextmanager
+def malformed_answers_refuse() -> Iterator[None]:
+    """Raise `OAuth2Error` for whatever breaks on a provider's answer."""
+    try:
+        yield
+    except MALFORMED as error:
+        raise OAuth2Error("the provider's answer cannot be read") from error
+
+
 def is_fresh(claims: Mapping[str, Any], *, now: datetime) -> bool:
     """Return whether the provider's `auth_time` is at most five minutes away from `now`, or missing.
 
@@ -70,22 +164,60 @@ def is_fresh(claims: Mapping[str, Any], *, now: datetime) -> bool:
     return isinstance(at, int | float) and abs(now.timestamp() - at) <= FRESH_S
 
 
-def provider_of(request: HttpRequest, provider_id: str) -> Any:
-    """Return the provider, which refuses answers that no account can be made of.
+def _keys_at(address: str) -> list[dict[str, Any]]:
+    """Return a provider's keys, read anew at each sign-in, since it may change them at any time."""
+    with get_adapter().get_requests_session() as session:
+        answer = session.get(address)
+        answer.raise_for_status()
+    keys: list[dict[str, Any]] = answer.json()["keys"]
+    return keys
 
-    The import is here because the library's tables exist only with `OIDC_ISSUER`.
-    """
+
+def provider_of(request: HttpRequest, provider_id: str) -> Any:
+    """Return the provider, which refuses answers that no account can be made of."""
+    # The import is here because the library's tables exist only with `OIDC_ISSUER`.
     from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter  # noqa: PLC0415
 
     class Provider(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
         _user_info: dict[str, Any] | None = None
+        _nonce = ""
+
+        def get_client(self, request: HttpRequest, app: Any) -> Any:
+            try:
+                with malformed_answers_refuse():
+                    discovery_check(self.openid_config, issuer=settings.OIDC_ISSUER)
+                    return super().get_client(request, app)
+            except (OAuth2Error, RequestException) as error:  # the library does not expect them here
+                return get_adapter().on_authentication_error(request, self.get_provider(), exception=error)
+
+        def get_access_token_data(self, *args: Any, **more: Any) -> dict[str, Any]:
+            with malformed_answers_refuse():
+                self._nonce = nonce_of(more["pkce_code_verifier"])
+                data: dict[str, Any] = super().get_access_token_data(*args, **more)
+                tokens = data["access_token"], data["id_token"]
+                if not all(isinstance(token, str) and token for token in tokens):
+                    raise OAuth2Error("the provider sent no tokens")
+                return data
+
+        def parse_token(self, data: dict[str, Any]) -> Any:
+            with malformed_answers_refuse():
+                return super().parse_token(data)
+
+        def complete_login(self, *args: Any, **more: Any) -> Any:
+            with malformed_answers_refuse():
+                return super().complete_login(*args, **more)
 
         def _fetch_user_info(self, access_token: str) -> dict[str, Any]:
             self._user_info = claims_check(super()._fetch_user_info(access_token))
             return self._user_info
 
         def _decode_id_token(self, app: Any, id_token: str) -> dict[str, Any]:
-            claims = claims_check(super()._decode_id_token(app, id_token))
+            issuer, keys = self.openid_config["issuer"], _keys_at(self.openid_config["jwks_uri"])
+            claims = claims_check(
+                id_token_claims(
+                    id_token, keys=keys, issuer=issuer, client_id=app.client_id, nonce=self._nonce
+                )
+            )
             subjects_check(user_info=self._user_info, id_token=claims)
             return claims
 
@@ -125,10 +257,18 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         """Return whether both the provider and an account of ours have confirmed the address.
 
         Somebody who signed up with a stranger's address, unconfirmed, must not receive that stranger's
-        sign-in.
+        sign-in. Nor must whoever gets a reader's address at the provider after them, so a reader who is
+        connected already is found by the provider's own number alone.
         """
-        confirmed = EmailAddress.objects.filter(email__iexact=email, verified=True).exists()
-        return confirmed and bool(super().can_authenticate_by_email(login, email))
+        from allauth.socialaccount.models import SocialAccount  # noqa: PLC0415  # as in provider_of
+
+        owners = EmailAddress.objects.filter(email__iexact=email, verified=True).values("user")
+        connected = SocialAccount.objects.filter(user__in=owners, provider=login.account.provider)
+        return (
+            owners.exists()
+            and not connected.exists()
+            and bool(super().can_authenticate_by_email(login, email))
+        )
 
     def on_authentication_error(
         self, request: HttpRequest, provider: Any, error: Any = None, exception: Any = None, **more: Any

@@ -26,6 +26,8 @@ log = structlog.get_logger(__name__)
 COUNTER = "counter"
 # allauth's error code for too many failures.
 TOO_MANY = "too_many_login_attempts"
+# A person has a few devices. Each passkey is a row.
+PASSKEYS_MAX = 20
 # The errors that reading JSON of any shape, and the bytes in it, can raise.
 MALFORMED = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 
@@ -114,7 +116,12 @@ class NewPasskeyForm(PasskeyAnswer, AddWebAuthnForm):  # type: ignore[misc]
     passwordless = None
 
     def clean(self) -> dict[str, Any]:
-        """Return the device's answer. Raises `ValidationError` if the device did not verify its owner."""
+        """Return the device's answer.
+
+        Raises `ValidationError` if the device did not verify its owner, or the reader has twenty passkeys.
+        """
+        if Authenticator.objects.filter(user=self.user).count() >= PASSKEYS_MAX:
+            raise self.refusal()
         self.cleaned_data["passwordless"] = True
         cleaned: dict[str, Any] = super().clean()
         return cleaned

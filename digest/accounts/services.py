@@ -7,10 +7,14 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
 
+import structlog
 from allauth.account.models import EmailAddress
 from allauth.idp.oidc.models import Token
 from allauth.mfa.models import Authenticator
-from django.db import transaction
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.models import Session
+from django.db import OperationalError, transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext, gettext_noop
 
@@ -18,6 +22,7 @@ from digest.days import day_of
 from digest.errors import LastOperator
 from digest.feedback.transfer import records_export
 from digest.feeds.ingest import PRIVATE_KEY
+from digest.items.texts import texts_delete
 from digest.mail.links import feed_token_revoke
 from digest.models import (
     ApiToken,
@@ -40,8 +45,6 @@ from digest.models import (
     Spend,
     SpendRefusal,
     Subscription,
-    SuggestedReasons,
-    Summary,
     TasteProfile,
     UsedLink,
 )
@@ -49,6 +52,9 @@ from digest.requests import operators_remain
 from ranking.common.rows import BATCH, export_rows
 from ranking.implicit_store import implicit_delete
 
+log = structlog.get_logger(__name__)
+
+DELETION_ATTEMPTS = 3
 # How long "Not now" hides the note about suggestions.
 NUDGE_QUIET = timedelta(days=7)
 # Tables by the names that readers know. All other tables count as "other records".
@@ -168,7 +174,7 @@ def reader_mail_update(*, reader: Reader, rhythm: str, hour: int, weekday: int) 
 
 
 def reader_display_update(*, reader: Reader, display: Display) -> None:
-    """Store how pages look to the reader and what happens to items that were read.
+    """Store the reader's display settings and the handling of read items.
 
     Raises `ValueError` for a value that is not on offer.
     """
@@ -201,9 +207,20 @@ def reader_delete(*, reader: Reader) -> Counter[str]:
     this reader has. Those go with all summaries and reasons made from their texts. Raises `LastOperator` for
     the only active superuser.
     """
+    for _attempt in range(DELETION_ATTEMPTS - 1):
+        try:
+            return _reader_delete(reader)
+        except OperationalError:  # a deadlock with a task of the reader's, which PostgreSQL ended
+            log.warning("deletion_again", user_id=str(reader.pk))
+    return _reader_delete(reader)
+
+
+def _reader_delete(reader: Reader) -> Counter[str]:
     with transaction.atomic():
-        # Locked together. Otherwise the last two superusers could delete themselves at the same time.
-        list(Reader.objects.select_for_update().filter(is_superuser=True, is_active=True))
+        # Locked first of all: a row that is stored after its table was emptied would undo the deletion. And
+        # locked together: the last two superusers could delete themselves at the same time.
+        locked = Q(pk=reader.pk) | Q(is_superuser=True, is_active=True)
+        list(Reader.objects.select_for_update().filter(locked).order_by("pk"))
         if reader.is_superuser and reader.is_active and not operators_remain(readers=[reader]):
             raise LastOperator(
                 gettext(
@@ -212,16 +229,29 @@ def reader_delete(*, reader: Reader) -> Counter[str]:
                 )
             )
         imported = _imported_items(reader)
-        texts = Item.objects.filter(feed__owner=reader).values("fingerprint")
-        Summary.objects.filter(fingerprint__in=texts).delete()
-        SuggestedReasons.objects.filter(fingerprint__in=texts).delete()
+        texts = list(Item.objects.filter(feed__owner=reader).values_list("fingerprint", flat=True))
         own = Source.objects.filter(feeds__owner=reader, key__contains=PRIVATE_KEY)
         sources = list(own.values_list("pk", flat=True))
         _, by_label = Reader.objects.filter(pk=reader.pk).delete()
         # Only if unused: an operator may have merged one with other sources.
         Source.objects.filter(pk__in=sources, feeds=None, items=None).delete()
+        texts_delete(fingerprints=texts)
         _unread_items_delete(imported)
+        _traces_delete(reader)
     return Counter(by_label)
+
+
+def _traces_delete(reader: Reader) -> None:
+    """Delete traces of the reader in tables without a column for them: their sessions, and words in the
+    admin's log.
+
+    A session names the login of its reader, and lives for up to `SESSION_DAYS`.
+    """
+    name = str(reader.pk)
+    own = [row.pk for row in Session.objects.iterator() if row.get_decoded().get(SESSION_KEY) == name]
+    Session.objects.filter(pk__in=own).delete()
+    about = LogEntry.objects.filter(content_type__model="reader", object_id=name)
+    about.update(object_repr=name, change_message="")
 
 
 def _imported_items(reader: Reader) -> list[int]:
@@ -234,7 +264,8 @@ def _imported_items(reader: Reader) -> list[int]:
 
 
 def _unread_items_delete(ids: Sequence[int]) -> None:
-    """Delete those of `ids` that no reader has any more, with what was made from their texts."""
+    """Delete the items in `ids` that no reader has any more, with the summaries and reasons made from their
+    texts."""
     for start in range(0, len(ids), BATCH):
         marks = (Reading.objects.filter(item=OuterRef("pk")), Feedback.objects.filter(item=OuterRef("pk")))
         items = Item.objects.filter(~Exists(marks[0]), ~Exists(marks[1]), pk__in=ids[start : start + BATCH])
@@ -243,9 +274,7 @@ def _unread_items_delete(ids: Sequence[int]) -> None:
             texts.add(text)
             sources.add(source)
         items.delete()
-        texts -= set(Item.objects.filter(fingerprint__in=texts).values_list("fingerprint", flat=True))
-        for model in (Summary, SuggestedReasons):
-            model._default_manager.filter(fingerprint__in=texts).delete()
+        texts_delete(fingerprints=texts)
         Source.objects.filter(pk__in=sources, feeds=None, items=None).delete()
 
 
@@ -292,7 +321,8 @@ def reader_export_digest(*, reader: Reader) -> Iterator[tuple[str, object]]:
 
 
 def _account(reader: Reader) -> dict[str, Any]:
-    row = next(export_rows(Reader.objects.filter(pk=reader.pk), without=_SECRET))
+    # Nothing, if the account is deleted while its export is sent.
+    row = next(export_rows(Reader.objects.filter(pk=reader.pk), without=_SECRET), {})
     addresses = EmailAddress.objects.filter(user=reader).values("email", "verified", "primary")
     factors = Authenticator.objects.filter(user=reader).values("type", "created_at", "last_used_at")
     return {

@@ -11,7 +11,7 @@ from typing import Final
 
 import structlog
 
-# After so long a picture is fetched again, because its publisher may have replaced it.
+# After this time a picture is fetched again, because its publisher may have replaced it.
 FRESH: Final = timedelta(days=30)
 # A sweep runs after this share of the limit was written. It deletes files down to the second share.
 SWEEP_SHARE, LEFT_SHARE = 0.05, 0.9

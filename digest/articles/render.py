@@ -1,7 +1,7 @@
 """Render stored HTML for a page: our own picture URLs, and tables that scroll.
 
-The stored HTML is cleaned once more by the policy it was stored under. So nothing runs, whoever wrote to the
-database, and it has exactly the spelling that this module parses. Pure.
+The stored HTML is cleaned once more by the policy it was stored under. So nothing runs, even if a stranger
+wrote to the database, and it has exactly the spelling that this module parses. Pure.
 """
 
 import html
@@ -18,6 +18,8 @@ Href = Callable[[str], str]
 
 # Matches every tag that nh3 writes. In texts and attribute values it writes an angle bracket as an entity.
 _TAG: Final = re.compile(r'<(/?)([a-z][a-z0-9]*)((?: [a-z-]+="[^"]*")*)>')
+# Up to the address of a picture as it is stored. nh3 writes each attribute once.
+_PICTURE_ADDRESS: Final = re.compile(r'(<img(?: [a-z-]+="[^"]*")*?) data-src=')
 _ATTRIBUTE: Final = re.compile(r' ([a-z-]+)="([^"]*)"')
 _SCROLLS: Final = '<div class="scrolls" role="group" aria-label="{}" tabindex="0">'
 _COPIED: Final = ("title", "width", "height")
@@ -74,10 +76,7 @@ def _unlink_pictures(cleaned: str) -> str:
 def addresses_render(stored: str) -> str:
     """Return stored HTML for a program: pictures have their publisher's address in `src`."""
 
-    def named(tag: re.Match[str]) -> str:
-        return tag[0].replace(" data-src=", " src=", 1) if tag[2] == "img" else tag[0]
-
-    return _TAG.sub(named, html_recheck(stored))
+    return _PICTURE_ADDRESS.sub(r"\1 src=", html_recheck(stored))
 
 
 def pictures_render(addresses: Sequence[str], *, pictures: Mode, href: Href) -> str:

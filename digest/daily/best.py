@@ -17,7 +17,7 @@ from ranking.selectors import config_effective
 
 # How many of the newest items are ranked. With more, the first page of the list would be slow.
 BEST_MAX = 1_000
-# How long the pages of one order belong together. After that the order begins anew.
+# How long the pages of one order belong together. After that a new order begins.
 ORDER_DURATION = timedelta(hours=12)
 
 

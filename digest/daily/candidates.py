@@ -28,6 +28,7 @@ from digest.items.meanings import topics_about
 from digest.items.selectors import (
     CANDIDATE_FIELDS,
     CANDIDATES_MAX,
+    came_late_since,
     items_latest,
     items_window,
     subscriptions_new,
@@ -87,8 +88,9 @@ class DayCandidates:
     `as_of` is in the reader's time zone. The candidates are the `rows` of `pool` (all if `None`). `origins`
     holds the source and article of each item. `stories` maps an article to its story for this reader. `known`
     are the sources with enough ratings or exposures. `seed` fixes the novelty draw. Muted items are no
-    candidates; `muted` counts them per mute. Nor is what has left the reader's page (`digest.daily.gone`),
-    which `gone` counts. `shown` are the articles that a digest of an earlier day has shown.
+    candidates; `muted` counts them per mute. Items that have left the reader's page are none either
+    (`digest.daily.gone`); `gone` counts them. `shown` are the articles that a digest of an earlier day has
+    shown, and `late` the items that came with an old date.
     """
 
     as_of: dt.datetime
@@ -102,6 +104,7 @@ class DayCandidates:
     muted: Mapping[Mute, int] = field(default_factory=dict)
     gone: Mapping[GoneReason, int] = field(default_factory=dict)
     shown: Collection[int] = frozenset()
+    late: Collection[int] = frozenset()
 
     def deciding(self, sources: Mapping[str, int]) -> "DayCandidates":
         """Return them as they are after a decision on these sources, each with its way (`TasteSignal`)."""
@@ -134,7 +137,7 @@ class DayCandidates:
         fresh: Ids = rows[self.pool.timestamps[rows] >= oldest[self.pool.source_codes[rows]]]
         return fresh
 
-    def _kept(self, sources: Collection[str]) -> set[int]:
+    def _unseen_of(self, sources: Collection[str]) -> set[int]:
         """Return the candidates of these sources that no digest of an earlier day has shown."""
         if not sources:
             return set()
@@ -145,18 +148,21 @@ class DayCandidates:
             pk for pk, (source, article) in found.items() if source in sources and article not in self.shown
         }
 
-    def choices(self, ranking: Ranking, effective: EffectiveConfig) -> list[Choice]:
-        """Return the choices for `digest.daily.compose`, in the order of `ranking`."""
+    def choices(
+        self, ranking: Ranking, effective: EffectiveConfig, *, limit: int | None = None
+    ) -> list[Choice]:
+        """Return the choices for `digest.daily.compose`, in the order of `ranking`; all, or `limit`."""
         return choices_make(
-            ranking.ids.tolist(),
-            self.origins,
-            self.stories,
-            effective.weights(),
-            ranking.totals.tolist(),
-            ranking.totals_without_penalties().tolist(),
-            muted_items(self.pool, effective, self.rows),
-            effective.config.daily_limits,
-            self._kept(effective.config.never_missed),
+            ranking.ids[:limit].tolist(),
+            ranking.totals[:limit].tolist(),
+            ranking.totals_without_penalties()[:limit].tolist(),
+            origins=self.origins,
+            stories=self.stories,
+            weights=effective.weights(),
+            muted=muted_items(self.pool, effective, self.rows),
+            limits=effective.config.daily_limits,
+            reserved=self._unseen_of(effective.config.never_missed),
+            late=self.late,
         )
 
     def story_of(self, article: int) -> int:
@@ -182,9 +188,9 @@ def digest_candidates(
     """Return a day's candidates: items of the seven days before `now`, or before the end of a past day.
 
     They include the latest posts of quiet feeds that are new to the reader (`items_latest`). Items first seen
-    after `seen_by` are left out, whatever their date, and so is what has left the reader's page; with
-    `keep_seen` what was rated or read. Community figures are those published by then. Taste is read if
-    it counts in `effective`. The number of queries is constant. Raises `FutureDate`.
+    after `seen_by` are left out, whatever their date. So are items that have left the reader's page; with
+    `keep_seen`, only those that were rated or read. Community figures are those published by then. Taste is
+    read if it counts in `effective`. The number of queries is constant. Raises `FutureDate`.
     """
     as_of = as_of_day(reader, date, now)
     found = items_window(reader_id=reader.pk, now=as_of, seen_by=seen_by, latest=True)
@@ -195,7 +201,7 @@ def digest_candidates(
     articles = np.array([found.articles[c.item_id] for c in found.candidates], dtype=np.int64)
     carried = _without_gone([reader], pool, articles, carried, days, as_of, keep_seen=keep_seen)
     tasting = readers_tasting({reader.pk: effective} if effective else {})
-    made = _candidates_of_readers(pool, origins, carried, days, moments, Vectors(), tasting)
+    made = _candidates_of_readers(pool, origins, carried, days, moments, Vectors(), tasting, found.late)
     return made[reader.pk]
 
 
@@ -228,6 +234,7 @@ class Window:
     - `titles`: per row that shares a story with others, to find each reader's stories.
     - `latest`: the latest posts of feeds that had no item in these days and are new to some reader. They are
       the last rows of `pool`.
+    - `late`: the items that came in these days with an older date.
     - `vectors`: filled as they are needed.
     """
 
@@ -239,6 +246,7 @@ class Window:
     own: NDArray[np.bool_]
     titles: Mapping[int, StoryTitle]
     latest: Mapping[int, Ids] = field(default_factory=dict)
+    late: Collection[int] = frozenset()
     vectors: Vectors = field(default_factory=Vectors)
 
     def reader_rows(self, feeds: Sequence[int], new: Collection[int], mutes: MuteFilter) -> ReaderRows:
@@ -293,15 +301,16 @@ def window_load(*, now: dt.datetime) -> Window:
     clustered: dict[int, int] = {}
     by_feed: defaultdict[int, list[int]] = defaultdict(list)
     latest: defaultdict[int, list[int]] = defaultdict(list)
-    found = (
-        some.values_list(*CANDIDATE_FIELDS, "story_id", "article", "own", "feed_id")
-        for some in (items, older)
-    )
+    fields = (*CANDIDATE_FIELDS, "story_id", "article", "own", "feed_id", "late")
+    late = set[int]()
+    found = (some.annotate(late=came_late_since(since)).values_list(*fields) for some in (items, older))
     rows = (some.iterator(chunk_size=ROWS) for some in found)
-    for *item, story, article, own, feed in chain.from_iterable(rows):
+    for *item, story, article, own, feed, is_late in chain.from_iterable(rows):
         candidate = Candidate(*item)
         (by_feed if candidate.dated_at > since else latest)[feed].append(len(candidates))
         candidates.append(candidate)
+        if is_late:
+            late.add(candidate.item_id)
         origins[candidate.item_id] = (candidate.source, article)
         if story:
             clustered[len(articles)] = story
@@ -309,9 +318,8 @@ def window_load(*, now: dt.datetime) -> Window:
         owned.append(own)
     columns = np.array(articles, dtype=np.int64), np.array(owned, dtype=np.bool_)
     titles = _titles(candidates, articles, clustered)
-    return Window(
-        now, Pool(candidates, topics_about), origins, _arrays(by_feed), *columns, titles, _arrays(latest)
-    )
+    pool = Pool(candidates, topics_about)
+    return Window(now, pool, origins, _arrays(by_feed), *columns, titles, _arrays(latest), late)
 
 
 def _titles(
@@ -366,7 +374,7 @@ def digest_candidates_many(
     carried = _without_gone(readers, window.pool, window.articles, carried, days, window.now)
     tasting = readers_tasting({pk: one for pk, one in (configs or {}).items() if pk in days})
     return _candidates_of_readers(
-        window.pool, window.origins, carried, days, moments, window.vectors, tasting
+        window.pool, window.origins, carried, days, moments, window.vectors, tasting, window.late
     )
 
 
@@ -380,7 +388,8 @@ def _without_gone(
     *,
     keep_seen: bool = False,
 ) -> dict[UUID, ReaderRows]:
-    """Return the readers' rows without what has left their page. `articles` are those of the pool's rows."""
+    """Return the readers' rows without items that have left their page. `articles` are those of the pool's
+    rows."""
     if not len(articles):
         return dict(carried)
     between = int(articles.min()), int(articles.max())
@@ -400,7 +409,7 @@ def _without_gone(
 def _rows_left(
     one: ReaderRows, pool: Pool, articles: Ids, gone: dict[int, Gone], on_page: Collection[int]
 ) -> ReaderRows:
-    """Return the rows without the articles `gone`, and without what tells nothing newer of their stories."""
+    """Return the rows without the articles `gone`, and without older items of their stories."""
     rows = np.arange(len(pool)) if one.rows is None else one.rows
     stories = {story for article, story in one.stories.items() if article in gone}
     mates = [article for article, story in one.stories.items() if story in stories]
@@ -424,6 +433,7 @@ def _candidates_of_readers(
     moments: Mapping[UUID, dt.datetime],
     vectors: Vectors,
     tasting: Collection[UUID],
+    late: Collection[int],
 ) -> dict[UUID, DayCandidates]:
     as_of = max(moments.values())
     items = {pk: pool.ids if one.rows is None else pool.ids[one.rows] for pk, one in carried.items()}
@@ -443,6 +453,7 @@ def _candidates_of_readers(
             muted=carried[reader].muted,
             gone=carried[reader].gone,
             shown=carried[reader].shown,
+            late=late,
         )
         for reader, date in days.items()
     }
@@ -474,11 +485,9 @@ def signals_for(
 ) -> dict[UUID, Signals]:
     """Return the scoring signals of each reader: similarity, community figures and implicit feedback.
 
-    Taste is among them for those in whose settings (`configs`) it counts; twelve more queries then.
-
-    A reader without data gets empty signals. At most ten queries for up to 10,000 items, however many
-    readers. An item that the reader has rated gets similarity 0: having read it is no reason to show it
-    again.
+    Readers whose settings (`configs`) let taste count get it too, for twelve more queries. A reader without
+    data gets empty signals. At most ten queries for up to 10,000 items and any number of readers. An item
+    that the reader has rated gets similarity 0: a read item is no reason to show it again.
     """
     items = dict.fromkeys(reader_ids, np.array(sorted(set(item_ids)), dtype=np.int64))
     return _signals(items, now, Vectors(), readers_tasting(configs or {}))

@@ -9,7 +9,7 @@ from typing import Final
 from digest.daily.candidates import DayCandidates, signals_for
 from digest.daily.diversity import Choice, source_cap
 from digest.daily.item_words import FOUND
-from digest.daily.presentation import ScoredItem
+from digest.daily.presentation import ScoredItem, ShownItem
 from digest.daily.spread import AbsenceItem, Section, absence_spread
 from digest.days import day_begin, day_of
 from digest.entities import DIGEST_SIZE
@@ -30,8 +30,8 @@ LOOK_BACK_MAX: Final = dt.timedelta(days=30)
 class CatchUp:
     """The items that a reader missed since `since`.
 
-    `sections` split `best` into what several of their sources report and into days. `rest` are the ids of all
-    other unread items. `came` is true if any item came at all, read or not.
+    `sections` split `best` into stories that several of their sources report, and into days. `rest` are the
+    ids of all other unread items. `came` is true if any item came at all, read or not.
     """
 
     since: dt.datetime
@@ -55,6 +55,24 @@ def away_since(*, reader: Reader, now: dt.datetime) -> dt.datetime | None:
     visits = Exposure.objects.filter(reader=reader, door=Exposure.Door.PAGE, shown_at__lt=today)
     last = visits.order_by("-shown_at").values_list("shown_at", flat=True).first()
     return last if last and now - last >= AWAY_MIN else None
+
+
+def away_missing_since(*, reader: Reader, shown: Sequence[ShownItem], now: dt.datetime) -> dt.datetime | None:
+    """Return `away_since`, or `None` if the catch-up page would show nothing.
+
+    An unread and unrated item of `shown`, today's page, that came since is on the catch-up page, too. Only
+    if there is none, the catch-up page is composed to know. Else it takes one query.
+    """
+    since = away_since(reader=reader, now=now)
+    if since is None or any(_is_missed(one, since) for one in shown):
+        return since
+    found = catch_up(reader=reader, now=now)
+    return since if found and found.best else None
+
+
+def _is_missed(shown: ShownItem, since: dt.datetime) -> bool:
+    response = shown.response
+    return shown.item.dated_at > since and response.read_at is None and response.rating is None
 
 
 def catch_up(*, reader: Reader, now: dt.datetime) -> CatchUp | None:
@@ -89,17 +107,10 @@ def catch_up(*, reader: Reader, now: dt.datetime) -> CatchUp | None:
 
 
 def _each_story_once(choices: Sequence[Choice]) -> list[Choice]:
-    """Return the best choice of each story. What the reader wants less of comes last."""
+    """Return the best choice of each story. Unwanted ones come last."""
     best: dict[int, int] = {}
     first = [c for c in choices if c.story is None or best.setdefault(c.story, c.item_id) == c.item_id]
     return [c for c in first if not c.unwanted] + [c for c in first if c.unwanted]
-
-
-def items_since(*, reader: Reader, since: dt.datetime, now: dt.datetime) -> list[int]:
-    """Return the ids of the newest 5,000 items of the reader's feeds from `since` to `now`; one query."""
-    days = math.ceil((now - since) / dt.timedelta(days=1))
-    candidates = items_window(reader_id=reader.pk, now=now, days=days).candidates
-    return [candidate.item_id for candidate in candidates if candidate.dated_at > since]
 
 
 def _unread_since(

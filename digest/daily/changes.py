@@ -25,7 +25,7 @@ class OrderChange:
     arrived: tuple[int, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON values, which `change_read` reads back."""
+        """Return plain JSON values, which `order_change_read` reads back."""
         return {
             "before": list(self.before),
             "after": list(self.after),
@@ -37,7 +37,7 @@ class OrderChange:
 
     @property
     def added(self) -> tuple[int, ...]:
-        """Return the items in `after` that are not in `before`, by rank, for whatever reason."""
+        """Return the items in `after` that are not in `before`, by rank."""
         return tuple(item for item in self.after if item not in self.before)
 
     @property
@@ -71,7 +71,7 @@ class OrderChange:
         return max(0, len({*self.before} - {*self.after}) - len(self.arrived))
 
 
-def change_read(stored: Mapping[str, Any] | None) -> OrderChange | None:
+def order_change_read(stored: Mapping[str, Any] | None) -> OrderChange | None:
     """Return the change that `OrderChange.as_dict` stored; `None` if nothing is stored."""
     if not stored:
         return None

@@ -38,7 +38,8 @@ NOVELTY_EVERY = 10
 NOVELTY_WEIGHT_MIN = 0.5
 # Older posts of a quiet new source may compete by score, but the draw shows none older than this.
 NOVELTY_DAYS_MAX = 30
-# Places of a day for what is never missed, at ranks that a mail has, too, and that nothing is drawn for.
+# Places a day for items of never-missed sources. Their ranks also fit into a mail, and novelty is not drawn
+# for them.
 RESERVED_MAX = 5
 RESERVED_LAST = 9
 
@@ -134,9 +135,9 @@ def compose(
 ) -> Composition:
     """Return a digest with `rules.size` places from `ranked`, which is sorted best first.
 
-    Items in `rated` (rank from 1 -> item) keep their rank whatever they score. Items in `drawn` are novelty
-    items of an earlier build of the same day. They keep their rank as long as they may be drawn at all.
-    `placed` are all items of that build. The same input always gives the same digest.
+    Items in `rated` (rank from 1 -> item) keep their rank with any score. Items in `drawn` are novelty items
+    of an earlier build of the same day. They keep their rank while they may be drawn at all. `placed` are all
+    items of that build. The same input always gives the same digest.
     """
     rated, drawn = rated or {}, drawn or {}
     fixed_ids = {item.item_id for item in rated.values()}
@@ -147,7 +148,8 @@ def compose(
         choices = [
             c for c in choices if c.story is None or shown_of.setdefault(c.story, c.item_id) == c.item_id
         ]
-    choices = within_limits(choices, fixed_sources, placed)
+    late = sum(choice.late and choice.item_id in fixed_ids for choice in ranked)
+    choices = within_limits(choices, fixed_sources, placed, late)
     reserved = _reserve(choices, rules, rated, placed)
     cap = source_cap(ranked, fixed_sources, rules.size)
     order = order_by_share(choices, fixed_sources, rules.size, cap).order if rules.cap else choices
@@ -176,7 +178,7 @@ def _reserve(
 
     Ids grow with time, so the oldest has waited longest.
     """
-    waiting = [choice for choice in choices if choice.kept] if rules.reserve else []
+    waiting = [choice for choice in choices if choice.reserved] if rules.reserve else []
     first = sorted(waiting, key=lambda one: (one.item_id not in placed, one.item_id))
     return first[: max(0, min(RESERVED_MAX, rules.size - len(rated)))]
 

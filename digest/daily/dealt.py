@@ -1,4 +1,4 @@
-"""Read what readers have rated, read and seen on earlier pages."""
+"""Read which articles readers have rated, read or seen on earlier pages."""
 
 import datetime as dt
 from collections import defaultdict
@@ -13,16 +13,16 @@ from digest.days import day_begin
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.models import Exposure, Feedback, Impression, Reader, Reading
 
-# What an app or a feed reader fetches by itself has not been on a page.
+# An item that an app or a feed reader fetched automatically has not been on a page.
 DOORS = (Exposure.Door.PAGE, Exposure.Door.MAIL)
 # Items compete for a week, so older pages had none of them.
 LOOK_BACK = dt.timedelta(days=ITEM_WINDOW_DAYS + 2)
 
 
 class DealtWith(NamedTuple):
-    """What one reader did with articles, and the articles that stand on the day's page already.
+    """One reader's handled articles, and the articles on the day's page already.
 
-    `shown` are the articles that a digest of an earlier day has shown, through whatever door.
+    `shown` are the articles that a digest of an earlier day has shown, on a page or elsewhere.
     """
 
     articles: Mapping[int, Dealt]
@@ -38,11 +38,12 @@ def dealt_with(
     as_of: dt.datetime,
     all_read: bool = False,
 ) -> dict[UUID, DealtWith]:
-    """Return by reader what they did by `as_of` with the articles from the first to the last of `articles`.
+    """Return by reader how they had handled, by `as_of`, the articles from the first to the last of
+    `articles`.
 
-    `days` are the days of the pages, on which nothing counts as an earlier page. What was read counts for
-    readers who want it gone, or for all with `all_read`. Three queries, and a fourth if something was rated
-    or read on the day itself. Readers without anything are left out.
+    `days` are the days of the pages, which do not count as earlier pages. Read articles count for readers who
+    want them gone, or for all with `all_read`. Three queries, and a fourth if something was rated or read on
+    the day itself. Readers without any such article are left out.
     """
     found: defaultdict[UUID, dict[int, dict[str, object]]] = defaultdict(lambda: defaultdict(dict))
     between = {"article__range": articles}
@@ -80,9 +81,9 @@ def dealt_with(
 def _pages(
     days: Mapping[UUID, dt.date], as_of: dt.datetime
 ) -> Iterable[tuple[UUID, int, int, dt.datetime | None, dt.datetime | None]]:
-    """Return (reader, article, pages, first shown, last shown) of what digests of earlier days have shown.
+    """Return (reader, article, pages, first shown, last shown) for the digests of earlier days.
 
-    What an app or a feed reader fetched counts as no page, so its `pages` can be 0.
+    Items fetched by an app or a feed reader do not count as a page, so `pages` can be 0.
     """
     of_day: defaultdict[dt.date, list[UUID]] = defaultdict(list)
     for reader, day in days.items():

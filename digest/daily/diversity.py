@@ -27,8 +27,11 @@ SOURCE_PLACES_MIN = 2
 # The first page on a screen or in a mail. Here no source comes twice in a row while others wait.
 ALTERNATE_FIRST = 10
 # The first two screens. With many sources, one source has at most two of these places while others wait. Only
-# sources with something new count: readers of fifty feeds have so many on any day.
+# sources with new items count: readers of fifty feeds have that many on any day.
 SPREAD_FIRST, SPREAD_MAX, SPREAD_SOURCES = 15, 2, 20
+# Old posts that came late, on a day's page and its further pages together: as many as one document may bring
+# (`digest.feeds.arrival`). Without this limit 250 feeds took 21 of 30 places for posts of years ago.
+LATE_PLACES_MAX = 5
 # Slots: placed by score, and rated (so the place is fixed).
 RANKED: Final = "ranked"
 RATED: Final = "kept"
@@ -42,7 +45,8 @@ class Choice(NamedTuple):
     `low`: its source's effective weight is below 1. `muted`: its keyword boosts add up to less than 0.
     `score` is its real score. `at_par` is its score if its source had weight 1, and `unmuted` its score
     without negative boosts. Both equal `score` if nothing counts against it. `most` is the daily limit of its
-    source (`None`: no limit). `kept`: its source is never missed, and no earlier digest has shown it.
+    source (`None`: no limit). `reserved`: its source is never missed, and no earlier digest has shown it.
+    `late`: it came with an old date, and is not reserved.
     """
 
     item_id: int
@@ -54,7 +58,8 @@ class Choice(NamedTuple):
     at_par: float = 0.0
     unmuted: float = 0.0
     most: int | None = None
-    kept: bool = False
+    reserved: bool = False
+    late: bool = False
 
     @property
     def unwanted(self) -> bool:
@@ -76,21 +81,23 @@ class ShareOrder(NamedTuple):
 
 def choices_make(
     ids: Sequence[int],
+    totals: Sequence[float],
+    unmuted: Sequence[float],
+    *,
     origins: Mapping[int, tuple[str, int]],
     stories: Mapping[int, int],
     weights: Mapping[str, float],
-    totals: Sequence[float],
-    unmuted: Sequence[float],
     muted: Collection[int] = (),
     limits: Mapping[str, int] | None = None,
-    kept: Collection[int] = (),
+    reserved: Collection[int] = (),
+    late: Collection[int] = (),
 ) -> list[Choice]:
     """Return the choices for `ids`, which are sorted by their scores `totals`, best first.
 
     `origins` maps an item to (source, article), `stories` an article to its story, and `weights` a source to
     its effective weight, if it has one of its own. `unmuted` are the scores without negative boosts; `muted`
-    are the items that keywords count against, `limits` the daily limits by source, and `kept` the items that
-    wait for a place of theirs.
+    are the items that keywords count against, `limits` the daily limits by source, and `reserved` the items
+    that wait for a place of theirs, and `late` those that came with an old date.
     """
     found, most = [], limits or {}
     for item_id, total, free in zip(ids, totals, unmuted, strict=True):
@@ -102,39 +109,43 @@ def choices_make(
             Choice(
                 item_id,
                 source,
-                stories.get(article, article),
-                low,
-                item_id in muted,
-                total,
-                par,
-                free,
-                most.get(source),
-                item_id in kept,
+                story=stories.get(article, article),
+                low=low,
+                muted=item_id in muted,
+                score=total,
+                at_par=par,
+                unmuted=free,
+                most=most.get(source),
+                reserved=item_id in reserved,
+                late=item_id in late and item_id not in reserved,
             )
         )
     return found
 
 
 def within_limits(
-    choices: Sequence[Choice], taken: Collection[str] = (), placed: Collection[int] = ()
+    choices: Sequence[Choice], taken: Collection[str] = (), placed: Collection[int] = (), late: int = 0
 ) -> list[Choice]:
-    """Return `choices` (best first) without those beyond their source's daily limit.
+    """Return `choices` (best first) without those beyond their source's daily limit, or that of late items.
 
-    `taken` has the source of each item that the day shows anyway. Items `placed` by an earlier build of the
-    day come first, so that what was shown is not exchanged for more.
+    `taken` has the source of each item that the day shows anyway; `late` of them came late. Items `placed` by
+    an earlier build of the day come first, so that shown items are not exchanged for others.
     """
-    if all(choice.most is None for choice in choices):
+    if all(choice.most is None and not choice.late for choice in choices):
         return [*choices]
     count, beyond = Counter(taken), set[int]()
     for choice in sorted(choices, key=lambda one: one.item_id not in placed):
-        if choice.most is not None and count[choice.source] >= choice.most:
+        is_limited = choice.most is not None and count[choice.source] >= choice.most
+        if is_limited or (choice.late and late >= LATE_PLACES_MAX):
             beyond.add(choice.item_id)
+        else:
+            late += choice.late
         count[choice.source] += 1
     return [choice for choice in choices if choice.item_id not in beyond]
 
 
 def source_cap(choices: Sequence[Choice], fixed: Collection[str], size: int) -> int:
-    """Return how many of `size` places one source may take while others have anything.
+    """Return how many of `size` places one source may take while others have items.
 
     `choices` are all candidates; `fixed` are the sources of items with a fixed place. Up to 6 sources it is a
     third of the places (an equal part below 3). With more, it is twice an equal part, but at least two
@@ -242,12 +253,14 @@ def places_moved(shown: Sequence[tuple[int, float]]) -> dict[int, int]:
 class ExclusionReason(StrEnum):
     """Why a candidate is not in the digest. The first reason that applies is given.
 
-    `daily_limit`: its source has its places of the day. `low_weight`: it would be shown if its source had
-    weight 1. `keyword`: it would be shown without negative boosts. `source_cap`: by score alone it would be.
+    `daily_limit`: its source has its places of the day. `late`: old items that came late have theirs.
+    `low_weight`: it would be shown if its source had weight 1. `keyword`: it would be shown without negative
+    boosts. `source_cap`: by score alone it would be.
     """
 
     SAME_STORY = "same_story"
     DAILY_LIMIT = "daily_limit"
+    LATE = "late"
     LOW_WEIGHT = "low_weight"
     KEYWORD = "keyword"
     SOURCE_CAP = "source_cap"
@@ -257,6 +270,7 @@ class ExclusionReason(StrEnum):
 NAMES: Mapping[ExclusionReason, str] = {
     ExclusionReason.SAME_STORY: gettext_noop("The same story"),
     ExclusionReason.DAILY_LIMIT: gettext_noop("Enough for a day"),
+    ExclusionReason.LATE: gettext_noop("Old articles"),
     ExclusionReason.SOURCE_CAP: gettext_noop("Enough of one source"),
     ExclusionReason.LOW_WEIGHT: gettext_noop("Less of a source"),
     ExclusionReason.KEYWORD: gettext_noop("Less of a word"),
@@ -267,6 +281,7 @@ DESCRIPTIONS: Mapping[ExclusionReason, str] = {
         "Your digest has this story already, from the source that scored best."
     ),
     ExclusionReason.DAILY_LIMIT: gettext_noop("You set a daily limit for their source."),
+    ExclusionReason.LATE: gettext_noop("They came with an old date, and a day has places for five of these."),
     ExclusionReason.SOURCE_CAP: gettext_noop(
         "Their source had its share of the places, and other sources had something "
         "too. The more sources you have, the smaller the share."
@@ -343,7 +358,10 @@ def exclusion_reasons(
         for c in ranked
         if c.item_id not in shown and c.most is not None and taken[c.source] >= c.most
     } - again
-    out = again | limited
+    old = {c.item_id for c in ranked if c.late and c.item_id not in shown} - again - limited
+    if sum(c.late and c.item_id in shown for c in ranked) < LATE_PLACES_MAX:
+        old = set()
+    out = again | limited | old
     field = [c for c in ranked if c.item_id not in out and shown.get(c.item_id) not in (RATED, RESERVED)]
     places = sum(slot == RANKED for slot in shown.values())
     share = source_cap(ranked, fixed, len(shown)) if cap else None
@@ -355,6 +373,8 @@ def exclusion_reasons(
             reasons[item_id] = ExclusionReason.SAME_STORY
         elif item_id in limited:
             reasons[item_id] = ExclusionReason.DAILY_LIMIT
+        elif item_id in old:
+            reasons[item_id] = ExclusionReason.LATE
         else:
             other = ExclusionReason.SOURCE_CAP if item_id in by_score else ExclusionReason.BELOW
             reasons[item_id] = unwanted.get(item_id, other)

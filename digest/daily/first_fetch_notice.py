@@ -15,10 +15,10 @@ Place = Literal["today", "sources"]
 
 @dataclass(frozen=True, slots=True)
 class FirstFetchNotice:
-    """How far the fetch of new feeds is, and how many items came after today's digest was built.
+    """The progress of fetching new feeds, and the number of items that came after today's digest was built.
 
-    `watched`: the page asks for the notice again by itself. `overdue` feeds wait although nobody has just
-    added them, and the digest is empty.
+    `watched`: the page keeps polling the notice. `overdue` feeds wait although nobody has just added them,
+    and the digest is empty.
     """
 
     place: Place
@@ -31,7 +31,8 @@ class FirstFetchNotice:
 def notice_today(
     reader: Reader, digest: Digest, now: datetime, is_empty: bool = False
 ) -> FirstFetchNotice | None:
-    """Return the notice above today's `digest`; None if nothing is fetched and nothing came since."""
+    """Return the notice above today's `digest`, or None if nothing is being fetched and no item came
+    since."""
     progress = reader_first_fetch(reader_id=reader.pk, now=now)
     # An older digest was compared with the items a moment ago, and stayed as it was.
     newer = items_newer(digest=digest, now=now) if digest.built_at > now - DIGEST_FROZEN else 0

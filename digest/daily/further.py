@@ -12,7 +12,7 @@ from digest.entities import DIGEST_SIZE
 from digest.models import Digest, Impression, Item, Reader
 from ranking.selectors import config_effective
 
-# Each further page is composed after the ones before it. Nobody reads so many a day.
+# Each further page is composed after the ones before it. Nobody reads this many pages a day.
 PAGES_MAX = 40
 
 
@@ -36,7 +36,7 @@ class FurtherPage:
 def further_page(*, reader: Reader, digest: Digest, number: int, now: datetime) -> FurtherPage:
     """Return page `number` of the digest's day: thirty items that are on none of the pages before it.
 
-    What stood on two pages of earlier days comes here again, while rated and read items do not. Each story
+    Items that stood on two pages of earlier days come here again. Rated and read items do not. Each story
     comes once, and sources have their shares. The pages stay the same until the digest is built again. A
     constant number of queries.
     """
@@ -48,11 +48,13 @@ def further_page(*, reader: Reader, digest: Digest, number: int, now: datetime) 
     stories = {candidates.story_of(row.item.article) for row in shown}
     places: list[int] = []
     taken = [row.item.source_id for row in shown]
-    rest = within_limits(_left(candidates.choices(ranking, effective), items, stories), taken)
+    choices = candidates.choices(ranking, effective)
+    late = sum(one.late and one.item_id in items for one in choices)
+    rest = within_limits(_left(choices, items, stories), taken, late=late)
     rules = Rules(novelty=False, reserve=False)
     for _ in range(1, min(number, PAGES_MAX)):
-        # Daily limits are kept to already: of what is left each may come.
-        open_ = [one._replace(most=None) for one in rest]
+        # Daily limits were already applied, so every item left may come.
+        open_ = [one._replace(most=None, late=False) for one in rest]
         places = [place.item_id for place in compose(open_, rules, NoveltyDraw()).places]
         placed = {*places}
         stories = {one.story for one in rest if one.story is not None and one.item_id in placed}

@@ -1,7 +1,7 @@
-"""A page a day: the articles that have left a reader's page, and why. Pure.
+"""A page a day: which articles have left a reader's page, and why. Pure.
 
-What the reader has rated is gone on the next day, and so is what stood on two of their pages, and what they
-have read, if they want that. What stands on today's page stays there.
+Rated articles are gone on the next day. So are articles that stood on two of their pages, and read ones if
+the reader wants that. Articles on today's page stay there.
 """
 
 from collections.abc import Collection, Mapping
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from ranking.language import ngettext
+from ranking.language import ngettext, thousands
 
 # An article that was passed over on two pages is not wanted.
 PAGES_MAX = 2
-# Two pages count as such if so much time lies between them: who reads over midnight has seen one.
+# Two pages count as two if this much time lies between them: a reader around midnight has seen only one.
 PAGES_APART = timedelta(hours=6)
 
 
@@ -27,7 +27,7 @@ class GoneReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Dealt:
-    """What a reader did with one article, and on how many earlier days it was shown to them."""
+    """How a reader handled one article, and on how many earlier days it was shown to them."""
 
     rated_at: datetime | None = None
     read_at: datetime | None = None
@@ -109,4 +109,4 @@ def gone_words(counts: Mapping[GoneReason, int]) -> list[str]:
         (read, ngettext("You had read {n} before.", "You had read {n} before.", read)),
         (seen, ngettext("{n} stood on two of your pages.", "{n} stood on two of your pages.", seen)),
     )
-    return [one.format(n=count) for count, one in words if count]
+    return [one.format(n=thousands(count)) for count, one in words if count]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
 from digest.daily.compose import NOVELTY, NOVELTY_EVERY
@@ -12,7 +12,7 @@ from digest.feeds.entities import FETCH_PROBLEMS
 from digest.feeds.health import FeedCondition
 from ranking.config_words import weight_of_source, weight_words
 from ranking.entities import WEIGHT_DEFAULT
-from ranking.language import figure, gettext_noop, ngettext, percent, pgettext, stored_text
+from ranking.language import date_words, figure, gettext_noop, ngettext, percent, pgettext, stored_text
 from ranking.language import gettext as _
 from ranking.meaning.topics import ABOUT_WORTH
 from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, agreement
@@ -23,36 +23,22 @@ LEDE_CHARS = 320
 LEDE_WORD_MAX = 60
 # The smallest figure that is shown as a figure.
 FIGURE_MIN = 0.0001
-# From this age on a date is shown: nobody counts more days in their head.
+# From this age on a date is shown, because nobody counts more days in their head.
 DATED_AFTER = timedelta(days=7)
 # Signals weaker than this move nothing that a reader would notice, so they get no chip.
 SIGNAL_MIN = 0.2
 CHIPS_MAX = 4
 # A factor of taste between these gets no chip.
 TASTE_UNSEEN = (0.87, 1.15)
-# Weaker leans are no reason to show; of the others so many, and so much of a title.
+# Weaker leans are no reason worth showing. Of the others, at most this many, with this much of a title.
 LEAN_SHOWN_MIN = 0.02
 TASTE_REASONS_MAX, TITLE_CHARS = 3, 80
 # A part that two decimals would show as 0.00 gets no line.
 SHOWN_MIN = 0.005
-MONTHS = (
-    gettext_noop("January"),
-    gettext_noop("February"),
-    gettext_noop("March"),
-    gettext_noop("April"),
-    gettext_noop("May"),
-    gettext_noop("June"),
-    gettext_noop("July"),
-    gettext_noop("August"),
-    gettext_noop("September"),
-    gettext_noop("October"),
-    gettext_noop("November"),
-    gettext_noop("December"),
-)
 # The slot of an item that is in no digest here.
 FOUND = "found"
 DRAWN = gettext_noop("from a source you rarely see")
-KEPT = gettext_noop("never missed")
+NEVER_MISSED = gettext_noop("never missed")
 LATEST = gettext_noop("latest of a source you added")
 
 
@@ -81,15 +67,17 @@ def score_explain(
     source: str,
     slot: str = "ranked",
     found: Mapping[str, str] | None = None,
+    age: str = "",
 ) -> Explanation:
     """Explain the score of one item of `source` (its title). `parts` are `Parts.as_dict()`.
 
     `found` tells for a topic or keyword how it was matched, if not by its own words. `slot` is the
-    impression's. An item drawn for novelty says so first. Chips of an item in no digest (`FOUND`) do not
+    impression's. `age` are words for an age that the score's own hours do not tell. An item drawn for novelty
+    says so first. Chips of an item in no digest (`FOUND`) do not
     compare it with others.
     """
     interest = _interest_lines(parts, found or {})
-    age = _age_counted(parts)
+    age = _age_counted(parts, age or age_phrase(parts["age_hours"]))
     lines = (
         BreakdownLine(
             f"{source}, {weight_words(parts['source_weight'])}",
@@ -104,9 +92,9 @@ def score_explain(
     return Explanation(score_chips(parts, source, slot), lines, _figure(score))
 
 
-def _age_counted(parts: Mapping[str, Any]) -> str:
-    """Return an item's age as freshness counts it: by whole days, or by the hour."""
-    age, days = age_phrase(parts["age_hours"]), parts.get("age_days")
+def _age_counted(parts: Mapping[str, Any], age: str) -> str:
+    """Return an item's `age` as freshness counts it: by whole days, or by the hour."""
+    days = parts.get("age_days")
     if parts["recency"] < FIGURE_MIN:
         return _("{age}, too old to rank").format(age=age)
     if days is None:
@@ -171,13 +159,12 @@ def _article_reason(reason: TasteReason) -> str:
 def _weight_words(parts: Mapping[str, Any]) -> str:
     """Return the origin of an effective weight: the settings, and the learned part."""
     base, learned = parts["config_weight"], parts["learned_delta"]
-    weight = _("nothing set or learned")
+    words = []
     if base != WEIGHT_DEFAULT:
-        weight = _("{weight} in your settings").format(weight=figure(base))
+        words.append(_("{weight} in your settings").format(weight=figure(base)))
     if learned:
-        more = _("{delta} learned from your thumbs").format(delta=figure(learned, "+.2f"))
-        weight = f"{weight}, {more}"
-    return weight
+        words.append(_("{delta} learned from your thumbs").format(delta=figure(learned, "+.2f")))
+    return ", ".join(words) or _("nothing set or learned")
 
 
 def settings_changes(then: Mapping[str, Any], now: Mapping[str, Any], source: str) -> tuple[str, ...]:
@@ -218,7 +205,7 @@ def _figure(value: float) -> str:
 
 
 def _interest_lines(parts: Mapping[str, Any], found: Mapping[str, str]) -> list[BreakdownLine]:
-    """Return the lines for all that is added to the base interest of 1.
+    """Return the lines for the parts that are added to the base interest of 1.
 
     Similarity has no part of its own: it is the rest that the other lines leave.
     """
@@ -267,7 +254,7 @@ def reported_by(parts: Mapping[str, Any]) -> int:
 
 
 def topics_about(parts: Mapping[str, Any]) -> list[str]:
-    """Return the topics that the item is about by meaning; none if its score was stored without them."""
+    """Return the topics that the item is about by meaning, or none if its score was stored without them."""
     return list(parts.get("about", ()))
 
 
@@ -280,7 +267,7 @@ def score_chips(parts: Mapping[str, Any], source: str, slot: str = "ranked") -> 
 
     An item that only its date brought has none. Its age stands beside it anyway.
     """
-    chips = [_(DRAWN)] if slot == NOVELTY else [_(KEPT)] if slot == RESERVED else []
+    chips = [_(DRAWN)] if slot == NOVELTY else [_(NEVER_MISSED)] if slot == RESERVED else []
     # An item older than a digest's window can only come from `digest.items.selectors.items_latest`.
     if slot not in (RATED, FOUND) and parts["age_hours"] > ITEM_WINDOW_DAYS * 24:
         chips.append(_(LATEST))
@@ -294,6 +281,13 @@ def score_chips(parts: Mapping[str, Any], source: str, slot: str = "ranked") -> 
     if parts["community"] >= SIGNAL_MIN:
         chips.append(_("useful to readers here"))
     return tuple(chips[:CHIPS_MAX])
+
+
+def is_impersonal(parts: Mapping[str, Any]) -> bool:
+    """Return whether nothing that a score's reader set, rated or read counts in it."""
+    named = parts["topics"] or topics_about(parts) or parts["boosts"]
+    weighed = parts["source_weight"] != WEIGHT_DEFAULT or taste_factor(parts) != 1.0
+    return not (named or weighed or parts["similarity"] or abs(parts.get("reading", 0.0)) >= SHOWN_MIN)
 
 
 def was_drawn(slot: str, propensity: float) -> bool:
@@ -356,17 +350,27 @@ def age_words(then: datetime, now: datetime) -> str:
     return words.format(n=count)
 
 
-def item_age_words(then: datetime, now: datetime, zone: tzinfo) -> str:
-    """Return an item's age; from a week on its date in `zone`, such as "18 March 2026"."""
-    if now - then < DATED_AFTER:
+def item_age_words(then: datetime, now: datetime, zone: tzinfo, *, is_late: bool = False) -> str:
+    """Return an item's age; from a week on its date in `zone`, such as "18 March 2026".
+
+    If it is an old item that came at `then` (`is_late`), tell the day on which it came: "came today".
+    """
+    if now - then >= DATED_AFTER:
+        words = date_words(then.astimezone(zone))
+        return _("came {date}").format(date=words) if is_late else words
+    if not is_late:
         return age_words(then, now)
-    return date_words(then.astimezone(zone))
+    days = (now.astimezone(zone).date() - then.astimezone(zone).date()).days
+    if days < 1:
+        return _("came today")
+    return ngettext("came yesterday", "came {n} days ago", days).format(n=days)
 
 
-def date_words(day: date) -> str:
-    """Return a day with month and year: "18 March 2026"."""
-    words = _("{day} {month} {year}")
-    return words.format(day=day.day, month=_(MONTHS[day.month - 1]), year=day.year)
+def seen_words(seen: datetime, now: datetime, zone: tzinfo) -> str:
+    """Return when an item without a date was first seen: "seen 5 minutes ago"; later with its date."""
+    if now - seen >= DATED_AFTER:
+        return _("seen {date}").format(date=date_words(seen.astimezone(zone)))
+    return _("seen {ago}").format(ago=age_words(seen, now))
 
 
 def age_phrase(hours: float) -> str:

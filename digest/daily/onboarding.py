@@ -29,7 +29,7 @@ from ranking.meaning.spread import tells_more
 # How many of the newest items of each feed, and how many headlines of all feeds, a question is chosen from.
 # 1,500 take 60 ms a question.
 FEED_NEWEST, HEADLINES_MAX = 20, 1_500
-# Of a reader's ratings the latest so many say what is known already.
+# The latest ratings of a reader that tell what is known already.
 KNOWN_MAX = 200
 # An interview is offered after this many new feeds (or all of them), and below this many thumbs since.
 OFFER_FEEDS, OFFER_THUMBS = 3, 20
@@ -64,8 +64,8 @@ class Askable:
 def headlines_askable(*, reader: Reader, now: datetime) -> Askable:
     """Return the newest headlines of each of the reader's feeds, from the last thirty days.
 
-    Rated and muted items are left out. For one article the item is used whose words the reader gets. Two to
-    four queries, whatever the number of items.
+    Rated and muted items are left out. Of an article's items, the one with the words that the reader gets is
+    used. Two to four queries, whatever the number of items.
     """
     rows = _rows(reader, now)
     mutes = mutes_in_force(reader_id=reader.pk, now=now)
@@ -137,7 +137,7 @@ def _tells(reader: Reader, headlines: Sequence[Headline], asked: Sequence[Headli
 
 
 class Offer(StrEnum):
-    """What today's page offers to a reader who is new, so that they say what they like."""
+    """The offer of today's page to a new reader, so that they tell their interests."""
 
     NONE = ""
     SUBJECTS = "subjects"
@@ -145,7 +145,7 @@ class Offer(StrEnum):
 
 
 def offer_of_today(*, reader: Reader, now: datetime) -> Offer:
-    """Return what to offer: subjects first, then the interview; one offer a day. One to four queries."""
+    """Return the offer of today: subjects first, then the interview; one offer a day. One to four queries."""
     if reader.taught_on == day_of(now, reader.zone) or not interview_offered(reader=reader, now=now):
         return Offer.NONE
     if Reading.objects.filter(reader=reader, named_at__isnull=False).exists():

@@ -1,4 +1,4 @@
-"""Read a reader's taste for its page: rows of bars, and what changed in the last month."""
+"""Read a reader's taste for its page: rows of bars, and the changes of the last month."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -15,6 +15,7 @@ from digest.items.selectors import reader_source_titles
 from digest.models import Exposure
 from ranking.common.charts import Bar
 from ranking.config_words import cause_words, change_words, learned_words
+from ranking.other_names import topic_names
 from ranking.selectors import config_effective, config_versions, weight_snapshots
 from ranking.taste.entities import SOURCE, TasteLevel
 
@@ -48,7 +49,7 @@ def taste_portrait(*, reader_id: UUID, now: datetime) -> Portrait:
     """Return the reader's taste by source, topic, category and author; 21 queries at most."""
     effective = config_effective(reader_id=reader_id)
     signal = signals_without_items(reader_ids=[reader_id], now=now)[reader_id]
-    leans = leans_all(signal, effective.config.topics)
+    leans = leans_all(signal, topic_names(effective.config))
     versions = [row for row in config_versions(reader_id=reader_id) if row.created_at >= now - _month()]
     steps = [row for row in weight_snapshots(reader_id=reader_id) if row.cycle >= (now - _month()).date()]
     keys = {one.target.key for one in leans if one.target.kind == SOURCE}

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
 from digest.articles.pictures import pictures_prepare
@@ -12,17 +14,21 @@ from digest.daily.candidates import signals_for
 from digest.daily.item_words import (
     FOUND,
     Explanation,
+    age_phrase,
+    age_words,
     changed_by_learning,
     item_age_words,
     lede_cut,
     score_chips,
     score_explain,
+    seen_words,
     settings_changes,
     summary_origin,
 )
 from digest.entities import RatedItem
 from digest.feedback.reasons import SuggestedReason
 from digest.feedback.selectors import feedback_by_items, reason_tags
+from digest.feeds.arrival import came_late, is_undated
 from digest.items.reading import NOT_READ, readings_of
 from digest.items.selectors import item_candidate, sources_reporting
 from digest.items.stories import RelatedItem, items_related
@@ -121,6 +127,41 @@ class ShownItem:
         return self.summary if is_wanted and not is_beginning else None
 
 
+def age_of(item: Item, *, reader: Reader, now: datetime) -> str:
+    """Return the words for an item's age as its row shows them: without a date, when it was first seen."""
+    if is_undated(item.published_at, item.first_seen_at):
+        return seen_words(item.first_seen_at, now, reader.zone)
+    is_late = came_late(item.published_at, dated=item.dated_at, first_seen=item.first_seen_at)
+    return item_age_words(item.dated_at, now, reader.zone, is_late=is_late)
+
+
+def age_moment(item: Item) -> datetime:
+    """Return the moment that an item's age is told from: without a date, when it was first seen."""
+    return item.first_seen_at if is_undated(item.published_at, item.first_seen_at) else item.dated_at
+
+
+def published_words(item: Item) -> str:
+    """Return "published 3 June" for an item that came much later, else ""."""
+    if not came_late(item.published_at, dated=item.dated_at, first_seen=item.first_seen_at):
+        return ""
+    day = localtime(item.published_at).date()
+    form = _("j F") if day.year == localtime(item.dated_at).year else _("j F Y")
+    return _("published {date}").format(date=date_format(day, form))
+
+
+def _age_scored(entry: ScoredItem) -> str:
+    """Return words for the age in a score if it is none from the publisher's date; else ""."""
+    item, hours = entry.item, entry.parts["age_hours"]
+    ago = age_words(item.dated_at, item.dated_at + timedelta(hours=hours))
+    if published := published_words(item):
+        return _("came {ago}, {published}").format(ago=ago, published=published)
+    if not is_undated(item.published_at, item.first_seen_at):
+        return ""
+    if item.dated_at == item.first_seen_at:
+        return _("seen {ago}").format(ago=ago)
+    return _("an estimate: {age}").format(age=age_phrase(hours))
+
+
 def items_score(
     *, reader: Reader, items: Sequence[Item], now: datetime, signals: Signals | None = None
 ) -> list[ScoredItem]:
@@ -166,7 +207,7 @@ def items_shown(
         _shown_item(
             entry,
             why=score_why(entry) if breakdown else _chips_alone(entry),
-            age=item_age_words(entry.item.dated_at, now, reader.zone),
+            age=age_of(entry.item, reader=reader, now=now),
             response=responses[entry.item.pk],
             mates=mates.get(entry.item.pk, ()),
             summary=summaries.get(entry.item.pk),
@@ -253,7 +294,9 @@ def score_why(entry: ScoredItem) -> Explanation:
     terms = (*entry.parts["topics"], *entry.parts["boosts"])
     found |= dict.fromkeys(topics_among(terms, label_keys((), entry.item.author)), _("by author"))
     found |= dict.fromkeys(topics_among(terms, category_keys(entry.item.categories)), _("by category"))
-    return score_explain(entry.parts, entry.score, str(entry.item.source), entry.slot, found)
+    return score_explain(
+        entry.parts, entry.score, str(entry.item.source), entry.slot, found, age=_age_scored(entry)
+    )
 
 
 def responses_of(

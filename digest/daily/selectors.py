@@ -25,7 +25,7 @@ from digest.feeds.first_fetch import LOT, NEVER_FETCHED
 from digest.items.selectors import CANDIDATES_MAX, NEW_FOR, item_is_hidden, items_window_count, mutes_in_force
 from digest.models import Digest, Feed, Impression, Item, Reader, Subscription
 from ranking.entities import EffectiveConfig, Mute, Score
-from ranking.language import ngettext
+from ranking.language import ngettext, thousands
 from ranking.scoring import Ranking
 from ranking.selectors import config_effective, config_shelf_lives, learning_steps, reading_once
 from ranking.source_rules import is_past_shelf
@@ -254,7 +254,8 @@ def digest_exclusions(
     page: int = 1,
     only: Collection[int] | None = None,
 ) -> Exclusions | None:
-    """Return a page (fifty items) of what the digest of `date` left out; `None` if none was built.
+    """Return a page (fifty items) of the items that the digest of `date` left out, or `None` if none was
+    built.
 
     Candidates are those at the time of the build. Scores use the settings and the other readers' ratings of
     `now`. The number of queries is constant.
@@ -293,7 +294,7 @@ def _aged_words(count: int) -> list[str]:
     words = ngettext(
         "{n} is past the shelf life of its source.", "{n} are past the shelf life of their sources.", count
     )
-    return [words.format(n=count)] if count else []
+    return [words.format(n=thousands(count))] if count else []
 
 
 def candidates_then(

@@ -3,7 +3,6 @@
 import datetime as dt
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from uuid import UUID
 
 import structlog
@@ -36,7 +35,7 @@ def digest_current(*, reader: Reader, date: dt.date, now: dt.datetime) -> Digest
     """Return the digest of `date` as every page, mail, feed and API answer shows it.
 
     Today's is built first if it is not up to date (`digests_current`). A past day returns the digest made
-    then, or `None`: today's settings would say little about what the reader saw.
+    then, or `None`, because today's settings could not show the digest that the reader saw.
     """
     if date != day_of(now, reader.zone):
         return digest_for(reader_id=reader.pk, date=date)
@@ -187,14 +186,7 @@ def _build_days(
 def _window_of(configs: Mapping[UUID, EffectiveConfig], now: dt.datetime) -> Window:
     """Load the week's items, and match them with the terms of all these settings."""
     window, settings = window_load(now=now), [effective.config for effective in configs.values()]
-    window.pool.search_all(
-        {
-            term
-            for config in settings
-            for term in (*config.topics, *chain(*config.other_names.values()), *config.keyword_boosts)
-        }
-    )
-    window.pool.search_meanings({topic for config in settings for topic in config.topics})
+    window.pool.search_for(settings)
     return window
 
 

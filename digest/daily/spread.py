@@ -43,7 +43,7 @@ def absence_spread(ranked: Sequence[AbsenceItem], size: int, cap: int) -> list[S
         if one.item_id not in placed:
             waiting[one.day].append(one)
     chosen: defaultdict[date, list[AbsenceItem]] = defaultdict(list)
-    for most in (cap, len(ranked)):  # A second round fills what the shares leave.
+    for most in (cap, len(ranked)):  # A second pass fills the places that the shares leave.
         _take_turns(waiting, chosen, taken, size - len(reported), most)
     order = {one.item_id: place for place, one in enumerate(ranked)}
     days = [

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Subquery
 
-from digest.daily.changes import OrderChange, change_read, order_seen
+from digest.daily.changes import OrderChange, order_change_read, order_seen
 from digest.daily.compose import Composition, NoveltyDraw, PlacedItem, Rules, compose
 from digest.daily.diversity import Choice
 from digest.daily.gone import GoneReason
@@ -173,7 +173,9 @@ def _arrivals_note(orders: Sequence[tuple[Digest, dt.datetime]]) -> None:
 
     These items are not an effect of the change. One query, or none.
     """
-    changes = [(digest, since, change) for digest, since in orders if (change := change_read(digest.change))]
+    changes = [
+        (digest, since, change) for digest, since in orders if (change := order_change_read(digest.change))
+    ]
     new = {item for *_, change in changes for item in change.added}
     came = dict(Item.objects.filter(pk__in=new).values_list("pk", "first_seen_at")) if new else {}
     for digest, since, change in changes:
@@ -222,7 +224,7 @@ def _compose(ranked: RankedDay, rules: Rules, before: Sequence[Impression]) -> C
 
 
 def _is_rated_today(row: Impression, ranked: RankedDay) -> bool:
-    """Return whether the item was rated on this very day. What was rated before has left the page."""
+    """Return whether the item was rated on this very day. Items rated earlier have left the page."""
     rated_at: dt.datetime | None = getattr(row, "rated_at", None)
     return rated_at is not None and rated_at >= day_begin(ranked.date, ranked.reader.zone)
 

@@ -30,7 +30,7 @@ EXPOSURES_MAX, THUMBS_MAX = 2_000, 500
 TOGETHER = 100
 # An open within this time of a page view counts as an open from that page.
 SAME_PAGE = dt.timedelta(days=1)
-# Doors whose ranks mean something. A feed's client or a script may show items in any order.
+# Doors with meaningful ranks. A feed's client or a script may show items in any order.
 PLACED = (Exposure.Door.PAGE, Exposure.Door.MAIL)
 EXPOSED = (
     "reader_id",
@@ -164,10 +164,10 @@ class _Events:
             self._responses[reader_id][mark[0]] = Response(*mark)
 
     def of(self, reader_id: UUID, ratings: Mapping[int, bool]) -> list[ReadingEvent]:
-        """Return one event for each article shown to the reader that they wanted or passed over.
+        """Return one event for each shown article that the reader wanted or passed over.
 
-        An article that was opened without having been shown is no event, because we do not know the
-        alternatives. One that was saved is: a star brought from another reader says by itself what is wanted.
+        An article that was opened without being shown is no event, because we do not know the alternatives. A
+        saved one is an event: an imported star is a sign of interest by itself.
         """
         shown, responses = self._shown[reader_id], self._responses[reader_id]
         skipped = _passed_articles(shown, responses)

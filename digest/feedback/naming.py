@@ -1,4 +1,4 @@
-"""Named articles: those of which a reader asked for more. Naming is stronger than a thumb, and no rating."""
+"""Named articles: a reader asked for more like these. Naming is stronger than a thumb, and is no rating."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -47,10 +47,10 @@ def article_name(*, reader: Reader, item_id: int, now: datetime) -> datetime:
 
 
 def address_name(*, reader: Reader, address: str, now: datetime) -> Item:
-    """Name the article at an address, in any of its spellings; return its item.
+    """Name the article at an address, in any of its spellings. Return its item.
 
     Raises `ArticleUnknown` unless one of the reader's sources brought it. Articles of other readers' feeds
-    are not looked at: the answer would tell that somebody reads them.
+    are not searched, because the answer would reveal that somebody reads them.
     """
     hashes = [article_hash(url) for url in address_spellings(address.strip())]
     found = items_visible(reader_id=reader.pk).filter(article__in=hashes).order_by("-own", "pk").first()

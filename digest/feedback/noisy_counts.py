@@ -1,13 +1,13 @@
 """Publish sums over the thumbs of readers who share: each figure once, with noise, and never again.
 
-A round runs at most once a UTC day, over thumbs given before that day. It covers the items first seen
+A publication runs at most once a UTC day, over thumbs given before that day. It covers the items first seen
 `AGE_DAYS` ago. When a period of 28 days is that old, it also covers all items first seen in that period, by
 source and all together.
 
-Rounds follow one another without gap or overlap. So a thumb is in at most one item figure, one source figure
-and one figure of all, whatever anybody does later: sharing or not, changing thumbs, leaving. An article is
-covered when the first of its items came, whoever brought it, so a thumb given again on another feed's item is
-not counted twice. The guarantee in docs/peers.md rests on this.
+Publications follow one another without gap or overlap. So a thumb is in at most one item figure, one source
+figure and one figure of all items, even if its reader later stops sharing, changes thumbs or leaves. An
+article is covered when the first of its items came from any feed, so a thumb given again on another feed's
+item is not counted twice. The guarantee in docs/peers.md rests on this.
 """
 
 import os
@@ -36,14 +36,14 @@ MEMBER_AGE_DAYS = 14
 MEMBERS_MIN = 20
 # An item can be rated on the day it comes and the next one. After that it is covered.
 AGE_DAYS = 2
-# How far back the first round of an installation looks.
+# How far back an installation's first publication looks.
 LOOKBACK_DAYS = PERIODS * PERIOD_DAYS
-# How far back the first round of an installation looks for items. Older ones are kept or deleted by whether
-# somebody rated them, so that a figure's presence would tell.
+# How far back an installation's first publication looks for items. Older items are kept only if somebody
+# rated them, so the presence of a figure would reveal that.
 ITEM_LOOKBACK_DAYS = 14
 ROWS_AT_ONCE = 1000
-# Feeds that everybody could read: no private ones, no newsletters, no imported histories. Whether an item or
-# a source of theirs exists does not depend on any thumb, so each gets a figure.
+# Feeds that everybody could read, so no private ones, newsletters or imported histories. The existence of
+# their items and sources does not depend on any thumb, so each gets a figure.
 PUBLIC_FEED: Final = Q(owner=None) & ~Q(url__startswith=URN_PREFIX)
 PUBLIC_ITEM: Final = Q(feed__owner=None, feed__isnull=False) & ~Q(feed__url__startswith=URN_PREFIX)
 PUBLIC_RATED: Final = Q(item__feed__owner=None, item__feed__isnull=False) & ~Q(
@@ -107,7 +107,7 @@ def _periods_closed(after: int, until: int) -> list[int]:
 
 
 def _items_publish(day: int, after: int, until: int) -> int:
-    """Publish the items of public feeds that are covered, also those that nobody rated."""
+    """Publish the covered items of public feeds, including unrated ones."""
     first = max(after, until - ITEM_LOOKBACK_DAYS) + 1
     counted = (
         _thumbs(day, first, until)
@@ -129,7 +129,7 @@ def _items_publish(day: int, after: int, until: int) -> int:
 
 
 def _sources_publish(day: int, period: int) -> int:
-    """Publish the sources of public feeds, also those that nobody rated, and all sources together."""
+    """Publish the sources of public feeds, including unrated ones, and the sum over all sources."""
     rows = _thumbs(day, period * PERIOD_DAYS, (period + 1) * PERIOD_DAYS - 1)
     ordered = rows.order_by("item_id", "reader_id").values_list("reader_id", "item__source_id", "useful")
     by_source, together = Votes(VOTES_MAX), Votes(VOTES_WHOLE_MAX)

@@ -1,8 +1,8 @@
 """Choose the next headline in an interview of twenty: the one whose answer is most informative.
 
-Where meaning is known, that is the headline that adds most to what the answers tell about all that waits
-(`ranking.meaning.spread`): the questions spread over what the feeds hold. The others are chosen by source, in
-proportion.
+If the meaning of headlines is known, choose the one that adds most to what the answers tell about all waiting
+headlines (`ranking.meaning.spread`), so the questions spread over the content of the feeds. The others are
+chosen by source, in proportion.
 
 The belief about a source is a Beta posterior of its like-rate with mean m, from n thumbs and a prior worth
 kappa thumbs (`ranking.learning`). One more answer reduces its variance, in expectation, by
@@ -89,7 +89,8 @@ def _most_telling(
     asked: Sequence[Headline],
     tells: Mapping[int, float],
 ) -> Headline | None:
-    """Return the allowed headline that tells most; `None` if it is the turn of those without meaning."""
+    """Return the most informative allowed headline, or `None` if it is the turn of those without a
+    meaning."""
     able = [one for one in allowed if one.item_id in tells]
     if not able:
         return None

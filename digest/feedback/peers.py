@@ -35,7 +35,7 @@ def community_deviation(*, reader_id: UUID, now: datetime) -> Mapping[str, float
 def community_deviation_many(
     *, reader_ids: Collection[UUID], now: datetime
 ) -> dict[UUID, Mapping[str, float]]:
-    """Return {reader: `community_deviation`} for those of the readers who share; two queries."""
+    """Return {reader: `community_deviation`} for the readers who share. Two queries."""
     sharing = readers_sharing(reader_ids=reader_ids)
     if not sharing:
         return {}
@@ -60,9 +60,10 @@ def community_opinion(*, reader_id: UUID, source: str = "", topic: str = "", now
 def community_rates_many(
     *, reader_ids: Collection[UUID], item_ids: Collection[int], now: datetime
 ) -> dict[UUID, Mapping[int, float]]:
-    """Return {reader: {item: what its published figure adds to its score}}; positive means liked.
+    """Return {reader: {item: the effect of its published figure on its score}}. Positive means liked.
 
-    In steps of 0.05; zeros are left out. Readers who do not share are missing. Three queries for all readers.
+    Values have steps of 0.05; zeros are left out. Readers who do not share are missing. Three queries for all
+    readers.
     """
     sharing = readers_sharing(reader_ids=reader_ids)
     if not sharing or not item_ids:

@@ -1,4 +1,4 @@
-"""A reader's taste as rows of bars: what they liked, were shown, and what it does to the score. Pure."""
+"""A reader's taste as rows of bars: liked articles, shown articles, and the effect on the score. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,8 +29,8 @@ SPARK_WIDTH, SPARK_HEIGHT = 72, 16
 class TasteRow:
     """A source, topic, category or author with thumbs.
 
-    `likes` of `thumbs` were up. `shown` counts the articles seen in the last month. `factor` is what the
-    score of an article is multiplied by. `spark` has a bar for each week, likes (series 0) below the others.
+    `likes` of `thumbs` were up. `shown` counts the articles seen in the last month. The score of an article
+    is multiplied by `factor`. `spark` has a bar for each week, likes (series 0) below the others.
     """
 
     key: str
@@ -48,7 +48,7 @@ class TasteRow:
 
     @property
     def effect(self) -> tuple[float, float]:
-        """Return where the bar of the effect begins, and its width, in percent; 50 is no effect."""
+        """Return the start and the width of the effect's bar, in percent. 50 is no effect."""
         size = min(50.0, 50 * abs(log(self.factor)) / log(FACTOR_MAX))
         return (round(50.0 if self.factor >= 1 else 50 - size, 1), round(size, 1))
 
@@ -58,7 +58,7 @@ class TasteRow:
         return weight_words(self.factor)
 
 
-def leans_all(signal: TasteSignal, topics: Sequence[str]) -> list[TargetLean]:
+def leans_all(signal: TasteSignal, topics: Mapping[str, Sequence[str]]) -> list[TargetLean]:
     """Return the lean towards each source, topic, category and author of the examples, 0 included."""
     columns: Columns = columns_of(signal.examples, signal.at)
     targets = targets_of(signal.examples, topics)

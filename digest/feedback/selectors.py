@@ -65,6 +65,7 @@ def feedback_tallies_many(
             n=Sum(weight),
             likes=Coalesce(Sum(weight, filter=Q(useful=True)), Value(0.0, FloatField())),
             count=Count("pk"),
+            latest=Max("at"),
         )
     )
     found: defaultdict[UUID, list[SourceTally]] = defaultdict(list)
@@ -91,7 +92,7 @@ def feedback_recent(
 
 
 def feedback_unmuted(*, reader_id: UUID, rated: Iterable[RatedItem], now: datetime) -> list[RatedItem]:
-    """Return those ratings in `rated` whose items the reader has not muted; two or three queries."""
+    """Return the ratings in `rated` whose items the reader has not muted. Two or three queries."""
     rated = list(rated)
     mutes = mutes_in_force(reader_id=reader_id, now=now)
     hidden = items_hidden(mutes=mutes, item_ids=[item.item_id for item in rated])
@@ -106,13 +107,13 @@ def feedback_by_urls(*, reader_id: UUID, urls: Collection[str]) -> dict[str, Rat
 
 
 def feedback_urls(*, reader_id: UUID, item_ids: Collection[int]) -> dict[int, str]:
-    """Return {item id: URL} for those of `item_ids` that the reader has rated; one query."""
+    """Return {item id: URL} of the rated items among `item_ids`. One query."""
     rows = _of_reader(reader_id).filter(item_id__in=item_ids)
     return dict(rows.values_list("item_id", "item__url"))
 
 
 def feedback_by_items(*, reader_id: UUID, items: Collection[Item]) -> dict[int, RatedItem]:
-    """Return {item id: rating} for those items whose article the reader has rated; two queries."""
+    """Return {item id: rating} of the items whose article the reader has rated. Two queries."""
     rows = _of_reader(reader_id).filter(article__in={item.article for item in items})
     rated = {row.article: row for row in _rated_items(rows)}
     return {item.pk: rated[item.article] for item in items if item.article in rated}

@@ -1,11 +1,12 @@
 """Store and delete ratings with their reasons, and learn source weights from them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext
 
 from digest.days import utc_day
@@ -16,12 +17,12 @@ from digest.feedback.selectors import feedback_tallies_many, reason_tag_spelling
 from digest.items.reading import article_forget, item_read, items_unread
 from digest.items.selectors import item_get
 from digest.items.vectors import profile_prune, profile_refresh, profiles_rebuild
-from digest.models import Feedback, FeedbackTag, Reader
+from digest.models import Feedback, FeedbackTag, Reader, Reading
 from ranking.common.isolation import isolate_batches
 from ranking.entities import EffectiveConfig, SourceTally
-from ranking.learning import learn
-from ranking.selectors import config_effective_many, readers_learned, weights_on_hold_many
-from ranking.services import weights_learn_many
+from ranking.learning import HOLD_DAYS, learn
+from ranking.selectors import config_effective_many, readers_learned, weights_decided_many
+from ranking.services import weights_learn
 from ranking.taste.entities import TasteLevel
 
 # How many readers learn in one transaction.
@@ -35,12 +36,13 @@ def feedback_set(
     useful: bool,
     now: datetime,
     tags: Sequence[str] | None = None,
+    origin: str = Feedback.Origin.READING,
     propensity: float | None = None,
 ) -> Feedback:
     """Store the reader's rating of an item and its article. It replaces an earlier one.
 
-    `tags` are the reasons; `None` leaves them unchanged. With a `propensity` it is the answer to a question
-    that was asked with this probability. The same rating again changes neither time nor reasons. The opposite
+    `tags` are the reasons; `None` leaves them unchanged. `propensity` is the probability with which the
+    question of an interview was asked. The same rating again changes neither time nor reasons. The opposite
     rating deletes the earlier reasons. A rating of not useful takes back that the article was named.
 
     Raises `ItemNotFound` if the reader may not see the item, and `UnknownReasonTag` for a reason outside the
@@ -48,7 +50,6 @@ def feedback_set(
     """
     slugs = None if tags is None else _slugs(tags)
     item = item_get(reader_id=reader.pk, item_id=item_id)
-    origin = Feedback.Origin.READING if propensity is None else Feedback.Origin.INTERVIEW
     rating = {
         "useful": useful,
         "at": now,
@@ -100,13 +101,28 @@ def feedback_clear(*, reader: Reader, item_id: int) -> bool:
 
 
 def feedback_give(
-    *, reader: Reader, item_id: int, useful: bool, now: datetime, tags: Sequence[str] | None = None
+    *,
+    reader: Reader,
+    item_id: int,
+    useful: bool,
+    now: datetime,
+    tags: Sequence[str] | None = None,
+    origin: str = Feedback.Origin.READING,
+    propensity: float | None = None,
 ) -> Feedback:
     """Rate an item; if it is not useful, mark it as read at the same moment.
 
-    Raises as `feedback_set` does.
+    The arguments and errors are those of `feedback_set`.
     """
-    feedback = feedback_set(reader=reader, item_id=item_id, useful=useful, now=now, tags=tags)
+    feedback = feedback_set(
+        reader=reader,
+        item_id=item_id,
+        useful=useful,
+        now=now,
+        tags=tags,
+        origin=origin,
+        propensity=propensity,
+    )
     if not useful:
         item_read(reader=reader, item_id=item_id, now=feedback.at)
     return feedback
@@ -125,7 +141,7 @@ def feedback_take_back(*, reader: Reader, item_id: int) -> bool:
 
 
 def answers_undo(*, reader_id: UUID, item_ids: Sequence[int]) -> int:
-    """Delete the reader's interview answers about `item_ids`; return how many.
+    """Delete the reader's interview answers about `item_ids`, and their read marks; return how many.
 
     A rating that the reader has changed since then, while reading, is no answer any more and stays.
     """
@@ -133,6 +149,8 @@ def answers_undo(*, reader_id: UUID, item_ids: Sequence[int]) -> int:
         reader_id=reader_id, item__in=item_ids, origin=Feedback.Origin.INTERVIEW
     )
     count = answers.count()
+    marked = answers.filter(useful=False, article=OuterRef("article"), at=OuterRef("read_at"))
+    Reading.objects.filter(Exists(marked), reader_id=reader_id).update(read_at=None)
     answers.delete()
     if count:
         profile_prune(reader_id=reader_id)
@@ -167,12 +185,13 @@ def weights_update(*, reader_id: UUID, now: datetime) -> int:
 def weights_update_many(*, reader_ids: Sequence[UUID], now: datetime) -> int:
     """Run one learning cycle for each of about a hundred readers; return how many weights changed.
 
-    A source does not change if its reader has locked it or decided on it within the last 14 days. If the
-    community's figure of a source is published, the prior moves towards it. Taste profiles are recomputed.
-    The number of queries does not depend on the number of readers.
+    A source does not change if its reader has locked it, decided on it within the last 14 days, or given it
+    no thumb since then: the thumbs before the decision are those it was made on. If the community's figure of
+    a source is published, the prior moves towards it. Taste profiles are recomputed. The number of
+    queries does not depend on the number of readers.
     """
     effective = config_effective_many(reader_ids=reader_ids)
-    on_hold = weights_on_hold_many(reader_ids=reader_ids, now=now)
+    decided = weights_decided_many(reader_ids=reader_ids)
     tallies = feedback_tallies_many(reader_ids=reader_ids, now=now)
     deviation = community_deviation_many(reader_ids=tallies.keys(), now=now)
     changes = {
@@ -180,20 +199,32 @@ def weights_update_many(*, reader_ids: Sequence[UUID], now: datetime) -> int:
             tallies.get(pk, ()),
             effective[pk],
             on_hold=_resting(effective[pk], tallies.get(pk, ()))
-            | dict.fromkeys(on_hold.get(pk, ()), "held")
+            | dict.fromkeys(_decided_sources(decided.get(pk, {}), tallies.get(pk, ()), now), "held")
             | dict.fromkeys(effective[pk].config.locked, "locked"),
             deviation=deviation.get(pk),
         )
         for pk in reader_ids
     }
     profiles_rebuild(reader_ids=reader_ids, now=now)
-    return weights_learn_many(changes=changes, now=now)
+    return weights_learn(changes=changes, now=now)
+
+
+def _decided_sources(
+    decided: Mapping[str, datetime], tallies: Sequence[SourceTally], now: datetime
+) -> Iterator[str]:
+    """Yield the sources that stay as their reader decided."""
+    latest = {tally.source: tally.latest for tally in tallies}
+    for source, at in decided.items():
+        thumb = latest.get(source)
+        if now < at + timedelta(days=HOLD_DAYS) or thumb is None or thumb <= at:
+            yield source
 
 
 def _resting(effective: EffectiveConfig, tallies: Sequence[SourceTally]) -> dict[str, str]:
-    """Return the sources that the loop leaves alone because the reader's taste counts instead: all, or none.
+    """Return the sources that the loop leaves alone, either all or none. It does if the reader's taste counts
+    instead.
 
-    Their snapshots still say what the thumbs tell of each source.
+    Their snapshots still show the result of the thumbs for each source.
     """
     rests = effective.config.taste is not TasteLevel.OFF
     return dict.fromkeys((tally.source for tally in tallies), "taste") if rests else {}

@@ -99,11 +99,11 @@ def feedback_import(
     rejects: Rejects | None = None,
     progress: Callable[[int], object] = lambda lines: None,
 ) -> ImportReport:
-    """Import history lines. Importing them again changes nothing; a later rating of the same item wins.
+    """Import history lines. Importing them again changes nothing. A later rating of the same item wins.
 
-    Readers and sources are created as needed. For each reader and source, so is a feed that is never fetched
-    and holds the reader's own items. So an import shows nobody what others read, and its texts to nobody
-    else.
+    Readers and sources are created as needed. So is one feed for each reader and source, which is never
+    fetched and holds the reader's own items. An import therefore shows nobody which items others read, and
+    its texts to nobody else.
 
     Ratings of an account that somebody can sign in to are rejected (`reader_exists`) unless it is in
     `readers`. A bad line is counted and written to `rejects` with its reason; all others are imported.

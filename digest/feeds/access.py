@@ -26,11 +26,11 @@ _OURS: Final = re.compile(
     r"|accept|accept-encoding|if-.*|proxy-.*|forwarded|x-forwarded-.*|x-real-ip)\Z",
     re.IGNORECASE,
 )
-# What a server answers that does not take what we sent, and what became of a secret we cannot read.
+# HTTP statuses of a server that refuses our secret, and the code of a secret we cannot decrypt.
 REFUSED_STATUSES: Final = frozenset({"http_401", "http_403"})
 REFUSED: Final = "access_refused"
 UNREADABLE: Final = "secret_unreadable"
-# Codes of a feed whose owner has something to type.
+# Codes of a feed whose owner must type a new secret.
 LOCKED: Final = REFUSED_STATUSES | {REFUSED, UNREADABLE}
 REFUSED_MESSAGE: Final = gettext_noop(
     "The server does not accept the password, header or cookie you gave for this feed."
@@ -42,7 +42,10 @@ UNREADABLE_MESSAGE: Final = gettext_noop(
 
 @dataclass(frozen=True, slots=True)
 class AccessGiven:
-    """What a reader typed. `name`: of a user or a header; `value`: the password, the header's or cookies."""
+    """The secret that a reader typed for a private feed.
+
+    `name` is the user's or the header's name. `value` is the password, the header's value or the cookies.
+    """
 
     kind: str
     name: str = field(default="", repr=False)
@@ -51,7 +54,7 @@ class AccessGiven:
 
 
 def access_check(given: AccessGiven) -> None:
-    """Refuse what cannot be sent. Raises `AccessInvalid`, with a sentence that repeats nothing secret."""
+    """Check a secret before it is stored. Raises `AccessInvalid`; its message never repeats the secret."""
     if given.kind not in Kind.values:
         raise AccessInvalid(_("Choose how the feed is opened: basic, header, cookie or none."))
     if len(given.name) > NAME_CHARS_MAX or len(given.value) > SECRET_CHARS_MAX:
@@ -79,7 +82,7 @@ def access_check(given: AccessGiven) -> None:
 
 
 def access_store(*, feed: Feed, given: AccessGiven) -> None:
-    """Store what opens a private feed, encrypted; the caller has checked it."""
+    """Store the secret of a private feed, encrypted. The caller has checked it."""
     plain = json.dumps([given.name, given.value])
     FeedAccess.objects.update_or_create(
         feed=feed,
@@ -110,9 +113,9 @@ def access_of(given: AccessGiven, *, address: str) -> Access:
 
 
 def secret_read(row: FeedAccess) -> AccessGiven:
-    """Return what was given, decrypted.
+    """Return the decrypted secret.
 
-    Raises `FeedProblem("secret_unreadable")` where no key of today decrypts it.
+    Raises `FeedProblem("secret_unreadable")` if none of today's keys decrypts it.
     """
     try:
         name, value = json.loads(secret_decrypt(row.secret)) if row.secret else ("", "")
@@ -122,12 +125,18 @@ def secret_read(row: FeedAccess) -> AccessGiven:
 
 
 def access_read(*, row: FeedAccess | None, address: str) -> Access | None:
-    """Return how a private feed is asked; `None` for one without a row. No query. Raises as `secret_read`."""
+    """Return the secret headers for a private feed, or None for a feed without a row.
+
+    Needs no query. Raises as `secret_read`.
+    """
     return access_of(secret_read(row), address=address) if row else None
 
 
 def accesses_of(*, feeds: Collection[Feed]) -> dict[int, FeedAccess]:
-    """Return what opens the private ones of `feeds`, by feed; one query, none where all are public."""
+    """Return the access rows of the private feeds among `feeds`, by feed id.
+
+    One query, or none if all feeds are public.
+    """
     private = [feed.pk for feed in feeds if feed.owner_id]
     return {row.feed_id: row for row in FeedAccess.objects.filter(feed__in=private)} if private else {}
 

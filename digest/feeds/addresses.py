@@ -1,8 +1,9 @@
-"""Addresses: the one encoder of web addresses. Its results are fetched, stored, and compared as they are.
+"""Addresses: the only encoder of web addresses. Its results are fetched, stored and compared unchanged.
 
-Two encoders in one program are a hole: what one asked for would be stored under the name the other made of
-it, so that the owner of `strasse.example` could write into the feed of `straße.example`. So no other module
-encodes a host, and only `address_read` makes a `WebAddress`. Pure."""
+Two encoders in one program would be a security hole. One would store a feed under a name that the other never
+asked for, and the owner of `strasse.example` could write into the feed of `straße.example`. So no other
+module encodes a host, and only `address_read` makes a `WebAddress`. Pure.
+"""
 
 import re
 from dataclasses import dataclass
@@ -17,17 +18,17 @@ DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 URL_MAX_CHARS: Final = 2000
 HOST_MAX_CHARS, LABEL_MAX_CHARS = 253, 63
 _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\Z")
-# Stands before or after addresses that people copy; within one it is encoded.
+# Characters that people copy along before or after an address. Inside an address they are encoded.
 _AROUND: Final = "".join(map(chr, range(0x21))) + "\x7f\xa0\u200b\u200e\u200f\u2028\u2029\u2060\ufeff"
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _ESCAPE: Final = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-# Sent as they are, beside letters and digits; of percent signs, only those of escapes are left by then.
+# Characters sent unencoded, besides letters and digits. By then every percent sign belongs to an escape.
 _PATH_SAFE: Final = "%~:/[]@!$&'()*+,;="
 _QUERY_SAFE: Final = _PATH_SAFE + "?"
 
 
-# What programs for feeds and podcasts write in place of a scheme, or before one.
+# Feed and podcast programs write these schemes instead of https, or before it.
 _FEED_SCHEME: Final = re.compile(r"(?:feeds?|pcast|itpc|podcast|rss):(?=//|https?:)", re.IGNORECASE)
 
 
@@ -37,9 +38,9 @@ class NotAnAddress(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class WebAddress:
-    """An address as it is sent: a host in ASCII and lower case, and a `target` of path and query.
+    """An address as it is sent: the host in lower-case ASCII, and the `target` (path and query).
 
-    Only `address_read` makes one; a test looks for others.
+    Only `address_read` makes one; a test enforces it.
     """
 
     scheme: str
@@ -55,7 +56,7 @@ class WebAddress:
 
     @property
     def origin(self) -> str:
-        """Return scheme, host and port: what a secret may be sent to."""
+        """Return scheme, host and port. A secret may be sent to this origin only."""
         return f"{self.scheme}://{self.netloc}"
 
     def __str__(self) -> str:
@@ -64,10 +65,11 @@ class WebAddress:
 
 @lru_cache(maxsize=8192)
 def address_read(text: str) -> WebAddress:
-    """Return the http(s) address that `text` is, as browsers send it; reading it again changes nothing.
+    """Return `text` as an http(s) address, the way browsers send it. Reading the result again changes
+    nothing.
 
-    The host becomes ASCII (see `host_encode`); name, password and fragment are left out; dots in the path
-    are resolved, in whatever spelling, and parameters stay. Raises `NotAnAddress`.
+    The host becomes ASCII (see `host_encode`). User name, password and fragment are dropped. Dot segments are
+    resolved, also if they are escaped, and parameters stay. Raises `NotAnAddress`.
     """
     try:
         parts = urlsplit(_SURROGATES.sub("\ufffd", text).strip(_AROUND))
@@ -104,17 +106,18 @@ def scheme_other(address: str) -> str:
 
 
 def feed_scheme_dropped(text: str) -> str:
-    """Return an address without `feed:` or its like; one without another scheme begins with `//` then."""
+    """Return an address without `feed:` or a similar scheme. If no other scheme follows, it begins
+    with `//`."""
     text = text.strip()
     return _FEED_SCHEME.sub("", text, count=1) if _FEED_SCHEME.match(text) else text
 
 
 @lru_cache(maxsize=8192)
 def host_encode(host: str) -> str:
-    """Return a host as its server is asked for: an IPv6 address in short form, else a name in ASCII.
+    """Return a host in the form its server expects: a short IPv6 address, or a name in ASCII.
 
-    Names are mapped by UTS 46 (non-transitional, as browsers do: ß and final ς stay letters of their own) and
-    encoded by IDNA 2008. Dots at the end go. Raises `NotAnAddress` for what no host is called.
+    Names are mapped by UTS 46 (non-transitional, as in browsers, so ß and final ς stay themselves) and
+    encoded by IDNA 2008. Dots at the end go. Raises `NotAnAddress` if the text cannot be a host.
     """
     if ":" in host:
         try:
@@ -141,7 +144,7 @@ def host_encode(host: str) -> str:
 
 
 def _encoded(part: str, safe: str) -> str:
-    """Return a path or query in ASCII; escapes in upper case, none for what needs none."""
+    """Return a path or query in ASCII. Escapes are upper case, and only characters that need one have one."""
     if "%" in part:
         part = re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", part)
         part = _ESCAPE.sub(_escape, part)
@@ -154,7 +157,10 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _without_dots(path: str) -> str:
-    """Return a path without dot segments (RFC 3986, 5.2.4); empty segments stay, servers tell them apart."""
+    """Return a path without dot segments (RFC 3986, 5.2.4).
+
+    Empty segments stay, because servers tell them apart.
+    """
     output: list[str] = []
     segments = path.split("/")[1:] or [""]
     for segment in segments:

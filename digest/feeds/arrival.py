@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from digest.entities import ITEM_WINDOW_DAYS
-from digest.feeds.identity import PUBLISHED_AHEAD_MAX, PUBLISHED_MIN, age_date, has_usable_date, undated_age
+from digest.entities import ITEM_WINDOW_DAYS, PUBLISHED_MIN
+from digest.feeds.identity import PUBLISHED_AHEAD_MAX, age_date, has_usable_date, undated_age
 
 # A post with an older date would be in no digest.
 LATE_AFTER: Final = timedelta(days=ITEM_WINDOW_DAYS)
@@ -18,11 +18,11 @@ AHEAD_AGE: Final = LATE_AFTER - timedelta(days=1)
 def arrival_dates(
     published: Sequence[datetime | None], *, is_first: bool, gap: timedelta | None, now: datetime
 ) -> list[datetime]:
-    """Return the date that the age of each new entry of a document counts from.
+    """Return for each new entry of a document the date its age counts from.
 
-    What a feed brought before anybody watched it (`is_first`) was not all published this moment: its undated
-    entries are a `gap` apart. Later ones came since the last fetch and count from now; so do up to five with
-    old dates, which are new to the reader.
+    On the first fetch (`is_first`) old entries arrive together, so undated ones are placed one `gap` apart.
+    On later fetches an undated entry counts from now. So do up to five entries with old dates, because the
+    reader has never seen them.
     """
     late = [one for one in published if is_late(one, now)]
     is_news = not is_first and len(late) <= LATE_MAX
@@ -47,14 +47,19 @@ def is_undated(stored: datetime, first_seen: datetime) -> bool:
     return stored in (PUBLISHED_MIN, first_seen)
 
 
+def came_late(published: datetime, *, dated: datetime, first_seen: datetime) -> bool:
+    """Return whether an item counts from its arrival because its publisher's date was old by then."""
+    return not is_undated(published, first_seen) and dated - published >= LATE_AFTER
+
+
 def corrected_dates(
     published: datetime | None, *, stored: datetime, dated: datetime, first_seen: datetime
 ) -> tuple[datetime, datetime] | None:
-    """Return what an item is published at and counts from once its publisher corrected its date, else None.
+    """Return the corrected dates (published, counted from) of a stored item, or None if nothing changes.
 
-    Corrected is a date that was missing, no date or far off, by one that is none of these. It is never after
-    the item came, and an old one leaves the item where it was: no correction makes an item new again, or
-    takes it out of the digest. A date that was right stays, so that each item's is corrected once.
+    A correction replaces a date that was missing, unusable or far off by a good one. The new date is never
+    later than the item's arrival. If it is old, the age stays: no correction makes an item new again or takes
+    it out of the digest. A date that was right is never changed, so each item is corrected at most once.
     """
     is_published = not is_undated(stored, first_seen) and stored < first_seen + PUBLISHED_AHEAD_MAX
     if is_published and not is_late(stored, first_seen):

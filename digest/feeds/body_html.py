@@ -1,10 +1,10 @@
-"""Body HTML: strangers' markup to the HTML of an article that is safe to store and to show.
+"""Body HTML: turn strangers' markup into article HTML that is safe to store and to show.
 
-Two steps. `_Writer` reads the tags one by one, in linear time, and writes a tidy document: nesting bounded,
-every element closed, addresses absolute, headings below the page's own, films as links. It is what makes the
-result readable. What makes it safe is the second step: nh3 parses that document as a browser would and keeps
-what `_POLICY` lists, and nothing else. No attribute it lists makes a browser ask for anything: the address of
-a picture is in `data-src`, and whoever renders the page turns it into a `src` of its own. Pure.
+It takes two steps. `_Writer` makes the result readable: it reads the tags one by one, in linear time, and
+writes a tidy document with limited nesting, closed elements, absolute addresses, headings below the page's
+own, and films as links. nh3 then makes it safe: it parses that document as a browser would and keeps only the
+elements and attributes of `_POLICY`. None of these attributes makes a browser send a request. A picture's
+address is in `data-src`, and the page that shows it turns it into a `src` of our own. Pure.
 """
 
 import html
@@ -15,8 +15,9 @@ import nh3
 
 from digest.feeds.body_parts import PICTURE_NAME, PLACEHOLDER
 from digest.feeds.links import link_absolute, link_or_mail
+from digest.feeds.sanitise import attribute_read
 
-# Of what is read, and of what is stored, in characters.
+# Characters that are read of a body, and characters that are stored.
 MARKUP_MAX_CHARS: Final = 256 * 1024
 HTML_MAX_CHARS: Final = 100_000
 SRCSET_MAX_CHARS: Final = 8_000
@@ -46,7 +47,7 @@ _RENAMED: Final = {
     **{"strike": "s", "tt": "code", "acronym": "abbr", "dir": "ul", "menu": "ul", "image": "img"},
     **{"amp-img": "img", "amp-anim": "img"},
 }
-# Elements whose inside is no markup to a browser, and others that we leave out with what is inside. Films
+# Elements whose content a browser does not read as markup, and others that we drop with their content. Films
 # and frames become links.
 _RAW: Final = "script style noscript textarea title xmp noembed noframes"
 _NESTED_NAMES: Final = "template svg math object select button audio video canvas applet frameset head"
@@ -54,13 +55,14 @@ _NESTED: Final = frozenset(_NESTED_NAMES.split())
 _SKIPPED: Final = _NESTED | frozenset(_RAW.split()) | {"iframe"}
 _FRAMES: Final = frozenset({"iframe", "audio", "video", "object"})
 _SHOWN: Final = _BLOCKS | _INLINE
-# Names as most write them; the others cost a look at their prefix and case.
+# The usual spellings, for a fast look-up. Other names need a look at their prefix and case.
 _NAMES: Final = {name: name for name in (*_BLOCKS, *_INLINE, "span", "font")} | _RENAMED
 # White space alone says something inside these.
 _SPACED: Final = _INLINE | {"pre"}
 _ROWS: Final = frozenset({"table", "thead", "tbody", "tfoot"})
 _BETWEEN: Final = _ROWS | {"tr"}
-# Where the parts of a table belong, and what else a start tag ends, looked for up to the second set.
+# The parents that parts of a table need, and the other elements that a start tag ends. The search stops at
+# the second set.
 _PARENTS: Final = {
     **dict.fromkeys(("caption", "thead", "tbody", "tfoot"), frozenset({"table"})),
     **{"tr": _ROWS, "td": _ROWS | {"tr"}, "th": _ROWS | {"tr"}},
@@ -71,7 +73,7 @@ _ENDS: Final[dict[str, tuple[frozenset[str], frozenset[str]]]] = {
     **dict.fromkeys(_HEADINGS, (frozenset(_HEADINGS), _CELLS | {"li"})),
     "a": (frozenset({"a"}), frozenset()),
 }
-# Attributes that are kept, with the form their values must have; `href`, `src` and `rel` are written by us.
+# The attributes we keep, with the form of their values. We write `href`, `src` and `rel` ourselves.
 _NUMBER: Final = re.compile(r"-?\d{1,5}")
 _LANG: Final = re.compile(r"[A-Za-z0-9-]{1,35}")
 _FREE: Final = re.compile(r".{1,1000}", re.DOTALL)
@@ -86,7 +88,7 @@ _SHAPES: Final[dict[str, dict[str, re.Pattern[str]]]] = {
     "time": {"datetime": re.compile(r"[0-9TZ:.+-]{1,40}")},
     "img": {"alt": _FREE, "title": _FREE, "width": re.compile(r"\d{1,5}"), "height": re.compile(r"\d{1,5}")},
 }
-# Where pages that load pictures late leave the address; `src` then is a placeholder.
+# Pages that load pictures late keep the address in one of these; their `src` is a placeholder.
 _SOURCES: Final = ("data-src", "data-original", "data-lazy-src", "src")
 _SETS: Final = ("data-srcset", "data-lazy-srcset", "srcset")
 _DESCRIPTOR: Final = re.compile(r"(\d{1,5})(?:\.\d{1,3})?[wx],?")
@@ -101,9 +103,9 @@ _POLICY: Final = nh3.Cleaner(
     url_relative="deny",
     link_rel=LINK_REL,
 )
-# A text and the token after it; each alternative runs to its end or to the end of the markup and never turns
-# back. Groups: the text, what a CDATA section quotes, the name of an element whose inside is no markup, a tag
-# in three parts, an angle bracket that begins nothing.
+# A text and the token after it. Each alternative runs to its end or to the end of the markup and never turns
+# back. Groups: the text, the content of a CDATA section, the name of a raw element, a tag in three parts, and
+# an angle bracket that begins no tag.
 _TOKEN: Final = re.compile(
     r"([^<]*+)(?:"
     r"<!--[^-]*+(?:-(?!->)[^-]*+)*+(?:-->|\Z)"
@@ -138,11 +140,11 @@ _PLAYERS: Final = (
 
 
 def html_clean(markup: str, *, base: str, plain: bool = False) -> tuple[str, str]:
-    """Return the cleaned HTML of `markup`, and the address of its first picture ("" where it has none).
+    """Return the cleaned HTML of `markup` and the address of its first picture ("" if it has none).
 
-    Relative links count from the address `base`. The HTML has at most `HTML_MAX_CHARS` characters, cut after
-    an element; it is "" where it would show nothing beyond paragraphs of text, unless `plain`. Time is linear
-    in the length.
+    Relative links are resolved against `base`. The HTML has at most `HTML_MAX_CHARS` characters and is cut
+    after an element. It is "" if it would show only paragraphs of text, unless `plain` is true. The time is
+    linear in the length.
     """
     markup = markup[:MARKUP_MAX_CHARS]
     if not _ELEMENT.search(markup):
@@ -157,12 +159,12 @@ def html_clean(markup: str, *, base: str, plain: bool = False) -> tuple[str, str
 
 
 def html_is_cut(stored: str) -> bool:
-    """Return whether cleaned HTML ends where we cut it."""
+    """Return whether we cut this cleaned HTML at the length limit."""
     return len(stored) > HTML_MAX_CHARS // 2 and stored.endswith(_CUT)
 
 
 def html_recheck(stored: str) -> str:
-    """Return cleaned HTML cleaned once more by the same policy; what `html_clean` wrote stays as it is."""
+    """Clean stored HTML again by the same policy. Output of `html_clean` does not change."""
     return _POLICY.clean(stored)
 
 
@@ -173,10 +175,10 @@ def _named(name: str) -> str:
 
 
 def _attributes(text: str) -> dict[str, str]:
-    """Return the attributes of a tag by their names; the first counts where one comes twice."""
+    """Return the attributes of a tag by name. If a name comes twice, the first counts."""
     found: dict[str, str] = {}
     for name, double, single, bare in _ATTRIBUTE.findall(text):
-        found.setdefault(name.lower(), _unescaped(double or single or bare))
+        found.setdefault(name.lower(), _FORBIDDEN.sub("", attribute_read(double or single or bare)))
     return found
 
 
@@ -185,7 +187,7 @@ def _unescaped(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return `text`, which may have entities, as HTML whose length no parser changes."""
+    """Return `text`, which may contain entities, as escaped HTML. No parser changes its length."""
     if "&" in text:
         text = html.escape(_unescaped(text), quote=False)
     elif "<" in text or ">" in text:
@@ -206,7 +208,7 @@ class _Writer:
         # The element that is left out, how deep we are in it, and the film it brings.
         self._skipped, self._skipped_depth = "", 0
         self._film: dict[str, str] = {}
-        # Where the last whole block or outermost element ended, and what was open there.
+        # The end of the last complete block or outermost element, and the elements open there.
         self._whole: tuple[int, list[str]] = (0, [])
         # The other forms of the picture that is open, if any.
         self._sources: list[dict[str, str]] | None = None
@@ -258,7 +260,7 @@ class _Writer:
             self._start(name, _attributes(rest) if name in _SHAPES or "dir" in rest or "lang" in rest else {})
 
     def _skip(self, name: str, closing: str, rest: str, *, is_empty: bool) -> None:
-        """Leave out an element with all that is inside; a film or a frame becomes a link."""
+        """Drop an element and its content. A film or a frame becomes a link."""
         if not self._skipped:
             self._skipped, self._skipped_depth, self._film = name, 0, {}
         if self._skipped in _FRAMES and name in (*_FRAMES, "source", "embed") and "src" not in self._film:
@@ -327,7 +329,7 @@ class _Writer:
         return True
 
     def _cell_begin(self) -> None:
-        """Begin a cell where content would stand between the cells of a table."""
+        """Begin a cell if content would stand between the cells of a table."""
         if self._open and self._open[-1] in _BETWEEN:
             self._start("td", {})
 
@@ -391,11 +393,11 @@ class _Writer:
         """Return the address of a picture: its own, else one of its sizes, else one of its other forms."""
         forms = [found, *(self._sources or ())]
         own = [found.get(name, "") for name in _SOURCES]
-        held = [own.pop()] if PLACEHOLDER.search(own[-1]) else []
+        placeholder = [own.pop()] if PLACEHOLDER.search(own[-1]) else []
         sizes = [_of_sizes(form.get(name, "")) for form in forms for name in _SETS]
         others = [form.get("src", "") for form in forms[1:]]
         late = [value for name, value in found.items() if _is_late(name, value)]
-        values = (*own, *sizes, *others, *late, *held)
+        values = (*own, *sizes, *others, *late, *placeholder)
         links = (link_absolute(value, base=self._base) for value in values if value)
         return next((link for link in links if link), "")
 

@@ -1,8 +1,7 @@
 """Rewrite parts of an article before it is cleaned: formulas, late pictures, frames, forms.
 
-Cleaning leaves formulas and pictures out with what is inside them, which would leave a hole in a sentence or
-take the only picture; and it would keep the words of forms, which are no part of an article. The result is
-strangers' markup still. Linear time. Pure.
+Cleaning alone would drop formulas and late pictures, which leaves holes in sentences, and would keep the
+words of forms, which are no part of an article. The result is still strangers' markup. Linear time. Pure.
 """
 
 import html
@@ -11,6 +10,8 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 from textwrap import dedent
 from typing import Final
+
+from digest.feeds.sanitise import attribute_read
 
 # The rest of a tag: a ">" within quotes does not end it, unless quotes are missing.
 _REST: Final = r"(?:(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>|[^<>]*+>)"
@@ -38,7 +39,7 @@ _INDENTED: Final = re.compile(r"\A {2,}")
 INDENT_MAX: Final = 40
 LINE_MAX_CHARS: Final = 10_000
 _IMAGE: Final = re.compile(r"<img\b", re.IGNORECASE)
-# The names of pictures, and of what stands where one is that loads late.
+# File names of pictures, and the placeholders for pictures that load late.
 PICTURE_NAME: Final = re.compile(r"\.(?:jpe?g|png|webp|avif|gif)(?:[?#][^\s\"'<>]*)?\Z", re.IGNORECASE)
 PLACEHOLDER: Final = re.compile(
     r"(?:\A|[/_.-])(?:blank|spacer|none|pixel|placeholder|transparent|trans|grey|loading|lazy|1x1)"
@@ -61,7 +62,7 @@ _SOURCE_NAMES: Final = ("src", "srcset", "original")
 _MARK: Final = re.compile(r"<(/?)(?:[a-zA-Z]{1,8}:)?([a-zA-Z]++)([^<>]*+)>|([^<]++)|<")
 _ALTTEXT: Final = re.compile(r"\balttext\s*+=\s*+(?:\"([^\"]++)\"|'([^']++)')", re.IGNORECASE)
 _TEX: Final = re.compile(r"encoding\s*=\s*[\"'](?:application/x-tex|latex|tex)", re.IGNORECASE)
-# What is written of an element of a formula: before its first, second and third part, and after them.
+# The text written for an element of a formula: before its first, second and third part, and at the end.
 _SHAPES: Final = {
     "msup": ("", "^{", "", "}"),
     "msub": ("", "_{", "", "}"),
@@ -79,9 +80,9 @@ FORMULA_MAX_CHARS: Final = 2_000
 
 
 def body_prepared(markup: str) -> str:
-    """Return the markup of a body with its formulas and check boxes as text, and without what asks for input.
+    """Return the markup of a body with formulas and check boxes as text, and without form fields.
 
-    It has the pictures for who runs no script.
+    It keeps the pictures meant for readers without scripts.
     """
     if ";base64," in markup:
         markup = _ANY_TAG.sub(lambda tag: _EMBEDDED.sub("data:", tag[0]), markup)
@@ -106,12 +107,12 @@ def body_prepared(markup: str) -> str:
 
 
 def plain_layout(text: str) -> str:
-    """Return a plain text as HTML with its blank lines and indentation; "" if it has neither.
+    """Return a plain text as HTML with its blank lines and indentation, or "" if it has neither.
 
-    A part of which most lines are indented is code or a table, and keeps its columns.
+    A part with mostly indented lines is code or a table, and keeps its columns.
     """
     first, *rest = text.expandtabs(4).strip("\r\n").splitlines() or [""]
-    # What all lines but the first are indented by is the layout of the document.
+    # The indentation shared by all lines but the first belongs to the document, so it goes.
     lines = [first.strip(), *dedent("\n".join(rest)).splitlines()]
     if not any(_INDENTED.match(line) or not line.strip() for line in lines):
         return ""
@@ -189,13 +190,13 @@ def _picture_of(before: str, tag: str, inside: str) -> str:
 
 
 def _spelt(image: re.Match[str]) -> str:
-    """Return the letters that a picture draws, such as an emoji or a formula; another picture as it is.
+    """Return the letters that a picture draws, such as an emoji or a formula. Other pictures stay pictures.
 
-    They are part of a sentence, which has a hole without them, and one that is written into the document is
-    shown by no page.
+    The letters belong to a sentence, which would have a hole without them. Pages do not show pictures that
+    are embedded in the document.
     """
     found = _ALT.search(image[0])
-    letters = html.unescape(found[1] or found[2]).strip() if found else ""
+    letters = attribute_read(found[1] or found[2]).strip() if found else ""
     if not letters or len(letters) > SPELT_MAX_CHARS:
         return image[0]
     is_sign = not any(one.isalnum() for one in letters) and max(letters) > GENERAL_PUNCTUATION
@@ -209,7 +210,7 @@ def _spelt(image: re.Match[str]) -> str:
 
 
 def _formula_of(before: str, tag: str, inside: str) -> str:
-    """Return the TeX that is in a script for MathJax; another script stays, and is left out later."""
+    """Return the TeX of a MathJax script. Any other script stays here and is dropped later."""
     if not _TEX_SCRIPT.search(tag):
         return f"{tag}{inside}</script>"
     return html.escape(" ".join(inside.split())[:FORMULA_MAX_CHARS], quote=False)
@@ -218,7 +219,7 @@ def _formula_of(before: str, tag: str, inside: str) -> str:
 def _formula(before: str, tag: str, inside: str) -> str:
     """Return a formula as text: as its author wrote it in TeX, if the feed has that, else its letters."""
     named = _ALTTEXT.search(tag)
-    words = html.unescape(named[1] or named[2]) if named else ""
+    words = attribute_read(named[1] or named[2]) if named else ""
     words = " ".join((words or _tex_of(inside[: FORMULA_MAX_CHARS * 20])).split())[:FORMULA_MAX_CHARS]
     space = " " if before[-1:].isalnum() and words[:1].isalnum() else ""
     return space + html.escape(words, quote=False)
@@ -239,7 +240,7 @@ def _tex_of(inside: str) -> str:
 
 
 def _shape_marks(places: list[tuple[str, int]], name: str, closing: str) -> Iterator[str]:
-    """Yield what is written at a tag, and note in `places` which part of which element comes next."""
+    """Yield the text to write at a tag, and note in `places` which part of which element comes next."""
     if closing:
         while places:
             open_name, _ = places.pop()

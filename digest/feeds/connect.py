@@ -17,15 +17,16 @@ from ranking.language import gettext_noop
 Address = IPv4Address | IPv6Address
 
 PORTS: Final = frozenset({80, 443})
-# A resolver has no time limit of its own: half a minute where nobody answers for a domain. So many lookups
-# may be waiting at once, each for so long; one that is given up goes on in its thread until then.
+# A resolver has no time limit of its own and may wait half a minute for a dead domain. So we limit the
+# lookups that wait at once, and the seconds each may take. A lookup that we give up still runs on in its
+# thread.
 LOOKUPS_AT_ONCE: Final = 64
 LOOKUP_S: Final = 5.0
 _LOOKUPS: Final = BoundedSemaphore(LOOKUPS_AT_ONCE)
-# Asked of a reader whose feed has no host; pages drop it where no feed at all can be reached.
+# Added if a feed's host does not exist. Pages drop it if no feed at all can be reached.
 ADDRESS_QUESTION: Final = gettext_noop("Is the address right?")
-# What `is_global` of Python's ipaddress wrongly lets through (measured on 3.11): addresses that carry another
-# address inside, site-local ones, and the metadata services of clouds.
+# Addresses that Python's `is_global` wrongly allows (measured on 3.11): those that carry another address
+# inside, site-local ones, and the metadata services of clouds.
 DENIED: Final = tuple(
     ip_network(text)
     for text in (
@@ -52,7 +53,7 @@ DENIED: Final = tuple(
 
 
 def address_is_public(address: Address) -> bool:
-    """Return whether `address` is an ordinary public one; a mapped IPv4 address counts as what it carries."""
+    """Return whether `address` is an ordinary public one. A mapped IPv4 address is judged as IPv4."""
     if isinstance(address, IPv6Address) and address.ipv4_mapped:
         address = address.ipv4_mapped
     if not address.is_global or address.is_multicast or address.is_reserved:
@@ -68,15 +69,15 @@ def resolve_addresses(
     ports: Collection[int] = PORTS,
     within_s: float = LOOKUP_S,
 ) -> list[str]:
-    """Resolve `host` once and return its addresses, in the resolver's order, once all are allowed.
+    """Resolve `host` once and return its addresses in the resolver's order, if all of them are allowed.
 
-    `allow` lists hosts ("host" or "host:port") that pass both rules, `ports` the ports allowed at any host.
-    The resolver has `within_s`, five seconds at most.
+    `allow` lists hosts ("host" or "host:port") that skip both rules. `ports` are the ports allowed at any
+    host. The resolver has `within_s` seconds, at most five.
 
-    Raises `FeedProblem`: `bad_port`; `forbidden_address` for localhost (RFC 6761, section 6.3) and figures
-    that are not public, without a lookup; `timeout`; `not_found` for no such host, and as soon as one of a
-    name's addresses is not public: a name that answers both ways is an attack or a mistake, and which names
-    an inner network has is nobody's business.
+    Raises `FeedProblem`: `bad_port`; `forbidden_address` for localhost (RFC 6761, section 6.3) and for
+    numeric addresses that are not public, both without a lookup; `timeout`; `not_found` if the host does not
+    exist or one of its addresses is not public. A name with public and private addresses is an attack or a
+    mistake, and the answer must not reveal which names an inner network has.
     """
     trusted = is_allowed(host, port, allow)
     if not trusted:
@@ -94,12 +95,12 @@ def resolve_addresses(
 
 
 def _lookup(host: str, port: int, seconds: float) -> list[Any]:
-    """Ask the resolver, in a thread that may outlive the question.
+    """Ask the resolver, in a thread that may run longer than we wait.
 
-    Raises `TimeoutError`, and what `socket.getaddrinfo` raises.
+    Raises `TimeoutError`, and the errors of `socket.getaddrinfo`.
     """
     with suppress(ValueError):
-        ip_address(host)  # for an address in figures nobody is asked
+        ip_address(host)  # a numeric address needs no lookup
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     deadline = time.monotonic() + seconds
     places = _LOOKUPS
@@ -126,7 +127,7 @@ def _lookup(host: str, port: int, seconds: float) -> list[Any]:
 
 
 def check_host(host: str, port: int, *, allow: Sequence[str] = (), ports: Collection[int] = PORTS) -> None:
-    """Refuse what shows without a lookup: the port, `localhost`, and an address in figures, however spelt.
+    """Refuse a port, `localhost` or a numeric address in any spelling, all without a lookup.
 
     Raises `FeedProblem`: `bad_port`, `forbidden_address`.
     """
@@ -145,9 +146,9 @@ def check_host(host: str, port: int, *, allow: Sequence[str] = (), ports: Collec
 
 
 def is_allowed(host: str, port: int, allow: Collection[str]) -> bool:
-    """Return whether an operator's list names the host, or the host with this port.
+    """Return whether an operator's list names the host, alone or with this port.
 
-    `host` is encoded as in a `WebAddress`; the list is as an operator types it.
+    `host` is encoded as in a `WebAddress`. The list is as the operator typed it.
     """
     return any(_parse_allowed(entry) in ((host, None), (host, port)) for entry in allow)
 
@@ -162,7 +163,7 @@ def allowed_from(address: WebAddress, allow: Sequence[str]) -> Sequence[str]:
 
 @lru_cache(maxsize=256)
 def _parse_allowed(entry: str) -> tuple[str, int | None]:
-    """Return the encoded host and the port that an operator's entry names; None for any port."""
+    """Return the encoded host and the port of an operator's entry. The port is None if any is allowed."""
     name, _, port = entry.strip().rpartition(":")
     if not (name and port.isascii() and port.isdigit()) or (":" in name and not name.endswith("]")):
         name, port = entry.strip(), ""

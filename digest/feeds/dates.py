@@ -1,10 +1,10 @@
-"""Dates: when an entry was published, from the text of its date.
+"""Dates: read the text of an entry's date.
 
-A wrong date is worse than none: a text is read as a whole or not at all, and nothing is guessed. Read are
-ISO 8601 (RFC 3339), RFC 822 and its successors, the forms of C, JavaScript and English prose, year-month-day
-of Chinese, Japanese and Korean; with names of months in the larger languages, from CLDR. Of dates in figures
-alone: the year first, day and month between dots, and between slashes or hyphens what can be read in one
-order only. Pure.
+A wrong date is worse than none, so a text is read as a whole or not at all, and nothing is guessed. We read
+ISO 8601 (RFC 3339), RFC 822 and its successors, the forms of C, JavaScript and English prose, and
+year-month-day in Chinese, Japanese and Korean. Month names come from CLDR, in the larger languages. Of dates
+written in figures alone we read: year first; day and month with dots; with slashes or hyphens only if one
+order is possible. Pure.
 """
 
 import re
@@ -52,7 +52,7 @@ _TIME: Final = (
     r"(?:\s?(?P<half>[ap])\.?m\b\.?)?(?P<zone>[^\d:][^:]*(?::\d{2})?(?:\s?\(.*\))?)?"
 )
 _WEEKDAY: Final = r"(?:(?P<weekday>[^\W\d_][^\s\d,]*)\.?(?:\s?,\s?|\s))?"
-# In Chinese, Japanese and Korean months are figures, also where a program writes a date as RFC 822 does.
+# In Chinese, Japanese and Korean months are figures, even in dates of RFC 822 form.
 _MONTH: Final = r"(?P<month>[^\W\d_][^\s\d,/]*?|\d{1,2}[月월])\.?"
 _DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|º|\.)?"
 _YEAR: Final = r"(?P<year>\d{4}|\d{2})(?:\s?[гр]\b\.?)?"
@@ -88,7 +88,7 @@ _CENTURY_TURNS: Final = 90
 
 
 def date_read(*texts: str) -> datetime | None:
-    """Return the moment that the first readable of `texts` names, in UTC; None if none is readable."""
+    """Return the first readable one of `texts` as a moment in UTC, or None."""
     return next((found for text in texts if text and (found := _read(text))), None)
 
 
@@ -137,7 +137,7 @@ def _moment(found: re.Match[str], month: int, *, day: int = 0) -> datetime | Non
 
 
 def _offset(zone: str, *, is_iso: bool) -> timedelta | None:
-    """Return how far a zone is ahead of UTC; None for one that is unknown. Without any it is UTC."""
+    """Return how far a zone is ahead of UTC, or None if it is unknown. An empty zone is UTC."""
     bare = re.sub(r"\s?\([^()]*\)$", "", zone).strip().removeprefix("uhr").strip().removeprefix("etc/")
     if bare in _ZONES:
         return timedelta(hours=_ZONES[bare])
@@ -145,7 +145,7 @@ def _offset(zone: str, *, is_iso: bool) -> timedelta | None:
     if not found:
         return None
     hours, minutes = found["hours"], found["minutes"]
-    # "+2" may be two hours or two minutes; "+200" two hours or twenty.
+    # "+2" may mean two hours or two minutes, and "+200" two hours or twenty.
     is_whole = minutes is not None or found["name"] or (is_iso and len(hours) == 2)
     if not is_whole or (minutes and not found["colon"] and len(hours) == 1):
         return None
@@ -156,7 +156,7 @@ def _offset(zone: str, *, is_iso: bool) -> timedelta | None:
 
 
 def _month(name: str) -> int:
-    """Return the number of a month; 0, which is none, for a name that is unknown or means several."""
+    """Return the number of a month. An unknown or ambiguous name gives 0."""
     figures = name.removesuffix("月").removesuffix("월")
     return int(figures) if figures.isdecimal() else _names()[0].get(name, 0)
 

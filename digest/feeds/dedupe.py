@@ -1,10 +1,11 @@
-"""Dedupe: decide before anything is written which entries of a document are new items of its feed.
+"""Dedupe: decide, before anything is written, which entries of a document are new items of its feed.
 
-Two posts are never one: a guid, link or text that posts of one document share, with other words, dates or
-enclosures, names none of them. One post is never two: names are compared without scheme, `www.`, a slash at
-the end and tracking parameters. A document touches items of its own feed alone, so that no feed can change,
-hide or announce what another one carries; that items of several feeds are one article is decided where a
-reader's items are read. Pure."""
+Two posts never become one: a guid, link or text that several posts of a document share, with different words,
+dates or enclosures, does not identify any of them. One post never becomes two: names are compared without
+scheme, `www.`, trailing slash and tracking parameters. A document changes items of its own feed only, so no
+feed can change, hide or announce another feed's items. Items of several feeds are joined to one article
+later, when a reader's items are read. Pure.
+"""
 
 import re
 from collections import Counter
@@ -15,11 +16,11 @@ from itertools import product
 from typing import Final
 from urllib.parse import urldefrag, urlsplit
 
+from digest.entities import PUBLISHED_MIN
 from digest.feeds.arrival import corrected_dates
 from digest.feeds.entities import ParsedEntry
 from digest.feeds.identity import (
     NAME_HASH,
-    PUBLISHED_MIN,
     URN_PREFIX,
     address_folded,
     address_host,
@@ -41,9 +42,9 @@ CORRECTED_WITHIN: Final = timedelta(hours=12)
 ANY: Final = "*"
 # From here on, the precise names of a post have its date.
 DATED: Final = 2
-# Two texts are alike if the shorter shares this part of its words with the other.
+# Two texts are alike if the shorter one shares this part of its words with the other.
 ALIKE: Final = 0.8
-# A date without a time tells a post only with so many words: notices of one day are often alike.
+# A date without a time identifies a post only if it has this many words. Notices of one day are often alike.
 WORDS_MIN: Final = 25
 _WORD: Final = re.compile(r"\w+")
 _NONE: Final[Mapping[str, Sequence["KnownItem"]]] = {}
@@ -51,11 +52,12 @@ _NONE: Final[Mapping[str, Sequence["KnownItem"]]] = {}
 
 @dataclass(frozen=True, slots=True)
 class IdentifiedEntry:
-    """An entry and its identities: `guid` in the feed, `url` and its hash, and those of text and body.
+    """An entry and its identities: the `guid` in its feed, the `url` and its hash, the hashes of text and
+    body.
 
-    `link` is where it leads, "" for nowhere. `precise` are names made of what tells posts of one guid or link
-    apart: title, words, title and date, words and date. `is_named`: no other post of its document has its
-    guid. `is_placed`: its link leads to this post alone. `is_worded`: no other has its words and enclosures.
+    `link` is its target, "" if it has none. `precise` are names that tell posts with the same guid or link
+    apart, made of title, words and date. `is_named`: no other post of the document has its guid. `is_placed`:
+    no other post has its link. `is_worded`: no other post has its words and enclosures.
     """
 
     entry: ParsedEntry
@@ -77,8 +79,9 @@ class IdentifiedEntry:
 
     @property
     def is_unnamed(self) -> bool:
-        """Return whether the post has neither guid nor link, so that its words are its name."""
-        return self.guid.startswith(URN_PREFIX)
+        """Return whether the post has neither guid nor link of its own, so that its words are its name."""
+        is_shared = self.guid in self.precise and not self.entry.guid.strip()
+        return self.guid.startswith(URN_PREFIX) or is_shared
 
     @property
     def is_guid_shared(self) -> bool:
@@ -100,7 +103,7 @@ class IdentifiedEntry:
         return address_host(self.entry.link)
 
     def names_at(self, host: str) -> list[str]:
-        """Return the guids that the post may have had while its site was at `host`, link or tag alike."""
+        """Return the guids that the post may have had when its site was at `host`, be it a link or a tag."""
         names = [one.replace(self.host, host) for one in (self.guid, self.entry.link.strip())]
         return [*dict.fromkeys(spelt for name in names for spelt in (name, *address_spellings(name)))]
 
@@ -117,12 +120,11 @@ class IdentifiedEntry:
 
 @dataclass(frozen=True, slots=True)
 class KnownItem:
-    """An item that the feed carried before; `id` is 0 if retention deleted it.
+    """An item that the feed already has. `id` is 0 if retention deleted it.
 
-    `link` is where it leads, None if that was not asked for. `published` is None if the publisher gave no
-    date; `dates` are when it is stored as published, what it counts from, and when it was first seen.
-    `enclosures` are addresses without parameters, and `text` its words; both are empty if they were not asked
-    for.
+    `link` is its target, or None if the query left it out. `published` is None if the publisher gave no date.
+    `dates` are: stored as published, counted from, first seen. `enclosures` are addresses without parameters
+    and `text` its words; both are empty if the query left them out.
     """
 
     id: int
@@ -141,10 +143,10 @@ class KnownItem:
 
 @dataclass(slots=True)
 class IngestPlan:
-    """The changes of one document: entries to store as new items, and by item id the entries to store again.
+    """The changes of one document: entries to store as new items, and entries to store again, by item id.
 
-    `update` has those whose words or link changed, `rebody` those whose body, categories or picture did.
-    `redate` has the dates of items whose publisher corrected them: published, and counted from.
+    `update` has entries with new words or links, `rebody` those with a new body, categories or picture.
+    `redate` has the corrected dates of items: published, and counted from.
     """
 
     create: list[IdentifiedEntry] = field(default_factory=list)
@@ -172,18 +174,19 @@ class _Post:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return what may name the post in its feed, the coarsest first."""
+        """Return the names that may identify the post in its feed, the coarsest first."""
         return (address_folded(self.guid), self.guid) if self.guid else (self.place, self.link)
 
     def asked(self) -> Iterator[object]:
-        """Yield what a post that this one repeats has been `seen` as; a missing date or enclosure is any."""
+        """Yield the keys under which `seen` would hold an earlier copy of this post. A missing date matches
+        any."""
         dates = (self.entry.published, None) if self.entry.published else (ANY,)
         media = (self.media, ()) if self.media else (ANY,)
         for name in {*self.names, self.place} - {""} or {self.words}:
             yield from product((name,), (self.words,), dates, media)
 
     def seen(self) -> Iterator[object]:
-        """Yield what later posts that repeat this one ask for."""
+        """Yield the keys that later copies of this post will ask for."""
         for name in {*self.names, self.place} - {""} or {self.words}:
             yield from product((name,), (self.words,), (self.entry.published, ANY), (self.media, ANY))
 
@@ -191,11 +194,11 @@ class _Post:
 def identify_entries(
     entries: Sequence[ParsedEntry], *, owner: str = "", site: str = ""
 ) -> dict[str, IdentifiedEntry]:
-    """Return the posts of a document by guid; one that it repeats comes once.
+    """Return the posts of a document by guid, without repeats.
 
-    With the `owner` of a private feed the fingerprints are that reader's own: nothing that is stored by the
-    fingerprint of a text, such as its summary, is shared with whoever has the same text. `site` is the
-    address of the feed's site, which names none of its posts.
+    For a private feed, `owner` makes the fingerprints that reader's own, so nothing stored by fingerprint,
+    such as a summary, is shared with other readers. `site` is the address of the feed's site, which
+    identifies no post.
     """
     posts = _distinct([_post(entry, owner) for entry in entries])
     names = Counter(name for post in posts for name in {*post.names} - {""})
@@ -248,7 +251,7 @@ def _post(entry: ParsedEntry, owner: str) -> _Post:
 
 
 def _distinct(posts: Iterable[_Post]) -> list[_Post]:
-    """Return the posts without repeats: what shares a name, words, date and enclosures is one."""
+    """Return the posts without repeats. Posts that share a name, words, date and enclosures are one."""
     found: list[_Post] = []
     seen: set[object] = set()  # looked up and not searched: a document may have 2,000 posts of one name
     for post in posts:
@@ -266,23 +269,23 @@ def plan_ingest(
     unnamed: Sequence[KnownItem] = (),
     by_words: Mapping[str, Sequence[KnownItem]] = _NONE,
 ) -> IngestPlan:
-    """Decide what the posts of one document change, given what its feed has stored.
+    """Decide how the posts of one document change the stored items of its feed.
 
-    `by_guid` are the feed's items with the guids of the posts, their precise names and other spellings;
-    `by_article` those at the addresses of posts whose guid is unknown: a feed that gives a post a new guid
-    each time brings it once. `unnamed` are stored items without guid and link that may be a post whose words
-    changed, and `by_words` those with the words of posts that are found at no address: a post whose address
-    was corrected, or whose site has moved, is the one that the document no longer has. No two posts are one
-    stored item; a new one whose address is another item's goes by a urn.
+    `by_guid` has the feed's items with the guids of the posts, their precise names and other spellings.
+    `by_article` has those at the addresses of posts with an unknown guid, because some feeds give a post a
+    new guid every time. `unnamed` are items without guid and link that may be a post with changed words.
+    `by_words` has those with the words of posts found at no address: a corrected address or a moved site
+    continues the item that the document no longer has. No two posts become one stored item. A new post with
+    another item's address is named by a urn.
     """
     plan = IngestPlan()
     known = _match(entries, by_guid, by_article, unnamed)
     _match_moved(entries, known, by_guid, by_words)
-    taken: set[int] = set()  # addresses of what this document brings
+    taken: set[int] = set()  # addresses of this document's entries
     for guid, entry in entries.items():
         item = known.get(guid)
         if guid in by_guid and (item is None or item.guid != guid):
-            # Its guid is another item's, which stays: this post goes by what it has, or by all it says.
+            # Its guid belongs to another item, which keeps it. This post is named by the rest of its content.
             entry = replace(entry, guid=item.guid if item else entry.precise[-1])
         if item is None:
             entry = _first_unshared(entry, taken, by_article)
@@ -311,7 +314,8 @@ def _match(
     by_article: Mapping[int, Sequence[KnownItem]],
     unnamed: Sequence[KnownItem],
 ) -> dict[str, KnownItem]:
-    """Return the stored item of each post, by guid; the surest matches first, and each item once."""
+    """Return the stored item of each post, by guid. The surest matches come first, and each item is used
+    once."""
     found: dict[str, KnownItem] = {}
     taken: set[str] = set()
     if not by_guid and not by_article and not unnamed:
@@ -353,7 +357,7 @@ def _match_moved(
     by_guid: Mapping[str, KnownItem],
     by_words: Mapping[str, Sequence[KnownItem]],
 ) -> None:
-    """Add to `found` the stored items of posts whose address was corrected, or whose site has moved."""
+    """Add to `found` the stored items of posts with a corrected address or a moved site."""
     if not by_words:
         return
     taken = {item.guid for item in found.values()}
@@ -386,8 +390,9 @@ def hosts_left(
 def _is_moved(entry: IdentifiedEntry, item: KnownItem) -> bool:
     """Return whether a stored item with the post's title and words is the post at another address.
 
-    Its date tells, to the second, or its place on the host that the site has left. Only a date that both give
-    can tell; one without a time does so for a post of many words, and so does any if its guid is no address.
+    The date decides, to the second, or else the item's place on the host that the site left. Both must give a
+    date. A date without a time decides only for a post of many words, and so does any date if the guid is no
+    address.
     """
     published = entry.entry.published
     if not entry.is_worded or _differ(entry, item, is_moved=True):
@@ -405,9 +410,9 @@ def _is_moved(entry: IdentifiedEntry, item: KnownItem) -> bool:
 
 
 def _is_renamed(entry: IdentifiedEntry, item: KnownItem) -> bool:
-    """Return whether what had the post's name on the host that its site has left is the post.
+    """Return whether an item with the post's name on the site's old host is the post.
 
-    Of what retention deleted, only the name is known.
+    If retention deleted the item, only its name is known.
     """
     if not item.id:
         return True
@@ -426,7 +431,7 @@ def _is_alike(entry: IdentifiedEntry, item: KnownItem) -> bool:
 def _is_at(entry: IdentifiedEntry, item: KnownItem) -> bool:
     """Return whether a stored item at the post's address, or with its words, is the post.
 
-    Where the same words come under another date, the feed dates all it has by the day: nothing is new.
+    If the same words come with another date, the feed dates all its entries by the day, and nothing is new.
     """
     if _differ(entry, item):
         return False
@@ -435,7 +440,7 @@ def _is_at(entry: IdentifiedEntry, item: KnownItem) -> bool:
     parts = {urldefrag(one).fragment for one in (entry.link, item.link or "")} - {""}
     if not entry.is_placed or len(parts) > 1:
         return False
-    # Where posts share a guid, the link of its own is a post's name, and its title may be corrected.
+    # If posts share a guid, a post's own link names it, and its title may be corrected.
     is_linked = entry.is_guid_shared and item.guid.startswith(NAME_HASH)
     if not is_linked and not _has_title(entry, item):
         return False
@@ -443,7 +448,7 @@ def _is_at(entry: IdentifiedEntry, item: KnownItem) -> bool:
 
 
 def _is_reworded(entry: IdentifiedEntry, item: KnownItem) -> bool:
-    """Return whether a stored item without guid and link is the post with other words.
+    """Return whether a stored item without a guid or link of its own is the post with other words.
 
     Its publisher edited it, or we read it better than before. A date tells only if it has a time: several
     posts of a day may have one title.
@@ -453,6 +458,9 @@ def _is_reworded(entry: IdentifiedEntry, item: KnownItem) -> bool:
         return False
     is_timed = published is not None and published.time() != time()
     is_alike = _are_alike(entry.entry.text, item.text)
+    if item.guid.startswith(NAME_HASH):
+        # Posts that share a link or title may share a moment, too, and without words all are alike.
+        return is_timed and is_alike and bool(item.text)
     return (is_timed or is_alike) if _has_title(entry, item) else (is_timed and is_alike)
 
 

@@ -1,4 +1,4 @@
-"""Discovery: from what a reader types to feeds, at that address or behind the page there."""
+"""Discovery: find feeds from a reader's input, at that address or behind the page there."""
 
 import re
 import ssl
@@ -47,9 +47,9 @@ FEED_TYPES: Final = frozenset(
         "text/xml",
     }
 )
-# Where sites have their feed when no page of theirs names it, most usual first.
+# The usual places of a feed on a site whose pages name none, most usual first.
 USUAL_PATHS: Final = ("/feed", "/rss.xml", "/atom.xml", "/index.xml", "/feed.json")
-# Links to feeds are in the head of a page; the rest of a large page is not worth reading.
+# Links to feeds are in the head of a page, so the rest of a large page is not read.
 HTML_MAX_CHARS: Final = 512 * 1024
 HEAD_TAGS: Final = frozenset({"link", "base"})
 LINKS_MAX: Final = 10
@@ -60,24 +60,25 @@ TITLE_MAX_CHARS: Final = 200
 _LINK: Final = re.compile(r"<([^<>\s]{1,2000})>((?:[^<>,\"]|\"[^\"]*+\")*+)")
 _PARAMETER: Final = re.compile(r";\s*([A-Za-z*-]{1,20})\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]{1,500}))")
 
-# One page and what it leads to; a reader waits for the answer.
+# One page and the addresses it leads to. A reader waits for the answer.
 REQUESTS_MAX: Final = 8
 REQUEST_S: Final = 6.0
 ALL_S: Final = 20.0
 CHOICES_MAX: Final = 5
-# Between two requests to one host: as a person clicks, since a person waits; rounds pause FETCH_HOST_GAP_S.
+# The pause between two requests to one host. It is short, because a person waits; batches use
+# FETCH_HOST_GAP_S.
 PAUSE_S: Final = 0.5
 # How a server without https answers to it: no connection, silence, or no TLS.
 NO_HTTPS: Final = frozenset({"connect_failed", "timeout", "tls_failed", "broken_response"})
-# No later try helps where an address is forbidden or none at all.
+# Do not retry forbidden or invalid addresses.
 HOPELESS: Final = frozenset({"forbidden_address", "bad_port", "bad_url"})
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFeed:
-    """A feed that answered and could be read, with its title and how many entries it has.
+    """A feed that answered and could be read, with its title and number of entries.
 
-    `response` and `document` are what it answered; None for an address that was not looked up.
+    `response` and `document` are its answer, or None if the address was not looked up.
     """
 
     url: str
@@ -89,7 +90,7 @@ class FoundFeed:
 
 @dataclass(frozen=True, slots=True)
 class _Lookup:
-    """A lookup under way: its host, until when (monotonic) it may send requests, and what opens the feed."""
+    """A lookup under way: its host lock, its deadline (monotonic), and the secret for the feed."""
 
     host_lock: LookupLock
     until: float
@@ -98,14 +99,16 @@ class _Lookup:
 
 
 def feeds_discover(*, url: str, reader_id: UUID) -> list[FoundFeed]:
-    """Return the feeds behind an address or the name of a site, at most five; at most eight requests in 20 s.
+    """Return up to five feeds behind an address or the name of a site, with at most eight requests in 20 s.
 
-    A host has one connection at a time, also counting rounds, and half a second between two requests. An
-    address that is a feed gives that one. A name without a scheme is tried over https, and over http where
-    there is no https. Nothing is stored. Raises `InvalidFeedUrl` for what is no web address, `FeedIsGone`
-    where it answers 410, `SiteUnreachable` where the address does not answer, is forbidden or busy, or the
-    feed its page names has an error for now, `NoFeedFound` where it answers without a feed, and `LookupsBusy`
-    where too many are being looked up, or another is for this reader.
+    A host gets one connection at a time, shared with fetch batches, and half a second between two requests.
+    The address of a feed returns that feed. A name without a scheme is tried over https, and over http if
+    there is no https. Nothing is stored.
+
+    Raises `InvalidFeedUrl` if `url` is no web address, `FeedIsGone` for a 410, and `SiteUnreachable` if the
+    address does not answer, is forbidden or busy, or the feed named by its page has an error for now. Raises
+    `NoFeedFound` if the site answers without a feed, and `LookupsBusy` if too many lookups run, or another
+    one of this reader.
     """
     addresses = [check_address(url=address) for address in site_addresses(url)]
     with _looking_up(reader_id, addresses[0]) as lookup:
@@ -113,9 +116,9 @@ def feeds_discover(*, url: str, reader_id: UUID) -> list[FoundFeed]:
 
 
 def feed_open(*, address: str, access: Access, reader_id: UUID) -> FoundFeed:
-    """Return the feed at `address` as it answers `access`; no page is searched, and no other scheme tried.
+    """Return the feed at `address`, asked with `access`. Search no page and try no other scheme.
 
-    Raises `AccessRefused` where the server does not take the secret, and what `feeds_discover` raises.
+    Raises `AccessRefused` if the server refuses the secret, and the errors of `feeds_discover`.
     """
     with _looking_up(reader_id, address, access) as lookup:
         try:
@@ -151,9 +154,9 @@ def _looking_up(reader_id: UUID, typed: str, access: Access | None = None) -> It
 
 
 def feed_as_typed(*, url: str) -> str:
-    """Return the address to add if a reader insists on what they typed. It fetches nothing.
+    """Return the address to add if a reader insists on their input. It fetches nothing.
 
-    Raises `InvalidFeedUrl` for what is no web address, or one that would never be fetched.
+    Raises `InvalidFeedUrl` if it is no web address, or one that we would never fetch.
     """
     address = check_address(url=site_address(url))
     try:
@@ -186,7 +189,7 @@ def _discover(addresses: Sequence[str], lookup: _Lookup) -> list[FoundFeed]:
 
 
 def _unreachable(problem: FeedProblem, advice: str) -> DigestError:
-    """Return what a reader is told of an address that gave no document."""
+    """Return the error to show for an address that gave no document."""
     if problem.gone:
         return FeedIsGone(FEED_GONE)
     if problem.code in HOPELESS:
@@ -197,24 +200,24 @@ def _unreachable(problem: FeedProblem, advice: str) -> DigestError:
 
 
 def _is_for_now(problem: FeedProblem) -> bool:
-    """Return whether a server has answered with an error of its own, or asked for a pause."""
+    """Return whether the server answered with an error of its own, or asked for a pause."""
     return problem.code == "http_429" or problem.code.startswith("http_5")
 
 
 def _named_unreachable(url: str, problem: FeedProblem) -> SiteUnreachable:
-    """Return what a reader is told of a feed that a page names and whose server has an error for now."""
+    """Return the error to show for a feed that a page names and that has a server error for now."""
     words = _(
         "This site names a feed, {url}, but it cannot be read for now. {problem} Try again later, or paste "
         "that address and add it as it is: it is fetched once it answers."
     ).format(url=url, problem=stored_text(problem.message, FETCH_PROBLEMS))
-    # What was typed is a page, which would never be a feed.
+    # The reader typed a page, which would never be a feed.
     return SiteUnreachable(words, may_answer=False)
 
 
 def _fetch_first(addresses: Sequence[str], lookup: _Lookup) -> tuple[str, FetchResponse]:
-    """Return the first of `addresses` that answers; the next is tried only where the first has no https.
+    """Return the first of `addresses` that answers. The next is tried only if the first has no https.
 
-    Raises the `FeedProblem` of the first: that of http means less to a reader who typed a name.
+    Raises the `FeedProblem` of the first; that of http means less to a reader who typed a name.
     """
     first, *others = addresses
     try:
@@ -229,7 +232,7 @@ def _fetch_first(addresses: Sequence[str], lookup: _Lookup) -> tuple[str, FetchR
 
 
 def _lacks_https(problem: FeedProblem) -> bool:
-    """Return whether http may get an answer; a certificate nobody can trust is no reason to use it."""
+    """Return whether http may get an answer. An untrusted certificate is no reason to use http."""
     cause: BaseException | None = problem
     while cause and not isinstance(cause, ssl.SSLCertVerificationError):
         cause = cause.__cause__
@@ -239,9 +242,9 @@ def _lacks_https(problem: FeedProblem) -> bool:
 def _candidates(
     response: FetchResponse, lookup: _Lookup, failed: list[tuple[str, FeedProblem]]
 ) -> Iterator[FoundFeed]:
-    """Yield the feeds a page names, or where none can be read, the first one at the usual places.
+    """Yield the feeds that a page names. If none can be read, yield the first one at the usual places.
 
-    What those that it names answered instead is added to `failed`.
+    Add the problems of named feeds to `failed`.
     """
     try:
         markup = decode(decompress(response.body or b"")[:HTML_MAX_CHARS])
@@ -294,7 +297,7 @@ def _fetch_feed(
         response = _fetch(url, lookup)
     except FeedProblem as problem:
         failed.append((url, problem))
-        return None  # a link that leads nowhere; others may
+        return None  # a dead link; others may work
     feed = _parse(response)
     return None if feed is None else (response, feed)
 
@@ -319,7 +322,7 @@ class LinkedFeed:
 
 
 def site_address(text: str) -> str:
-    """Return the address of what a reader typed: `example.org` and `//example.org` mean https.
+    """Return the address of a reader's input: `example.org` and `//example.org` mean https.
 
     `feed:` addresses, which some programs use, become web addresses. Nothing else is checked.
     """
@@ -330,8 +333,8 @@ def site_address(text: str) -> str:
 
 
 def site_addresses(text: str) -> tuple[str, ...]:
-    """Return the addresses to try: `site_address`, then the same over http where no scheme was typed."""
-    address, text = site_address(text), text.strip()
+    """Return the addresses to try: `site_address`, and the same over http if no scheme was typed."""
+    address, text = site_address(text), feed_scheme_dropped(text)
     bare = _is_bare(text) or text.startswith("//")
     return (address, f"http:{address.removeprefix('https:')}") if bare else (address,)
 
@@ -374,7 +377,7 @@ def header_feeds(header: str, *, url: str) -> list[LinkedFeed]:
 
 
 def usual_addresses(url: str) -> Sequence[str]:
-    """Return where the site of the page at `url` may have a feed that no page names."""
+    """Return the usual feed addresses of the site at `url`, for a page that names none."""
     parts = urlsplit(url)
     return [f"{parts.scheme}://{parts.netloc}{path}" for path in USUAL_PATHS]
 

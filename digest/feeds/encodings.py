@@ -18,6 +18,18 @@ REFUSED_CODECS: Final = frozenset(
 )
 # Python's codec of the name refuses characters that browsers read.
 _WIDER: Final = {"gbk": "gb18030", "gb2312": "gb18030", "euc_jp": "euc_jis_2004"}
+# The encoding of Windows that publishers mistake for one of ISO. ISO has controls where it has letters.
+_OF_WINDOWS: Final = {
+    "iso8859_2": "cp1250",
+    "iso8859_4": "cp1257",
+    "iso8859_5": "cp1251",
+    "iso8859_6": "cp1256",
+    "iso8859_7": "cp1253",
+    "iso8859_8": "cp1255",
+    "iso8859_13": "cp1257",
+    "iso8859_15": "cp1252",
+}
+_CONTROLS: Final = re.compile("[\x80-\x84\x86-\x9f]")
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -36,8 +48,9 @@ _CHARSET: Final = re.compile(r";\s*charset\s*=\s*[\"']?([A-Za-z0-9._:-]{1,40})",
 _LANGUAGE: Final = re.compile(
     rb"<(?:dc:)?language>\s{0,20}([a-zA-Z]{2,3}(?:-[a-zA-Z]{2,4})?)|\bxml:lang\s?=\s?[\"']([a-zA-Z]{2,3}(?:-[a-zA-Z]{2,4})?)"
 )
-# By language, the encodings its publishers used before UTF-8 (https://html.spec.whatwg.org/#determining-the-
-# character-encoding, step 9, and what stood beside them), and its letters beyond ASCII.
+# By language, the encodings its publishers used before UTF-8
+# (https://html.spec.whatwg.org/#determining-the-character-encoding, step 9, and the encodings common beside
+# them), and its letters beyond ASCII.
 _CYRILLIC: Final = ("cp1251", "koi8_r")
 _CENTRAL: Final = ("iso8859_2", "cp1250")
 _BALTIC: Final = ("cp1257", "iso8859_13")
@@ -60,20 +73,20 @@ _OF_LANGUAGE: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     **dict.fromkeys(("ar", "fa"), (("cp1256", "iso8859_6"), "\u060c-\u06d2\u200c")),
     "th": (("cp874",), "\u0e01-\u0e5b"),
 }
-# What stands between the letters of every language.
+# Signs between letters that every language uses.
 _BETWEEN: Final = "\xa0«»°§©®·–—‘’‚“”„†•…‰‹›€№™"
 # A text is in an encoding if so much of it beyond ASCII is letters of its language.
 _SPELT_SHARE: Final = 0.95
 _BEYOND_ASCII: Final = re.compile(rb"[^\x00-\x7f]")
-# The detector reads so many bytes: of 64 KiB it takes some 0.1 s. With fewer bytes beyond ASCII it guesses.
+# Bytes the detector reads: 64 KiB would take about 0.1 s. With fewer bytes beyond ASCII it only guesses.
 _DETECT_BYTES: Final = 16 * 1024
 _DETECT_MIN: Final = 24
-# A document with this share of broken bytes among those beyond ASCII is what its label says, with a flaw.
+# If at most this share of the bytes beyond ASCII is broken, the label is right and the document has a flaw.
 _BROKEN_SHARE: Final = 0.1
 
 
 def text_of(body: bytes, *, content_type: str = "") -> str:
-    """Return `body` as text, without a byte order mark. What no encoding reads becomes U+FFFD."""
+    """Return `body` as text, without a byte order mark. Unreadable bytes become U+FFFD."""
     for mark, codec in _MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(codec, "replace")
@@ -84,13 +97,13 @@ def text_of(body: bytes, *, content_type: str = "") -> str:
 
 
 def codec_of(label: str) -> str:
-    """Return the name of the Python codec that reads what browsers read as `label`, "" for an unknown one."""
+    """Return the Python codec for the encoding that browsers read as `label`, or "" if it is unknown."""
     known = webencodings.lookup(label.strip())
     try:
         name = known.codec_info.name if known else codecs.lookup(label).name
     except (LookupError, ValueError):
         return ""
-    # `codecs` also knows what is no character encoding, such as base64.
+    # `codecs` also knows codecs that are no character encoding, such as base64.
     is_text = known or getattr(codecs.lookup(name), "_is_text_encoding", False)
     return _WIDER.get(name, name) if is_text and name.replace("-", "_") not in REFUSED_CODECS else ""
 
@@ -98,11 +111,12 @@ def codec_of(label: str) -> str:
 def _by_label(body: bytes, content_type: str) -> str:
     is_utf8, text = _utf8(body)
     if is_utf8:
-        # Words in another encoding are hardly ever proper UTF-8 by chance; an escape makes ISO-2022-JP.
+        # Words in another encoding are hardly ever valid UTF-8 by chance. An escape means ISO-2022-JP.
         return _seven_bits(body, content_type) or text
     for codec in _labels(body, content_type):
         if codec != "utf-8" and (read := _read(body, codec)):
-            return read
+            mistaken = _OF_WINDOWS.get(codec.replace("-", "_")) if _CONTROLS.search(read) else None
+            return (mistaken and _read(body, mistaken)) or read
     if _mostly_utf8(body):
         return text
     found = _by_language(body) or _detect(body)
@@ -141,7 +155,7 @@ def _seven_bits(body: bytes, content_type: str) -> str:
 
 
 def _read(body: bytes, codec: str) -> str:
-    """Return `body` by `codec`; "" if it cannot be, or if too much of it would be broken."""
+    """Return `body` decoded by `codec`, or "" if it cannot be decoded or too much would be broken."""
     if not codec:
         return ""
     try:
@@ -163,7 +177,7 @@ def _mostly_utf8(body: bytes) -> bool:
 
 
 def _by_language(body: bytes) -> str:
-    """Return `body` by an encoding of the language that it says it is in, if that spells it; else ""."""
+    """Return `body` decoded by an encoding of its declared language, if that can spell it, else ""."""
     declared = _LANGUAGE.search(body)
     name = (declared[1] or declared[2]).decode("ascii").lower().partition("-")[0] if declared else ""
     tried, letters = _OF_LANGUAGE.get(name, ((), ""))

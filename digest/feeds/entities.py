@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from digest.feeds.storable import Storable
 from ranking.language import gettext_noop
 
-# What the messages of problems are made of where a value is in them. They are stored in English, and put into
-# the language of whom they are shown to.
+# The parts of problem messages around a value. Messages are stored in English and translated when they are
+# shown.
 FETCH_PROBLEMS = (
     gettext_noop("The server answered with status {status}."),
     gettext_noop("What the server sends is larger than {limit} MiB."),
@@ -41,15 +41,15 @@ FETCH_PROBLEMS = (
 
 # Of a request, as its client takes them.
 Headers = dict[str | bytes, str | bytes]
-# The codes of problems where no server answered: none was found, none took the connection, or none in time.
+# The codes of problems without an answer: no host found, no connection, or no answer in time.
 UNREACHABLE = ("not_found", "connect_failed", "timeout")
 
 
 class FeedProblem(Exception):
-    """A feed that could not be fetched or read. `code` is stable; `message` says what was wrong.
+    """A feed that could not be fetched or read. `code` is stable; `message` describes the problem.
 
-    `retry_after_s` is how long the server asked to be left alone, or None; `gone` is true where the feed
-    will not come back.
+    `retry_after_s` is the pause the server asked for, in seconds, or None. `gone` is true if the feed will
+    not come back.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class FeedProblem(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Enclosure(Storable):
-    """A sound, film or picture that an entry brings; its length and duration where the feed gives them."""
+    """A sound, film or picture of an entry, with its length and duration if the feed gives them."""
 
     url: str
     mime_type: str
@@ -77,7 +77,7 @@ class Enclosure(Storable):
 
 @dataclass(frozen=True, slots=True)
 class ItemContent:
-    """What an item has beside its words: see `ParsedEntry`, whose fields these are."""
+    """The body, categories and media of an item. The fields are those of `ParsedEntry`."""
 
     html: str = ""
     categories: tuple[str, ...] = ()
@@ -87,10 +87,10 @@ class ItemContent:
 
 @dataclass(frozen=True, slots=True)
 class ParsedEntry(Storable):
-    """An entry of a feed document as plain text. `guid` and `link` are "" where the feed gives none.
+    """An entry of a feed document as plain text. `guid` and `link` are "" if the feed gives none.
 
-    `html` is its body as cleaned HTML (see `digest.feeds.body_html`), "" where that shows no more than
-    `text`. `categories` are its publisher's; `image` is the address of its picture, or "".
+    `html` is its body as cleaned HTML (see `digest.feeds.body_html`), or "" if that shows no more than
+    `text`. `categories` are its publisher's. `image` is the address of its picture, or "".
     """
 
     LIMITS: ClassVar = {"title": 500, "author": 200, "language": 20, "image": 2000}
@@ -126,7 +126,7 @@ class ParsedFeed(Storable):
 
 
 def feed_as_json(feed: ParsedFeed) -> dict[str, Any]:
-    """Return `feed` as JSON knows it; dates as ISO 8601."""
+    """Return `feed` as JSON-ready values, with dates as ISO 8601 strings."""
     body = asdict(feed)
     for entry in body["entries"]:
         entry["published"] = entry["published"] and entry["published"].isoformat()
@@ -161,9 +161,9 @@ def _entry_from_json(entry: Mapping[str, Any]) -> ParsedEntry:
 
 @dataclass(frozen=True, slots=True)
 class IngestResult:
-    """Counts of what one document brought; `dropped` and `blank` as in `ParsedFeed`.
+    """Counts for one ingested document. `dropped` and `blank` are as in `ParsedFeed`.
 
-    `gap` is the mean time between its items, or None; `ttl_minutes` the pause it asks for.
+    `gap` is the mean time between its items, or None. `ttl_minutes` is the pause the document asks for.
     """
 
     items_new: int
@@ -177,9 +177,9 @@ class IngestResult:
 
 @dataclass(slots=True)
 class FetchReport:
-    """What a round brought, by feed; problems are reported, not raised.
+    """The result of a fetch batch, by feed. Problems are reported, not raised.
 
-    `left` feeds were not reached in time, or wait for a host that has its pause.
+    `left` counts feeds that were not reached in time or wait for the pause of their host.
     """
 
     per_feed: list[tuple[str, IngestResult]] = field(default_factory=list)
@@ -188,7 +188,7 @@ class FetchReport:
     left: int = 0
 
     def add(self, name: str, outcome: IngestResult | FeedProblem, *, unchanged: bool = False) -> None:
-        """Add what became of one feed."""
+        """Add the outcome of one feed."""
         if isinstance(outcome, FeedProblem):
             self.errors.append((name, outcome))
         else:
@@ -196,7 +196,7 @@ class FetchReport:
             self.unchanged += unchanged
 
     def commonest_error(self) -> tuple[str, int]:
-        """Return the code of most problems and how many feeds had it; "" and 0 where none failed."""
+        """Return the most frequent problem code and its number of feeds, or "" and 0 if none failed."""
         return next(iter(Counter(problem.code for _, problem in self.errors).most_common(1)), ("", 0))
 
     def as_dict(self) -> dict[str, object]:

@@ -14,7 +14,7 @@ from digest.feeds.entities import FeedProblem, Headers
 from ranking.language import gettext_noop
 
 CONNECT_TIMEOUT_S: Final = 5.0
-# By OpenSSL's numbers for what is wrong with a certificate (x509_vfy.h).
+# Problems of a certificate, by OpenSSL's numbers (x509_vfy.h).
 CERTIFICATE_PROBLEMS: Final = {
     9: "is not valid yet",
     10: "has expired",
@@ -35,7 +35,7 @@ def tls_context() -> ssl.SSLContext:
 
 
 class DeadlineStream(httpcore2.NetworkStream):
-    """A connection whose every read and write ends by the deadline, so that a slow server gains nothing."""
+    """A connection whose reads and writes all end by the deadline, so a slow server gains nothing."""
 
     def __init__(self, inner: httpcore2.NetworkStream, deadline: float) -> None:
         self._inner, self._deadline = inner, deadline
@@ -66,12 +66,12 @@ class DeadlineStream(httpcore2.NetworkStream):
         return DeadlineStream(inner, self._deadline)
 
     def get_extra_info(self, info: str) -> object:
-        """Return what the connection below knows, such as the peer's address."""
+        """Return a property of the inner connection, such as the peer's address."""
         return self._inner.get_extra_info(info)
 
 
 class CheckedBackend(httpcore2.NetworkBackend):
-    """Connects to the addresses that were checked, whatever the name resolves to by now."""
+    """Connects only to the checked addresses, even if the name resolves to others by now."""
 
     def __init__(self, addresses: Sequence[str], deadline: float) -> None:
         self._addresses, self._deadline, self._inner = addresses, deadline, httpcore2.SyncBackend()
@@ -111,7 +111,7 @@ def exchange(
     deadline: float,
     read_s: float,
 ) -> Iterator[httpcore2.Response]:
-    """Send one request for `address` to a `checked` address of its host; yield the answer until it is read.
+    """Send one request to a `checked` address of its host and yield the response while it is read.
 
     Raises `FeedProblem`: `timeout`, `connect_failed`, `tls_failed`, `broken_response`.
     """
@@ -138,7 +138,7 @@ def exchange(
 
 
 def _connect_problem(host: str, cause: BaseException | None) -> FeedProblem:
-    """Return what a failed connection means to a reader."""
+    """Return a failed connection as a problem that a reader understands."""
     if isinstance(cause, ssl.SSLCertVerificationError):
         why = CERTIFICATE_PROBLEMS.get(cause.verify_code, "is not one that can be trusted")
         return FeedProblem("tls_failed", f"The certificate of “{host}” {why}.")

@@ -1,6 +1,7 @@
 """Feed JSON: the text of a JSON Feed document to the fields that `digest.feeds.parse` reads. Pure."""
 
 import json
+from math import isfinite
 from typing import Any
 
 from digest.feeds.entities import FeedProblem
@@ -56,7 +57,8 @@ def _entry(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _authors(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the authors of a feed or an item; version 1.0 has one `author`, which some write as a string."""
+    """Return the authors of a feed or an item. Version 1.0 has one `author`, and some write it as a
+    string."""
     authors = _list(found.get("authors")) or [found.get("author")]
     return [one if isinstance(one, dict) else {"name": one} for one in authors if one]
 
@@ -66,8 +68,13 @@ def _attachment(one: dict[str, Any]) -> dict[str, Any]:
         "url": one.get("url"),
         "type": one.get("mime_type"),
         "length": one.get("size_in_bytes"),
-        "duration": one.get("duration_in_seconds"),
+        "duration": _whole(one.get("duration_in_seconds")),
     }
+
+
+def _whole(value: object) -> object:
+    """Return a number of seconds without its fraction."""
+    return int(value) if isinstance(value, float) and isfinite(value) else value
 
 
 def _list(value: object) -> list[Any]:

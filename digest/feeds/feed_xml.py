@@ -1,10 +1,10 @@
-"""Feed XML: the text of an RSS, RDF or Atom document to the fields that feedparser finds in it.
+"""Feed XML: read the fields of an RSS, RDF or Atom document with feedparser.
 
-`feedparser` reads; its sanitiser and its resolver of links are off, because we clean and resolve ourselves.
-`_Reading` differs from it only in names: a title or a text of another vocabulary (Media RSS, iTunes, Dublin
-Core) is kept apart from the entry's own, and a guid is never a link. A document that is not well-formed is
-repaired first (names of characters, bare ampersands, prefixes without a namespace); if that is not enough,
-feedparser's loose parser reads it.
+feedparser's sanitiser and link resolver are off, because we clean and resolve ourselves. `_Reading` differs
+from feedparser only in names: a title or text of another vocabulary (Media RSS, iTunes, Dublin Core) is kept
+apart from the entry's own, and a guid is never a link. A document that is not well-formed is repaired first
+(named characters, bare ampersands, undeclared prefixes). If that is not enough, feedparser's loose parser
+reads it.
 """
 
 import html.entities
@@ -25,25 +25,44 @@ from digest.feeds.entities import FeedProblem
 from digest.feeds.sanitise import clean_text, one_line
 
 Attributes = dict[str, Any]
-# How a document was read, best first; `python -m tests.lab feeds` prints it beside each document.
+# How a document was read, best first. `python -m tests.lab feeds` prints it beside each document.
 STRICT: Final = "strict"
 REPAIRED: Final = "repaired"
 LOOSE: Final = "loose"
 
 _XML_NAMES: Final = frozenset({"lt", "gt", "amp", "quot", "apos"})
-# A CDATA section, a comment, ampersands before another one, or a reference; each runs to its end or to the
+# A CDATA section, a comment, ampersands before another one, or a reference. Each runs to its end or to the
 # end of the document.
 _REFERENCE: Final = re.compile(
     r"<!\[CDATA\[[^\]]*+(?:\](?!\]>)[^\]]*+)*+(?:\]\]>|\Z)|<!--[^-]*+(?:-(?!->)[^-]*+)*+(?:-->|\Z)"
     r"|&+(?=&)|&(?:(#[0-9]{1,7};|#[xX][0-9a-fA-F]{1,6};)|([A-Za-z][A-Za-z0-9]{1,31});)?"
 )
+# Elements that hold text, and those that hold such elements.
+_FIELD: Final = (
+    r"(?:[A-Za-z]{1,10}:)?(?:title|link|guid|id|pubDate|date|published|updated|author|creator|name|email|uri"
+    r"|category|comments|description|summary|subtitle|encoded|content|generator|language)"
+)
+_HOLDER: Final = r"(?:[A-Za-z]{1,10}:)?(?:item|entry|channel|feed|rss|RDF|image|author|source)"
+_QUOTED: Final = (
+    r"<!\[CDATA\[[^\]]*+(?:\](?!\]>)[^\]]*+)*+(?:\]\]>|\Z)|<!--[^-]*+(?:-(?!->)[^-]*+)*+(?:-->|\Z)"
+)
+# Either quoted text, or a field with its text and the tag that ends it, whatever its name.
+_CLOSED: Final = re.compile(
+    rf"{_QUOTED}|<(?P<name>{_FIELD})(?:\s[^<>]*+)?(?<!/)>(?P<text>(?:[^<]++|{_QUOTED})*+)"
+    rf"(?:</(?:(?P<holder>{_HOLDER})|(?!{_FIELD}\s*>)[A-Za-z_][\w.:-]{{0,60}}+)\s*+>(?![^<]*</(?P=name)\s*>)"
+    rf"|(?=<(?P<next>{_FIELD})(?:\s[^<>]*+)?>(?:[^<]++|{_QUOTED})*+</(?P=next)\s*>)"
+    rf"|(?<=\s)(?=<(?:{_FIELD}|{_HOLDER})[\s>]))",
+    re.IGNORECASE,
+)
+# A page's parser turns the address in a link into this.
+_LINK_BEFORE: Final = re.compile(r"<link\s*+/>\s*+(https?://[^\s<>]++)")
 _PREFIX: Final = re.compile(
     r"<([A-Za-z_][\w.-]{0,40}):[A-Za-z_]|\s([A-Za-z_][\w.-]{0,40}):[A-Za-z_][\w.-]{0,60}\s*="
 )
 _DECLARED: Final = re.compile(r"\sxmlns:([A-Za-z_][\w.-]{0,40})\s*=")
 _CONTROLS: Final = re.compile("[\x80-\x9f]")
 _ROOT: Final = re.compile(r"<[A-Za-z_][\w.:-]{0,60}(?=[\s>/])")
-# What a prefix means that is declared nowhere.
+# The meanings of common prefixes that a document does not declare.
 _NAMESPACES: Final = {
     **{prefix: uri for uri, prefix in _FeedParserMixin.namespaces.items() if prefix},
     **{"rss": "http://backend.userland.com/rss", "rss1": "http://purl.org/rss/1.0/"},
@@ -60,15 +79,16 @@ class _Text(str):
     __slots__ = ()
 
     def translate(self, table: Any) -> str:
-        """Return the text with Windows-1252's characters for controls.
+        """Return the text with Windows-1252's characters instead of control codes.
 
-        feedparser asks for it with every text, which took a third of its time; hardly a text has any.
+        feedparser calls it for every text, which took a third of its time, though hardly any text has such
+        codes.
         """
         return super().translate(table) if _CONTROLS.search(self) else self
 
 
 class _Reading(_FeedParserMixin):  # type: ignore[misc]
-    """What we read otherwise than feedparser. Its dispatcher finds these methods by the names of elements."""
+    """Our differences from feedparser. Its dispatcher finds these methods by the names of elements."""
 
     # RFC 4287, 4.2.6.1: ids are compared letter by letter, so none counts from a base.
     can_be_relative_uri = _FeedParserMixin.can_be_relative_uri - {"id"}
@@ -78,22 +98,22 @@ class _Reading(_FeedParserMixin):  # type: ignore[misc]
     media_groups = media_group = 0
 
     def resolve_uri(self, uri: str) -> str:
-        """Return `uri` resolved by the `xml:base` that holds here; as it is if there is none.
+        """Return `uri` resolved by the current `xml:base`, or unchanged if there is none.
 
-        Without one it counts from the site or the entry, which are known only later.
+        Without one it is resolved against the site or the entry, which are known only later.
         """
         return uri if self.baseuri == self.document_base else super().resolve_uri(uri)
 
     def push_content(
         self, tag: str, attrs_d: Attributes, default_content_type: str, expecting_text: object
     ) -> None:
-        """Begin a text; note whether it says itself of which type it is, and the base that holds in it."""
+        """Begin a text. Note whether it declares its own type, and the current base."""
         super().push_content(tag, attrs_d, default_content_type, expecting_text)
         self.contentparams["declared"] = "type" in attrs_d or attrs_d.get("mode") == "escaped"
         self.contentparams["base"] = "" if self.baseuri == self.document_base else self.baseuri
 
     def decode_entities(self, element: str, data: str) -> str:
-        """Return the text of an element; the loose parser reads its references here."""
+        """Return the text of an element. The loose parser resolves its references here."""
         return _Text(super().decode_entities(element, data))
 
     @staticmethod
@@ -102,12 +122,12 @@ class _Reading(_FeedParserMixin):  # type: ignore[misc]
         return False
 
     def handle_charref(self, ref: str) -> None:
-        """Read a numeric reference; one that names no character is none."""
+        """Read a numeric reference. Drop one that names no character."""
         with suppress(ValueError, OverflowError):
             super().handle_charref(ref)
 
     def _sync_author_detail(self, key: str = "author") -> None:
-        """Note an author that is one text; `digest.feeds.people` tells names from addresses."""
+        """Note an author given as one text. `digest.feeds.people` tells names from addresses."""
         context = self._get_context()
         found = context.get(f"{key}s")
         if found and not found[-1] and context.get(key):
@@ -122,8 +142,10 @@ class _Reading(_FeedParserMixin):  # type: ignore[misc]
 
     def _end_guid(self) -> None:
         self.pop("id")
+        self._get_context()["is_link"] = bool(self.guidislink)
 
-    _end_id = _end_guid
+    def _end_id(self) -> None:
+        self.pop("id")
 
     def _start_link(self, attrs_d: Attributes) -> None:
         context, has_type = self._get_context(), "type" in attrs_d
@@ -131,7 +153,7 @@ class _Reading(_FeedParserMixin):  # type: ignore[misc]
         super()._start_link(attrs_d)
         if not has_type and context.get("links"):
             context["links"][-1].pop("type", None)  # feedparser says "text/html" of every link without one
-        # Of several alternates of Atom the first is the entry's, and none is before RSS's own link.
+        # Atom's first alternate is the entry's link, but RSS's own link goes before all of them.
         if before and "href" in attrs_d and (self.is_atom_element or self.version.startswith("atom")):
             context["link"] = before
 
@@ -183,13 +205,13 @@ for _name, _type in (
     setattr(_Reading, f"_end_{_name}", _end)
 
 
-# What is done with an element: it is read by its name; it is noted under a name that nobody asks for, and
-# what is known inside it is left out; or it is a mark within a text, which is read on.
+# How an element is treated. Either it is read by its name, or it is noted under a name that nothing asks for
+# and known elements inside it are dropped, or it is markup within a text, which is read on.
 _KNOWN: Final = "known"
 _UNKNOWN: Final = "unknown"
 _LEFT_OUT: Final = "left out"
 _MARK: Final = "mark"
-# Texts that hold no markup; by feedparser's names.
+# Fields that hold no markup, by feedparser's names.
 _LEAVES: Final = frozenset({"id", "link", "author", "published", "updated", "created", "category", "name"})
 
 
@@ -198,13 +220,13 @@ class _EnoughEntries(Exception):
 
 
 class _Strict(_Reading, StrictFeedParser):  # type: ignore[misc]
-    """Reads what is well-formed. Nothing inside an element that nobody knows is an entry's title or text."""
+    """Reads well-formed documents. An element inside an unknown one is never an entry's title or text."""
 
     def __init__(self, base: str) -> None:
         # With another spelling of the name feedparser does not guess whether a text was encoded twice.
         super().__init__(base, None, "utf8")
         self.root_namespace: str | None = None
-        # Of each open element what is done with it.
+        # The treatment of each open element.
         self._open: list[str] = []
 
     def startElementNS(self, name: tuple[str | None, str], qname: str | None, attrs: Any) -> None:
@@ -242,7 +264,7 @@ class _Strict(_Reading, StrictFeedParser):  # type: ignore[misc]
         )
 
     def _deed(self, name: tuple[str | None, str]) -> str:
-        """Return what is done with an element that begins here."""
+        """Return how to treat an element that begins here."""
         if self.incontent or self._is_known(name):
             is_entry = name[1].lower() in ("item", "entry")
             inside = self._open[-1] if self._open and not self.incontent and not is_entry else _KNOWN
@@ -264,7 +286,7 @@ class _Expat(xml.sax.expatreader.ExpatParser):
 
 
 class _Loose(_Reading, LooseFeedParser):  # type: ignore[misc]
-    """Reads what is not well-formed."""
+    """Reads documents that are not well-formed."""
 
     def __init__(self, base: str) -> None:
         super().__init__(base, None, "utf8", {})
@@ -273,10 +295,11 @@ class _Loose(_Reading, LooseFeedParser):  # type: ignore[misc]
 def feed_xml_read(text: str, *, url: str, entries_max: int) -> tuple[dict[str, Any], str]:
     """Return the feed's own fields, with its entries under "entries", and how the document was read.
 
-    `text` has passed the checks, without declaration and document type; `url` is where it came from. Raises
+    `text` has passed the checks and has no declaration and document type. `url` is its address. Raises
     `FeedProblem("malformed")`.
     """
     base = url if url.startswith(("http://", "https://")) else ""
+    text = _LINK_BEFORE.sub(r"<link>\1</link>", text)
     found = _read_strictly(text, base, entries_max)
     path = STRICT
     if found is None:
@@ -342,8 +365,8 @@ def malformed_problem(error: object) -> FeedProblem:
 
 
 def repair(text: str) -> str:
-    """Return a document with every reference one that XML knows, and every prefix declared. Linear time."""
-    text = _REFERENCE.sub(_reference, text)
+    """Return a document in which XML knows every reference and prefix, and fields end. Linear time."""
+    text = _CLOSED.sub(_closed, _REFERENCE.sub(_reference, text))
     used = {one for pair in _PREFIX.findall(text) for one in pair if one}
     missing = used - set(_DECLARED.findall(text)) - {"xml", "xmlns"}
     root = _ROOT.search(text) if missing else None
@@ -353,6 +376,19 @@ def repair(text: str) -> str:
         f' xmlns:{one}="{_NAMESPACES.get(one, f"urn:undeclared:{one}")}"' for one in sorted(missing)
     )
     return f"{text[: root.end()]}{names}{text[root.end() :]}"
+
+
+def _closed(found: re.Match[str]) -> str:
+    """Return a field with the end that its name asks for, if another one ends it, or none does."""
+    whole, name, text = found[0], found["name"], found["text"]
+    if not name or not text.strip():
+        return whole
+    end = whole[found.end("text") - found.start() :]
+    # Without any end tag, a new line ends a field, or a whole field after it. A tag that a title names has no
+    # end: "Use <name> in a title".
+    if not end and not found["next"] and "\n" not in text[len(text.rstrip()) :]:
+        return whole
+    return f"{whole[: len(whole) - len(end)]}</{name}>{end if found['holder'] else ''}"
 
 
 def _reference(found: re.Match[str]) -> str:

@@ -1,7 +1,8 @@
-"""Requests to others over HTTP: conditional GETs with few redirects, POSTs with none, all bounded.
+"""Requests to other servers over HTTP: conditional GETs with few redirects, and POSTs without any, all
+limited.
 
-A name is resolved once, every address is checked, and the connection goes to a checked address, so that a
-name that changes between check and use gains nothing; TLS is still verified by name. Proxies and other
+A name is resolved once, every address is checked, and the connection goes to a checked address. So a name
+that changes its address after the check gains nothing. TLS is still verified by name. Proxies and other
 settings of the environment are ignored.
 """
 
@@ -37,7 +38,7 @@ READ_TIMEOUT_S: Final = 10.0
 TOTAL_TIMEOUT_S: Final = 30.0
 POST_TIMEOUT_S: Final = 10.0
 POST_ANSWER_BYTES: Final = 64 * 1024
-# A browser follows twenty; servers that set a cookie and come back need some on one host.
+# A browser follows twenty. Servers that set a cookie and redirect back need several on one host.
 HOPS_MAX, HOSTS_MAX = 10, 5
 COOKIES_MAX, COOKIE_CHARS_MAX = 20, 4096
 REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
@@ -48,7 +49,7 @@ ACCEPT: Final = (
     "application/rss+xml, application/atom+xml, application/feed+json, application/xml;q=0.9, */*;q=0.5"
 )
 ENCODING: Final = "Accept-Encoding"
-# Names in `Content-Encoding` of what needs no look at the bytes, and of what nobody here can read.
+# Values of `Content-Encoding` that need no look at the bytes, and values that we cannot decode.
 PLAIN_ENCODINGS: Final = frozenset({"", "identity", "gzip", "x-gzip"})
 OTHER_ENCODINGS: Final = frozenset({"br", "zstd", "compress", "x-compress", "dcb", "dcz"})
 # How plain documents begin: markup, JSON, or a byte order mark.
@@ -69,7 +70,7 @@ STATUS_MESSAGES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How a private feed is asked: `headers` are secret and go to `origin` alone; `user_agent` may be ""."""
+    """How to ask for a private feed. `headers` are secret and go to `origin` only; `user_agent` may be ""."""
 
     origin: str
     headers: Headers = field(repr=False)
@@ -78,12 +79,11 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class FetchResponse:
-    """A good answer from `url`, after redirects. `body` is None if nothing changed (304); it may be gzip.
+    """A good answer from `url`, after redirects. `body` is None if nothing changed (304), and may be gzip.
 
-    `asked` is the address of the request, before redirects: an answer may be stored as that feed's alone.
-    `fresh_s` is how long the answer counts as fresh by its headers, in seconds. `moved_url` is where the
-    permanent redirects at the head of the chain led, "" where there were none; `content_type` and `links` are
-    the headers.
+    `asked` is the address before redirects; the answer may be stored for that feed only. `fresh_s` is how
+    long the answer is fresh by its headers, in seconds. `moved_url` is the target of the permanent redirects
+    at the head of the chain, or "". `content_type` and `links` are headers.
     """
 
     url: str
@@ -112,7 +112,7 @@ class _Jar:
     cookies: dict[str, dict[str, tuple[str, bool]]] = field(default_factory=dict)
 
     def keep(self, address: WebAddress, headers: Sequence[str]) -> None:
-        """Keep what a host set by `Set-Cookie`, of usual number and size."""
+        """Keep the cookies that a host set, within the usual number and size."""
         mine = self.cookies.setdefault(address.host, {})
         for header in headers:
             pair, _, attributes = header.partition(";")
@@ -122,7 +122,7 @@ class _Jar:
                 mine[name] = value, "secure" in {one.strip().lower() for one in attributes.split(";")}
 
     def headers(self, address: WebAddress, secret: Headers) -> Headers:
-        """Return `secret` with the cookies for an address; those of TLS go over TLS alone."""
+        """Return `secret` with the cookies for an address. Cookies set over TLS go over TLS only."""
         mine = self.cookies.get(address.host, {}).items()
         sent = [f"{name}={value}" for name, (value, safe) in mine if not safe or address.scheme == "https"]
         if own := secret.get("Cookie"):
@@ -159,12 +159,13 @@ def fetch(
 ) -> FetchResponse:
     """GET `url`, following up to ten redirects on one host and five between hosts.
 
-    Each is checked like the first address, and cookies are kept for this fetch, each for its host. `allow`
-    lists hosts ("host" or "host:port") that pass the address and port rules if `url` itself is at one, so no
-    redirect from elsewhere leads there; `host_lock` moves to the host of
-    each redirect, once `check` got its address, which may raise. `accept` is the header; with `body_max`, in
-    bytes, nothing compressed is asked for. What is secret in `access` is sent until a redirect leads
-    elsewhere. Raises `FeedProblem`: `bad_url`, `bad_port`, `not_found`, `forbidden_address`, `timeout`,
+    Each redirect is checked like the first address. Cookies are kept for this fetch, per host. `allow` lists
+    hosts ("host" or "host:port") that skip the address and port rules, but only if `url` itself is at one, so
+    no redirect from elsewhere leads there. `host_lock` moves to the host of each redirect after `check` has
+    accepted its address (it may raise). `accept` is the header. With `body_max`, in bytes, nothing compressed
+    is asked for. The secret of `access` is sent until a redirect leads to another origin.
+
+    Raises `FeedProblem`: `bad_url`, `bad_port`, `not_found`, `forbidden_address`, `timeout`,
     `connect_failed`, `tls_failed`, `broken_response`, `too_large`, `too_many_redirects`, `gone`, `http_…`,
     `host_busy`.
     """
@@ -194,7 +195,7 @@ def fetch(
 
 
 def host_of(url: str) -> str:
-    """Return the host that a request to an address goes to; "" if it names none."""
+    """Return the host of an address, or "" if it names none."""
     try:
         return address_read(url).host
     except NotAnAddress:
@@ -215,10 +216,10 @@ def post(
     ports: Collection[int] = PORTS,
     total_s: float = POST_TIMEOUT_S,
 ) -> bytes:
-    """POST `body` to `url`, through the same guard as `fetch`, and return up to 64 KiB of the answer.
+    """POST `body` to `url` with the same checks as `fetch`, and return up to 64 KiB of the answer.
 
-    No redirect is followed: what is sent is for this address alone. Raises `FeedProblem` with the codes of
-    `fetch`, `redirected` for a redirect, and `http_<status>` for any answer that is not in the 200s.
+    Redirects are not followed, because the data is for this address only. Raises `FeedProblem` with the codes
+    of `fetch`, `redirected` for a redirect, and `http_<status>` for any answer outside the 200s.
     """
     limits = _Limits(allow, ports, time.monotonic() + total_s, total_s, POST_ANSWER_BYTES, POST_ANSWER_BYTES)
     sent: Headers = {"User-Agent": USER_AGENT, ENCODING: "identity"}
@@ -237,7 +238,7 @@ def post(
 
 
 def _get(address: WebAddress, headers: Headers, limits: _Limits) -> FetchResponse | _Redirect:
-    """Send one request; return the answer, or the address it redirects to."""
+    """Send one request. Return the answer, or the address it redirects to."""
     with _exchange("GET", address, headers, limits) as response:
         return _answer(address, response, limits)
 
@@ -245,7 +246,7 @@ def _get(address: WebAddress, headers: Headers, limits: _Limits) -> FetchRespons
 def _exchange(
     method: str, address: WebAddress, headers: Headers, limits: _Limits, body: bytes | None = None
 ) -> "AbstractContextManager[Response]":
-    """Send one request to a checked address; the context is the answer, until it is read."""
+    """Send one request to a checked address. The context is the response while it is read."""
     left = limits.deadline - time.monotonic()
     checked = resolve_addresses(
         address.host, address.port, allow=limits.allow, ports=limits.ports, within_s=left
@@ -305,10 +306,10 @@ def _header_text(value: bytes) -> str:
 
 
 def _body(response: "Response", headers: dict[str, str], limits: _Limits) -> bytes:
-    """Return the body as sent, gzip or plain: whoever reads it decompresses it, within limits of its own.
+    """Return the body as sent, gzip or plain. The caller decompresses it, within its own limits.
 
-    What `Content-Encoding` says counts for little, the bytes decide: many servers name what they did not do
-    (`aws-chunked`, `utf-8`), and some deflate unasked.
+    The bytes decide, not `Content-Encoding`: many servers name an encoding they did not use (`aws-chunked`,
+    `utf-8`), and some deflate without being asked.
     """
     named = {one.strip().lower() for one in headers.get("content-encoding", "").split(",")}
     body = _bytes(response, limits)

@@ -40,9 +40,10 @@ from digest.models import Feed, FeedAccess
 from ranking.common.isolation import isolate, isolate_batches
 from ranking.common.rows import rows_set
 
-# A round ends after this time; what it did not reach stays due for the next. Rounds begin every 5 minutes.
+# A fetch batch ends after this time. Feeds it did not reach stay due for the next, which begins every 5
+# minutes.
 ROUND_S: Final = 240.0
-# A round takes at most so many feeds, those that wait longest.
+# A fetch batch takes at most this many feeds, the longest waiting first.
 ROUND_FEEDS: Final = 5_000
 # A claim outlives its round by more than the longest fetch takes.
 CLAIM_SLACK_S: Final = 300.0
@@ -51,8 +52,8 @@ WAIT_REPORTED_S = 5.0
 # How many documents of a folder, and how many of their entries, are in memory and stored together.
 BATCH_DOCUMENTS: Final = 50
 BATCH_ENTRIES: Final = 1_500
-# How many documents of a folder are parsed at once, each in a process of its own, while others are stored;
-# and how many wait parsed at most.
+# How many documents of a folder are parsed at once, each in its own process, while others are stored; and how
+# many parsed ones may wait.
 PARSED_AT_ONCE: Final = 2
 PARSED_AHEAD: Final = 8
 
@@ -81,15 +82,15 @@ def feeds_fetch(
     waiting: Waiting = _ignore,
     clock: Callable[[], datetime] | None = None,
 ) -> FetchReport:
-    """Fetch `feeds` (by default those that are due) over HTTP, several at once, and store their items.
+    """Fetch `feeds` (by default the due ones) over HTTP, several at once, and store their items.
 
-    Each feed is claimed before it is fetched, so that no other worker fetches it too. A host has one
-    connection at a time, with a pause between two; a round begins no request after `seconds`, and a request
-    takes at most `request_s`. Only this thread uses the database. Feeds that are paused, gone or imported are
-    skipped. `draw` returns random numbers from 0 to 1; `waiting` gets a host and seconds when the round waits
-    for nothing but that host's pause. What is stored is dated by `clock`, or `now` without one, so that a
-    digest built during the round can tell what came after it. A feed that answers for the first time and is
-    another's twin becomes one with it.
+    Each feed is claimed before it is fetched, so no other worker fetches it too. A host gets one connection
+    at a time, with a pause between two. The batch begins no request after `seconds`, and a request takes at
+    most `request_s`. Only this thread uses the database. Paused, gone and imported feeds are skipped. `draw`
+    returns random numbers from 0 to 1. `waiting` is called with a host and seconds when the batch waits only
+    for that host's pause. Stored items are dated by `clock`, or by `now` without one, so that a digest built
+    during the batch can tell which items came after it. A feed that answers for the first time and has a twin
+    is merged into it.
     """
     report = FetchReport()
     chosen = feeds_in_turn(feeds=list(feeds_due(now=now)[:ROUND_FEEDS])) if feeds is None else feeds
@@ -126,10 +127,10 @@ class _Limits:
 def _fetch_all(
     queue: HostQueue[Feed], limiter: HostLimiter, claim_until: datetime, limits: _Limits, waiting: Waiting
 ) -> Iterator[list[tuple[Feed, Answer]]]:
-    """Fetch in threads within `limits`; yield the answers that are there, in groups.
+    """Fetch in threads within `limits`, and yield the finished answers in groups.
 
-    At most as many answers are under way or waiting to be stored as there are threads: that bounds the
-    memory, at 5 MiB compressed or 10 MiB plain for each.
+    Answers under way or waiting to be stored never outnumber the threads. That bounds the memory, at 5 MiB
+    compressed or 10 MiB plain for each.
     """
     workers, end = max(settings.FETCH_WORKERS, 1), limits.end
     answers: Answers = SimpleQueue()
@@ -160,7 +161,7 @@ def _fetch_all(
 def _claim_next(
     queue: HostQueue[Feed], limiter: HostLimiter, until: datetime, limit: int
 ) -> list[tuple[str, Feed]]:
-    """Claim up to `limit` feeds whose hosts are free now; feeds that others have claimed are dropped."""
+    """Claim up to `limit` feeds whose hosts are free now. Drop feeds that another worker has claimed."""
     found: list[tuple[str, Feed]] = []
     while len(found) < limit and (entry := queue.next(limiter)):
         found.append(entry)
@@ -174,7 +175,7 @@ def _claim_next(
 
 
 def _collect(answers: Answers, *, timeout: float | None) -> list[tuple[str, Feed, Answer]]:
-    """Wait for one answer, then take every answer that is there; none where none comes in time."""
+    """Wait for one answer, then take all finished ones. Return an empty list if none comes in time."""
     group: list[tuple[str, Feed, Answer]] = []
     with suppress(Empty):
         group.append(answers.get(timeout=timeout))
@@ -184,7 +185,7 @@ def _collect(answers: Answers, *, timeout: float | None) -> list[tuple[str, Feed
 
 
 def _fetch_into(answers: Answers, host: str, feed: Feed, ask: Callable[[], Answer]) -> None:
-    """Put the answer into `answers`, whatever happens; a fault of our own is this one feed's problem."""
+    """Put the answer into `answers` in any case. A fault of our own becomes this one feed's problem."""
     answer: Answer | None = None
     with isolate("feed", feed.pk, "feed_failed") as attempt:
         answer = ask()
@@ -215,7 +216,7 @@ def _fetch(feed: Feed, row: FeedAccess | None, host_lock: HostLock, request_s: f
 def _group_store(
     group: Sequence[tuple[Feed, Answer]], now: datetime, draw: Callable[[], float]
 ) -> list[Outcome]:
-    """Store the answers of a group and what failed in it; return what became of each."""
+    """Store the answers of a group and the failures in it. Return the outcome of each."""
     read = [_read(feed, answer, draw()) for feed, answer in group]
     stored = iter(
         _store_each(
@@ -262,7 +263,8 @@ def _read(feed: Feed, answer: Answer, draw: float) -> FeedAnswer | FeedProblem:
 def _store_each(
     batch: Sequence[T], *, store: Callable[[Sequence[T]], list[IngestResult]], key_of: Callable[[T], object]
 ) -> list[Outcome]:
-    """Store `batch` together; if that fails, each document alone, so that a fault costs one feed only."""
+    """Store `batch` together. If that fails, store each document alone, so that a fault costs one
+    feed only."""
     if not batch:
         return []
     alone = len(batch) == 1
@@ -296,10 +298,11 @@ FileRead = _FileFeed | tuple[str, FeedProblem]
 
 
 def folder_ingest(*, folder: Path, now: datetime, progress: Progress = _ignore) -> FetchReport:
-    """Store the items of every document below `folder`; each is a feed `file:<name>` that is never fetched.
+    """Store the items of every document below `folder`. Each document is a feed `file:<name>` that is never
+    fetched.
 
-    A document that was never readable leaves no trace. Raises `NotADirectoryError` where there is no such
-    folder.
+    A document that was never readable leaves no trace. Raises `NotADirectoryError` if the folder does not
+    exist.
     """
     if not folder.is_dir():
         raise NotADirectoryError(f"There is no folder “{folder}”.")
@@ -321,7 +324,7 @@ def folder_ingest(*, folder: Path, now: datetime, progress: Progress = _ignore) 
 
 
 def _read_files(folder: Path, paths: Iterable[Path], progress: Progress) -> Iterator[FileRead]:
-    """Yield each document as parsed, in order; others are parsed meanwhile."""
+    """Yield each document parsed, in order, while the next ones are being parsed."""
     with ThreadPoolExecutor(PARSED_AT_ONCE, thread_name_prefix="parse") as pool:
         ahead: deque[Future[FileRead]] = deque()
         for path in paths:
@@ -377,7 +380,7 @@ def _files_store(files: Sequence[_FileFeed], now: datetime) -> list[IngestResult
 
 
 def _file_problems_store(problems: Sequence[tuple[str, FeedProblem]], now: datetime) -> None:
-    """Store what went wrong with files that are feeds, in one statement; others have no row to change."""
+    """Store the problems of files that are feeds, in one statement. Other files have no row to change."""
     fields = [(f"file:{name}", problem_fields(problem=problem, now=now)) for name, problem in problems]
     rows = sorted((url, *values.values()) for url, values in fields)
     columns = tuple(fields[0][1]) if fields else ()

@@ -15,9 +15,9 @@ from digest.models import Feed, Item, Reader, Subscription
 
 # Feeds that a reader began to read within this time count as one lot with those that still wait.
 LOT: Final = timedelta(hours=1)
-# For as long pages ask again by themselves.
+# How long a page keeps polling.
 WATCHED: Final = timedelta(minutes=15)
-# A feed that has been due for so long has no worker at hand, where none tried another for the longer time.
+# No worker is running if a feed has been due for the shorter time and none tried another within the longer.
 START_WITHIN: Final = timedelta(seconds=5)
 AT_WORK: Final = timedelta(seconds=15)
 # A feed due for so long was missed by two rounds.
@@ -27,10 +27,10 @@ NEVER_FETCHED: Final = Q(state=Feed.State.ACTIVE, last_fetched_at=None)
 
 @dataclass(frozen=True, slots=True)
 class FirstFetch:
-    """The first fetch of the feeds that a reader has just added.
+    """The progress of a reader's first fetch: the feeds that they have just added.
 
-    Of `feeds` as many as `fetched` were tried, and `failed` of these in vain; they have `items`. `since` is
-    when the reader last added one.
+    Of `feeds`, `fetched` were tried, and `failed` of these had an error. They have `items`. `since` is when
+    the reader last added one.
     """
 
     feeds: int
@@ -45,7 +45,7 @@ class FirstFetch:
         return self.fetched < self.feeds
 
     def is_watched(self, now: datetime) -> bool:
-        """Return whether pages ask by themselves how far it is; where no worker comes, they give up."""
+        """Return whether pages keep polling the progress. They give up after 15 minutes without a worker."""
         return self.active and now - self.since < WATCHED
 
 
@@ -57,11 +57,11 @@ def feeds_new(*, now: datetime) -> QuerySet[Feed]:
 
 
 def feeds_in_turn(*, feeds: Sequence[Feed]) -> list[Feed]:
-    """Return `feeds` with each reader's first before anybody's second, and so on; one query.
+    """Return `feeds` in turns: each reader's first feed before anybody's second. One query.
 
-    No query and the same order if all can be fetched at once.
-    So a reader's list of a thousand slow feeds delays another's one feed by no more than one feed. A feed
-    with several readers has the best of their turns. Within a turn the order stays.
+    A reader with a thousand slow feeds then delays another reader's one feed by at most one feed. A feed with
+    several readers takes the best of their turns. Within a turn the order stays. If all feeds fit into the
+    workers at once, the order stays and no query is needed.
     """
     if len(feeds) <= settings.FETCH_WORKERS:
         return list(feeds)
@@ -76,9 +76,9 @@ def feeds_in_turn(*, feeds: Sequence[Feed]) -> list[Feed]:
 
 
 def reader_first_fetch(*, reader_id: UUID, now: datetime, finished: bool = False) -> FirstFetch | None:
-    """Return how far the first fetch of the reader's new feeds has come, as `first_fetch_of` does.
+    """Return the progress of the reader's first fetch, as `first_fetch_of` does.
 
-    One query where no feed waits and a finished one is not wanted, else three.
+    One query if no feed waits and a finished fetch is not wanted, else three.
     """
     mine = Subscription.objects.filter(reader_id=reader_id)
     if not finished and not mine.filter(feed__in=Feed.objects.filter(NEVER_FETCHED)).exists():
@@ -89,10 +89,10 @@ def reader_first_fetch(*, reader_id: UUID, now: datetime, finished: bool = False
 def first_fetch_of(
     *, subscriptions: Iterable[Subscription], now: datetime, finished: bool = False
 ) -> FirstFetch | None:
-    """Return how far the first fetch of a reader's `subscriptions`, with their feeds, has come.
+    """Return the progress of the first fetch of a reader's `subscriptions`, which have their feeds loaded.
 
-    Those of the last hour count, and all that wait. None where none waits, or with `finished` where there are
-    none of either. One query at most.
+    It counts the subscriptions of the last hour and all feeds that wait. Returns None if no feed waits, or
+    with `finished` if there are neither. One query at most.
     """
     active = [row for row in subscriptions if row.feed.state == Feed.State.ACTIVE]
     waiting = {row.feed_id for row in active if row.feed.last_fetched_at is None}
@@ -110,9 +110,9 @@ def first_fetch_of(
 
 
 def readers_filled(*, feed_ids: Collection[int], now: datetime) -> int:
-    """Note for the readers of these feeds that their first fetch has ended; return for how many it has.
+    """Note the end of the first fetch for the readers of these feeds. Return the number of readers.
 
-    Digests from before `now` are due then. Two statements, none without feeds.
+    It makes their digests from before `now` stale. Two statements, or none without feeds.
     """
     if not feed_ids:
         return 0
@@ -124,11 +124,11 @@ def readers_filled(*, feed_ids: Collection[int], now: datetime) -> int:
 
 
 def readers_filled_anew(*, clustered_at: datetime, now: datetime) -> int:
-    """Note once more that a first fetch has ended, where items of it joined stories at `clustered_at` only.
+    """Note the end of a first fetch again if its items joined stories only at `clustered_at`.
 
-    Digests from before `now` are due again then: they knew nothing of what several sources report. Counts
-    for readers whose first fetch ended within the hour before; return how many. One query without any of
-    them, else three.
+    It makes digests from before `now` stale again, because they knew nothing of the stories. It concerns
+    readers whose first fetch ended within the hour before. Returns their number. One query if there are none,
+    else three.
     """
     lately = Reader.objects.filter(sources_filled_at__gt=clustered_at - LOT)
     ids = sorted(lately.values_list("pk", flat=True))
@@ -147,9 +147,9 @@ def readers_filled_anew(*, clustered_at: datetime, now: datetime) -> int:
 
 
 def feeds_overdue(*, reader_id: UUID, now: datetime) -> int:
-    """Return how many of the reader's feeds nobody fetched when they were due, if most were not; else 0.
+    """Return how many of the reader's feeds were not fetched when due, if that is most of them, else 0.
 
-    So it is when the machine was off, or no worker runs. One query.
+    That happens when the machine was off or no worker runs. One query.
     """
     counts = Feed.objects.filter(subscriptions__reader_id=reader_id, state=Feed.State.ACTIVE).aggregate(
         polled=Count("pk"),

@@ -87,7 +87,8 @@ def feed_condition(facts: FeedFacts, *, now: datetime) -> FeedCondition:
 
 
 def feed_trouble(facts: FeedFacts, *, now: datetime) -> str:
-    """Return what a reader should look at: `gone`, `refused`, `failing`, `moved`, `empty`, or ""."""
+    """Return the trouble that a reader should look at: `gone`, `refused`, `failing`, `moved`,
+    `empty`, or ""."""
     condition = feed_condition(facts, now=now)
     if condition in (FeedCondition.GONE, FeedCondition.REFUSED, FeedCondition.FAILING):
         return condition.value
@@ -99,7 +100,7 @@ def feed_trouble(facts: FeedFacts, *, now: datetime) -> str:
 
 
 def feed_counts(facts: Iterable[FeedFacts], *, now: datetime) -> FeedCounts:
-    """Count the feeds that are polled; those gone, moved, paused or imported from files are left out."""
+    """Count the feeds that are polled, without those gone, moved, paused or imported from files."""
     conditions = [feed_condition(fact, now=now) for fact in facts]
     polled = [condition for condition in conditions if condition not in _NOT_POLLED]
     return FeedCounts(len(polled), polled.count(FeedCondition.NEW), polled.count(FeedCondition.FAILING))
@@ -121,9 +122,9 @@ def round_message(*, feeds: int, failed: int, error: str) -> str:
 
 
 def stall_message(facts: FetchFacts, *, minutes: int) -> str:
-    """Return why a person should look after `minutes` without one good fetch, or "" where all is well.
+    """Return why an operator should look after `minutes` without one good fetch, or "" if all is well.
 
-    A few feeds that fail are their publishers' affair; five that fail while none succeeds point to this
+    A few failing feeds are their publishers' problem. Five that fail while none succeeds point to this
     machine's network.
     """
     if facts.fetched:

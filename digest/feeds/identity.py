@@ -1,14 +1,15 @@
-"""Identities: canonical URLs, names of items without one, guids of entries, source keys; and dates.
+"""Identities: canonical URLs, names of items without a URL, guids of entries, source keys; and dates.
 
-A source's key is its publisher. Platforms are hosts that many publishers share: there the publisher is part
-of the host (`PLATFORM_SUFFIXES`), or of the path or query (`PUBLISHER_RULES`), so that feeds and items of one
-publisher get one key where their addresses say enough. What the public suffix list knows (github.io,
-blogspot.com, netlify.app, …) needs no line here. Pure."""
+A source's key stands for its publisher. Platforms are hosts that many publishers share. There the publisher
+is part of the host (`PLATFORM_SUFFIXES`), or of the path or query (`PUBLISHER_RULES`), so feeds and items of
+one publisher get one key if their addresses tell enough. Hosts on the public suffix list (github.io,
+blogspot.com, netlify.app, …) need no line here. Pure.
+"""
 
 import hashlib
 import re
 from collections.abc import Collection
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from ipaddress import ip_address
 from itertools import takewhile
@@ -19,10 +20,11 @@ from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
 from publicsuffixlist import PSLFILE, PublicSuffixList
 from url_normalize import url_normalize
 
+from digest.entities import PUBLISHED_MIN
 from digest.feeds.addresses import URL_MAX_CHARS, NotAnAddress, address_read, host_encode
 from ranking.common.text import FUNCTION_WORDS, fold
 
-# Below these every name is a publisher of its own, as below a public suffix.
+# Every name below these is a publisher of its own, as below a public suffix.
 _SUFFIX_NAMES: Final = """
     substack.com wordpress.com tumblr.com ghost.io bearblog.dev beehiiv.com livejournal.com dreamwidth.org
     typepad.com posthaven.com svbtle.com over-blog.com micro.blog mataroa.blog prose.sh writeas.com
@@ -116,13 +118,11 @@ SOURCE_KEY_MAX_CHARS: Final = 120
 # Prefixes of post names that are hashes.
 NAME_HASH: Final = "sha256:"
 URN_PREFIX: Final = "urn:tidings:"
-# No web feed is older; earlier dates are unset clocks and empty fields.
-PUBLISHED_MIN: Final = datetime(1995, 1, 1, tzinfo=UTC)
 PUBLISHED_AHEAD_MAX: Final = timedelta(days=1)
-# The time between two entries of a feed whose dates do not tell it.
+# The assumed time between two entries if the dates of a feed do not tell it.
 UNDATED_GAP: Final = timedelta(days=1)
 
-# Parameters that say how a reader came, never what the page is.
+# Parameters that tell how a reader arrived, never which page it is.
 TRACKING_PREFIXES: Final = ("utm_", "at_", "pk_", "mtm_", "hsa_", "ns_")
 _TRACKING: Final = """
     fbclid gclid gclsrc dclid gbraid wbraid msclkid yclid twclid ttclid li_fat_id igshid igsh mc_cid
@@ -138,15 +138,15 @@ _TAIL: Final = re.compile(r"[?#]")
 _UNWANTED: Final = re.compile(
     "[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 )
-# The snapshot of the public suffix list that ships with the library; it must never ask the network.
+# The public suffix list that ships with the library. It must never ask the network.
 
 
 def canonical_url(url: str) -> str:
     """Return the name that all spellings of a post's address share, or "" if `url` is no web address.
 
-    It is `address_read` without tracking parameters, and with what follows a hashbang as a parameter. A
-    `urn:tidings:` name stays as it is. Applying it twice changes nothing. Posts are compared by it; a feed is
-    fetched and stored by `feed_address`, which drops no parameter.
+    It is `address_read` without tracking parameters, and with the part after a hashbang as a parameter. A
+    `urn:tidings:` name stays. Applying it twice changes nothing. Posts are compared by it. A feed is fetched
+    and stored by `feed_address`, which drops no parameter.
     """
     url = url.strip()
     if url.startswith(URN_PREFIX):
@@ -177,9 +177,10 @@ def _url_step(url: str) -> str:
 
 @lru_cache(maxsize=8192)
 def address_folded(text: str) -> str:
-    """Return what the addresses of one post share: no scheme, `www.`, slash at the end, fragment, tracking.
+    """Return the part that all addresses of one post share: no scheme, `www.`, trailing slash, fragment,
+    tracking.
 
-    What is no address of the web stays as it is.
+    A text that is no web address stays unchanged.
     """
     url = canonical_url(text) if _WEB.match(text) else ""
     if not url:
@@ -200,9 +201,9 @@ def address_place(url: str) -> str:
 
 
 def address_spellings(text: str) -> list[str]:
-    """Return the addresses that one post may have had, as written and canonical; [] if `text` is no address.
+    """Return the addresses that one post may have had, written and canonical, or [] if `text` is no address.
 
-    With and without TLS, `www.` and a slash at the end of the path.
+    They are with and without TLS, `www.` and a trailing slash.
     """
     found: dict[str, None] = {}
     for url in (text, canonical_url(text)) if _WEB.match(text) else ():
@@ -220,15 +221,15 @@ def _is_tracking(pair: str) -> bool:
 
 
 def fingerprint(title: str, text: str, owner: str = "") -> str:
-    """Return the SHA-256 of folded title and text, equal where only case or white space differ.
+    """Return the SHA-256 of the folded title and text. Only case and white space may differ.
 
-    With the id of an `owner` it is equal among that reader's private feeds only.
+    With the id of an `owner` it matches among that reader's private feeds only.
     """
     return _sha256(f"{fold(title)}\n{fold(text)}" + (f"\n{owner}" if owner else ""))
 
 
 def item_urn(title: str, text: str) -> str:
-    """Return the name of an item whose feed gives no address: `urn:tidings:` and its fingerprint."""
+    """Return the name of an item without an address: `urn:tidings:` and its fingerprint."""
     return URN_PREFIX + fingerprint(title, text)
 
 
@@ -266,11 +267,11 @@ def _sha256(text: str) -> str:
 
 @lru_cache(maxsize=8192)
 def source_key(url: str) -> str:
-    """Return the key of an address's publisher: its registrable domain, so `bbci.co.uk` for a BBC feed.
+    """Return the key of an address's publisher: its registrable domain, such as `bbci.co.uk` for a BBC feed.
 
-    On a host that many share, the key says whose address it is: `ada.substack.com`, `medium.com/@ada`,
-    `reddit.com/r/python` (see `digest.feeds.identity`). An IP address or a bare host name is its own key;
-    `file:name.xml.gz` gives `name`. At most 120 characters; "" where `url` is no address.
+    On a shared host the key includes the publisher: `ada.substack.com`, `medium.com/@ada`,
+    `reddit.com/r/python` (see `digest.feeds.identity`). An IP address or a bare host name is its own key.
+    `file:name.xml.gz` gives `name`. At most 120 characters, or "" if `url` is no address.
     """
     if url.startswith("file:"):
         return PurePosixPath(url.removeprefix("file:")).name.split(".")[0].casefold()[:SOURCE_KEY_MAX_CHARS]
@@ -301,7 +302,7 @@ def _registrable(host: str) -> str:
 
 
 def domain_in(text: str) -> str:
-    """Return the first domain in `text` of which a mail program would make a link, or ""."""
+    """Return the first domain in `text` that a mail program would turn into a link, or ""."""
     for words in re.findall(r"[^\W_][\w.]*", text.replace("_", " ")):
         names = words.casefold().split(".")
         if names[0] == "www" and names[1:]:
@@ -315,7 +316,7 @@ def domain_in(text: str) -> str:
 
 
 def clamp_published(published: datetime | None, now: datetime) -> datetime:
-    """Return the publisher's date, from 1995 to a day ahead; `now` where there is none."""
+    """Return the publisher's date, limited to 1995 up to a day ahead, or `now` if there is none."""
     if published is None:
         return now
     return min(max(published, PUBLISHED_MIN), now + PUBLISHED_AHEAD_MAX)
@@ -324,9 +325,9 @@ def clamp_published(published: datetime | None, now: datetime) -> datetime:
 def age_date(
     published: datetime | None, first_seen: datetime, *, undated_age: timedelta = timedelta()
 ) -> datetime:
-    """Return the date ages count from: published, or first seen where that is up to a day ahead.
+    """Return the date that ages count from: the published date, or first seen if that is up to a day earlier.
 
-    Where the publisher gives no usable date it is `undated_age` before first seen, at the earliest 1995.
+    If the publisher gives no usable date, it is `undated_age` before first seen, at the earliest 1995.
     """
     if not has_usable_date(published, first_seen):
         return max(PUBLISHED_MIN, first_seen - undated_age)
@@ -339,11 +340,11 @@ def has_usable_date(published: datetime | None, first_seen: datetime) -> bool:
 
 
 def undated_age(position: int, gap: timedelta | None) -> timedelta:
-    """Return how old an undated entry of a feed's first document is taken to be.
+    """Return the assumed age of an undated entry in a feed's first document.
 
-    `position` counts the undated entries before it, as documents begin with the newest; `gap` is the time
-    between two entries of the feed (a day where it is unknown). The moment of the fetch falls anywhere within
-    a gap, so the first entry is half a gap old, and each further one a gap more.
+    `position` counts the undated entries before it, since documents begin with the newest. `gap` is the time
+    between two entries of the feed, or None for the default of a day. A fetch falls at a random moment of a
+    gap, so the first entry is half a gap old, and each further one a gap more.
     """
     return (position + 0.5) * (UNDATED_GAP if gap is None else gap)
 
@@ -359,7 +360,7 @@ def web_url(url: str) -> str:
 def publisher_key(*, host: str, domain: str, path: str, query: str) -> str:
     """Return the publisher's key: `domain` (the name right below the public suffix or platform) or longer.
 
-    `host` is the whole host, `path` and `query` may be percent-encoded. Keys are in lower case; the key of a
+    `host` is the whole host. `path` and `query` may be percent-encoded. Keys are in lower case. The key of a
     key, read as an address, is that key.
     """
     label, _, platform = domain.partition(".")
@@ -379,7 +380,8 @@ def publisher_key(*, host: str, domain: str, path: str, query: str) -> str:
 
 
 def title_agreed(titles: Collection[str]) -> str:
-    """Return the words that all titles begin with ("BBC News" of "BBC News - Sport"), "" where none count."""
+    """Return the words that all titles begin with ("BBC News" of "BBC News - Sport"), or "" if they share
+    none."""
     words = [title.split() for title in titles]
     shared = [same[0] for same in takewhile(lambda same: len({*same}) == 1, zip(*words, strict=False))]
     while shared and not any(map(str.isalnum, shared[-1])):
@@ -389,5 +391,5 @@ def title_agreed(titles: Collection[str]) -> str:
 
 @cache
 def _public_suffixes() -> PublicSuffixList:
-    """Return what finds a publisher's name: the list of public suffixes that came with it, and ours."""
+    """Return the finder of publishers' names: the shipped public suffix list, and our platforms."""
     return PublicSuffixList([*Path(PSLFILE).read_text(encoding="utf-8").splitlines(), *PLATFORM_SUFFIXES])

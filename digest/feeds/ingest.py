@@ -65,23 +65,23 @@ ITEM_COLUMNS: Final = (
     "body_hash",
     "link",
 )
-# What a feed may change of an item it brought; dates stay (but see `corrected_dates`). Whose
-# words they are changes with them: a feed may have answered from another publisher's site before.
+# The columns that a feed may change of its item. Dates stay (but see `corrected_dates`). The author changes
+# with the words, because a feed may have answered from another publisher's site before.
 CHANGED_COLUMNS: Final = (
     *("guid", "title", "text", "author", "language"),
     *("fingerprint", "own", "source", "link"),
 )
 # In the key of a private feed's own source, after its publisher's.
 PRIVATE_KEY: Final = "/private-"
-# Entries looked up and written at once; far from what any database takes as parameters (SQLite: 32,766).
+# Entries looked up and written at once. Databases take far more parameters (SQLite: 32,766).
 BATCH_ENTRIES: Final = 2_000
 
 
 def feed_get_or_create(*, url: str, now: datetime, title: str = "", state: str = Feed.State.ACTIVE) -> Feed:
-    """Return the feed at `url`; create it with its source, due at once, where nobody reads it yet.
+    """Return the feed at `url`. If it is new, create it with its source, due at once.
 
-    The source follows from the address, not from what the document claims, so that no feed can pass
-    itself off as another publisher's.
+    The source follows from the address, never from the document, so no feed can pass itself off as another
+    publisher's.
     """
     address = url if url.startswith(("file:", "urn:")) else feed_address(url) or url.strip()
     source = source_get_or_create(key=source_key(address) or "unknown", title=title)
@@ -92,9 +92,9 @@ def feed_get_or_create(*, url: str, now: datetime, title: str = "", state: str =
 
 
 def feeds_current(*, feeds: Mapping[str, Feed]) -> dict[str, Feed]:
-    """Return for each address the feed its readers read today; a query for each step that one has moved.
+    """Return for each address the feed that replaced it, or the feed itself. One query per step of moves.
 
-    One that moved to a feed that an operator has deleted since is fetched again itself.
+    If an operator has deleted the feed it moved to, the old feed is fetched again.
     """
     found, seen = dict(feeds), set(feeds)
     while moved := {f.moved_url for f in found.values() if f.state == Feed.State.MOVED} - seen:
@@ -111,16 +111,16 @@ def feeds_current(*, feeds: Mapping[str, Feed]) -> dict[str, Feed]:
 
 
 def source_get_or_create(*, key: str, title: str) -> Source:
-    """Return the source with this key, or that once had it; create it where it is new."""
+    """Return the source with this key, now or in the past. Create it if it is new."""
     source, _ = Source.objects.get_or_create(key=key_current(key=key), defaults={"title": title[:200]})
     return source
 
 
 def feeds_get_or_create(*, feeds: Iterable[Feed], source_titles: Mapping[str, str]) -> dict[str, Feed]:
-    """Return the stored feeds at the addresses of the unsaved `feeds`; create those that are new.
+    """Return the stored feeds at the addresses of the unsaved `feeds`, and create the new ones.
 
-    Their sources are created too, with the titles in `source_titles`, by key; a key that a source once had
-    leads to the key it has now. At most five statements, apart from what a database takes at once.
+    Their sources are created too, with the titles in `source_titles`, by key. A source's former key leads to
+    its present one. At most five statements, apart from batching.
     """
     rows = {feed.url: feed for feed in feeds}
     stored = {feed.url: feed for feed in Feed.objects.filter(url__in=list(rows))}
@@ -155,7 +155,7 @@ def documents_ingest(*, documents: Documents, now: datetime) -> list[IngestResul
 
 
 def _titles_store(documents: Documents) -> None:
-    """Store the titles of documents, and what their sources are called where that changes."""
+    """Store the titles of documents, and rename their sources if that changes."""
     rows: list[tuple[object, ...]] = []
     before: defaultdict[str, set[str]] = defaultdict(set)
     for feed, parsed in documents:
@@ -170,13 +170,13 @@ def _titles_store(documents: Documents) -> None:
 
 
 def sources_name(*, keys: Collection[str], before: Mapping[str, Collection[str]] | None = None) -> None:
-    """Call each source what the titles of all its feeds begin with; where they do not agree, by its key.
+    """Name each source by the words its feeds' titles begin with. If the titles disagree, name it by its key.
 
-    A source is everybody's and a feed may be one reader's alone (private ones name only sources of their
-    own): so nobody is shown a word under the name of a publisher that is not also in the title of a feed they
-    read. What a person called the source, which is no beginning of a title of today or of those `before` the
-    change, is left alone. A source without a name gets one when all of its feeds have a title; one with a
-    name keeps it beside feeds that never brought anything. Two queries and a statement, none without `keys`.
+    A source is shared, but a feed may be private to one reader, and private feeds name only sources of their
+    own. So no reader sees a word under a publisher's name that is not in the title of a feed they read. A
+    name given by a person is kept: it is no beginning of a title of today or of those `before` the change. An
+    unnamed source gets a name once all its feeds have titles. A named one keeps its name beside feeds that
+    never brought an item. Two queries and a statement, or none without `keys`.
     """
     if not keys:
         return
@@ -269,7 +269,7 @@ def _identify(feed: Feed, parsed: ParsedFeed) -> dict[str, IdentifiedEntry]:
 
 
 def _plans(batch: Documents) -> list[IngestPlan]:
-    """Return what each document changes, in twelve queries at most for all; one if all feeds are new."""
+    """Return the changes of each document. At most twelve queries for all, or one if all feeds are new."""
     entries = {feed.pk: _identify(feed, parsed) for feed, parsed in batch}
     known = feeds_with_history(feed_ids=list(entries))
     by_guid: dict[int, dict[str, KnownItem]] = {feed: {} for feed in entries}
@@ -298,9 +298,9 @@ def _plans(batch: Documents) -> list[IngestPlan]:
 
 
 def _articles_share(batch: Documents, plans: Sequence[IngestPlan]) -> None:
-    """Give new items the article that other feeds have at another spelling of their address; one query.
+    """Give new items the article of other feeds with another spelling of their address. One query.
 
-    With or without TLS, `www.`, a slash at the end. Their own address stays as it is.
+    Spellings differ in TLS, `www.` and a trailing slash. The items' own address stays.
     """
     spelt = {
         entry.article: [article_hash(one) for one in address_spellings(entry.url)]
@@ -330,7 +330,7 @@ def _look_up_moved(
     lost: Mapping[int, Sequence[IdentifiedEntry]],
     worded: Mapping[int, Mapping[str, Sequence[KnownItem]]],
 ) -> None:
-    """Add what posts were called on hosts that their sites have left; no query where none has."""
+    """Add the items that posts had on hosts that their sites have left. No query if no site moved."""
     names: dict[int, set[str]] = {}
     for feed, found in worded.items():
         hosts = hosts_left(lost[feed], found)
@@ -353,7 +353,7 @@ def _enclosures_add(
     at: Mapping[int, dict[int, list[KnownItem]]],
     worded: Mapping[int, dict[str, list[KnownItem]]],
 ) -> None:
-    """Add what stored items enclose, for those that are compared with posts by it."""
+    """Add the enclosures of stored items that are compared with posts by enclosure."""
     unsure = {feed: [e for e in some.values() if not e.is_named] for feed, some in entries.items()}
     listed = [items for some in (at.values(), worded.values()) for found in some for items in found.values()]
     ids = {item.id for items in listed for item in items}
@@ -394,9 +394,9 @@ def _item_row(
 
 
 def _is_own(feed: Feed, identified: IdentifiedEntry) -> bool:
-    """Return whether the feed is that of the address's own publisher.
+    """Return whether the feed belongs to the publisher of the entry's address.
 
-    An operator may have given the source another key; the address still belongs to its publisher, unless
+    An operator may have given the source another key. The address still belongs to its publisher, unless
     another host answers there.
     """
     keys = {feed.source_id, "" if feed.answered_by else source_key(feed.address)} - {""}

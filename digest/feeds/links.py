@@ -16,7 +16,7 @@ _ESCAPED: Final = str.maketrans({" ": "%20", '"': "%22", "<": "%3C", ">": "%3E",
 
 
 def link_absolute(value: str, *, base: str) -> str:
-    """Return `value` as an absolute http(s) address, relative to the address `base`; "" where it is none."""
+    """Return `value` as an absolute http(s) address, resolved against `base`, or "" if it is none."""
     if len(value) > LINK_MAX_CHARS:
         return ""
     if _ADDRESS.fullmatch(value) and value.isprintable():
@@ -33,7 +33,7 @@ def link_absolute(value: str, *, base: str) -> str:
 
 
 def link_or_mail(value: str, *, base: str) -> str:
-    """Return `value` as an absolute http(s) or mailto address; "" where it is neither."""
+    """Return `value` as an absolute http(s) or mailto address, or "" if it is neither."""
     mail = value.translate(_DROPPED).strip().translate(_ESCAPED)
     if mail[:7].lower() == "mailto:":
         return mail if len(mail) <= LINK_MAX_CHARS and _MAIL.fullmatch(mail) else ""

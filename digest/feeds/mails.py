@@ -1,7 +1,7 @@
-"""Mails of newsletters as entries of a feed: who they are for, which list they are of, and their body.
+"""Mails: read newsletters as entries of a feed, with their recipient, their list and their body.
 
-`mail_tokens` finds whom a mail is for before anything else is done with it. `mail_parse` reads what strangers
-wrote, and runs in the sandbox.
+`mail_tokens` finds the recipient before anything else is done with a mail. `mail_parse` reads strangers'
+bytes, so it runs in the sandbox.
 """
 
 import re
@@ -23,7 +23,7 @@ from ranking.language import gettext_noop
 
 # A longer mail is cut off here, within its parts.
 MAIL_MAX_BYTES: Final = 2 * 1024 * 1024
-# What comes before a mail's body must fit into this. Servers accept a few KiB (Postfix: 100 KiB by default).
+# Limit for the headers before a mail's body. Servers accept a few KiB (Postfix: 100 KiB by default).
 HEAD_BYTES: Final = 64 * 1024
 PARTS_MAX: Final = 50
 SENDER_MAX_CHARS, TITLE_MAX_CHARS, GUID_MAX_CHARS = 200, 300, 400
@@ -31,11 +31,11 @@ UNTITLED: Final = "Without a subject"
 UNKNOWN_SENDER: Final = "Unknown sender"
 # Stored in English, shown in the language of the page (`digest.articles.render`).
 UNSUBSCRIBE: Final = gettext_noop("Unsubscribe from this newsletter")
-# Where mail servers and senders name who a mail is for, the most reliable first.
+# Headers in which mail servers and senders name the recipient, the most reliable first.
 RECIPIENT_HEADERS: Final = ("Delivered-To", "X-Original-To", "Envelope-To", "To", "Cc")
 _LIST_ID: Final = re.compile(r"<([^<>\s]{1,200})>")
 _LINK: Final = re.compile(r"<((?:https?://|mailto:)[^<>\s]{1,2000})>")
-# An address in plain text, up to a space or a sign that no address has; then what may be the sentence's.
+# An address in plain text, up to a space or a sign that no address has, then signs that may end the sentence.
 _ADDRESS: Final = re.compile(r"(https?://[^\s<>\"]+)", re.IGNORECASE)
 _PAIRS: Final = {")": "(", "]": "[", "}": "{"}
 # An encoded word of a header begins with its charset (RFC 2047), perhaps with a language (RFC 2231).
@@ -61,16 +61,16 @@ def letter_as_json(letter: Letter) -> dict[str, Any]:
 
 
 def letter_from_json(body: dict[str, Any]) -> Letter:
-    """Return what `letter_as_json` wrote. Raises `KeyError`, `TypeError` or `ValueError` for the rest."""
+    """Read the output of `letter_as_json`. Raises `KeyError`, `TypeError` or `ValueError` for other input."""
     return Letter(str(body["list"]), feed_from_json(body["feed"]))
 
 
 def mail_parse(mail: bytes) -> Letter:
     """Read one mail (RFC 5322, MIME), whatever its bytes are.
 
-    The list is that of `List-Id`, else the sender's address. The body is its HTML, cleaned by the policy of
-    all feeds, else its text, with its web addresses as links; below it is the link of `List-Unsubscribe`.
-    Attachments are left out.
+    The list comes from `List-Id`, or else is the sender's address. The body is its HTML, cleaned by the
+    policy of all feeds, or else its text with web addresses as links. The link of `List-Unsubscribe` follows.
+    Attachments are dropped.
     """
     message: EmailMessage = message_from_bytes(_readable(mail), policy=policy.default)
     name, address = parseaddr(_header(message, "From"))
@@ -136,10 +136,10 @@ def mail_tokens(head: bytes, *, before: str, after: str) -> list[str]:
 
 
 def _header(message: EmailMessage, name: str) -> str:
-    """Return a header as text, "" where it is missing or cannot be read."""
+    """Return a header as text, or "" if it is missing or cannot be read."""
     try:
         return str(message.get(name, ""))
-    except Exception:  # the standard library raises what it likes on malformed headers
+    except Exception:  # the standard library may raise anything on malformed headers
         return ""
 
 
@@ -161,7 +161,7 @@ def _parts(message: EmailMessage) -> Iterable[EmailMessage]:
 
 
 def _content(part: EmailMessage) -> str:
-    """Return a part's text; a charset that nobody knows, or that is slow, is read as UTF-8."""
+    """Return a part's text. An unknown or slow charset is read as UTF-8."""
     raw = part.get_payload(decode=True)
     if not isinstance(raw, bytes):
         return ""
@@ -174,7 +174,7 @@ def _paragraphs(plain: str) -> str:
 
 
 def _link_addresses(plain: str) -> str:
-    """Return plain text as HTML with its web addresses as links, without what belongs to the sentence."""
+    """Return plain text as HTML, with its web addresses as links but without the sentence's own signs."""
     parts = _ADDRESS.split(plain)
     return "".join(_link(part) if n % 2 else escape(part) for n, part in enumerate(parts))
 

@@ -1,6 +1,6 @@
-"""Media: what an entry of a parsed document brings beside its text: categories, sounds, films, a picture.
+"""Media: read categories, sounds, films and a picture from an entry of a parsed document.
 
-Entries are mappings as `feedparser` makes them; values of wrong types count as missing. Pure.
+Entries are mappings as `feedparser` makes them. Values of a wrong type count as missing. Pure.
 """
 
 import re
@@ -16,7 +16,7 @@ from ranking.common.text import fold
 CATEGORIES_MAX: Final = 10
 CATEGORY_MAX_CHARS: Final = 60
 ENCLOSURES_MAX: Final = 5
-# Looked at before the first so many good ones are found.
+# How many are looked at to find the few we keep.
 LISTED_MAX: Final = 50
 LENGTH_MAX_BYTES: Final = 1 << 40
 TYPE_MAX_CHARS: Final = 60
@@ -26,12 +26,12 @@ _MIME: Final = re.compile(r"(?:audio|video|image)/[a-z0-9][a-z0-9.+-]{0,60}")
 _FILE: Final = re.compile(
     r"application/[a-z0-9][a-z0-9.+-]{0,80}|text/(?:plain|csv|calendar|markdown|x-[a-z]{1,20})"
 )
-# Types that say nothing, programs, and what a feed names beside a post and no reader opens.
+# Types that tell nothing, programs, and files named beside a post that no reader opens.
 _NO_FILE: Final = re.compile(
     r"(?:application|binary)/octet-stream"
     r"|application/(?:x-shockwave-flash|(?:x-)?javascript|(?:xhtml|rss|atom|rdf)\+xml|xml|json|ogg)"
 )
-# Types that servers give to whatever they do not know; a known ending of the name says more.
+# Types that servers give to unknown files. A known ending of the name tells more.
 _VAGUE: Final = re.compile(r"application/(?:x-)?(?:force-)?(?:download|unknown|save)|text/(?:plain|html)")
 _DURATION: Final = re.compile(r"(?:(?:(\d{1,3}):)?(\d{1,3}):)?(\d{1,6})(?:\.\d{0,6})?", re.ASCII)
 _ENDING: Final = re.compile(r"\.([a-z0-9]{2,7})(?:[?#].*)?\Z", re.IGNORECASE)
@@ -57,12 +57,13 @@ _FILES: Final = {
 }
 # By the first word of a type that is odd ("mp3", "audio/*") or of `medium`.
 _MEDIA: Final = {"audio": "audio/mpeg", "video": "video/mp4", "image": "image/jpeg"}
-# What says only that a post was not filed.
+# Categories that only tell that a post was not filed.
 _NO_CATEGORY: Final = frozenset({"uncategorized", "uncategorised"})
 
 
 def entry_categories(raw: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the categories of an entry as plain text, each once whatever its case, without addresses."""
+    """Return the categories of an entry as plain text, without addresses and without repeats in
+    another case."""
     found: dict[str, str] = {}
     for tag in _mappings(raw.get("tags")):
         name = one_line(guess_to_text(_text(tag.get("label")) or _text(tag.get("term"))))
@@ -93,9 +94,9 @@ _SIZE: Final = re.compile(r"-[0-9]{1,5}x[0-9]{1,5}(?=\.[a-z]{3,4}\Z)", re.IGNORE
 
 
 def entry_image(raw: Mapping[str, Any], enclosures: Iterable[Enclosure], *, base: str, first: str) -> str:
-    """Return the address of the one picture of an entry; `first` is the first in its HTML, "" for none.
+    """Return the address of the one picture of an entry. `first` is the first picture in its HTML, or "".
 
-    The publisher's own choice comes first: a thumbnail, the cover of an episode, an enclosed picture.
+    The publisher's choice comes first: a thumbnail, the cover of an episode, an enclosed picture.
     """
     image = raw.get("image")
     contents = _mappings(raw.get("media_content"))
@@ -132,7 +133,8 @@ def _one_each(contents: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _rank(one: Mapping[str, Any]) -> tuple[bool, tuple[int, ...]]:
-    """Return how much a form of a thing shows; of several that say nothing the first stays."""
+    """Return a sort key for the forms of one picture or sound; larger is better, and equal ones keep their
+    order."""
     sizes = (_text(one.get(name)).partition(".")[0] for name in ("width", "height", "bitrate"))
     is_default = _text(one.get("isdefault")).lower() == "true"
     return is_default, tuple(int(size) if re.fullmatch("[0-9]{1,7}", size) else 0 for size in sizes)
@@ -143,9 +145,9 @@ def _mappings(value: object) -> list[Mapping[str, Any]]:
 
 
 def _mime_type(one: Mapping[str, Any], url: str, *, is_file: bool = False) -> str:
-    """Return the type of a sound, film or picture, or of a file if `is_file`; "" for anything else.
+    """Return the type of a sound, film or picture, or of a file if `is_file`, or "" for anything else.
 
-    An odd type is told by the ending of the name, else by its first word.
+    If the type is unknown, the ending of the name decides, or else the first word of the type.
     """
     named = one_line(_text(one.get("type"))).partition(";")[0].strip().lower()
     if _MIME.fullmatch(named):
@@ -159,12 +161,12 @@ def _mime_type(one: Mapping[str, Any], url: str, *, is_file: bool = False) -> st
         return media if len(named) <= TYPE_MAX_CHARS else ""
     if not is_file:
         return ""
-    told = _FILES.get(ending, "") if is_odd else ""
-    return told or (named if _FILE.fullmatch(named) and not _NO_FILE.fullmatch(named) else "")
+    by_ending = _FILES.get(ending, "") if is_odd else ""
+    return by_ending or (named if _FILE.fullmatch(named) and not _NO_FILE.fullmatch(named) else "")
 
 
 def _with_durations(raw: Mapping[str, Any], found: Iterable[Enclosure]) -> Iterator[Enclosure]:
-    """Yield the enclosures; an episode's duration goes to its first sound or film."""
+    """Yield the enclosures. An episode's duration goes to its first sound or film."""
     duration = _duration(raw.get("itunes_duration"))
     for one in found:
         is_timed = duration and not one.duration_s and not one.mime_type.startswith("image/")
@@ -173,7 +175,7 @@ def _with_durations(raw: Mapping[str, Any], found: Iterable[Enclosure]) -> Itera
 
 
 def _duration(value: object) -> int | None:
-    """Return the seconds in `h:mm:ss`, `m:ss` or `s`; None where there are none or too many."""
+    """Return the seconds in `h:mm:ss`, `m:ss` or `s`, or None if there are none or too many."""
     parts = _DURATION.fullmatch(_text(value).strip())
     if not parts:
         return None

@@ -1,9 +1,10 @@
-"""Parse: bytes of a feed document to plain entries. RSS 0.9x to 2.0, RDF, Atom 0.3 and 1.0, JSON Feed.
+"""Parse: turn the bytes of a feed document into plain entries. RSS 0.9x to 2.0, RDF, Atom 0.3 and 1.0, JSON
+Feed.
 
-The content decides the format, never a name or a header. Whatever the bytes, the only exception is
-`FeedProblem`. Every document is read in the sandbox, within two seconds of processor time and 300 MiB: a
-parser of strangers' bytes may be slow or greedy in ways its authors never listed, and its work stops no
-thread of a site. There it is decoded and checked, too.
+The content decides the format, never a name or a header. `FeedProblem` is the only exception for any bytes.
+Every document is decoded, checked and read in the sandbox, within two seconds of processor time and 300 MiB:
+a parser of strangers' bytes may be slow or greedy in ways its authors never listed, and must not stop a
+thread of the site.
 """
 
 import re
@@ -37,17 +38,20 @@ ENTRIES_MAX: Final = 2_000
 AUTHOR_MAX_CHARS: Final = 200
 LANGUAGE_MAX_CHARS: Final = 20
 UNTITLED_MAX_CHARS: Final = 100
-# So much markup of one document is cleaned, in most feeds that of the newest entries; those after it have
-# plain text alone. A tag, which takes some 3 µs, counts as so many characters at least.
+# Characters of markup cleaned per document, in most feeds that of the newest entries. Later entries keep
+# plain text only. A tag takes about 3 µs, so it counts as at least `TAG_CHARS` characters.
 MARKUP_MAX: Final = 3 * 1024 * 1024
 TAG_CHARS: Final = 20
-# So much of a body is read for its words, of which 64 KiB are kept; of those without HTML as much as is kept.
+# Characters read of a body for its words, of which 64 KiB are kept. Bodies without HTML are read up to that
+# size.
 BODY_MAX_CHARS: Final = 1024 * 1024
-# A description stands for the content that has so many times fewer words, and at least so many characters.
+# A description replaces the content if it has this many times more words and at least this many characters.
 FULLER: Final = 1.5
 BODY_CHARS_MIN: Final = 40
+# "en", "en-GB", "zh_Hant_TW". No language has a code of more than three letters, so "English" is none.
+_LANGUAGE_TAG: Final = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,3}")
 _ANY_TAG: Final = re.compile(r"<[^<>]*+>")
-# Where the text of an entry is, if it has no content. Those of other vocabularies come last.
+# The places of an entry's text if it has no content. Other vocabularies come last.
 _PLAIN_SUMMARIES: Final = ("summary", "dc_description", "itunes_summary")
 _SUMMARIES: Final = (
     *_PLAIN_SUMMARIES[:2],
@@ -62,11 +66,11 @@ _NO_DETAIL: Final[Mapping[str, Any]] = {}
 
 
 def parse_document(body: bytes, *, url: str = "", content_type: str = "") -> ParsedFeed:
-    """Read one feed document; `url` is where it came from, for links that are relative.
+    """Read one feed document. `url` is its address, for relative links.
 
-    `content_type` is the header it came with: it may name the encoding. Raises `FeedProblem` with one of the
-    codes `empty`, `too_large`, `entity_declaration`, `too_deep`, `too_complex`, `not_a_feed`, `malformed`, or
-    one of `parse_in_sandbox`.
+    `content_type` is its header, which may name the encoding. Raises `FeedProblem` with one of the codes
+    `empty`, `too_large`, `entity_declaration`, `too_deep`, `too_complex`, `not_a_feed`, `malformed`, or one
+    of `parse_in_sandbox`.
     """
     return parse_in_sandbox(decompress(body), url=url, content_type=content_type)
 
@@ -109,7 +113,7 @@ class _Body(NamedTuple):
 
 
 def _feed(raw: Mapping[str, Any], url: str, *, ttl_minutes: int | None, left: int = 0) -> ParsedFeed:
-    """Return the feed in what a parser found; values of wrong types count as missing."""
+    """Build the feed from a parser's fields. Values of a wrong type count as missing."""
     url = url or _self(raw)
     site = _link(raw.get("link") or _mapping(raw.get("image")).get("link"), base=url)
     entries, blank, markup = [], 0, 0
@@ -138,7 +142,7 @@ def _entry(
 ) -> ParsedEntry | None:
     """Return one entry, or None if it has neither text nor a link."""
     guid, link = _text(raw.get("id")), _link(_named_link(raw), base=base)
-    if not link.startswith(_WEB) and guid.startswith(_WEB):
+    if not link.startswith(_WEB) and guid.startswith(_WEB) and raw.get("is_link", True):
         link = guid
     link = link or _link(raw.get("comments"), base=base)
     read = clean_text if body.is_plain else html_to_text
@@ -159,7 +163,7 @@ def _entry(
         author=people_named(
             raw, _mapping(raw.get("source")), feed, limit=AUTHOR_MAX_CHARS, is_plain=_is_typed(_version(feed))
         ),
-        language=one_line(clean_text(_language(raw, feed)), limit=LANGUAGE_MAX_CHARS),
+        language=_language(raw, feed),
         published=date_read(*(_text(raw.get(name)) for name in ("published", "updated", "created"))),
         html=html,
         categories=entry_categories(raw),
@@ -230,7 +234,7 @@ def _bodies(raw: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any
 
 
 def _read_body(value: str, detail: Mapping[str, Any], version: str) -> _Body | None:
-    """Return a text as what it is: markup, or words. None for a picture or another file in the document."""
+    """Return a text as markup or as words, or None for a picture or another file in the document."""
     kind, base = _text(detail.get("type")) or "text/html", _text(detail.get("base"))
     # RSS knows no types, and an Atom text without one is HTML in many feeds.
     is_typed = version == JSON or (version.startswith("atom") and bool(detail.get("declared")))
@@ -261,7 +265,7 @@ def _named_link(raw: Mapping[str, Any]) -> str:
 
 
 def _alternate(raw: Mapping[str, Any]) -> str:
-    """Return the first alternate link of an entry, of any type, such as a PDF's; "" if there is none."""
+    """Return the first alternate link of an entry, of any type, such as a PDF, or "" if there is none."""
     links = [_mapping(one) for one in _list(raw.get("links"))]
     return next(
         (_text(one.get("href")) for one in links if one.get("rel") == "alternate" and one.get("href")), ""
@@ -269,13 +273,15 @@ def _alternate(raw: Mapping[str, Any]) -> str:
 
 
 def _language(raw: Mapping[str, Any], feed: Mapping[str, Any]) -> str:
-    """Return the language of an entry: its own, that of its text or title (`xml:lang`), else the feed's."""
+    """Return the language of an entry: its own, that of its text or title (`xml:lang`), else the feed's.
+
+    A screen reader chooses its voice by it, so what is no language tag is left out.
+    """
     content = _list(raw.get("content"))
     parts = [*content[:1], raw.get("summary_detail"), raw.get("title_detail"), feed]
-    return next(
-        (found for part in (raw, *parts) if (found := _text(_mapping(part).get("language")))),
-        "",
-    )
+    named = (_text(_mapping(part).get("language")).strip() for part in (raw, *parts))
+    fitting = (tag for tag in named if len(tag) <= LANGUAGE_MAX_CHARS and _LANGUAGE_TAG.fullmatch(tag))
+    return next(fitting, "").replace("_", "-")
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""People: who wrote an entry, by name, from what a parser found. Pure."""
+"""People: the names of an entry's authors, from a parser's fields. Pure."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -23,17 +23,20 @@ def people_named(
 ) -> str:
     """Return the authors of an entry: its own, else those of the feed it was taken from, else the feed's.
 
-    Names, each once. An address stands only if the entry itself gives nothing else. If `is_plain`, as in Atom
-    and JSON Feed, names are words; elsewhere they may be HTML.
+    Each name comes once. If the entry gives an address alone, a feed that has the same address tells whose it
+    is, and otherwise the address is used. If `is_plain`, as in Atom and JSON Feed, names are plain text;
+    elsewhere they may be HTML.
     """
+    own = {address.lower(): address for address in _addresses(entry)}
     for one in (entry, source, feed):
-        if names := _names(one, clean_text if is_plain else guess_to_text):
+        is_meant = one is entry or not own or own.keys() & {a.lower() for a in _addresses(one)}
+        if is_meant and (names := _names(one, clean_text if is_plain else guess_to_text)):
             return one_line(", ".join(names), limit=limit)
-    return one_line(", ".join(dict.fromkeys(_addresses(entry))), limit=limit)
+    return one_line(", ".join(own.values()), limit=limit)
 
 
 def _names(found: Mapping[str, Any], as_text: Callable[[str], str]) -> list[str]:
-    """Return the names of the authors; without any, that of `itunes:author`, which is often a station."""
+    """Return the names of the authors. Without any, use `itunes:author`, which is often a station."""
     names: dict[str, str] = {}
     for text in _written_names(found, "name"):
         if name := _without_address(text, as_text):

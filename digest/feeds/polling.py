@@ -1,4 +1,5 @@
-"""Polling: when a feed is fetched next, what servers ask for, and when a move counts. Pure."""
+"""Polling: decide when a feed is fetched next, respect the pauses of servers, and decide when a move counts.
+Pure."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,19 +15,19 @@ MINUTES_MIN, MINUTES_MAX = 5, 24 * 60
 WAIT_MAX: Final = timedelta(hours=24)
 # The wait after a first failed connection: most outages are short, and no server was asked for anything.
 UNREACHABLE_WAIT: Final = timedelta(minutes=10)
-# Waits grow by up to this share, so that feeds that failed together do not come back together. They never
-# shrink: what a server asked for is a minimum.
+# Waits grow by up to this share, so feeds that failed together do not come back together. They never shrink,
+# because a server's pause is a minimum.
 JITTER: Final = 0.1
-# The newest so many dates give the mean gap between items.
+# The mean gap between items comes from this many of the newest dates.
 GAP_DATES: Final = 20
-# A feed that answered 404 so many times in a row is gone.
+# A feed is gone after this many 404 answers in a row.
 MISSING_MAX: Final = 10
 # A move counts at the third sighting, and not on the day of the first: a publisher's mistake, or one who has
 # the host for an afternoon, takes no feed away. A feed may be fetched every 5 minutes.
 SIGHTINGS_NEEDED: Final = 3
 SIGHTINGS_SPAN: Final = timedelta(hours=24)
 
-# Where a feed describes itself: before its first entry, within so many characters.
+# A feed describes itself before its first entry, within this many characters.
 HEAD_CHARS: Final = 64 * 1024
 TTL_MINUTES_MAX: Final = 60 * 24 * 366
 # Of the syndication module (web.resource.org/rss/1.0/modules/syndication): a period, divided by a frequency.
@@ -46,7 +47,10 @@ _MAX_AGE: Final = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?(\d{1,10})", re.IGNOR
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Where permanent redirects lead, how often in a row, and since when; `adopt` once the move counts."""
+    """The target of permanent redirects, the number of sightings in a row, and the first one's time.
+
+    `adopt` is true once the move counts.
+    """
 
     url: str = ""
     sightings: int = 0
@@ -71,10 +75,10 @@ def failure_next_at(
     jitter: float,
     unreachable: bool = False,
 ) -> datetime:
-    """Return when to fetch again after `failures` in a row: an hour, doubled with each, up to a day.
+    """Return when to fetch again after `failures` in a row: after an hour, doubled each time, up to a day.
 
-    Never sooner than the feed's own interval (`minutes`) or than the server asked for (`retry_after_s`, at
-    most a day); plus up to a tenth by `jitter`, a random number from 0 to 1. Where no server was reached, ten
+    It is never sooner than the feed's own interval (`minutes`) or the server's pause (`retry_after_s`, at
+    most a day). `jitter`, a random number from 0 to 1, adds up to a tenth. If no server was reached, ten
     minutes are doubled instead, and the feed's own interval does not count.
     """
     doublings = min(max(failures - 1, 0), 10)
@@ -103,11 +107,11 @@ def next_interval_minutes(
 
 
 def gap_interval_minutes(*, gap: timedelta) -> int:
-    """Return the poll interval for a feed that brings an item every `gap`, 5 minutes to 24 hours.
+    """Return the poll interval for a feed with an item every `gap`, from 5 minutes to 24 hours.
 
-    A fetch costs the publisher a request, no fetch costs the reader a delay of half an interval; the sum of
-    both is least at an interval that grows with the square root of the gap, here scaled so that an hourly
-    feed is fetched every hour: an item a day means five hours, an item a month a day.
+    A fetch costs the publisher a request, and a missing fetch costs the reader half an interval of delay.
+    Their sum is smallest if the interval grows with the square root of the gap. It is scaled so that an
+    hourly feed is fetched every hour: an item a day means five hours, an item a month a day.
     """
     minutes = sqrt((INTERVAL / timedelta(minutes=1)) * max(gap / timedelta(minutes=1), 0.0))
     return round(min(max(minutes, MINUTES_MIN), MINUTES_MAX))
@@ -136,10 +140,10 @@ def _jitter(wait: timedelta, jitter: float) -> timedelta:
 
 
 def count_sighting(*, url: str, previous: Move, now: datetime) -> Move:
-    """Return the move after a good answer whose permanent redirects led to `url` ("" nowhere).
+    """Return the move after a good answer whose permanent redirects led to `url` ("" if there were none).
 
-    Three times in a row to one address, the last at least 24 hours after the first, make it count. A failure
-    in between ends the row: `previous` is `Move()` then.
+    A move counts after three sightings of one address in a row, the last at least 24 hours after the first. A
+    failure in between starts again: `previous` is `Move()` then.
     """
     if not url:
         return Move()
@@ -166,10 +170,10 @@ def document_ttl_minutes(text: str) -> int | None:
 
 
 def fresh_seconds(headers: Mapping[str, str], *, now: datetime) -> float | None:
-    """Return the seconds for which an answer counts as fresh (RFC 9111, 4.2.1), or None where it has none.
+    """Return for how many seconds an answer is fresh (RFC 9111, 4.2.1), or None if it does not tell.
 
-    `headers` have lower-case names. `Cache-Control: max-age` beats `Expires`; what a cache on the way has
-    used up (`Age`) is taken off. `no-cache` and `no-store` ask for nothing.
+    `headers` have lower-case names. `Cache-Control: max-age` beats `Expires`, and the time already spent in a
+    cache (`Age`) is subtracted. `no-cache` and `no-store` ask for nothing.
     """
     control = headers.get("cache-control", "")
     if re.search(r"no-cache|no-store", control, re.IGNORECASE):

@@ -33,9 +33,9 @@ _START: Final = re.compile(r"<(?:\?xml|rss[\s>:]|feed[\s>]|rdf:rdf|channel[\s>]|
 _DOCTYPE: Final = re.compile(r"<!DOCTYPE\s[^<>\[]{0,500}>", re.IGNORECASE)
 _ENTITY: Final = re.compile(r"<!ENTITY", re.IGNORECASE)
 _QUOTED: Final = re.compile(r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
-# One token a match; each alternative runs to its end or to the end of the document and never turns back
-# (possessive), so the scan is linear. A tag ends at the first `>` outside quoted values; a quotation
-# mark without its partner before the next `<` quotes nothing.
+# One token a match. Each alternative runs to its end or to the end of the document and never turns back
+# (possessive), so the scan is linear. A tag ends at the first `>` outside quoted values. A quotation mark
+# without a partner before the next `<` quotes nothing.
 _TOKEN: Final = re.compile(
     r"<(?:!\[CDATA\[[^\]]*+(?:\](?!\]>)[^\]]*+)*+(?:\]\]>|\Z)"
     r"|!--[^-]*+(?:-(?!->)[^-]*+)*+(?:-->|\Z)"
@@ -48,14 +48,14 @@ _SECTION_END: Final = "]]>"
 # The tag before a CDATA section.
 _ELEMENT_BEFORE: Final = re.compile(r"<([A-Za-z_][\w.:-]{0,60}+)(?:\s[^<>]*+)?>\s*+\Z")
 _ELEMENT_MAX: Final = 300
-# Up to so many tokens are listed at once (some 25 MB), which is faster; more are read one by one.
+# Up to this many tokens are listed at once (about 25 MB), which is faster. More are read one by one.
 _LISTED_MAX: Final = 100_000
 
 
 def decompress(body: bytes) -> bytes:
-    """Return `body`, decompressed where it is gzip, never beyond the limits.
+    """Return `body`, decompressed if it is gzip, within the size limits.
 
-    An archive may have several members, and a server may compress what is compressed already, once. Raises
+    An archive may have several members, and a server may have compressed an archive once more. Raises
     `FeedProblem`: `empty`, `too_large`, `malformed` (a broken archive).
     """
     if not body.startswith(GZIP_MAGIC):
@@ -70,7 +70,7 @@ def decompress(body: bytes) -> bytes:
 
 
 def _members(body: bytes, limit: int) -> bytes:
-    """Return the members of a gzip archive, one after the other; what follows them is left out."""
+    """Return the members of a gzip archive joined. Bytes after them are dropped."""
     parts, size = list[bytes](), 0
     while body.startswith(GZIP_MAGIC):
         stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
@@ -102,10 +102,10 @@ def decode(body: bytes, *, content_type: str = "") -> str:
 
 
 def check_xml(text: str) -> str:
-    """Return the XML document inside `text`, without its declaration, once it has passed every check.
+    """Check the XML document inside `text` and return it without its declaration.
 
-    CDATA sections that nothing ends are ended first, since they hide what is behind them.
-    Raises `FeedProblem`: `not_a_feed`, `entity_declaration`, `too_deep`, `too_complex`.
+    CDATA sections without an end are ended first, because they would hide the rest. Raises `FeedProblem`:
+    `not_a_feed`, `entity_declaration`, `too_deep`, `too_complex`.
     """
     if text.count(_SECTION) > text.count(_SECTION_END):
         text = sections_ended(text)
@@ -149,7 +149,7 @@ def sections_ended(text: str) -> str:
 
 
 def _scan(text: str) -> str:
-    """Check all tags in one pass; return the name of the first element ("" where there is none)."""
+    """Check all tags in one pass. Return the name of the first element, or "" if there is none."""
     root, open_tags, tags = "", list[str](), 0
     listed = text.count("<") <= _LISTED_MAX
     tokens = _TOKEN.findall(text) if listed else map(re.Match.groups, _TOKEN.finditer(text))
@@ -176,7 +176,7 @@ def _scan(text: str) -> str:
 
 
 def _close(open_tags: list[str], name: str) -> None:
-    """Close `name` and what is open inside it; ignore an end tag without a start."""
+    """Close `name` and the elements open inside it. Ignore an end tag without a start."""
     if name in open_tags:
         while open_tags.pop() != name:
             pass

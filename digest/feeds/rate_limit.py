@@ -30,7 +30,7 @@ T = TypeVar("T")
 # By key of the host: which process locks it, and until when (seconds of the epoch).
 Locks = dict[str, tuple[str, float]]
 
-# Hosts share so many files; locks that are over are dropped whenever a file is written.
+# Hosts share this many files. Expired locks are dropped whenever a file is written.
 LOCK_FILES: Final = 64
 # No host is locked for longer: a lock beyond it was written by a clock that was set back since.
 LOCK_MAX_S: Final = 25 * 3600.0
@@ -40,13 +40,13 @@ VISIT_MAX_S: Final = 90
 HOSTS_MAX: Final = 10_000
 # How long a redirect waits for its new host.
 REDIRECT_WAIT_S: Final = 10.0
-# How long a host is left alone after 429, by default and at most, in seconds. The feed that was refused waits
-# as long as its server says; other feeds of that host must not wait for a day because one path says so.
+# The pause for a host after 429, by default and at most, in seconds. The refused feed waits as long as its
+# server asks. Other feeds of the host must not wait a day because one path asks for it.
 HOLD_S, HOLD_MAX_S = 300.0, 900.0
 # How long a refused lookup makes a host rest for others, in seconds. Rounds of 240 s outlast it. It is also
 # the longest pause that a robots.txt may ask for.
 LOOKUP_HOLD_MAX_S: Final = 60.0
-# A reader whose lookup had a host for longer leaves it to others for as long again.
+# If a reader's lookup held a host longer than this, other readers get it for the same time.
 LOOKUP_LONG_S: Final = 10.0
 _PROCESS: Final = uuid4().hex
 
@@ -54,20 +54,20 @@ log = structlog.get_logger(__name__)
 
 
 class HostLocks(Protocol):
-    """The locks that processes share. A host is locked by one process, or by none once its lock is over."""
+    """The locks that processes share. At most one process holds the lock of a host."""
 
     def take(self, host: str, seconds: float) -> bool:
-        """Lock `host` for this process for `seconds`; return False where another process has it."""
+        """Lock `host` for this process for `seconds`. Return False if another process has it."""
 
     def hold(self, host: str, seconds: float) -> None:
-        """Lock `host` for `seconds`, whoever has it."""
+        """Lock `host` for `seconds`, even if another process has it."""
 
 
 class CacheLocks:
     """Locks in the cache, which counts in whole seconds: a pause is up to a second longer, never shorter."""
 
     def take(self, host: str, seconds: float) -> bool:
-        """Lock `host` by one `add`, which the cache decides; renew a lock of our own."""
+        """Lock `host` by one `add`, which the cache decides, or renew our own lock."""
         if cache.add(host_key(host), _owner(), math.ceil(seconds)):
             return True
         if cache.get(host_key(host)) != _owner():
@@ -76,12 +76,13 @@ class CacheLocks:
         return True
 
     def hold(self, host: str, seconds: float) -> None:
-        """Lock `host` for `seconds`, whoever has it."""
+        """Lock `host` for `seconds`, even if another process has it."""
         cache.set(host_key(host), _owner(), math.ceil(seconds))
 
 
 class FileLocks:
-    """Locks in files of `folder`, by this machine's clock. Raises `OSError` where it cannot be written."""
+    """Locks in files of `folder`, by this machine's clock. Raises `OSError` if the folder cannot be
+    written."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -91,7 +92,7 @@ class FileLocks:
         return self._write(host, seconds, respect_others=True)
 
     def hold(self, host: str, seconds: float) -> None:
-        """Lock `host` for `seconds`, whoever has it."""
+        """Lock `host` for `seconds`, even if another process has it."""
         self._write(host, seconds, respect_others=False)
 
     def _write(self, host: str, seconds: float, *, respect_others: bool) -> bool:
@@ -112,7 +113,7 @@ class FileLocks:
 
 
 def _read(file: IO[str]) -> Locks:
-    """Return the locks; none where a process died while it wrote them."""
+    """Return the locks, or none if a process died while it wrote them."""
     try:
         return {host: (str(owner), float(until)) for host, (owner, until) in json.load(file).items()}
     except (ValueError, TypeError, AttributeError):
@@ -120,18 +121,19 @@ def _read(file: IO[str]) -> Locks:
 
 
 def host_locks() -> HostLocks:
-    """Return locks in the cache where it is shared (`REDIS_URL`), else in the folder `hosts` of `VAR_DIR`."""
+    """Return locks in the shared cache if there is one (`REDIS_URL`), else in the folder `hosts` of
+    `VAR_DIR`."""
     return CacheLocks() if settings.REDIS_URL else FileLocks(settings.VAR_DIR / "hosts")
 
 
 def host_take(host: str, seconds: float) -> bool:
-    """Lock `host` for this process for `seconds`; return False where another process has it.
+    """Lock `host` for this process for `seconds`. Return False if another process has it.
 
-    Where locks cannot be used, return True: a host that is never fetched from would be worse.
+    If locks cannot be used, return True: never fetching from a host would be worse.
     """
     try:
         return host_locks().take(host, seconds)
-    except Exception as error:  # whatever a cache or a disk raises
+    except Exception as error:  # any error of a cache or a disk
         log.warning("rate_limit_cache_failed", error=str(error)[:200])
         return True
 
@@ -145,12 +147,12 @@ def host_hold(host: str, seconds: float) -> None:
 
 
 def host_key(host: str) -> str:
-    """Return a key for `host` that every cache takes: short and plain, whatever stands in an address."""
+    """Return a short plain key for `host` that every cache accepts."""
     return f"fetch:host:{sha256(host.encode('utf-8', 'replace')).hexdigest()[:32]}"
 
 
 def _owner() -> str:
-    """Return the name of this process; one that was forked from it has another."""
+    """Return the name of this process. A forked process gets another name."""
     return f"{_PROCESS}:{os.getpid()}"
 
 
@@ -160,9 +162,9 @@ def hold_seconds(problem: FeedProblem) -> float:
 
 
 class HostLimiter:
-    """The rate limit of this process: who may connect to which host, and when. Safe to share between threads.
+    """The rate limit of this process: when it may connect to which host. Threads may share it.
 
-    `gap_s` is the pause after each visit, in seconds; `shared` whether other processes count as well.
+    `gap_s` is the pause after each visit, in seconds. `shared` tells whether other processes count too.
     """
 
     def __init__(self, *, gap_s: float, shared: bool = True) -> None:
@@ -189,7 +191,8 @@ class HostLimiter:
     def leave_unvisited(self, host: str) -> None:
         """Give back a host that was taken and not visited.
 
-        This process may take it at once; others, which cannot know whether its pause was over, later.
+        This process may take it again at once. Others must wait, since they cannot know whether its pause had
+        ended.
         """
         if self._shared:
             host_hold(host, self._gap_s)
@@ -197,7 +200,8 @@ class HostLimiter:
             self._busy.discard(host)
 
     def leave(self, host: str, *, hold_s: float = 0.0) -> None:
-        """Give `host` back; nobody takes it again before the pause, or `hold_s` seconds, are over."""
+        """Give `host` back. It is free again after the pause or after `hold_s` seconds, the longer
+        of both."""
         rest = max(self._gap_s, hold_s)
         with self._lock:
             self._busy.discard(host)
@@ -220,9 +224,9 @@ def _limiter(gap_s: float) -> HostLimiter:
 
 
 class HostLock:
-    """The host one worker has taken. It moves with redirects; while it waits for a host it has none.
+    """The host that one worker has taken. It moves with redirects, and holds no host while it waits for one.
 
-    `host` has been taken already.
+    `host` must be taken already.
     """
 
     def __init__(self, limiter: HostLimiter, host: str) -> None:
@@ -231,7 +235,7 @@ class HostLock:
     def move_to(self, host: str, *, until: float) -> None:
         """Give the present host back and take `host`, waiting until the monotonic time `until`, at most 10 s.
 
-        Raises `FeedProblem("host_busy")` where it does not come free.
+        Raises `FeedProblem("host_busy")` if it does not come free.
         """
         if host == self._host:
             return
@@ -246,21 +250,21 @@ class HostLock:
         self._host = host
 
     def release(self, *, hold_s: float = 0.0) -> None:
-        """Give the present host back; `hold_s` is how long it asked to be left alone, in seconds."""
+        """Give the present host back. `hold_s` is the pause it asked for, in seconds."""
         if self._host:
             self._limiter.leave(self._host, hold_s=hold_s)
         self._host = ""
 
 
 class LookupLock(HostLock):
-    """The host of one lookup, while a reader waits: it stays taken from one request to the next.
+    """The host of one lookup, while a reader waits. It stays taken between requests.
 
-    Two requests are `pause_s` seconds apart; the limiter's own pause follows when the host is given back.
-    Nobody else connects to the host meanwhile, so that the shorter pause is this lookup's alone. A host that
-    answers 429 is asked no more for this reader (`who`) for as long as it says, at most 15 minutes. For
-    others it rests a minute at most, because the reader chose what was asked, and how often. A reader whose
-    lookup takes long at a slow page of a host cannot keep others from that host by one such lookup after the
-    other: in between they wait for as long as it took.
+    Two requests are `pause_s` seconds apart. The limiter's own pause follows after the host is given back.
+    Nobody else connects to the host meanwhile, so only this lookup uses the shorter pause. After a 429 this
+    reader (`who`) does not ask the host again for the time it says, at most 15 minutes. For other readers it
+    rests at most a minute, because this reader chose the address and the number of requests. One reader
+    cannot keep a slow host for themselves by many lookups: after a long one, others get the host for the same
+    time.
     """
 
     def __init__(self, limiter: HostLimiter, *, pause_s: float, who: object = "") -> None:
@@ -268,7 +272,7 @@ class LookupLock(HostLock):
         self._pause_s, self._who, self._since = pause_s, who, 0.0
 
     def release(self, *, hold_s: float = 0.0) -> None:
-        """Give the present host back; `hold_s` is how long it asked to be left alone, in seconds."""
+        """Give the present host back. `hold_s` is the pause it asked for, in seconds."""
         had_s = time.monotonic() - self._since
         rest_s = had_s if self._who and had_s > LOOKUP_LONG_S else 0.0
         if hold_s > LOOKUP_HOLD_MAX_S:
@@ -281,9 +285,9 @@ class LookupLock(HostLock):
         return host_key(f"{self._who}@{host}")
 
     def move_to(self, host: str, *, until: float) -> None:
-        """Take `host`, or pause where it is taken already; also before a redirect is followed.
+        """Take `host`, or pause if it is taken already. This also happens before a redirect is followed.
 
-        Raises `FeedProblem("host_busy")` where that cannot be done before the monotonic time `until`.
+        Raises `FeedProblem("host_busy")` if that is not possible before the monotonic time `until`.
         """
         if host != self._host:
             if cache.get(self._rest_key(host)):
@@ -304,8 +308,8 @@ class LookupLock(HostLock):
 class HostQueue(Generic[T]):
     """Entries that wait for their hosts. First come, first served, within a host and between hosts.
 
-    A host that is busy or has its pause is passed over until its time. Hosts whose next entry `is_new` get
-    their turn when no other host is free.
+    A host that is busy or pausing is skipped until its time. Hosts whose next entry `is_new` come after all
+    others.
     """
 
     def __init__(
@@ -324,7 +328,7 @@ class HostQueue(Generic[T]):
         return sum(map(len, self._waiting.values()))
 
     def next(self, limiter: HostLimiter) -> tuple[str, T] | None:
-        """Take the first host that is free now, and its first entry; return None where there is none."""
+        """Take the first host that is free now, and its first entry. Return None if none is free."""
         for turns in self._turns:
             while turns and turns[0][0] <= time.monotonic():
                 _, _, host = heappop(turns)
@@ -340,12 +344,12 @@ class HostQueue(Generic[T]):
             self._push(host, 0.0)
 
     def pause_s(self) -> float:
-        """Return the seconds until the next host may be tried; infinite where none waits."""
+        """Return the seconds until the next host may be tried, or infinity if none waits."""
         first = min((turns[0][0] for turns in self._turns if turns), default=math.inf)
         return max(first - time.monotonic(), 0.001)
 
     def next_host(self) -> str:
-        """Return the host whose turn comes next; "" where none waits."""
+        """Return the host with the next turn, or "" if none waits."""
         return min((turns[0] for turns in self._turns if turns), default=(0.0, 0, ""))[2]
 
     def _push(self, host: str, at: float) -> None:

@@ -1,10 +1,10 @@
 """The sandbox: parse a document in a process with little memory, little time and none of our secrets.
 
-Starting an interpreter and its imports costs more than most documents (0.1 s and more), so one process, the
-sandbox server (`digest.feeds.sandbox_server`), starts when first needed and stays. It reads nothing of
-strangers; for each document it forks a child that sets its limits, reads, answers and ends. We do not fork
-ourselves: a process with threads would hand down its locks. Nor is it `multiprocessing`: Celery's workers are
-daemonic and may not have children of that kind.
+Starting an interpreter with its imports costs more than most documents (0.1 s and more). So one process, the
+sandbox server (`digest.feeds.sandbox_server`), starts when first needed and stays. It reads no strangers'
+bytes itself: for each document it forks a child that sets its limits, reads, answers and ends. We do not fork
+this process, because a process with threads would hand down its locks. We do not use `multiprocessing`,
+because Celery's workers are daemonic and may not have such children.
 """
 
 import atexit
@@ -24,27 +24,28 @@ from typing import Any, Final
 from digest.feeds.entities import FeedProblem, ParsedFeed, feed_from_json
 from ranking.language import gettext_noop
 
-# The child limits its own processor time and memory; this is for one that waits instead of working, on
-# machines where two seconds of work may take ten.
+# The child limits its own processor time and memory. This limit ends a child that waits instead of working,
+# on machines where two seconds of work may take ten.
 WALL_S: Final = 20.0
 # How long after that we wait for the server to say how the child ended.
 GRACE_S: Final = 5.0
 MEMORY_EXIT: Final = 3
-# What the server is asked with: the seconds a child may take, beside the files of its document and its exit.
+# The request to the server: the seconds a child may take. Two files come along, for its document and its
+# exit.
 REQUEST: Final = struct.Struct("!d")
 ENVIRONMENT: Final = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "LANG")
 COMMAND: Final = (sys.executable, "-s", "-P", "-m", "digest.feeds.sandbox_server")
 
 
 class _ServerEnded(Exception):
-    """The server is no longer there; it ends by itself when it is idle for a while."""
+    """The server is gone. It ends by itself after some idle time."""
 
 
 class SandboxServer:
-    """The sandbox server: a process that forks a child for each document. Safe to share between threads.
+    """The sandbox server: a process that forks a child for each document. Threads may share it.
 
-    `command` starts it; its standard input is a socket for requests. `spent_s` counts the processor seconds
-    of its children.
+    `command` starts it, with a socket for requests as its standard input. `spent_s` counts its children's
+    processor seconds.
     """
 
     def __init__(self, command: Sequence[str] = COMMAND) -> None:
@@ -53,9 +54,10 @@ class SandboxServer:
         self._requests: socket.socket | None = None
 
     def ask(self, document: bytes, *, wall_s: float) -> tuple[int, bytes]:
-        """Return a child's exit code (negative: the signal that ended it) and its answer to `document`.
+        """Return a child's answer to `document` and its exit code (negative: the signal that ended it), code
+        first.
 
-        Raises `OSError` where no process can be started, and `TimeoutError` where nothing comes back in time.
+        Raises `OSError` if no process can be started, and `TimeoutError` if no answer comes in time.
         """
         for _ in range(2):
             with suppress(_ServerEnded):
@@ -63,7 +65,7 @@ class SandboxServer:
         raise ChildProcessError(errno.ECHILD, "it ends before it answers")
 
     def end(self) -> None:
-        """End the server; the next document starts another."""
+        """End the server. The next document starts another."""
         with self._lock:
             self._drop()
 
@@ -101,7 +103,7 @@ class SandboxServer:
         return int(code), bytes(answer)
 
     def _send(self, request: bytes, files: list[int]) -> socket.socket:
-        """Send a request to the server, started where there is none; return the socket it went through."""
+        """Send a request to the server, starting it if needed. Return the socket that was used."""
         with self._lock:
             requests = self._requests = self._requests or self._start()
             try:
@@ -112,7 +114,7 @@ class SandboxServer:
         return requests
 
     def _start(self) -> socket.socket:
-        # Where the code is: keys and passwords stay with the parent.
+        # Only where the code is. Keys and passwords stay with the parent.
         env = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
         env["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
         ours, theirs = socket.socketpair()
@@ -156,13 +158,13 @@ def parse_in_sandbox(
     nursery: SandboxServer = SANDBOX,
     wall_s: float = WALL_S,
 ) -> ParsedFeed:
-    """Read a document, fetched from `url` with this header, in the sandbox.
+    """Read a document from `url`, with its content type header, in the sandbox.
 
-    Bytes are decoded and checked there; a text was.
+    Bytes are decoded and checked there. A text must have been checked already.
 
-    Raises what `parse_document` raises, and `FeedProblem`: `parse_timeout` (over two seconds of processor
-    time), `parse_memory` (over 300 MiB), `parse_crashed` (the child died), `parse_unavailable` (it could
-    not be started: no fault of the feed's).
+    Raises the errors of `parse_document`, and `FeedProblem`: `parse_timeout` (over two seconds of processor
+    time), `parse_memory` (over 300 MiB), `parse_crashed` (the child died), `parse_unavailable` (it could not
+    be started, which is no fault of the feed).
     """
     answer = sandbox_answer(document, url=url, server=nursery, wall_s=wall_s, content_type=content_type)
     try:
@@ -180,7 +182,7 @@ def sandbox_answer(
     content_type: str = "",
     is_mail: bool = False,
 ) -> dict[str, Any]:
-    """Return what a child of `server` made of `document`; raises as `parse_in_sandbox`."""
+    """Return the answer of a child of `server` to `document`. Raises as `parse_in_sandbox`."""
     asked = {"url": url, "content_type": content_type, "raw": isinstance(document, bytes), "mail": is_mail}
     head = json.dumps(asked).encode()
     body = document if isinstance(document, bytes) else document.encode("utf-8", "replace")

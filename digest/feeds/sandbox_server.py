@@ -1,9 +1,9 @@
 """The sandbox server (`python -m digest.feeds.sandbox_server`): fork a child under limits for each document.
 
-It never reads what strangers wrote. Over its standard input, a socket, it gets the two files of each
-document: one to read the document from and to answer in JSON on, one to say how the child ended. The limits
-are set in the child, right after the fork: only then it is known what the interpreter needs for itself, and
-only this document's seconds count. There are no threads here, so that a fork is safe.
+It never reads strangers' bytes. Its standard input is a socket that brings two files per document: one to
+read the document from and to answer in JSON, and one to report how the child ended. The child sets its limits
+right after the fork, because only then the interpreter's own memory is known, and so that only this
+document's seconds count. There are no threads here, so a fork is safe.
 """
 
 import gc
@@ -29,12 +29,12 @@ from digest.feeds.mails import letter_as_json, mail_parse
 from digest.feeds.parse import document_text, parse_checked
 from digest.feeds.sandbox import GRACE_S, MEMORY_EXIT, REQUEST
 
-# Of processor time: the two seconds a document may cost, less what reading the answer takes in the parent.
-# The kernel's own limit counts whole seconds.
+# Processor time: the two seconds a document may cost, minus the time the parent needs to read the answer. The
+# kernel's own limit counts whole seconds.
 CPU_S: Final = 1.9
 MEMORY_BYTES: Final = 300 * 1024 * 1024
-# Two documents of our own, read before the first fork: children share what reading makes once, such as
-# compiled patterns, instead of making it again. A small document then costs a child 5 ms instead of 8.
+# Two documents of our own, read before the first fork. Children then share compiled patterns and the like. A
+# small document costs a child 5 ms instead of 8.
 WARM_UP: Final = (
     """<?xml version="1.0" encoding="utf-8"?>
 <rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/"
@@ -54,7 +54,7 @@ WARM_UP: Final = (
 <content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml"><p>The sea <i>rises</i>.</p></div></content>
 </entry></feed>""",
 )
-# A server that is idle for so long ends; the next document starts another.
+# A server that is idle this long ends. The next document starts another.
 IDLE_S: Final = 120.0
 Parser = Callable[..., Any]
 
@@ -74,7 +74,8 @@ def sandbox_serve(
     cpu_s: float = CPU_S,
     as_json: Callable[[Any], object] = feed_as_json,
 ) -> None:
-    """Fork a child for each request on standard input; `parser` turns its text into what `as_json` takes."""
+    """Fork a child for each request on standard input. `parser` reads its text, and `as_json` converts the
+    result."""
 
     def read(text: str, *, url: str) -> object:
         return as_json(parser(text, url=url))
@@ -86,7 +87,7 @@ def sandbox_serve(
     signal.set_wakeup_fd(woken.fileno(), warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     gc.collect()
-    gc.freeze()  # what children share with us stays shared
+    gc.freeze()  # memory shared with children stays shared
     limits = partial(limits_set, cpu_s=cpu_s, memory_bytes=memory_bytes)
     children: dict[int, tuple[int, float]] = {}  # the file for the exit, and the time to kill, by process
     while True:
@@ -108,7 +109,8 @@ def sandbox_serve(
 
 
 def _fork(files: Sequence[int], limit: Callable[[], None], parser: Parser) -> int:
-    """Fork a child that reads from the first of `files`; return its process id. The second stays here."""
+    """Fork a child that reads from the first of `files`. Return its process id. The second file
+    stays here."""
     pid = os.fork()
     if pid:
         os.close(files[0])
@@ -133,13 +135,13 @@ def _report_ended(children: dict[int, tuple[int, float]]) -> None:
             return
         report = f"{os.waitstatus_to_exitcode(status)} {usage.ru_utime + usage.ru_stime:.3f}"
         file = children.pop(pid)[0]
-        with suppress(OSError):  # nobody may wait for it any more
+        with suppress(OSError):  # perhaps nobody waits for it any more
             os.write(file, report.encode())
         os.close(file)
 
 
 def _run_child(file: int, parser: Parser) -> int:
-    """Answer with `{"read": …}` or `{"problem": {code, message}}`; return the exit code."""
+    """Answer with `{"read": …}` or `{"problem": {code, message}}`. Return the exit code."""
     try:
         with socket.socket(fileno=file) as end:
             lines = end.makefile("rb")
@@ -157,7 +159,7 @@ def _run_child(file: int, parser: Parser) -> int:
 
 
 def _read(head: Mapping[str, Any], body: bytes, parser: Parser) -> object:
-    """Return what a mail, or a document by `parser`, says, as JSON knows it."""
+    """Return a mail, or a document read by `parser`, as JSON-ready values."""
     if head["mail"]:
         return letter_as_json(mail_parse(body))
     text = document_text(body, content_type=str(head["content_type"])) if head["raw"] else body.decode()
@@ -165,11 +167,11 @@ def _read(head: Mapping[str, Any], body: bytes, parser: Parser) -> object:
 
 
 def limits_set(*, cpu_s: float, memory_bytes: int, wall_s: float) -> None:
-    """Limit this process to `cpu_s` more seconds of processor time, `wall_s` by the clock, and `memory_bytes`
-    beyond what it has.
+    """Limit this process to `cpu_s` more seconds of processor time, `wall_s` seconds by the clock, and
+    `memory_bytes` of further memory.
 
-    It can write no files and leaves no core dump. A system that refuses one of the limits (macOS has no
-    `RLIMIT_AS`) applies the others.
+    It can write no files and leaves no core dump. If the system refuses a limit (macOS has no `RLIMIT_AS`),
+    the others still apply.
     """
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, 0)
@@ -187,7 +189,7 @@ def _limit(resource_id: int, value: int) -> None:
 
 
 def _address_space() -> int:
-    """Return the bytes of address space of this process; 0 where the system does not tell them."""
+    """Return the bytes of address space of this process, or 0 if the system does not tell."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[0]) * resource.getpagesize()

@@ -1,10 +1,11 @@
-"""Sanitising: HTML of strangers to plain text, without tags, images and invisible characters.
+"""Sanitising: turn strangers' HTML into plain text, without tags, images and invisible characters.
 
-A text may hold words that look like tags (`<system>`), because an article may be about them. Whoever writes a
-text into a page, a mail or a document escapes it there. Pure.
+A text may hold words that look like tags (`<system>`), because an article may be about them. So every text is
+escaped when it is written into a page, a mail or a document. Pure.
 """
 
 import html
+import html.entities
 import re
 import unicodedata
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import nh3
 
 FIELD_MAX_CHARS: Final = 64 * 1024
 TITLE_MAX_CHARS: Final = 500
-# What a text ends in that was cut, and how long such a one is at least.
+# The end of a text that was cut, and the least length of such a text.
 CUT: Final = "\n…"
 CUT_MIN_CHARS: Final = 30_000
 CUT_WORD_MAX: Final = 200
@@ -31,8 +32,8 @@ _CLEANER: Final = nh3.Cleaner(
     clean_content_tags={"script", "style", "iframe", "noscript", "template", "svg", "math", "title"},
 )
 _BLOCKS: Final = (
-    "p div br hr li ul ol dl dt dd tr td th table h1 h2 h3 h4 h5 h6 blockquote pre section article header "
-    "footer aside figure figcaption main nav address details summary"
+    "p div center br hr li ul ol dl dt dd tr td th table h1 h2 h3 h4 h5 h6 blockquote pre section article "
+    "header footer aside figure figcaption main nav address details summary"
 )
 
 
@@ -69,13 +70,13 @@ _VOID: Final = frozenset(
 _FORMATTING: Final = frozenset(
     ("a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u")
 )
-# What is taken for a tag if a parser would take too long. It ends at the next angle bracket, which keeps the
-# pattern linear.
+# The pattern for tags if a parser would take too long. It ends at the next angle bracket, which keeps it
+# linear.
 _TAG_LIKE: Final = re.compile(r"<[a-zA-Z/!?][^<>]*>?")
-# C0 and C1 controls, soft hyphen, zero-width and bidi marks, lone surrogates, non-characters, Unicode tags;
-# and the joiners U+200C and U+200D, which spell words in many languages and hold emoji together. They are
-# kept between two letters, and between two signs; anywhere else, or in a row, they are hidden text.
-# Of tags, which can spell hidden words, those of the three flags that Unicode recommends are kept.
+# C0 and C1 controls, soft hyphen, zero-width and bidi marks, lone surrogates, non-characters, Unicode tags,
+# and the joiners U+200C and U+200D. Joiners spell words in many languages and hold emoji together, so they
+# are kept between two letters and between two signs. Anywhere else, or in a row, they are hidden text.
+# Unicode tags can spell hidden words, so only those of the three recommended flags are kept.
 _INVISIBLE: Final = re.compile(
     "(?P<joiners>[\u200c\u200d]+)"
     "|(?<=\U0001f3f4)(?P<flag>\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
@@ -84,13 +85,13 @@ _INVISIBLE: Final = re.compile(
     "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\ufeff\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
-# Kinds of characters (Unicode's general categories) that a joiner stands between; the sign before one in an
-# emoji may have a colour of skin (Sk) or a selector of its picture (Mn).
+# Kinds of characters (Unicode's general categories) around a joiner. In an emoji, the sign before it may have
+# a skin colour (Sk) or a picture selector (Mn).
 _LETTERS: Final = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc"})
 _SIGNS: Final = frozenset({"So", "Sk", "Sm", "Mn"})
 # Unicode's combining class of viramas.
 _VIRAMA: Final = 9
-# What says that a text of unknown type is HTML, and not words about HTML.
+# Signs that a text of unknown type is HTML, and not words about HTML.
 _MARK: Final = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*+)(\s[^<>]*+)?/?>|<!--")
 _OTHER_NAMES: Final = (
     "a abbr acronym applet area audio b base bdi bdo big blink body button canvas caption center cite "
@@ -112,6 +113,12 @@ _TWICE: Final = re.compile(
 )
 
 
+# A number, or a name to its semicolon, or all letters and digits of a name that "=" does not follow.
+_REFERENCE: Final = re.compile(
+    r"&(?:#[0-9]{1,7};?|#[xX][0-9a-fA-F]{1,6};?|([A-Za-z][A-Za-z0-9]{1,31}+(?:;|(?!=))))"
+)
+
+
 def html_to_text(markup: str, *, limit: int = FIELD_MAX_CHARS) -> str:
     """Return `markup` as plain text of at most `limit` characters: no tags, a line per block.
 
@@ -125,7 +132,7 @@ def html_to_text(markup: str, *, limit: int = FIELD_MAX_CHARS) -> str:
 
 
 def clean_text(text: str, *, limit: int = FIELD_MAX_CHARS) -> str:
-    """Return text that is no HTML without what is invisible, and with white space collapsed."""
+    """Return plain text without invisible characters, with white space collapsed."""
     text = _visible(text[: max(limit, FIELD_MAX_CHARS)])
     # `splitlines` also splits at "\r", "\x85", "\u2028" and "\u2029", which are not removed as invisible.
     lines = [line.strip() for line in text.splitlines()]
@@ -137,7 +144,7 @@ def clean_text(text: str, *, limit: int = FIELD_MAX_CHARS) -> str:
 
 
 def text_cut(text: str, *, is_cut: bool = False) -> str:
-    """Return a text of at most 64 KiB; one that was cut, here or before, ends in an ellipsis."""
+    """Return a text of at most 64 KiB. If it was cut, here or before, it ends in an ellipsis."""
     if len(text) <= FIELD_MAX_CHARS and not is_cut:
         return text
     start = text[: FIELD_MAX_CHARS - len(CUT)]
@@ -148,14 +155,15 @@ def text_cut(text: str, *, is_cut: bool = False) -> str:
 
 
 def text_is_cut(text: str) -> bool:
-    """Return whether a text ends where `text_cut` cut it."""
+    """Return whether `text_cut` has cut this text."""
     return len(text) >= CUT_MIN_CHARS and text.endswith(CUT)
 
 
 def guess_to_text(text: str) -> str:
-    """Return a title, a name or the like of unknown type as plain text.
+    """Return a title, name or other short text of unknown type as plain text.
 
-    It is HTML if it has markup, else words, whose references are read once: feeds that say no type mean HTML.
+    It is read as HTML if it has markup. Otherwise its references are resolved once, because feeds that name
+    no type mean HTML.
     """
     return html_to_text(text) if has_markup(text) else clean_text(references_read(text))
 
@@ -163,6 +171,20 @@ def guess_to_text(text: str) -> str:
 def references_read(text: str) -> str:
     """Return `text` with its references to characters read once."""
     return html.unescape(text) if "&" in text else text
+
+
+def attribute_read(text: str) -> str:
+    """Return the value of an attribute with its references read as browsers read them.
+
+    A name without a semicolon is no reference if "=", a letter or a digit follows, so "?a=1&copy=2" stays
+    (https://html.spec.whatwg.org/#named-character-reference-state).
+    """
+    return _REFERENCE.sub(_attribute_reference, text) if "&" in text else text
+
+
+def _attribute_reference(found: re.Match[str]) -> str:
+    whole, name = found[0], found[1]
+    return html.unescape(whole) if name is None or name in html.entities.html5 else whole
 
 
 def has_markup(text: str, *, lone: bool = False) -> bool:
@@ -190,16 +212,16 @@ def has_markup(text: str, *, lone: bool = False) -> bool:
 
 
 def unwrap(markup: str) -> str:
-    """Return a body; if the whole of it was escaped once too often, as its publisher meant it."""
+    """Return a body. If the whole of it was escaped once too often, undo that."""
     is_twice = "<" not in markup and markup.count("&lt;/") > 1 and _TWICE.fullmatch(markup)
     return html.unescape(markup) if is_twice else markup
 
 
 def _visible(text: str, *, put: Callable[[re.Match[str]], str] | None = None) -> str:
-    """Return `text` without invisible characters; for most texts a check at a fifth of the cost is enough.
+    """Return `text` without invisible characters. Most texts need only a check at a fifth of the cost.
 
-    Invisible characters are unprintable, apart from some marks beyond the first 65,536 characters of Unicode,
-    which are those that take four bytes of UTF-16.
+    Invisible characters are unprintable, apart from some marks beyond the first 65,536 characters of Unicode.
+    Those take four bytes in UTF-16.
     """
     bare = text.replace("\n", "").replace("\t", "").replace("\xa0", "")
     if bare.isprintable() and (bare.isascii() or len(bare.encode("utf-16-le")) == 2 * len(bare)):
@@ -208,7 +230,8 @@ def _visible(text: str, *, put: Callable[[re.Match[str]], str] | None = None) ->
 
 
 def _joined_markup(found: re.Match[str]) -> str:
-    """Return what `_joined` does, and a joiner beside a tag: what it joins is known without the tags."""
+    """Replace as `_joined` does, but keep a joiner beside a tag. Its neighbours are known only without the
+    tags."""
     is_beside = (
         found.string[found.start() - 1 : found.start()] == ">"
         or found.string[found.end() : found.end() + 1] == "<"
@@ -241,7 +264,7 @@ def title_to_text(markup: str) -> str:
 
 
 def one_line(text: str, *, limit: int = TITLE_MAX_CHARS) -> str:
-    """Return `text` on one line, cut to `limit` characters with an ellipsis where something was cut."""
+    """Return `text` on one line, cut to `limit` characters. If it was cut, it ends in an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 
@@ -264,10 +287,10 @@ def _signs_written(markup: str) -> str:
 
 
 def _html_alone(markup: str) -> str:
-    """Return `markup` without the tags of elements that HTML does not know, as browsers show it.
+    """Return `markup` without the tags of unknown elements, as browsers show it.
 
-    The cleaner takes some of them (`<set>`, `<vector>`, `<text>`) for formulas or drawings, and leaves out
-    what is inside, to the end of the paragraph if nothing closes them.
+    The cleaner takes some of them (`<set>`, `<vector>`, `<text>`) for formulas or drawings and drops their
+    content, up to the end of the paragraph if nothing closes them.
     """
     if _KNOWN.issuperset(set(_NAME.findall(markup))):
         return markup
@@ -277,7 +300,7 @@ def _html_alone(markup: str) -> str:
 def _is_costly(markup: str) -> bool:
     """Return whether an HTML parser might need far more than linear time for `markup`.
 
-    It does for elements nested deeper than `DEPTH_MAX`, and where it opens more than `REOPENED_MAX` again. An
+    It does if elements nest deeper than `DEPTH_MAX`, or if it has to open more than `REOPENED_MAX` again. An
     end tag closes an element of its own name or nothing.
     """
     if markup.count("<") - markup.count("</") <= OPEN_TAGS_UNCHECKED:

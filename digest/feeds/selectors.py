@@ -1,4 +1,4 @@
-"""Selectors of feeds, subscriptions, and what is stored of the entries that feeds carry."""
+"""Selectors of feeds, subscriptions and the stored entries of feeds."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -9,9 +9,10 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 
+from digest.entities import PUBLISHED_MIN
 from digest.feeds.dedupe import KnownItem
-from digest.feeds.health import FetchFacts, stall_message
-from digest.feeds.identity import PUBLISHED_MIN, URN_PREFIX, web_url
+from digest.feeds.health import FeedFacts, FetchFacts, stall_message
+from digest.feeds.identity import NAME_HASH, URN_PREFIX, web_url
 from digest.models import Feed, Item, ItemBody, PrunedEntry, Reader, Subscription
 from ranking.common.rows import VALUES_MAX
 
@@ -25,11 +26,24 @@ def is_read() -> Exists:
     return Exists(Subscription.objects.filter(feed=OuterRef("pk")))
 
 
-def feeds_due(*, now: datetime) -> QuerySet[Feed]:
-    """Return active feeds whose next check has come: known ones first, then those waiting longest.
+def in_trouble() -> Q:
+    """Return the filter of feeds in trouble, as their readers see it: `feed_trouble` as a query."""
+    moved_or_empty = ~Q(moved_url="") | ~Q(answered_by="") | Q(last_new_at=None)
+    broken = Q(failures__gt=0) | Q(moved_or_empty, last_fetched_at__isnull=False)
+    return Q(state__in=[Feed.State.GONE, Feed.State.REFUSED]) | Q(broken, state=Feed.State.ACTIVE)
 
-    So no number of new feeds keeps a known one from its round. A feed is due while somebody reads it, so what
-    readers add and remove again costs nothing more.
+
+def feed_facts(feed: Feed) -> FeedFacts:
+    """Return the facts that the feed's condition and trouble follow from. No query."""
+    moving = bool(feed.moved_url or feed.answered_by)
+    return FeedFacts(feed.state, feed.failures, feed.last_fetched_at, feed.last_new_at, moving)
+
+
+def feeds_due(*, now: datetime) -> QuerySet[Feed]:
+    """Return active feeds whose next check has come: known ones first, then the longest waiting.
+
+    So no number of new feeds delays a known one. Only feeds with readers are due, so adding and removing
+    feeds costs nothing afterwards.
     """
     due = Q(next_check_at=None) | Q(next_check_at__lte=now)
     is_new = Case(When(last_fetched_at=None, then=1), default=0)
@@ -39,7 +53,7 @@ def feeds_due(*, now: datetime) -> QuerySet[Feed]:
 
 
 def known_by_guid(*, guids: Mapping[int, Collection[str]]) -> dict[tuple[int, str], KnownItem]:
-    """Return what is stored of the `guids` of some feeds (a few thousand at most), by feed and guid.
+    """Return the stored items with these `guids` (a few thousand at most), by feed and guid.
 
     An item that retention deleted is known too, with the id 0. Two queries for every 10,000 guids.
     """
@@ -54,7 +68,7 @@ def known_by_guid(*, guids: Mapping[int, Collection[str]]) -> dict[tuple[int, st
 
 
 def known_by_article(*, articles: Mapping[int, Collection[int]]) -> dict[int, dict[int, list[KnownItem]]]:
-    """Return by feed and article the items that the feeds have at these addresses; one query."""
+    """Return the feeds' items at these addresses, by feed and article. One query."""
     found: dict[int, dict[int, list[KnownItem]]] = {feed: {} for feed in articles}
     for wanted in _chunks({article for some in articles.values() for article in some}):
         rows = Item.objects.filter(feed_id__in=list(articles), article__in=wanted).order_by("pk")
@@ -64,7 +78,8 @@ def known_by_article(*, articles: Mapping[int, Collection[int]]) -> dict[int, di
 
 
 def articles_at(*, articles: Collection[int]) -> dict[int, list[int | None]]:
-    """Return by article the feeds that have an item of it; one query for every 10,000, none without any."""
+    """Return the feeds that have an item of each article. One query for every 10,000 articles, or none
+    without any."""
     found: dict[int, list[int | None]] = {}
     for wanted in _chunks(articles):
         rows = Item.objects.filter(article__in=wanted).order_by("pk")
@@ -89,9 +104,9 @@ def known_by_words(*, words: Mapping[int, Collection[str]]) -> dict[int, dict[st
 def known_unnamed(
     *, posts: Mapping[int, Sequence[tuple[str, datetime | None]]]
 ) -> dict[int, list[KnownItem]]:
-    """Return by feed its items without guid and link that have one of these titles or dates.
+    """Return by feed its items without a guid or link of their own that have one of these titles or dates.
 
-    With their texts; two queries, none without `posts`.
+    Their texts come along. Two queries, or none without `posts`.
     """
     found: dict[int, list[KnownItem]] = {feed: [] for feed in posts}
     titles = {title for some in posts.values() for title, _ in some}
@@ -99,7 +114,8 @@ def known_unnamed(
     for wanted in _chunks(titles | dates):
         matching = Q(title__in=[one for one in wanted if isinstance(one, str)])
         matching |= Q(published_at__in=[one for one in wanted if not isinstance(one, str)])
-        rows = Item.objects.filter(matching, feed_id__in=list(posts), guid__startswith=URN_PREFIX)
+        named_by_words = Q(guid__startswith=URN_PREFIX) | Q(guid__startswith=NAME_HASH)
+        rows = Item.objects.filter(matching, named_by_words, feed_id__in=list(posts))
         texts = dict(rows.values_list("pk", "text"))
         for feed, item in _known_rows(rows):
             found[feed].append(replace(item, text=texts[item.id]))
@@ -107,7 +123,7 @@ def known_unnamed(
 
 
 def _known_rows(rows: QuerySet[Item]) -> Iterator[tuple[int, KnownItem]]:
-    """Yield each item with its feed; a date that ingest set itself is none of the publisher's."""
+    """Yield each item with its feed. A date set by ingest does not count as the publisher's."""
     fields = ("feed_id", "pk", "guid", "article", "title", "author", "fingerprint", "body_hash")
     more = ("link", "url", "published_at", "dated_at", "first_seen_at")
     for feed, *values in rows.values_list(*fields, *more):
@@ -125,31 +141,31 @@ def _chunks(wanted: Collection[T]) -> Iterator[list[T]]:
 
 
 def feeds_with_history(*, feed_ids: Collection[int]) -> set[int]:
-    """Return which of these feeds have brought anything before; one query."""
+    """Return which of these feeds have brought items before. One query."""
     brought = Exists(Item.objects.filter(feed=OuterRef("pk")))
     pruned = Exists(PrunedEntry.objects.filter(feed=OuterRef("pk")))
     return set(Feed.objects.filter(brought | pruned, pk__in=feed_ids).values_list("pk", flat=True))
 
 
 def enclosures_known(*, item_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
-    """Return the addresses, without parameters, of what items enclose; one query, none without ids."""
+    """Return the enclosure addresses of items, without parameters. One query, or none without ids."""
     rows = ItemBody.objects.filter(pk__in=item_ids).values_list("pk", "enclosures") if item_ids else ()
     return {pk: tuple(str(one["url"]).partition("?")[0] for one in some) for pk, some in rows}
 
 
 def subscriptions_of(*, reader_id: UUID) -> list[Subscription]:
-    """Return the reader's subscriptions with feed and source, by the source's name; one query.
+    """Return the reader's subscriptions with feed and source, by the source's name. One query.
 
-    Feeds that have moved are left out: the reader reads their new address.
+    Feeds that have moved are left out, because the reader reads their new address.
     """
     rows = _subscriptions(reader_id).select_related("feed__source")
     return sorted(rows, key=lambda row: str(row.feed.source).casefold())
 
 
 def subscriptions_left(*, reader_id: UUID) -> int:
-    """Return how many more feeds the reader may subscribe to (SUBSCRIPTIONS_MAX); one query.
+    """Return how many more feeds the reader may subscribe to (SUBSCRIPTIONS_MAX). One query.
 
-    Newsletters have places of their own (`digest.sources.newsletters`): anybody may send one.
+    Newsletters have a limit of their own (`digest.sources.newsletters`), because anybody may send one.
     """
     limit: int = settings.SUBSCRIPTIONS_MAX
     feeds = _subscriptions(reader_id).exclude(feed__own_address__startswith=NEWSLETTER_PREFIX)
@@ -161,27 +177,27 @@ def _subscriptions(reader_id: UUID) -> QuerySet[Subscription]:
 
 
 def subscriptions_exist(*, reader_id: UUID) -> bool:
-    """Return whether the reader has a subscription; one query."""
+    """Return whether the reader has a subscription. One query."""
     return Subscription.objects.filter(reader_id=reader_id).exists()
 
 
 def subscription_of(*, reader_id: UUID, feed_id: int) -> Subscription | None:
-    """Return the reader's own subscription to a feed, with feed and source; None where there is none."""
+    """Return the reader's own subscription to a feed, with feed and source, or None."""
     found = Subscription.objects.filter(reader_id=reader_id, feed__pk=feed_id)
     return found.select_related("feed__source").first()
 
 
 def readers_without_models() -> set[UUID]:
-    """Return the readers whose feedback no model may study; one query.
+    """Return the readers whose feedback no model may study. One query.
 
-    They have turned models off, or have for one of their feeds: ratings are studied all together, titles and
-    all, and what one feed brought cannot be told from what others make of it.
+    They have turned models off, for themselves or for one of their feeds. All ratings are studied together,
+    titles included, so one feed's part cannot be told from the others'.
     """
     return set(_without_models().values_list("pk", flat=True))
 
 
 def models_allowed(*, reader_id: UUID) -> bool:
-    """Return whether a model may study this reader's feedback; one query."""
+    """Return whether a model may study this reader's feedback. One query."""
     return not _without_models().filter(pk=reader_id).exists()
 
 

@@ -1,4 +1,4 @@
-"""Changes of stored feeds and sources: claims, results of fetches, moves, and what operators ask for."""
+"""Changes of stored feeds and sources: claims, results of fetches, moves, and operators' requests."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -60,7 +60,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FeedAnswer:
-    """A good answer of a feed. `parsed` is None for an unchanged document; `jitter` is random, 0 to 1."""
+    """A good answer of a feed. `parsed` is None for an unchanged document. `jitter` is random, 0 to 1."""
 
     feed: Feed
     response: FetchResponse
@@ -70,7 +70,7 @@ class FeedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FeedFailure:
-    """A fetch that brought no document, or none that could be stored; `jitter` is random, 0 to 1."""
+    """A fetch without a document that could be stored. `jitter` is random, 0 to 1."""
 
     feed: Feed
     problem: FeedProblem
@@ -83,9 +83,9 @@ class FeedFailure:
 
     @property
     def final_state(self) -> str:
-        """Return the state of a feed that is not asked again by itself, else "".
+        """Return the final state of a feed that is not fetched again automatically, else "".
 
-        A secret that was refused twice in a row, or cannot be read, waits for its owner.
+        If a secret was refused twice in a row or cannot be decrypted, the feed waits for its owner.
         """
         if self.problem.gone or self.missing >= MISSING_MAX:
             return Feed.State.GONE
@@ -95,7 +95,7 @@ class FeedFailure:
 
 @dataclass(frozen=True, slots=True)
 class SourceMove:
-    """What moves with a source; `joined` where the key it moves to is a source already."""
+    """The rows that move with a source. `joined` is true if the target key is a source already."""
 
     key: str
     into: str
@@ -106,9 +106,10 @@ class SourceMove:
 
 
 def feed_claim(*, feed: Feed, until: datetime) -> bool:
-    """Claim `feed` for one fetch until `until`; return False where it changed since it was read.
+    """Claim `feed` for one fetch until `until`. Return False if it changed since it was read.
 
-    `feed.next_check_at` becomes `until`, the fence of the claim: a feed whose worker dies is due again then.
+    `feed.next_check_at` becomes `until`, the fence of the claim. If the worker dies, the feed is due again
+    then.
     """
     rows = Feed.objects.filter(pk=feed.pk, state=Feed.State.ACTIVE, next_check_at=feed.next_check_at)
     if not rows.update(next_check_at=until):
@@ -118,7 +119,7 @@ def feed_claim(*, feed: Feed, until: datetime) -> bool:
 
 
 def feeds_claim(*, feeds: Sequence[Feed], until: datetime) -> list[Feed]:
-    """Claim `feeds` as `feed_claim` does, in one statement where all are free; return those we got."""
+    """Claim `feeds` as `feed_claim` does, in one statement if all are free. Return the claimed ones."""
     if len(feeds) > 1 and all(feed.next_check_at for feed in feeds):
         rows = sorted((feed.pk, feed.next_check_at, Feed.State.ACTIVE, until) for feed in feeds)
         keys = ("id", "next_check_at", "state")
@@ -134,10 +135,10 @@ def feeds_claim(*, feeds: Sequence[Feed], until: datetime) -> list[Feed]:
 
 
 def answers_store(*, answers: Sequence[FeedAnswer], now: datetime) -> list[IngestResult]:
-    """Store the items of good answers, each of another feed, and what they say about the feeds.
+    """Store the items of good answers, one per feed, and update the feeds.
 
-    An unchanged document is a success like any other. A feed is written as long as our claim holds. A
-    constant number of statements, apart from feeds that have moved for good.
+    An unchanged document is a success, too. A feed is written only while our claim holds. The number of
+    statements is constant, apart from feeds that have moved for good.
     """
     _sources_follow([one for one in answers if one.parsed is not None])
     documents = [(one.feed, one.parsed) for one in answers if one.parsed is not None]
@@ -162,9 +163,9 @@ def answers_store(*, answers: Sequence[FeedAnswer], now: datetime) -> list[Inges
 def _sources_follow(answers: Sequence[FeedAnswer]) -> None:
     """Give each feed that redirects to another domain the source of the host that answered.
 
-    So an open redirect on a publisher's domain lends nobody the publisher's name. Where the redirect is gone,
-    the feed has the source of its own address again; a private one stays its own source. No query where
-    neither happened.
+    So an open redirect on a publisher's domain lends nobody the publisher's name. When the redirect is gone,
+    the feed gets the source of its own address back. A private feed stays its own source. No query if neither
+    happened.
     """
     for one in answers:
         feed, own, last = one.feed, source_key(one.feed.address), source_key(one.response.url)
@@ -177,9 +178,9 @@ def _sources_follow(answers: Sequence[FeedAnswer]) -> None:
 
 
 def _predecessors_follow(feeds: Sequence[Feed], now: datetime) -> None:
-    """Join the posts of feeds that bring some for the first time with those of the feeds that moved there.
+    """Join the posts of feeds with their first items to those of the feeds that moved there.
 
-    So a move to another domain brings nothing again. One query where nothing moved, none without `feeds`.
+    So a move to another domain brings no post again. One query if nothing moved, or none without `feeds`.
     """
     targets = {feed.url: feed for feed in feeds}
     seen: set[str] = set()
@@ -197,9 +198,9 @@ def _success_store(rows: Sequence[tuple[Any, ...]]) -> int:
 
 
 def _move(answer: FeedAnswer, now: datetime) -> Move:
-    """Return where the feed moves, as far as known; a move from https to http does not count.
+    """Return where the feed moves, as far as known. A move from https to http does not count.
 
-    A private feed never moves: what opens it was given for its address.
+    A private feed never moves, because its secret was given for its address.
     """
     feed, moved_url = answer.feed, answer.response.moved_url
     url = feed_address(moved_url)
@@ -227,7 +228,7 @@ def _success_row(answer: FeedAnswer, result: IngestResult, move: Move, now: date
     after = success_next_at(
         now=now, minutes=minutes, retry_after_s=response.retry_after_s, jitter=answer.jitter
     )
-    unchanged = response.body is None  # a 304 need not repeat what it was asked with
+    unchanged = response.body is None  # a 304 need not repeat its headers
     return (
         *_claim(feed),
         response.etag or (feed.etag if unchanged else ""),
@@ -244,10 +245,10 @@ def _success_row(answer: FeedAnswer, result: IngestResult, move: Move, now: date
 
 
 def failures_store(*, failures: Sequence[FeedFailure], now: datetime) -> None:
-    """Store failed fetches and when to try again; give up feeds that are gone, or missing for long.
+    """Store failed fetches and the next try. Give up feeds that are gone or have long been missing.
 
-    A host that was busy is no failure of its feeds. A feed is written as long as our claim holds: whoever
-    claimed it later has the last word. At most three statements: busy, failing, given up.
+    A busy host is no failure of its feeds. A feed is written only while our claim holds, so a later claim has
+    the last word. At most three statements: busy, failing, given up.
     """
     busy = sorted(_claim(one.feed) for one in failures if one.problem.code == "host_busy")
     again = [(*claim, now + BUSY_PAUSE) for claim in busy]
@@ -277,12 +278,12 @@ def _failure_row(failure: FeedFailure, now: datetime) -> tuple[Any, ...]:
 
 
 def _claim(feed: Feed) -> tuple[int, datetime | None]:
-    """Return the values of `CLAIM_COLUMNS`; a feed that was claimed has a time."""
+    """Return the values of `CLAIM_COLUMNS`. A claimed feed has a time."""
     return feed.pk, feed.next_check_at
 
 
 def problem_fields(*, problem: FeedProblem, now: datetime) -> dict[str, object]:
-    """Return the columns that say what went wrong, and when."""
+    """Return the columns that record a problem and its time."""
     return {
         "last_fetched_at": now,
         "error_code": text_storable(problem.code, 40),
@@ -291,30 +292,29 @@ def problem_fields(*, problem: FeedProblem, now: datetime) -> dict[str, object]:
 
 
 def feeds_check(*, feed_ids: Collection[int], now: datetime) -> int:
-    """Make these feeds due now and active; return how many.
+    """Make these feeds active and due now. Return their number.
 
-    What is known to be wrong with them stays until the next fetch says otherwise. A feed that was given up or
-    paused is fetched again, and so is one that moved, should its address be its publisher's again; one that
-    was missing may be so ten times more. Imported feeds have no address and are left out.
+    Known problems stay until the next fetch ends them. Feeds that were given up or paused are fetched again.
+    So are feeds that moved, in case the old address is their publisher's again. A missing feed gets ten more
+    tries. Imported feeds have no address and are left out.
     """
     rows = Feed.objects.filter(pk__in=feed_ids).exclude(state=Feed.State.IMPORTED)
     return rows.update(state=Feed.State.ACTIVE, next_check_at=now, missing=0)
 
 
 def feeds_pause(*, feed_ids: Collection[int]) -> int:
-    """Stop fetching these feeds until an operator resumes them; return how many were active."""
+    """Stop fetching these feeds until an operator resumes them. Return how many were active."""
     return Feed.objects.filter(pk__in=feed_ids, state=Feed.State.ACTIVE).update(state=Feed.State.PAUSED)
 
 
 def feed_move(*, feed: Feed, url: str, now: datetime) -> Feed:
-    """Move the readers of `feed` to `url` (an encoded address); return the feed they read then.
+    """Move the readers of `feed` to `url` (an encoded address). Return the feed they read now.
 
-    The old feed and its items stay with those who read them, and nobody who reads `url` ever sees them: an
-    address that redirects says nothing about who may speak there. A post that both have becomes one article
-    (`items_follow`), now or when the new address first answers. Where only the scheme or a leading `www.`
-    changes, the feed itself gets the new address, or if that is stored already, the two become one
-    (`items_join`). Raises `FeedProblem` for an address that feeds may not be fetched from; nothing changes
-    then.
+    The old feed and its items stay with its readers, and nobody else who reads `url` ever sees them: a
+    redirect does not prove a right to speak there. A post that both feeds have becomes one article
+    (`items_follow`), now or when the new address first answers. If only the scheme or a leading `www.`
+    changes, the feed itself gets the new address, or joins the feed that is stored there already
+    (`items_join`). Raises `FeedProblem`, and changes nothing, if feeds may not be fetched from the address.
     """
     address = web_address(url)
     resolve_addresses(
@@ -345,10 +345,10 @@ def feed_move(*, feed: Feed, url: str, now: datetime) -> Feed:
 
 
 def twins_join(*, now: datetime, feed_ids: Collection[int] | None = None) -> int:
-    """Make one feed of each that is stored twice, with and without TLS or `www.`; return how many were left.
+    """Join feeds that are stored twice, with and without TLS or `www.`. Return how many were removed.
 
-    Only if both answered with the same posts, each pair in a transaction of its own. With `feed_ids` only
-    pairs with one of these.
+    They are joined only if both answered with the same posts, each pair in its own transaction. With
+    `feed_ids`, only pairs with one of these.
     """
     pairs = twins_of(feed_ids=feed_ids)
     for feed, target in pairs:
@@ -365,7 +365,7 @@ def twins_join(*, now: datetime, feed_ids: Collection[int] | None = None) -> int
 
 
 def _readers_move(feed: Feed, target: Feed, now: datetime) -> None:
-    """Subscribe the readers of `feed` to `target`; a target that was given up is fetched again."""
+    """Subscribe the readers of `feed` to `target`. A target that was given up is fetched again."""
     theirs = Subscription.objects.filter(feed=feed)
     without_models = theirs.filter(ai_enabled=False).values("reader")
     Subscription.objects.filter(feed=target, reader__in=without_models).update(ai_enabled=False)
@@ -391,10 +391,10 @@ def _readers_move(feed: Feed, target: Feed, now: datetime) -> None:
 
 
 def source_move_plan(*, key: str, into: str) -> SourceMove:
-    """Return what `source_move` would do, without writing.
+    """Return the effect of `source_move`, without writing.
 
-    Raises `UnknownSource` where there is no source `key`, `InvalidSourceKey` where `into` cannot be a key or
-    is the same one.
+    Raises `UnknownSource` if there is no source `key`, and `InvalidSourceKey` if `into` cannot be a key or is
+    the same one.
     """
     into = into.strip().casefold()
     if not _SOURCE_KEY.match(into) or len(into) > SOURCE_KEY_MAX_CHARS:
@@ -418,9 +418,10 @@ def source_move_plan(*, key: str, into: str) -> SourceMove:
 def source_move(*, key: str, into: str, now: datetime) -> SourceMove:
     """Rename the source `key` to `into`, or join it with the source that has that key, in one transaction.
 
-    Feeds, items, settings, pins and learned weights follow; the title follows where `into` is new. Evidence
-    and past versions of settings are records and keep the old key, which leads to the new one from now on: in
-    imports, in new feeds, where a reader goes back to such a version. Raises what `source_move_plan` raises.
+    Feeds, items, settings, pins and learned weights follow, and the title too if `into` is new. Evidence and
+    past versions of settings are records and keep the old key. That key leads to the new one from now on: in
+    imports, in new feeds, and when a reader goes back to such a version. Raises the errors of
+    `source_move_plan`.
     """
     with transaction.atomic():
         source = Source.objects.select_for_update().filter(pk=key).first()

@@ -1,4 +1,4 @@
-"""Storable texts: what strangers wrote, without what no database takes. Pure."""
+"""Storable texts: strangers' texts without the characters that databases refuse. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 def text_storable(text: str, limit: int | None = None) -> str:
     """Return `text` without NUL and lone surrogates, cut to `limit` characters.
 
-    PostgreSQL refuses a NUL, UTF-8 a surrogate, and a column what does not fit: one such field would cost all
-    that is stored with it.
+    PostgreSQL refuses a NUL, UTF-8 a surrogate, and a column a longer text. One such field would lose all
+    rows stored with it.
     """
     try:
         text.encode()
@@ -21,16 +21,16 @@ def text_storable(text: str, limit: int | None = None) -> str:
 
 
 class Storable:
-    """The base of frozen dataclasses that hold what strangers wrote: every text in one is storable.
+    """Base of frozen dataclasses with strangers' texts. Every text in one is storable.
 
-    So no parser, sandbox or door can forget it. `LIMITS` has the most characters of a field, by its name.
+    So no parser, sandbox or endpoint can forget it. `LIMITS` has the most characters of a field, by its name.
     """
 
     __slots__ = ()
     LIMITS: ClassVar[Mapping[str, int]] = {}
 
     def __post_init__(self) -> None:
-        """Replace what cannot be stored."""
+        """Replace texts that cannot be stored."""
         for one in fields(self):  # type: ignore[arg-type]  # those that inherit are dataclasses
             value = getattr(self, one.name)
             if (clean := _storable(value, self.LIMITS.get(one.name))) is not value:

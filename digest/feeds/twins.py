@@ -1,8 +1,8 @@
-"""Twins: a feed that is stored twice becomes one, and nobody loses anything.
+"""Twins: join a feed that is stored twice, without any loss for its readers.
 
-Two addresses that differ in TLS or `www.` are one feed only if both have answered with the same posts; where
-a feed has moved is another one, with the posts it had. The items of both stay, with their thumbs, stars and
-reads; each pair becomes one article, which a reader sees, reads and rates once.
+Two addresses that differ in TLS or `www.` are one feed only if both have answered with the same posts. A feed
+that moved is another one, with its own posts. The items of both stay, with their thumbs, stars and reads.
+Each pair becomes one article, which a reader sees, reads and rates once.
 """
 
 from collections import Counter, defaultdict
@@ -15,13 +15,13 @@ from uuid import UUID
 
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 
-from digest.entities import UNREAD_DAYS
-from digest.feeds.identity import PUBLISHED_MIN, address_folded, address_place, web_url
+from digest.entities import PUBLISHED_MIN, UNREAD_DAYS
+from digest.feeds.identity import address_folded, address_place, web_url
 from digest.models import Feed, Feedback, Item, Reading, Subscription
 from ranking.common.isolation import isolate
 from ranking.common.text import fold
 
-# So many of the newest posts of a feed are looked for in the other.
+# How many of the newest posts of a feed are looked for in the other.
 COMPARED: Final = 20
 SHARED: Final = 0.5
 BATCH: Final = 500
@@ -31,9 +31,9 @@ STAMPS: Final = ("read_at", "saved_at", "opened_at", "finished_at")
 
 @dataclass(frozen=True, slots=True)
 class _Post:
-    """The fields of an item that twin feeds are compared by. `name` is its guid without scheme and `www.`.
+    """The fields of an item by which twin feeds are compared. `name` is its guid without scheme and `www.`.
 
-    `place` is where its link leads below its host, and `at` its publisher's date, None if it gave none.
+    `place` is its link below its host. `at` is its publisher's date, or None if it gave none.
     """
 
     pk: int
@@ -57,7 +57,7 @@ class _Post:
 
 
 def feed_place(url: str) -> str:
-    """Return what an address with and without TLS and `www.` shares, "" if it is none of the web."""
+    """Return an address without scheme and `www.`, or "" if it is no web address."""
     scheme, mark, rest = url.partition("://")
     return rest.removeprefix("www.") if mark and scheme in ("http", "https") else ""
 
@@ -133,10 +133,10 @@ def _posts(feed: Feed) -> list[_Post]:
 
 
 def items_join(*, feed: Feed, target: Feed, now: datetime) -> int:
-    """Make each post that both feeds have one article; return how many. Call it within a transaction.
+    """Make each post that both feeds have one article. Return their number. Call it within a transaction.
 
-    Reads, stars and thumbs follow the article. What only the target has, and its publisher dated before the
-    newest post of the other, is read by those who read the other: nothing comes back as unread.
+    Reads, stars and thumbs follow the article. Posts that only the target has, dated before the other feed's
+    newest post, are marked as read for the other feed's readers, so nothing comes back as unread.
     """
     pairs = _pairs(_posts(feed), _posts(target), lambda post: [post.name])
     _pairs_join(pairs, feed)
@@ -145,11 +145,11 @@ def items_join(*, feed: Feed, target: Feed, now: datetime) -> int:
 
 
 def items_follow(*, feed: Feed, target: Feed, readers: Collection[UUID], now: datetime) -> int:
-    """Make each post that a feed had before it moved one article with the same post of `target`.
+    """Join each post that a feed had before it moved with the same post of `target`, as one article.
 
-    Return how many. A post is the same by its name and title, its place and title, or its words and date; it
-    leads where the target says. If most of the newest are the same, what else the target has from before the
-    move is read by `readers`, who moved along. Call it within a transaction.
+    Return their number. Posts are the same by name and title, by place and title, or by words and date. The
+    link is the target's. If most of the newest are the same, the target's other posts from before the move
+    are marked as read for `readers`, who moved along. Call it within a transaction.
     """
     ours, theirs = _posts(feed), _posts(target)
     pairs = _pairs(ours, theirs, lambda post: post.keys)
@@ -205,7 +205,7 @@ def _readings_join(
     elsewhere: Mapping[int, int],
     marks: QuerySet[Reading],
 ) -> None:
-    """Move those of `marks` to other articles; what a third feed has, too, stays read there as well."""
+    """Move `marks` to other articles. An article that a third feed has too stays read there as well."""
     both = marks.select_for_update().filter(article__in=[*to, *to.values()])
     rows = {(row.reader_id, row.article): row for row in both}
     made: list[Reading] = []
@@ -237,7 +237,7 @@ def _readings_join(
 
 
 def _thumbs_join(to: Mapping[int, int], item_ids: Collection[int]) -> None:
-    """Move the thumbs on these items to other articles; of two thumbs of one reader the later stays."""
+    """Move the thumbs on these items to other articles. Of two thumbs of one reader the later stays."""
     given = Feedback.objects.select_for_update().filter(Q(item__in=item_ids) | Q(article__in=to.values()))
     rows = {(row.reader_id, row.article): row for row in given}
     moved: list[Feedback] = []
@@ -258,7 +258,7 @@ def _thumbs_join(to: Mapping[int, int], item_ids: Collection[int]) -> None:
 def _rest_read(
     feed: Feed, target: Feed, paired: Collection[int], readers: Collection[UUID], now: datetime
 ) -> None:
-    """Mark as read what only the target has from the time that the readers of the other feed have seen."""
+    """Mark the posts that only the target has as read, up to the time the other feed's readers have seen."""
     newest = Item.objects.filter(feed=feed).aggregate(at=Max("dated_at"))["at"]
     if newest is None or not readers:
         return

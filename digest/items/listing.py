@@ -65,8 +65,8 @@ SELECT n.id, n.dated_at, s.id AS subscription FROM digest_subscription s CROSS J
 )
 WHERE s.reader_id = %(reader)s{feeds} ORDER BY n.dated_at {down}, n.id {down} LIMIT {limit}
 """
-# First read a few items of each feed. If they fill the page, the oldest of them limits what else is read.
-# With 250 feeds this saves nine tenths of the rows.
+# First read a few items of each feed. If they fill the page, the oldest of them limits the other rows to
+# read. With 250 feeds this saves nine tenths of the rows.
 _LISTED = """
 WITH head AS MATERIALIZED ({head}),
 oldest AS MATERIALIZED (
@@ -163,10 +163,11 @@ class ReadFeed:
 
 
 def feeds_read(*, reader_id: UUID, feed_ids: Collection[int] | None = None) -> list[ReadFeed]:
-    """Return the reader's feeds, sorted by name; one query. Moved feeds are part of their successor.
+    """Return the reader's feeds, sorted by name. One query. Moved feeds are part of their successor.
 
-    With `feed_ids` those feeds at least: apps ask feed by feed, and a reader may have a thousand. A source
-    has its title only if one of these feeds has one: else that is of a feed which only others read.
+    With `feed_ids` return at least those feeds: apps ask feed by feed, and a reader may have a thousand. A
+    source has its title only if one of these feeds has one. Otherwise the title comes from a feed that only
+    others read.
     """
     subscriptions = Subscription.objects.filter(reader_id=reader_id).select_related("feed__source")
     columns = ("url", "own_address", "state", "moved_url", "title", "site_url", "owner", "source__title")
@@ -278,7 +279,7 @@ def _list_ids(
 
     `feeds` comes from `filter_feeds`. The list goes on `after` that key. `since` excludes items dated
     earlier, `seen_by` items first seen later, and `seen_from` items first seen earlier. Muted items are left
-    out, except in saved lists. Of an article's items, the one whose words the reader gets is listed
+    out, except in saved lists. Of an article's items, the one with the words that the reader gets is listed
     (`digest.items.selectors.article_rank`).
 
     Two queries, and up to three more each time that most of the items read are muted or belong to articles

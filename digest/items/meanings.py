@@ -1,7 +1,8 @@
-"""What items and topics mean: vectors of English items, and for each topic what its items have in common.
+"""The meanings of items and topics: vectors of English items, and for each topic the common part of its
+items.
 
-The worker makes both: vectors as items come in, topics once a day from the public items of 90 days. Items of
-private feeds and newsletters have vectors, but no topic is made from them.
+The worker makes both: vectors as items come in, and topics once a day from the public items of 90 days. Items
+of private feeds and newsletters have vectors, but are not used for topics.
 """
 
 from collections.abc import Iterable, Sequence
@@ -82,7 +83,7 @@ def _meanings_store(item_ids: Sequence[int]) -> int:
 
 
 def topic_meanings_update(*, topics: Iterable[str], now: datetime) -> int:
-    """Make the meaning of those of `topics` that have none or an old one; return how many were made.
+    """Make the meanings of `topics` that are missing or old. Return how many were made.
 
     One query if none is due, three more for any number of topics.
     """
@@ -106,10 +107,10 @@ def topic_meanings_update(*, topics: Iterable[str], now: datetime) -> int:
 
 
 def meanings_centre() -> Floats:
-    """Return the mean vector of what this installation's feeds bring, (128,); one query.
+    """Return the mean vector of the items of this installation, (128,). One query.
 
-    Likeness is measured from it. It counts public items as they come in, so before the first it is that of
-    feeds elsewhere.
+    Likeness is measured from it. It counts public items as they come in. Before the first one, it is the mean
+    of a shipped collection of feeds.
     """
     counts = TermCounts.objects.filter(pk=1).values_list("meaning_sum", "meanings")
     row = read_once("meanings_centre", counts.first)

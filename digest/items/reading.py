@@ -89,12 +89,15 @@ def article_forget(*, reader: Reader, article: int) -> bool:
     return named.update(named_at=None) > 0
 
 
-def items_read(*, reader: Reader, item_ids: Collection[int], now: datetime) -> int:
+def items_read(
+    *, reader: Reader, item_ids: Collection[int], now: datetime, seen_by: datetime | None = None
+) -> int:
     """Mark the unread ones of `item_ids` (items shown to the reader) as read; return how many.
 
-    All get the same moment `now`, by which `items_unread` finds them again.
+    All get the same moment `now`, by which `readings_undo` finds them again. Items that came after `seen_by`,
+    the moment the page was made, stay unread.
     """
-    return _stamp_all(reader, item_ids, "read_at", now)
+    return _stamp_all(reader, item_ids, "read_at", now, seen_by)
 
 
 def items_unread(*, reader: Reader, item_ids: Collection[int], at: datetime) -> int:
@@ -123,11 +126,6 @@ def readings_undo(*, reader: Reader, at: datetime) -> int:
     return Reading.objects.filter(reader=reader, read_at=at).update(read_at=None)
 
 
-def readings_count(*, reader_id: UUID, at: datetime) -> int:
-    """Return how many items the reader marked as read at the moment `at`; one query."""
-    return Reading.objects.filter(reader_id=reader_id, read_at=at).count()
-
-
 def readings_of(*, reader_id: UUID, items: Collection[Item]) -> dict[int, ReadState]:
     """Return {item id: state} for those items that the reader read or saved; one query."""
     rows = Reading.objects.filter(reader_id=reader_id, article__in={item.article for item in items})
@@ -136,21 +134,24 @@ def readings_of(*, reader_id: UUID, items: Collection[Item]) -> dict[int, ReadSt
 
 
 def readings_for(*, reader_id: UUID, item_ids: Collection[int]) -> dict[int, ReadState]:
-    """Return {item id: state} for those of `item_ids` that the reader read or saved; one query."""
+    """Return {item id: state} of the items that the reader read or saved. One query."""
     mine = Reading.objects.filter(reader_id=reader_id, article=OuterRef("article"))
     columns = (Subquery(mine.values(name)[:1]) for name in _STATE)
     rows = Item.objects.filter(Exists(mine), pk__in=item_ids).values_list("pk", *columns)
     return {pk: ReadState(*at) for pk, *at in rows}
 
 
-def _articles(item_ids: Collection[int]) -> dict[int, int]:
-    return dict(Item.objects.filter(pk__in=item_ids).values_list("pk", "article"))
+def _articles(item_ids: Collection[int], seen_by: datetime | None = None) -> dict[int, int]:
+    rows = Item.objects.filter(pk__in=item_ids)
+    if seen_by:
+        rows = rows.filter(first_seen_at__lte=seen_by)
+    return dict(rows.values_list("pk", "article"))
 
 
 def items_saved(*, reader_id: UUID, page: int = 1) -> SavedPage:
-    """Return twenty of the reader's saved items with their sources, latest saved first; two queries.
+    """Return twenty of the reader's saved items with their sources, latest saved first. Two queries.
 
-    Pages count from 1. A saved item stays, whatever happens to its feed or subscription.
+    Pages count from 1. A saved item stays even if its feed or subscription ends.
     """
     rows = Reading.objects.filter(reader_id=reader_id, saved_at__isnull=False)
     start = (max(page, 1) - 1) * SAVED_PAGE
@@ -159,7 +160,7 @@ def items_saved(*, reader_id: UUID, page: int = 1) -> SavedPage:
 
 
 def _stamp(reader: Reader, item_id: int, stamps: dict[str, datetime], door: str = "") -> Reading:
-    """Set those of these columns that are still empty in the reader's row for the item; return the row.
+    """Set the empty ones of these columns in the reader's row for the item. Return the row.
 
     `door` is stored when `opened_at` is set for the first time.
     """
@@ -177,9 +178,11 @@ def _stamp(reader: Reader, item_id: int, stamps: dict[str, datetime], door: str 
     return reading
 
 
-def _stamp_all(reader: Reader, item_ids: Collection[int], column: str, now: datetime) -> int:
+def _stamp_all(
+    reader: Reader, item_ids: Collection[int], column: str, now: datetime, seen_by: datetime | None = None
+) -> int:
     """Set `column` to `now` if it is empty in the reader's rows for the items; return how many changed."""
-    item_of = {article: pk for pk, article in _articles(item_ids).items()}
+    item_of = {article: pk for pk, article in _articles(item_ids, seen_by).items()}
     with transaction.atomic():
         rows = Reading.objects.filter(reader=reader, article__in=item_of)
         known = set(rows.select_for_update().values_list("article", flat=True))

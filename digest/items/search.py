@@ -6,9 +6,9 @@
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -19,6 +19,7 @@ from digest.items.search_query import (
     Term,
     query_correct,
     query_terms,
+    terms_begin,
     terms_correct,
     terms_fuzzy,
     terms_loosen,
@@ -37,30 +38,36 @@ Order = Literal["best", "newest"]
 # A word in the title says more about an item than one in its text.
 TITLE_WEIGHT = 4.0
 _TS_RANK = f"ts_rank_cd('{{{1 / TITLE_WEIGHT}, 0, 0, 1}}', i.search_words, q, 1)"
-# Materialised, because bm25 cannot be used where rows are already counted and sorted. The plus keeps the
+# Materialised, because bm25 cannot be used on rows that are already counted and sorted. The plus keeps the
 # planner from asking the index once per visible item.
 _SQLITE = """
 WITH found AS MATERIALIZED (
     SELECT rowid AS id, {score} AS score FROM digest_item_search
     WHERE digest_item_search MATCH %s AND +rowid IN ({visible})
 ), once AS (
-    SELECT i.id, i.dated_at, score, ROW_NUMBER() OVER (PARTITION BY i.article ORDER BY i.own DESC, i.id) AS n
+    SELECT i.id, i.dated_at, score, {whole} AS whole,
+        ROW_NUMBER() OVER (PARTITION BY i.article ORDER BY i.own DESC, i.id) AS n
     FROM found JOIN digest_item i ON i.id = found.id WHERE {filters}
 )
-SELECT id, COUNT(*) OVER () FROM once WHERE n = 1 ORDER BY {order} LIMIT %s OFFSET %s
+SELECT id, COUNT(*) OVER (), SUM(whole) OVER () FROM once WHERE n = 1
+ORDER BY whole DESC, {order} LIMIT %s OFFSET %s
 """
+_SQLITE_WHOLE = "i.id IN (SELECT rowid FROM digest_item_search WHERE digest_item_search MATCH %s)"
 # Materialised: one reader may see some thousands of items, but a common word is in a fifth of all. And the
 # rows to sort must not carry all words of the items.
 _POSTGRESQL = """
 WITH visible AS MATERIALIZED ({visible}), found AS MATERIALIZED (
-    SELECT i.id, i.dated_at, i.article, i.own, {score} AS score
+    SELECT i.id, i.dated_at, i.article, i.own, {score} AS score, {whole} AS whole
     FROM visible JOIN digest_item i ON i.id = visible.item_id, to_tsquery('pg_catalog.simple', %s) q
     WHERE i.search_words @@ q AND {filters}
 ), once AS (
-    SELECT id, dated_at, score, ROW_NUMBER() OVER (PARTITION BY article ORDER BY own DESC, id) AS n FROM found
+    SELECT id, dated_at, score, whole, ROW_NUMBER() OVER (PARTITION BY article ORDER BY own DESC, id) AS n
+    FROM found
 )
-SELECT id, COUNT(*) OVER () FROM once WHERE n = 1 ORDER BY {order} LIMIT %s OFFSET %s
+SELECT id, COUNT(*) OVER (), SUM(whole) OVER () FROM once WHERE n = 1
+ORDER BY whole DESC, {order} LIMIT %s OFFSET %s
 """
+_POSTGRESQL_WHOLE = "(i.search_words @@ to_tsquery('pg_catalog.simple', %s))::int"
 # Testing each visible item for hundreds of spellings takes ten times as long as asking the index for all of
 # them. An intersection, because the planner cannot know how few items they match.
 _POSTGRESQL_FUZZY = """
@@ -71,7 +78,7 @@ WITH matching AS MATERIALIZED (
     SELECT i.id, i.dated_at, ROW_NUMBER() OVER (PARTITION BY i.article ORDER BY i.own DESC, i.id) AS n
     FROM matching JOIN digest_item i ON i.id = matching.item_id WHERE {filters}
 )
-SELECT id, COUNT(*) OVER () FROM once WHERE n = 1 ORDER BY dated_at DESC, id DESC LIMIT %s OFFSET %s
+SELECT id, COUNT(*) OVER (), 1 FROM once WHERE n = 1 ORDER BY dated_at DESC, id DESC LIMIT %s OFFSET %s
 """
 
 
@@ -98,7 +105,8 @@ NO_FILTERS = SearchFilters()
 class SearchPage:
     """One page of search results. `total` counts all pages; `terms` are the terms searched for.
 
-    `loose`: no item had the whole words, so words that begin with them were searched. `instead`: no item had
+    `whole` of the total have the whole words and come first; in the others the last word is longer. `loose`:
+    no item had the whole words, so words that begin with them were searched. `instead`: no item had
     those either, so this query was searched, which differs in one letter of a word.
     """
 
@@ -106,6 +114,7 @@ class SearchPage:
     total: int
     terms: tuple[Term, ...]
     page: int
+    whole: int = 0
     loose: bool = False
     instead: str = ""
 
@@ -113,6 +122,11 @@ class SearchPage:
     def only_excluded(self) -> bool:
         """Return whether every term excludes something, so there is nothing to search for."""
         return bool(self.terms) and all(term.excluded for term in self.terms)
+
+    @property
+    def longer(self) -> bool:
+        """Return whether some items have the whole words, and others longer ones."""
+        return 0 < self.whole < self.total
 
     @property
     def cut(self) -> bool:
@@ -141,9 +155,10 @@ def items_search(
 ) -> SearchPage:
     """Return a page (20 items, pages 1 to 50) of the reader's items that contain every term of `query`.
 
-    Terms match in title or text. Each article appears once. Only items that `item_for` would show are found,
-    and muted items only among the saved ones. Any text is a valid query (`digest.items.search_query`).
-    Without a word to search for, nothing is found.
+    Terms match in title or text. Items with the whole words come first. After them come items in which a
+    longer word begins like the last term. Each article appears once. Only items that `item_for` would show
+    are found, and muted items only among the saved ones. Any text is a valid query
+    (`digest.items.search_query`). Without a word to search for, nothing is found.
 
     Three queries, one more with mutes. If nothing is found, some more, at most one per word.
     """
@@ -152,15 +167,29 @@ def items_search(
         return SearchPage((), 0, terms, page)
     mutes = MuteFilter() if filters.saved else mutes_in_force(reader_id=reader_id, now=now)
     search = _Search(reader_id, filters, order, mutes)
-    for tried in search.spellings(terms):
-        ids, total = search.page(tried, page)
-        if ids or search.has_page(tried, page):
+    for tried in search.spellings(terms_begin(terms)):
+        matches = search.page(tried, page)
+        if matches.ids or search.has_page(tried, page):
             break
-    instead = query_correct(query, terms, tried) if ids else ""
-    loose = bool(ids) and tried != terms and not instead
-    items = Item.objects.filter(pk__in=ids).select_related("source").in_bulk()
-    found = tuple(items[pk] for pk in ids if pk in items)
-    return SearchPage(found, total, tried, page, loose, instead)
+    instead = query_correct(query, terms, tried) if matches.ids else ""
+    loose = bool(matches.ids) and not instead and (tried != terms_begin(terms) or not matches.whole)
+    items = Item.objects.filter(pk__in=matches.ids).select_related("source").in_bulk()
+    found = tuple(items[pk] for pk in matches.ids if pk in items)
+    return SearchPage(found, matches.total, tried, page, matches.whole, loose, instead)
+
+
+def search_ids(*, reader_id: UUID, query: str, filters: SearchFilters, now: datetime) -> list[int]:
+    """Return the newest thousand items with the whole words of `query`, newest first.
+
+    If there are none, those with longer words that begin so, or with a typing error corrected.
+    """
+    terms = query_terms(query)
+    if all(term.excluded for term in terms):
+        return []
+    mutes = MuteFilter() if filters.saved else mutes_in_force(reader_id=reader_id, now=now)
+    search = _Search(reader_id, filters, "newest", mutes)
+    found = (search.matches(tried, PAGES_MAX * SEARCH_PAGE) for tried in search.spellings(terms))
+    return next((ids for ids in found if ids), [])
 
 
 def items_about(*, query: str) -> QuerySet[Item]:
@@ -181,6 +210,14 @@ def items_about(*, query: str) -> QuerySet[Item]:
     return Item.objects.filter(pk__in=found)
 
 
+class _Matches(NamedTuple):
+    """Matching ids in order, their number on all pages, and how many of these have the whole words."""
+
+    ids: list[int]
+    total: int
+    whole: int
+
+
 @dataclass(frozen=True, slots=True)
 class _Search:
     """One reader's searches with the same order, filters and mutes; one query each."""
@@ -190,18 +227,24 @@ class _Search:
     order: Order
     mutes: MuteFilter
 
-    def page(self, terms: Sequence[Term], page: int) -> tuple[list[int], int]:
-        """Return one page of ids in order, and the number of ids on all pages."""
+    def page(self, terms: Sequence[Term], page: int) -> _Matches:
+        """Return one page of matches."""
         return self._matches(terms, SEARCH_PAGE, (page - 1) * SEARCH_PAGE, self.order)
+
+    def matches(self, terms: Sequence[Term], most: int) -> list[int]:
+        """Return the first `most` ids in order."""
+        return self._matches(terms, most, 0, self.order).ids
 
     def has_page(self, terms: Sequence[Term], page: int) -> bool:
         """Return whether an empty page follows others. No query for the first page."""
-        return page > 1 and bool(self._matches(terms, 1, 0, "newest")[0])
+        return page > 1 and bool(self._matches(terms, 1, 0, "newest").ids)
 
     def spellings(self, terms: Sequence[Term]) -> Iterator[tuple[Term, ...]]:
         """Yield the terms as typed, then as beginnings of words, then with a typo corrected."""
         yield (*terms,)
-        if (looser := terms_loosen(terms)) != terms:
+        tried = tuple(replace(term, begins=False, prefix=term.prefix or term.begins) for term in terms)
+        terms = tuple(replace(term, begins=False) for term in terms)
+        if (looser := terms_loosen(terms)) not in (terms, tried):
             yield looser
         if (corrected := self.correction(terms)) != terms:
             yield corrected
@@ -213,44 +256,44 @@ class _Search:
         fuzzy = terms_fuzzy(terms, known)
         if fuzzy == terms:
             return fuzzy
-        ids, _ = self._matches(fuzzy, TYPO_SAMPLE, 0, "newest")
+        ids = self._matches(fuzzy, TYPO_SAMPLE, 0, "newest").ids
         texts = Item.objects.filter(pk__in=ids).values_list("title", "text") if ids else []
         return terms_correct(fuzzy, [f"{title} {text}" for title, text in texts])
 
     def _is_known(self, term: Term) -> bool:
-        return bool(self._matches((term,), 1, 0, "newest")[0])
+        return bool(self._matches((term,), 1, 0, "newest").ids)
 
-    def _matches(self, terms: Sequence[Term], limit: int, offset: int, order: Order) -> tuple[list[int], int]:
-        """Return the matching ids in order, and their number.
-
-        Of the ids that pages can show, none is muted.
-        """
+    def _matches(self, terms: Sequence[Term], limit: int, offset: int, order: Order) -> _Matches:
+        """Return the matches. None of the ids that pages can show is muted."""
         labelled = bool(self.filters.category or self.filters.author)
         if not self.mutes and not labelled:
             return self._search_ids(terms, limit, offset, order)
-        found, total = self._search_ids(terms, PAGES_MAX * SEARCH_PAGE, 0, order)
+        found, total, whole = self._search_ids(terms, PAGES_MAX * SEARCH_PAGE, 0, order)
         hidden = items_hidden(mutes=self.mutes, item_ids=found)
         if labelled:
             hidden |= {*found} - items_labelled(
                 item_ids=found, category=self.filters.category, author=self.filters.author
             )
         shown = [pk for pk in found if pk not in hidden]
-        return shown[offset : offset + limit], len(shown) if labelled else total - len(hidden)
+        whole = sum(pk not in hidden for pk in found[:whole])
+        return _Matches(
+            shown[offset : offset + limit], len(shown) if labelled else total - len(hidden), whole
+        )
 
-    def _search_ids(
-        self, terms: Sequence[Term], limit: int, offset: int, order: Order
-    ) -> tuple[list[int], int]:
+    def _search_ids(self, terms: Sequence[Term], limit: int, offset: int, order: Order) -> _Matches:
         visible = [part.query.sql_with_params() for part in visible_ids(reader_id=self.reader_id)]
         visible_params = [param for _, params in visible for param in params]
         filters, filter_params = _filters(self.reader_id, self.filters)
         newest = order == "newest"
+        literal = [replace(term, begins=False) for term in terms] if any(t.begins for t in terms) else []
         if connection.vendor == "sqlite":
             template, score, by_score = (
                 _SQLITE,
                 f"bm25(digest_item_search, {TITLE_WEIGHT}, 1.0)",
                 "score, id DESC",
             )
-            params = [_fts5(terms), *visible_params]
+            whole, whole_params = _SQLITE_WHOLE, [_fts5(literal)]
+            params = [_fts5(terms), *visible_params, *(whole_params if literal else ())]
         else:
             fuzzy = any(term.variants for term in terms)
             template, score, by_score = (
@@ -258,17 +301,19 @@ class _Search:
                 _TS_RANK,
                 "score DESC, id DESC",
             )
-            params = [*visible_params, _tsquery(terms)]
+            whole, whole_params = _POSTGRESQL_WHOLE, [_tsquery(literal)]
+            params = [*visible_params, *(whole_params if literal else ()), _tsquery(terms)]
         sql = template.format(
             visible=" UNION ".join(sql for sql, _ in visible),
             score="0" if newest else score,
             filters=filters,
+            whole=whole if literal else "1",
             order="dated_at DESC, id DESC" if newest else by_score,
         )
         with _index_only(template is _POSTGRESQL_FUZZY), connection.cursor() as cursor:
             cursor.execute(sql, [*params, *filter_params, limit, offset])
             rows = cursor.fetchall()
-        return [row[0] for row in rows], rows[0][1] if rows else 0
+        return _Matches([row[0] for row in rows], *(rows[0][1:] if rows else (0, 0)))
 
 
 @contextmanager
@@ -316,6 +361,8 @@ def _fts5(terms: Sequence[Term]) -> str:
     for term in terms:
         star = "*" if term.indexed_prefix else ""
         forms = " OR ".join(f'"{" ".join(form)}"{star}' for form in term.indexed)
+        if term.begins:
+            forms += f' OR "{" ".join(term.beginning)}"*'
         (excluded if term.excluded else wanted).append(f"({forms})")
     query = " AND ".join(wanted)
     return f"({query}) NOT ({' OR '.join(excluded)})" if excluded else query
@@ -327,6 +374,8 @@ def _tsquery(terms: Sequence[Term]) -> str:
     for term in terms:
         sign, star = "!" if term.excluded else "", ":*" if term.indexed_prefix else ""
         forms = " | ".join(f"({_phrase(form)}{star})" for form in term.indexed)
+        if term.begins:
+            forms += f" | ({_phrase(term.beginning)}:*)"
         query.append(f"{sign}({forms})")
     return " & ".join(query)
 

@@ -21,6 +21,9 @@ TERMS_MAX = 12
 WORDS_MAX = 16
 SNIPPET_CHARS = 260
 SNIPPET_BEFORE = 80
+# A last word of four letters is looked for as the beginning of longer words, too: shorter ones begin many.
+# If no item has the whole words, all words of three letters are.
+BEGINNING_CHARS, LOOSE_CHARS = 4, 3
 # A word with a typo has five letters or more. Trying more than three words would make thousands of spellings.
 TYPO_CHARS, TYPO_CHARS_MAX, TYPOS_MAX = 5, 24, 3
 # Thai, Lao, Myanmar, Khmer, kana, Chinese characters, Hangul.
@@ -49,12 +52,13 @@ _DIGRAPHS = {"ae": "a", "oe": "o", "ue": "u"}
 class Term:
     """Words in a fixed order, as typed and folded. A run of letters without spaces is one word; so is a sign.
 
-    `prefix`: the last word may be the beginning of a word. `excluded`: they must not occur. `exact`: a
-    phrase.
+    `prefix`: the last word is the beginning of a word. `begins`: whole or the beginning of a longer one.
+    `excluded`: they must not occur. `exact`: a phrase.
     """
 
     words: tuple[str, ...]
     prefix: bool = False
+    begins: bool = False
     excluded: bool = False
     exact: bool = False
     variants: tuple[str, ...] = ()
@@ -75,6 +79,11 @@ class Term:
     def indexed(self) -> tuple[tuple[str, ...], ...]:
         """Return the spellings as words of the index."""
         return tuple(_index_words(form) for form in self.forms)
+
+    @property
+    def beginning(self) -> tuple[str, ...]:
+        """Return the words of the index that a longer word begins with, if the term `begins` one."""
+        return _index_words(self.words)
 
     @property
     def indexed_prefix(self) -> bool:
@@ -156,12 +165,22 @@ def word_is_marks(word: str) -> bool:
     return not any(c.isalnum() for c in word)
 
 
+def terms_begin(terms: Sequence[Term]) -> tuple[Term, ...]:
+    """Return the terms; the last that is not excluded may also begin a longer word, if plain and long."""
+    last = max((n for n, term in enumerate(terms) if not term.excluded), default=None)
+    if last is None or terms[last].exact or terms[last].prefix or not _is_long(terms[last], BEGINNING_CHARS):
+        return (*terms,)
+    return (*terms[:last], replace(terms[last], begins=True), *terms[last + 1 :])
+
+
+def _is_long(term: Term, letters: int) -> bool:
+    return len(term.words[-1]) >= letters and not _IS_SPACELESS.match(term.words[-1])
+
+
 def terms_loosen(terms: Sequence[Term]) -> tuple[Term, ...]:
     """Return the terms with every plain word of three or more letters as the beginning of a longer word."""
     return tuple(
-        term
-        if term.exact or term.excluded or len(term.words[-1]) < 3 or _IS_SPACELESS.match(term.words[-1])
-        else replace(term, prefix=True)
+        term if term.exact or term.excluded or not _is_long(term, LOOSE_CHARS) else replace(term, prefix=True)
         for term in terms
     )
 
@@ -288,6 +307,7 @@ def _one_off(word: str) -> list[str]:
 def _match_spans(text: str, terms: Sequence[Term]) -> list[tuple[int, int]]:
     """Return the spans of the terms in `text`, in order, none inside another."""
     wanted = [(form, term.prefix) for term in terms if not term.excluded for form in term.forms]
+    wanted += [(term.words, True) for term in terms if term.begins]
     if not wanted:
         return []
     longest_first = sorted(wanted, key=lambda one: sum(map(len, one[0])), reverse=True)

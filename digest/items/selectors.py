@@ -12,7 +12,7 @@ from django.db.models.functions import RowNumber
 from django.utils.translation import gettext as _
 
 from digest.days import day_of
-from digest.entities import ITEM_WINDOW_DAYS
+from digest.entities import ITEM_WINDOW_DAYS, PUBLISHED_MIN
 from digest.errors import ItemNotFound
 from digest.items.clustering import stories_split, story_title
 from digest.models import Feed, Feedback, Impression, Item, Reader, Reading, Source, Subscription
@@ -35,9 +35,9 @@ def reader_sources(*, reader_id: UUID) -> list[str]:
 
 
 def reader_sources_known(*, reader_id: UUID, keys: Collection[str]) -> frozenset[str]:
-    """Return those of `keys` whose source the reader subscribes to or has rated; one query.
+    """Return the keys whose source the reader subscribes to or has rated. One query.
 
-    The query stops at the first rating of each source, however many there are.
+    The query stops at the first rating of each source.
     """
     read = Feed.objects.filter(source=OuterRef("pk"), subscriptions__reader_id=reader_id)
     rated = Feedback.objects.filter(item__source=OuterRef("pk"), reader_id=reader_id)
@@ -46,10 +46,10 @@ def reader_sources_known(*, reader_id: UUID, keys: Collection[str]) -> frozenset
 
 
 def subscribed_titles(*, reader_id: UUID) -> dict[str, str]:
-    """Return {source key: title, or key} of the sources that the reader subscribes to; one query.
+    """Return {source key: title, or key} of the sources that the reader subscribes to. One query.
 
-    The key if no feed of the source that they read has a title: the source's is then that of a feed which
-    only others read, as for an address that was added and never answered.
+    It is the key if none of the source's feeds that they read has a title. The source's title then comes from
+    a feed that only others read, for example if the reader's address never answered.
     """
     mine = Feed.objects.filter(source=OuterRef("pk"), subscriptions__reader_id=reader_id)
     titled = Exists(mine.filter(~Q(title="") | Q(owner_id=reader_id)))
@@ -67,7 +67,7 @@ def subscribed_own_names(*, reader_id: UUID) -> dict[str, str]:
 
 
 def source_titles(*, keys: Collection[str]) -> dict[str, str]:
-    """Return {key: title, or key} for those of `keys` that exist.
+    """Return {key: title, or key} of the existing sources among `keys`.
 
     A key from before a move maps to the source's current title. One query, two more for unknown keys.
     """
@@ -88,9 +88,9 @@ def sources_posts_a_day(
 
 
 def reader_source_titles(*, reader_id: UUID, keys: Collection[str]) -> dict[str, str]:
-    """Return `source_titles` of those keys that the reader has rated or reads a titled feed of.
+    """Return `source_titles` of the keys that the reader has rated or of which they read a titled feed.
 
-    So a reader who only knows a source's key learns nothing about what others read there.
+    So a reader who only knows a source's key does not learn which feeds others read there.
     """
     read = Subscription.objects.filter(reader_id=reader_id).exclude(feed__title="").values("feed__source_id")
     rated = Feedback.objects.filter(reader_id=reader_id).values("item__source_id")
@@ -109,7 +109,8 @@ def items_candidates(
 class WindowItems(NamedTuple):
     """A reader's candidates, with {item: article}, {article: story}, and {item: number of sources}.
 
-    `muted` counts, per mute, the articles that it hides.
+    `muted` counts, per mute, the articles that it hides. `late` are the items that came in the last seven
+    days with an older date.
     """
 
     candidates: list[Candidate]
@@ -117,6 +118,15 @@ class WindowItems(NamedTuple):
     stories: dict[int, int]
     reported_by: dict[int, float]
     muted: Mapping[Mute, int]
+    late: frozenset[int]
+
+
+def came_late_since(since: datetime) -> Q:
+    """Return the condition that an item came after `since`, and that its publisher dated it before.
+
+    A date before 1995 is none.
+    """
+    return Q(dated_at__gt=since, published_at__lte=since, published_at__gt=PUBLISHED_MIN)
 
 
 def items_window(
@@ -130,12 +140,11 @@ def items_window(
 ) -> WindowItems:
     """Return `items_candidates` first seen by `seen_by`, with their articles and stories.
 
-    Feeds that the reader keeps out of Today (`Subscription.in_today`) are left out.
-
-    Of one article, only the item whose words the reader gets is included (`article_rank`). Stories are
-    computed over all items of the reader's feeds (`stories_split`). With `latest`, the latest posts of quiet
-    feeds that are new to the reader are included (`items_latest`). Muted items are left out and link nothing.
-    Two or three queries.
+    Feeds that the reader keeps out of Today (`Subscription.in_today`) are left out. Of an article's items,
+    only the one with the words that the reader gets is included (`article_rank`). Stories are computed over
+    all items of the reader's feeds (`stories_split`). With `latest`, the latest posts of quiet feeds that are
+    new to the reader are included (`items_latest`). Muted items are left out and link nothing. Two or three
+    queries.
     """
     rows = _window_rows(reader_id, now, days, limit, seen_by, today=True, latest=latest)
     found, muted = mutes_split(rows, mutes_in_force(reader_id=reader_id, now=now))
@@ -147,11 +156,12 @@ def items_window(
     )
     stories = stories_split(titles)
     articles = {row.item_id: row.article for row in found}
-    return WindowItems(_choose_items(found), articles, stories, _report_counts(found, stories), muted)
+    late = frozenset(row.item_id for row in found if row.late)
+    return WindowItems(_choose_items(found), articles, stories, _report_counts(found, stories), muted, late)
 
 
 def items_labelled(*, item_ids: Collection[int], category: str = "", author: str = "") -> set[int]:
-    """Return those of the items with this category and this author, however spelled; one query."""
+    """Return the items with this category and this author, in any spelling. One query."""
     rows = Item.objects.filter(pk__in=item_ids).values_list("pk", "categories", "author")
     wanted = category_key(category), category_key(author)
     return {
@@ -176,6 +186,7 @@ class _WindowRow(NamedTuple):
     story: int | None
     article: int
     own: bool
+    late: bool
     subscription: int
 
     @property
@@ -195,19 +206,21 @@ def _window_rows(
     latest: bool = False,
 ) -> list[_WindowRow]:
     rows = _window(reader_id, now, days, seen_by, today=today).order_by("-dated_at", "id")
-    fields = (*CANDIDATE_FIELDS, "story_id", "article", "own")
+    late = came_late_since(now - timedelta(days=ITEM_WINDOW_DAYS))
+    rows = rows.annotate(late=late)
+    fields = (*CANDIDATE_FIELDS, "story_id", "article", "own", "late")
     found = [_WindowRow(*row) for row in rows.values_list(*fields, "feed__subscriptions__id")[:limit]]
     if latest:
         new = subscriptions_new(now=now).filter(reader=reader_id, in_today=True)
         older = items_latest(subscriptions=new, now=now, seen_by=seen_by)
         mine = Subscription.objects.filter(reader=reader_id, feed=OuterRef("feed")).values("pk")[:1]
-        with_mine = older.annotate(mine=Subquery(mine)).values_list(*fields, "mine")
+        with_mine = older.annotate(late=late, mine=Subquery(mine)).values_list(*fields, "mine")
         found += [_WindowRow(*row) for row in with_mine[: limit - len(found)]]
     return found
 
 
 def _choose_items(found: Sequence[_WindowRow]) -> list[Candidate]:
-    """Return for each article the item whose words the reader gets."""
+    """Return for each article the item with the words that the reader gets."""
     best: dict[int, tuple[bool, int]] = {}
     for row in found:
         rank = article_rank(row.own, row.subscription)
@@ -300,8 +313,8 @@ def visible_ids(*, reader_id: UUID) -> list[QuerySet[Any, Any]]:
 
 
 def item_for(*, reader_id: UUID, item_id: int) -> Item | None:
-    """Return the item with its source if this reader may see it (`items_visible`), else `None`."""
-    return items_visible(reader_id=reader_id).filter(pk=item_id).select_related("source").first()
+    """Return the item with its source and feed if this reader may see it (`items_visible`), else `None`."""
+    return items_visible(reader_id=reader_id).filter(pk=item_id).select_related("source", "feed").first()
 
 
 def item_get(*, reader_id: UUID, item_id: int) -> Item:
@@ -312,7 +325,7 @@ def item_get(*, reader_id: UUID, item_id: int) -> Item:
 
 
 def item_urls(*, item_ids: Collection[int]) -> dict[int, str]:
-    """Return where each of the items leads, by id."""
+    """Return the link target of each item, by id."""
     return {item.pk: item.address for item in Item.objects.filter(pk__in=item_ids).only("url", "link")}
 
 
@@ -402,7 +415,7 @@ def item_candidate(item: Item) -> Candidate:
 
 
 def items_hidden(*, mutes: MuteFilter, item_ids: Collection[int]) -> set[int]:
-    """Return those of the items that the mutes hide; one query, none without mutes."""
+    """Return the items that the mutes hide. One query, or none without mutes."""
     if not mutes or not item_ids:
         return set()
     rows = Item.objects.filter(pk__in=item_ids).values_list(*CANDIDATE_FIELDS)

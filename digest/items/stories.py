@@ -151,7 +151,7 @@ def _uncompared_ids(now: dt.datetime, seen: Collection[int]) -> list[int]:
 
 @transaction.atomic
 def _compare(some: Sequence[int], *, now: dt.datetime) -> StoriesReport:
-    """Compare those of the items `some` that no other worker has, and store their stories."""
+    """Compare the items in `some` that no other worker has, and store their stories."""
     new = Item.objects.select_for_update(skip_locked=True).filter(clustered_at=None)
     batches = [new.filter(pk__in=some[start : start + BATCH]) for start in range(0, len(some), BATCH)]
     ids = [pk for rows in batches for pk in rows.order_by("dated_at", "id").values_list("pk", flat=True)]

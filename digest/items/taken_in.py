@@ -1,7 +1,7 @@
-"""What a topic takes in among a reader's items: those that say it, and those that are about it by meaning.
+"""The items that a topic takes in: those that say it, and those that are about it by meaning.
 
-One matcher for all: `Pool.matches` and `Pool.about`. A topic that is in nobody's settings has no stored
-meaning yet; here it gets one from the reader's own items. A search asks in the same way.
+There is one matcher for all: `Pool.matches` and `Pool.about`. A topic in nobody's settings has no stored
+meaning yet, so it gets one from the reader's own items. A search works in the same way.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ from ranking.meaning.topics import Mask, centre_rows, topic_meaning
 from ranking.pool import Ids, Pool
 
 DAYS, ITEMS_MAX = 30, 2_000
-# Of a search that too few say, the most alike are shown: so many at most, none below this cosine. Of 1,989
-# items of 237 real feeds "cooking recipes" has three above it, "football results" two, "asdfgh" none.
+# If too few items say a search, the most similar ones are shown: at most ten, none below this cosine. Of
+# 1,989 items of 237 real feeds "cooking recipes" has three above it, "football results" two, "asdfgh" none.
 ALIKE_MAX, ALIKE_MIN = 10, 0.45
 
 
@@ -41,7 +41,7 @@ class TakenIn:
 
 
 def topics_take_in(*, reader_id: UUID, topics: Sequence[str], now: datetime) -> list[TakenIn]:
-    """Return what each topic would take in, with up to five titles, first those that say it.
+    """Return the items each topic would take in, with up to five titles, first those that say it.
 
     A constant number of queries.
     """
@@ -61,8 +61,8 @@ def topics_take_in(*, reader_id: UUID, topics: Sequence[str], now: datetime) -> 
 def items_about(*, reader_id: UUID, query: str, found: Sequence[int], now: datetime) -> list[Item]:
     """Return up to ten of the reader's items of 30 days that are about a query and do not say it.
 
-    Those in `found` are left out. If too few say it, likeness to the query itself decides. The most alike
-    come first. Nothing if the query has no meaning.
+    Items in `found` are left out. If too few items say it, likeness to the query itself decides. The most
+    similar come first. The list is empty if the query has no meaning.
     """
     candidates = items_candidates(reader_id=reader_id, now=now, days=DAYS, limit=ITEMS_MAX)
     if not candidates:
@@ -78,7 +78,7 @@ def items_about(*, reader_id: UUID, query: str, found: Sequence[int], now: datet
 
 
 def _likeness(vectors: Vectors, says: Mask, query: str) -> Floats:
-    """Return how alike each item is to the query, (rows,); 0 or less if it is not about it."""
+    """Return how similar each item is to the query, (rows,). 0 or less means that it is not about it."""
     if (meaning := topic_meaning(vectors, says)) is not None:
         found = meaning.likeness(vectors)
         return np.where(found >= meaning.cut, found, 0.0).astype(np.float32)
@@ -93,7 +93,7 @@ def _likeness(vectors: Vectors, says: Mask, query: str) -> Floats:
 
 
 def _own_pool(candidates: Sequence[Candidate]) -> Pool:
-    """Return a pool whose topics are found by their stored meaning, or by one made from these items."""
+    """Return a pool that finds topics by their stored meaning, or by one made from these items."""
 
     def find(topics: Sequence[str], item_ids: Ids) -> dict[str, Ids]:
         found = topics_about(topics, item_ids)

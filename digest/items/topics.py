@@ -24,8 +24,8 @@ OFFERED_MAX = 12
 OFFERED_ITEMS_MIN = 3
 _PART = re.compile(r"[^\W_]+")
 NO_NAMES: Mapping[str, Sequence[str]] = {}
-# Words that may be other names of a topic: so many at most, read from the title and so many characters of the
-# text, and so many times as frequent in the topic's items as in others.
+# Limits for words that may be other names of a topic: how many are proposed, how many characters of the text
+# are read beside the title, and how many times as frequent they must be in the topic's items as in others.
 NAMES_PROPOSED, TEXT_CHARS, LIFT_MIN = 5, 400, 5.0
 # An author of more than this share of a source is better chosen through the source's weight.
 AUTHOR_SHARE_MAX = 0.8
@@ -62,7 +62,7 @@ def topic_counts(
     known = EMPTY_CATEGORIES.union(*map(topic_categories, topics))
     categories = _frequent_labels((one.categories for one in candidates), known)
     authors = _authors(candidates, known.union(map(category_key, categories)))
-    says = {topic: pool.says(topic, names.get(topic_key(topic), ())) for topic in topics}
+    says = {topic: pool.says(topic, tuple(names.get(topic_key(topic), ()))) for topic in topics}
     mine = [(topic, int(found.sum())) for topic, found in says.items()]
     others = [[(name, int(pool.matches(name).sum())) for name in labels] for labels in (categories, authors)]
     for rows in others:
@@ -86,7 +86,7 @@ def topic_counts(
 def names_proposed(items: Sequence[dict[str, str]], says: Mask, known: Collection[str]) -> tuple[str, ...]:
     """Return up to five words that set the items of a topic apart and are no part of a `known` name's key.
 
-    `items` are those of `words_of_items`; `says` (rows,) tells which of them say the topic.
+    `items` come from `words_of_items`. `says` (rows,) tells for each whether it says the topic.
     """
     parts = {topic_key(part) for key in known for part in _PART.findall(key)}
     found = words_apart(items, says) if says.any() and not says.all() else []

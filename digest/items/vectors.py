@@ -54,7 +54,7 @@ PROFILE_FIELDS = ("day", "likes", "dislikes", "terms", "thumbs", "updated_at")
 
 
 def item_vectors_update(*, now: datetime, limit: int = 5_000) -> int:
-    """Make vectors for new and changed items of the last 30 days, newest first; return how many.
+    """Make vectors for new and changed items of the last 30 days, newest first. Return how many.
 
     At most `limit` items, 500 per transaction. It is safe to run twice at once: an item that is counted twice
     only makes the weights of its terms a little less exact.

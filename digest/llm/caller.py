@@ -3,19 +3,19 @@
 Only the HTTP calls run in threads. The calling thread writes the ledger's rows on its own connection, and no
 transaction is open during a call.
 
-A typed answer is JSON in the reply's text. A provider that can holds it to the schema. One out of form is
-asked for once more, with what was wrong.
-A prompt is a Markdown file below a YAML front matter, which only people read.
+A typed answer is JSON in the reply's text. A provider that supports it enforces the schema. If an answer is
+malformed, the model is asked once more and told the fault. A prompt is a Markdown file below a YAML front
+matter, which is for people only.
 """
 
 import json
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import structlog
 from pydantic import BaseModel, ValidationError
@@ -37,6 +37,7 @@ from digest.llm.entities import (
     json_object_find,
     preview,
 )
+from digest.llm.forms import schema_close
 from digest.llm.ledger import ADVISOR, SpendAccount, spend_settle, spend_settle_failed
 
 log = structlog.get_logger(__name__)
@@ -377,8 +378,8 @@ def typed_ask_all(
 ) -> list[TypedAnswer[T]]:
     """Ask all questions in parallel and return their answers in the same order.
 
-    Each question goes to the first of `models` that works. Failures of models and providers raise nothing. An
-    answer out of form is asked for once more, of the same models, with what was wrong with it.
+    Each question goes to the first of `models` that works. Failures of models and providers raise nothing. If
+    an answer is malformed, the same models are asked once more and told the fault.
     """
     conversations: list[list[Message]] = [
         [{"role": "system", "content": question.system}, {"role": "user", "content": question.user}]
@@ -411,32 +412,16 @@ def _sum_answers(first: TypedAnswer[T], second: TypedAnswer[T]) -> TypedAnswer[T
 
 
 def answer_form(shape: type[BaseModel]) -> AnswerForm | None:
-    """Return the schema of `shape` as providers hold answers to it: closed objects, all fields required.
+    """Return the schema of `shape` in the form that providers enforce: closed objects, all fields required.
 
-    Limits of values stay out, since providers differ in those that they know; they are checked afterwards.
-    `None` if a part of the shape may be anything: a strict schema cannot say that.
+    Limits of values are left out, because providers support different ones; they are checked afterwards.
+    `None` if a part of the shape may be anything, which a strict schema cannot express.
     """
     schema = shape.model_json_schema()
     try:
-        return AnswerForm(shape.__name__, _close(schema, schema.get("$defs", {})))
+        return AnswerForm(shape.__name__, schema_close(schema))
     except KeyError:
         return None
-
-
-def _close(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a node of a schema with its references resolved and objects closed. Raises `KeyError`."""
-    if reference := node.get("$ref"):
-        return _close(definitions[reference.rpartition("/")[2]], definitions)
-    if choices := node.get("anyOf"):
-        return {"anyOf": [_close(one, definitions) for one in choices]}
-    result = {"type": node["type"], **{key: node[key] for key in ("enum", "description") if key in node}}
-    if node["type"] == "array":
-        result["items"] = _close(node["items"], definitions)
-    if node["type"] == "object":
-        result["properties"] = {name: _close(one, definitions) for name, one in node["properties"].items()}
-        result["required"] = list(node["properties"])
-        result["additionalProperties"] = False
-    return result
 
 
 def data_fence(data: object) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 
@@ -37,7 +38,9 @@ class Provider:
     model's name to extra request fields. `extra_body` is part of every request. `foreign_call` must be added
     to a tool call that another provider's model made. `responses` and `envelope` say whether the settings may
     choose the Responses API, or the JSON envelope instead of tool calls. `reasoning` lists the beginnings of
-    model names that accept a reasoning effort in the Responses API. Other models refuse it.
+    model names that accept a reasoning effort in the Responses API. Other models refuse it. `holds_forms` and
+    `strict_tools` say whether answers, and at the provider's own address the arguments of tools, can be held
+    to a schema.
     """
 
     name: str
@@ -57,6 +60,7 @@ class Provider:
     reasoning: tuple[str, ...] = ()
     own: bool = False
     holds_forms: bool = True
+    strict_tools: bool = False
 
     def fields_for(self, model: str) -> dict[str, Any]:
         """Return the extra request fields for `model`. Raises `ValueError` for an unknown effort."""
@@ -103,6 +107,7 @@ PROVIDERS = {
             max_tokens_param="max_completion_tokens",
             model_fields={"gpt-6": NO_REASONING, "gpt-5.6": NO_REASONING},
             responses=True,
+            strict_tools=True,
             reasoning=("gpt-5", "gpt-6", "o1", "o3", "o4"),
         ),
         Provider(
@@ -156,6 +161,15 @@ def provider_endpoint(provider: Provider) -> Endpoint | None:
     return Endpoint(base_url or provider.base_url, api_key) if api_key else None
 
 
+def provider_holds_tools(provider: Provider, endpoint: Endpoint) -> bool:
+    """Return whether the arguments of tools are held to a schema at this address.
+
+    That is true of the provider's own hosts only. Another vendor at `OPENAI_BASE_URL` may refuse the form.
+    """
+    host, own = (urlsplit(url).hostname or "" for url in (endpoint.base_url, provider.base_url))
+    return provider.strict_tools and (host == own or host.endswith(f".{own}"))
+
+
 def provider_patience(provider: Provider) -> tuple[float, float]:
     """Return the longest silence and the longest call in seconds.
 
@@ -184,7 +198,7 @@ def reasoning_effort() -> str:
 
 
 def local_reasoning_effort() -> str:
-    """Return the effort that a server of one's own is asked for; empty asks for none. Raises `ValueError`."""
+    """Return the reasoning effort to ask of a local server, or "" to ask for none. Raises `ValueError`."""
     return _setting_choice("LOCAL_LLM_REASONING_EFFORT", ("", *EFFORTS))
 
 

@@ -75,18 +75,18 @@ def ollama_turn_read(body: bytes, *, model: str, request_chars: int) -> Turn:
 
 
 def content_of(value: Any) -> str:
-    """Return the text of a message's content: a string, or parts of which some have text."""
+    """Return the text of a message's content: a string, or a list of parts, some with text."""
     if not isinstance(value, list):
         return text_of(value)
     return "".join(text_of(part.get("text")) for part in value if isinstance(part, dict))
 
 
 def without_thinking(text: str) -> tuple[str, str]:
-    """Return the text without a leading `<think>…</think>`, and what stood in it.
+    """Return the text without a leading `<think>…</think>`, and the text inside it.
 
-    Some chat templates write the opening tag themselves, so a reply may have only the closing one, which
-    then ends its line: JSON has no bare line break, so an answer that quotes the tag is left alone. What is
-    never closed was cut off, and is thought as a whole.
+    Some chat templates write the opening tag themselves. Then the reply has only the closing one, at the end
+    of a line. JSON has no bare line break, so an answer that quotes the tag is left alone. A thought without
+    a closing tag was cut off, so all of it is thought.
     """
     start = text.lstrip()
     if start.startswith(THINK):
@@ -99,7 +99,7 @@ def without_thinking(text: str) -> tuple[str, str]:
 def unreadable_error(body: bytes, wanted: str, error: Exception) -> ModelUnavailable:
     """Return the error for a body that is no `wanted` ("response").
 
-    Its text quotes the body's beginning, and says what to change if the form is a known one.
+    Its text quotes the body's beginning, and tells what to change if the form is a known one.
     """
     preview = body[:120].decode("utf-8", "replace")
     problem = f"The reply is no {wanted} ({type(error).__name__}): {preview}"
@@ -107,7 +107,7 @@ def unreadable_error(body: bytes, wanted: str, error: Exception) -> ModelUnavail
 
 
 def _form_help(body: bytes) -> str:
-    """Return what to change for a reply of another form, or ""."""
+    """Return advice for a reply of a known other form, or ""."""
     start = body.lstrip()
     if start.startswith((b"data:", b"event:", b":")):
         return (

@@ -1,4 +1,4 @@
-"""Look which server answers behind `local`: Ollama, llama.cpp, vLLM or another, and what context it has."""
+"""Detect the server behind `local` (Ollama, llama.cpp, vLLM or another) and its context size."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,14 +22,15 @@ class ServerKind:
 
     @property
     def words(self) -> str:
-        """Return the name with the version, or what to say of an unknown one."""
+        """Return the name with the version, or words for an unknown server."""
         return " ".join(filter(None, (self.name, self.version))) or "a server of unknown kind"
 
 
 def server_kind(model: str) -> ServerKind | None:
-    """Return the kind of server behind `model` (`provider:model`); `None` for a provider that is no own one.
+    """Return the kind of server behind `model` (`provider:model`), or `None` for a provider that we do not
+    run.
 
-    Asks three addresses at most, each for five seconds. Where none answers, the name is empty.
+    Asks at most three addresses, each for five seconds. If none answers, the name is empty.
     """
     ref = model_ref_parse(model)
     endpoint = provider_endpoint(ref.provider)

@@ -10,6 +10,7 @@ import json
 import os
 import threading
 from collections.abc import Coroutine
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -21,6 +22,10 @@ from digest.llm.providers import CHAT, NO_KEY, OLLAMA, RESPONSES, Endpoint
 
 PATHS = {CHAT: "/chat/completions", RESPONSES: "/responses", OLLAMA: "/api/chat"}
 REPLY_BYTES_MAX = 2_000_000
+# Of an error only the beginning is shown. The SDK would read all of it, however long it is.
+ERROR_BYTES_MAX = 64_000
+# A small compressed answer may unpack to gigabytes, so none is asked for.
+HEADERS = {"Accept-Encoding": "identity"}
 CONNECT_TIMEOUT_S = 5.0
 # How long we wait after the deadline for a call to be cancelled.
 TEARDOWN_S = 1.0
@@ -33,6 +38,11 @@ REFUSED_HELP = (
 )
 # The cure for a refusal that has one of these words in it, the first that fits.
 REFUSED_CURES = (
+    (
+        # Gemini, and litellm's proxy without a database, answer a wrong key with 400.
+        ("api key", "api_key", "no connected db"),
+        "Check the provider's API key (LOCAL_LLM_KEY for a server of your own).",
+    ),
     (
         ("context", "too long", "exceed", "n_ctx", "max_model_len"),
         "The prompt is longer than the server's context, which must be 16,384 tokens or more: "
@@ -51,6 +61,46 @@ UNAVAILABLE_HELP = {
     403: "Check the provider's API key (LOCAL_LLM_KEY for a server of your own) and what it may use.",
     404: "Check the model's name (LLM_CHAIN, LOCAL_LLM_MODEL) and the provider's address.",
 }
+
+
+class _StatusAnswer(openai.OpenAIError):
+    """A server answered with a status that is no success. `text` is the beginning of its words."""
+
+    def __init__(self, status: int, headers: httpx2.Headers, text: str) -> None:
+        super().__init__(f"Error code: {status} - {text}")
+        self.status, self.headers = status, headers
+
+
+async def _check_status(answer: httpx2.Response) -> None:
+    """Raise `_StatusAnswer` unless the answer is a success, before the SDK reads it. Redirects are none."""
+    if answer.status_code < 300:
+        return
+    body = bytearray()
+    if answer.headers.get("Content-Encoding", "identity") == "identity":
+        async for chunk in answer.aiter_raw():
+            body += chunk
+            if len(body) > ERROR_BYTES_MAX:
+                break
+    await answer.aclose()
+    raise _StatusAnswer(answer.status_code, answer.headers, _error_words(bytes(body[:ERROR_BYTES_MAX])))
+
+
+def _error_words(body: bytes) -> str:
+    """Return the message of an error in JSON, with the parameter it names; any other body as it is."""
+    text = body.decode("utf-8", "replace")
+    with suppress(ValueError, RecursionError):
+        found = json.loads(text)
+        error = found.get("error", found) if isinstance(found, dict) else None
+        if isinstance(error, dict) and isinstance(message := error.get("message"), str):
+            param = error.get("param")
+            return f"{message} ({param})" if isinstance(param, str) and param else message
+    return text
+
+
+def _http_client() -> httpx2.AsyncClient:
+    return openai.DefaultAsyncHttpx2Client(
+        follow_redirects=False, headers=HEADERS, event_hooks={"response": [_check_status]}
+    )
 
 
 class _Background:
@@ -74,7 +124,10 @@ class _Background:
         with self._lock:
             if endpoint not in self._clients:
                 self._clients[endpoint] = openai.AsyncOpenAI(
-                    api_key=endpoint.api_key, base_url=endpoint.base_url, max_retries=0
+                    api_key=endpoint.api_key,
+                    base_url=endpoint.base_url,
+                    max_retries=0,
+                    http_client=_http_client(),
                 )
             return self._clients[endpoint]
 
@@ -115,7 +168,7 @@ def fetch(
     work = _fetch(client, PATHS[api], request, timeout_s, read_timeout_s)
     try:
         return _background.run(work, timeout_s=timeout_s + TEARDOWN_S)
-    except openai.APIError as error:
+    except (openai.APIError, _StatusAnswer) as error:
         raise _model_error(error, endpoint) from error
     except TimeoutError as error:
         raise DeadlineExceeded("The model had not answered when the time was up.") from error
@@ -150,27 +203,27 @@ async def _fetch(
     return bytes(answer)
 
 
-def _model_error(error: openai.APIError, endpoint: Endpoint) -> ModelError:
+def _model_error(error: openai.OpenAIError, endpoint: Endpoint) -> ModelError:
     """Translate an error of the SDK into ours. Remove the key, because a server may echo it."""
     text = str(error)
     if endpoint.api_key != NO_KEY:
         text = text.replace(endpoint.api_key, "***")
     text = text[:ERROR_CHARS_MAX]
-    if not isinstance(error, openai.APIStatusError):
+    if not isinstance(error, _StatusAnswer):
         unsent = isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
         return ModelUnavailable(f"No connection or no answer: {text}", may_be_billed=not unsent)
-    if error.status_code in REFUSED:
-        problem = f"The provider refused the request ({error.status_code}): {text} {refused_help(text)}"
+    if error.status in REFUSED:
+        problem = f"The provider refused the request ({error.status}): {text} {refused_help(text)}"
         return ModelRefused(problem)
-    advice = UNAVAILABLE_HELP.get(error.status_code, "")
+    advice = UNAVAILABLE_HELP.get(error.status, "")
     return ModelUnavailable(
-        f"The provider answered {error.status_code}: {text} {advice}".strip(),
-        retry_after_s=_retry_after(error.response),
+        f"The provider answered {error.status}: {text} {advice}".strip(),
+        retry_after_s=_retry_after(error.headers),
     )
 
 
 def refused_help(text: str) -> str:
-    """Return what to change after a refusal in these words."""
+    """Return advice after a refusal in these words."""
     lowered = text.lower()
     fitting = (cure for words, cure in REFUSED_CURES if any(word in lowered for word in words))
     return f"{next(fitting, '')} {REFUSED_HELP}".strip()
@@ -185,7 +238,9 @@ def look(endpoint: Endpoint, path: str, *, timeout_s: float) -> object:
 
 
 async def _look(endpoint: Endpoint, path: str, timeout_s: float) -> bytes:
-    headers = {} if endpoint.api_key == NO_KEY else {"Authorization": f"Bearer {endpoint.api_key}"}
+    headers = (
+        HEADERS if endpoint.api_key == NO_KEY else HEADERS | {"Authorization": f"Bearer {endpoint.api_key}"}
+    )
     try:
         async with (
             asyncio.timeout(timeout_s),
@@ -202,18 +257,18 @@ async def _look(endpoint: Endpoint, path: str, timeout_s: float) -> bytes:
         return b""
 
 
-def _retry_after(response: httpx2.Response) -> float | None:
+def _retry_after(headers: httpx2.Headers) -> float | None:
     """Return the wait that the server asked for, in seconds, or `None`.
 
     A date counts from the answer's own `Date` header, because the clocks may differ.
     """
-    text = response.headers.get("retry-after", "")
+    text = headers.get("retry-after", "")
     try:
         return max(0.0, float(text))
     except ValueError:
         pass
     try:
         until = parsedate_to_datetime(text)
-        return max(0.0, (until - parsedate_to_datetime(response.headers["date"])).total_seconds())
+        return max(0.0, (until - parsedate_to_datetime(headers["date"])).total_seconds())
     except (ValueError, TypeError, KeyError):
         return None

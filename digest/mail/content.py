@@ -10,8 +10,9 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from digest.daily.presentation import ScoredItem, ShownItem, items_shown
+from digest.daily.presentation import ScoredItem, ShownItem, age_moment, items_shown
 from digest.daily.selectors import digest_impressions
+from digest.feeds.arrival import came_late
 from digest.items.selectors import item_is_hidden, mutes_in_force
 from digest.items.stories import stories_joined
 from digest.mail.due import (
@@ -108,6 +109,8 @@ def _draft(
 
 def _mail_item(reader: Reader, shown: ShownItem, now: datetime) -> MailItem:
     item = shown.item
+    is_late = came_late(item.published_at, dated=item.dated_at, first_seen=item.first_seen_at)
+    dated = item.published_at if is_late else age_moment(item)
     page = site_link(reverse("digest:item", args=[item.pk]))
     signed = [
         thumb_sign(reader_id=reader.pk, item_id=item.pk, useful=useful, now=now) for useful in (True, False)
@@ -118,7 +121,7 @@ def _mail_item(reader: Reader, shown: ShownItem, now: datetime) -> MailItem:
         href=shown.href or f"{page}?from=mail",
         source=str(item.source),
         # A date and not "3 hours ago", because a mail may be read days later.
-        age=date_format(item.dated_at.astimezone(reader.zone), _("j F, H:i")),
+        age=date_format(dated.astimezone(reader.zone), _("j F, H:i")),
         lede=shown.lede,
         by=origin_words(shown),
         language=item.language,

@@ -107,10 +107,10 @@ def mail_readers() -> list[Reader]:
 
 
 def addresses_confirmed(*, readers: Sequence[Reader]) -> set[UUID]:
-    """Return the ids of those `readers` who confirmed the address that their mail goes to. One query.
+    """Return the ids of the `readers` who confirmed the address of their mails. One query.
 
-    Mail needs a confirmed address whatever ACCOUNT_EMAIL_VERIFICATION says. Otherwise anybody could have
-    texts of strangers sent to somebody else's address.
+    Mail needs a confirmed address with any value of ACCOUNT_EMAIL_VERIFICATION. Otherwise anybody could have
+    strangers' texts sent to somebody else's address.
     """
     rows = EmailAddress.objects.filter(verified=True, user__mail_rhythm__in=MAILED)
     known = {(user_id, email.casefold()) for user_id, email in rows.values_list("user_id", "email")}

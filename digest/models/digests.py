@@ -136,6 +136,7 @@ class Feedback(models.Model):
     class Origin(models.TextChoices):
         READING = "reading", "given while reading, or imported"
         INTERVIEW = "interview", "an answer to a question of ours"
+        CHECK = "check", "an answer that checks a suggestion"
 
     reader = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="feedback", db_index=False

@@ -115,7 +115,7 @@ class Feed(models.Model):
     def name(self) -> str:
         """Return the feed's own title, else its source's key.
 
-        The source's title is not used: it may be that of a feed which the reader does not read.
+        The source's title is not used, because it may come from a feed that the reader does not read.
         """
         return self.title or self.source_id
 
@@ -214,12 +214,12 @@ def private_deleted(
 
 
 class Item(models.Model):
-    """One post as one feed carries it: words, date and author are that feed's own.
+    """One post in one feed, with that feed's words, date and author.
 
-    What it is and where it leads are two things. `url` is its identity: the canonical URL of its link as it
-    first came, or a `urn:tidings:` hash if the feed gives no link, or one that several posts share. Items of
-    several feeds with one URL are one article: a reader sees one of them, reads it once and rates it once.
-    `address` is what a reader opens.
+    Identity and link target are two things. `url` is its identity: the canonical URL of its first link, or a
+    `urn:tidings:` hash if the feed gives no link or several posts share it. Items of several feeds with one
+    URL are one article: a reader sees one of them, reads it once and rates it once. `address` is the page
+    that a reader opens.
     """
 
     feed = models.ForeignKey(
@@ -286,7 +286,7 @@ class Item(models.Model):
 
     @property
     def address(self) -> str:
-        """Return where the item leads: the link its publisher wrote, "" if there is nothing to open."""
+        """Return the item's link as its publisher wrote it, or "" if there is nothing to open."""
         return self.link or (self.url if self.url.startswith(("http://", "https://")) else "")
 
 
@@ -357,7 +357,7 @@ class ItemVector(models.Model):
 
 
 class TopicMeaning(models.Model):
-    """What the items that say a topic have in common, as `ranking.meaning.topics` packs it."""
+    """The common meaning of the items that say a topic, as packed by `ranking.meaning.topics`."""
 
     key = models.CharField(max_length=64, unique=True, help_text="The topic, folded and singular.")
     seeds = models.PositiveIntegerField(help_text="Items that say the topic.")

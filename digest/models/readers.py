@@ -193,7 +193,7 @@ class Reader(AbstractUser):
 
 
 class SavedSearch(models.Model):
-    """A search that a reader keeps in the list of sources: its words, its order, and what narrows it."""
+    """A search that a reader keeps in the list of sources: its words, its order and its filters."""
 
     reader = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="saved_searches")
     query = models.CharField(max_length=200)

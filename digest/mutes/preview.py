@@ -22,7 +22,7 @@ from ranking.selectors import config_mutes
 # How many titles a preview shows, and how many categories and words an item suggests.
 TITLES_MAX, CATEGORIES_MAX, WORDS_MAX = 10, 5, 8
 WORD_CHARS_MIN = 3
-# As much of a typed name is said again.
+# How much of a typed name is repeated in a message.
 NAME_CHARS = 120
 
 

@@ -23,7 +23,6 @@ from digest.mutes.preview import mute_named, mute_preview, mutes_suggested
 from digest.mutes.services import mutes_change
 from digest.requests import own_path, reader_of, referrer_path
 from digest.signed import UNDO_LIFETIME_S, values_read, values_sign
-from digest.throttling import long_page
 from ranking.config_words import mute_label
 from ranking.entities import InvalidMute, Mute, TooManyMutes
 from ranking.mutes import (
@@ -53,7 +52,7 @@ ITEM_ID_CHARS = 18
 
 
 class MuteForm(forms.Form):
-    """A mute, the only source where it holds, and its last day; empty: everywhere, for ever."""
+    """A mute, the only source that it applies to, and its last day. Empty means all sources, and for ever."""
 
     kind = forms.ChoiceField(
         choices=[(kind, gettext_lazy(name)) for kind, name in KIND_NAMES.items()], label=gettext_lazy("What")
@@ -94,7 +93,6 @@ def mutes(request: HttpRequest) -> HttpResponse:
     return render(request, "digest/mutes.html", page | _lines(reader, page))
 
 
-@long_page
 def _preview(request: HttpRequest) -> HttpResponse:
     reader, form = reader_of(request), MuteForm(request.GET)
     page = _page(request) | {"form": form}

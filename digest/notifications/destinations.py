@@ -124,8 +124,8 @@ def destination_add(
 def _browser_release(reader: Reader, address: str, secret: str) -> None:
     """Delete this browser's destinations: the reader's own, and those of others who used the same browser.
 
-    Only the browser knows the keys of its subscription, so whoever knows its address alone takes it from
-    nobody.
+    Only the browser knows the keys of its subscription. So knowing its address is not enough to take it from
+    somebody.
     """
     keys = push_keys_read(secret)
 

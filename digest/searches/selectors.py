@@ -30,7 +30,7 @@ class SearchAsked:
 
     @property
     def same(self) -> tuple[str, frozenset[tuple[str, str]]]:
-        """Return what two searches for the same items have in common. Their order may differ."""
+        """Return a key that is equal for two searches for the same items, even in another order."""
         return self.query, frozenset(self.filters.items())
 
 
@@ -73,7 +73,7 @@ def search_lines(searches: Sequence[tuple[int, SearchAsked]], titles: Mapping[st
 
 
 def search_name(asked: SearchAsked, titles: Mapping[str, str]) -> str:
-    """Return the words of a search and what narrows it: "harbour · Quiet Port · unread"."""
+    """Return the words of a search and its filters: "harbour · Quiet Port · unread"."""
     words = {"unread": _("unread"), "saved": _("saved")}
     narrowed = [
         words.get(name) or (titles.get(value, value) if name == "source" else value)

@@ -18,7 +18,7 @@ SEARCHES_MAX = 50
 
 @dataclass(frozen=True, slots=True)
 class NewTopic:
-    """A topic made of a search, and how many items of the last 30 days it takes in.
+    """A topic made from a search, and the number of items of the last 30 days that it takes in.
 
     `added` is false if the reader had it before.
     """

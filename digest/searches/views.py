@@ -23,7 +23,6 @@ from digest.searches.services import (
     search_topic_remove,
 )
 from digest.signed import UNDO_LIFETIME_S, values_read, values_sign
-from digest.throttling import long_page
 from digest.web.pages.search import UNDO_SALT, search_asked
 from ranking.entities import RankingError
 
@@ -57,9 +56,9 @@ def remove(request: HttpRequest, search_id: int) -> HttpResponse:
 
 @login_required
 @require_POST
-@long_page
 def topic(request: HttpRequest, search_id: int) -> HttpResponse:
-    """Make the words of a saved search a topic. Its page says what the topic takes in, and offers undo."""
+    """Make the words of a saved search a topic. The next page shows the items it takes in, and offers
+    undo."""
     reader, now = reader_of(request), timezone.now()
     try:
         asked = search_saved(reader_id=reader.pk, search_id=search_id)
@@ -83,7 +82,7 @@ def topic(request: HttpRequest, search_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def undo(request: HttpRequest) -> HttpResponse:
-    """Undo a removal, or take back a topic made of a search, for an hour."""
+    """Undo a removal, or a topic made from a search, within an hour."""
     reader, now = reader_of(request), timezone.now()
     signed = request.POST.get("done", "")
     done = values_read(salt=UNDO_SALT, reader_id=reader.pk, signed=signed, lifetime_s=UNDO_LIFETIME_S)

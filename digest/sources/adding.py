@@ -22,7 +22,7 @@ from digest.sources.subscriptions import subscription_add
 from digest.sources.weights import source_settings_follow
 from ranking.common.isolation import isolate
 
-# Storing one document takes far less; a process that dies meanwhile leaves the feed to the next round then.
+# Storing one document takes far less. If the process dies meanwhile, the next fetch batch takes the feed.
 CLAIM: Final = timedelta(minutes=1)
 
 log = structlog.get_logger(__name__)
@@ -94,10 +94,10 @@ def found_store(
 
 @transaction.atomic
 def _document_store(feed: Feed, found: FoundFeed, now: datetime, draw: float) -> int | None:
-    """Store the document and return how many items are new; None if nothing is to be stored.
+    """Store the document and return the number of new items, or None if it must not be stored.
 
-    A document is stored if its request went to the feed's own address, and not to another spelling of it, or
-    to an address that has moved here: whoever answers there would write into what others read.
+    A document is stored only if its request went to the feed's own address. Another spelling of it, or an
+    address that moved here, would let whoever answers there write into other readers' feeds.
     """
     is_due = feed.next_check_at is None or feed.next_check_at <= now
     if found.response is None or found.document is None or not is_due:

@@ -1,7 +1,7 @@
 """Views that change many sources at once, from their list: the choice, the change, and its undo."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from django.contrib import messages
@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, ngettext_lazy
 from django.views.decorators.http import require_POST
 
+from digest.days import day_of
 from digest.errors import DigestError
 from digest.feeds.selectors import subscription_of, subscriptions_of
 from digest.models import Reader
@@ -34,10 +35,9 @@ from digest.sources.weights import sources_weigh
 from ranking.entities import InvalidSetting
 from ranking.setting_scale import LEVELS
 
-# The last removal and the last move, in the reader's session, can be undone for so long.
+# The last removal and the last move are kept in the reader's session. They can be undone until the next day.
 REMOVAL: Final = "sources_removed"
 MOVE: Final = "sources_moved"
-UNDO_FOR: Final = timedelta(hours=1)
 ID_CHARS: Final = 18
 # Words for levels in messages.
 LEVEL_WORDS: Final = {
@@ -93,7 +93,7 @@ def feeds_chosen(reader: Reader, typed: QueryDict, now: datetime) -> list[int]:
 @login_required
 @require_POST
 def folder_change(request: HttpRequest) -> HttpResponse:
-    """Give a folder another name; without one its sources are in no folder. It can be undone for an hour."""
+    """Give a folder another name; without one its sources are in no folder. It can be undone all day."""
     folder, name = (folder_clean(request.POST.get(field, "")) for field in ("folder", "name"))
     before = folder_rename(reader=reader_of(request), folder=folder, name=name)
     if not before:
@@ -104,7 +104,7 @@ def folder_change(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def source_remove(request: HttpRequest, feed_id: int) -> HttpResponse:
-    """Stop reading a feed; ratings of its items stay, and it can be undone for an hour."""
+    """Stop reading a feed; ratings of its items stay, and it can be undone all day."""
     reader = reader_of(request)
     if subscription_of(reader_id=reader.pk, feed_id=feed_id) is None:
         raise Http404(_("You do not read that feed."))
@@ -114,7 +114,7 @@ def source_remove(request: HttpRequest, feed_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def source_undo(request: HttpRequest) -> HttpResponse:
-    """Undo the last removal, if it was within the last hour: with folders and switches as before."""
+    """Undo the last removal, if it was today: with folders and switches as before."""
     removal = removal_read(request, timezone.now())
     if removal is None:
         messages.error(request, _("That can no longer be undone. Add the feed again by its address."))
@@ -132,7 +132,7 @@ def source_undo(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def move_undo(request: HttpRequest) -> HttpResponse:
-    """Undo the last move to a folder, if it was within the last hour."""
+    """Undo the last move to a folder, if it was today."""
     move = _undo_read(request, MOVE, timezone.now())
     if move is None:
         messages.error(request, _("That can no longer be undone."))
@@ -147,26 +147,26 @@ def move_undo(request: HttpRequest) -> HttpResponse:
 
 
 def removal_read(request: HttpRequest, now: datetime) -> dict[str, Any] | None:
-    """Return the session's last removal, `name`, `count` and `feeds`; `None` after an hour or without one."""
+    """Return the session's last removal, `name`, `count` and `feeds`; `None` if it was not today."""
     return _undo_read(request, REMOVAL, now)
 
 
 def move_words(request: HttpRequest, now: datetime) -> str:
-    """Return words for the last move to a folder; "" after an hour, or if there was none."""
+    """Return words for the last move to a folder; "" if it was not today."""
     move = _undo_read(request, MOVE, now)
     return _move_words(len(move["feeds"]), move["folder"]) if move else ""
 
 
 def _undo_read(request: HttpRequest, name: str, now: datetime) -> dict[str, Any] | None:
     done: dict[str, Any] = request.session.get(name, {})
-    at = parse_datetime(done.get("at", ""))
-    return done if at is not None and now - at < UNDO_FOR else None
+    at, zone = parse_datetime(done.get("at", "")), reader_of(request).zone
+    return done if at is not None and day_of(at, zone) == day_of(now, zone) else None
 
 
 def _report_move(request: HttpRequest, before: dict[int, str], folder: str, now: datetime) -> HttpResponse:
     # JSON, in which a session is stored, has no numbers as keys.
     request.session[MOVE] = {"at": now.isoformat(), "folder": folder, "feeds": list(before.items())}
-    return _back(request, moved="1")
+    return _back(request)
 
 
 def _remove(request: HttpRequest, reader: Reader, chosen: list[int], now: datetime) -> HttpResponse:
@@ -179,7 +179,7 @@ def _remove(request: HttpRequest, reader: Reader, chosen: list[int], now: dateti
         "count": len(chosen),
         "feeds": removed,
     }
-    return _back(request, removed="1")
+    return _back(request)
 
 
 def _weigh(
@@ -228,10 +228,10 @@ def _fetch(request: HttpRequest, reader: Reader, chosen: list[int], now: datetim
     return _back(request)
 
 
-def _back(request: HttpRequest, **more: str) -> HttpResponse:
+def _back(request: HttpRequest) -> HttpResponse:
     """Return a redirect to the list as it was cut when the form was sent."""
     find, show = request.POST.get("find", "")[:FIND_CHARS], request.POST.get("show", "")
-    query = {"find": find, "show": show if show in SHOWN else ""} | more
+    query = {"find": find, "show": show if show in SHOWN else ""}
     query_string = urlencode({name: value for name, value in query.items() if value})
     return redirect(reverse("digest:sources") + (f"?{query_string}" if query_string else ""))
 

@@ -16,10 +16,10 @@ from digest.feedback.selectors import RatingCounts, feedback_by_source
 from digest.feeds.access import LOCKED
 from digest.feeds.connect import ADDRESS_QUESTION
 from digest.feeds.fetch import host_of
-from digest.feeds.health import FeedCondition, FeedFacts, feed_condition, feed_counts, feed_trouble
+from digest.feeds.health import FeedCondition, feed_condition, feed_counts, feed_trouble
 from digest.feeds.identity import web_url
-from digest.feeds.selectors import NEWSLETTER_PREFIX, subscriptions_of
-from digest.models import Feed, Reader, Subscription
+from digest.feeds.selectors import NEWSLETTER_PREFIX, feed_facts, subscriptions_of
+from digest.models import Reader, Subscription
 from ranking.config_words import weight_words
 from ranking.entities import EffectiveConfig
 from ranking.language import figure
@@ -42,16 +42,17 @@ TROUBLES: Final = {
     "empty": gettext_noop("Empty"),
 }
 FIND_CHARS: Final = 100
-# So many sources fit on two screens. Above that, folders begin closed.
+# This many sources fit on two screens. With more, folders begin closed.
 UNFOLDED_MAX: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """One subscription as the sources page shows it. `address` is "" if nothing is fetched from one.
+    """One subscription on the sources page. `address` is "" if the feed is not fetched from one.
 
-    `level` is one of `ranking.setting_scale.LEVELS`, "" for a weight between them. `trouble` is one of
-    `TROUBLES`. `others` counts the reader's other feeds of its source, which weights and ratings are of.
+    `level` is one of `ranking.setting_scale.LEVELS`, or "" for a weight between them. `trouble` is one of
+    `TROUBLES`. `others` counts the reader's other feeds of the same source, which share its weight and
+    ratings.
     """
 
     subscription: Subscription
@@ -167,12 +168,12 @@ def lines_find(lines: Sequence[SourceLine], find: str, show: str) -> list[Source
 
 
 def sources_page(reader: Reader, now: datetime, find: str = "", show: str = "") -> dict[str, Any]:
-    """Return the reader’s subscriptions that `find` and `show` leave: those in trouble, the rest by folder.
+    """Return the reader’s subscriptions that match `find` and `show`: those in trouble, the rest by folder.
 
     `sources` has all of them. A constant number of queries.
     """
     lines = source_lines(reader, now)
-    counts = feed_counts((_facts(line.subscription.feed) for line in lines), now=now)
+    counts = feed_counts((feed_facts(line.subscription.feed) for line in lines), now=now)
     if counts.none_answers:
         lines = [replace(line, health=line.health.replace(f" {_(ADDRESS_QUESTION)}", "")) for line in lines]
     found = lines_find(lines, find, show)
@@ -190,7 +191,6 @@ def sources_page(reader: Reader, now: datetime, find: str = "", show: str = "") 
         "unfolded": bool(find or show) or len(found) <= UNFOLDED_MAX,
         "names": sorted({line.folder for line in lines if line.folder}, key=str.casefold),
         "filling": notice_sources([line.subscription for line in lines], now),
-        "failing": sum(line.failing for line in lines),
         "trouble": sum(bool(line.trouble) for line in lines),
         "private": any(line.is_private and line.address for line in lines),
         "feeds": counts,
@@ -215,11 +215,6 @@ def source_lines(reader: Reader, now: datetime) -> list[SourceLine]:
     return sorted(lines, key=lambda line: (line.name.casefold(), line.subscription.feed.url))
 
 
-def _facts(feed: Feed) -> FeedFacts:
-    moving = bool(feed.moved_url or feed.answered_by)
-    return FeedFacts(feed.state, feed.failures, feed.last_fetched_at, feed.last_new_at, moving)
-
-
 def _source_line(
     row: Subscription, effective: EffectiveConfig, rated: dict[str, RatingCounts], now: datetime
 ) -> SourceLine:
@@ -236,7 +231,7 @@ def _source_line(
     )
     if feed.own_address.startswith(NEWSLETTER_PREFIX):
         health = _("By mail. The last issue came {ago}.").format(ago=age_words(feed.last_new_at or now, now))
-    facts = _facts(feed)
+    facts = feed_facts(feed)
     return SourceLine(
         subscription=row,
         address=web_url(feed.address),

@@ -29,7 +29,7 @@ class Mailbox:
         self._connection, self._count = connection, count
 
     def unseen(self) -> Iterator[str]:
-        """Yield the number of each mail nobody has seen, oldest first."""
+        """Yield the number of each unseen mail, oldest first."""
         for start in range(1, self._count + 1, SEARCHED):
             # Not all at once: imaplib refuses a line of more than a million bytes, some 140,000 mails.
             some = f"{start}:{min(start + SEARCHED - 1, self._count)}"
@@ -43,7 +43,7 @@ class Mailbox:
         return None if body is None else bytes(body)
 
     def seen(self, uid: str) -> None:
-        """Mark a mail as seen, so that the next round leaves it out."""
+        """Mark a mail as seen, so that the next run leaves it out."""
         self._connection.uid("STORE", uid, "+FLAGS.SILENT", r"(\Seen)")
 
 
@@ -51,7 +51,7 @@ class Mailbox:
 def mailbox_open(url: str) -> Iterator[Mailbox]:
     """Open the mailbox at `imaps://name:password@host[:port][/folder]`, with its certificate checked.
 
-    Raises `MailboxFailed`, whose words repeat nothing of the address or of the server's answer.
+    Raises `MailboxFailed`. Its message repeats no part of the address or of the server's answer.
     """
     connection, count = _connect(urlsplit(url))
     try:

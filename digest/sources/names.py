@@ -11,9 +11,10 @@ from digest.models import Feed, Subscription
 from digest.sources.recommended import starter_interests
 from ranking.common.text import fold
 
-# A feed's address may hold a secret of whoever added it (a token in its query, a private list). One that so
-# many readers have is no secret; starters are in our own file. Accounts cost nothing, so they have it for a
-# while: time for an operator to see a feed that goes by another's name.
+# A feed's address may hold a secret of the reader who added it (a token in its query, a private list). An
+# address with this many readers is no secret, and starters are in our own file. Accounts cost nothing, so the
+# readers must also have had it for a while. That gives an operator time to see a feed that goes by another's
+# name.
 READERS_MIN: Final = 5
 READ_SINCE: Final = timedelta(days=14)
 FOUND_MAX: Final = 8
@@ -44,10 +45,10 @@ def subscription_named(*, reader_id: UUID, name: str) -> str:
 
 
 def feeds_named(*, name: str, now: datetime) -> list[NamedFeed]:
-    """Return the feeds whose titles have every word of `name`, starters first, at most eight; one query.
+    """Return the feeds whose titles have every word of `name`, starters first, at most eight. One query.
 
-    Beside the starters only feeds that at least five readers, who let others learn from them, have read for
-    two weeks. A word may be a part of one; "r/python" and "python" find the same.
+    Besides starters, only feeds with at least five readers who let others learn from them and have read it
+    for two weeks. Words may match in part, so "r/python" and "python" find the same.
     """
     words = [word for word in fold(name).replace("/", " ").split() if len(word) > 1][:WORDS_MAX]
     if not words:

@@ -27,7 +27,8 @@ from digest.feeds.ingest import documents_ingest
 from digest.feeds.mails import HEAD_BYTES, MAIL_MAX_BYTES, Letter, letter_from_json, mail_tokens
 from digest.feeds.sandbox import SANDBOX, WALL_S, sandbox_answer
 from digest.feeds.selectors import NEWSLETTER_PREFIX
-from digest.models import Feed, Item, MailboxState, Reader, Source, Subscription, SuggestedReasons, Summary
+from digest.items.texts import texts_delete
+from digest.models import Feed, Item, MailboxState, Reader, Source, Subscription
 from digest.sources.mailbox import Mailbox, MailboxFailed, mailbox_open
 from digest.sources.private_feeds import private_feed_create
 from digest.sources.subscriptions import newsletter_check_room
@@ -37,7 +38,7 @@ from ranking.common.isolation import isolate
 TOKEN_BYTES: Final = 10
 # The placeholder for the reader in NEWSLETTERS_ADDRESS.
 PLACE: Final = "*"
-# A round reads mails for the first of these, and parses those of one reader for the second.
+# A run reads mails for the first of these, and parses the mails of one reader for the second, in seconds.
 ROUND_S: Final = 60.0
 READER_S: Final = 20.0
 # Lists that may wait for a reader's yes, for how long, and with how many mails. The first mail may confirm a
@@ -55,10 +56,10 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class NewslettersReport:
-    """The mails of one run: `stored`, of lists that wait for a yes (`waiting`), of nobody (`unknown`), of
-    `removed` lists, and `refused`. `left` is 1 if the time was over before the last mail.
+    """The mails of one run: `stored`, of lists that wait for a yes (`waiting`), without a reader (`unknown`),
+    of `removed` lists, and `refused`. `left` is 1 if the time ended before the last mail.
 
-    `problem` says why the mailbox could not be read, or is "".
+    `problem` tells why the mailbox could not be read, or is "".
     """
 
     stored: int = 0
@@ -83,7 +84,7 @@ def newsletter_address(*, reader: Reader) -> str:
 
 
 def newsletter_address_issue(*, reader: Reader) -> str:
-    """Give the reader a new address and return it; one they had before reaches nobody any more."""
+    """Give the reader a new address and return it. Mails to the old one reach nobody any more."""
     reader.newsletter_token = b32encode(secrets.token_bytes(TOKEN_BYTES)).decode().casefold()
     reader.save(update_fields=["newsletter_token"])
     return newsletter_address(reader=reader)
@@ -95,7 +96,7 @@ def mailbox_state() -> MailboxState | None:
 
 
 def mailbox_problem() -> str:
-    """Try the mailbox now. Return why it does not open; "" if it does or none is set."""
+    """Try the mailbox now. Return why it does not open, or "" if it opens or none is set."""
     try:
         if newsletters_are_on():
             with mailbox_open(settings.NEWSLETTERS_URL):
@@ -123,7 +124,7 @@ def _own(reader_id: UUID) -> QuerySet[Feed]:
 
 @transaction.atomic
 def newsletter_accept(*, reader: Reader, feed_id: int, now: datetime) -> Feed:
-    """Read a newsletter that waits or was removed. What waited becomes readable.
+    """Read a newsletter that waits or was removed. Its waiting mails become readable.
 
     Raises `FeedNotFound`, `TooManySubscriptions`.
     """
@@ -176,12 +177,12 @@ def _feed_of(feeds: Iterable[Feed], feed_id: int) -> Feed:
 
 
 def _items_delete(feeds: Iterable[Feed]) -> None:
-    """Delete the items of newsletters that nobody reads, with what was made from their texts."""
+    """Delete the items of newsletters without a reader, with the summaries and reasons made from their
+    texts."""
     items = Item.objects.filter(feed__in=[feed.pk for feed in feeds])
     texts = list(items.values_list("fingerprint", flat=True))
-    Summary.objects.filter(fingerprint__in=texts).delete()
-    SuggestedReasons.objects.filter(fingerprint__in=texts).delete()
     items.delete()
+    texts_delete(fingerprints=texts)
 
 
 def _feeds_delete(feeds: Iterable[Feed]) -> None:
@@ -193,16 +194,15 @@ def _feeds_delete(feeds: Iterable[Feed]) -> None:
 
 
 def newsletters_fetch(*, now: datetime) -> NewslettersReport:
-    """Read unread mails of the mailbox for a minute, and store each for the reader whose address it has.
+    """Read unread mails of the mailbox for a minute, and store each for the reader with its address.
 
-    Who a mail is for is read from its first 64 KiB, and the mails of nobody are not read further. A reader's
-    mails are parsed for 20 s in a round, so that one who is flooded does not hold up the others. What is left
-    stays unread for the next round.
+    The recipient is read from the first 64 KiB, and mails without a reader are not read further. A reader's
+    mails are parsed for at most 20 s per run, so one flooded reader does not delay the others. The rest stays
+    unread for the next run.
 
-    A mail is marked as seen once it is stored or thrown away; after a crash it is read again, and stored
-    once, by its Message-ID. A mail that breaks something is refused and in the log, and the others come in. A
-    mailbox that fails is an error in the log, and shown to operators
-    (`mailbox_state`); nothing is lost.
+    A mail is marked as seen once it is stored or dropped. After a crash it is read again, and stored only
+    once, by its Message-ID. A mail that breaks something is refused and logged, and the others come in. A
+    failing mailbox is logged as an error and shown to operators (`mailbox_state`); nothing is lost.
     """
     report = NewslettersReport()
     if not newsletters_are_on():
@@ -228,10 +228,10 @@ def newsletters_fetch(*, now: datetime) -> NewslettersReport:
 def _mail_handle(
     mailbox: Mailbox, uid: str, report: NewslettersReport, spent: Counter[UUID], now: datetime
 ) -> bool:
-    """Store one mail, whatever is in it; return whether it is done with.
+    """Store one mail with any content. Return whether it is finished.
 
-    An exception is that mail's: it is counted as refused, and seen. Only if the database does not answer, or
-    the reader's time in this round is over, is the mail left for the next round.
+    An exception counts as that mail's fault: it is refused and marked as seen. Only if the database does not
+    answer, or the reader's time in this run is over, the mail is left for the next run.
     """
     began = time.monotonic()
     reader: Reader | None = None
@@ -272,7 +272,7 @@ def _mail_store(mail: bytes, reader: Reader, report: NewslettersReport, now: dat
 
 
 def reader_named(*, head: bytes) -> Reader | None:
-    """Return the reader whose address is the first of ours in the beginning of a mail; one query at most."""
+    """Return the reader of the first address of ours in the beginning of a mail. One query at most."""
     before, _, after = str(settings.NEWSLETTERS_ADDRESS).casefold().partition(PLACE)
     tokens = mail_tokens(head, before=before, after=after)
     if not tokens:

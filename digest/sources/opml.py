@@ -1,9 +1,9 @@
-"""OPML subscription lists (opml.org, 1.0 to 2.0): read whatever readers have, write well-formed ones.
+"""OPML subscription lists (opml.org, 1.0 to 2.0): read the lists that readers have, write well-formed ones.
 
-Most real lists are not well-formed: ampersands, quotes and whole elements are unescaped in attributes.
-XML that is well-formed goes through a strict parser. The rest is cut at its `outline` tags and the
-attributes that matter are looked for one by one, so that a broken line costs itself and nothing else.
-Pure."""
+Most real lists are not well-formed: attributes contain bare ampersands, quotes and whole elements.
+Well-formed XML goes through a strict parser. The rest is cut at its `outline` tags, and the needed attributes
+are searched one by one, so a broken line costs only itself. Pure.
+"""
 
 import html
 import re
@@ -18,9 +18,9 @@ from lxml import etree
 from digest.errors import NotOpml, OpmlTooLarge
 from digest.feeds.entities import FeedProblem
 from digest.feeds.prechecks import decode
-from digest.feeds.sanitise import clean_text, one_line
+from digest.feeds.sanitise import attribute_read, clean_text, one_line
 from ranking.language import gettext as _
-from ranking.language import gettext_noop
+from ranking.language import gettext_noop, thousands
 
 OPML_BYTES_MAX: Final = 2 * 1024 * 1024
 FEEDS_MAX: Final = 2_000
@@ -137,7 +137,7 @@ def _read_strictly(text: str) -> list[_Tag] | None:
 
 
 def _read_leniently(text: str) -> Iterator[_Tag]:
-    """Yield the tags of anything: each outline from its start to the next tag of the list, by itself."""
+    """Yield the tags of any text: each outline from its start to the next tag of the list."""
     cuts = [match for match in _CUT.finditer(text) if not match.group().startswith("<!--")]
     line, at = 1, 0
     for cut, following in zip(cuts, [*cuts[1:], None], strict=False):
@@ -174,7 +174,7 @@ def _attributes(inside: str) -> dict[str, str]:
     rest = inside[start:].rstrip(" \t\r\n/>")
     if name and rest.endswith(quote):
         found.setdefault(name, rest[:-1])
-    return {key: html.unescape(value) for key, value in found.items()}
+    return {key: attribute_read(value) for key, value in found.items()}
 
 
 def _collect(tags: Iterable[_Tag]) -> tuple[list[ListedFeed], list[Reject], int]:
@@ -226,10 +226,10 @@ def _reject(tag: _Tag, name: str, url: str) -> Reject | None:
         return Reject(
             tag.line,
             "too_many",
-            _("A list may hold {feeds_max} feeds; this is one more.").format(feeds_max=f"{FEEDS_MAX:,}"),
+            _("A list may hold {feeds_max} feeds; this is one more.").format(feeds_max=thousands(FEEDS_MAX)),
             url,
         )
-    if "xmlurl" in attributes or attributes.get("type", "").lower() in ("rss", "atom"):
+    if {"xmlurl", "htmlurl"} & attributes.keys() or attributes.get("type", "").lower() in ("rss", "atom"):
         return Reject(tag.line, "no_address", _("This feed has no address."), name)
     if attributes.get("type", "").lower() in ("include", "link") and attributes.get("url"):
         what = attributes["url"][:200]

@@ -1,4 +1,4 @@
-"""Stars and read marks that other readers export, as JSON: what each file says of one article. Pure.
+"""Stars and read marks in the JSON exports of other readers. Pure.
 
 Four forms are read. Google Reader's (`starred.json` of FreshRSS and Inoreader): `items`, whose `categories`
 name the states. Miniflux's API: `entries` with `starred` and `status`. NewsBlur's: `stories` with
@@ -19,6 +19,7 @@ from digest.feeds.prechecks import decode
 from digest.feeds.sanitise import TITLE_MAX_CHARS, clean_text, html_to_text, one_line
 from digest.feeds.storable import Storable
 from ranking.language import gettext as _
+from ranking.language import thousands
 
 PAST_BYTES_MAX: Final = 32 * 1024 * 1024
 ENTRIES_MAX: Final = 20_000
@@ -34,9 +35,9 @@ FORMS: Final = ("items", "entries", "stories")
 
 @dataclass(frozen=True, slots=True)
 class PastEntry(Storable):
-    """One article in an export. `feed_url` and `site_url` are "" where the file does not say.
+    """One article in an export. `feed_url` and `site_url` are "" if the file does not name them.
 
-    `starred_at` is when it was starred, as well as the file knows; `None` for an article that is not.
+    `starred_at` is the time of its star, as well as the file knows, or `None` for an article without one.
     """
 
     LIMITS: ClassVar = {"title": TITLE_MAX_CHARS}
@@ -61,9 +62,9 @@ class Past:
 
 
 def past_read(document: bytes, now: datetime) -> Past:
-    """Return the entries of an export. Raises `NotAPast` for anything else, and for a file that is too large.
+    """Return the entries of an export. Raises `NotAPast` for any other document, or if the file is too large.
 
-    No time is later than `now`: what a file dates in the future happened now.
+    No time is later than `now`. A time in the future is replaced by it.
     """
     if len(document) > PAST_BYTES_MAX:
         size = PAST_BYTES_MAX // 1024**2
@@ -88,7 +89,7 @@ def _check_size(text: str) -> None:
     """Refuse a text with more values than an export has, before they take up memory. Raises `NotAPast`."""
     containers = text.count("{") + text.count("[")
     if containers > CONTAINERS_MAX or text.count('"') + text.count(",") > VALUES_MAX:
-        entries = f"{ENTRIES_MAX:,}"
+        entries = thousands(ENTRIES_MAX)
         raise NotAPast(
             _("The file has more in it than {entries} articles can have. Export fewer at once.").format(
                 entries=entries
@@ -114,7 +115,8 @@ def _rows(text: str) -> tuple[list[Any], str]:
 
 def _values(text: str) -> Iterator[Any]:
     """Yield the JSON values of a text, one after the other."""
-    decoder, at = json.JSONDecoder(), 0
+    # An integer of thousands of digits would be refused with the whole file. As a float it costs little.
+    decoder, at = json.JSONDecoder(parse_int=lambda digits: (int if len(digits) < 20 else float)(digits)), 0
     text = text.strip()
     for _value in range(CONTAINERS_MAX):
         if at >= len(text):

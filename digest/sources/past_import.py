@@ -1,8 +1,9 @@
-"""Bring a reader's stars and read marks from another reader: saved items and read marks here, never ratings.
+"""Import a reader's stars and read marks from another reader, as saved items and read marks, never as
+ratings.
 
-A star counts as a save does: a weak sign of what is wanted, for as long as saves count, and only for readers
-who let the ranking learn from reading. An article that none of the reader's feeds carries is stored without
-a feed, so nobody but this reader sees it, and it ends with their account.
+A star counts like a save: a weak sign of interest, while saves count, and only for readers who let the
+ranking learn from reading. An article in none of the reader's feeds is stored without a feed, so only this
+reader sees it, and it ends with their account.
 """
 
 from collections import Counter
@@ -19,25 +20,26 @@ from digest.feedback.implicit import WINDOW, implicit_leans_current, implicit_up
 from digest.feeds.identity import age_date, article_hash, clamp_published, entry_guid, fingerprint, source_key
 from digest.feeds.ingest import PRIVATE_KEY
 from digest.models import Item, Reader, Reading, Source, Subscription
+from digest.places import turn_give_way
 from digest.sources.past import PastEntry, past_read
 from digest.sources.private_feeds import PUBLISHER_MAX_CHARS
 
 log = structlog.get_logger(__name__)
 BATCH: Final = 500
-# So many stars that no feed carries are stored for a reader in all, with up to 64 KiB of text each.
+# At most this many stars without a feed are stored per reader, with up to 64 KiB of text each.
 STARS_MAX: Final = 20_000
 SOURCES_SHOWN: Final = 5
 
 
 @dataclass(slots=True)
 class PastReport:
-    """What an import did.
+    """The result of an import.
 
-    `starred` and `read` count new marks; `already` are articles whose marks were here. `waiting` are read
-    marks of articles that no feed has brought here, `bad` entries that could not be read, `beyond` stars that
-    no feed carries and that are more than a reader may have of these (`STARS_MAX`). `recent` counts
-    stars that are young enough to count. `most` has the sources with the most stars, `learned` those that
-    now count as a little more wanted, both by key.
+    `starred` and `read` count new marks; `already` are articles that had their marks. `waiting` are read
+    marks of articles that no feed has brought here, `bad` entries that could not be read, and `beyond` stars
+    without a feed over the limit (`STARS_MAX`). `recent` counts stars that are young enough to count. `most`
+    has the sources with the most stars, and `learned` those that now count as a little more wanted, both by
+    key.
     """
 
     found: int = 0
@@ -65,6 +67,7 @@ def past_import(*, reader: Reader, document: bytes, now: datetime) -> PastReport
         batch = {article: wanted[article] for article in articles[start : start + BATCH]}
         with transaction.atomic():
             _store(reader, batch, report, now)
+        turn_give_way()
     report.recent = sum(bool(e.starred_at and e.starred_at > now - WINDOW) for e in wanted.values())
     stars = Counter(source_of(entry) for entry in wanted.values() if entry.starred_at)
     report.most = stars.most_common(SOURCES_SHOWN)
@@ -119,7 +122,7 @@ def _times(entry: PastEntry, now: datetime) -> tuple[datetime | None, datetime |
 def _items(
     reader: Reader, entries: dict[int, PastEntry], report: PastReport, now: datetime
 ) -> dict[int, int]:
-    """Return {article: item id} of what the reader's feeds carry, and of the stars that are stored here."""
+    """Return {article: item id} of the articles in the reader's feeds, and of the stars stored here."""
     rows = Item.objects.filter(article__in=entries, feed__subscriptions__reader=reader).order_by("-pk")
     items = dict(rows.values_list("article", "pk"))
     starred = [(a, entry) for a, entry in entries.items() if entry.starred_at and a not in items]
@@ -140,10 +143,11 @@ def _items(
 
 
 def _sources(reader: Reader, publishers: Collection[str]) -> dict[str, str]:
-    """Return {publisher: key of the source of its stars}; store the sources that are new.
+    """Return {publisher: key of the source of its stars}. Store new sources.
 
-    Stars of a publisher that the reader reads have its source. Others have one of their own, as private feeds
-    have, called by the host: the publisher's own would tell what others here read, and what it is called.
+    If the reader reads the publisher, its stars have its source. Otherwise they get a source of their own, as
+    private feeds do, named by the host: the publisher's own source would reveal which feeds others read, and
+    their titles.
     """
     read = Subscription.objects.filter(reader=reader, feed__source__in=publishers).exclude(feed__title="")
     known = set(read.values_list("feed__source_id", flat=True))

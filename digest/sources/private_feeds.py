@@ -1,4 +1,4 @@
-"""Private feeds: opened by a reader's password, header or cookie, in a row that nobody else reaches."""
+"""Private feeds: opened by a reader's password, header or cookie, in a row that no other reader can use."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -75,8 +75,8 @@ def private_feed_create(
 ) -> Feed:
     """Return the reader's private feed at `address`. A new one gets a source of its own with its title.
 
-    The source's key begins with the `publisher`'s, and is nobody else's: a feed that one reader pays for is
-    neither listed nor weighed with public ones, and bears no name but its own.
+    The source's key begins with the `publisher`'s, but belongs to this feed only. So a feed that one reader
+    pays for is not listed or weighted with public ones, and has only its own name.
     """
     name = uuid4()
     key = f"{publisher[:PUBLISHER_MAX_CHARS] or 'unknown'}{PRIVATE_KEY}{name.hex[:12]}"

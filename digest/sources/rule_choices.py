@@ -1,4 +1,4 @@
-"""The rules for one source as its page shows them: the choices, and what its kept places have shown."""
+"""The rules for one source on its page: the choices, and the items its kept places have shown."""
 
 from datetime import datetime, timedelta
 from typing import Any

@@ -22,7 +22,7 @@ from digest.models import Feed, Reader, Subscription
 from digest.sources.opml import FOLDER_MAX_CHARS, TITLE_MAX_CHARS
 from digest.sources.subscriptions import check_room, newsletter_check_room
 
-# A feed is everybody's: nobody's button asks its publisher again so soon after the last time.
+# A feed is shared, so no button asks its publisher again this soon after the last time.
 FETCH_PAUSE: Final = timedelta(minutes=10)
 # Columns that a removed subscription does not come back with.
 _NOT_RESTORED: Final = ("id", "reader", "feed", "created_at")
@@ -88,9 +88,9 @@ def subscriptions_move(*, reader: Reader, feed_ids: Collection[int], folder: str
 
 @transaction.atomic
 def folder_rename(*, reader: Reader, folder: str, name: str) -> dict[int, str]:
-    """Give a folder another name, which may be that of another one; "" empties it. Return as a move does.
+    """Rename a folder, perhaps to the name of another one; "" removes it. Return the same as a move.
 
-    A folder is no more than the name its subscriptions have: without any it is gone.
+    A folder is only a name on subscriptions, and ends with the last one.
     """
     return _move(Subscription.objects.filter(reader=reader, folder=folder), name) if folder else {}
 
@@ -127,10 +127,10 @@ def subscriptions_remove(*, reader: Reader, feed_ids: Collection[int], now: date
 
 @transaction.atomic
 def subscriptions_restore(*, reader: Reader, removed: Sequence[Removed], now: datetime) -> int:
-    """Undo a removal, with folders and switches as before; return how many feeds are read again.
+    """Undo a removal, with folders and switches as before. Return how many feeds are read again.
 
-    The caller has made sure that the reader had them: feeds of others are nobody's business. Raises
-    `FeedNotFound` if none is stored any more, `TooManySubscriptions` beyond the limit.
+    The caller must have checked that the reader had these feeds. Raises `FeedNotFound` if none is stored any
+    more, and `TooManySubscriptions` beyond the limit.
     """
     wanted = {row["feed"]: row for row in removed}
     stored = {feed.url: feed for feed in Feed.objects.filter(pk__in=list(wanted))}
@@ -157,11 +157,10 @@ def subscriptions_restore(*, reader: Reader, removed: Sequence[Removed], now: da
 
 
 def feeds_fetch_now(*, reader: Reader, feed_ids: Collection[int], now: datetime) -> FetchAsked:
-    """Make feeds of the reader due now; the next round fetches them.
+    """Make feeds of the reader due now. The next fetch batch takes them.
 
-    One that was given up or refused gets one more try: if that fails as before, that is it again. Left alone
-    are feeds tried in the last ten minutes, those an operator paused, and imported ones, which have no
-    address.
+    A feed that was given up or refused gets one more try, and keeps its state if that fails. Feeds tried in
+    the last ten minutes, feeds an operator paused, and imported ones, which have no address, are left alone.
     """
     mine = Feed.objects.filter(subscriptions__reader=reader, pk__in=feed_ids)
     wanted = set(mine.values_list("pk", flat=True))
@@ -187,7 +186,7 @@ def _mine(reader: Reader, feed_ids: Collection[int]) -> QuerySet[Subscription]:
 
 
 def _ids_with_predecessors(reader: Reader, feed_ids: Collection[int]) -> set[int]:
-    """Return the feeds and those the reader read before they moved there, whose items are still theirs."""
+    """Return the feeds, and the former addresses that the reader read and whose items they still have."""
     moved = Subscription.objects.filter(reader=reader, feed__state=Feed.State.MOVED)
     before = {pk: (url, to) for pk, url, to in moved.values_list("feed_id", "feed__url", "feed__moved_url")}
     found = set(feed_ids)

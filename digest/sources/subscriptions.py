@@ -3,6 +3,7 @@
 Nothing is fetched here: new feeds are due at once.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,14 +17,16 @@ from django.utils.translation import gettext, gettext_noop
 from digest.errors import FeedIsGone, InvalidFeedUrl, TooManySubscriptions
 from digest.feeds.address_checks import FEED_GONE, check_address, check_fetchable, check_typed
 from digest.feeds.addresses import URL_MAX_CHARS, feed_scheme_dropped, scheme_other
-from digest.feeds.entities import FeedProblem
+from digest.feeds.entities import FETCH_PROBLEMS, FeedProblem
 from digest.feeds.identity import source_key, web_url
 from digest.feeds.ingest import feed_get_or_create, feeds_get_or_create
 from digest.feeds.selectors import NEWSLETTER_PREFIX, subscriptions_left, subscriptions_of
 from digest.models import Feed, Reader, Subscription
+from digest.places import turn_give_way
 from digest.sources.opml import ListedFeed, Reject, opml_read, opml_write
 from digest.throttling import HOUR, Limit, limit_charge
 from ranking.common.isolation import isolate_batches
+from ranking.language import stored_text, thousands
 
 LINE_FAILED: Final = gettext_noop(
     "This site could not store that line; its operator finds the fault in the log."
@@ -62,7 +65,7 @@ def additions_left(*, reader: Reader, wanted: int, now: datetime) -> int:
 def additions_reached() -> str:
     """Return the sentence for a reader who has added as many feeds today as one may."""
     return gettext("You added {most} feeds today, as many as one may in a day. Go on tomorrow.").format(
-        most=f"{2 * settings.SUBSCRIPTIONS_MAX:,}"
+        most=thousands(2 * settings.SUBSCRIPTIONS_MAX)
     )
 
 
@@ -83,7 +86,7 @@ def newsletter_check_room(*, reader: Reader, more: int = 1) -> None:
 def limit_reached() -> str:
     """Return the sentence for a reader who has as many subscriptions as one may."""
     return gettext("You read {SUBSCRIPTIONS_MAX} feeds, as many as one may here. Remove one first.").format(
-        SUBSCRIPTIONS_MAX=f"{settings.SUBSCRIPTIONS_MAX:,}"
+        SUBSCRIPTIONS_MAX=thousands(settings.SUBSCRIPTIONS_MAX)
     )
 
 
@@ -98,8 +101,8 @@ def private_at(*, reader: Reader, addresses: Collection[str]) -> list[Subscripti
 def subscribed_otherwise(*, reader: Reader, addresses: Collection[str]) -> dict[str, Subscription]:
     """Return, by address, the subscriptions to the same address with TLS instead of without, or the reverse.
 
-    With and without TLS it is one feed to a reader; only the reader's own subscriptions count, as nobody
-    knows what answers at an address before it was asked. One query.
+    Both are one feed to a reader. Only the reader's own subscriptions count, because nobody knows the answer
+    at an address before a request. One query.
     """
     others = {scheme_other(url): url for url in addresses}
     both = Q(feed__url__in=list(others)) | Q(feed__url__in=list(addresses))
@@ -112,11 +115,11 @@ def subscribed_otherwise(*, reader: Reader, addresses: Collection[str]) -> dict[
 def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = False) -> Subscription:
     """Subscribe the reader to the feed at `url`. Create the feed if nobody reads it yet.
 
-    Doing it again changes nothing, and so does the address of a private feed of the reader's, or with or
-    without TLS what the reader has already, unless the caller has just seen it `alive`: with TLS, or in place
-    of one that fails. `twins_join` makes one feed of both then. A feed that was given up is fetched again if
-    it is `alive`. Raises `InvalidFeedUrl` if `url`
-    is no plain web address, `FeedIsGone` for a feed given up, `TooManySubscriptions` beyond the limit.
+    Doing it again changes nothing. Neither does the address of the reader's own private feed, or a feed the
+    reader has already with or without TLS, unless the caller has just seen the new one `alive` and it has TLS
+    or replaces one that fails. Then `twins_join` joins both later. A feed that was given up is fetched again
+    if it is `alive`. Raises `InvalidFeedUrl` if `url` is no plain web address, `FeedIsGone` for a feed given
+    up, and `TooManySubscriptions` beyond the limit.
     """
     url = check_address(url=url)
     if own := private_at(reader=reader, addresses=[url]):
@@ -148,25 +151,39 @@ def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = F
 
 @dataclass(slots=True)
 class OpmlReport:
-    """The result of an import. `refused` counts every reject; `rejects` lists the first 100.
+    """The result of an import. `reasons` counts every reject; `rejects` lists the first 100.
 
-    `found` = `added` + `already` + `duplicates` + the addresses among the refused.
+    Reasons are in the language in force. `found` = `added` + `already` + `duplicates` + the addresses among
+    the refused.
     """
 
     found: int = 0
     added: int = 0
     already: int = 0
     duplicates: int = 0
-    refused: int = 0
     folders: int = 0
     well_formed: bool = True
     rejects: list[Reject] = field(default_factory=list)
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def refused(self) -> int:
+        """Return how many lines brought no feed."""
+        return self.reasons.total()
 
     def reject(self, reject: Reject) -> None:
         """Count a line that brought no feed, and list it while the list is short."""
-        self.refused += 1
+        reason = stored_text(reject.reason, FETCH_PROBLEMS)
+        self.reasons[reason] += 1
         if len(self.rejects) < REJECTS_LISTED_MAX:
-            self.rejects.append(reject)
+            self.rejects.append(replace(reject, reason=reason))
+
+    def add(self, part: "OpmlReport") -> None:
+        """Add the report of a part of the list."""
+        self.added += part.added
+        self.already += part.already
+        self.reasons.update(part.reasons)
+        self.rejects += part.rejects[: REJECTS_LISTED_MAX - len(self.rejects)]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the object scripts rely on."""
@@ -194,15 +211,12 @@ def opml_import(*, reader: Reader, document: bytes, now: datetime) -> OpmlReport
         with transaction.atomic():
             _subscribe(reader, {url: wanted[url] for url in addresses}, part, now)
         failed.difference_update(addresses)
+        turn_give_way()
         return part
 
     parts = isolate_batches(list(wanted), store, what="line", event="opml_line_failed", size=IMPORT_BATCH)
     for part in parts:
-        report.added += part.added
-        report.already += part.already
-        report.refused += part.refused - len(part.rejects)
-        for reject in part.rejects:
-            report.reject(reject)
+        report.add(part)
     for url in failed:
         report.reject(Reject(wanted[url].line, "internal", LINE_FAILED, url[:200]))
     report.folders = len({feed.folder for feed in wanted.values() if feed.folder})
@@ -213,8 +227,9 @@ def opml_import(*, reader: Reader, document: bytes, now: datetime) -> OpmlReport
 def _by_address(feeds: Iterable[ListedFeed], report: OpmlReport) -> dict[str, ListedFeed]:
     """Return the feeds by their addresses. Refuse those that may not be fetched, and count duplicates.
 
-    What comes with and without TLS is one feed: by TLS, unless only the other is known to answer. A later
-    mention may name a folder that the first did not.
+    An address with and without TLS is one feed. The one without wins, unless the other is known to answer: a
+    server with TLS sends readers there, and one without it cannot. A later mention may name a folder if the
+    first did not.
     """
     wanted: dict[str, ListedFeed] = {}
     for feed in feeds:
@@ -234,11 +249,11 @@ def _by_address(feeds: Iterable[ListedFeed], report: OpmlReport) -> dict[str, Li
 
 
 def _answering(url: str) -> str:
-    """Return an address with TLS, or without it if only that is known to answer."""
+    """Return an address without TLS, or with it if that is known to answer."""
     secure, plain = max(url, scheme_other(url)), min(url, scheme_other(url))
     known = Feed.objects.filter(url__in=[secure, plain], state=Feed.State.ACTIVE, error_code="")
     answered = set(known.exclude(last_fetched_at=None).values_list("url", flat=True))
-    return plain if answered == {plain} else secure
+    return secure if secure in answered else plain
 
 
 def _listed_url(address: str) -> str:
@@ -246,11 +261,13 @@ def _listed_url(address: str) -> str:
     if len(address) > URL_MAX_CHARS:
         raise InvalidFeedUrl(
             gettext("The address is too long: {url_max_chars} characters at most.").format(
-                url_max_chars=f"{URL_MAX_CHARS:,}"
+                url_max_chars=thousands(URL_MAX_CHARS)
             )
         )
-    address = feed_scheme_dropped(address)
-    address = f"https:{address}" if address.startswith("//") else address
+    typed, address = address.strip().lower(), feed_scheme_dropped(address)
+    if address.startswith("//"):
+        # `feed:` and its like stand for http. An import asks no server whether it has TLS, too.
+        address = f"{'https' if typed.startswith(('//', 'feeds:')) else 'http'}:{address}"
     check_typed(address)
     check_fetchable(address)
     return check_address(url=address)

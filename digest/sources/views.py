@@ -21,26 +21,30 @@ from digest.errors import DigestError, NoFeedFound, SiteUnreachable, TooManyRequ
 from digest.feeds.address_checks import check_address
 from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover, site_address
 from digest.feeds.selectors import subscription_of
-from digest.items.selectors import reader_source_titles
 from digest.requests import reader_of
 from digest.sources.adding import feed_add, feed_readdress
 from digest.sources.change_views import move_words, removal_read
+from digest.sources.file_import import files_import
 from digest.sources.list_page import FIND_CHARS, SHOWN, SourceLine, source_lines, sources_page
 from digest.sources.names import NamedFeed, feeds_named, is_name, subscription_named
 from digest.sources.newsletters import newsletters_are_on
-from digest.sources.opml import FEEDS_MAX, FOLDER_MAX_CHARS, OPML_BYTES_MAX, TITLE_MAX_CHARS
-from digest.sources.past import PAST_BYTES_MAX
-from digest.sources.past_import import past_import
+from digest.sources.opml import FEEDS_MAX, FOLDER_MAX_CHARS, TITLE_MAX_CHARS
 from digest.sources.private_views import PrivateFeedForm, private_page
 from digest.sources.rule_choices import rules_context
 from digest.sources.subscription_changes import subscription_change
-from digest.sources.subscriptions import opml_export, opml_import
+from digest.sources.subscriptions import opml_export
 from digest.sources.weights import source_pin, source_rules_choose, sources_weigh
 from digest.throttling import IMPORT, LOOKUP, SEARCH, limit_count, long_page, rate_limited
 from ranking.config_words import AVOIDED, CHOICES, LOCKED, OPEN
 from ranking.entities import InvalidSetting, RankingError
+from ranking.language import thousands
 from ranking.selectors import config_effective
 from ranking.setting_scale import weight_read
+
+# Files that one import may have.
+FILES_MAX = 5
+# The key of the last import's result in the session.
+IMPORTED = "imported"
 
 
 class AddressForm(forms.Form):
@@ -109,25 +113,32 @@ class SubscriptionForm(forms.Form):
             )
 
 
-class PastForm(forms.Form):
-    """Stars and read marks from a file of another reader."""
+class FilesInput(forms.ClearableFileInput):
+    """An input for one or several files."""
 
-    past = forms.FileField(
-        label=gettext_lazy("Stars and read marks"),
-        widget=forms.ClearableFileInput(attrs={"accept": ".json,application/json"}),
-        error_messages={
-            "required": gettext_lazy("Choose a file first."),
-            "empty": gettext_lazy("The file is empty."),
-        },
-    )
+    allow_multiple_selected = True
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
+        """Return all files that were sent."""
+        return files.getlist(name)
 
 
-class OpmlForm(forms.Form):
-    """A subscription list from a file."""
+class FilesField(forms.FileField):
+    """One or several files, none of them empty."""
 
-    file = forms.FileField(
-        label=gettext_lazy("An OPML list"),
-        widget=forms.ClearableFileInput(attrs={"accept": ".opml,.xml,text/xml,text/x-opml"}),
+    def clean(self, data: Any, initial: Any = None) -> Any:
+        """Return the list of files."""
+        if len(data) > FILES_MAX:
+            raise forms.ValidationError(_("Choose {n} files at most.").format(n=FILES_MAX))
+        return [super(FilesField, self).clean(one, initial) for one in data or [None]]
+
+
+class ImportForm(forms.Form):
+    """Lists of feeds, stars and read marks from files of another reader."""
+
+    file = FilesField(
+        label=gettext_lazy("Files of another reader"),
+        widget=FilesInput(attrs={"accept": ".opml,.xml,text/xml,text/x-opml,.json,application/json"}),
         error_messages={
             "required": gettext_lazy("Choose a file first."),
             "empty": gettext_lazy("The file is empty."),
@@ -162,7 +173,7 @@ def sources(request: HttpRequest) -> HttpResponse:
 
 
 def _feeds_named(request: HttpRequest, name: str) -> list[NamedFeed]:
-    """Return the feeds known by a name. Raises `NoFeedFound` if there are none."""
+    """Return the known feeds with this name. Raises `NoFeedFound` if there are none."""
     limit_count(limit=SEARCH, who=reader_of(request).pk, now=timezone.now())
     if found := feeds_named(name=name, now=timezone.now()):
         return found
@@ -205,8 +216,7 @@ def _page(
     found: list[FoundFeed] | None = None,
     named: list[NamedFeed] | None = None,
     can_add: bool = False,
-    list_form: OpmlForm | None = None,
-    past_form: PastForm | None = None,
+    import_form: ImportForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
     show = request.GET.get("show", "")
@@ -217,11 +227,10 @@ def _page(
         "named": named,
         "can_add": can_add,
         "newsletters": newsletters_are_on(),
-        "list_form": list_form or OpmlForm(),
-        "past_form": past_form or PastForm(),
-        "list_feeds_max": f"{min(FEEDS_MAX, settings.SUBSCRIPTIONS_MAX):,}",
-        "undo": removal_read(request, timezone.now()) if "removed" in request.GET else None,
-        "moved": move_words(request, timezone.now()) if "moved" in request.GET else "",
+        "import_form": import_form or ImportForm(),
+        "list_feeds_max": thousands(min(FEEDS_MAX, settings.SUBSCRIPTIONS_MAX)),
+        "undo": removal_read(request, timezone.now()),
+        "moved": move_words(request, timezone.now()),
     }
     return render(request, "digest/sources.html", page, status=status)
 
@@ -229,10 +238,10 @@ def _page(
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def source(request: HttpRequest, feed_id: int) -> HttpResponse:
-    """Show one subscription: feed health, weight, folder, and whether models may read it; a POST changes it.
+    """Show one subscription: feed health, weight, folder, and whether models may read it. A POST changes it.
 
     With `level` a POST sets the weight, and a GET shows why a weight cannot be set. With `pin` a POST sets
-    what may be suggested about the source, with `rules` its shelf life, daily limit and kept places.
+    which suggestions are allowed for the source, with `rules` its shelf life, daily limit and kept places.
     """
     reader = reader_of(request)
     lines = source_lines(reader, timezone.now())
@@ -323,47 +332,31 @@ def source_address(request: HttpRequest, feed_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @rate_limited(IMPORT)
 @long_page
-def opml_upload(request: HttpRequest) -> HttpResponse:
-    """Import a list and show its rejects line by line. A GET leads to the form."""
+def files_upload(request: HttpRequest) -> HttpResponse:
+    """Import lists and stars. The page that it leads to shows what each file was. A GET leads to the form."""
     if request.method != "POST":
         return redirect("digest:sources")
-    form = OpmlForm(request.POST, request.FILES)
+    form, reader, now = ImportForm(request.POST, request.FILES), reader_of(request), timezone.now()
     if form.is_valid():
-        document = form.cleaned_data["file"].read(OPML_BYTES_MAX + 1)
-        try:
-            report = opml_import(reader=reader_of(request), document=document, now=timezone.now())
-        except DigestError as error:
-            form.add_error("file", error.message)
-        else:
+        files = files_import(reader=reader, files=form.cleaned_data["file"], now=now)
+        if any(one.feeds for one in files):
             first_fetch_wake()
-            page = {"report": report, "filling": notice_import(reader_of(request), timezone.now())}
-            return render(request, "digest/opml_imported.html", page)
-    return _page(request, AddressForm(), list_form=form, status=422)
+        if not all(one.error for one in files):
+            request.session[IMPORTED] = [one.as_dict() for one in files]
+            return redirect("digest:imported")
+        for one in files:
+            form.add_error("file", one.error)
+    return _page(request, AddressForm(), import_form=form, status=422)
 
 
 @login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-@rate_limited(IMPORT)
-@long_page
-def past_upload(request: HttpRequest) -> HttpResponse:
-    """Import stars and read marks, and say what was learned. A GET leads to the form."""
-    if request.method != "POST":
+@require_GET
+def files_imported(request: HttpRequest) -> HttpResponse:
+    """Show what each file of the last import was, from the session, so that *Back* finds it again."""
+    if IMPORTED not in request.session:
         return redirect("digest:sources")
-    form = PastForm(request.POST, request.FILES)
-    if form.is_valid():
-        document = form.cleaned_data["past"].read(PAST_BYTES_MAX + 1)
-        try:
-            report = past_import(reader=reader_of(request), document=document, now=timezone.now())
-        except DigestError as error:
-            form.add_error("past", error.message)
-        else:
-            keys = {*report.learned, *(key for key, _ in report.most)}
-            titles = reader_source_titles(reader_id=reader_of(request).pk, keys=keys)
-            most = [(titles.get(key, key), stars) for key, stars in report.most]
-            learned = [titles.get(key, key) for key in report.learned]
-            page = {"report": report, "most": most, "learned": learned}
-            return render(request, "digest/past_imported.html", page)
-    return _page(request, AddressForm(), past_form=form, status=422)
+    filling = notice_import(reader_of(request), timezone.now())
+    return render(request, "digest/imported.html", {"files": request.session[IMPORTED], "filling": filling})
 
 
 @login_required

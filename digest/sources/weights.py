@@ -35,7 +35,7 @@ def sources_weigh(*, reader: Reader, feed_ids: Collection[int], level: str, now:
 
 
 def source_pin(*, reader_id: UUID, source: str, pin: str, now: datetime) -> int:
-    """Store what may be suggested about a source, one of `CHOICES`; return the version."""
+    """Store which suggestions are allowed for a source, one of `CHOICES`. Return the version."""
     pin = "" if pin == OPEN else pin
     return target_pin(reader_id=reader_id, target=source, pin=pin, ref="", now=now)
 
@@ -43,9 +43,9 @@ def source_pin(*, reader_id: UUID, source: str, pin: str, now: datetime) -> int:
 def source_rules_choose(
     *, reader_id: UUID, source: str, shelf_life: str, daily_limit: str, never_missed: bool, now: datetime
 ) -> int:
-    """Store the rules that a reader chose for a source, as text ("" for none); return the version.
+    """Store a reader's rules for a source, given as text ("" for none). Return the version.
 
-    Raises `InvalidSetting` for what is no whole number in range.
+    Raises `InvalidSetting` if a value is no whole number in range.
     """
     rules = SourceRules(_number(shelf_life), _number(daily_limit), never_missed)
     return source_rules_set(reader_id=reader_id, source=source, rules=rules, now=now)

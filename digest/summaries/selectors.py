@@ -21,7 +21,7 @@ from digest.models import Item, ReasonTag, Subscription, SuggestedReasons, Summa
 from digest.summaries.grounding import whitespace_collapse
 from digest.summaries.summarise import OFFLINE, WORTH_CHARS, Text, text_value
 from ranking.common.categories import label_keys, topic_matches
-from ranking.common.text import fold
+from ranking.common.text import fold_lightly
 from ranking.entities import WEIGHT_DEFAULT
 from ranking.selectors import config_effective, config_effective_many
 
@@ -127,7 +127,7 @@ def _personalise(
     reasons: Sequence[SuggestedReason], item: Item, topics: Sequence[str]
 ) -> tuple[SuggestedReason, ...]:
     """Return the reasons, led by the first of the reader's topics that occurs in the item."""
-    folded, keys = fold(f"{item.title}\n{item.text}"), label_keys(item.categories, item.author)
+    folded, keys = fold_lightly(f"{item.title}\n{item.text}"), label_keys(item.categories, item.author)
     matching = [topic for topic in topics if topic_matches(topic, folded, keys)]
     if not matching:
         return tuple(reasons)

@@ -49,7 +49,7 @@ log = structlog.get_logger(__name__)
 PROMPT = Path(__file__).with_name("summary.md")
 # A long text takes about 4 ms, so a full round takes about a minute.
 ROUND_MAX = 20_000
-# Stored together: fifty texts, or as many as take a second, so a killed worker loses no more.
+# Stored together: fifty texts, or the texts of one second, so a killed worker loses no more.
 CHUNK, CHUNK_S = 50, 1.0
 # The processor time of this thread that one text may take. The slowest known text takes a fiftieth. The first
 # text of a process also waits for an import.
@@ -111,7 +111,7 @@ def extracts_make(
 
 
 def _extracts_store(items: Sequence[Item], now: datetime, clock: Callable[[], float]) -> int:
-    """Store the extracts of the first items, as many as one second allows; return how many."""
+    """Store the extracts of the first items, for at most one second. Return how many."""
     until = Deadline(clock() + CHUNK_S, clock)
     summaries, reasons = [], []
     for item in items:
@@ -130,7 +130,7 @@ def _extracts_store(items: Sequence[Item], now: datetime, clock: Callable[[], fl
 def _extract(
     item: Item, clustered: bool, deadline: Deadline
 ) -> tuple[SummaryResult, Sequence[SuggestedReason]]:
-    """Return the extract and the reasons of one text. Whatever it contains, the next text gets its turn."""
+    """Return the extract and the reasons of one text. A failing text does not stop the next one."""
     reasons, code = reasons_filter([], ()), FAILED
     with isolate("text", item.pk, "extract_failed"):
         try:
@@ -192,7 +192,7 @@ class _Round:
     def run(self, texts: Sequence[Text]) -> None:
         """Ask about the texts in their order."""
         for wave in _chunks(texts, BATCH * WAVE):
-            # Meanwhile a reader may have switched AI off, or another round may have summarised the text.
+            # Meanwhile a reader may have switched AI off, or another run may have summarised the text.
             allowed = texts_still_wanted(item_ids=[text.item_id for text in wave])
             batches = list(_chunks([text for text in wave if text.item_id in allowed], BATCH))
             if batches and not self._wave(batches):

@@ -141,7 +141,7 @@ def extract_of(title: str, text: str, deadline: Deadline | None = None) -> Extra
     if len(sentences) < 2:
         return Extract(tuple(sentences)) if sentences else None
     scores, similarity = _scores(title, sentences)
-    # Rounded, so that of two equal scores the earlier sentence wins, whatever the rounding of sums.
+    # Rounded, so that of two equal scores the earlier sentence wins despite rounding errors of sums.
     order = sorted(range(len(sentences)), key=lambda n: -round(float(scores[n]), SCORE_DIGITS))
     first = order[0]
     fitting = (

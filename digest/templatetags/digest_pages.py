@@ -12,7 +12,6 @@ from django import template
 from django.conf import settings
 from django.forms import BoundField
 from django.utils import timezone
-from django.utils.formats import number_format
 from django.utils.html import json_script
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, pgettext
@@ -29,10 +28,13 @@ from digest.mail.render import mail_goes_out
 from digest.web.pages import offline
 from digest.web.pages.costs import usd_words
 from digest.web.pages.item_parts import local_time
+from digest.web.pages.marked import Marking, marking_latest
 from ranking.entities import Config
+from ranking.language import thousands
 
 register = template.Library()
 register.filter(local_time)
+register.filter(thousands)
 ID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-([0-9a-f]{12})\b")
 
 
@@ -111,7 +113,7 @@ SECTIONS: Final = {
     "all": ("digest:all",),
     "search": ("digest:search",),
     "saved": ("digest:saved",),
-    "sources": ("digest:sources", "digest:source", "digest:opml_import"),
+    "sources": ("digest:sources", "digest:source", "digest:files_import"),
     "suggestions": ("suggestions:list", "suggestions:preview"),
     "settings": ("ranking:config", "digest:display", "ranking:versions", "ranking:version"),
     "history": ("suggestions:history", "digest:trends"),
@@ -165,7 +167,8 @@ def nav_here(context: Mapping[str, Any]) -> NavEntry:
 
 @register.simple_tag(takes_context=True)
 def device_tag(context: Mapping[str, Any]) -> str:
-    """Return the reader's tag for their own devices. The service worker tells by it whose page it is."""
+    """Return the reader's tag for their own devices. The service worker identifies the reader of a page by
+    it."""
     return offline.device_tag(reader=context["user"])
 
 
@@ -175,6 +178,12 @@ def feed_counts(context: Mapping[str, Any]) -> FeedCounts:
     feeds = [row.feed for row in subscriptions_of(reader_id=context["request"].user.pk)]
     facts = [FeedFacts(feed.state, feed.failures, feed.last_fetched_at, feed.last_new_at) for feed in feeds]
     return counts_of(facts, now=timezone.now())
+
+
+@register.simple_tag(takes_context=True)
+def marked_as_read(context: Mapping[str, Any]) -> Marking | None:
+    """Return what the reader marked as read last today, for the line with Undo; no query."""
+    return marking_latest(context["request"], timezone.now())
 
 
 @register.filter
@@ -187,12 +196,6 @@ def host(url: str) -> str:
 def usd(amount: Decimal) -> str:
     """Return an amount of USD with enough decimals to show it."""
     return f"${usd_words(amount)}"
-
-
-@register.filter
-def thousands(count: int) -> str:
-    """Return a count with thousands separators."""
-    return str(count) if abs(count) < 1000 else str(number_format(count, force_grouping=True))
 
 
 @register.filter

@@ -1,4 +1,4 @@
-"""Django's translation tags, made faster for constant texts, which nearly all are.
+"""Django's translation tags: whole numbers get the thousands separator of the language, and texts are faster.
 
 A page of items has about seven hundred of them. Lazy texts, filters and template contexts took a fifth of the
 page's processor time.
@@ -12,7 +12,9 @@ from django.template.base import FilterExpression, Parser, Token, Variable, rend
 from django.templatetags import i18n
 from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext, pgettext
+from django.utils.translation import get_language, gettext, ngettext, pgettext
+
+from ranking.language import thousands
 
 register = Library()
 register.tags.update(i18n.register.tags)
@@ -59,11 +61,29 @@ class _WithValues(Node):
 
     def render(self, context: Context) -> SafeString:
         """Return the text in the active language with its values, escaped as a template would."""
-        found = {
-            name: render_value_in_context(value.resolve(context), context)
-            for name, value in self.values.items()
-        }
+        found = {name: _shown(value.resolve(context), context) for name, value in self.values.items()}
         return SafeString(str(_lookup(context, self.text)) % found)
+
+
+class _Counted(Node):
+    """A text marked for translation in singular and plural. `values` has its count, too, if it shows it."""
+
+    def __init__(
+        self, texts: tuple[str, str], count: FilterExpression, values: Mapping[str, FilterExpression]
+    ) -> None:
+        self.texts, self.count, self.values = texts, count, values
+
+    def render(self, context: Context) -> SafeString:
+        """Return the form that goes with the count, with its values, escaped as a template would."""
+        found = {name: _shown(value.resolve(context), context) for name, value in self.values.items()}
+        return SafeString(ngettext(*self.texts, self.count.resolve(context)) % found)
+
+
+def _shown(value: object, context: Context) -> str:
+    """Return a value as a text shows it. A number that is no count comes as text, from a filter."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return thousands(value)
+    return str(render_value_in_context(value, context))
 
 
 def translate(parser: Parser, token: Token) -> Node:
@@ -81,18 +101,16 @@ def translate(parser: Parser, token: Token) -> Node:
 
 
 def blocktranslate(parser: Parser, token: Token) -> Node:
-    """Parse the tag `blocktranslate`.
-
-    Texts without plural and options get a faster node; others get Django's.
-    """
+    """Parse the tag `blocktranslate`. Texts with options other than values and a count get Django's node."""
     node = i18n.do_block_translate(parser, token)
     assert isinstance(node, BlockTranslateNode)
-    special = node.countervar or node.plural or node.message_context or node.trimmed or node.asvar
-    if special:
+    if node.message_context or node.trimmed or node.asvar:
         return node
     text, names = node.render_token_list(node.singular)
-    given = {name: node.extra_context.get(name) or parser.compile_filter(name) for name in names}
-    return _WithValues(text, given)
+    plural, others = node.render_token_list(node.plural) if node.plural else ("", [])
+    known = {**node.extra_context, **({node.countervar: node.counter} if node.countervar else {})}
+    given = {name: known.get(name) or parser.compile_filter(name) for name in {*names, *others}}
+    return _Counted((text, plural), node.counter, given) if node.counter else _WithValues(text, given)
 
 
 register.tag("translate", translate)

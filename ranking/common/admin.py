@@ -1,8 +1,10 @@
 """Base classes for every room's admin: lists that stay fast, and read-only records."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import reduce
 from operator import or_
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
@@ -70,8 +72,10 @@ class QuickChangeList(ChangeList):
             self.result_list = self.queryset.filter(pk__in=cast("NewestPaginator", self.paginator).found)
 
 
-def recent_values(column: str) -> type[admin.SimpleListFilter]:
-    """Return a filter for `column` with the values of the newest 2,000 rows.
+def recent_values(
+    column: str, words: Mapping[str, str] = MappingProxyType({})
+) -> type[admin.SimpleListFilter]:
+    """Return a filter for `column` with the values of the newest 2,000 rows, in these `words`.
 
     Django's own filter for a column without choices reads the whole table.
     """
@@ -83,7 +87,7 @@ def recent_values(column: str) -> type[admin.SimpleListFilter]:
             rows = model_admin.model._default_manager.order_by(*model_admin.ordering)
             values = {str(value) for value in rows.values_list(column, flat=True)[:RECENT_ROWS]}
             values = (values | {self.value() or ""}) - {""}
-            return [(value, value.replace("_", " ")) for value in sorted(values)]
+            return [(value, words.get(value, value.replace("_", " "))) for value in sorted(values)]
 
         def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
             return queryset.filter(**{column: self.value()}) if self.value() else queryset
@@ -157,7 +161,8 @@ class OperatorAdmin(_ModelAdmin):
     show_facets = admin.ShowFacets.NEVER
     show_full_result_count = False
     search_help_text = (
-        f"A part of it; among more than {WHOLE:,} rows how it begins, as spelt; an identifier as a whole."
+        f"Any part of a name or title, or a whole identifier. In a table of more than {WHOLE:,} rows: the "
+        "beginning of it, with the same capital letters."
     )
     formfield_overrides = {DateTimeField: {"form_class": forms.SplitDateTimeField, "widget": NamedDateTime}}
 

@@ -88,7 +88,7 @@ def polyline(points: Sequence[Point]) -> str:
     return " ".join(f"{x:g},{y:g}" for x, y in points)
 
 
-# The slope chart: the places of two lists, joined by lines. In units of its own, which a page scales.
+# The slope chart: the places of two lists, joined by lines. A page scales its units.
 SLOPE_WIDTH, SLOPE_ROW, SLOPE_LEFT, SLOPE_RIGHT, SLOPE_STUB = 320, 12, 40, 280, 24
 # Lines that move by fewer places are drawn as staying.
 SLOPE_FAR = 2

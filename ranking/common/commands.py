@@ -15,6 +15,8 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.db import connections
 
+from ranking.common.start import FailureReported
+
 KINDS = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 # The exit code that shells report for a process ended by SIGTERM.
 TERMINATED = 128 + signal.SIGTERM
@@ -102,6 +104,13 @@ def lines_open(options: Mapping[str, Any], unnamed: str) -> Iterator[tuple[TextI
             yield lines, file
     except OSError as error:
         raise CommandError(f"“{error.filename}” cannot be used ({error.strerror}).", returncode=2) from error
+
+
+def rejected_exit(rejected: int, rest: str) -> None:
+    """Raise `FailureReported`, for exit code 1, if entries were rejected. `rest` tells of the others."""
+    if rejected:
+        were = "1 was rejected" if rejected == 1 else f"{rejected} were rejected"
+        raise FailureReported(f"{were}, as listed; {rest}.")
 
 
 class LazyFile:

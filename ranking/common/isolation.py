@@ -23,8 +23,9 @@ from typing import Any, Self, TypeVar
 
 import structlog
 from billiard.exceptions import SoftTimeLimitExceeded  # Celery raises it; Celery itself is not needed
-from django.core.management.base import CommandError
 from django.db import InterfaceError, OperationalError, connections
+
+from ranking.common.start import FailureReported
 
 log = structlog.get_logger(__name__)
 Key = TypeVar("Key")
@@ -66,9 +67,9 @@ class Failures:
         return f"It failed for {failed}; the others are done. {what.capitalize()} {key}: {error}"
 
     def exit_if_any(self) -> None:
-        """Raise `CommandError`, for exit code 1, if a row failed."""
+        """Raise `FailureReported`, for exit code 1, if a row failed."""
         if self.errors:
-            raise CommandError(self.words())
+            raise FailureReported(self.words())
 
 
 _collecting: ContextVar[Failures | None] = ContextVar("failures_collecting", default=None)
@@ -94,8 +95,8 @@ class isolate:
 
     `what` is a noun that takes an s in the plural. The time limit of the whole task is raised, because it is
     not the row's error, and so are errors in `but`. A broken database connection is closed outside
-    transactions, so that the next row gets a new one. With `counted` false the caller reports the error, so
-    it is logged alone. Afterwards `error` is what was raised, or None.
+    transactions, so that the next row gets a new one. With `counted` false the error is only logged, because
+    the caller reports it. Afterwards `error` is the error, or None.
     """
 
     what: str

@@ -3,7 +3,7 @@
 SciPy has all of these, but its import takes 27 MB and a sixth of a second in each process.
 """
 
-from math import erfc, exp, lgamma, log, log1p, sqrt
+from math import comb, erfc, exp, lgamma, log, log1p, sqrt
 from sys import float_info
 
 # The most terms of a continued fraction. It converges after O(sqrt(max(a, b))) terms.
@@ -23,6 +23,17 @@ def logistic(x: float) -> float:
 def normal_above(t: float) -> float:
     """Return P(x > `t`) of a standard normal x."""
     return erfc(t / sqrt(2)) / 2
+
+
+def drawn_above(least: int, drawn: int, of_kind: int, total: int) -> float:
+    """Return P(`least` or more of a kind among `drawn` of `total`), if `of_kind` of all are of that kind.
+
+    The upper tail of the hypergeometric distribution: how often dealt-out thumbs agree by chance.
+    """
+    ways = (
+        comb(of_kind, n) * comb(total - of_kind, drawn - n) for n in range(least, min(drawn, of_kind) + 1)
+    )
+    return sum(ways) / comb(total, drawn)
 
 
 def beta_below(a: float, b: float, rate: float) -> float:

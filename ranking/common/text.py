@@ -56,8 +56,15 @@ worden wordt zal ze zei zich zijn zo zou
 FUNCTION_WORDS = frozenset(f"{_ENGLISH} {_GERMAN} {_FRENCH} {_SPANISH} {_ITALIAN} {_DUTCH}".split())
 FILE = Path(__file__).with_name("topic_aliases.toml")
 TOPIC_MAX_CHARS = 64
+# The beginning of a text, which says what it is about.
+LEAD_CHARS = 300
+# A topic must stand in the title or in so many characters of the text. Of 20 topics in 3,117 articles of real
+# feeds, by the likeness of meaning to those with the topic in the title: of articles that say it in the first
+# 300 characters 50 % are about it, up to here 30 %, further down 19 %, however often they say it; of
+# articles that do not say it 8 %.
+OPENING_CHARS = 1000
 _WORD = re.compile(r"\w+")
-# A hyphen between letters, at the end and at the beginning of what is beside a word.
+# A hyphen between letters, at the end of the text before a word and at the beginning of the text after it.
 _COMPOUND_BEFORE, _COMPOUND_AFTER = re.compile(r"\w[-\u2010\u2011]\Z"), re.compile(r"[-\u2010\u2011]\w")
 # Words that look like plurals but are not: "news" must not match "new".
 NOT_PLURALS = frozenset(
@@ -175,6 +182,11 @@ def _words_pattern(form: str) -> str:
     return r"\s+".join(map(re.escape, form.split(" ")))
 
 
+def term_spellings(term: str) -> dict[str, str]:
+    """Return the spellings of `term` and of its other names, each with its regular expression."""
+    return _spellings(fold(term))
+
+
 def _spellings(term: str) -> dict[str, str]:
     """Return the spellings of `term` (folded) and of its other names, each with its regular expression."""
     found = {form: _words_pattern(form) for form in _forms(term)}
@@ -201,18 +213,12 @@ def _term_pattern(term: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
     return needed, re.compile(rf"(?<!\w)(?:{words})(?!\w)")
 
 
-def first_words(term: str) -> dict[str, bool]:
+def first_words(term: str) -> set[str]:
     """Return the first words (folded) of all spellings of `term`; empty if it has no letters or digits.
 
-    Each text with the term contains one of these words. The value is true if the word alone is a spelling, so
-    a text with the word has the term.
+    Each text with the term contains one of these words.
     """
-    found: dict[str, bool] = {}
-    for form, pattern in _spellings(fold(term)).items():
-        if word := _WORD.search(form):
-            is_whole = pattern == word.group() == form
-            found[word.group()] = found.get(word.group(), False) or is_whole
-    return found
+    return {word.group() for form in _spellings(fold(term)) if (word := _WORD.search(form))}
 
 
 def term_finder(term: str) -> Callable[[str], bool]:
@@ -227,8 +233,28 @@ def term_finder(term: str) -> Callable[[str], bool]:
     return lambda text: any(stem in text for stem in stems) and search(text) is not None
 
 
+def subject_finder(term: str) -> Callable[[str], bool]:
+    """Return a function that tells whether an article says a term as its subject, fast for many.
+
+    It takes "title\\ntext" after `fold_lightly`. The term must stand in the title or in the first
+    `OPENING_CHARS` of the text, because a word further down is seldom the subject of an article.
+    """
+    if not term.strip():
+        return lambda text: False
+    stems, pattern = _term_pattern(term)
+
+    def finds(text: str) -> bool:
+        if not any(stem in text for stem in stems):
+            return False
+        title_end = text.find("\n")
+        first = pattern.search(text)
+        return first is not None and (title_end < 0 or first.start() <= title_end + OPENING_CHARS)
+
+    return finds
+
+
 def term_places(term: str) -> Callable[[str], Iterator[int]]:
-    """Return a function that yields where a folded text has `term` as a word of its own.
+    """Return a function that yields the places of `term` in a folded text, as a separate word.
 
     A hyphenated compound is another word: "post-war" has no "war". A term with a hyphen finds itself.
     """
@@ -261,11 +287,6 @@ def term_named(term: str, folded: str) -> str:
     _, pattern = _term_pattern(term)
     own, found = _forms(fold(term)), [" ".join(one.split()) for one in pattern.findall(folded)]
     return "" if not found or any(form in own for form in found) else found[0]
-
-
-def terms_matching(terms: Iterable[str], folded: str) -> tuple[str, ...]:
-    """Return those of `terms` that match the folded text, in the given order."""
-    return tuple(term for term in terms if term_matches(term, folded))
 
 
 def search_terms(text: str) -> list[str]:

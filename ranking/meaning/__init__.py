@@ -1,1 +1,1 @@
-"""What a text is about, as a vector: texts that mean the same are close even if they share no word."""
+"""The meaning of a text as a vector: texts with the same meaning are close even if they share no word."""

@@ -1,6 +1,6 @@
-"""Groups of items that are about the same: spherical k-means, begun where the items are densest. Pure.
+"""Group items by subject: spherical k-means, begun where the items are densest. Pure.
 
-Nothing is drawn: the first centres are the items that tell most about the others, one after the other
+Nothing is random. The first centres are the most informative items, one after the other
 (`ranking.meaning.spread`), so the same items make the same groups.
 """
 

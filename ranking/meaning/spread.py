@@ -1,10 +1,10 @@
-"""Which items to ask about, so that the answers tell most about all items. Pure.
+"""Choose items to ask about, so that the answers tell most about all items. Pure.
 
-An answer about an item tells `exp((cos - 1) / 0.2)` about another, with vectors centred on the mean of
-all: 1 about the same item, 0.37 at a cosine of .8, 0.03 at .3. Of several answers only the nearest counts. An
-item tells as much as it adds to the sum over all items (facility location: Cornuejols, Fisher, Nemhauser,
-1977; to take the best each time reaches 63 % of the best set or more). So dense regions are asked about
-first, and no region twice.
+An answer about an item tells `exp((cos - 1) / 0.2)` about another, with vectors centred on the mean of all: 1
+about the same item, 0.37 at a cosine of .8, 0.03 at .3. Of several answers only the nearest counts. The value
+of an item is its addition to the sum over all items (facility location: Cornuejols, Fisher, Nemhauser, 1977;
+taking the best each time reaches at least 63 % of the best set). So dense regions are asked about first, and
+no region twice.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from ranking.meaning.table import Floats, Vectors, unit_rows
 from ranking.meaning.topics import centre_rows
 
-# How fast what an answer tells falls with distance.
+# How fast the value of an answer falls with distance.
 REACH = 0.2
 
 

@@ -1,13 +1,13 @@
 """Turn texts into vectors by a fixed table of word pieces. Pure.
 
 The vector of a text is the mean of the vectors of its word pieces, in 128 dimensions, stored as 128 signed
-bytes. The table was made once from a language model (`make_table.py`, NOTICE); nothing is trained here, no
-model runs, and nothing leaves the machine. The cosine of two vectors says how alike two texts are.
+bytes. The table was made once from a language model (`make_table.py`, NOTICE). Nothing is trained here, no
+model runs, and nothing leaves the machine. The cosine of two vectors tells how similar two texts are.
 
 The shipped table knows English. An operator may name a folder with another one: `MeaningTable.read`.
 
 Measured on AG News, title and lead: a taste from three likes and three dislikes finds the liked label with an
-AUC of .84 by these vectors and of .64 by TF-IDF; 64 dimensions lose .01 (docs/ranking.md).
+AUC of .84 by these vectors and of .64 by TF-IDF. 64 dimensions lose .01 (docs/ranking.md).
 """
 
 import re
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ranking.common.text import fold
 
 DIMENSIONS = 128
-# The opening of an item says what it is about: title and about 60 words. Longer readings gained nothing.
+# The beginning of an item tells its subject: the title and about 60 words. Longer texts gained nothing.
 TEXT_CHARS = 400
 # Texts in one pass, which bounds the memory of the gathered pieces to some megabytes.
 BATCH = 256

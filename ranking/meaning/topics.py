@@ -1,22 +1,22 @@
-"""Which items are about a topic although they never say its name. Pure.
+"""Find items that are about a topic although they never say its name. Pure.
 
-The items that do say it, the *seeds*, show what it is about. All vectors are centred on the mean of the
-installation's items. An item's *likeness* is its cosine with the sum of the seeds; a seed's own is taken
-without itself. An item is about the topic if its likeness reaches the cut, the largest of
+The items that do say it, the *seeds*, show its subject. All vectors are centred on the mean of the
+installation's items. An item's *likeness* is its cosine with the sum of the seeds; for a seed itself, with
+the sum of the others. An item is about the topic if its likeness reaches the cut, the largest of
 
     the likeness that nine of ten seeds have,
     the likeness that 92 of 100 other items do not have, and
     the likeness that all but three other items for each seed do not have.
 
 A rare topic needs the last one. Without it every topic takes in 8 % of all items: twelve items on football
-among 3,500 of real feeds found 270 others. How many long items say a topic later, if they do not at first? Of
-all, 4 to 8 %. Of the nearest items, half as many as there are seeds, 27 %; of the next half 21 %, of the next
-as many 16 %, then 13 % and 9 %.
+among 3,500 of real feeds found 270 others. To check the nearest items, we counted long items that do not say
+the topic at first but do so later: 4 to 8 % of all items; of the nearest ones, half as many as there are
+seeds, 27 %; of the next half 21 %, of the next as many 16 %, then 13 % and 9 %.
 
-The first alone would let everything in if the seeds have nothing in common. The topic stays literal if half
-of the seeds do not stand above 85 of 100 others, if their median likeness is below 0.25, or if there are
-fewer than five. With vectors dealt to other items no topic passes. Of five items drawn by chance from real
-feeds 2 % do, of fifteen none. "Sport" and "business" pass, "world", "house" and "plan" do not.
+The first limit alone would let everything in if the seeds have nothing in common. So the topic stays literal
+if half of the seeds do not stand above 85 of 100 others, if their median likeness is below 0.25, or if there
+are fewer than five. With vectors dealt to other items no topic passes. Of five items drawn by chance from
+real feeds 2 % do, of fifteen none. "Sport" and "business" pass; "world", "house" and "plan" do not.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ SEEDS_SHARE, OTHERS_SHARE = 0.9, 0.92
 OTHERS_MIDDLE_SHARE, LIKENESS_MIDDLE_MIN = 0.85, 0.25
 # How many others join for each seed at most.
 FOUND_PER_SEED = 3
-# What such an item adds to interest; one that says the topic adds 1.
+# The interest added by such an item. One that says the topic adds 1.
 ABOUT_WORTH = 0.5
 
 Mask = NDArray[np.bool_]
@@ -41,7 +41,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class TopicMeaning:
-    """What a topic's seeds have in common: the mean of all items (128,), a direction (128,) and the cut."""
+    """The common meaning of a topic's seeds: the mean of all items (128,), a direction (128,) and the cut."""
 
     mean: Floats
     direction: Floats
@@ -75,9 +75,9 @@ def centre_rows(vectors: Vectors | Floats, mean: Floats) -> Floats:
 
 
 def topic_meaning(vectors: Vectors, seeds: Mask) -> TopicMeaning | None:
-    """Return what the seeds among the rows have in common; None if they are too few or do not stand out.
+    """Return the common meaning of the seeds, or None if they are too few or do not stand out.
 
-    `vectors` (rows, 128) are the items of some weeks, `seeds` (rows,) those that say the topic.
+    `vectors` (rows, 128) are the items of some weeks. `seeds` (rows,) marks those that say the topic.
     """
     known = vectors.any(axis=1)
     rows, is_seed = unit_rows(vectors[known]), seeds[known]

@@ -1,14 +1,14 @@
-"""Which words set some items apart from others: log-odds with an informative prior. Pure.
+"""Find the words that set some items apart from others: log-odds with an informative prior. Pure.
 
-Of the items inside, `y` have a word, of those outside `x`; `a`, the prior, is a hundredth of both together.
+Of the items inside, `y` have a word, and of those outside `x`. The prior `a` is a hundredth of both together.
 With N and M the sums of all words' counts, and A that of all priors:
 
     d = log((y + a) / (N + A - y - a)) - log((x + a) / (M + A - x - a))
     z = d / sqrt(1 / (y + a) + 1 / (x + a))
 
-(Monroe, Colaresi, Quinn, 2008). A word counts once an item, whatever its number, so that one long article
-sets nothing apart. Measured on BBC and AG News, the words of fourteen and twelve topics at z > 2.5 double
-what the topics find, for up to .07 of precision: so a person accepts each.
+(Monroe, Colaresi, Quinn, 2008). A word counts once per item, so one long article sets nothing apart. Measured
+on BBC and AG News, the words of fourteen and twelve topics at z > 2.5 double the items that the topics find,
+for up to .07 of precision. So a person must accept each.
 """
 
 import re
@@ -52,11 +52,10 @@ def words_of_items(texts: Iterable[str]) -> list[dict[str, str]]:
 
 
 def words_apart(items: Sequence[dict[str, str]], inside: Mask) -> list[ApartWord]:
-    """Return the words that at least three of the items `inside` (rows,) have, the most telling first.
+    """Return the words that at least three of the items `inside` (rows,) have, the clearest first.
 
-    Only those that are more frequent inside; one sets the items apart if its z is above `Z_MIN`.
-
-    `items` are those of `words_of_items`, in the same order.
+    Only words that are more frequent inside are included. A word sets the items apart if its z is above
+    `Z_MIN`. `items` come from `words_of_items`, in the same order.
     """
     within: Counter[str] = Counter()
     outside: Counter[str] = Counter()

@@ -20,8 +20,11 @@ from ranking.taste.likeness import Array, most_alike
 from ranking.taste.signal import TasteSignal, factors_of
 
 
-def taste_learned(signal: TasteSignal, topics: Sequence[str]) -> list[TargetLean]:
-    """Return what the reader's examples lean to, the strongest first; `topics` are their own."""
+def taste_learned(signal: TasteSignal, topics: Mapping[str, Sequence[str]]) -> list[TargetLean]:
+    """Return the leans of the reader's examples, the strongest first.
+
+    `topics` are the reader's own, each with its other names.
+    """
     columns = columns_of(signal.examples, signal.at)
     leans = leans_learned(
         signal.examples,
@@ -43,12 +46,12 @@ class TasteColumns:
         rows: Ids | None,
         signal: TasteSignal,
         level: TasteLevel,
-        topics: Sequence[str],
+        leans: Sequence[TargetLean],
         likeness: Array,
     ) -> None:
-        """Learn from the signal and compute the factors. `likeness` is that of the signal, (rows,)."""
+        """Compute the factors from `leans` learned from the signal, and from its `likeness`, (rows,)."""
         self._items, self._rows, self._signal, self._likeness = items, rows, signal, likeness
-        self._leans = taste_learned(signal, topics)
+        self._leans = leans
         self._masks = [self._at(self._mask(one)) for one in self._leans]
         exponents = added_leans(self._leans, self._masks, len(likeness)) + likeness
         self.factors: Array = factors_of(exponents, level)
@@ -64,7 +67,7 @@ class TasteColumns:
             of_source: Mask = items.source_codes == code
             return of_source
         if target.kind == TOPIC:
-            return items.matches(target.label)
+            return items.says(target.label, target.names)
         found = np.zeros(len(items), dtype=np.bool_)
         found[list(items.labelled(target.key, author=target.kind == AUTHOR))] = True
         return found

@@ -1,7 +1,8 @@
-"""Tell each thumb of a reader by those of other days, to see whether their taste foretells anything. Pure.
+"""Predict each thumb of a reader from those of other days, to see whether their taste predicts anything.
+Pure.
 
-Thumbs of one day resemble each other: near-duplicates of one story stand on one page. So a day is left out
-whole. Named articles are examples, but nothing is foretold of them.
+Thumbs of one day resemble each other, because near-duplicates of one story stand on one page. So a whole day
+is left out at once. Named articles are examples, but are not predicted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +37,8 @@ class Foretold:
 
     @property
     def sureness(self) -> float:
-        """Return the z-score of the AUC: how clearly the liked ones stand above the others; 0 if it is none.
+        """Return the z-score of the AUC, which tells how clearly liked items stand above others, or 0 without
+        an AUC.
 
         The variance is that of shuffled thumbs (Mann and Whitney, 1947), with ties averaged.
         """
@@ -55,14 +57,14 @@ class Foretold:
 
 def foretold(
     examples: Sequence[Example],
-    topics: Sequence[str],
+    topics: Mapping[str, Sequence[str]],
     *,
     now: datetime,
     spread: float,
     centre: Floats,
     on_hold: Mapping[str, int] = NO_HOLD,
 ) -> Foretold:
-    """Return what the examples of all other days say about each thumb, in the order of `examples`."""
+    """Predict each thumb from the examples of all other days, in the order of `examples`."""
     columns = columns_of(examples, now)
     days = np.array([one.at.timestamp() // 86400 for one in examples])
     thumbs = columns.counted > 0
@@ -73,14 +75,14 @@ def foretold(
 def foretold_since(
     examples: Sequence[Example],
     since: datetime,
-    topics: Sequence[str],
+    topics: Mapping[str, Sequence[str]],
     *,
     now: datetime,
     spread: float,
     centre: Floats,
     on_hold: Mapping[str, int] = NO_HOLD,
 ) -> Foretold:
-    """Return what the examples up to `since` say about each thumb given later."""
+    """Predict each thumb given after `since` from the examples up to then."""
     columns = columns_of(examples, now)
     later = np.array([one.at > since for one in examples], dtype=np.bool_)
     columns = replace(columns, weight=np.where(later, 0.0, columns.weight))
@@ -90,7 +92,7 @@ def foretold_since(
 
 def _foretell(
     examples: Sequence[Example],
-    topics: Sequence[str],
+    topics: Mapping[str, Sequence[str]],
     columns: Columns,
     parts: Sequence[NDArray[np.int64]],
     *,
@@ -98,7 +100,7 @@ def _foretell(
     centre: Floats,
     on_hold: Mapping[str, int],
 ) -> Foretold:
-    """Return what all others say about the rows of each of `parts`."""
+    """Predict the rows of each of `parts` from all other rows."""
     targets = targets_of(examples, topics)
     has = np.zeros((len(targets), len(examples)), dtype=np.bool_)
     for n, target in enumerate(targets):

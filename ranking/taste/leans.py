@@ -8,22 +8,22 @@ b = (likes + 1) / (thumbs + 2). Of n thumbs on a target, k of them likes, out of
     u = v x (mean squared weight / mean weight)      its variance if thumbs were dealt out at random
     lean = (z v / u) / (v^2 / u + 1 / spread),   sd = (v^2 / u + 1 / spread)^(-1/2)      in log-odds
 
-If no thumb has decayed, u is v and the lean z / (v + 1 / spread). So a lean is shrunk towards 0 by how much
-readers' tastes vary: `spread` is the variance of true log-odds. If readers prefer nothing, the spread is 0
-and so is every lean.
+If no thumb has decayed, u is v and the lean z / (v + 1 / spread). So a lean is shrunk towards 0 by the spread
+of readers' tastes: `spread` is the variance of true log-odds. If readers prefer nothing, the spread is 0 and
+so is every lean.
 
 If others' thumbs on a source are published, m is how much more or less than usual they like it, in log-odds,
-and the prior's mean:
+and it becomes the prior's mean:
 
     others = (m / spread) / (v^2 / u + 1 / spread),   between -|lean| and |lean|,   added to the lean
 
-So others add to what a reader's own thumbs say, at most as much again, or take it back, and never say
-anything if those are silent.
+So others can at most double the lean of a reader's own thumbs, or cancel it. They add nothing if the reader
+has no thumbs there.
 
-An author is judged within the sources they write for: b and N are of the thumbs on those, so that a reader
-who likes a source does not seem to like everybody who writes there.
+An author is judged within the sources they write for: b and N count the thumbs on those, so that a reader who
+likes a source does not seem to like everybody who writes there.
 
-Thumbs decay with a half-life of 60 days. A reason says what was meant: "my kind of topic" names the topics;
+Thumbs decay with a half-life of 60 days. A reason names the target of a thumb: "my kind of topic" the topics;
 depth, hype or a paywall the source; "well explained" the one item. A thumb counts 0.3 for the kinds that its
 reason does not name. Pure.
 """
@@ -39,7 +39,7 @@ from ranking.learning import FEEDBACK_HALF_LIFE_DAYS
 
 Array = NDArray[np.float64]
 
-# The spread before anything is published: what MovieLens readers have.
+# The spread before any is published: that of MovieLens readers.
 SPREAD_PRIOR = 0.2
 # The attribute that a reason names (slugs of the taxonomy).
 ABOUT_TOPIC = frozenset({"on-topic", "off-topic"})
@@ -47,16 +47,16 @@ ABOUT_SOURCE = frozenset({"depth", "original", "practical", "hype", "clickbait",
 ABOUT_ITEM = frozenset({"clarity", "surprising", "shallow", "known"})
 # The reasons for a thumb down, in all three kinds; the others are for a thumb up.
 AGAINST = frozenset({"off-topic", "hype", "clickbait", "paywall", "shallow", "known"})
-# What a thumb counts for the kinds that its reason does not name.
+# The weight of a thumb for the kinds that its reason does not name.
 NOT_NAMED = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class Tallies:
-    """Decayed thumbs and likes (columns,), the first `source_count` columns sources; those of all together.
+    """Decayed thumbs and likes (columns,), first those of `source_count` sources, and the totals.
 
     `squares` are the sums of squared weights. Reasons weigh the columns, not the totals. `among` and
-    `likes_among` are thumbs and likes of what each column is compared with: all, but for authors.
+    `likes_among` are thumbs and likes of each column's comparison group: all ratings, except for authors.
     """
 
     thumbs: Array
@@ -81,7 +81,7 @@ class Tallies:
 
     @property
     def rates(self) -> Array:
-        """Return b of each column: that of what it is compared with."""
+        """Return the like-rate b of each column's comparison group."""
         found: Array = np.where(
             self.among < self.thumbs_all, (self.likes_among + 2 * self.base) / (self.among + 2), self.base
         )
@@ -110,7 +110,8 @@ class Tallies:
 
 @dataclass(frozen=True, slots=True)
 class Leans:
-    """The lean of each column in log-odds (columns,), its standard deviation, and what others add to it."""
+    """The lean of each column in log-odds (columns,), its standard deviation, and the part that others
+    add."""
 
     lean: Array
     sd: Array
@@ -122,9 +123,9 @@ def tallies_made(
 ) -> Tallies:
     """Return the tallies of ratings with these weights (rows,), likes (rows,) and columns (rows, columns).
 
-    `has` is 0, or what a rating counts for a column. `counted` (rows,) is 0 for ratings that say nothing
-    about the reader's like-rate, such as named articles. Every column is compared with all ratings; for
-    authors `tallies_within` changes that.
+    `has` is 0, or the weight of a rating for a column. `counted` (rows,) is 0 for ratings that do not count
+    for the reader's like-rate, such as named articles. Every column is compared with all ratings; for authors
+    `tallies_within` changes that.
     """
     likes = weight * liked
     among, likes_among = (np.full(has.shape[1], float(row.sum())) for row in (weight, likes))
@@ -142,9 +143,10 @@ def tallies_within(
     liked: Array,
     sources: NDArray[np.int64],
 ) -> Tallies:
-    """Return the tallies with each of `columns` compared with the ratings of its own sources alone.
+    """Return the tallies with each of `columns` compared only with the ratings of its own sources.
 
-    `sources` (rows,) are the sources of the ratings, as numbers; the others are those of `tallies_made`.
+    `sources` (rows,) are the sources of the ratings, as numbers. The other arguments are those of
+    `tallies_made`.
     """
     among, likes_among = tallies.among.copy(), tallies.likes_among.copy()
     for column in columns:
@@ -174,9 +176,9 @@ def rating_weight(at: datetime, now: datetime) -> float:
 
 
 def reason_weights(tags: Iterable[str], *, liked: bool) -> tuple[float, float]:
-    """Return what a thumb counts for its source and for its topics; 1 without a reason, or with several.
+    """Return the weights of a thumb for its source and for its topics: 1 without a reason, or with several.
 
-    Imports and the API may bring a thumb up for "hype": a reason that contradicts its thumb names nothing.
+    Imports and the API may bring a thumb up for "hype". A reason that contradicts its thumb names nothing.
     """
     fitting = {tag for tag in tags if (tag in AGAINST) is not liked}
     named = [kind for kind in (ABOUT_TOPIC, ABOUT_SOURCE, ABOUT_ITEM) if not kind.isdisjoint(fitting)]

@@ -1,7 +1,7 @@
-"""Learn the leans of a reader from examples: on sources, their own topics, categories and authors. Pure.
+"""Learn a reader's leans from examples: on sources, their own topics, categories and authors. Pure.
 
-Categories are those that three examples of two sources have, authors those of three examples. Phrases of
-titles, which the planner proposes as topics, are no targets: what they tell, likeness tells.
+Categories need three examples from two sources, and authors three examples. Phrases of titles, which the
+planner proposes as topics, are no targets, because likeness covers them.
 """
 
 from collections import Counter, defaultdict
@@ -17,8 +17,8 @@ from ranking.common.categories import (
     author_names,
     category_key,
     label_keys,
+    named_finder,
     topic_categories,
-    topic_finder,
 )
 from ranking.common.text import fold
 from ranking.learning import KAPPA
@@ -35,23 +35,26 @@ from ranking.taste.leans import (
 # Categories and authors of fewer examples say too little; more of them are not looked at.
 EXAMPLES_MIN, SOURCES_MIN = 3, 2
 CATEGORIES_MAX, AUTHORS_MAX = 20, 10
-# Of each kind only so many targets of an item count: publishers that tag freely would outweigh all others.
+# Only this many targets of each kind count per item. Otherwise publishers with many tags would outweigh all
+# others.
 STRONGEST = 2
-# A smaller lean is none.
+# A smaller lean counts as 0.
 LEAN_MIN = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Something that examples have in common: a source, a topic, a category or an author.
+    """A common property of examples: a source, a topic, a category or an author.
 
-    `key` is its identity, `label` its spelling, `rows` the places of its examples.
+    `key` is its identity, `label` its spelling, `rows` the places of its examples, and `names` the other
+    names of a topic.
     """
 
     kind: str
     key: str
     label: str
     rows: tuple[int, ...]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +77,9 @@ class Columns:
 
     @property
     def base(self) -> float:
-        """Return the reader's like-rate, by thumbs alone; eight thumbs that say one half come before them.
+        """Return the reader's like-rate, by thumbs only, with a prior of eight thumbs at one half.
 
-        So one more like hardly lowers what earlier likes say.
+        The prior keeps one more like from lowering the effect of earlier likes.
         """
         rated = self.weight * self.counted
         return float(((rated * self.liked).sum() + KAPPA / 2) / (rated.sum() + KAPPA))
@@ -91,18 +94,20 @@ def columns_of(examples: Sequence[Example], now: datetime) -> Columns:
     )
 
 
-def targets_of(examples: Sequence[Example], topics: Iterable[str]) -> list[Target]:
-    """Return what the examples can lean towards, sources first; `topics` are the reader's own."""
-    topics = tuple(topics)
+def targets_of(examples: Sequence[Example], topics: Mapping[str, Sequence[str]]) -> list[Target]:
+    """Return the targets of the examples, sources first.
+
+    `topics` are the reader's own, each with its other names.
+    """
     by_source: defaultdict[str, list[int]] = defaultdict(list)
     for row, one in enumerate(examples):
         by_source[one.source].append(row)
     found = [Target(SOURCE, key, key, tuple(rows)) for key, rows in sorted(by_source.items())]
     texts = [(fold(one.title), label_keys(one.categories, one.author)) for one in examples]
-    for topic in topics:
-        finds = topic_finder(topic)
+    for topic, names in topics.items():
+        finds = named_finder(topic, names)
         rows = tuple(row for row, one in enumerate(texts) if finds(*one))
-        found += [Target(TOPIC, fold(topic), topic, rows)] if rows else []
+        found += [Target(TOPIC, fold(topic), topic, rows, tuple(names))] if rows else []
     own = frozenset[str]().union(*map(topic_categories, topics))
     labels = [one.categories for one in examples]
     found += _labels(CATEGORY, labels, examples, own | EMPTY_CATEGORIES)[:CATEGORIES_MAX]
@@ -171,8 +176,8 @@ def leans_learned(
 
 def _lean_in_force(target: Target, lean: float, on_hold: Mapping[str, int]) -> float:
     """Return the lean; 0 for a source that the reader has lately decided on, unless it goes their way."""
-    is_held = target.kind == SOURCE and target.key in on_hold
-    return 0.0 if is_held and lean * on_hold[target.key] <= 0 else lean
+    is_on_hold = target.kind == SOURCE and target.key in on_hold
+    return 0.0 if is_on_hold and lean * on_hold[target.key] <= 0 else lean
 
 
 def _counts(examples: Sequence[Example], target: Target) -> tuple[int, int]:

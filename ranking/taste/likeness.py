@@ -1,22 +1,22 @@
-"""How much a reader likes what is similar to an item, by the vectors of their examples. Pure.
+"""How much a reader likes items similar to a given one, by the vectors of their examples. Pure.
 
-A Gaussian process on the reader's own examples: what they like of an item is a function f of its vector, and
-two vectors with the cosine c, centred on what feeds bring, have the covariance
+It is a Gaussian process on the reader's own examples. Their liking of an item is a function f of its vector.
+Two vectors with the cosine c, centred on the mean of the feeds, have the covariance
 
     3 exp((c - 1) / 0.2)
 
-An example is liked with the probability logistic(intercept + f). The intercept, how much the reader likes in
-general, has the variance 2. The likeness is the mode of f (Rasmussen and Williams, 2006, algorithm 3.1),
-between -1 and 1. An example's weight multiplies its log-likelihood. Near-duplicates share what they say, and
-several subjects each count for themselves.
+An example is liked with the probability logistic(intercept + f). The intercept, the reader's general liking,
+has the variance 2. The likeness is the mode of f (Rasmussen and Williams, 2006, algorithm 3.1), between -1
+and 1. An example's weight multiplies its log-likelihood. Near-duplicates share their evidence, and each of
+several subjects counts for itself.
 
-On 24 simulated readers of 194 real feeds, of the first 15 articles .40 are to taste after an interview and
-114 thumbs; with the lean of `ranking.taste.leans` and soft membership it is .29, with the mean of the likes
+On 24 simulated readers of 194 real feeds, .40 of the first 15 articles are to taste after an interview and
+114 thumbs. With the lean of `ranking.taste.leans` and soft membership it is .29, with the mean of the likes
 minus that of the dislikes .39. With three articles named for each liked subject: .50, .48, .46; by thumbs
 alone: .38, .37, .36 (`tests.lab page`).
 
-To leave out one day after another, `foretold` needs many fits, and takes a plain form instead: an example
-says something as far as the item belongs to it, k = max(0, (c - 0.2) / 0.8), and
+`foretold` leaves out one day after another. That needs many fits, so it uses a plain form instead. An example
+counts by how close the item is, k = max(0, (c - 0.2) / 0.8), and
 
     z = sum of w k (y - b),   v = b (1 - b) sum of w k^2,   likeness = z / (v + 1), between -1 and 1
 
@@ -56,10 +56,9 @@ def memberships(items: Floats, examples: Floats) -> Floats:
 
 
 def likeness_of(items: Vectors, examples: Vectors, weights: Array, liked: Array, centre: Floats) -> Array:
-    """Return the lean towards each item by its likeness to the examples, (items,), 0 for a row of zeros.
+    """Return the lean towards each item by its likeness to the examples, (items,), or 0 for a row of zeros.
 
-    `weights` and `liked` (examples,) are those of the examples, `centre` (128,) the mean vector of what feeds
-    bring.
+    `weights` and `liked` (examples,) belong to the examples. `centre` (128,) is the mean vector of the feeds.
     """
     known = examples.any(axis=1)
     found = np.zeros(len(items))
@@ -76,7 +75,7 @@ def likeness_of(items: Vectors, examples: Vectors, weights: Array, liked: Array,
 
 
 def pulls_of(covariance: Array, weights: Array, liked: Array) -> Array:
-    """Return how much each example pulls, (examples,): f of an item is its covariances times these.
+    """Return the pull of each example, (examples,). The f of an item is its covariances times these.
 
     `covariance` (examples, examples) is that of f. One step takes 2 ms for 300 examples.
     """
@@ -117,9 +116,10 @@ def most_alike(items: Vectors, examples: Vectors, centre: Floats) -> tuple[NDArr
 
 
 def centre_of(total: Sequence[float] | Floats | None, count: float, usual: Floats) -> Floats:
-    """Return the mean vector of what feeds bring, from the sum of the unit vectors of `count` items.
+    """Return the mean vector of the feeds, from the sum of the unit vectors of `count` items.
 
-    `usual` is that of real feeds elsewhere; it counts as 200 items, so that an installation begins with it.
+    `usual` is the mean of other real feeds. It counts as 200 items, so that a new installation begins with
+    it.
     """
     if total is None or not count:
         return usual

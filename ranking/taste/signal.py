@@ -1,4 +1,4 @@
-"""What ranking needs to know of a reader's taste, and the factor that an exponent becomes. Pure."""
+"""The data that ranking needs about a reader's taste, and the factor of an exponent. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,12 +22,12 @@ NO_CENTRE: Floats = np.zeros(DIMENSIONS, dtype=np.float32)
 
 @dataclass(frozen=True, slots=True)
 class TasteSignal:
-    """A reader's examples at a time, newest first, with everything that is needed to learn from them.
+    """A reader's examples at a time, newest first, with all data needed to learn from them.
 
-    `spread` says how much tastes vary, `on_hold` has the sources that the reader decided on lately, each with
-    the way of the decision (1 up, -1 down, 0 unknown), `deviations` others' like-rates above or below the
-    usual one by source. `likeness` is the lean towards each item by its vector (`likeness_made`), `vectors`
-    the packed vectors of the items, and `centre` what feeds bring.
+    `spread` is the spread of tastes. `on_hold` has the sources that the reader decided on lately, each with
+    the direction of the decision (1 up, -1 down, 0 unknown). `deviations` has others' like-rates above or
+    below the usual one, by source. `likeness` is the lean towards each item by its vector (`likeness_made`),
+    `vectors` are the packed vectors of the items, and `centre` is the mean of the feeds.
     """
 
     examples: Sequence[Example]
@@ -43,8 +43,11 @@ class TasteSignal:
         """Return the signal after a decision on these sources, each with its way: up (1) or down (-1)."""
         return replace(self, on_hold={**self.on_hold, **sources})
 
-    def foretold(self, topics: Sequence[str]) -> Foretold:
-        """Return what the examples of all other days say about each thumb; `topics` are the reader's own."""
+    def foretold(self, topics: Mapping[str, Sequence[str]]) -> Foretold:
+        """Predict each thumb from the examples of all other days.
+
+        `topics` are the reader's own, each with its other names.
+        """
         return foretold(
             self.examples, topics, now=self.at, spread=self.spread, centre=self.centre, on_hold=self.on_hold
         )

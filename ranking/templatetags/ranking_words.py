@@ -43,7 +43,7 @@ def matches_by_meaning(topic: str, literal: Sequence[str]) -> bool:
 
 @register.simple_tag
 def other_names(topic: str, config: Config, typed: Mapping[str, Sequence[str]]) -> str:
-    """Return the other names of a topic as one line: those typed, else those of the settings."""
+    """Return the other names of a topic as one line: the typed ones, else those of the settings."""
     return ", ".join(typed.get(topic, config.other_names.get(topic_key(topic), ())))
 
 

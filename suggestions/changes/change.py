@@ -1,6 +1,6 @@
 """One change of a reader's settings, and the interface of every kind of change. Pure.
 
-A kind is an object: whoever has a change asks its kind, and nobody compares names. `registry` lists them.
+A kind is an object: code with a change asks its kind, and never compares names. `registry` lists them.
 """
 
 from abc import ABC, abstractmethod
@@ -57,6 +57,14 @@ class Kind(StrEnum):
     AGE_SLOWER = "age_slower"
 
 
+class Column(StrEnum):
+    """The groups of targets that the planner counts thumbs on, in the order of its arrays."""
+
+    SOURCES = "sources"
+    TOPICS = "topics"
+    WORDS = "words"
+
+
 class Columns(Protocol):
     """The targets in a reader's ratings: keys of sources, of topics and of words, with spellings by key."""
 
@@ -67,6 +75,10 @@ class Columns(Protocol):
     @property
     def topics(self) -> tuple[str, ...]:
         """Return the keys of topics."""
+
+    @property
+    def authors(self) -> frozenset[str]:
+        """Return the keys of the topics that are an author's name."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -81,10 +93,10 @@ class Columns(Protocol):
 class Texts:
     """The sentences of a kind, in English, each with {label} for the target; `sentence` may have {value}.
 
-    `headline` is what the reader would say. For an agent, "{}" being the target, `title` is a few words and
-    `doing` the deed ("{}" being "a" or "this"); for operators `targets` are what it is about. `about` is the
-    type without and with a target, for tips. `sentence` says what accepting does if no figure does;
-    `impact` what follows, `small` the same of a small step, `author` of a target that is an author.
+    `headline` is in the reader's words. For an agent, "{}" being the target, `title` is a few words and
+    `doing` the action ("{}" being "a" or "this"). For operators `targets` name the targets. `about` is the
+    type without and with a target, for tips. `sentence` is the effect of accepting if no figure shows it;
+    `impact` the consequence, `small` that of a small step, `author` that for a target that is an author.
     `nothing_left` is the note on an accept that changed nothing.
     """
 
@@ -100,29 +112,47 @@ class Texts:
     author: str = ""
 
 
-class ChangeKind(ABC):
-    """One kind of change. Kinds of one setting share a base class, which knows the setting's targets.
+@dataclass(frozen=True, slots=True)
+class CutPart:
+    """The ratings between two neighbouring cuts of a rule; `up_to` is `None` beyond the last cut."""
 
-    `name` is the code of a suggestion, "" for what is only wished for; `direction` the way, as wishes name
-    it. `liked` says whether liked items support it or disliked ones, `evidence_min` how many at least.
+    up_to: int | None
+    likes: int
+    ratings: int
+
+
+class ChangeKind(ABC):
+    """One kind of change. Kinds with the same targets share a base class, which knows these.
+
+    `name` is the code of a suggestion, or "" for a kind that is only wished for. `direction` is its name in
+    wishes. `liked` tells whether liked or disliked items support it, `evidence_min` how many at least.
+    Patterns of a profile: `backfires` says that its effects were harmful, `favoured_by` that it comes
+    first, `barred_by` that it is not proposed.
     """
 
     field: ClassVar[Field]
+    # The types of its targets, as `Change.variant` names them. Kinds of one setting with other variants have
+    # other targets. These have other keys, since a setting has one target of a key.
+    variants: ClassVar[tuple[str, ...]] = ("",)
     # Whether a target is a source's key, which an operator may rename or delete.
     of_source: ClassVar[bool] = False
     # Whether it changes a source's weight, so that there is a step to choose.
     weighs: ClassVar[bool] = False
-    # Whether a run proposes one kind of these at most, after all others. They have a statistical rule of
-    # their own (`probability`), not the reader's lean towards a target.
+    # Whether a run proposes one of these kinds at most, after all others. Kinds of one setting agree on it.
     is_one_a_run: ClassVar[bool] = False
+    # Whether a statistical rule of its own finds and weighs it (`found`, `probability`), and not the reader's
+    # lean towards a target.
+    has_own_rule: ClassVar[bool] = False
     # Whether ratings held out can measure it beforehand.
     is_measured: ClassVar[bool] = True
     # The most items a day that its source may bring in the long run; `None`: any number.
     posts_a_day_max: ClassVar[float | None] = None
+    # What the numbers are that it cuts at, if it does; "": it cuts at none.
+    axis: ClassVar[str] = ""
     # Whether it is about the whole page, so that there is one target and every item is about it.
     of_page: ClassVar[bool] = False
-    # The arguments of a tool in which a target may stand.
-    named_by: ClassVar[tuple[str, ...]] = ("target_key", "target")
+    # Whether its target may get other names.
+    is_named: ClassVar[bool] = False
     # The group of cards on the page: its key and its heading.
     group: ClassVar[tuple[str, str]] = ("", "")
 
@@ -135,11 +165,14 @@ class ChangeKind(ABC):
         liked: bool = True,
         opposite: Kind | None = None,
         backfires: str = "",
+        favoured_by: str = "",
+        barred_by: str = "",
         evidence_min: int = EVIDENCE_MIN,
     ) -> None:
         self.name: str = name or ""
         self.direction, self.liked, self.opposite = direction, liked, opposite
         self.backfires, self.evidence_min = backfires, evidence_min
+        self.favoured_by, self.barred_by = favoured_by, barred_by
         self._texts = texts
 
     def __repr__(self) -> str:
@@ -165,10 +198,9 @@ class ChangeKind(ABC):
         """Return the reader's name for the target; `titles` are those of sources, by key."""
         return label
 
-    def key_given(self, given: Mapping[str, Any]) -> str:
-        """Return the identity of the target in a tool's arguments; "" if there is none."""
-        texts = (text for text in map(given.get, self.named_by) if isinstance(text, str) and text)
-        return self.key(next(texts, ""))
+    def key_given(self, target: object) -> str:
+        """Return the identity of a target as a tool's argument names it; "" if there is none."""
+        return self.key(target) if isinstance(target, str) and target else ""
 
     def nested(self, target: str, other: str) -> bool:
         """Return whether one target is part of another one, so that a longer name covers it."""
@@ -186,7 +218,7 @@ class ChangeKind(ABC):
         """Return whether a change is about an item as ranking finds it, in title and text."""
         text = fold_lightly(f"{item.title}\n{item.text}")
         labels = label_keys(item.categories, item.author)
-        return self.covers(change.label, source=item.source, text=text, labels=labels)
+        return change.covers(source=item.source, text=text, labels=labels)
 
     def concerns(self, item: RatedItem, label: str) -> bool:
         """Return whether a rated item is about the target."""
@@ -219,16 +251,24 @@ class ChangeKind(ABC):
         """Return whether a person changed the target since; learned weights do not count."""
         return not self.same(agreed, current, label)
 
-    # --- What may be tried --------------------------------------------------------------------------------
+    # --- Which changes may be tried -----------------------------------------------------------------------
 
-    # The columns of ratings that a target of its own joins, as `evidence_for` names them; "": sources.
-    column: ClassVar[str] = ""
+    # The columns of ratings that its targets are among; `None` for a kind without `candidates`.
+    column: ClassVar[Column | None] = None
+    # The effect that a change must have had to be asked about: so many places in the first tens of the last
+    # seven days, else of the last `effect_days` days.
+    places_min: ClassVar[int] = 1
+    effect_days: ClassVar[int] = 7
     # Whether evidence should come from as many sources as there are.
     of_many_sources: ClassVar[bool] = False
 
     def candidates(self, columns: Columns, effective: EffectiveConfig) -> Iterator["Change"]:
         """Yield the changes that could be proposed, of the targets in a reader's ratings."""
         yield from ()
+
+    def column_key(self, change: "Change") -> str:
+        """Return the key of a change's target in its column."""
+        return change.target
 
     # --- A draft ------------------------------------------------------------------------------------------
 
@@ -237,7 +277,7 @@ class ChangeKind(ABC):
         raise NotImplementedError
 
     def read(self, draft: Draft, facts: Facts, named: str) -> "Change | Refusal":
-        """Return the change that a draft means, or why it is none; `named` is its target for refusals."""
+        """Return the change that a draft means, or the refusal. `named` is its target for refusals."""
         raise NotImplementedError
 
     def with_value(self, draft: Draft, facts: Facts) -> Draft:
@@ -245,7 +285,7 @@ class ChangeKind(ABC):
         return draft
 
     def step(self, change: "Change", facts: Facts) -> "Change | Refusal":
-        """Return the change within the bounds of its kind, or why its step is none."""
+        """Return the change within the bounds of its kind, or the refusal of its step."""
         return change
 
     def evidence_refusal(self, change: "Change") -> Refusal | None:
@@ -256,13 +296,21 @@ class ChangeKind(ABC):
         """Refuse the change if the reader's ratings contradict it, even if the cited items do not."""
         return None
 
+    def found(self, rated: Sequence[RatedItem], effective: EffectiveConfig) -> Iterator["Change"]:
+        """Yield the changes that a rule of this kind finds in the ratings, each with its evidence."""
+        yield from ()
+
     def probability(self, change: "Change", rated: Sequence[RatedItem]) -> float:
-        """Return P(it helps) of a kind with a rule of its own, 0 if the ratings do not bear it out."""
+        """Return P(it helps) of a kind with its own rule, or 0 if the ratings do not support it."""
         return 0.0
 
     def with_counts(self, change: "Change", rated: Sequence[RatedItem]) -> "Change":
-        """Return the change with a note of what bears it out, if the reason does not say it."""
+        """Return the change with a note about its evidence, if the reason does not name it."""
         return change
+
+    def parts(self, change: "Change", rated: Sequence[RatedItem]) -> list[CutPart]:
+        """Return what was liked of a source between the cuts of its rule, in order; empty without cuts."""
+        return []
 
     # --- The check after two weeks --------------------------------------------------------------------------
 
@@ -316,22 +364,6 @@ class ChangeKind(ABC):
             f"against {else_likes} of {else_ratings} elsewhere."
         )
 
-    def evidence_words(self, label: str, count: int) -> str:
-        """Return a sentence for a suggestion whose counts are lost, by the number of its items."""
-        if self.liked:
-            words = ngettext(
-                "You liked {n} article about {label}.",
-                "You liked {n} articles about {label}.",
-                count,
-            )
-        else:
-            words = ngettext(
-                "You did not like {n} article about {label}.",
-                "You did not like {n} articles about {label}.",
-                count,
-            )
-        return words.format(n=count, label=label)
-
     def still_words(self, label: str, about: int) -> str:
         """Return why today's page would not change; `about` counts the recent items about the target."""
         if not about:
@@ -356,7 +388,9 @@ class Change:
     """One change of one setting, as it is read, weighed, shown, made and undone.
 
     `target` is its target's identity, `label` the spelling; `before` and `after` are states of the setting.
-    `variant` is the kind of a mute. Of a draft `evidence` are the cited ratings, `ungrounded` counts cited
+    `names` are the other names of a topic: those that it gets, or has. `variant` is the kind of a mute,
+    `within` the key of the only source in which it hides. `tried` counts the topics that a run has tried,
+    with this one. Of a draft `evidence` are the cited ratings, `ungrounded` counts cited
     addresses that the reader never rated, and `notes` say how the rules corrected it.
     """
 
@@ -369,6 +403,9 @@ class Change:
     evidence: tuple[RatedItem, ...] = ()
     ungrounded: int = 0
     notes: tuple[str, ...] = field(default=())
+    within: str = ""
+    names: tuple[str, ...] = ()
+    tried: int = 1
 
     @property
     def suggestion_type(self) -> str:
@@ -391,6 +428,12 @@ class Change:
         return self.kind.value_text(self.after, self.label) or self.label
 
     @property
+    def targets(self) -> tuple[str, ...]:
+        """Return the keys that it is about: its target, and the other names that a new topic gets."""
+        names = self.names if self.kind.is_named else ()
+        return self.target, *(key for key in map(self.kind.key, names) if key != self.target)
+
+    @property
     def weight(self) -> float | None:
         """Return the weight it sets; `None` for anything but weights."""
         return self.after if isinstance(self.after, float) else None
@@ -405,8 +448,13 @@ class Change:
         return Refusal(code, message, self.target)
 
     def concerns(self, item: RatedItem) -> bool:
-        """Return whether a rated item is about its target."""
-        return self.kind.concerns(item, self.label)
+        """Return whether a rated item is about its target, by any of its names."""
+        return any(self.kind.concerns(item, one) for one in (self.label, *self.names))
+
+    def covers(self, *, source: str, text: str, labels: frozenset[str]) -> bool:
+        """Return whether an item is about its target: its source, folded text, and keys of its labels."""
+        spellings = (self.label, *self.names)
+        return any(self.kind.covers(one, source=source, text=text, labels=labels) for one in spellings)
 
     def touches(self, item: Candidate) -> bool:
         """Return whether it is about an item as ranking finds it."""
@@ -418,7 +466,7 @@ class Change:
 
     def among(self, rated: Sequence[RatedItem]) -> tuple[RatedItem, ...]:
         """Return the ratings that are about its target."""
-        return tuple(item for item in rated if self.kind.concerns(item, self.label))
+        return tuple(item for item in rated if self.concerns(item))
 
     def make(self, body: Body) -> None:
         """Make it in the body of a config, in place."""
@@ -441,12 +489,18 @@ class Change:
         body_validate(body)
         return body_effective(body)
 
+    def named_in(self, effective: EffectiveConfig) -> "Change":
+        """Return it with the other names that a topic has in these settings, unless it brings its own."""
+        if self.names or self.field is not Field.TOPICS:
+            return self
+        return replace(self, names=tuple(effective.config.other_names.get(self.target, ())))
+
     def with_evidence(self, evidence: Sequence[RatedItem]) -> "Change":
         """Return it with other items as evidence."""
         return replace(self, evidence=tuple(evidence))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the change as plain JSON values; `registry.change_read` reads them."""
+        """Return the change as plain JSON values; `registry.change_of_dict` reads them."""
         return {
             "field": str(self.field),
             "direction": self.kind.direction,
@@ -454,6 +508,7 @@ class Change:
             "before": self.before,
             "after": self.after,
             "kind": self.variant,
+            "within": self.within,
         }
 
 
@@ -462,6 +517,11 @@ Rule = Callable[[Change], Refusal | None]
 REASONS = (
     gettext_noop("Of the {thumbs} articles you rated, you liked the newer ones of a source more often."),
     gettext_noop("Of the {thumbs} articles you rated, you liked the older ones of a source more often."),
+    gettext_noop(
+        "We tested it on the {thumbs} articles you rated: "
+        "your other thumbs told which you liked, better than chance."
+    ),
+    # Stored before.
     gettext_noop(
         "Of the {thumbs} articles you rated, thumbs of other days tell better than chance which you liked."
     ),

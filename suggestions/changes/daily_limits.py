@@ -14,10 +14,11 @@ LIMIT = "limit"
 
 
 class DailyLimitKind(CutKind):
-    """The most items a day, up to which the reader liked what is from the source."""
+    """The most items a day, up to which the reader liked the items of the source."""
 
     field = Field.DAILY_LIMITS
     rule = "daily_limit"
+    axis = gettext_noop("place in its day")
     cuts = range(1, DAILY_LIMIT_MAX + 1)
     value_refused = f"A daily limit is a whole number from 1 to {DAILY_LIMIT_MAX}."
     counts = gettext_noop(

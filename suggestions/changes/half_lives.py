@@ -1,17 +1,17 @@
 """How fast news ages on the page, one step at a time: age_faster, age_slower. Pure.
 
-Within each source the ages of the liked items, when they were rated, are compared with those of the others
-by their ranks (van Elteren 1960, a Wilcoxon test in strata), so that a disliked source of old pieces says
-nothing:
+Within each source the ages of the liked items, when they were rated, are compared with those of the others by
+their ranks (van Elteren 1960, a Wilcoxon test in strata), so that a disliked source of old pieces has no
+effect:
 
     z = sum(U - m n / 2) / sqrt(sum(m n (m + n + 1) / 12))
 
-U counts the pairs in which the liked item is the older one, m items are liked and n are not. It takes
-z = 2.75 either way, as the order by taste does: chance gives that to six of a thousand readers.
+U counts the pairs in which the liked item is the older one. m items are liked and n are not. It takes z =
+2.75 either way, as the order by taste does. Chance gives that to six of a thousand readers.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from math import log, sqrt
 from statistics import median
@@ -40,7 +40,7 @@ class HalfLifeKind(ChangeKind):
 
     field = Field.HALF_LIFE
     of_page = True
-    is_one_a_run = True
+    is_one_a_run = has_own_rule = True
     group = ("page", gettext_noop("Your page"))
 
     def key(self, label: str) -> str:
@@ -51,7 +51,7 @@ class HalfLifeKind(ChangeKind):
         """Return the target for a version's change, which names none. Pins of other targets stay."""
         return target or TARGET
 
-    def key_given(self, given: Mapping[str, object]) -> str:
+    def key_given(self, target: object) -> str:
         """Return the one target there is."""
         return TARGET
 
@@ -109,7 +109,7 @@ class HalfLifeKind(ChangeKind):
         return Change(self, TARGET, LABEL, float(current) if current else None, float(value))
 
     def read(self, draft: Draft, facts: Facts, named: str) -> Change | Refusal:
-        """Return the change of a draft, which is one step whatever it says."""
+        """Return the change of a draft. It is always one step."""
         change = self.change(facts.effective)
         if change is None:
             return Refusal("no_change", "News ages at the last level of this way already.", TARGET)
@@ -131,12 +131,6 @@ class HalfLifeKind(ChangeKind):
         """Return which items of a source were liked more often."""
         which = "newer" if self.is_faster else "older"
         return f"Of the {counts[1]} articles you rated, you liked the {which} ones of a source more often."
-
-    def evidence_words(self, label: str, count: int) -> str:
-        """Return which items of a source were liked more often."""
-        if self.is_faster:
-            return _("You liked the newer articles of a source more often.")
-        return _("You liked the older articles of a source more often.")
 
     def still_words(self, label: str, about: int) -> str:
         """Return why today's page would not change."""

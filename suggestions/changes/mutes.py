@@ -1,20 +1,31 @@
 """Mutes: the kind mute_word, and the other mutes, which are only wished for. Pure.
 
 A word may be suggested if at least five disliked items say it in title or lead, and no liked item says it
-anywhere. What is hidden gets no more thumbs, so the check after two weeks rests on thumbs given earlier.
+anywhere. Hidden items get no more thumbs, so the check after two weeks uses thumbs given earlier.
 """
 
 from collections.abc import Iterator, Sequence
 from datetime import date
 
 from digest.entities import RatedItem
-from ranking.common.text import fold
+from ranking.common.text import LEAD_CHARS, fold
 from ranking.config_body import Body, term_searchable, term_visible
 from ranking.entities import Candidate, EffectiveConfig, Mute
 from ranking.language import gettext as _
-from ranking.language import gettext_noop, ngettext
-from ranking.mutes import LEAD_CHARS, WORD, MuteFilter, mute_finder, mute_key, mutes_read
-from suggestions.changes.change import NONE, UNMUTE, Change, ChangeKind, Columns, Field, Kind, State, Texts
+from ranking.language import gettext_noop
+from ranking.mutes import KINDS, WORD, MuteFilter, mute_finder, mute_key, mutes_read
+from suggestions.changes.change import (
+    NONE,
+    UNMUTE,
+    Change,
+    ChangeKind,
+    Column,
+    Columns,
+    Field,
+    Kind,
+    State,
+    Texts,
+)
 from suggestions.changes.topics import topic_clean
 from suggestions.proposals import TOPIC_SOURCES_MIN, Draft, Facts, Refusal
 
@@ -25,7 +36,7 @@ class MuteKind(ChangeKind):
     """A mute of any kind. Its state is its last day."""
 
     field = Field.MUTES
-    named_by = ("target_key", "target", "suggested_value")
+    variants = tuple(KINDS)
     group = ("mutes", gettext_noop("Words to hide"))
     about = "with"
 
@@ -34,20 +45,16 @@ class MuteKind(ChangeKind):
         return fold(label)
 
     def key_of_setting(self, target: str) -> str:
-        """Return the folded word of `word:Rust`, as versions of a config name a mute, and of a bare pin."""
-        return fold(target.removeprefix(f"{WORD}:"))
+        """Return the key of `word:Rust`, as versions of a config name a mute, and of a bare pin."""
+        return self.key(target.removeprefix(f"{self.variants[0]}:"))
 
     def covers(self, label: str, *, source: str, text: str, labels: frozenset[str]) -> bool:
         """Return whether the text says the word."""
         return mute_finder(Mute(WORD, label))(text)
 
-    def text_rated(self, item: RatedItem) -> str:
-        """Return the folded title and lead."""
-        return fold(f"{item.title}\n{item.text[:LEAD_CHARS]}")
-
     def state(self, effective: EffectiveConfig, label: str) -> State:
-        """Return the last day of the mute of this word; `True` for ever, `False` for none."""
-        return state_of(Mute(WORD, label), effective)
+        """Return the last day of the mute; `True` for ever, `False` for none."""
+        return state_of(Mute(self.variants[0], label), effective)
 
     def state_for(self, change: Change, effective: EffectiveConfig) -> State:
         """Return the last day of the mute that `change` adds."""
@@ -68,7 +75,18 @@ class MuteKind(ChangeKind):
         had = [one for one in mutes_read(earlier.get("mutes", [])) if mute_key(one) == mute_key(mute)]
         body["mutes"] = [one.as_dict() for one in (*_others(body, mute), *had)]
 
-    column, of_many_sources = "words", True
+    hides = True
+
+
+class MuteWordKind(MuteKind):
+    """A mute of a word, which may be suggested."""
+
+    variants = (WORD,)
+    column, of_many_sources = Column.WORDS, True
+
+    def text_rated(self, item: RatedItem) -> str:
+        """Return the folded title and lead."""
+        return fold(f"{item.title}\n{item.text[:LEAD_CHARS]}")
 
     def candidates(self, columns: Columns, effective: EffectiveConfig) -> Iterator[Change]:
         """Yield the words that may be hidden."""
@@ -83,7 +101,7 @@ class MuteKind(ChangeKind):
         if not words or len(words) < len(given) or " " in words[0] or not term_searchable(words[0]):
             return Refusal("invalid_word", "A word to hide is one word with a letter or digit.", named)
         if len({fold(word) for word in words}) > 1:
-            message = "target_key and suggested_value name different words. Name one."
+            message = "target and suggested_value name different words. Name one."
             return Refusal("field_mismatch", message, named)
         if self.state(facts.effective, words[0]):
             return Refusal("word_already_muted", f"“{words[0]}” is hidden already.", named)
@@ -117,8 +135,6 @@ class MuteKind(ChangeKind):
         """Return how many articles with the word were liked, the word in quotation marks."""
         return super().reason(f"“{label}”", counts, is_author=False)
 
-    hides = True
-
     def measured(self, label: str, counts: tuple[int, int, int, int]) -> str:
         """Return the like-rates that the check compares: of the word, from before it was hidden."""
         likes, ratings, else_likes, else_ratings = counts
@@ -127,22 +143,13 @@ class MuteKind(ChangeKind):
             f"as evidence, against {else_likes} of {else_ratings} elsewhere since."
         )
 
-    def evidence_words(self, label: str, count: int) -> str:
-        """Return how many articles with the word were not liked."""
-        words = ngettext(
-            "You did not like {n} article with “{label}”.",
-            "You did not like {n} articles with “{label}”.",
-            count,
-        )
-        return words.format(n=count, label=label)
-
     def still_words(self, label: str, about: int) -> str:
         """Return why today's page would not change: nothing on it says the word."""
         words = _("Today’s page would not change: no article on it says “{label}”.")
         return words.format(label=label)
 
 
-MUTE_WORD = MuteKind(
+MUTE_WORD = MuteWordKind(
     NONE,
     name=Kind.MUTE_WORD,
     liked=False,
@@ -191,7 +198,7 @@ def state_until(until: date | None) -> State:
 def mute_of(change: Change) -> Mute:
     """Return the mute that a change adds."""
     until = date.fromisoformat(change.after) if isinstance(change.after, str) else None
-    return Mute(change.variant, change.label, until)
+    return Mute(change.variant, change.label, until, change.within)
 
 
 def _others(body: Body, mute: Mute) -> list[Mute]:

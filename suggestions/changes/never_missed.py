@@ -45,8 +45,8 @@ class NeverMissedKind(SourceRuleKind):
         return YES if state else ""
 
     def with_value(self, draft: Draft, facts: Facts) -> Draft:
-        """Return the draft with the only value there is."""
-        return replace(draft, suggested_value=YES)
+        """Return the draft with the only value there is if it has none."""
+        return draft if draft.suggested_value not in (None, "") else replace(draft, suggested_value=YES)
 
     def found(self, rated: Sequence[RatedItem], effective: EffectiveConfig) -> Iterator[Change]:
         """Yield the sources of which everything was liked, more clearly than chance."""

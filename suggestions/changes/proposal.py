@@ -13,9 +13,9 @@ from suggestions.changes.change import Change
 class Proposal:
     """A change that passed every rule, with the server's own numbers and sentences, for reviewers.
 
-    `label` is the reader's name for the target. `forecast` is the body a suggestion stores; `reason` and
-    `expected_impact` are the server's sentences for the reader, `model_note` what the agent adds to the
-    reason ("": nothing). `likes` and `ratings` count the reader's ratings of the target, `likes_all` and
+    `label` is the reader's name for the target. `forecast` is the body that a suggestion stores. `reason` and
+    `expected_impact` are the server's sentences for the reader, and `model_note` is the agent's addition to
+    the reason ("": nothing). `likes` and `ratings` count the reader's ratings of the target, `likes_all` and
     `ratings_all` all of them.
     """
 
@@ -46,8 +46,8 @@ class Review:
     """The verdict of the reviewers on a proposal.
 
     `verdict`: "pass" stores it as pending, "draft" stores it for an operator, "improve" gives `message` back
-    to the agent for another round, "refuse" ends it under `code`. `p_helpful` replaces the proposal's own
-    where a reviewer revised it; `notes` are added to the suggestion's validation notes.
+    to the agent for another round, "refuse" ends it under `code`. `p_helpful` replaces the proposal's own if
+    a reviewer revised it. `notes` are added to the suggestion's validation notes.
     """
 
     verdict: str

@@ -1,23 +1,26 @@
-"""Every kind of change, in one list; a new kind is one line here. Pure."""
+"""Every kind of change, in one list; a new kind is one line here.
 
-from collections.abc import Iterable, Mapping
+An import of this module fails with a sentence if a kind lacks something (`kinds_check`). Pure.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ranking.config_body import Body
-from ranking.mutes import WORD
 from suggestions.changes.boosts import BOOST_WORD, MAKE_FRESHER, MAKE_OLDER, REDUCE_WORD
 from suggestions.changes.change import Change, ChangeKind
 from suggestions.changes.daily_limits import DAILY_LIMIT
-from suggestions.changes.half_lives import AGE_FASTER, AGE_SLOWER, HalfLifeKind
+from suggestions.changes.half_lives import AGE_FASTER, AGE_SLOWER
 from suggestions.changes.mutes import MUTE_ANYTHING, MUTE_WORD, UNMUTE_ANYTHING
 from suggestions.changes.never_missed import NEVER_MISS
 from suggestions.changes.shelf_lives import SHELF_LIFE
-from suggestions.changes.source_rules import CutKind, SourceRuleKind
+from suggestions.changes.source_rules import CutKind
 from suggestions.changes.tastes import ORDER_BY_TASTE
 from suggestions.changes.topics import ADD_TOPIC, REMOVE_TOPIC
 from suggestions.changes.weights import BOOST_SOURCE, REDUCE_SOURCE
 
-# What may be suggested, in the order in which tools and pages list it.
+# Kinds that may be suggested, in the order of tools and pages.
 SUGGESTED: tuple[ChangeKind, ...] = (
     ADD_TOPIC,
     REMOVE_TOPIC,
@@ -31,7 +34,7 @@ SUGGESTED: tuple[ChangeKind, ...] = (
     AGE_FASTER,
     AGE_SLOWER,
 )
-# What may only be wished for.
+# Kinds that may only be wished for.
 WISHED: tuple[ChangeKind, ...] = (
     BOOST_WORD,
     REDUCE_WORD,
@@ -41,17 +44,64 @@ WISHED: tuple[ChangeKind, ...] = (
     UNMUTE_ANYTHING,
 )
 
-# Kinds of which a run proposes one at most; and what the notes on rules for a source may say.
-ONE_A_RUN = tuple(kind for kind in SUGGESTED if isinstance(kind, SourceRuleKind | HalfLifeKind))
-RULE_NOTES = tuple(kind.counts for kind in ONE_A_RUN if isinstance(kind, CutKind))
+# A run proposes at most one of these kinds.
+ONE_A_RUN = tuple(kind for kind in SUGGESTED if kind.is_one_a_run)
+# The notes of kinds that cut at numbers.
+RULE_NOTES = tuple(kind.counts for kind in SUGGESTED if isinstance(kind, CutKind))
 KINDS: Mapping[str, ChangeKind] = {kind.name: kind for kind in SUGGESTED}
-# A setting is the same for all of its kinds: any of them says what its targets are.
-SETTINGS: Mapping[str, ChangeKind] = {str(kind.field): kind for kind in reversed((*SUGGESTED, *WISHED))}
-_BY_DIRECTION = {(str(kind.field), kind.direction): kind for kind in reversed((*SUGGESTED, *WISHED))}
+# A kind that is only wished for leaves to those that may be suggested what these read.
+_BY_DIRECTION = {
+    (str(kind.field), kind.direction, variant): kind
+    for kind in reversed((*SUGGESTED, *WISHED))
+    for variant in kind.variants
+}
 # The groups of the page: key and heading.
 PAGE_GROUPS = list(dict.fromkeys(kind.group for kind in (BOOST_SOURCE, *SUGGESTED)))
-# Settings whose targets are keys of sources.
-FIELDS_OF_SOURCES = tuple(name for name, kind in SETTINGS.items() if kind.of_source)
+# Kinds whose targets are keys of sources, and the settings of these.
+KINDS_OF_SOURCES = tuple(kind.name for kind in SUGGESTED if kind.of_source)
+FIELDS_OF_SOURCES = frozenset(str(kind.field) for kind in SUGGESTED if kind.of_source)
+
+
+def kinds_check(kinds: Sequence[ChangeKind]) -> None:
+    """Check kinds that may be suggested. Raises `TypeError` that says what one of them lacks."""
+    read: dict[tuple[str, str, str], ChangeKind] = {}
+    keyed: dict[tuple[str, str], ChangeKind] = {}
+    for kind in kinds:
+        own = type(kind)
+        for method in ("read", "stored"):
+            if getattr(own, method) is getattr(ChangeKind, method):
+                raise TypeError(f"{kind!r} needs a method `{method}`: a suggestion is read by it.")
+        if own.candidates is not ChangeKind.candidates and kind.column is None:
+            raise TypeError(f"{kind!r} has `candidates`: it needs a `column`, where thumbs are counted.")
+        for variant in kind.variants:
+            other = read.setdefault((kind.field, kind.direction, variant), kind)
+            if other is not kind:
+                raise TypeError(
+                    f"{kind!r} is read as {other!r}: give it `variants` or a direction of its own."
+                )
+        first = next(one for one in kinds if one.field == kind.field)
+        if first.is_one_a_run is not kind.is_one_a_run:
+            raise TypeError(f"{kind!r} and {first!r} need the same `is_one_a_run`: a run counts settings.")
+        other = keyed.setdefault((kind.field, kind.key("x")), kind)
+        if other.variants != kind.variants:
+            raise TypeError(f"{kind!r} gives its targets the keys of {other!r}: give it a `key` of its own.")
+
+
+kinds_check(SUGGESTED)
+
+
+def kind_read(field: str, direction: str, variant: str) -> ChangeKind:
+    """Return the kind of changes of a setting in this direction, about this type of target."""
+    return _BY_DIRECTION[field, direction, variant]
+
+
+def keys_named(field: str, named: str) -> frozenset[str]:
+    """Return the keys of the targets that a pin, or a version of a config, may name of a setting.
+
+    They are one for each type of target; empty for a setting that no kind changes.
+    """
+    kinds = (kind for kind in (*SUGGESTED, *WISHED) if kind.field == field)
+    return frozenset(kind.key_of_setting(named) for kind in kinds)
 
 
 def kind_names() -> list[str]:
@@ -74,9 +124,11 @@ def field_choices() -> list[tuple[str, str]]:
     return [(name, name.replace("_", " ").capitalize()) for name in field_names()]
 
 
-def change_stored(*, kind: str, target: str, value: str, current: str = "") -> Change:
-    """Return the change of a stored suggestion: its type, target, suggested and current value."""
-    return KINDS[kind].stored(target, value, current)
+def change_stored(
+    *, kind: str, target: str, value: str, current: str = "", names: Sequence[str] = ()
+) -> Change:
+    """Return the change of a stored suggestion: its type, target, values and other names."""
+    return replace(KINDS[kind].stored(target, value, current), names=tuple(names))
 
 
 def changes_make(changes: Iterable[Change], body: Body) -> None:
@@ -85,10 +137,9 @@ def changes_make(changes: Iterable[Change], body: Body) -> None:
         change.make(body)
 
 
-def change_read(values: Mapping[str, Any]) -> Change:
+def change_of_dict(values: Mapping[str, Any]) -> Change:
     """Return the change of `Change.as_dict`."""
-    kind = _BY_DIRECTION[values["field"], values["direction"]]
-    if values["kind"] not in ("", WORD) and kind is not UNMUTE_ANYTHING:
-        kind = MUTE_ANYTHING
     target, variant = values["target"], values["kind"]
-    return Change(kind, kind.key(target), target, values["before"], values["after"], variant)
+    kind = kind_read(values["field"], values["direction"], variant)
+    within = values.get("within", "")
+    return Change(kind, kind.key(target), target, values["before"], values["after"], variant, within=within)

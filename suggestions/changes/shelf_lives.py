@@ -13,10 +13,11 @@ AGE = "age"
 
 
 class ShelfLifeKind(CutKind):
-    """A shelf life in hours, up to which the reader liked what is from the source."""
+    """A shelf life in hours, up to which the reader liked the items of the source."""
 
     field = Field.SHELF_LIVES
     rule = "shelf_life"
+    axis = gettext_noop("age in hours")
     # After a week nothing competes anyway.
     cuts = SHELF_CHOICES[:-1]
     value_refused = f"A shelf life is a whole number of hours from {SHELF_HOURS_MIN} to {SHELF_HOURS_MAX}."

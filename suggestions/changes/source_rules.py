@@ -1,63 +1,43 @@
-"""What kinds of change about a rule for a source share (`ranking.source_rules`). Pure.
+"""The shared part of kinds of change about a rule for a source (`ranking.source_rules`). Pure.
 
-No forecast is possible: ratings of the past tell nothing of what was never shown, and no score moves. So each
-kind asks for a sign that chance does not give: at least five ratings, all of one sign, with
+No forecast is possible: past ratings tell nothing about items that were never shown, and no score changes. So
+each kind needs evidence that chance does not give: at least five ratings, all of one sign, with
 
     P(so many by chance) = C(k, m) / C(n, m)  at most 0.05 / tests
 
-where k of the n ratings that they are drawn from have that sign, m are the five or more, and as many rules as
-there are tests could have been found (Bonferroni). The confidence is never high, and the card says that
-nothing could be measured beforehand.
+where k of all n ratings have that sign, m are the five or more, and `tests` is the number of rules that could
+have been found (Bonferroni). The confidence is never high, and the card says that nothing could be measured
+beforehand.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import comb
 from typing import Any, ClassVar
 
 from digest.entities import RatedItem
-from ranking.common.probability import beta_below
+from ranking.common.probability import beta_below, drawn_above
 from ranking.common.text import fold
 from ranking.config_body import Body
 from ranking.entities import EffectiveConfig
 from ranking.language import gettext as _
-from ranking.language import gettext_noop, ngettext
 from ranking.source_rules import rules_of, rules_read, rules_set
-from suggestions.changes.change import Change, ChangeKind, State
+from suggestions.changes.change import Change, CutPart, State
+from suggestions.changes.sources import SourceKind
 from suggestions.proposals import Draft, Facts, Refusal
 
 RATINGS_MIN, CHANCE_MAX, WITHIN_LIKES_MIN = 5, 0.05, 3
-# What was not measured is never called sure.
+# A probability that was not measured is never called sure.
 P_UNMEASURED_MAX = 0.79
 
 
-class SourceRuleKind(ChangeKind):
-    """A change that sets a rule for a source which has none of its kind."""
+class SourceRuleKind(SourceKind):
+    """A change that sets a rule for a source without one of its kind."""
 
-    of_source = True
-    is_one_a_run = True
+    is_one_a_run = has_own_rule = True
     is_measured = False
-    group = ("sources", gettext_noop("Sources"))
-    about = "from"
     # The name of the rule in `SourceRules`.
     rule: ClassVar[str]
-
-    def key(self, label: str) -> str:
-        """Return the key of a source as it is stored."""
-        return fold(label)
-
-    def key_of_setting(self, target: str) -> str:
-        """Return a source's key as it is."""
-        return target
-
-    def name_of(self, label: str, titles: Mapping[str, str]) -> str:
-        """Return the source's title."""
-        return titles.get(label, label)
-
-    def covers(self, label: str, *, source: str, text: str, labels: frozenset[str]) -> bool:
-        """Return whether the item is from the source."""
-        return source == label
 
     def state(self, effective: EffectiveConfig, label: str) -> State:
         """Return the rule that the source has; `None` or `False` for none."""
@@ -80,10 +60,6 @@ class SourceRuleKind(ChangeKind):
     def value_read(self, value: object) -> State:
         """Return the rule's value in a draft; `None` if it is none."""
 
-    @abstractmethod
-    def found(self, rated: Sequence[RatedItem], effective: EffectiveConfig) -> Iterator[Change]:
-        """Yield the changes that the ratings bear out, each with its evidence."""
-
     def change(self, source: str, value: State) -> Change:
         """Return the change that sets this rule."""
         return Change(self, source, source, None, value)
@@ -105,7 +81,7 @@ class SourceRuleKind(ChangeKind):
             return Refusal("no_change", "The reader has set such a rule for this source already.", key)
         return self.change(key, value)
 
-    # What a value must be, for an agent.
+    # The valid values, for an agent.
     value_refused: ClassVar[str] = ""
 
     def value_text(self, state: State, label: str) -> str:
@@ -116,29 +92,15 @@ class SourceRuleKind(ChangeKind):
         """Return the value, or "none"."""
         return str(state) if state else "none"
 
-    def evidence_words(self, label: str, count: int) -> str:
-        """Return how many articles from the source were liked, or not."""
-        if self.liked:
-            words = ngettext(
-                "You liked {n} article from {label}.", "You liked {n} articles from {label}.", count
-            )
-        else:
-            words = ngettext(
-                "You did not like {n} article from {label}.",
-                "You did not like {n} articles from {label}.",
-                count,
-            )
-        return words.format(n=count, label=label)
-
     def still_words(self, label: str, about: int) -> str:
         """Return why today's page would not change."""
         return _("Today’s page would not change: it keeps to this rule already.")
 
 
 class CutKind(SourceRuleKind):
-    """A rule that leaves out what lies beyond a number: hours of age, or a place in the day.
+    """A rule that leaves out items beyond a number: hours of age, or a place in the day.
 
-    It is borne out if the reader liked none beyond it, and at least three within it.
+    It is supported if the reader liked none beyond it, and at least three within it.
     """
 
     @abstractmethod
@@ -173,17 +135,30 @@ class CutKind(SourceRuleKind):
         return min(P_UNMEASURED_MAX, beta_below(1, 1 + len(beyond), rate))
 
     def _chance(self, own: Sequence[RatedItem], cut: float) -> float:
-        """Return the probability that chance alone put so many disliked items, and no other, beyond a cut."""
+        """Return the probability that chance alone put this many disliked items, and no other, beyond a
+        cut."""
         beyond, _within = _parts(self.measure(own), cut)
         return chance_of(sum(not item.useful for item in own), len(own), len(beyond))
 
     def with_counts(self, change: Change, rated: Sequence[RatedItem]) -> Change:
-        """Return the change with a note of what was liked beyond the cut and within it."""
+        """Return the change with a note of the liked items beyond the cut and within it."""
         own = [item for item in rated if item.source == change.target]
         beyond, within = _parts(self.measure(own), float(change.after or 0))
         likes = sum(item.useful for item in within)
         note = self.counts.format(beyond=len(beyond), value=change.after, likes=likes, within=len(within))
         return replace(change, notes=(note,))
+
+    def parts(self, change: Change, rated: Sequence[RatedItem]) -> list[CutPart]:
+        """Return what was liked between neighbouring cuts, and beyond the last one."""
+        measured = self.measure([item for item in rated if item.source == change.target])
+        ends: list[int | None] = [*self.cuts, None]
+        found, low = [], float("-inf")
+        for end in ends:
+            high = float("inf") if end is None else float(end)
+            useful = [item.useful for at, item in measured if low < at <= high]
+            found.append(CutPart(end, sum(useful), len(useful)))
+            low = high
+        return found
 
     # The note, in English.
     counts: ClassVar[str]
@@ -204,13 +179,13 @@ def by_source(rated: Sequence[RatedItem]) -> dict[str, list[RatedItem]]:
 
 
 def tests_of(rated: Sequence[RatedItem]) -> int:
-    """Return of how many sources a rule could be found: those with five ratings or more."""
+    """Return for how many sources a rule could be found: those with five ratings or more."""
     return max(1, sum(len(own) >= RATINGS_MIN for own in by_source(rated).values()))
 
 
 def chance_of(of_sign: int, ratings: int, drawn: int) -> float:
     """Return the probability that `drawn` of `ratings` all have a sign that `of_sign` have; 1 for too few."""
-    return comb(of_sign, drawn) / comb(ratings, drawn) if drawn >= RATINGS_MIN else 1.0
+    return drawn_above(drawn, drawn, of_sign, ratings) if drawn >= RATINGS_MIN else 1.0
 
 
 def evidence_of(items: Sequence[RatedItem]) -> list[RatedItem]:

@@ -1,10 +1,8 @@
 """The order of the page by a reader's own thumbs: order_by_taste. Pure.
 
-It is about the whole page, so every rated item is about it. It may be suggested if the reader's thumbs, each
-told by those of other days, bear it out (`suggestions.planner.by_taste`).
+It is about the whole page, so every rated item is about it. It may be suggested if the reader's thumbs can be
+predicted from those of other days (`suggestions.planner.by_taste`).
 """
-
-from typing import Any
 
 from ranking.config_body import Body
 from ranking.entities import EffectiveConfig
@@ -14,7 +12,7 @@ from ranking.taste.entities import TasteLevel
 from suggestions.changes.change import ORDER, Change, ChangeKind, Field, Kind, State, Texts
 from suggestions.proposals import Draft, Facts, Refusal
 
-# There is one page, so one target: its identity, and what it is called in stored sentences.
+# There is one page, so one target: its identity, and its name in stored sentences.
 PAGE, PAGE_LABEL = "page", "your page"
 _LEVELS = (str(TasteLevel.ON), str(TasteLevel.STRONG))
 
@@ -34,12 +32,12 @@ class TasteKind(ChangeKind):
         """Return the page for a version's change, which names no target. Pins of other targets stay."""
         return target or PAGE
 
-    def key_given(self, given: dict[str, Any]) -> str:  # type: ignore[override]
+    def key_given(self, target: object) -> str:
         """Return the one target there is."""
         return PAGE
 
     def covers(self, label: str, *, source: str, text: str, labels: frozenset[str]) -> bool:
-        """Return `True`: the order is that of every item."""
+        """Return `True`, because the order concerns every item."""
         return True
 
     def state(self, effective: EffectiveConfig, label: str) -> State:
@@ -84,12 +82,8 @@ class TasteKind(ChangeKind):
 
     def reason(self, label: str, counts: tuple[int, int, int, int], *, is_author: bool) -> str:
         """Return that thumbs foretell thumbs, with their number."""
-        tell = "thumbs of other days tell better than chance which you liked"
-        return f"Of the {counts[1]} articles you rated, {tell}."
-
-    def evidence_words(self, label: str, count: int) -> str:
-        """Return that thumbs foretell thumbs."""
-        return _("Your thumbs of other days tell better than chance what you like.")
+        tell = "your other thumbs told which you liked, better than chance"
+        return f"We tested it on the {counts[1]} articles you rated: {tell}."
 
     def still_words(self, label: str, about: int) -> str:
         """Return why today's page would not change."""

@@ -1,21 +1,38 @@
 """A topic more or less among a reader's interests: add_topic, remove_topic. Pure."""
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from digest.entities import RatedItem
+from digest.llm.phishing import lure_problem
 from ranking.common.categories import label_keys, topic_matches, topics_among
-from ranking.common.text import TOPIC_MAX_CHARS, fold, topic_key
+from ranking.common.probability import drawn_above
+from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, topic_key
 from ranking.config_body import Body
 from ranking.entities import EffectiveConfig
 from ranking.language import gettext_noop
-from ranking.other_names import OTHER_NAMES, names_set
-from suggestions.changes.change import ADD, REMOVE, Change, ChangeKind, Columns, Field, Kind, State, Texts
-from suggestions.proposals import TOPIC_SOURCES_MIN, Draft, Facts, Refusal
+from ranking.other_names import NAMES_MAX, OTHER_NAMES, names_set
+from suggestions.changes.change import (
+    ADD,
+    REMOVE,
+    Change,
+    ChangeKind,
+    Column,
+    Columns,
+    Field,
+    Kind,
+    State,
+    Texts,
+)
+from suggestions.proposals import EVIDENCE_MIN, TOPIC_SOURCES_MIN, Draft, Facts, Refusal
 
 # Control, format (bidi and zero-width), surrogate, private-use and unassigned characters; line breaks.
 _UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+# How probable chance may be that gives a topic with other names as many likes. Whoever chose these names has
+# seen which titles were liked, so the bar is above that of the planner's own topics (docs/suggestions.md).
+CHANCE_MAX = 0.01
 # No interest ranks lower than this share of one without any (`ranking.scoring`).
 INTEREST_MIN = 0.05
 
@@ -24,8 +41,9 @@ class TopicKind(ChangeKind):
     """A change of a reader's interests."""
 
     field = Field.TOPICS
-    named_by = ("target_key", "target", "suggested_value")
     group = ("topics", gettext_noop("Topics"))
+    # A topic may be loved and rare: one article in four weeks is worth asking about.
+    effect_days = 28
 
     @property
     def adds(self) -> bool:
@@ -36,10 +54,9 @@ class TopicKind(ChangeKind):
         """Return the topic's key."""
         return topic_key(label)
 
-    def key_given(self, given: Mapping[str, Any]) -> str:
-        """Return the key of the topic in a tool's arguments, as it would be stored."""
-        texts = (text for text in map(given.get, self.named_by) if isinstance(text, str) and text)
-        return topic_key(topic_clean(next(texts, "")) or "")
+    def key_given(self, target: object) -> str:
+        """Return the key of the topic that a tool's argument names, as it would be stored."""
+        return topic_key(topic_clean(target) or "")
 
     def covers(self, label: str, *, source: str, text: str, labels: frozenset[str]) -> bool:
         """Return whether the topic stands in the text or among the item's labels."""
@@ -54,12 +71,16 @@ class TopicKind(ChangeKind):
         return bool(topic_in_config(topic_key(label), effective.config.topics))
 
     def make(self, body: Body, change: Change) -> None:
-        """Add the topic as the last one, or take it away; one already there keeps its spelling and place."""
+        """Add the topic with its other names as the last one, or take it away.
+
+        One already there keeps its spelling, place and names.
+        """
         others = [topic for topic in body["topics"] if topic_key(topic) != topic_key(change.label)]
         if not change.after:
             body["topics"] = others
         elif len(others) == len(body["topics"]):
             body["topics"] = [*others, change.label]
+            names_set(body, change.label, change.names)
 
     def undo(self, body: Body, earlier: Body, change: Change) -> None:
         """Add the topic in its earlier spelling, or take it away."""
@@ -73,7 +94,7 @@ class TopicKind(ChangeKind):
                 body["literal"] = [*body.get("literal", []), change.target]
             names_set(body, spelling, earlier.get(OTHER_NAMES, {}).get(change.target, []))
 
-    column, of_many_sources = "topics", True
+    column, of_many_sources = Column.TOPICS, True
 
     def nested(self, target: str, other: str) -> bool:
         """Return whether one topic is inside another as whole words."""
@@ -84,7 +105,7 @@ class TopicKind(ChangeKind):
         for key in columns.topics:
             own = topic_in_config(key, effective.config.topics)
             if bool(own) is not self.adds:
-                yield self.change(own or columns.labels[key])
+                yield self.change(own or columns.labels[key], effective)
 
     def read(self, draft: Draft, facts: Facts, named: str) -> Change | Refusal:
         """Return the change of a draft; its topic stands in `target_key`, `suggested_value`, or both."""
@@ -97,7 +118,7 @@ class TopicKind(ChangeKind):
             return Refusal("invalid_topic", message, named)
         keys = {topic_key(topic) for topic in topics}
         if len(keys) > 1:
-            message = "target_key and suggested_value name different topics. Name one."
+            message = "target and suggested_value name different topics. Name one."
             return Refusal("field_mismatch", message, named)
         key = keys.pop()
         own = topic_in_config(key, facts.effective.config.topics)
@@ -105,18 +126,19 @@ class TopicKind(ChangeKind):
             return Refusal("topic_already_present", f"“{own}” is already one of the reader's topics.", named)
         if not self.adds and not own:
             return Refusal("topic_not_present", f"“{topics[0]}” is not one of the reader's topics.", named)
-        return self.change(own or topics[0])
+        return self.change(own or topics[0], facts.effective)
 
     def stored(self, target: str, value: str, current: str) -> Change:
         """Return the change of a stored suggestion."""
         return Change(self, target, value, not self.adds, self.adds)
 
-    def change(self, label: str) -> Change:
-        """Return the change that adds or removes the topic."""
-        return Change(self, topic_key(label), label, not self.adds, self.adds)
+    def change(self, label: str, effective: EffectiveConfig) -> Change:
+        """Return the change that adds or removes the topic, with the other names it has."""
+        return Change(self, topic_key(label), label, not self.adds, self.adds).named_in(effective)
 
     def evidence_refusal(self, change: Change) -> Refusal | None:
-        """Refuse a topic, unless an author, whose evidence is from a single source (`too_few_sources`)."""
+        """Refuse a topic with evidence from too few sources (`too_few_sources`). An author needs only one
+        source."""
         cited = change.evidence
         by_author = all(topics_among([change.label], label_keys((), item.author)) for item in cited)
         if by_author or len({item.source for item in cited}) >= TOPIC_SOURCES_MIN:
@@ -129,15 +151,72 @@ class TopicKind(ChangeKind):
         return _interest_moved(score, interest, -1.0 if self.adds else 1.0)
 
     def score_with(self, score: float, interest: float, before: float, after: float) -> float:
-        """Return the score with the topic's part, or without that of a topic that goes."""
+        """Return the score with the topic's part, or without that of a removed topic."""
         return _interest_moved(score, interest, 1.0 if self.adds else -1.0)
 
 
-ADD_TOPIC = TopicKind(
+class NewTopicKind(TopicKind):
+    """A new interest, which may bring other names of its topic."""
+
+    is_named = True
+
+    def read(self, draft: Draft, facts: Facts, named: str) -> Change | Refusal:
+        """Return the change of a draft with the other names that it gives."""
+        change = super().read(draft, facts, named)
+        if isinstance(change, Refusal) or not draft.other_names:
+            return change
+        return self._with_names(change, draft, facts)
+
+    def _with_names(self, change: Change, draft: Draft, facts: Facts) -> Change | Refusal:
+        """Return the change with the other names of a draft, or the refusal of the first that is none."""
+        names: dict[str, str] = {}
+        for one in draft.other_names:
+            name = topic_clean(one)
+            if name is None or lure_problem(name):
+                message = (
+                    f"Another name is one line of 1 to {TOPIC_MAX_CHARS} letters and digits, no address."
+                )
+                return change.refusal("invalid_name", message)
+            if own := topic_in_config(topic_key(name), facts.effective.config.topics):
+                message = f"“{own}” is one of the reader's topics. Leave it out of other_names."
+                return change.refusal("invalid_name", message)
+            names.setdefault(topic_key(name), name)
+        names.pop(change.target, None)
+        if len(names) > NAMES_MAX:
+            message = f"A topic has at most {NAMES_MAX} other names, not {len(names)}."
+            return change.refusal("invalid_name", message)
+        return replace(change, names=tuple(names.values()), tried=draft.topics_tried)
+
+    def contradiction(self, change: Change, rated: Sequence[RatedItem]) -> Refusal | None:
+        """Refuse a topic with other names that chance may explain, or a name of mostly disliked articles."""
+        for name in change.names:
+            thumbs = Counter(item.useful for item in rated if says(name, item))
+            if thumbs.total() >= EVIDENCE_MIN and thumbs[False] > thumbs[True]:
+                message = (
+                    f"Of {thumbs.total()} items that say “{name}” the reader disliked most. Leave it out."
+                )
+                return change.refusal("name_disliked", message)
+        return self._by_chance(change, rated) if change.names else None
+
+    def _by_chance(self, change: Change, rated: Sequence[RatedItem]) -> Refusal | None:
+        """Refuse a topic that would have as many likes in too many of the readers with shuffled thumbs."""
+        about = change.among(rated)
+        likes, likes_all = (sum(item.useful for item in some) for some in (about, rated))
+        if drawn_above(likes, len(about), likes_all, len(rated)) * change.tried <= CHANCE_MAX:
+            return None
+        message = (
+            f"{likes} likes of {len(about)} articles about “{change.label}” by any of its names may well be "
+            f"chance, as this run has tried {change.tried} topics. Choose another hypothesis."
+        )
+        return change.refusal("weak_evidence", message)
+
+
+ADD_TOPIC = NewTopicKind(
     ADD,
     name=Kind.ADD_TOPIC,
     opposite=Kind.REMOVE_TOPIC,
     backfires="new_topics_backfire",
+    favoured_by="open_to_new_topics",
     texts=Texts(
         headline=gettext_noop("Add “{label}” to your interests"),
         title="Add the topic {}",
@@ -170,6 +249,17 @@ REMOVE_TOPIC = TopicKind(
         nothing_left=gettext_noop("“{label}” is no longer one of your topics, so nothing had to change."),
     ),
 )
+
+
+def says(name: str, item: RatedItem) -> bool:
+    """Return whether a rated item says `name` in its title or text, or has it as a label."""
+    labels = label_keys(item.categories, item.author)
+    return topic_matches(name, fold_lightly(f"{item.title}\n{item.text}"), labels)
+
+
+def names_unsaid(names: Iterable[str], rated: Sequence[RatedItem]) -> tuple[str, ...]:
+    """Return the names that none of the rated items says."""
+    return tuple(name for name in names if not any(says(name, item) for item in rated))
 
 
 def topic_clean(value: object) -> str | None:

@@ -4,7 +4,7 @@ Weights are proposed in hundredths, move by at most 0.3, and stay within [0.1, 2
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil, floor, isfinite
 
@@ -13,7 +13,8 @@ from ranking.config_body import Body, body_weigh
 from ranking.entities import SAME_WEIGHT, WEIGHT_MAX, WEIGHT_MIN, EffectiveConfig, clamp_weight
 from ranking.language import gettext as _
 from ranking.language import gettext_noop, ngettext
-from suggestions.changes.change import LESS, MORE, Change, ChangeKind, Columns, Field, Kind, State, Texts
+from suggestions.changes.change import LESS, MORE, Change, Column, Columns, Field, Kind, State, Texts
+from suggestions.changes.sources import SourceKind
 from suggestions.proposals import WEIGHT_STEP_MAX, Draft, Facts, Refusal
 
 # A smaller step is no change that a reader could notice.
@@ -25,29 +26,13 @@ _SLACK = 1e-9
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,12}(?:\.[0-9]{1,12})?")
 
 
-class WeightKind(ChangeKind):
+class WeightKind(SourceKind):
     """A change of a source's weight."""
 
     field = Field.SOURCE_WEIGHTS
-    of_source = weighs = True
-    group = ("sources", gettext_noop("Sources"))
-    about = "from"
-
-    def key(self, label: str) -> str:
-        """Return the key of a source as it is stored."""
-        return fold(label)
-
-    def key_of_setting(self, target: str) -> str:
-        """Return a source's key as it is."""
-        return target
-
-    def name_of(self, label: str, titles: Mapping[str, str]) -> str:
-        """Return the source's title."""
-        return titles.get(label, label)
-
-    def covers(self, label: str, *, source: str, text: str, labels: frozenset[str]) -> bool:
-        """Return whether the item is from the source."""
-        return source == label
+    weighs = True
+    column = Column.SOURCES
+    places_min = 3
 
     def state(self, effective: EffectiveConfig, label: str) -> State:
         """Return the effective weight, rounded as wishes are signed."""
@@ -58,7 +43,7 @@ class WeightKind(ChangeKind):
         weight = change.weight
         if weight is not None and isfinite(weight):
             weight = clamp_weight(weight)
-        # What is no number stays, so that the save refuses it.
+        # A value that is no number stays, so that the save refuses it.
         body_weigh(body, {change.target: weight})
 
     def undo(self, body: Body, earlier: Body, change: Change) -> None:
@@ -141,22 +126,6 @@ class WeightKind(ChangeKind):
         """Return a weight as text."""
         return weight_text(float(state or 0.0))
 
-    def evidence_words(self, label: str, count: int) -> str:
-        """Return how many articles from the source were liked, or not."""
-        if self.liked:
-            words = ngettext(
-                "You liked {n} article from {label}.",
-                "You liked {n} articles from {label}.",
-                count,
-            )
-        else:
-            words = ngettext(
-                "You did not like {n} article from {label}.",
-                "You did not like {n} articles from {label}.",
-                count,
-            )
-        return words.format(n=count, label=label)
-
     def still_words(self, label: str, about: int) -> str:
         """Return why today's page would not change."""
         if not about:
@@ -195,6 +164,7 @@ REDUCE_SOURCE = WeightKind(
     liked=False,
     opposite=Kind.BOOST_SOURCE,
     backfires="reductions_backfire",
+    barred_by="never_reduce_sources",
     texts=Texts(
         headline=gettext_noop("Show me less from {label}"),
         title="Less from {}",

@@ -1,7 +1,7 @@
-"""The check of an order by thumbs: did the thumbs up to the accept foretell those of the two weeks since?
+"""The check of an order by thumbs: did the thumbs up to the accept predict those of the two weeks since?
 
-Taste stays as it was at the accept, since later thumbs would foretell themselves. P(it helped) is that of the
-z-score of the liked ones among the foretold.
+Taste stays as it was at the accept, because later thumbs would predict themselves. P(it helped) comes from
+the z-score of the liked ones among the predicted.
 """
 
 from datetime import timedelta
@@ -9,6 +9,7 @@ from datetime import timedelta
 from digest.daily.tastes import signals_without_items
 from ranking.common.probability import normal_above
 from ranking.config_body import body_effective
+from ranking.other_names import topic_names
 from ranking.taste.foretold import foretold_since
 from suggestions.models import Outcome
 from suggestions.outcomes.effects import (
@@ -23,7 +24,7 @@ from suggestions.outcomes.effects import (
 from suggestions.outcomes.selectors import outcome_full
 from suggestions.proposals import HARMED, HELPED, UNCLEAR
 
-# Thumbs since the accept, below which nothing is said.
+# With fewer thumbs since the accept there is no verdict.
 THUMBS_MIN = 10
 
 
@@ -36,7 +37,7 @@ def taste_effect(*, decision: Outcome) -> Effect:
     foretold_thumbs = foretold_since(
         signal.examples,
         at,
-        body_effective(body).config.topics if body else (),
+        topic_names(body_effective(body).config) if body else {},
         now=at,
         spread=signal.spread,
         centre=signal.centre,

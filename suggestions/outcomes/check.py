@@ -1,7 +1,7 @@
 """The check of accepted changes after two weeks: ratings before and after, digests since, and the verdict.
 
-A batch costs a fixed number of queries, whatever the number of its changes: the decisions, the other
-changes of those readers, their ratings, their digests and their settings.
+A batch costs a fixed number of queries for any number of changes: the decisions, the other changes of those
+readers, their ratings, their digests and their settings.
 """
 
 from collections import Counter, defaultdict
@@ -63,8 +63,7 @@ class Scope:
 
     def covers(self, item: "Rating | ShownItem") -> bool:
         """Return True if the change affects the item."""
-        kind, label = self.change.kind, self.change.label
-        return kind.covers(label, source=item.source, text=item.folded, labels=item.labels)
+        return self.change.covers(source=item.source, text=item.folded, labels=item.labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,20 +153,26 @@ def _changes(
 ) -> dict[UUID, list[tuple[datetime, Scope]]]:
     rows = _accepts().filter(reader_id__in=readers, decided_at__gte=start, decided_at__lt=end)
     found = rows.order_by("pk").values_list(
-        "reader_id", "decided_at", "suggestion_type", "target_key", "suggestion__suggested_value"
+        "reader_id",
+        "decided_at",
+        "suggestion_type",
+        "target_key",
+        "suggestion__suggested_value",
+        "suggestion__other_names",
     )
     changes: defaultdict[UUID, list[tuple[datetime, Scope]]] = defaultdict(list)
-    for reader_id, at, kind, key, value in found:
-        changes[reader_id].append((at, Scope(change_stored(kind=kind, target=key, value=value))))
+    for reader_id, at, kind, key, value, names in found:
+        change = change_stored(kind=kind, target=key, value=value, names=names)
+        changes[reader_id].append((at, Scope(change)))
     return dict(changes)
 
 
 def _ratings(
     readers: Collection[UUID], start: datetime, end: datetime, with_text: bool
 ) -> dict[UUID, list[Rating]]:
-    # Answers to our own questions are about what was asked, not about what the digest showed.
-    rows = Feedback.objects.filter(reader_id__in=readers, at__gte=start, at__lt=end).order_by("pk")
-    rows = rows.exclude(origin=Feedback.Origin.INTERVIEW)
+    # Answers to our own questions depend on the questions, not on the digest.
+    read = Feedback.objects.filter(reader_id__in=readers, origin=Feedback.Origin.READING)
+    rows = read.filter(at__gte=start, at__lt=end).order_by("pk")
     text = F("item__text") if with_text else Value("")
     named = [F(f"item__{name}") if with_text else Value("") for name in ("categories", "author")]
     found = rows.values_list(
@@ -208,7 +213,10 @@ def _case(decision: Outcome, data: BatchData, *, taken: bool) -> EffectCase:
     """Return the ratings in equal windows before and after, and the exposure after."""
     suggestion, at, reader_id = decision.suggestion, decision.decided_at, decision.reader_id
     cited = frozenset(row.item_id or 0 for row in suggestion.evidence.all())
-    scope = Scope(suggestion.change, cited)
+    full, change = outcome_full(outcome=decision), suggestion.change
+    scope = Scope(
+        change.named_in(body_effective(full.config_before)) if full.config_before else change, cited
+    )
     others = [
         other
         for when, other in data.changes.get(reader_id, ())
@@ -217,7 +225,6 @@ def _case(decision: Outcome, data: BatchData, *, taken: bool) -> EffectCase:
     ratings = data.ratings.get(reader_id, ())
     before = [t for t in ratings if at - WINDOW <= t.at < at]
     after = [t for t in ratings if at <= t.at < at + WINDOW]
-    full = outcome_full(outcome=decision)
     return EffectCase(
         kind=scope.change.kind,
         label=suggestion.label,
@@ -259,8 +266,7 @@ def _exposure(
 ) -> Exposure | None:
     """Return the scope's share of the digests of the two weeks after, with and without the change.
 
-    Without what is hidden nobody can say how the digests since would look: those of the two weeks before
-    stand in.
+    For a mute nobody can know the digests since without the change, so the two weeks before stand in.
     """
     at, change = decision.decided_at, scope.change
     bodies = full.config_before, full.config_after
@@ -312,8 +318,8 @@ def effects_check(*, now: datetime, progress: Progress | None = None) -> dict[st
 
     Returns `{"due", "checked", "helped", "harmed", "unclear", "effects": [{"suggestion_id", "reader_id",
     "suggestion_type", "outcome", "reason", "p_helped"}]}`. Each batch of 50 costs a fixed number of queries
-    and is a transaction of its own; if it fails, each change is checked alone. A second run, or one beside
-    it, finds only what is left. `progress` gets (done, due).
+    and is one transaction. If it fails, each change is checked alone. A second or simultaneous run finds only
+    the rest. `progress` gets (done, due).
     """
     due = decisions_due(now=now)
     rows: list[dict[str, Any]] = []
@@ -337,7 +343,7 @@ def effects_check(*, now: datetime, progress: Progress | None = None) -> dict[st
 
 def _measure(decision: Outcome, case: EffectCase) -> Effect:
     """Judge one change; the order of the page by its own measure, twelve queries more."""
-    if case.kind.is_one_a_run and not case.changed_again:
+    if case.kind.has_own_rule and not case.changed_again:
         return effect_incomparable(case)
     if case.kind.of_page and not case.changed_again:
         return taste_effect(decision=decision)

@@ -158,7 +158,7 @@ def _share(rows: Sequence[tuple[float, bool]]) -> float:
 
 
 def effect_incomparable(case: EffectCase) -> Effect:
-    """Return the verdict on a change that moves what nothing can be compared with: unclear."""
+    """Return the verdict on a change without anything to compare with: unclear."""
     words = REASONS[INCOMPARABLE]
     return Effect(UNCLEAR, {**_counts(case), "reason": INCOMPARABLE, "words": words})
 

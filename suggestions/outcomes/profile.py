@@ -46,7 +46,7 @@ HALF_WEIGHT = frozenset({TOO_MUCH, "too_little", "bad_timing", "already_done"})
 ACCEPTED, REJECTED, EXPIRED, SUPERSEDED = "accepted", "rejected", "expired", "superseded"
 TYPES = tuple(KINDS)
 HALF_LIFE_DAYS = 90.0
-# Ten half-lives: what is older weighs less than a thousandth and is not read.
+# Ten half-lives. Older decisions weigh less than a thousandth and are not read.
 HORIZON = timedelta(days=900)
 # The share of a pattern's number of decisions that must be left after decay.
 LEFT = 0.5
@@ -68,7 +68,7 @@ TINY = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class SettledSuggestion:
-    """One settled suggestion: accepted, rejected, expired or superseded.
+    """One settled suggestion: accepted, rejected, expired, superseded or withdrawn.
 
     `effect` is the verdict of the check; `reason` the code of a reader's reason; `step` the step that the
     reader chose or wished for, as a share of the proposed one; a `taken_back` answer counts only as answered.

@@ -1,10 +1,10 @@
 """Earlier decisions in three layers of detail: search lines, timelines, full details.
 
 Each layer costs more to read than the one before (about 50, 200 and 500 tokens a row), so a caller searches
-first and then opens only what it needs. Lists and texts are cut to fit each row to its layer.
+first and then opens only the rows it needs. Lists and texts are cut to fit each row to its layer.
 
-A line has `effect` after the check of two weeks later, and `reverted` where the change was reverted. An
-answer that was taken back is no decision.
+A line has `effect` after the check of two weeks later, and `reverted` if the change was reverted. An undone
+answer is no decision.
 """
 
 import logging
@@ -34,8 +34,8 @@ NEIGHBOURS_MAX = 2
 TOPICS_SHOWN, WEIGHTS_SHOWN, EVIDENCE_SHOWN = 10, 8, 4
 TITLE_CHARS, REASON_CHARS, TARGET_CHARS = 70, 200, 64
 QUERY_CHARS_MAX, QUERY_TERMS_MAX = 200, 32
-# The database filters by reader, type and outcome, and at most so many rows are ranked here (some tens
-# of milliseconds). Full text search would differ between databases.
+# The database filters by reader, type and outcome, and at most this many rows are ranked here (some tens of
+# milliseconds). Full text search would differ between databases.
 ROWS_MAX = 500
 Kind = Outcome.Kind
 _LINE_FIELDS = ("id", "reader_id", "suggestion_type", "target_key", "outcome", "decided_at")

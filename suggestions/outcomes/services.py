@@ -60,6 +60,24 @@ def outcome_record(*, suggestion: Suggestion, values: OutcomeValues, now: dateti
     return outcome
 
 
+def outcome_reason_add(*, suggestion: Suggestion, user_reason: str, now: datetime) -> Outcome | None:
+    """Store the reason of a no that has none, inside the caller's transaction. Update the profile.
+
+    Returns the outcome, or `None` if there is no such no, or no reason.
+    """
+    if suggestion.status != Suggestion.Status.REJECTED or not (reason := reason_clean(user_reason)):
+        return None
+    profile_lock(reader_id=suggestion.reader_id, now=now)
+    said = Outcome.objects.filter(suggestion=suggestion, suggestion__status=Suggestion.Status.REJECTED)
+    outcome = said.filter(kind=Kind.DECISION, outcome=Outcome.Result.REJECTED, user_reason="").first()
+    if outcome is None:
+        return None
+    outcome.user_reason = reason
+    outcome.save(update_fields=["user_reason"])
+    profile_update(reader_id=suggestion.reader_id, now=now)
+    return outcome
+
+
 def outcome_build(
     *, suggestion: Suggestion, values: OutcomeValues, evidence: Iterable[Evidence], now: datetime
 ) -> Outcome:

@@ -1,9 +1,9 @@
-"""The road not taken: refused and expired proposals, judged two weeks later as if they had been accepted.
+"""The road not taken: refused, expired and withdrawn proposals, judged as if they had been accepted.
 
-The thumbs of the two weeks after the answer say how the target was liked since; the digests of these weeks
+The thumbs of the two weeks after the answer tell how the target was liked since. The digests of these weeks
 are ordered once as they were stored and once with the change. Then the arithmetic is that of accepted changes
-(`suggestions.outcomes.effects`). What comes out is a record for the reader and for operators. Nothing is
-learned from it, and a reader's no stays a no.
+(`suggestions.outcomes.effects`). The result is a record for the reader and for operators. Nothing is learned
+from it, and a reader's no stays a no.
 """
 
 from collections import Counter
@@ -27,16 +27,18 @@ from suggestions.proposals import HARMED, HELPED, UNCLEAR
 log = structlog.get_logger(__name__)
 Kind, Result, Status = Outcome.Kind, Outcome.Result, Suggestion.Status
 BATCH = 50
-# So many clear verdicts make a record; it tells of the last ten changes.
+# A record needs this many clear verdicts, and shows this many of the last changes.
 CLEAR_MIN, LAST = 10, 10
 CLEAR = (HELPED, HARMED)
+# Statuses and outcomes share these names.
+UNTAKEN = (str(Status.REJECTED), str(Status.EXPIRED), str(Status.WITHDRAWN))
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """How a reader's suggestions turned out: the last ten accepted by verdict, and the clear refused ones.
+    """The results of a reader's suggestions: the last ten accepted by verdict, and the clear refused ones.
 
-    `refused_right` are those of the refused ones that would have done harm.
+    `refused_right` counts the refused ones that would have done harm.
     """
 
     helped: int
@@ -62,20 +64,21 @@ class Record:
 
 
 def untaken_due(*, now: datetime) -> QuerySet[Outcome]:
-    """Return the refusals and expiries of two weeks ago or more that are not judged yet, oldest first.
+    """Return refusals, expiries and withdrawals from two weeks ago or more that are not judged yet, oldest
+    first.
 
-    Answers that were taken back are none. Nor are words to hide and the order of the page, of which digests
-    without the change tell nothing.
+    Undone answers are left out. So are words to hide and the order of the page, because digests without the
+    change tell nothing about them.
     """
     judged = UntakenVerdict.objects.filter(suggestion=OuterRef("suggestion"))
-    rows = Outcome.objects.filter(kind=Kind.DECISION, outcome__in=(Result.REJECTED, Result.EXPIRED))
-    rows = rows.filter(suggestion__status__in=(Status.REJECTED, Status.EXPIRED), decided_at__lte=now - WINDOW)
+    rows = Outcome.objects.filter(kind=Kind.DECISION, outcome__in=UNTAKEN)
+    rows = rows.filter(suggestion__status__in=UNTAKEN, decided_at__lte=now - WINDOW)
     judgeable = rows.filter(suggestion__field__in=("topics", "source_weights"))
     return judgeable.filter(~Exists(judged)).order_by("decided_at", "pk")
 
 
 def untaken_check(*, now: datetime) -> dict[str, int]:
-    """Judge what is due, in batches of 50 with a fixed number of queries each; return counts by verdict."""
+    """Judge the due ones, in batches of 50 with a fixed number of queries each. Return counts by verdict."""
     due = dict(untaken_due(now=now).values_list("pk", "reader_id"))
 
     def check(some: Sequence[int]) -> list[str]:

@@ -1,10 +1,10 @@
 """Find early changes: clear tendencies in a reader's first answers, before suggestions are possible.
 
 A source or category is judged as the learning loop judges a source (`ranking.learning`): a Beta posterior of
-its like-rate, clear where P(rate > the reader's own) is 0.75, or 0.25. The loop acts by itself, so it waits
-for five thumbs on a source, for more sureness and for its week; this asks, after three, for the usual step
-of a wish, and leaves alone what the loop or the reader has moved already. A category counts only on answers
-about sources that do not lean themselves. Pure.
+its like-rate, clear if P(rate > the reader's own) is at least 0.75, or at most 0.25. The loop acts without
+asking, so it waits for five thumbs on a source, for more certainty and for its week. An early change asks
+after three thumbs for the usual step of a wish, and leaves alone settings that the loop or the reader has
+moved. A category counts only answers about sources that do not lean themselves. Pure.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,17 +17,17 @@ from ranking.learning import Posterior, base_rate, posterior
 from suggestions.changes.change import ADD, LESS, MORE, Change
 from suggestions.planner.phrases import categories_frequent
 from suggestions.proposals import Facts, Refusal
-from suggestions.rules import permission_refusal
+from suggestions.rules import change_permission
 from suggestions.wishes.changes import change_of
 from suggestions.wishes.wish import SOURCE, TOPIC, USUAL, Target, Wish
 
 ANSWERS_MIN = 5
-# Of more, and of less: what a reader takes in at a glance.
+# The most wishes for more, and for less, that a reader takes in at a glance.
 SIDE_MAX = 2
 # Three thumbs of the last fortnight; they decay by half in sixty days.
 THUMBS_MIN = 2.5
-# From here on a lean is asked about. After twenty answers of MovieLens' readers that and the usual step gain
-# 1.2 to 2.7 times what 0.8 and the smallest step do; somewhat more changes do harm (docs/planner.md).
+# From here on a lean is asked about. After twenty answers of MovieLens' readers this limit and the usual step
+# gain 1.2 to 2.7 times as much as 0.8 and the smallest step; somewhat more changes do harm (docs/planner.md).
 SURE_MIN = 0.75
 # Sums of decayed thumbs are equal up to this.
 _NOTHING = 1e-6
@@ -48,7 +48,7 @@ def answers_differ(tallies: Iterable[SourceTally]) -> bool:
 def wishes_early(
     *, tallies: Sequence[SourceTally], rated: Sequence[RatedItem], titles: Mapping[str, str]
 ) -> list[Wish]:
-    """Return the wishes that all a reader's answers speak for, the surest first.
+    """Return the wishes that all of a reader's answers support, the surest first.
 
     `titles` are those of the reader's sources.
     """
@@ -125,5 +125,4 @@ def _change(wish: Wish, facts: Facts) -> Change | None:
     change = change_of(wish, facts)
     if isinstance(change, Refusal):
         return None
-    target = change.field, change.target
-    return None if permission_refusal(target, facts, change.suggestion_type) else change
+    return None if change_permission(change, facts) else change

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.conf import settings
 
+from digest.daily.tastes import signals_without_items
 from digest.entities import RatedItem
 from digest.feedback.peers import community_deviation
 from digest.feedback.selectors import feedback_recent
@@ -14,8 +15,8 @@ from digest.items.selectors import source_titles, sources_posts_a_day
 from ranking.entities import EffectiveConfig
 from ranking.taste.entities import TasteLevel
 from ranking.taste.signal import TasteSignal
-from suggestions.changes.change import Change
-from suggestions.changes.registry import KINDS, ONE_A_RUN
+from suggestions.changes.change import Change, Column
+from suggestions.changes.registry import KINDS, SUGGESTED
 from suggestions.changes.tastes import ORDER_BY_TASTE
 from suggestions.models import Outcome
 from suggestions.planner.by_taste import THUMBS_MIN, taste_case, taste_counting
@@ -32,13 +33,15 @@ from suggestions.planner.hypotheses import (
     has_new_ratings,
     select_changes,
     silence_code,
+    taste_index,
 )
-from suggestions.planner.phrases import Attributes, attributes_of, words_disliked
+from suggestions.planner.phrases import NO_NAMES, Attributes, attributes_of, words_disliked
 from suggestions.planner.population import taste_spread_for
 from suggestions.planner.tastes import Taste, others_lean, reader_preference, tallies_of, tastes_of
 from suggestions.proposals import Facts, Refusal
-from suggestions.rules import evidence_refusal, permission_refusal, strength_refusal
+from suggestions.rules import change_permission, evidence_refusal, strength_refusal, visibility_refusal
 from suggestions.selectors import facts_for, targets_decided
+from suggestions.week import week_for
 
 LIMIT = 10
 # Of a change that no rating of the past can measure.
@@ -67,11 +70,16 @@ class RatingEvidence:
 class WeighedChange:
     """A change with its probabilities and its measured effect.
 
-    `p_helpful` is the probability that it helps by the training ratings (0 where nothing is known),
-    `expected_gain` the change of nDCG@10 that they expect, `clear` whether they lean its way clearly enough
-    to ask, `forecast` its effect measured on holdout ratings, `p_overall` the probability by all ratings
-    together, `after` the config with it, `others` what other readers' thumbs add to the reader's lean towards
-    the target, in log-odds. The target has `ratings`, of them `likes`; `label` is the reader's name for it.
+    - `p_helpful`: the probability that it helps, by the training ratings (0 if unknown).
+    - `expected_gain`: the change of nDCG@10 that they expect.
+    - `clear`: whether they lean its way clearly enough to ask.
+    - `forecast`: its effect measured on holdout ratings.
+    - `p_overall`: the probability by all ratings together.
+    - `after`: the config with the change.
+    - `others`: other readers' addition to the reader's lean towards the target, in log-odds.
+    - `lean`: the reader's lean in the direction of the change, by all ratings.
+
+    The target has `ratings`, of them `likes`. `label` is the reader's name for it.
     """
 
     change: Change
@@ -87,6 +95,7 @@ class WeighedChange:
     evidence: RatingEvidence = field(compare=False, repr=False)
     expected_gain: float = 0.0
     others: float = 0.0
+    lean: float = 0.0
 
     @property
     def is_against_all(self) -> bool:
@@ -139,12 +148,13 @@ def evidence_for(
     effective: EffectiveConfig,
     topics: Iterable[str] = (),
     words: Iterable[str] = (),
+    names: Mapping[str, Sequence[str]] = NO_NAMES,
     now: datetime,
 ) -> RatingEvidence:
-    """Read the reader's newest 500 ratings and derive their tastes; a fixed number of queries.
+    """Read the reader's newest 500 ratings and derive their tastes. A fixed number of queries.
 
-    `topics` and `words` are columns besides the config's own topics and what is found in the ratings. The
-    same data give the same answer.
+    `topics` and `words` are columns besides the config's own topics and those found in the ratings, `names`
+    other names of topics besides the config's. The same data give the same answer.
     """
     rated = tuple(feedback_recent(reader_id=reader_id))
     titles = source_titles(keys={item.source for item in rated})
@@ -152,16 +162,24 @@ def evidence_for(
     wanted = [*effective.config.topics, *topics]
     config = effective.config
     hidden = words_disliked(rated, titles, (*config.topics, *config.keyword_boosts))
-    attributes = attributes_of(rated, sources=(), topics=wanted, titles=titles, words=(*hidden, *words))
+    attributes = attributes_of(
+        rated,
+        sources=(),
+        topics=wanted,
+        titles=titles,
+        words=(*hidden, *words),
+        names={**config.other_names, **names},
+    )
     spread = taste_spread_for(reader_id=reader_id)
     deviations = community_deviation(reader_id=reader_id, now=now)
+    signal = taste_counting(reader_id=reader_id, configs=[effective], now=now)
 
     def tastes(part: Sequence[RatedItem]) -> list[Taste]:
         tallies = tallies_of(part, attributes, now)
         preference = reader_preference(part, attributes)
-        return tastes_of(tallies, spread, others_lean(attributes, deviations, tallies), preference)
+        others = others_lean(attributes, deviations, tallies)
+        return tastes_of(tallies, spread, others, preference, with_taste=signal is not None)
 
-    signal = taste_counting(reader_id=reader_id, configs=[effective], now=now)
     return RatingEvidence(split, rated, attributes, tastes(split.training), tastes(rated), titles, signal)
 
 
@@ -169,17 +187,19 @@ def change_weigh(
     *, reader_id: UUID, change: Change, effective: EffectiveConfig, now: datetime
 ) -> WeighedChange:
     """Weigh one change of the reader's ranking; a fixed number of queries."""
-    added = {change.kind.column: (change.label,)} if change.kind.column else {}
-    evidence = evidence_for(reader_id=reader_id, effective=effective, now=now, **added)
-    case = _Case(reader_id, effective, evidence, now)
-    if change.kind.is_one_a_run:
+    column = change.kind.column
+    added = {str(column): (change.label,)} if column in (Column.TOPICS, Column.WORDS) else {}
+    names = {change.target: change.names} if change.names else NO_NAMES
+    evidence = evidence_for(reader_id=reader_id, effective=effective, now=now, names=names, **added)
+    case, change = _Case(reader_id, effective, evidence, now), change.named_in(effective)
+    if change.kind.has_own_rule:
         return case.weigh_own(change, case.posts_of([change]))
     return case.weigh_taste(change) if change.kind.of_page else case.weigh(change)
 
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What the changes of one reader are weighed by."""
+    """The data for weighing the changes of one reader."""
 
     reader_id: UUID
     effective: EffectiveConfig
@@ -192,7 +212,7 @@ class _Case:
         choice = self._evaluate(evidence.tastes, change)
         overall = self._evaluate(evidence.overall_tastes, change)
         forecast = self._forecast(change)
-        column = evidence.attributes.column(change.field, change.target) if choice else None
+        taste = evidence.tastes[taste_index(change, evidence.attributes)] if choice else None
         return self._compose(
             change,
             forecast,
@@ -201,21 +221,18 @@ class _Case:
             p_overall=overall.p_helpful if overall else 0.5,
             clear=choice is not None and choice.clear,
             expected_gain=choice.expected_gain if choice else 0.0,
-            others=0.0 if column is None else evidence.tastes[column].others,
+            others=taste.others if taste else 0.0,
+            lean=overall.lean if overall else 0.0,
         )
 
     def weigh_taste(self, change: Change) -> WeighedChange:
-        """Weigh the order of the page by the reader's thumbs, each told by those of other days.
+        """Weigh the order of the page by the reader's thumbs, each predicted from those of other days.
 
-        Without evidence of its own the change gets the thumbs that bear it out best.
+        Without evidence of its own the change gets the thumbs that support it best.
         """
-        case = taste_case(
-            reader_id=self.reader_id,
-            effective=self.effective,
-            level=TasteLevel(str(change.after)),
-            rated=self.evidence.rated,
-            now=self.now,
-        )
+        signal = signals_without_items(reader_ids=[self.reader_id], now=self.now)[self.reader_id]
+        level, rated = TasteLevel(str(change.after)), self.evidence.rated
+        case = taste_case(signal, self.effective, level, rated, self.now, seed=str(self.reader_id))
         return self._compose(
             change if change.evidence else change.with_evidence(case.evidence),
             case.forecast,
@@ -226,7 +243,7 @@ class _Case:
         )
 
     def weigh_own(self, change: Change, posts: Mapping[str, float]) -> WeighedChange:
-        """Weigh a change of a kind with a statistical rule of its own, and measure it if that is possible.
+        """Weigh a change of a kind with its own statistical rule, and measure it if that is possible.
 
         `posts` is how many articles a day its source brings, if its kind asks.
         """
@@ -251,7 +268,7 @@ class _Case:
         return forecast_of(holdout, self.effective, after, now=self.now, seed=seed, taste=signal)
 
     def posts_of(self, changes: Iterable[Change]) -> Mapping[str, float]:
-        """Return the articles a day of the sources of those changes whose kind asks; one query, or none."""
+        """Return the articles a day of the sources of the changes whose kind asks. One query, or none."""
         keys = {change.target for change in changes if change.kind.posts_a_day_max is not None}
         return sources_posts_a_day(reader_id=self.reader_id, sources=keys, now=self.now) if keys else {}
 
@@ -265,6 +282,7 @@ class _Case:
         clear: bool,
         expected_gain: float,
         others: float = 0.0,
+        lean: float = 0.0,
     ) -> WeighedChange:
         about = change.among(self.evidence.rated)
         return WeighedChange(
@@ -281,6 +299,7 @@ class _Case:
             clear=clear,
             expected_gain=expected_gain,
             others=others,
+            lean=lean,
         )
 
     def _evaluate(self, tastes: Sequence[Taste], change: Change) -> EvaluatedChange | None:
@@ -291,11 +310,12 @@ class _Case:
 
 
 def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> HypothesisReport:
-    """Return at most `limit` changes that `suggestion_candidate` would take as they are, best first.
+    """Return at most `limit` changes that `suggestion_candidate` would accept unchanged, best first.
 
-    Chosen by five sixths of the ratings (all below 120), measured on the rest; those whose whole measured
-    interval is below zero, or that all ratings together contradict, are dropped and counted. Without any
-    hypothesis the report has the reason, and the undecided leads.
+    They are chosen by five sixths of the ratings (all below 120) and measured on the rest. Changes whose
+    whole measured interval is below zero, or that all ratings together contradict, are dropped and counted.
+    Changes whose effect nobody would have seen last week are left out. Without any hypothesis the report has
+    the reason, and the undecided leads.
     """
     facts = facts_for(reader_id=reader_id, now=now)
     evidence = evidence_for(reader_id=reader_id, effective=facts.effective, now=now)
@@ -305,7 +325,13 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
     supported = [one for one in measured if not one.is_against_all]
     dropped = len(measured) - len(supported)
     rule = _by_rule(case, facts)
-    hypotheses = (*(*_by_taste(case, facts), *supported)[: limit - len(rule)], *rule)
+    found = (*_by_taste(case, facts), *supported, *rule)
+    changes = [one.change for one in found]
+    week = week_for(reader_id=reader_id, before=facts.effective, changes=changes, now=now) if found else None
+    effects = zip(found, week.effects(changes) if week else (), strict=True)
+    seen = [one for one, effect in effects if not visibility_refusal(one.change, effect)]
+    ahead = [one for one in seen if one not in rule]
+    hypotheses = (*ahead[: limit - len(rule)], *(one for one in seen if one in rule))
     silence = silence_code(
         ratings=len(evidence.split.training),
         tried=selection.tried,
@@ -313,6 +339,7 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
         declined=selection.declined,
         dropped=dropped,
         best=selection.best,
+        unseen=len(found) - len(seen),
     )
     return HypothesisReport(
         hypotheses=hypotheses,
@@ -327,7 +354,7 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
 def _by_taste(case: _Case, facts: Facts) -> tuple[WeighedChange, ...]:
     """Return the order of the page by thumbs as a hypothesis, if they bear it out and it may be suggested."""
     change = ORDER_BY_TASTE.change(facts.effective, TasteLevel.ON)
-    refused = permission_refusal((change.field, change.target), facts, change.suggestion_type)
+    refused = change_permission(change, facts)
     if change.before != TasteLevel.OFF or len(case.evidence.rated) < THUMBS_MIN or refused:
         return ()
     weighed = case.weigh_taste(change)
@@ -342,7 +369,7 @@ def _by_rule(case: _Case, facts: Facts) -> tuple[WeighedChange, ...]:
     training = case.evidence.split.training
     found = [
         change
-        for kind in ONE_A_RUN
+        for kind in SUGGESTED
         for change in kind.found(training if kind.is_measured else rated, facts.effective)
     ]
     if not found:
@@ -351,7 +378,7 @@ def _by_rule(case: _Case, facts: Facts) -> tuple[WeighedChange, ...]:
     open_ = [
         change
         for change in found
-        if permission_refusal((change.field, change.target), facts, change.suggestion_type) is None
+        if change_permission(change, facts) is None
         and evidence_refusal(change) is None
         and has_new_ratings(change, history, rated)
     ]
@@ -370,7 +397,7 @@ def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int)
         return Selection((), (), 0, 0, 0, 0, 0.0)
 
     def is_permitted(change: Change) -> bool:
-        return permission_refusal((change.field, change.target), facts, change.suggestion_type) is None
+        return change_permission(change, facts) is None
 
     harmful = Outcome.objects.filter(
         reader_id=reader_id, kind=Outcome.Kind.EFFECT, outcome=Outcome.Result.HARMED

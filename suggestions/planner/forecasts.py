@@ -1,11 +1,12 @@
 """The effect of a change of settings in nDCG@10, measured on ratings that did not choose it.
 
-A backtest on the ratings that chose a change proves nothing, since it "gains" even on shuffled ones. So a
-reader's ratings are split by time into blocks of five, and every sixth block is held out: it only measures.
-Where the reader's taste counts, a holdout rating has the factor that the ratings of other days give it. Below
-120 ratings too few would be held out to measure anything, and all of them choose.
-Blocks rather than single ratings, since the items of one digest resemble each other; blocks from the whole
-period rather than its end, so that the newest ratings can choose as well. Pure.
+A backtest on the ratings that chose a change proves nothing: it "gains" even on shuffled ones. So a reader's
+ratings are split by time into blocks of five, and every sixth block is held out only to measure. If the
+reader's taste counts, a holdout rating has the factor given by the ratings of other days. Below 120 ratings
+too few would be held out, so all of them choose.
+
+Blocks are used instead of single ratings because the items of one digest resemble each other. They come from
+the whole period, so that the newest ratings can choose as well. Pure.
 """
 
 from collections.abc import Sequence
@@ -20,20 +21,22 @@ from numpy.typing import NDArray
 from digest.entities import RatedItem
 from ranking.entities import Candidate, EffectiveConfig
 from ranking.mutes import MuteFilter
-from ranking.scoring import Signals, score_all
+from ranking.other_names import topic_names
+from ranking.pool import Pool
+from ranking.scoring import rank_all
 from ranking.taste.entities import TasteLevel
 from ranking.taste.signal import TasteSignal, factors_of
-from suggestions.proposals import Preview
+from suggestions.proposals import WeekEffect
 
 Array = NDArray[np.float64]
 
 TOP_K = 10
 BLOCK = 5
-# One block in so many measures.
+# One block in this many measures.
 BLOCKS = 6
 TITLES_SHOWN = 5
 BOOTSTRAP_DRAWS = 400
-# A pool is what one day offers for the top 10; shuffles average out who shares a pool with whom.
+# A pool has the items that one day offers for the top 10. Shuffles average out which items share a pool.
 POOL_SIZE = 30
 SHUFFLES = 50
 INTERVAL = (5.0, 95.0)
@@ -87,15 +90,15 @@ def forecast_of(
     reader's examples; it counts under a config that lets it. No taste works
     against the change of a source's weight, as `digest.daily.tastes` has it.
     """
-    candidates = _candidates(holdout, now)
+    pool = pool_then(holdout, now)
     hides = MuteFilter(mute for mute in after.config.mutes if mute not in before.config.mutes)
     decided = taste.holding(after.sources_moved(before)) if taste else None
     old, new = (
-        _with_taste(holdout, config, signal, scores_then(holdout, config, now))
+        _with_taste(holdout, config, signal, rank_all(pool, config, now).totals_as_given.tolist())
         for config, signal in ((before, taste), (after, decided))
     )
     if hides:
-        new = [0.0 if hides.finds(one) else total for one, total in zip(candidates, new, strict=True)]
+        new = [0.0 if hides.finds(one) else total for one, total in zip(pool.candidates, new, strict=True)]
     return ndcg_change([item.useful for item in holdout], old, new, crc32(seed.encode()))
 
 
@@ -106,7 +109,7 @@ def _with_taste(
     level = config.config.taste
     if signal is None or level is TasteLevel.OFF or not rated:
         return [*scores]
-    foretold = signal.foretold(config.config.topics)
+    foretold = signal.foretold(topic_names(config.config))
     factors = factors_of(foretold.exponents, level).tolist()
     by_item = {
         signal.examples[row].item_id: factor for row, factor in zip(foretold.rows, factors, strict=True)
@@ -114,24 +117,22 @@ def _with_taste(
     return [score * by_item.get(item.item_id, 1.0) for item, score in zip(rated, scores, strict=True)]
 
 
-def scores_then(rated: Sequence[RatedItem], config: EffectiveConfig, now: datetime) -> list[float]:
-    """Return the score of each rated item under `config`, each as old as when it was rated."""
-    return [score.total for score in score_all(_candidates(rated, now), config, now, Signals())]
-
-
-def _candidates(rated: Sequence[RatedItem], now: datetime) -> list[Candidate]:
-    return [
-        Candidate(
-            item.item_id,
-            item.source,
-            item.title,
-            item.text,
-            now - max(item.at - item.dated_at, timedelta()),
-            categories=item.categories,
-            author=item.author,
-        )
-        for item in rated
-    ]
+def pool_then(rated: Sequence[RatedItem], now: datetime) -> Pool:
+    """Return the rated items as candidates, each as old at `now` as when it was rated."""
+    return Pool(
+        [
+            Candidate(
+                item.item_id,
+                item.source,
+                item.title,
+                item.text,
+                now - max(item.at - item.dated_at, timedelta()),
+                categories=item.categories,
+                author=item.author,
+            )
+            for item in rated
+        ]
+    )
 
 
 def forecast_row(forecast: Forecast, *, digits: int = 3) -> dict[str, Any]:
@@ -142,19 +143,20 @@ def forecast_row(forecast: Forecast, *, digits: int = 3) -> dict[str, Any]:
 
 
 def forecast_body(
-    p_helpful: float, forecast: Forecast, preview: Preview, *, others: float = 0.0
+    p_helpful: float, forecast: Forecast, effect: WeekEffect, *, others: float = 0.0
 ) -> dict[str, Any]:
-    """Return the JSON stored with a suggestion: five titles at most, `moves` counts changed ranks.
+    """Return the JSON stored with a suggestion.
 
-    `others` is what other readers' thumbs add to the lean towards the target, in log-odds.
+    `enters` and `leaves` have five titles at most of the last days' first tens, `moves` counts changed places
+    there. `others` is what other readers' thumbs add to the lean towards the target, in log-odds.
     """
     return {
         "p_helpful": round(p_helpful, 3),
         **forecast_row(forecast, digits=4),
         "others": round(others, 3),
-        "enters": [item.title for item in preview.enters[:TITLES_SHOWN]],
-        "leaves": [item.title for item in preview.leaves[:TITLES_SHOWN]],
-        "moves": len(preview.moves),
+        "enters": [item.title for item in effect.enters[:TITLES_SHOWN]],
+        "leaves": [item.title for item in effect.leaves[:TITLES_SHOWN]],
+        "moves": effect.reordered,
     }
 
 
@@ -190,10 +192,10 @@ def _gains(columns: Array, picks: NDArray[np.int64]) -> Array:
 
 
 def _ndcg(liked: Array, order: Array) -> Array:
-    """Return nDCG@10 of each row of `liked` (0/1 per item) when its items are shown by descending `order`.
+    """Return nDCG@10 of each row of `liked` (0/1 per item) if its items are shown by descending `order`.
 
-    Järvelin and Kekäläinen (2002): gains discounted by log2(rank + 1), divided by the ideal. 0 where
-    nothing is liked.
+    Järvelin and Kekäläinen (2002): gains discounted by log2(rank + 1), divided by the ideal. 0 if nothing is
+    liked.
     """
     k = min(TOP_K, liked.shape[1])
     discount = 1 / np.log2(np.arange(2, k + 2))

@@ -1,11 +1,11 @@
 """Choose the changes worth proposing, best first, or give the reason why there are none.
 
 1. Every allowed change is tried: each source 0.3 up and down, each topic in or out, each word that only
-   disliked items say, if the rules permit it and would accept the evidence. A target the reader has decided
-   on needs new ratings since, three after a no
-   and one after a yes: the same ones prove nothing more.
-2. A change is proposed where the reader clearly leans its way (`tastes`): by 0.15 in log-odds or more, on
-   three decayed thumbs of at least ten.
+   disliked items say, if the rules permit it and would accept the evidence. A target that the reader has
+   decided on needs new ratings since, three after a no and one after a yes, because the same ones prove
+   nothing more.
+2. A change is proposed if the reader clearly leans its way (`tastes`): by 0.15 in log-odds or more, on three
+   decayed thumbs of at least ten.
 3. The one with the largest lean x s(1 - s) comes first, s its target's share of the thumbs, times the share
    of such suggestions this reader has accepted. Pure.
 """
@@ -23,6 +23,7 @@ from suggestions.planner.phrases import Attributes
 from suggestions.planner.tastes import READER_MIN, Taste
 from suggestions.proposals import EVIDENCE_MIN, Target
 from suggestions.rules import evidence_refusal
+from suggestions.wording import UNSEEN
 
 # Thresholds of confidence in words; "high" also needs holdout ratings that agree.
 P_HIGH, P_MEDIUM = 0.8, 0.6
@@ -37,8 +38,9 @@ GAIN_MIN = 0.005
 # A change that is less likely to help than to harm is not made.
 HELPS_MIN = 0.5
 EVIDENCE_SHOWN = 5
-# Ratings of a target, given after the reader decided on it, before it may be a hypothesis again: after a no
-# as many as any suggestion has to cite; after a yes one, or a boost would return by itself, 1.3, 1.6, 1.9.
+# New ratings of a target that are needed after the reader decided on it, before it may be a hypothesis again.
+# After a no as many as any suggestion must cite. After a yes one; otherwise a boost would return by itself:
+# 1.3, 1.6, 1.9.
 NEW_AFTER_NO, NEW_AFTER_YES = EVIDENCE_MIN, 1
 LEADS_MAX = 5
 # From this probability on a change is a lead worth following up, though not worth asking about.
@@ -47,6 +49,7 @@ LEAD_MIN = 0.57
 ACCEPTANCE_PRIOR = 0.5
 
 TOO_FEW_RATINGS, ALL_DECIDED, TYPES_DECLINED = "too_little_said", "all_decided", "types_declined"
+MOVES_NOTHING = "moves_nothing"
 HOLDOUT_AGAINST, UNDECIDED, BALANCED = "later_thumbs_against", "undecided", "balanced"
 SILENCE_SENTENCES = {
     TOO_FEW_RATINGS: gettext_noop(
@@ -58,6 +61,7 @@ SILENCE_SENTENCES = {
     TYPES_DECLINED: gettext_noop(
         "Your ratings support only kinds of changes that you turned down or took back every time."
     ),
+    MOVES_NOTHING: UNSEEN,
     HOLDOUT_AGAINST: gettext_noop("Some of your ratings support a change, and the others contradict it."),
     UNDECIDED: gettext_noop("Your ratings point to a change or two, but that may still be chance."),
     BALANCED: gettext_noop("Your ratings are balanced: they support no change clearly enough."),
@@ -69,7 +73,7 @@ class EvaluatedChange:
     """A change with P(it helps), the expected gain of nDCG@10, and the value of certainty about it.
 
     `enough` says whether its target has thumbs enough to tell, `clear` whether the reader leans its way
-    clearly enough to ask; `merit` orders those.
+    clearly enough to ask; `merit` orders those. `lean` is the reader's lean the way of the change.
     """
 
     change: Change
@@ -79,6 +83,7 @@ class EvaluatedChange:
     merit: float
     expected_gain: float
     information: float
+    lean: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +103,10 @@ class DecisionHistory:
 class Selection:
     """The outcome of a choice.
 
-    `chosen` best first; `leads` the uncertain ones with an expected gain, most informative first; `clear`
-    counts the changes the reader clearly leans to, `not_permitted` those of them that may not be made now,
-    `declined` those of a type the reader always turns down, `tried` the changes with evidence; `best` is the
-    highest probability among the permitted ones.
+    `chosen` is best first. `leads` are the uncertain ones with an expected gain, most informative first.
+    `clear` counts the changes the reader clearly leans to, `not_permitted` those of them that may not be made
+    now, `declined` those of a type the reader always rejects, and `tried` the changes with evidence. `best`
+    is the highest probability among the permitted ones.
     """
 
     chosen: tuple[EvaluatedChange, ...]
@@ -135,16 +140,19 @@ def confidence_capped(stated: str, low: float | None, high: float | None) -> str
 
 
 def silence_code(
-    *, ratings: int, tried: int, not_permitted: int, declined: int, dropped: int, best: float
+    *, ratings: int, tried: int, not_permitted: int, declined: int, dropped: int, best: float, unseen: int = 0
 ) -> str:
     """Return the code of the reason for proposing nothing.
 
-    `ratings` counts those that choose; `tried` changes have evidence, permitted or not; `not_permitted` of
-    them were clear enough but may not be made now, `declined` of these for their type alone, `dropped` were
-    contradicted; `best` is the highest probability among the permitted ones (0: there is none).
+    `ratings` counts those that choose. `tried` changes have evidence, permitted or not; `not_permitted` of
+    them were clear enough but may not be made now, `declined` of these only because of their type, `dropped`
+    were contradicted, and `unseen` would have had no effect that the reader sees. `best` is the highest
+    probability among the permitted ones (0: there is none).
     """
     if ratings < READER_MIN or not tried:
         return TOO_FEW_RATINGS
+    if unseen:
+        return MOVES_NOTHING
     if dropped:
         return HOLDOUT_AGAINST
     if not_permitted:
@@ -214,7 +222,7 @@ def _leads(open_: Sequence[EvaluatedChange], chosen: Sequence[EvaluatedChange]) 
 
 def evaluate_change(change: Change, tastes: Sequence[Taste], attributes: Attributes) -> EvaluatedChange:
     """Evaluate `change` by the reader's taste for its target."""
-    taste = tastes[attributes.column(change.field, change.target)]
+    taste = tastes[taste_index(change, attributes)]
     more = change.kind.liked
     expected_gain = taste.expected_gain if more else -taste.expected_gain
     return EvaluatedChange(
@@ -225,7 +233,15 @@ def evaluate_change(change: Change, tastes: Sequence[Taste], attributes: Attribu
         merit=abs(taste.lean) * taste.reach,
         expected_gain=expected_gain,
         information=taste.information,
+        lean=taste.lean if more else -taste.lean,
     )
+
+
+def taste_index(change: Change, attributes: Attributes) -> int:
+    """Return the index of a change's target among the reader's tastes."""
+    kind = change.kind
+    assert kind.column is not None, f"{kind!r} is about no column"
+    return attributes.index(kind.column, kind.column_key(change))
 
 
 def has_new_ratings(change: Change, history: DecisionHistory, rated: Sequence[RatedItem]) -> bool:

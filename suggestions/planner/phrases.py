@@ -1,42 +1,41 @@
 """Topics of rated items: the categories and authors that publishers name, and phrases in titles.
 
-Categories come first, those that three items from two sources have, in the spelling used most. Of two that
-nearly the same items have the less frequent one goes, and so does a phrase: "ev" where "Electric cars" is a
+Categories come first: those of three items from two sources, in the most frequent spelling. If two categories
+have nearly the same items, the less frequent one is dropped. So is a phrase: "ev" if "Electric cars" is a
 category of the same items.
 
-Authors come next, those of three items, be they all of one source: an author is judged within the sources
-that they write for (`tastes`). Who wrote nearly all of a source is left to the source.
+Authors come next: those of three items, even from one source, because an author is judged within their
+sources (`tastes`). An author of nearly all items of a source is left out, because the source covers them.
 
-A phrase is one to three words that follow each other, neither starting nor ending in a stop word, no source's
-name, in the titles of at least three items from at least two sources. Where a longer phrase covers nearly the
-same items, the shorter one goes: "electric car" rather than "electric". Phrases are chosen by how often they
-occur, never by how much they are liked, so that the choice itself proves nothing. Pure.
+A phrase is one to three consecutive words, neither starting nor ending in a stop word, no source's name, in
+the titles of at least three items from at least two sources. If a longer phrase covers nearly the same items,
+the shorter one is dropped: "electric car" rather than "electric". Phrases are chosen by their frequency,
+never by likes, so that the choice itself proves nothing. Pure.
 """
 
 import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from digest.entities import RatedItem
 from ranking.common.categories import EMPTY_CATEGORIES, author_names, category_key, topic_categories
-from ranking.common.text import TOPIC_MAX_CHARS, fold, topic_key
-from ranking.mutes import LEAD_CHARS
-from suggestions.changes.change import Field
+from ranking.common.text import LEAD_CHARS, TOPIC_MAX_CHARS, fold, topic_key
+from suggestions.changes.change import Column
 from suggestions.changes.mutes import WORD_ITEMS_MIN
 from suggestions.changes.topics import phrase_contains
 
 TOPICS_MAX = 40
-# Leave room for phrases where a publisher tags freely.
+# Leaves room for phrases if a publisher tags freely.
 CATEGORIES_MAX, AUTHORS_MAX = 20, 10
 PHRASE_WORDS_MAX = 3
 PHRASE_ITEMS_MIN = 3
 PHRASE_SOURCES_MIN = 2
 # Words that may be hidden: the most frequent ones, and none so short that it hides by chance.
 WORDS_MAX, WORD_CHARS_MIN = 10, 4
-# A shorter phrase goes where a longer one has this share of its items; a category or a phrase where the items
-# that it shares with a category are this share of both together.
+# A shorter phrase is dropped if a longer one has this share of its items. A category or a phrase is dropped
+# if the items it shares with a category are this share of both together.
 COVERED = 0.8
 # English and German words that name nothing.
 _STOP_TEXT = """
@@ -58,6 +57,7 @@ sich sie sind so über um und uns unter vom von vor war warum was wegen wenn wer
 will wird wir zu zum zur zwei
 """
 STOP_WORDS = frozenset(_STOP_TEXT.split())
+NO_NAMES: Mapping[str, Sequence[str]] = {}
 _TOKEN = re.compile(r"\w+(?:['’.\-+&]\w+)*")
 
 
@@ -65,7 +65,8 @@ _TOKEN = re.compile(r"\w+(?:['’.\-+&]\w+)*")
 class Attributes:
     """The columns: source keys, topic keys and words, in a fixed order, with the spellings of the latter.
 
-    `authors` are those of `topics` that are an author's name; `words` those that a reader may want to hide.
+    `authors` are the `topics` that are an author's name. `words` are those that a reader may want to hide.
+    `names` are the other names of topics, by key.
     """
 
     sources: tuple[str, ...]
@@ -73,16 +74,13 @@ class Attributes:
     labels: Mapping[str, str]
     authors: frozenset[str] = frozenset()
     words: tuple[str, ...] = ()
+    names: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def column(self, field: str, key: str) -> int:
+    def index(self, column: Column, key: str) -> int:
         """Return the index of a target among all columns. Raises `ValueError` for an unknown one."""
-        of_field = {Field.SOURCE_WEIGHTS: self.sources, Field.TOPICS: self.topics, Field.MUTES: self.words}
-        first = 0
-        for name, keys in of_field.items():
-            if name == field:
-                return first + keys.index(key)
-            first += len(keys)
-        raise ValueError(f"no columns are about {field}")
+        before = list(Column)[: list(Column).index(column)]
+        keys: tuple[str, ...] = getattr(self, column)
+        return sum(len(getattr(self, one)) for one in before) + keys.index(key)
 
 
 def attributes_of(
@@ -92,22 +90,29 @@ def attributes_of(
     topics: Sequence[str],
     titles: dict[str, str],
     words: Sequence[str] = (),
+    names: Mapping[str, Sequence[str]] = NO_NAMES,
 ) -> Attributes:
-    """Return the columns for these ratings; `topics` and `words` are among them in their own spelling."""
+    """Return the columns for these ratings; `topics` and `words` are among them in their own spelling.
+
+    What has another name of a topic is about the topic, so that such a `name` is no topic of its own.
+    """
     labels = {topic_key(topic): topic for topic in topics}
     own = frozenset().union(*map(topic_categories, topics))
+    taken = {topic_key(name) for some in names.values() for name in some}
     named = categories_frequent(rated, titles)
     categories = [one for one in named if category_key(one.label) not in own][:CATEGORIES_MAX]
     authors = phrases_without(authors_frequent(rated, titles), categories)
     labelled = [*categories, *authors[:AUTHORS_MAX]]
     phrases = phrases_without(phrases_frequent(rated, titles), labelled)
     for found in [*labelled, *phrases][:TOPICS_MAX]:
-        labels.setdefault(found.key, found.label)
+        if found.key not in taken:
+            labels.setdefault(found.key, found.label)
     keys = {*sources, *(item.source for item in rated)}
     written = frozenset(one.key for one in authors) & labels.keys()
     topics_found = tuple(sorted(labels))
     spelled = {fold(word): word for word in words}
-    return Attributes(tuple(sorted(keys)), topics_found, spelled | labels, written, tuple(sorted(spelled)))
+    words_found = tuple(sorted(spelled))
+    return Attributes(tuple(sorted(keys)), topics_found, spelled | labels, written, words_found, names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +137,7 @@ def phrases_frequent(rated: Sequence[RatedItem], titles: Mapping[str, str]) -> l
 def categories_frequent(rated: Sequence[RatedItem], titles: Mapping[str, str]) -> list[Phrase]:
     """Return the categories of the rated items that could be topics, most frequent first.
 
-    `titles` are the sources by key, whose names are no topics.
+    `titles` are the sources by key, because their names are no topics.
     """
     barred = _names_barred(titles) | EMPTY_CATEGORIES
     found: list[Phrase] = []
@@ -161,10 +166,11 @@ def authors_frequent(rated: Sequence[RatedItem], titles: Mapping[str, str]) -> l
 def words_disliked(
     rated: Sequence[RatedItem], titles: Mapping[str, str], own: Sequence[str] = ()
 ) -> list[str]:
-    """Return the words that many disliked items of several sources say, and no liked one; most first.
+    """Return the words that many disliked items of several sources say, and no liked one, most frequent
+    first.
 
-    In title or lead of the disliked, anywhere in the liked. Names of sources and the reader's `own` topics
-    and keywords are none of them.
+    A word counts in title or lead of the disliked items, and anywhere in the liked ones. Names of sources and
+    the reader's `own` topics and keywords are left out.
     """
     disliked = [item for item in rated if not item.useful]
     if len(disliked) < WORD_ITEMS_MIN:

@@ -1,8 +1,9 @@
-"""How much readers' tastes vary: sums over batches of readers who share, published once each, with noise.
+"""The spread of readers' tastes: sums over batches of readers who share, published once each, with noise.
 
 A reader counts at most twice in life: with the thumbs given before the day of their first batch, 20 or more,
 and, 80 thumbs later, with those on articles that came since. So each thumb is in one batch at most. Who
-counts, and when, depends on accounts, numbers, days and ids, never on what thumbs say (docs/peers.md).
+counts, and when, depends on accounts, numbers, days and ids, never on the direction of thumbs
+(docs/peers.md).
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -29,8 +30,8 @@ from suggestions.models import TasteContribution, TasteSpread
 from suggestions.planner.phrases import attributes_of
 from suggestions.planner.tastes import Batch, batch_sum, contribution_of, spread_of, tallies_of
 
-# So many readers are published together at least, and half as many as were before: sums over few readers
-# are mostly noise, and so are many of them.
+# At least this many readers are published together, and half as many as before. Sums over few readers are
+# mostly noise, and so are many such sums.
 BATCH_MIN, BATCH_SHARE = 40, 0.5
 # A night's work: about 20 ms for each reader.
 BATCH_MAX = 2000
@@ -105,7 +106,7 @@ def _waiting(day: int) -> list[tuple[UUID, int, int]]:
 def _contributions(
     waiting: list[tuple[UUID, int, int]], day: int, now: datetime
 ) -> Iterator[tuple[UUID, int, Batch]]:
-    """Yield (reader, number of the contribution, contribution); four queries each at most.
+    """Yield (reader, number of the contribution, contribution). At most four queries each.
 
     A reader whose contribution cannot be computed is left out, and tried again with the next batch.
     """

@@ -1,15 +1,15 @@
-"""How probable it is that a lean has the wrong sign, or that its reader prefers nothing at all.
+"""The probability that a lean has the wrong sign, or that its reader prefers nothing at all.
 
-Whoever prefers nothing likes every source and topic at one rate. Against that stand five hypotheses, "tastes
-vary with the variance s". For the surplus z of a column's likes, with u its variance if thumbs were dealt out
-at random and v how fast it grows with the taste (`ranking.taste.leans`), the Bayes factor of each is
+A reader without preferences likes every source and topic at one rate. Against that stand five hypotheses,
+"tastes vary with the variance s". For the surplus z of a column's likes, with u its variance if thumbs were
+dealt out at random and v how fast it grows with the taste (`ranking.taste.leans`), the Bayes factor of each
+is
 
     log B(s) = sum over columns of  c (z^2/u r/(1 + r) - log(1 + r)) / 2,   r = s v^2/u
 
-c is 1 for topics and 0.5 for sources, since columns overlap. With odds of 5 to 1 beforehand, spread evenly,
-the weight of s is 5/5 B(s) / (1 + 5 mean of B). Thumbs do not decay in it: what a reader once preferred shows
-that they prefer something. Columns that were chosen by what was disliked, such as words to hide, prove
-nothing and are left out.
+c is 1 for topics and 0.5 for sources, because columns overlap. With prior odds of 5 to 1, spread evenly, the
+weight of s is 5/5 B(s) / (1 + 5 mean of B). Thumbs do not decay in it: an old preference still shows that the
+reader has preferences. Columns chosen by dislikes, such as words to hide, prove nothing and are left out.
 
 The local false sign rate (Stephens, 2017) of a lean is 1 - sum over s of weight(s) x P(the sign, given s).
 Odds, variances and c were set on simulated readers and readers of MovieLens (docs/planner.md). Pure.
@@ -42,7 +42,8 @@ class Preference:
 
 
 def preference_of(whole: Tallies, columns: int) -> Preference:
-    """Return what undecayed tallies say of how much tastes vary, by their first `columns` columns."""
+    """Return the evidence of undecayed tallies about the spread of tastes, by their first `columns`
+    columns."""
     rates = whole.rates
     variance = whole.variance(rates)[:columns]
     seen = variance > 0

@@ -1,30 +1,30 @@
 """A reader's tastes for sources and topics, and the expected gain of acting on them.
 
-The leans themselves are computed by `ranking.taste.leans`, which has the formulas. Here are the columns of a
-reader's ratings, what a lean is worth as a change, and how much tastes vary.
+`ranking.taste.leans` computes the leans and has the formulas. This module has the columns of a reader's
+ratings, the value of a lean as a change, and the spread of tastes.
 
 On MovieLens, by rules on arrays, others' thumbs gained 0.001 of nDCG@10 on average (within chance if periods
 are sources) and harmed a little less often.
 
-How much tastes vary is known from all readers together: one variance of true log-odds for sources and topics,
-estimated by the method of moments (James and Stein, 1961; DerSimonian and Laird, 1986), since z^2 has the
+The spread of tastes comes from all readers together: one variance of true log-odds for sources and topics,
+estimated by the method of moments (James and Stein, 1961; DerSimonian and Laird, 1986), because z^2 has the
 expectation u + spread v^2. A reader's contribution is a bounded estimate of the spread, from sources and
-topics alike, and its weight:
+topics together, and its weight:
 
     estimate = clip(w q / d, -0.3, 0.5),   q = sum of (z^2 - u N / (N - 1)),   d = sum of v^2
     weight   = w = D / (D + 5),            D = d with 1/4 for b (1 - b)
 
-The weight knows how many thumbs there are and nothing of what they say. The sums of a batch are published
-with noise (`ranking.community`). The spread is the mean under a normal prior:
+The weight depends on the number of thumbs and not on their direction. The sums of a batch are published with
+noise (`ranking.community`). The spread is the mean under a normal prior:
 
     (0.2 / s^2 + W Q / V) / (1 / s^2 + W^2 / V),   at least 0;   s = 0.2
 
 with W the sum of the weights over all batches, Q 1.4 times that of the estimates, since the bounds cut off
-more than a quarter, and V the variance of Q: 1.96 times 0.08 W and that of the noise. The prior is what
-MovieLens readers have, so that an installation too small to publish anything begins there. One spread and not
-one for sources and one for topics: the two came out alike (0.12 to 0.30), and the noise on one sum is a third
+more than a quarter, and V the variance of Q: 1.96 times 0.08 W and that of the noise. The prior is the spread
+of MovieLens readers, so an installation too small to publish anything begins there. There is one spread and
+not one each for sources and topics: the two were similar (0.12 to 0.30), and the noise on one sum is a third
 of that on each of two. With 50 thumbs or more of MovieLens' readers it comes out at 0.18 to 0.27, and near 0,
-with a standard deviation of about 0.03, where their thumbs are shuffled. Pure.
+with a standard deviation of about 0.03, if their thumbs are shuffled. Pure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ from datetime import datetime
 import numpy as np
 
 from digest.entities import RatedItem
-from ranking.common.categories import label_keys, topic_finder
+from ranking.common.categories import label_keys, named_finder
 from ranking.common.probability import logistic, normal_above
 from ranking.common.text import fold
 from ranking.community import SPREAD_ESTIMATES, SPREAD_STEPS, spread_noise_variance
@@ -50,25 +50,27 @@ from ranking.taste.leans import (
     tallies_made,
     tallies_within,
 )
-from suggestions.changes.change import Field
+from suggestions.changes.change import Column
 from suggestions.changes.mutes import MUTE_WORD
 from suggestions.planner.phrases import Attributes
 from suggestions.planner.preference import Preference, false_signs, preference_of
 
 # A smaller lean, in log-odds, is not worth a question (measured on MovieLens: more questions, no more gain).
 LEAN_MIN = 0.15
-# A lean whose sign is wrong, or of a reader who prefers nothing, with more than this probability is not asked
-# about: chosen on simulated readers and on MovieLens (docs/planner.md).
+# A lean is not asked about if its sign is wrong, or its reader prefers nothing, with more than this
+# probability. Chosen on simulated readers and on MovieLens (docs/planner.md).
 FALSE_SIGN_MAX = 0.28
 # Decayed thumbs on a target, and of a reader, below which nothing is proposed.
 TARGET_MIN, READER_MIN = 3.0, 10.0
 # How a lean becomes P(the change helps) and an expected gain of nDCG@10: fitted on later ratings of readers
 # of MovieLens-100k and -latest-small with an even number, checked on the others (docs/planner.md).
 SURENESS_SLOPE, GAIN_SLOPE = 0.43, 0.08
+# The same if taste orders the page: it counts the lean already, so a change adds less than the lean says.
+SURENESS_SLOPE_WITH_TASTE = 0.15
 # The standard deviation of the spread before anything is published.
 SPREAD_PRIOR_SD = 0.2
 WEIGHT_HALF = 5.0
-# The variance of one reader's estimate per weight, and what undoes the bounds, on MovieLens.
+# The variance of one reader's estimate per weight, and the correction for the bounds, on MovieLens.
 READER_VARIANCE, UNBOUND = 0.08, 1.4
 
 
@@ -84,9 +86,10 @@ class Batch:
 class Taste:
     """The lean towards one target in log-odds, its standard deviation, and how much a change can move.
 
-    `reach` is s(1 - s) with s the target's share of the thumbs: what is everywhere or nowhere moves nothing.
-    `thumbs` are the decayed thumbs on it, `thumbs_all` the reader's, `others` what those of others add to
-    the lean. `false_sign` is the probability that the lean has the wrong sign or the reader prefers nothing.
+    `reach` is s(1 - s) with s the target's share of the thumbs: a target that is everywhere or nowhere moves
+    nothing. `thumbs` are the decayed thumbs on it, `thumbs_all` the reader's, and `others` is other readers'
+    addition to the lean. `false_sign` is the probability that the lean has the wrong sign or the reader
+    prefers nothing. `slope` is how a lean becomes a probability.
     """
 
     lean: float
@@ -96,11 +99,12 @@ class Taste:
     thumbs_all: float
     others: float = 0.0
     false_sign: float = 0.0
+    slope: float = SURENESS_SLOPE
 
     @property
     def p_helps(self) -> float:
         """Return P(more of the target helps): logistic in lean / sd, one half at 0."""
-        return logistic(SURENESS_SLOPE * self.lean / self.sd) if self.sd > 0 else 0.5
+        return logistic(self.slope * self.lean / self.sd) if self.sd > 0 else 0.5
 
     @property
     def expected_gain(self) -> float:
@@ -136,7 +140,8 @@ def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime
     first = len(at)
     topics_end = first + len(attributes.topics)
     has = np.zeros((len(rated), topics_end + len(attributes.words)))
-    finders = [topic_finder(attributes.labels[key]) for key in attributes.topics]
+    names = attributes.names
+    finders = [named_finder(attributes.labels[key], names.get(key, ())) for key in attributes.topics]
     hides = [mute_finder(Mute(WORD, attributes.labels[key])) for key in attributes.words]
     for n, item in enumerate(rated):
         source, topics = reason_weights(item.tags, liked=item.useful)
@@ -149,19 +154,23 @@ def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime
     weight = np.array([rating_weight(one.at, now) if now else 1.0 for one in rated], dtype=np.float64)
     liked = np.array([item.useful for item in rated], dtype=np.float64)
     sources = np.array([at[item.source] for item in rated], dtype=np.int64)
-    authors = [attributes.column(Field.TOPICS, key) for key in attributes.authors]
+    authors = [attributes.index(Column.TOPICS, key) for key in attributes.authors]
     made = tallies_made(has, weight, liked, first)
     return tallies_within(made, authors, has, weight, liked, sources)
 
 
 def reader_preference(rated: Sequence[RatedItem], attributes: Attributes) -> Preference:
-    """Return what all of a reader's thumbs alike say of how much their tastes vary, on sources and topics."""
+    """Return the evidence of all of a reader's undecayed thumbs about the spread of their tastes, on sources
+    and topics."""
     columns = len(attributes.sources) + len(attributes.topics)
     return preference_of(tallies_of(rated, attributes, None), columns)
 
 
 def others_lean(attributes: Attributes, deviations: Mapping[str, float], tallies: Tallies) -> Array:
-    """Return m of each column: how others differ from usual in log-odds at the reader's like-rate; 0 unknown.
+    """Return what other readers add to the lean towards each source or topic, in log-odds; 0 if unknown.
+
+    How far others like a source more or less than usual is a difference of rates. It becomes one of log-odds
+    at the reader's own like-rate.
 
     `deviations` are like-rates above or below the usual one, by source.
     """
@@ -171,14 +180,22 @@ def others_lean(attributes: Attributes, deviations: Mapping[str, float], tallies
 
 
 def tastes_of(
-    tallies: Tallies, spread: float, others: Array | float = 0.0, preference: Preference | None = None
+    tallies: Tallies,
+    spread: float,
+    others: Array | float = 0.0,
+    preference: Preference | None = None,
+    *,
+    with_taste: bool = False,
 ) -> list[Taste]:
-    """Return the taste of each column; `others` is m of each. Without a `preference` no sign is doubted."""
+    """Return the taste of each column; `others` is m of each. Without a `preference` no sign is doubted.
+
+    `with_taste` says whether taste orders the reader's page.
+    """
     leans, reach = leans_of(tallies, spread, others), tallies.share * (1 - tallies.share)
     doubted = false_signs(preference, tallies, others) if preference else np.zeros(len(reach))
     columns = np.column_stack([leans.lean, leans.sd, reach, tallies.thumbs, leans.others, doubted]).tolist()
-    total = tallies.thumbs_all
-    return [Taste(lean, sd, r, n, total, more, doubt) for lean, sd, r, n, more, doubt in columns]
+    total, slope = tallies.thumbs_all, SURENESS_SLOPE_WITH_TASTE if with_taste else SURENESS_SLOPE
+    return [Taste(lean, sd, r, n, total, more, doubt, slope) for lean, sd, r, n, more, doubt in columns]
 
 
 def contribution_of(tallies: Tallies) -> Batch:

@@ -60,7 +60,14 @@ def draft_discard(*, suggestion_id: int, operator: str, now: datetime) -> Refusa
 def _refusal(row: Suggestion, now: datetime) -> Refusal | None:
     """Return the rule the draft breaks by now, or `config_changed` if it would be another change."""
     urls = tuple(evidence.url for evidence in row.evidence.all())
-    draft = Draft(row.suggestion_type, row.field, row.target_key, row.suggested_value, urls, row.reason)
+    draft = Draft(
+        row.suggestion_type,
+        row.target_key,
+        row.suggested_value,
+        urls,
+        row.reason,
+        row.other_names,
+    )
     facts = facts_for(reader_id=row.reader_id, now=now, drafts=[draft], urls=urls, exclude_id=row.pk)
     fresh = check(draft, facts)
     if isinstance(fresh, Refusal):

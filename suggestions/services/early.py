@@ -22,12 +22,13 @@ from ranking.entities import EffectiveConfig, RankingError, SourceTally
 from ranking.selectors import config_effective, weights_on_hold
 from ranking.services import Cause, body_change
 from suggestions.changes.change import Change
-from suggestions.changes.registry import change_read, changes_make
+from suggestions.changes.registry import change_of_dict, changes_make
 from suggestions.models import EarlyForecast
 from suggestions.planner.early import answers_differ, changes_early, early_words, wishes_early
-from suggestions.preview import previews_of
 from suggestions.proposals import Facts, Refusal
+from suggestions.rules import visibility_refusal
 from suggestions.selectors import facts_for
+from suggestions.week import week_for
 
 log = structlog.get_logger(__name__)
 SALT = "suggestions.services.early"
@@ -72,7 +73,7 @@ def early_change_find(*, reader: Reader, now: datetime) -> EarlyChange | None:
     answers, version = sum(tally.count for tally in tallies), effective.config.version
     values = {"changes": stored.changes, "answers": answers, "version": version}
     signed = values_sign(salt=SALT, reader_id=reader.pk, values=values)
-    return EarlyChange(early_words(map(change_read, stored.changes), titles), answers, signed)
+    return EarlyChange(early_words(map(change_of_dict, stored.changes), titles), answers, signed)
 
 
 def _basis(
@@ -100,7 +101,7 @@ def _basis(
 def _forecast(
     reader_id: UUID, tallies: Sequence[SourceTally], titles: Mapping[str, str], now: datetime
 ) -> list[Change]:
-    """Return the changes that the answers support, each of which moves today's page."""
+    """Return the changes that the answers support, whose effect would have been seen last week."""
     rated = feedback_recent(reader_id=reader_id)
     if not (wishes := wishes_early(tallies=tallies, rated=rated, titles=titles)):
         return []
@@ -110,17 +111,17 @@ def _forecast(
 
 
 def early_change_apply(*, reader: Reader, signed: str, now: datetime) -> int | Refusal:
-    """Make an early change, as one version of the settings, and return its number.
+    """Make an early change, as one version of the settings. Return the version's number.
 
-    It takes the reader's day. Refuses with `draft_invalid` what is none of this reader's, or too old; with
-    `already_resolved` a second one of the day; with `config_changed` one whose settings have changed since.
+    It uses up the reader's day. Refuses with `draft_invalid` if it is not this reader's or too old, with
+    `already_resolved` a second one of the day, and with `config_changed` if its settings have changed since.
     """
     values = values_read(salt=SALT, reader_id=reader.pk, signed=signed, lifetime_s=DRAFT_LIFETIME_S)
     if values is None:
         return Refusal("draft_invalid", gettext("That early change is too old, or none of yours."))
     if _is_answered(reader, now):
         return Refusal("already_resolved", gettext(_ANSWERED))
-    changes = [change_read(one) for one in values["changes"]]
+    changes = [change_of_dict(one) for one in values["changes"]]
     effective = config_effective(reader_id=reader.pk)
     if any(change.state_in(effective) != change.before for change in changes):
         return Refusal("config_changed", gettext(_CHANGED))
@@ -160,9 +161,11 @@ def _facts(reader_id: UUID, sources: frozenset[str], now: datetime) -> Facts:
 def _visible(
     reader_id: UUID, changes: list[Change], effective: EffectiveConfig, now: datetime
 ) -> list[Change]:
-    """Return the changes that move something of today's page each by itself."""
+    """Return the changes whose effect on the last days would have been seen, each by itself."""
     if not changes:
         return []
-    afters = [change.saved(effective) for change in changes]
-    previews = previews_of(reader_id=reader_id, before=effective, afters=afters, now=now)
-    return [change for change, preview in zip(changes, previews, strict=True) if not preview.is_still]
+    week = week_for(reader_id=reader_id, before=effective, changes=changes, now=now)
+    effects = zip(changes, week.effects(changes), strict=True)
+    return [
+        change for change, effect in effects if effect.reordered and not visibility_refusal(change, effect)
+    ]

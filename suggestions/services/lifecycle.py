@@ -14,7 +14,7 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from digest.models import Reader, Source
+from digest.models import Exposure, Reader, Source
 from ranking.common.isolation import READER, isolate, isolate_batches
 from ranking.common.text import fold
 from ranking.config_body import effective_body
@@ -22,23 +22,40 @@ from ranking.entities import EffectiveConfig
 from ranking.selectors import config_changed_since, config_effective, config_effective_many
 from suggestions.changes.change import Change
 from suggestions.changes.proposal import DRAFT, IMPROVE, REFUSE, Proposal, Review
-from suggestions.changes.registry import FIELDS_OF_SOURCES, SETTINGS
+from suggestions.changes.registry import KINDS_OF_SOURCES, keys_named
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.notes import note_grounds, note_named, note_refusal
 from suggestions.outcomes.services import OutcomeValues, outcome_build, profile_lock, profile_update
 from suggestions.planner.evidence import WeighedChange, change_weigh
 from suggestions.planner.forecasts import forecast_body
 from suggestions.planner.hypotheses import confidence_of
-from suggestions.preview import previews_of
-from suggestions.proposals import EXPIRE_DAYS, Draft, Facts, Fence, Preview, Proposed, Refusal
+from suggestions.proposals import (
+    EXPIRE_DAYS,
+    RETURN_DAYS,
+    WAIT_DAYS_MAX,
+    Draft,
+    Facts,
+    Fence,
+    Proposed,
+    Refusal,
+    WeekEffect,
+)
 from suggestions.rules import (
+    change_permission,
     check,
-    permission_refusal,
+    names_refusal,
     target_pinned,
     visibility_refusal,
 )
-from suggestions.selectors import WAITING, facts_for, suggestions_waiting, targets_at_rest
+from suggestions.selectors import (
+    WAITING,
+    facts_for,
+    question_of_answer,
+    suggestions_waiting,
+    targets_at_rest,
+)
 from suggestions.sentences import REASON_MAX_CHARS, impact_sentence, reason_clean
+from suggestions.week import week_for
 
 log = structlog.get_logger(__name__)
 EVIDENCE_URLS_MAX = 50
@@ -88,14 +105,26 @@ def suggestion_candidate(
     """
     urls = list(dict.fromkeys(url for url in draft.evidence_urls if isinstance(url, str)))[:EVIDENCE_URLS_MAX]
     facts = facts_for(reader_id=reader_id, now=now, run_id=run_id, drafts=[draft], urls=urls, known=known)
-    verdict = check(draft, facts)
-    if isinstance(verdict, Refusal):
-        return _log_refusal(reader_id, draft, verdict)
-    weighed = change_weigh(reader_id=reader_id, change=verdict, effective=facts.effective, now=now)
-    (preview,) = previews_of(reader_id=reader_id, before=facts.effective, afters=[weighed.after], now=now)
-    if refusal := weighed.refusal(verdict) or visibility_refusal(verdict, preview):
+    permitted = check(draft, facts)
+    if isinstance(permitted, Refusal):
+        return _log_refusal(reader_id, draft, permitted)
+    weighed = change_weigh(reader_id=reader_id, change=permitted, effective=facts.effective, now=now)
+    change = weighed.change
+    week = week_for(reader_id=reader_id, before=facts.effective, changes=[change], now=now)
+    (effect,) = week.effects([change])
+    refusal = (
+        names_refusal(permitted, weighed.evidence.rated, effect)
+        or weighed.refusal(permitted)
+        or visibility_refusal(permitted, effect)
+    )
+    if refusal:
         return _log_refusal(reader_id, draft, refusal)
-    row = _row(reader_id, run_id, weighed, facts, preview, now)
+    row = _row(reader_id, run_id, weighed, facts, effect, now)
+    if draft.question is not None:
+        row.question = question_of_answer(reader_id=reader_id, question_id=draft.question, now=now)
+        if row.question is None:
+            refusal = change.refusal("question_unknown", "The reader has not answered that question.")
+            return _log_refusal(reader_id, draft, refusal)
     if refusal := _note_refused(row, draft, weighed):
         return _log_refusal(reader_id, draft, refusal)
     return Candidate(row, weighed, facts)
@@ -104,10 +133,10 @@ def suggestion_candidate(
 def suggestion_store(
     *, candidate: Candidate, review: Review | None, now: datetime, fence: Fence
 ) -> Proposed | Refusal:
-    """Store a candidate as its `review` says; without one it passes.
+    """Store a candidate according to its `review`; without one it passes.
 
-    `fence` is called inside the transaction of the write; whatever it raises undoes the write and goes on to
-    the caller. A refusal, or a request to improve (`review_improve`), stores nothing.
+    `fence` is called inside the transaction of the write. An error of it undoes the write and goes on to the
+    caller. A refusal, or a request to improve (`review_improve`), stores nothing.
     """
     row, change = candidate.row, candidate.weighed.change
     stored: Proposed | Refusal | None = _review_apply(row, candidate.weighed, review) if review else None
@@ -136,9 +165,9 @@ def _review_apply(row: Suggestion, weighed: WeighedChange, review: Review) -> Re
 
 
 def _note_refused(row: Suggestion, draft: Draft, weighed: WeighedChange) -> Refusal | None:
-    """Put the agent's own words into the unsaved `row`, or return why a reader may not see them.
+    """Put the agent's own words into the unsaved `row`, or return the refusal if a reader may not see them.
 
-    The words are checked as they came: cleaning could hide what is wrong with them.
+    The words are checked before cleaning, because cleaning could hide a fault.
     """
     titles, change = weighed.evidence.titles, weighed.change
     note = note_named(draft.reason, titles)
@@ -146,7 +175,7 @@ def _note_refused(row: Suggestion, draft: Draft, weighed: WeighedChange) -> Refu
     grounds = note_grounds(label=row.label, evidence=cited, titles=titles)
     stored = "" if fold(note) == fold(row.reason) else reason_clean(note)
     if len(note) > REASON_MAX_CHARS:
-        # A piece of a word would be a word that nobody knows.
+        # Cut at a word's end, because a piece of a word would be unknown.
         stored = f"{stored.rpartition(' ')[0]}…"
     for text in (note, stored):
         if refusal := note_refusal(text, grounds, row.target_key, liked=change.kind.liked):
@@ -171,7 +200,7 @@ def _row(
     run_id: UUID,
     weighed: WeighedChange,
     facts: Facts,
-    preview: Preview,
+    effect: WeekEffect,
     now: datetime,
 ) -> Suggestion:
     """Return the unsaved suggestion in the server's own numbers and words, without the agent's note."""
@@ -187,10 +216,11 @@ def _row(
         label=label,
         current_value=change.current_value,
         suggested_value=change.suggested_value,
+        other_names=list(change.names) if change.kind.is_named else [],
         reason=change.kind.reason(label, weighed.counts, is_author=is_author),
         confidence=weighed.confidence,
         p_helpful=weighed.p_helpful,
-        forecast=forecast_body(weighed.p_helpful, weighed.forecast, preview, others=weighed.others),
+        forecast=forecast_body(weighed.p_helpful, weighed.forecast, effect, others=weighed.others),
         expected_impact=impact_sentence(change.suggestion_type, label, step, is_author=is_author),
         config_version=facts.effective.config.version,
         validation_notes=list(change.notes),
@@ -223,7 +253,7 @@ def _store(
 
 def _permission_now(row: Suggestion, facts: Facts, now: datetime) -> Refusal | None:
     resting = targets_at_rest(reader_id=row.reader_id, now=now, run_id=row.run_id)
-    return permission_refusal((row.field, row.target_key), replace(facts, **resting._asdict()))
+    return change_permission(row.change, replace(facts, **resting._asdict()))
 
 
 def _evidence_rows(row: Suggestion, change: Change) -> list[Evidence]:
@@ -248,19 +278,33 @@ def suggestions_sweep(*, now: datetime, reader_id: UUID | None = None) -> dict[s
     1. superseded: the reader changed the same target by hand (or went back to a version) or pinned it since
        then, or an operator merged or renamed its source
     2. woken: snoozed, and the 7 days are over
-    3. expired: unanswered for 14 days since it was made, or since it came back
+    3. expired: unanswered for 14 days since it was made, or since it came back. It waits for a reader who is
+       away (`_had_time`)
     """
     rows = Suggestion.objects.filter(status__in=WAITING)
     if reader_id is not None:
         rows = rows.filter(reader_id=reader_id)
     source_gone = ~Q(Exists(Source.objects.filter(pk=OuterRef("target_key"))))
-    settled = Q(pk__in=_ids_changed_by_hand(rows)) | Q(source_gone, field__in=FIELDS_OF_SOURCES)
+    settled = Q(pk__in=_ids_changed_by_hand(rows)) | Q(source_gone, suggestion_type__in=KINDS_OF_SOURCES)
     superseded = _settle(rows.filter(settled), Status.SUPERSEDED, now)
     woken = _wake(rows, now)
     limit = now - timedelta(days=EXPIRE_DAYS)
     unanswered = Q(snoozed_until=None) | Q(snoozed_until__lte=limit)
-    old = rows.filter(unanswered, status=Status.PENDING, created_at__lte=limit)
+    old = rows.filter(unanswered, _had_time(now), status=Status.PENDING, created_at__lte=limit)
     return {"superseded": superseded, "woken": woken, "expired": _settle(old, Status.EXPIRED, now)}
+
+
+def _had_time(now: datetime) -> Q:
+    """Return the condition that a suggestion's reader was here lately, so that silence is an answer.
+
+    They saw a page of a digest between 14 and 3 days ago: who comes back after weeks has three days left. It
+    is always true of readers who see no pages, because their reader apps show no suggestions, and after 60
+    days, when the thumbs behind it are old.
+    """
+    visits = Exposure.objects.filter(reader=OuterRef("reader"), door=Exposure.Door.PAGE)
+    since, until = now - timedelta(days=EXPIRE_DAYS), now - timedelta(days=RETURN_DAYS)
+    here = Exists(visits.filter(shown_at__gt=since, shown_at__lte=until))
+    return Q(here) | Q(~Exists(visits)) | Q(created_at__lte=now - timedelta(days=WAIT_DAYS_MAX))
 
 
 def _wake(rows: QuerySet[Suggestion], now: datetime) -> int:
@@ -304,7 +348,7 @@ def _ids_changed(rows: Sequence[Suggestion], current: EffectiveConfig) -> list[i
 
 def _targets(reader_id: UUID, version: int) -> set[tuple[str, str]]:
     changed = config_changed_since(reader_id=reader_id, version=version, causes=_HAND_CAUSES)
-    return {(f, SETTINGS[f].key_of_setting(target)) for f, target in changed if f in SETTINGS}
+    return {(field, key) for field, target in changed for key in keys_named(field, target)}
 
 
 def _settle(rows: QuerySet[Suggestion], status: str, now: datetime) -> int:

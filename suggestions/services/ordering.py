@@ -33,10 +33,10 @@ class OrderOffer:
 
 
 def order_offer(*, reader: Reader, now: datetime) -> OrderOffer | None:
-    """Return what ordering the page by the reader's thumbs would move; `None` if it would move nothing.
+    """Return the moves if the reader's thumbs ordered the page, or `None` if nothing would move.
 
-    Also `None` if their thumbs order it already, if they pinned that, or if their answers are all alike.
-    A constant number of queries.
+    It is also `None` if their thumbs order it already, if they pinned that, or if all their answers are the
+    same. A constant number of queries.
     """
     effective = config_effective(reader_id=reader.pk)
     change = ORDER_BY_TASTE.change(effective, TasteLevel.ON)

@@ -1,14 +1,15 @@
 """Readers' decisions on suggestions: they take effect here, and nowhere else.
 
 Every decision is one transaction: the suggestion is claimed by a conditional update (only a pending one can
-be), the config written through `ranking.services`, the outcome appended, the profile brought up to date. A
+be), the config is written through `ranking.services`, the outcome is appended, and the profile is updated. A
 refusal undoes all of it.
 
-Undo: a snoozed suggestion becomes pending at once. One rejected, or accepted in the last ten minutes, comes
-back as a copy: the answer stays in the audit and counts nowhere else; its change of the settings is reverted
-and "never" is lifted. A change that was accepted earlier is reverted, which counts as a no.
+Undo: a snoozed suggestion becomes pending at once. One that was rejected, or accepted in the last ten
+minutes, comes back as a copy. The old answer stays in the audit and counts nowhere else, its change of the
+settings is reverted, and "never" is lifted. A change that was accepted earlier is reverted, which counts as a
+no.
 
-The change that today's page speaks of is taken back by the way back of its kind (`change_undo`).
+The change shown on today's page is undone by the undo of its kind (`change_undo`).
 
 Codes: `not_found`, `already_resolved`, `nothing_to_undo`, `config_changed`, `invalid_weight`, `too_late`, and
 those of `ranking.services`.
@@ -23,7 +24,7 @@ import structlog
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from digest.daily.changes import OrderChange, change_read
+from digest.daily.changes import OrderChange, order_change_read
 from digest.daily.selectors import digest_for
 from digest.daily.services import digest_refresh
 from digest.days import day_of
@@ -43,7 +44,13 @@ from suggestions.changes.change import Change
 from suggestions.changes.weights import weight_bounds, weight_clamp, weight_parse, weight_text
 from suggestions.models import Evidence, Outcome, Suggestion
 from suggestions.outcomes.selectors import outcome_full
-from suggestions.outcomes.services import OutcomeValues, outcome_record, profile_lock, profile_update
+from suggestions.outcomes.services import (
+    OutcomeValues,
+    outcome_reason_add,
+    outcome_record,
+    profile_lock,
+    profile_update,
+)
 from suggestions.preview import previews_of
 from suggestions.proposals import NEVER, SNOOZE_DAYS, Refusal, Resolved
 from suggestions.reasons import reason_code
@@ -117,10 +124,10 @@ def suggestion_accept(
 def suggestion_reject(
     *, reader_id: UUID, suggestion_id: int, now: datetime, user_reason: str = ""
 ) -> Resolved | Refusal:
-    """Reject a pending suggestion; the config stays as it is."""
+    """Reject a pending suggestion; the config stays as it is. A reason may follow a no that has none."""
 
     def decide(suggestion: Suggestion) -> Resolved:
-        return _reject(suggestion, now, user_reason)
+        return _reason_after(suggestion, now, user_reason) or _reject(suggestion, now, user_reason)
 
     # Only the code of a reader's reason is logged, never their text.
     logged = {"user_reason": reason_code(user_reason)}
@@ -128,10 +135,13 @@ def suggestion_reject(
 
 
 def suggestion_never(*, reader_id: UUID, suggestion_id: int, now: datetime) -> Resolved | Refusal:
-    """Reject a pending suggestion and pin its target, so that it is never suggested again."""
+    """Reject a pending suggestion and pin its target, so that it is never suggested again.
+
+    This may follow a no without a reason.
+    """
 
     def decide(suggestion: Suggestion) -> Resolved:
-        resolved = _reject(suggestion, now, NEVER)
+        resolved = _reason_after(suggestion, now, NEVER) or _reject(suggestion, now, NEVER)
         version = target_pin(
             reader_id=reader_id, target=suggestion.target_key, pin="avoided", ref=str(suggestion.pk), now=now
         )
@@ -177,10 +187,10 @@ def suggestion_revert(*, reader_id: UUID, suggestion_id: int, now: datetime) -> 
 
 
 def suggestion_undo(*, reader_id: UUID, suggestion_id: int, now: datetime) -> Resolved | Refusal:
-    """Take back the reader's last answer to a suggestion.
+    """Undo the reader's last answer to a suggestion.
 
     The id in the result is the one that is pending again, or whose change was reverted. A rejection can be
-    taken back within 14 days of the suggestion (`too_late`), and an answer only once.
+    undone within 14 days of the suggestion (`too_late`), and an answer only once.
     """
     suggestion = suggestion_for(reader_id=reader_id, suggestion_id=suggestion_id)
     accepted = suggestion is not None and suggestion.status == Status.ACCEPTED
@@ -213,9 +223,9 @@ def _decide(
     now: datetime,
     **logged: str,
 ) -> Resolved | Refusal:
-    """Run one decision in a transaction; a refusal inside undoes it and becomes the answer.
+    """Run one decision in a transaction. A refusal inside undoes it and becomes the answer.
 
-    The sweep comes first, and its result stays whatever becomes of the decision.
+    The sweep comes first, and its result stays even if the decision fails.
     """
     suggestions_sweep(now=now, reader_id=reader_id)
     suggestion = suggestion_for(reader_id=reader_id, suggestion_id=suggestion_id)
@@ -256,6 +266,15 @@ def _reject(suggestion: Suggestion, now: datetime, user_reason: str) -> Resolved
     values = OutcomeValues(Result.REJECTED, effective_body(current), user_reason=user_reason)
     outcome = outcome_record(suggestion=suggestion, values=values, now=now)
     return Resolved(suggestion.pk, Status.REJECTED, outcome.pk, False, current.config.version)
+
+
+def _reason_after(suggestion: Suggestion, now: datetime, user_reason: str) -> Resolved | None:
+    """Give the reader's no its reason; `None` if there is no such no, or no reason."""
+    outcome = outcome_reason_add(suggestion=suggestion, user_reason=user_reason, now=now)
+    if outcome is None:
+        return None
+    version = config_effective(reader_id=suggestion.reader_id).config.version
+    return Resolved(suggestion.pk, Status.REJECTED, outcome.pk, False, version)
 
 
 def _agreement(suggestion: Suggestion, value: float | None, now: datetime) -> _Agreement:
@@ -404,10 +423,10 @@ def _copy(suggestion: Suggestion, version: int) -> Suggestion:
 
 
 def change_undo(*, reader: Reader, version: int, cycle: str, now: datetime) -> Refusal | None:
-    """Take back the change to `version`, of the learning `cycle` or of answers; build today's page again.
+    """Undo the change to `version`, of the learning `cycle` or of answers. Build today's page again.
 
-    Refuses with `nothing_to_undo` what the page speaks of no more: a second call, or a later change. `None`:
-    done.
+    Returns `None` when done. Refuses with `nothing_to_undo` if the page no longer shows that change: after a
+    second call, or a later change.
     """
     today = day_of(now, reader.zone)
     if isinstance(refusal := _take_back(reader, today, version, cycle, now), Refusal):
@@ -423,7 +442,7 @@ def _take_back(reader: Reader, today: date, version: int, cycle: str, now: datet
     """Take the change back under the digest's row lock, so that a second call waits and finds none."""
     Digest.objects.select_for_update().filter(reader=reader, date=today).first()
     digest = digest_for(reader_id=reader.pk, date=today)
-    change = change_read(digest.change) if digest else None
+    change = order_change_read(digest.change) if digest else None
     if digest is None or change is None or (change.version, change.cycle) != (version, cycle):
         return Refusal("nothing_to_undo", NOTHING)
     refusal = _undone(reader, change, now)

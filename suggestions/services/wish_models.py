@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -16,6 +17,7 @@ from digest.llm.ledger import SpendAccount, advisor_account
 from ranking.language import gettext_noop
 from suggestions.wishes import reading
 from suggestions.wishes.drafting import ModelReading, wish_material, wishes_of
+from suggestions.wishes.ways import ways_for_prompt
 from suggestions.wishes.wish import Names, Reading
 
 log = structlog.get_logger(__name__)
@@ -32,7 +34,7 @@ def wishes_by_model(
 ) -> Reading | None:
     """Return the wishes that a model reads in `words`, paid from the advisor's budget of the reader.
 
-    `None` where no model may be asked, none answers in form, or nothing is left of its answer: then the
+    `None` if no model may be asked, none answers in form, or no wish is left of its answer. Then the
     grammar's own question holds. Stores the spend. Must be called outside any transaction.
     """
     models = chain_configured()
@@ -46,7 +48,7 @@ def wishes_by_model(
         log.info("wish_unread", user_id=str(reader_id), error=answer.error_code)
         return None
     found = wishes_of(answer.value.changes, words, names, today)
-    return Reading(found.wishes, None, (NOTE,)) if found.wishes else None
+    return replace(found, notes=(NOTE, *found.notes)) if found.wishes or found.notes else None
 
 
 def wish_ask(
@@ -61,7 +63,7 @@ def wish_ask(
     """Ask `models` in order for the meaning of `words`; `names` are the reader's. Raises `PromptUnusable`."""
     return typed_ask(
         models=models,
-        system=prompt_read(PROMPT),
+        system=prompt_read(PROMPT).replace("{ways}", ways_for_prompt()),
         user=data_fence(wish_material(words, names, today)),
         shape=ModelReading,
         ledger=ledger,

@@ -1,10 +1,12 @@
-"""Wishes in a reader's own words: drafts of changes, each with what it is about, and accepting one.
+"""Wishes in a reader's own words: drafts of changes with the items they are about, and accepting one.
 
-Nothing is stored for a draft: the signed text that names it goes to the reader's page and comes back.
+`wished_searches` drafts those about saved searches.
+
+A draft is not stored: the signed text that names it goes to the reader's page and comes back.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -22,10 +24,16 @@ from ranking.mutes import SOURCE as MUTE_SOURCE
 from ranking.selectors import config_effective
 from ranking.services import Cause, body_change
 from suggestions.changes.change import Change
-from suggestions.changes.registry import change_read
+from suggestions.changes.registry import change_of_dict
 from suggestions.preview import previews_of
 from suggestions.proposals import Facts, Preview, Refusal
 from suggestions.services.wish_models import wishes_by_model
+from suggestions.services.wished_searches import (
+    SearchDraft,
+    search_draft_accept,
+    searches_draft,
+    searches_draft_again,
+)
 from suggestions.wishes.changes import change_of, until_note
 from suggestions.wishes.reading import wishes_read
 from suggestions.wishes.wish import WISH_CHARS_MAX, Names, Question
@@ -54,27 +62,34 @@ class WishDraft:
 
 @dataclass(frozen=True, slots=True)
 class WishAnswer:
-    """The answer to a wish: drafts, or a question. `notes` name the parts that were left out."""
+    """The answer to a wish: drafts, or a question. `notes` name the parts that were left out.
+
+    `searches` are the drafts about saved searches.
+    """
 
     words: str
     drafts: tuple[WishDraft, ...] = ()
     question: Question | None = None
     notes: tuple[str, ...] = ()
+    searches: tuple[SearchDraft, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class WishAccepted:
-    """A change that took effect, in words, with the version of the settings that it made."""
+    """A change that took effect, in words, with the version of the settings that it made.
+
+    The version is `None` for a change of saved searches, which are no settings.
+    """
 
     sentence: str
-    config_version: int
+    config_version: int | None
 
 
 def wishes_draft(*, reader: Reader, words: str, now: datetime) -> WishAnswer | Refusal:
-    """Return the changes that `words` ask for, as drafts; a constant number of queries. Changes nothing.
+    """Return the changes that `words` ask for, as drafts. A constant number of queries. Changes nothing.
 
-    Where the grammar understands nothing and a model is configured, that is asked, outside any transaction;
-    its spend is all that is stored. Refuses with `words_missing` and `words_too_long`.
+    If the grammar understands nothing and a model is configured, the model is asked, outside any transaction,
+    and only its spend is stored. Refuses with `words_missing` and `words_too_long`.
     """
     words = " ".join(words.replace("\0", " ").split())
     if not words:
@@ -84,6 +99,16 @@ def wishes_draft(*, reader: Reader, words: str, now: datetime) -> WishAnswer | R
             "At most {wish_chars_max} characters; you wrote {words}. Ask for less at a time."
         ).format(wish_chars_max=WISH_CHARS_MAX, words=len(words))
         return Refusal("words_too_long", message)
+    searches = searches_draft(reader=reader, words=words, now=now)
+    if not searches.rest:
+        return WishAnswer(words, notes=searches.notes, searches=searches.drafts)
+    answer = _settings_draft(reader, words, searches.rest, now)
+    notes = (*searches.notes, *answer.notes)
+    return replace(answer, notes=notes, searches=searches.drafts)
+
+
+def _settings_draft(reader: Reader, words: str, asked: str, now: datetime) -> WishAnswer:
+    """Return the drafts for the part `asked` of the `words`, which is about settings."""
     titles = subscribed_titles(reader_id=reader.pk)
     facts = Facts(effective=config_effective(reader_id=reader.pk), sources=frozenset(titles))
     items = items_window(reader_id=reader.pk, now=now).candidates
@@ -91,10 +116,10 @@ def wishes_draft(*, reader: Reader, words: str, now: datetime) -> WishAnswer | R
     called = subscribed_own_names(reader_id=reader.pk)
     names = Names(titles, (*config.topics, *config.keyword_boosts), config.topics, items, called)
     today = day_of(now, reader.zone)
-    reading = wishes_read(words, names, today)
+    reading = wishes_read(asked, names, today)
     if reading.unread:
-        asked = wishes_by_model(reader_id=reader.pk, words=words, names=names, today=today, now=now)
-        reading = asked or reading
+        by_model = wishes_by_model(reader_id=reader.pk, words=asked, names=names, today=today, now=now)
+        reading = by_model or reading
     notes, changes = list(reading.notes), []
     for wish in reading.wishes:
         change = change_of(wish, facts)
@@ -108,22 +133,26 @@ def wishes_draft(*, reader: Reader, words: str, now: datetime) -> WishAnswer | R
 
 
 def wish_drafts_again(*, reader: Reader, signed: Sequence[str], now: datetime) -> WishAnswer:
-    """Return those of the drafts that can still be accepted, with fresh figures; as many queries as one."""
+    """Return the drafts that can still be accepted, with fresh figures. As many queries as for one."""
     effective = config_effective(reader_id=reader.pk)
     read = [found for one in signed if (found := _signed_read(one, reader.pk)) is not None]
     words = read[0][1] if read else ""
     changes = [change for change, _ in read if change.state_in(effective) == change.before]
     items = items_window(reader_id=reader.pk, now=now).candidates
     drafts, problems = _drafts(reader.pk, words, changes, items, effective, now)
-    return WishAnswer(words, drafts, None, problems)
+    searches = searches_draft_again(reader=reader, signed=list(signed), now=now)
+    return WishAnswer(words, drafts, None, problems, searches)
 
 
 def wish_accept(*, reader: Reader, signed: str, now: datetime) -> WishAccepted | Refusal:
-    """Make the change of a draft; the words stay with the version of the settings.
+    """Make the change of a draft. The words stay with the version of the settings.
 
-    Refuses with `draft_invalid` what is no draft of this reader's, or too old; with `config_changed` one
-    whose target has changed since; else with the code of the settings' own refusal.
+    Refuses with `draft_invalid` if it is no draft of this reader or too old, with `config_changed` if its
+    target has changed since, and else with the code of the settings' own refusal.
     """
+    of_search = search_draft_accept(reader=reader, signed=signed, now=now)
+    if of_search is not None:
+        return of_search if isinstance(of_search, Refusal) else WishAccepted(of_search, None)
     read = _signed_read(signed, reader.pk)
     if read is None:
         return Refusal(
@@ -156,11 +185,12 @@ def _write(reader_id: UUID, change: Change, effective: EffectiveConfig, words: s
 
 
 def _is_gone(change: Change, reader: Reader, now: datetime) -> bool:
-    """Return whether the mute's last day is over, or the reader reads the source no more."""
+    """Return whether the mute's last day is over, or the reader no longer reads the source."""
     if isinstance(change.after, str) and change.after < day_of(now, reader.zone).isoformat():
         return True
     of_source = change.kind.of_source or change.variant == MUTE_SOURCE
-    return of_source and change.label not in subscribed_titles(reader_id=reader.pk)
+    sources = {change.label} if of_source else {change.within} - {""}
+    return bool(sources) and not sources <= subscribed_titles(reader_id=reader.pk).keys()
 
 
 def _drafts(
@@ -183,7 +213,7 @@ def _drafts(
         return (), tuple(problems)
     afters = [after for _, after in possible]
     previews = previews_of(reader_id=reader_id, before=effective, afters=afters, now=now)
-    titles = source_titles(keys={change.label for change, _ in possible})
+    titles = source_titles(keys={key for change, _ in possible for key in (change.label, change.within)})
     made = []
     for (change, after), preview in zip(possible, previews, strict=True):
         about = [item for item in items if change.touches(item)]
@@ -202,7 +232,7 @@ def _sentence(
     titles: dict[str, str] | None = None,
 ) -> str:
     """Return the change in the words of the history of settings."""
-    names = source_titles(keys=[change.label]) if titles is None else titles
+    names = source_titles(keys=[change.label, change.within]) if titles is None else titles
     rows = body_changes(effective_body(before), effective_body(after))
     return "; ".join(change_words(row, names) for row in rows)
 
@@ -215,4 +245,4 @@ def _sign(reader_id: UUID, change: Change, words: str) -> str:
 def _signed_read(signed: str, reader_id: UUID) -> tuple[Change, str] | None:
     """Return the change and the words of a draft of this reader's, `None` for any other text."""
     values = values_read(salt=SALT, reader_id=reader_id, signed=signed, lifetime_s=DRAFT_LIFETIME_S)
-    return (change_read(values["change"]), values["words"]) if values else None
+    return (change_of_dict(values["change"]), values["words"]) if values else None

@@ -18,9 +18,13 @@ from ranking.mutes import SOURCE as MUTE_SOURCE
 from ranking.mutes import WORD as MUTE_WORD_KIND
 from ranking.setting_scale import FRESHNESS as FRESHNESS_LEVELS
 from suggestions.changes.boosts import BOOST_WORD, MAKE_FRESHER, MAKE_OLDER, REDUCE_WORD
-from suggestions.changes.change import ADD, FRESHER, MORE, NONE, REMOVE, UNMUTE, Change, Field
+from suggestions.changes.change import ADD, FRESHER, MORE, NONE, REMOVE, UNMUTE, Change, Field, State
 from suggestions.changes.daily_limits import DAILY_LIMIT
-from suggestions.changes.mutes import MUTE_ANYTHING, MUTE_WORD, UNMUTE_ANYTHING, state_until
+from suggestions.changes.mutes import UNMUTE_ANYTHING, state_until
+from suggestions.changes.never_missed import KEEP, NEVER_MISS
+from suggestions.changes.registry import kind_read
+from suggestions.changes.shelf_lives import SHELF_LIFE
+from suggestions.changes.source_rules import SourceRuleKind
 from suggestions.changes.topics import ADD_TOPIC, REMOVE_TOPIC, topic_clean
 from suggestions.changes.weights import BOOST_SOURCE, REDUCE_SOURCE, weight_text
 from suggestions.proposals import Draft, Facts, Refusal
@@ -38,7 +42,7 @@ UNTIL_MUTES = gettext_noop(
 
 
 def change_of(wish: Wish, facts: Facts) -> Change | Refusal:
-    """Return the change that a wish means for the settings as they are, or why it is none."""
+    """Return the change that a wish means for the present settings, or the refusal."""
     if wish.target.kind == FRESHNESS:
         return _freshness(wish, facts.effective)
     if wish.direction == UNMUTE:
@@ -46,7 +50,11 @@ def change_of(wish: Wish, facts: Facts) -> Change | Refusal:
     if wish.direction == NONE:
         return _mute(wish, facts.effective)
     if wish.most is not None:
-        return _limit(wish, facts)
+        return _rule(wish, facts, DAILY_LIMIT, wish.most)
+    if wish.hours is not None:
+        return _rule(wish, facts, SHELF_LIFE, wish.hours)
+    if wish.direction == KEEP:
+        return _rule(wish, facts, NEVER_MISS, True)
     if wish.target.kind == SOURCE:
         return _weight(wish, facts)
     if wish.direction in (ADD, REMOVE):
@@ -55,16 +63,21 @@ def change_of(wish: Wish, facts: Facts) -> Change | Refusal:
 
 
 def _unmute(wish: Wish, effective: EffectiveConfig) -> Change | Refusal:
+    """Return the end of a mute: of the one in the source that was named, else the widest of this value."""
     wanted = topic_key(wish.target.key)
-    for mute in effective.config.mutes:
-        if topic_key(mute.value) == wanted and not mute.within:
-            return Change(UNMUTE_ANYTHING, mute.value, mute.value, state_until(mute.until), False, mute.kind)
+    found = [mute for mute in effective.config.mutes if topic_key(mute.value) == wanted]
+    if wish.within:
+        found = [mute for mute in found if mute.within == wish.within]
+    if found:
+        mute = min(found, key=lambda one: bool(one.within))
+        before = state_until(mute.until)
+        return Change(UNMUTE_ANYTHING, mute.value, mute.value, before, False, mute.kind, within=mute.within)
     words = gettext("“{label}” is not muted.").format(label=wish.target.label)
     return Refusal("no_change", words, wish.target.label)
 
 
 def until_note(wish: Wish) -> str:
-    """Return a note about a last day that the change cannot have; "" if there is none."""
+    """Return a note about a last day that the change cannot have, or "" if there is none."""
     if not wish.until or wish.direction == NONE:
         return ""
     return gettext(UNTIL_MUTES).format(wish.target.label)
@@ -74,16 +87,16 @@ def _weight(wish: Wish, facts: Facts) -> Change | Refusal:
     kind = BOOST_SOURCE if wish.direction == MORE else REDUCE_SOURCE
     current = facts.effective.weight(wish.target.key)
     step = WEIGHT_STEPS[wish.amount] * (1 if kind.liked else -1)
-    draft = Draft(kind.name, str(kind.field), wish.target.key, weight_text(current + step), (), "")
+    draft = Draft(kind.name, wish.target.key, weight_text(current + step), (), "")
     return _by_rules(wish, draft, facts)
 
 
-def _limit(wish: Wish, facts: Facts) -> Change | Refusal:
-    """Return the daily limit of a source in place of the one that it has, if any."""
-    change = DAILY_LIMIT.change(wish.target.key, wish.most)
-    before = DAILY_LIMIT.state(facts.effective, wish.target.key)
-    if before == wish.most:
-        return Refusal("no_change", gettext(_AT_ONCE).format(wish.target.label), wish.target.label)
+def _rule(wish: Wish, facts: Facts, kind: SourceRuleKind, value: State) -> Change | Refusal:
+    """Return the rule for a source in place of the one that it has, if any."""
+    change = kind.change(wish.target.key, value)
+    before = kind.state(facts.effective, wish.target.key)
+    if before == value:
+        return Refusal("no_change", gettext(_AT_ONCE[kind]).format(wish.target.label), wish.target.label)
     if pinned := _pin_refusal(change.field, change.target, wish.target.label, facts.effective):
         return pinned
     return replace(change, before=before)
@@ -91,7 +104,7 @@ def _limit(wish: Wish, facts: Facts) -> Change | Refusal:
 
 def _topic(wish: Wish, facts: Facts) -> Change | Refusal:
     kind = ADD_TOPIC if wish.direction == ADD else REMOVE_TOPIC
-    return _by_rules(wish, Draft(kind.name, str(kind.field), wish.target.key, wish.target.key, (), ""), facts)
+    return _by_rules(wish, Draft(kind.name, wish.target.key, wish.target.key, (), ""), facts)
 
 
 def _by_rules(wish: Wish, draft: Draft, facts: Facts) -> Change | Refusal:
@@ -107,7 +120,11 @@ def _by_rules(wish: Wish, draft: Draft, facts: Facts) -> Change | Refusal:
 
 
 CANNOT = gettext_noop("“{}” cannot be changed so.")
-_AT_ONCE = gettext_noop("“{}” has that daily limit already.")
+_AT_ONCE: Mapping[SourceRuleKind, str] = {
+    DAILY_LIMIT: gettext_noop("“{}” has that daily limit already."),
+    SHELF_LIFE: gettext_noop("“{}” has that shelf life already."),
+    NEVER_MISS: gettext_noop("Nothing of “{}” is missed already."),
+}
 _AT_THE_END = gettext_noop("“{}” is at the end of its scale already; there is nothing to change.")
 _NO_INTEREST = gettext_noop("“{}” cannot be an interest: it needs a letter or a number, and one line.")
 _REFUSED = {
@@ -173,8 +190,9 @@ def _mute(wish: Wish, effective: EffectiveConfig) -> Change | Refusal:
             gettext("“{value}” could be in no text, so it cannot be muted.").format(value=value),
             value,
         )
-    kind = MUTE_WORD if variant == MUTE_WORD_KIND else MUTE_ANYTHING
-    change = Change(kind, kind.key(value), value, False, state_until(wish.until), variant)
+    kind = kind_read(Field.MUTES, NONE, variant)
+    until = state_until(wish.until)
+    change = Change(kind, kind.key(value), value, False, until, variant, within=wish.within)
     before = change.state_in(effective)
     if before == change.after:
         return Refusal(

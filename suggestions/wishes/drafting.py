@@ -1,7 +1,7 @@
 """Reduce a model's reading of a reader's words to wishes that the grammar can read. Pure.
 
-Each change is put into words that mean one thing and read like a reader's own, so that a model can ask for
-nothing that a sentence could not. What it names must be the reader's, or stand in their words.
+Each change is worded with a single meaning, like a reader's own words, so a model can ask for nothing that a
+sentence could not. Its targets must be the reader's, or stand in their words.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,9 @@ from pydantic import BaseModel, Field
 
 from ranking.common.text import fold, fold_lightly, term_finder
 from suggestions.changes.change import ADD, FRESHER, NONE, OLDER
-from suggestions.wishes.reading import SAYS, SAYS_AMOUNT, Lookup, plain, wishes_read
+from suggestions.wishes.lookup import Lookup
+from suggestions.wishes.reading import SAYS_AMOUNT, said, wishes_read
+from suggestions.wishes.ways import OUT, PLAIN_WAYS, WAYS
 from suggestions.wishes.wish import (
     AUTHOR,
     FRESHNESS,
@@ -26,17 +28,18 @@ from suggestions.wishes.wish import (
     Wish,
 )
 
-# What a model is shown of a reader; more would be dearer than the question is worth.
+# The most names of a reader that a model sees. More would cost more than the question is worth.
 SOURCES_SHOWN, TOPICS_SHOWN, AUTHORS_SHOWN = 150, 100, 60
 
 
 class ModelChange(BaseModel):
-    """One change as a model says it."""
+    """One change as a model says it; its direction is one of `WAYS`."""
 
-    direction: Literal["more", "less", "none", "add", "remove", "fresher", "older"]
+    direction: str
     kind: Literal["source", "topic", "word", "author", "freshness"]
     name: str = Field(default="", max_length=200)
     amount: Literal["small", "usual", "big"] = "usual"
+    number: int | None = Field(default=None, ge=1)
     until: date | None = None
 
 
@@ -59,36 +62,44 @@ def wish_material(words: str, names: Names, today: date) -> dict[str, Any]:
 
 
 def wishes_of(changes: Sequence[ModelChange], words: str, names: Names, today: date) -> Reading:
-    """Return at most three wishes of a model's `changes`, without targets that are not the reader's."""
+    """Return at most three wishes of a model's `changes`, without targets that are not the reader's.
+
+    A note says where the switch is that keeps a source out of Today.
+    """
     lookup = Lookup(names)
     found: dict[tuple[str, str], Wish] = {}
+    notes: list[str] = []
     for change in changes:
-        if wish := _wish_of(change, words, lookup, today):
+        reading = _reading_of(change, words, lookup, today)
+        notes += reading.notes
+        for wish in reading.wishes:
             found.setdefault((wish.target.kind, wish.target.key), wish)
-    return Reading(tuple(found.values())[:WISHES_MAX])
+    return Reading(tuple(found.values())[:WISHES_MAX], None, tuple(dict.fromkeys(notes)))
 
 
-def _wish_of(change: ModelChange, words: str, lookup: Lookup, today: date) -> Wish | None:
-    """Return the wish that the change means in plain words; `None` if it means none, or several."""
-    sentence, target = f"{SAYS_AMOUNT[change.amount]} ", None
-    if change.direction in (FRESHER, OLDER):
-        sentence += "newer" if change.direction == FRESHER else "older"
-    else:
-        target = _target_of(change, words, lookup)
-        if target is None:
-            return None
+def _reading_of(change: ModelChange, words: str, lookup: Lookup, today: date) -> Reading:
+    """Return what the grammar reads in the change, in plain words; nothing if it reads none, or several."""
+    way = WAYS.get(change.direction)
+    is_fresh = change.direction in (FRESHER, OLDER)
+    target = None if is_fresh else _target_of(change, words, lookup)
+    if way is None or (target is None and not is_fresh) or way.has_number != (change.number is not None):
+        return Reading()
+    sentence = way.words
+    if target:
         # A mute hides words or a category, be they an interest or not.
         is_text = target.kind in (TOPIC, WORD) and change.direction == NONE
         kind = lookup.mute_kinds(target.key)[0] if is_text else target.kind
-        sentence += f'{SAYS[change.direction]} {kind} "{plain(target.label)}"'
+        sentence = said(change.direction, kind, target.label, change.number)
+    if is_fresh or change.direction in PLAIN_WAYS:
+        sentence = f"{SAYS_AMOUNT[change.amount]} {sentence}".strip()
     if change.until:
         sentence += f" until {change.until.isoformat()}"
-    reading = wishes_read(sentence.strip(), lookup.names, today)
-    if len(reading.wishes) != 1 or reading.question or reading.notes:
-        return None
-    [wish] = reading.wishes
+    reading = wishes_read(sentence, lookup.names, today)
     meant = (FRESHNESS,) if target is None else (fold(target.key), fold(target.label))
-    return wish if fold(wish.target.key) in meant else None
+    is_of_it = all(fold(wish.target.key) in meant for wish in reading.wishes)
+    parts = len(reading.wishes), len(reading.notes)
+    wanted = (0, 1) if change.direction == OUT else (1, 0)
+    return reading if parts == wanted and is_of_it and not reading.question else Reading()
 
 
 def _target_of(change: ModelChange, words: str, lookup: Lookup) -> Target | None:

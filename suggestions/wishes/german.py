@@ -1,13 +1,12 @@
-"""German wishes: their words become those of the English grammar, the rest stays as it was typed. Pure."""
+"""German wishes: replace their words by those of the English grammar, and keep the rest as typed. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from ranking.common.text import fold
 from suggestions.wishes.lexicon import FILLERS, PHRASES
 
-# Each English phrase with the German ones that mean it. A filler tells nothing of what is wished for.
+# Each English phrase with the German ones for it. A filler has no meaning for the wish.
 _TABLE = """
 more: mehr | mehr von | noch mehr | häufiger | öfter
 too much: zu viel | zu viele | zu oft
@@ -46,6 +45,9 @@ or: oder
 mostly: vor allem | besonders | hauptsächlich
 a bit: etwas | ein bisschen | ein wenig | bisschen | leicht
 much: viel | deutlich | wesentlich
+if possible: ohne ausnahme | um jeden preis | ab sofort | ab jetzt | von jetzt an
+for a week: die ganze woche | ganze woche
+out of: verschone mich | verschon mich
 newest first: neueste zuerst | neuestes zuerst | das neueste zuerst | das neuste zuerst | aktuelles zuerst
 newer: neuer | aktueller | aktuellere | neuere
 older: älter | ältere | älteres | länger da
@@ -57,8 +59,9 @@ a day: am tag | pro tag | täglich | jeden tag | am tage
 a week: pro woche | in der woche | wöchentlich
 until: bis | bis zum | bis zur
 for: für
+for the rest of the: den rest der | den rest des | für den rest der | für den rest des
 for the next: die nächsten | in den nächsten | für die nächsten
-this: diese | diesen | dieses
+this: diese | diesen | dieses | dieser | diesem
 new year: neujahr | silvester | jahresende
 if it's about: wenn es um | falls es um | sobald es um
 when: wenn | falls | sofern | solange
@@ -66,6 +69,7 @@ unless: außer | es sei denn | ausgenommen
 at the weekend: am wochenende | nur am wochenende
 about: über | zum thema | zu den themen | rund um | in sachen
 from: von | vom | aus
+in: in | im | bei | beim
 topic: thema
 word: wort
 long: lange | langen | langer | langes | längere
@@ -83,21 +87,29 @@ please: bitte | der | die | das | den | dem | des | ich | mir | mich | uns | du 
 show: zeig | zeige | zeigt
 please: zeigen | anzeigen | sehen | lesen | hören | leiden | haben | hätte | gern
 please: gerne | könntest | kannst | könnte | kann | würde | würdest | wäre | werden | soll | sollen | gib
-please: bring | geht | noch | mal | doch | auch | so | gar | ja | jetzt | ab | im | in | am | zu | zur | zum
+please: bring | geht | noch | mal | doch | auch | so | gar | ja | jetzt | am | zu | zur | zum
 please: mit | für mich | hallo | hi | hey | moin | servus | danke | vielen dank | tidings | davon | dazu
 please: darüber | hier | da | los | ganze | ganzen | ständige | ständig | dauernd | wirklich | echt | einfach
 please: immer | finde | nicht länger | schalte | schalt | lass | ganz | bunter | um | man | wie | dass | mein
-please: meine | meiner | sehr | und zwar | dauerhaft | für immer | weil | schalten
+please: halte | halt | nimm | auftauchen | erscheinen | landen | stehen
+please: meine | meiner | sehr | zwar | dauerhaft | für immer | weil | schalten | ehrlich | im ernst
+please: wär | endgültig | ein für alle mal | ein für allemal | auf dauer
+please: komplett | völlig | generell | unbedingt | sofort
+starting: ab
+after: nach
+limit: begrenze | begrenz | beschränke | beschränk | limitiere
+is enough: reicht | reichen | genügt | genügen | ist genug | sind genug
 """
 # Words of days and numbers, each with its English one.
 _PAIRS = """
-    nächste next nächsten next nächster next woche week wochen week monat month monate month monaten
+    nächste next nächsten next nächster next
+    nächstem next woche week wochen week monat month monate month monaten
     month monats month tag day tage day tagen day jahr year jahre year jahres year wochenende weekend
     wochenendes weekend ende end heute today morgen tomorrow weihnachten christmas montag monday
     dienstag tuesday mittwoch wednesday donnerstag thursday freitag friday samstag saturday sonnabend
     saturday sonntag sunday januar january februar february märz march mai may juni june juli july
     oktober october dezember december ein a eine a einen a einem a einer a zwei two drei three vier four
-    fünf five sechs six sieben seven acht eight neun nine zehn ten
+    einmal once zweimal twice dreimal three fünf five sechs six sieben seven acht eight neun nine zehn ten
 """
 _ROWS = _PAIRS.split()
 GERMAN = {
@@ -106,6 +118,11 @@ GERMAN = {
     for english, _, row in [line.partition(": ")]
     for typed in row.split(" | ")
 } | {(fold(typed),): (english,) for typed, english in zip(_ROWS[::2], _ROWS[1::2], strict=True)}
+GERMAN |= {
+    ("am", *typed): ("on", *day)
+    for typed, day in GERMAN.items()
+    if day[0].endswith("day") and len(day[0]) > 3
+}
 _LONGEST = max(map(len, GERMAN))
 GERMAN_WORDS = {word for phrase in GERMAN for word in phrase}
 _ENGLISH = (FILLERS | {word for phrase in PHRASES for word in phrase}) - {"a"}
@@ -122,14 +139,6 @@ class Word:
 
     text: str
     own: str
-
-
-class Typed(Protocol):
-    """A token of a sentence."""
-
-    @property
-    def text(self) -> str:
-        """Return the folded word."""
 
 
 def is_german(words: Iterable[str]) -> bool:

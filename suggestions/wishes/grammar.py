@@ -1,8 +1,8 @@
 """The grammar of wishes: from a sentence to clauses, each a direction, a target, a last day. Pure.
 
-A sentence is cut into tokens, names of the reader's own that have several words are made one, last days are
-taken out, and the rest is split at joining words. A clause without a direction goes on with that of the one
-before; a last day at the end counts for all clauses that have none. Time grows with the length alone.
+A sentence is cut into tokens. The reader's own names of several words become one token, last days are taken
+out, and the rest is split at joining words. A clause without a direction takes that of the one before. A last
+day at the end counts for all clauses that have none. Time grows only with the length.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +30,8 @@ from suggestions.wishes.lexicon import (
     UNCLEAR,
     WEAK,
 )
-from suggestions.wishes.limits import LANGUAGE, limit_of
+from suggestions.wishes.limits import DAY, LANGUAGE, limit_of
+from suggestions.wishes.rule_words import OUT_OF_TODAY, SHELF
 from suggestions.wishes.tokens import (
     AMOUNT,
     BETWEEN,
@@ -38,6 +39,8 @@ from suggestions.wishes.tokens import (
     CONDITION,
     DIRECTION,
     NAME,
+    RULE,
+    START,
     UNTIL,
     WORD,
     Token,
@@ -53,13 +56,15 @@ STOPS = frozenset({".", "!", "?"})
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One wish before its target is looked up. `target` is what was typed, from `begin` to `end`.
+    """One wish before its target is looked up. `target` is the typed text, from `begin` to `end`.
 
-    `direction` is "" where none was given, `inherited` that of the clause before; `about` is a word of
-    `KIND_WORDS` before the target, or ""; `halves` the two names of a target such as "chess from Gazette";
-    `cap` a number of articles a day, `is_total` where it is of all articles; `condition` the words of one;
-    `limit` what settings do not have, of `limits`; `first` and `last` are the bounds of direction and target,
-    `span` those of all that belongs to it. `dated` without `until`: a day nobody can read.
+    `direction` is "" if none was given, and `inherited` that of the clause before. `about` is a word of
+    `KIND_WORDS` before the target, or "". `halves` are the two names in "chess from Gazette", the possible
+    source second, and the word between them. `cap` is a number of articles a day, and `is_total` means of all
+    articles. `condition` are the words of one. `rule` is one for
+    a source, of `rule_words`. `limit` is a wish that settings cannot express, of `limits`.
+    `first` and `last` are the bounds of direction and target, `span` those of everything that belongs to it.
+    `dated` without `until` is an unreadable day.
     """
 
     direction: str
@@ -76,10 +81,11 @@ class Clause:
     only: bool = False
     until: date | None = None
     dated: bool = False
-    halves: tuple[str, str] | None = None
+    halves: tuple[str, str, str] | None = None
     cap: str = ""
     is_total: bool = False
     condition: str = ""
+    rule: str = ""
     limit: str = ""
     span: tuple[int, int] = (0, 0)
 
@@ -88,7 +94,8 @@ class Clause:
 class _Part:
     """Tokens between two joining words, and the direction that a contrast gives them.
 
-    `is_first`: a sentence begins, so the direction of the one before is not its own.
+    `is_first`: a sentence begins, so the direction of the one before is not its own. `later` are the words of
+    a first day that is not today.
     """
 
     direction: str = ""
@@ -96,6 +103,7 @@ class _Part:
     condition: str = ""
     bounds: tuple[int, int] = (0, 0)
     is_first: bool = False
+    later: str = ""
 
 
 def clauses_read(sentence: str, names: Iterable[str], today: date) -> list[Clause]:
@@ -103,29 +111,82 @@ def clauses_read(sentence: str, names: Iterable[str], today: date) -> list[Claus
     tokens = tokens_read(sentence, names, today)
     found: list[Clause] = []
     leading: Token | None = None
+    later = ""
     for part in _parts(tokens):
+        later = part.later or ("" if part.is_first else later)
+        if not part.tokens:
+            found = [replace(c, condition=c.condition or later) for c in found]
+            continue
+        part.condition = later
         before = found[-1].direction if found and not part.is_first else ""
         days = [token for token in part.tokens if token.kind == UNTIL]
         if days and not [token for token in part.tokens if token.kind in (WORD, NAME, DIRECTION)]:
-            # A day by itself is that of what was said before, or of what is to follow.
+            # A day alone belongs to the words before it, or to those that follow.
             leading = None if found else days[0]
             found = [c if c.dated else replace(c, until=days[0].day, dated=True) for c in found]
             continue
         if part.tokens[0].typed in REASONS and DIRECTION not in {token.kind for token in part.tokens}:
             continue
-        clauses = _clauses(part, before)
         caps = [token.value for token in part.tokens if token.kind == CAP]
-        if not clauses and found and (part.condition or caps):
-            # "Less chess, except from Gazette." "Gazette, at most two a day."
-            found[-1] = replace(found[-1], condition=part.condition, cap=caps[0] if caps else found[-1].cap)
-        found += clauses
+        rule = _rule(part.tokens)
+        # A count or a rule alone, "at most five a day", is a clause about nothing.
+        clauses = _clauses(part, before) or [_clause(part, (), ())] * bool(caps or rule)
+        if found and (part.condition or caps or rule) and not any(clause.target for clause in clauses):
+            # "Less chess, except from Gazette." "Gazette, at most two a day." "Gazette, but not in Today."
+            cap = caps[0] if caps else found[-1].cap
+            given = replace(found[-1], condition=part.condition, cap=cap, rule=rule or found[-1].rule)
+            found[-1] = replace(given, span=(given.span[0], part.bounds[1]))
+            continue
+        if part.later and clauses and clauses[0].inherited:
+            # "Mute chess and football after Friday."
+            found = [replace(c, condition=c.condition or later) for c in found]
+        found += _ruled_alike(found, clauses, part)
     if leading:
         found = [c if c.dated else replace(c, until=leading.day, dated=True) for c in found]
-    return _until_last(_join(_direction_first(found)))
+    return _until_last(_join(_direction_first(_rule_first(found))))
+
+
+def _rule(tokens: Sequence[Token]) -> str:
+    return next((token.value for token in tokens if token.kind == RULE), "")
+
+
+def _ruled_alike(found: list[Clause], clauses: list[Clause], part: _Part) -> list[Clause]:
+    """Return the clauses of a part, with the rule or the count of the one before if they have none."""
+    if not found or part.is_first or not (found[-1].rule or found[-1].cap):
+        return clauses
+    # "Never miss Gazette and Herald." "At most two a day of Gazette and Herald."
+    rule, cap = found[-1].rule, found[-1].cap
+    return [
+        replace(c, rule=rule, cap=cap) if not (c.rule or c.cap) and (c.inherited or not c.direction) else c
+        for c in clauses
+    ]
+
+
+def _rule_first(clauses: list[Clause]) -> list[Clause]:
+    """Return the clauses; the first ones get the rule after them, as in "a and b out of Today"."""
+    found: list[Clause] = []
+    for clause in reversed(clauses):
+        after = found[-1] if found else None
+        if after and after.rule and not clause.target and after.inherited:
+            # "Nothing older than two days, from Gazette": one wish.
+            found[-1] = replace(after, span=(clause.span[0], after.span[1]))
+        elif after and after.rule and _is_led(clause, after):
+            found.append(replace(clause, rule=after.rule))
+        else:
+            found.append(clause)
+    return found[::-1]
+
+
+def _is_led(clause: Clause, after: Clause) -> bool:
+    """Return whether both have the rule that follows the second, as in "no a and b in Today"."""
+    if clause.rule or clause.only or clause.limit or clause.dated:
+        return False
+    shared = after.rule.startswith((SHELF, OUT_OF_TODAY)) and clause.direction == NONE and after.inherited
+    return shared or not clause.direction
 
 
 def _join(clauses: list[Clause]) -> list[Clause]:
-    """Return the clauses without those about "it": their direction is that of the target before them."""
+    """Return the clauses without those about "it", whose direction goes to the target before them."""
     found: list[Clause] = []
     for clause in clauses:
         is_pronoun = clause.target in PRONOUNS or (
@@ -175,7 +236,9 @@ def _parts(tokens: Sequence[Token]) -> list[_Part]:
     for part in parts:
         if part.tokens:
             part.bounds = min(one.begin for one in part.tokens), max(one.end for one in part.tokens)
-    return [part for part in parts if part.tokens]
+            part.later = " ".join(one.text for one in part.tokens if one.kind == START)
+            part.tokens = [one for one in part.tokens if one.kind != START]
+    return [part for part in parts if part.tokens or part.later]
 
 
 @dataclass(slots=True)
@@ -197,7 +260,9 @@ def _clauses(part: _Part, before: str) -> list[Clause]:
         part.condition = " ".join(token.typed for token in part.tokens[condition:] if token.typed)
         part.tokens = part.tokens[:condition]
     for token in part.tokens:
-        if token.kind in (AMOUNT, UNTIL, CAP) or (token.kind == DIRECTION and token.value in (ONLY, SO_MUCH)):
+        if token.kind in (AMOUNT, UNTIL, CAP, RULE) or (
+            token.kind == DIRECTION and token.value in (ONLY, SO_MUCH)
+        ):
             continue
         is_target = token.kind != DIRECTION
         if token.kind == WORD and token.text in FILLERS - TELLING and not (runs and runs[-1].is_target):
@@ -212,7 +277,7 @@ def _clauses(part: _Part, before: str) -> list[Clause]:
     pairs = list(_pairs(runs))
     made = [_clause(part, words, target) for words, target in pairs]
     if len(made) == 1:
-        # With what stands around it: an amount, a count, a condition.
+        # Together with the words around it: an amount, a count, a condition.
         made = [replace(made[0], span=part.bounds)]
     if len(made) == 1 and not made[0].direction:
         given = part.direction or ("" if made[0].only else before)
@@ -229,7 +294,7 @@ def _marks(tokens: Sequence[Token]) -> bool:
 
 
 def _pairs(runs: Sequence[_Run]) -> Iterator[tuple[list[Token], list[Token]]]:
-    """Yield (directions, target): "less of this" or "this less", whichever way the part begins."""
+    """Yield (directions, target): "less of this" or "this less", in either order."""
     rows: list[tuple[list[Token], list[Token]]] = []
     leads = bool(runs) and (not runs[0].is_target or (len(runs) > 1 and runs[-1].is_target))
     directions: list[Token] = []
@@ -241,7 +306,7 @@ def _pairs(runs: Sequence[_Run]) -> Iterator[tuple[list[Token], list[Token]]]:
         elif leads:
             directions = run.tokens
     if leads and directions:
-        # What follows the last target belongs to it: "use chess less", or has none: "less, please".
+        # Words after the last target belong to it: "use chess less". Or they have no target: "less, please".
         if rows:
             rows[-1] = ([*rows[-1][0], *directions], rows[-1][1])
         else:
@@ -280,7 +345,8 @@ def _clause(part: _Part, directions: Sequence[Token], words: Sequence[Token]) ->
         cap=caps[0].removeprefix("total ") if caps else "",
         is_total=bool(caps) and caps[0].startswith("total "),
         condition=part.condition,
-        limit=_limit(part.tokens, ONLY in directed),
+        rule=_rule(part.tokens),
+        limit=_limit(part.tokens, directed),
     )
 
 
@@ -294,22 +360,29 @@ def _phrase(tokens: Sequence[Token]) -> str:
 _SUBJECTS = frozenset({"thema", "themen", "ergebnisse", "nachrichten", "artikel", "beiträge", "news", "kram"})
 
 
-def _halves(tokens: Sequence[Token]) -> tuple[str, str] | None:
-    """Return the two names of "chess from Gazette"; `None` for a target that names one thing."""
+def _halves(tokens: Sequence[Token]) -> tuple[str, str, str] | None:
+    """Return ("chess", "gazette", "from") of "chess from Gazette"; `None` for a target of one name."""
     for n, token in enumerate(tokens[1:-1], start=1):
-        if token.kind == WORD and token.text in ("from", "by", "about"):
+        if token.kind == WORD and token.text in ("from", "by", "about", "in"):
             of, about = _strip(tokens[:n])[0], _strip(tokens[n + 1 :])[0]
-            return (_phrase(of), _phrase(about)) if of and about else None
+            if not of or not about:
+                return None
+            halves = (_phrase(about), _phrase(of)) if token.text == "about" else (_phrase(of), _phrase(about))
+            return (*halves, token.text)
     return None
 
 
-def _limit(tokens: Sequence[Token], only: bool) -> str:
+def _limit(tokens: Sequence[Token], directed: Sequence[str]) -> str:
     """Return the code of a request in this part that settings cannot express; "" for none."""
     words = [token for token in tokens if token.kind in (WORD, NAME)]
     around = FILLERS | KIND_WORDS.keys() | LENGTHS
     telling = {token.typed for token in words if token.kind == NAME or token.text not in around}
     limit = limit_of({word for token in words for word in token.typed.split()}, telling)
-    return "" if limit == LANGUAGE and not only else limit
+    return "" if _NEEDS.get(limit, limit) not in (*directed, limit) else limit
+
+
+# Limits that only words of this direction ask for.
+_NEEDS = {LANGUAGE: ONLY, DAY: NONE}
 
 
 def _direction(words: Sequence[str], given: str, *, so_much: bool, again: bool) -> str:
@@ -356,7 +429,7 @@ def _strip(tokens: Sequence[Token]) -> tuple[list[Token], str, bool, str]:
         subject = subject or word in SUBJECT_WORDS
     at = next((n for n, one in enumerate(tokens[:-1]) if one.kind == WORD and one.text in TELLING), None)
     if at is not None and rest in ([], [tokens[at]]) and tokens[at + 1].text not in KIND_WORDS:
-        # "Good news", "opinion pieces": a wish, of which either word by itself would be another.
+        # "Good news", "opinion pieces": a wish. Each word alone would be another one.
         rest = list(tokens[at : at + 2])
     return rest, about, subject, length
 
@@ -365,7 +438,7 @@ _BEFORE = FILLERS | KIND_WORDS.keys() | LENGTHS | EVERY_WORDS
 
 
 def target_special(target: str) -> str:
-    """Return `FRESHER` or `OLDER` for a target that is an age, "all" for one that is everything, else ""."""
+    """Return `FRESHER` or `OLDER` for a target that is an age, "all" for everything, else ""."""
     words = set(target.split())
     if words and words <= FRESH_WORDS:
         return FRESHER

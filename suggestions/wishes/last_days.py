@@ -1,5 +1,6 @@
-"""Last days in wishes: "until Friday", "for two weeks", "this month". Pure."""
+"""Days in wishes: the last one ("until Friday", "for two weeks") or the first ("from Friday on"). Pure."""
 
+import re
 from collections.abc import Sequence
 from datetime import date, timedelta
 
@@ -10,12 +11,14 @@ MONTHS = (
 )
 SHORT_MIN = 3
 _COUNTED = "one two three four five six seven eight nine ten"
-NUMBERS = {word: n for n, word in enumerate(_COUNTED.split(), start=1)} | {"a": 1, "an": 1, "couple": 2}
+NUMBERS = {word: n for n, word in enumerate(_COUNTED.split(), start=1)} | {
+    **{"a": 1, "an": 1, "couple": 2, "once": 1, "twice": 2}
+}
 UNIT_DAYS = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
 UNTIL_WORDS = frozenset({"until", "till", "til", "'til", "through", "thru"})
 # A time that has no last day anybody could know: it is asked.
 UNREADABLE = frozenset({"during", "während"})
-# Three digits of a unit: longer than anybody means, and within what a date can hold.
+# Three digits of a unit: longer than anybody means, and within the range of a date.
 COUNT_DIGITS = 3
 YEAR_DIGITS = 4
 FILLING = frozenset({"please", "the", "end", "of", "on", "about", "just"})
@@ -34,19 +37,109 @@ def until_at(words: Sequence[str], at: int, today: date) -> Found | None:
         skipped = _skip(words, at + 1, FILLING)
         day, read = _day_at(words, skipped, today)
         return day, (skipped - at + read if read else 1)
+    if found := _this_at(words, at, today):
+        return found
     if word in ("for", "over") and (found := _span_at(words, at + 1, today)):
         return found[0], found[1] + 1
-    if word in ("today", "tonight") and _ends(words, at + 1):
+    if (found := _span_at(words, at, today)) and words[at + found[1] : at + found[1] + 1] in _FREE_OF:
+        # "A week without football."
+        return found if word in NUMBERS or word.isdecimal() else None
+    if word in ("today", "tonight") and _ends(words, at + 1) and words[at - 1 : at] not in (["from"], ["of"]):
         return today, 1
     if word in UNREADABLE:
         return None, 1
-    if word == "this" and at + 1 < len(words) and words[at + 1] in ("week", "month", "weekend"):
-        return (_day_at(words, at + 1, today)[0], 2) if _ends(words, at + 2) else None
     return None
 
 
+def start_at(words: Sequence[str], at: int, today: date) -> tuple[bool, int] | None:
+    """Return whether a first day named from word `at` on is later than today, and how many words it has.
+
+    `None` if none is named. "From Friday" names one, but "from December" only with "on" after it.
+    """
+    word = words[at]
+    if word == "tomorrow" or (word == "next" and words[at - 1 : at] != ["the"]):
+        read = _first_day(words, at, today)
+        return (True, read) if read else None
+    if (
+        word == "in"
+        and words[at + 1 : at + 2]
+        and _is_count(words[at + 1])
+        and words[at + 1] not in ("a", "an")
+    ):
+        found = _span_at(words, at + 1, today)
+        return (True, found[1] + 1) if found and found[0] else None
+    if word not in _FROM:
+        return None
+    begin = _skip(words, at + 1, _FROM | {"the", "of", "in"})
+    is_now = words[begin : begin + 1] in (["today"], ["now"])
+    read = 1 if is_now else _first_day(words, begin, today)
+    end = begin + read
+    goes_on = words[end : end + 1] in _ONWARDS
+    if not read or (
+        word in ("from", "on") and not goes_on and (is_now or words[begin] in (*MONTHS, *_SPANS))
+    ):
+        return None
+    return not is_now, end + goes_on - at
+
+
+def _first_day(words: Sequence[str], at: int, today: date) -> int:
+    """Return how many words name a day, a month or a time at `at`; a weekday is spelled in full."""
+    word = words[at] if at < len(words) else ""
+    date_read = _date_at(words, at, today)[1] if word else 0
+    if date_read or word in MONTHS or word in _SPANS:
+        return date_read or 1
+    if (word.isalpha() and len(word) == SHORT_MIN and word != "new") or not word:
+        return 0
+    return _day_at(words, at, today)[1]
+
+
+def _is_count(word: str) -> bool:
+    return word in NUMBERS or (word.isascii() and word.isdecimal())
+
+
+_FROM = frozenset({"after", "starting", "beginning", "effective", "from", "on"})
+_SPANS = frozenset({"week", "weekend", "month", "year", "holidays"})
+_ONWARDS = (["on"], ["onward"], ["onwards"], ["forward"], ["an"])
+
+
+def _this_at(words: Sequence[str], at: int, today: date) -> Found | None:
+    """Return the last day of "this week", "for this week", "during this month"."""
+    this = at + (words[at] in ("for", "in", "during", "over", "während"))
+    if words[this : this + 1] != ["this"] or words[this + 1 : this + 2] not in _PERIODS:
+        return None
+    # "This week in security" is a name.
+    is_end = _ends(words, this + 2) or words[this + 2] in _AFTER_PERIOD
+    if this == at and not is_end and not (_begins(words, at) and words[this + 2] != "in"):
+        return None
+    if words[this + 1] == "week" and today.weekday() >= SATURDAY:
+        return today + timedelta(days=7), this + 2 - at
+    return _relative(words[this + 1], today, later=False), this + 2 - at
+
+
+def is_week_stretched(sentence: str, today: date) -> bool:
+    """Return whether "this week" in `sentence` means the seven days from `today` on, because it ends."""
+    return today.weekday() >= SATURDAY and _THIS_WEEK.search(sentence) is not None
+
+
+_THIS_WEEK = re.compile(r"\b(?:this week|diese[rn]? woche)\b", re.IGNORECASE)
+_FREE_OF = (["without"], ["no"], ["nothing"])
+_PERIODS = (["week"], ["month"], ["weekend"])
+_AFTER_PERIOD = frozenset(
+    ["please", "thanks", "thank", "no", "nothing", "hide", "mute", "less", "off", "without", "not", "don't"]
+)
+# From this day of the week on, "this week" is the seven days that begin.
+SATURDAY = 5
+
+
+def _begins(words: Sequence[str], at: int) -> bool:
+    return at == 0 or words[at - 1] in _BOUNDS
+
+
 def _ends(words: Sequence[str], at: int) -> bool:
-    return at >= len(words) or words[at] in {",", ".", ";", "!", "?", "and", "but", "then"}
+    return at >= len(words) or words[at] in _BOUNDS
+
+
+_BOUNDS = frozenset({",", ".", ";", "!", "?", "and", "but", "or", "then"})
 
 
 def _skip(words: Sequence[str], at: int, skipped: frozenset[str]) -> int:
@@ -132,9 +225,12 @@ def _made(year: int, month: int, day: int, today: date) -> date | None:
         return None
 
 
+_BEFORE_SPAN = frozenset({"the", "next", "about", "a", "an", "rest", "of", "this", "whole", "entire"})
+
+
 def _span_at(words: Sequence[str], at: int, today: date) -> Found | None:
     """Return the last day of "3 days", "the next two weeks", "the rest of the week", "today"."""
-    begin = _skip(words, at, frozenset({"the", "next", "about", "a", "an", "rest", "of", "this"}))
+    begin = _skip(words, at, _BEFORE_SPAN)
     counted = begin
     number = 1
     if begin < len(words) and (words[begin] in NUMBERS or words[begin].isdecimal()):

@@ -5,17 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from suggestions.changes.change import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
 from suggestions.wishes.wish import BIG, SMALL, USUAL
 
-# Said with "not" or "stop": less. By itself it asks for nothing.
+# With "not" or "stop" it means less. Alone it asks for nothing.
 SO_MUCH = "so much"
 # A dislike that may mean less, or nothing at all.
 AGAINST = "against"
 ONLY = "only"
-# A direction that nobody can know: two that contradict each other.
+# An unclear direction: two that contradict each other.
 UNCLEAR = "unclear"
-# More, where nothing else is said: "I like chess", but not in "I'd like less chess".
+# More, if nothing else is said: "I like chess", but not in "I'd like less chess".
 WEAK = "weak"
 JOIN, CONTRAST = "join", "contrast"
-# Said with "no": more, for nothing is to be missed.
+# With "no" it means more, because nothing must be missed.
 MISS = "miss"
 # A contrast only after a word of preference: "prefer this over that".
 THAN = "than"
@@ -62,6 +62,7 @@ _DIRECTIONS = {
         don't show | do not show | don't want | do not want | don't want to see | do not want to
         see | never show | get rid of | skip | silence | can't stand | cannot stand | leave out |
         keep out | nothing | spare me | don't need | do not need | ban | filter out | exclude |
+        nothing more | gone |
         zero | done with | stop showing | stop with | no more of | not a single | drop all | shut
         up about | never again | suppress | kill | off | snooze | pause | don't want any | do not
         want any | out with | avoid | keep away | ditch
@@ -105,8 +106,10 @@ _DIRECTIONS = {
 _AMOUNTS = {
     # Neither more nor less, though the words are in it.
     USUAL: """
+        without exception | no matter what | at all costs | starting now | from now on | as of now |
         any more | any longer | more or so | not only today's | not just today's | if possible |
-        if you can | changed my mind | never let me | don't let me
+        i mean it | i'm serious | i am serious | for good | for ever | once and for all | full stop |
+        right now | as of today | if you can | changed my mind | never let me | don't let me
         """,
     SMALL: """
         a bit | a little | a little bit | slightly | somewhat | a touch | a tad | marginally |
@@ -134,11 +137,11 @@ _CONDITIONS = {
         morning | in the evening | on weekdays
         """,
 }
-# Around a target: they tell nothing of it.
+# Words around a target without a meaning for it.
 FILLERS = _words(
     """
     push deserves deserve needs first around nice good great out fine ' ( ) - : a about actually again all
-    always an any anymore anywhere are article articles as at be been being bit bits bring can come comes
+    sure always an any anymore anywhere are article articles as at be been being bit bits bring can come comes
     coming concerning content could coverage currently dear dial did digest do does don't else everywhere
     far feed find for get getting give giving going have having headline headlines hear heard hearing hello
     here hey hi honestly i i'd i'll i'm i've id im in is it it's item items its just keep kind kindly kinds
@@ -147,11 +150,13 @@ FILLERS = _words(
     quite read reading really regarding report reports see seeing seen set should show showing so some sort
     sorts stories story stuff such thank thanks that the there these thing things this those tidings time
     times to today's too turn update updates us very want wanting was way we we'd well will with would
-    writing you your – — ’ pls plz there's cheers there're happened whatever possible would mind changed
+    absolutely altogether asap completely definitely entirely ever-after forever generally immediately once
+    permanently seriously starting totally writing you your
+    – — ’ pls plz there's cheers there're happened whatever possible would mind changed
     reads can't already goes go gets something anything's ever i'm thx ta he's she's they're they've
     """
 )
-# Before a target they say what it is; the words after "from" and "by" are publishers and authors.
+# Words before a target that tell its kind. The words after "from" and "by" are publishers and authors.
 KIND_WORDS: Mapping[str, str] = {
     **dict.fromkeys(("topic", "topics", "subject"), "topic"),
     **dict.fromkeys(("word", "words", "phrase", "keyword"), "word"),
@@ -223,13 +228,25 @@ def phrase_at(words: Sequence[str], at: int) -> tuple[str, str, int] | None:
     return None
 
 
-# Counts by the day, which settings do not have: what begins one, and what ends it.
+# Counts a day: what stands right before the number, anywhere after it or before it, and their ends.
 CAP_BEGINS = tuple(
     phrases_of("at most | no more than | not more than | max | maximum | a maximum of | up to | only")
 )
+CAP_AFTER = tuple(
+    phrases_of(
+        "at most | at the most | max | maximum | tops | or less | or fewer | is enough | are enough"
+        " | enough | is plenty | are plenty | will do | suffice | suffices | and no more"
+    )
+)
+CAP_BEFORE = tuple(phrases_of("limit | cap | restrict | ration | max | maximum | at most"))
 CAP_TOTALS = tuple(phrases_of("fewer than | less than"))
-CAP_ENDS = tuple(phrases_of("a day | per day | each day | every day | daily | a week | per week | weekly"))
-# Adjectives that tell what news is wished for, though around a target they tell nothing.
+CAP_ENDS = tuple(
+    phrases_of(
+        "a day | per day | each day | every day | daily | / day | / tag | x a day | x per day | x daily"
+        " | a week | per week | weekly"
+    )
+)
+# Adjectives that tell which news is wished for, though around a target they have no meaning.
 TELLING = frozenset({"good", "great", "nice", "fine", "bad", "local", "opinion"})
 PRONOUNS = frozenset({"it", "them", "those", "that", "these", "this"})
 # Misspelled, they still begin a wish.

@@ -4,7 +4,7 @@ from collections.abc import Set
 
 from ranking.language import gettext_noop
 
-PICTURES, LANGUAGE, PAYWALL, SEEN = "pictures", "language", "paywall", "seen"
+PICTURES, LANGUAGE, PAYWALL, SEEN, DAY = "pictures", "language", "paywall", "seen", "day"
 VARIETY, RESET, COUNT, QUESTION = "variety", "reset", "count", "question"
 # The words that name each, before the bar, and those that may stand around them.
 _NAMED = {
@@ -17,16 +17,21 @@ _NAMED = {
         überrasch überrasche überraschen mischen gemischt same derselben selben | source quelle row often too
         many hintereinander
         """,
+    DAY: "today yesterday yesterday's heute gestern gestrige gestrigen |",
     RESET: "reset zurücksetzen | settings everything all alles",
 }
 LIMITS = {
     PICTURES: gettext_noop(
-        "Settings cannot choose articles by their pictures. Account says whether pictures are loaded."
+        "Settings cannot choose articles by their pictures. Display says whether pictures are loaded."
     ),
     LANGUAGE: gettext_noop("Settings knows nothing of an article’s language. Mute the sources instead."),
     PAYWALL: gettext_noop("Settings cannot tell which articles cost money. Mute the source instead."),
     SEEN: gettext_noop("Settings has a switch to leave out what you have read or rated."),
     VARIETY: gettext_noop("Today already mixes your sources; no setting adds variety."),
+    DAY: gettext_noop(
+        "Settings cannot leave out a day. A source can have a shelf life: “nothing older than two days from "
+        "Gazette”."
+    ),
     RESET: gettext_noop("Settings keeps every version: choose there which one to go back to."),
     COUNT: gettext_noop("Settings cannot limit how many articles a day there are in all."),
     QUESTION: gettext_noop("That is a question, not a wish. Settings shows what I go by."),

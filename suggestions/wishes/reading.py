@@ -1,26 +1,40 @@
 """Reading a wish: each clause of the sentence becomes a change, one question, or a note. Pure.
 
-What may mean two things is asked, never guessed; the answers are the whole sentence with that clause in words
-that mean one thing.
+A clause with two meanings is asked about, never guessed. The answers are the whole sentence with that clause
+in words of one meaning.
+
+`_clause_read` tries these readings in order, and the first one that fits decides:
+
+| the clause | becomes |
+|---|---|
+| asks for what no setting can do; has a date that is over | a note; the question until when |
+| asks for newer or older (`_fresh`), for a rule for a source (`_source_rule`) | that, a question or a note |
+| is a total, or names a time only | a note |
+| names nothing, or all (`_no_target`) | a question or a note |
+| ends a mute, limits a source (`_daily_limit`), mutes within a source (`_muted_within`) | that |
+| has a cap, a condition or two halves (`_bound`) | a question, if one helps |
+| has a target of no (`_unknown`), several (`_ask_which`) or one meaning (`_meant`) | a change, if of one |
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from difflib import get_close_matches
-from functools import cached_property
 
-from ranking.common.categories import author_names, category_key, category_keys, label_keys, topic_finder
-from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, search_terms, term_finder, topic_key
+from ranking.common.text import TOPIC_MAX_CHARS, fold, topic_key
+from ranking.language import date_words, gettext_noop
 from ranking.language import gettext as _
-from ranking.language import gettext_noop
-from ranking.source_rules import DAILY_LIMIT_MAX
+from ranking.source_rules import DAILY_LIMIT_MAX, SHELF_HOURS_MAX, hours_words
 from suggestions.changes.change import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
 from suggestions.changes.daily_limits import LIMIT
+from suggestions.changes.never_missed import KEEP
+from suggestions.changes.shelf_lives import AGE
 from suggestions.wishes.grammar import Clause, clauses_read, target_special
-from suggestions.wishes.last_days import NUMBERS
-from suggestions.wishes.lexicon import AGAINST, SO_MUCH, UNCLEAR
+from suggestions.wishes.last_days import NUMBERS, is_week_stretched
+from suggestions.wishes.lexicon import AGAINST, FILLERS, SO_MUCH, UNCLEAR
 from suggestions.wishes.limits import ASKING, COUNT, LIMITS, QUESTION
+from suggestions.wishes.lookup import OFFERED_MAX, Lookup
+from suggestions.wishes.rule_words import ALWAYS_SHOWN, NEVER_MISS, OUT_OF_TODAY, SHELF
+from suggestions.wishes.ways import OUT, PLAIN_WAYS, WAYS
 from suggestions.wishes.wish import (
     AUTHOR,
     BIG,
@@ -42,7 +56,6 @@ from suggestions.wishes.wish import (
 )
 
 ALL_FRESH = Target(FRESHNESS, FRESHNESS, FRESHNESS)
-SAYS = {MORE: "more", LESS: "less", NONE: "mute", ADD: "add", REMOVE: "remove"}
 SAYS_AMOUNT = {SMALL: "a bit", USUAL: "", BIG: "much"}
 LENGTH_NOTE = gettext_noop("“{}”: settings know nothing of an item’s length, so that was left out.")
 NOT_UNDERSTOOD = gettext_noop(
@@ -61,185 +74,37 @@ TARGETS = {
     FRESHNESS: gettext_noop("the freshness “{label}”"),
 }
 QUOTED_MAX = 80
-# So many of one kind are offered in a question.
-OFFERED_MAX = 4
-NEAR_SHARE = 0.75
-# A name this close is taken for the one that is meant: the change is shown before it is made.
+# A name this close is taken for the intended one. The change is shown before it is made.
 TAKEN_SHARE = 0.9
-TYPO_CHARS_MIN = 5
 # A phrase with more words is no name of anything.
 NAME_WORDS_MAX = 4
 INHERITED_WORDS_MAX = 2
-ARTICLE = "the "
-
-
-class Lookup:
-    """The names of one reader, ready to be looked up; each part is made when it is first needed."""
-
-    def __init__(self, names: Names) -> None:
-        """Take the reader's names."""
-        self.names = names
-
-    @cached_property
-    def texts(self) -> list[str]:
-        """Return the folded texts of the items."""
-        return [fold_lightly(f"{item.title}\n{item.text}") for item in self.names.items]
-
-    @cached_property
-    def categories(self) -> list[frozenset[str]]:
-        """Return the keys of the items' categories."""
-        return [category_keys(item.categories) for item in self.names.items]
-
-    @cached_property
-    def labels(self) -> list[frozenset[str]]:
-        """Return the keys of the items' labels, by which a topic or a keyword finds them as by words."""
-        return [label_keys(item.categories, item.author) for item in self.names.items]
-
-    @cached_property
-    def authors(self) -> dict[str, str]:
-        """Return the authors of the items by folded name, each of several by their own."""
-        typed = (item.author.strip() for item in self.names.items)
-        return {fold(name): name for one in typed for name in author_names(one) or (one,) if name}
-
-    @cached_property
-    def titles(self) -> dict[str, list[str]]:
-        """Return the keys of sources by each way to name one exactly."""
-        found: dict[str, list[str]] = {}
-        for key, title in self.names.sources.items():
-            folded = fold(title)
-            ways = {folded, folded.removeprefix(ARTICLE), fold(key), fold(key).partition(".")[0]}
-            for way in ways:
-                found.setdefault(way, []).append(key)
-        for name, key in self.names.called.items():
-            if key in self.names.sources:
-                found.setdefault(fold(name), []).append(key)
-        return found
-
-    def multiword(self) -> list[str]:
-        """Return the names that may have several words: a sentence is not split inside one."""
-        titles = [*self.names.sources.values(), *self.names.called]
-        bare = [title[len(ARTICLE) :] for title in titles if fold(title).startswith(ARTICLE)]
-        return [*titles, *bare, *self.names.topics, *self.authors.values()]
-
-    def source(self, key: str) -> Target:
-        """Return the source with this key as a target."""
-        return Target(SOURCE, key, self.names.sources[key])
-
-    def sources_exact(self, phrase: str) -> list[Target]:
-        """Return the sources called exactly `phrase`, with or without an article."""
-        keys = [*self.titles.get(phrase, []), *self.titles.get(phrase.removeprefix(ARTICLE), [])]
-        return [self.source(key) for key in dict.fromkeys(keys)]
-
-    def sources_partly(self, phrase: str) -> list[Target]:
-        """Return the sources with every word of `phrase` and others in their title."""
-        words = set(search_terms(phrase))
-        exact = {target.key for target in self.sources_exact(phrase)}
-        found = [
-            self.source(key)
-            for key, title in self.names.sources.items()
-            if words and key not in exact and words <= set(search_terms(title))
-        ]
-        return sorted(found, key=lambda target: target.label)
-
-    def topic(self, phrase: str) -> Target | None:
-        """Return the interest or boosted keyword that `phrase` is, in the reader's spelling."""
-        wanted = topic_key(phrase)
-        own = next((topic for topic in self.names.topics if topic_key(topic) == wanted), None)
-        return None if own is None else Target(TOPIC, own, own)
-
-    def is_found(self, phrase: str) -> bool:
-        """Return whether an item of the last days has `phrase` in words or as a label, as in ranking."""
-        return any(map(topic_finder(phrase), self.texts, self.labels))
-
-    def is_found_beyond(self, phrase: str, sources: Iterable[str]) -> bool:
-        """Return whether an item that is of none of `sources` has `phrase` in words or as a label."""
-        finds, left_out = topic_finder(phrase), set(sources)
-        rows = zip(self.names.items, self.texts, self.labels, strict=True)
-        return any(item.source not in left_out and finds(text, keys) for item, text, keys in rows)
-
-    def is_category(self, phrase: str) -> bool:
-        """Return whether a publisher filed an item of the last days under `phrase`."""
-        return any(category_key(phrase) in keys for keys in self.categories)
-
-    def mute_kinds(self, phrase: str) -> list[str]:
-        """Return the kinds of mutes that hide items with `phrase`, each some that the others leave.
-
-        Other than topics and keywords, a mute of a word knows no labels.
-        """
-        finds, key = term_finder(phrase), category_key(phrase)
-        kinds = [WORD] if any(map(finds, self.texts)) else []
-        rows = zip(self.texts, self.categories, strict=True)
-        if any(key in keys and not finds(text) for text, keys in rows):
-            kinds.append(CATEGORY)
-        if not kinds and fold(phrase) in self.authors:
-            kinds.append(AUTHOR)
-        return kinds or [WORD]
-
-    def authors_named(self, phrase: str, *, partly: bool) -> list[Target]:
-        """Return the authors named `phrase`; `partly`: with all its words in their name."""
-        if phrase in self.authors:
-            return [Target(AUTHOR, self.authors[phrase], self.authors[phrase])]
-        words = set(phrase.split())
-        names = [name for folded, name in self.authors.items() if words and words <= set(folded.split())]
-        return [Target(AUTHOR, name, name) for name in sorted(names)] if partly else []
-
-    def meanings(self, phrase: str, about: str, *, subject: bool) -> list[Target]:
-        """Return all that `phrase` may mean, with `about` a kind of `KIND_WORDS` or ""; none: unknown."""
-        if about in ("topic", "word"):
-            return self._texts(phrase, certain=True)
-        if about == "category":
-            return [Target(CATEGORY, phrase, phrase)]
-        if about == "about":
-            return self._texts(phrase, certain=False) or self._publishers(phrase)
-        if about == "source":
-            found = self._publishers(phrase) or self.authors_named(phrase, partly=True)
-            # What is read "from" may be a section of several publishers.
-            return found or (self._texts(phrase, certain=True) if self.is_category(phrase) else [])
-        if about == "author":
-            return self.authors_named(phrase, partly=True) or self._publishers(phrase)
-        return self._bare(phrase, subject=subject)
-
-    def _texts(self, phrase: str, *, certain: bool) -> list[Target]:
-        own = self.topic(phrase)
-        if own is not None:
-            return [own]
-        return [Target(WORD, phrase, phrase)] if certain or self.is_found(phrase) else []
-
-    def _publishers(self, phrase: str) -> list[Target]:
-        return self.sources_exact(phrase) or self.sources_partly(phrase)
-
-    def _bare(self, phrase: str, *, subject: bool) -> list[Target]:
-        exact = self.sources_exact(phrase)
-        own = self.topic(phrase)
-        if exact:
-            keys = [target.key for target in exact]
-            worded = " " not in phrase and self.is_found_beyond(phrase, keys)
-            word = Target(WORD, phrase, phrase) if worded else None
-            text = own or word
-            return [*exact, text] if text else exact
-        texts = self._texts(phrase, certain=False)
-        authors = self.authors_named(phrase, partly=False)
-        if subject and texts:
-            return texts
-        if authors:
-            # A name that stands in texts too is still a person's.
-            return authors
-        found = [*texts, *self.sources_partly(phrase)]
-        return found or self.authors_named(phrase, partly=True)
-
-    def nearest(self, phrase: str, share: float = NEAR_SHARE) -> list[Target]:
-        """Return names that are spelled nearly like `phrase`: sources, interests, words of titles."""
-        by_name = {fold(title): self.source(key) for key, title in self.names.sources.items()}
-        by_name |= {name.removeprefix(ARTICLE): target for name, target in by_name.items()}
-        by_name |= {fold(topic): Target(TOPIC, topic, topic) for topic in self.names.topics}
-        near = get_close_matches(phrase, by_name, OFFERED_MAX - 1, share)
-        found = list(dict.fromkeys(by_name[name] for name in near))
-        if not found and len(phrase) >= TYPO_CHARS_MIN:
-            # Letters that changed places, as in "gamign": the same ones, and the same first.
-            words = {word for text in self.texts for word in search_terms(text) if word[:1] == phrase[:1]}
-            same = sorted(word for word in words if sorted(word) == sorted(phrase))
-            found = [Target(WORD, word, word) for word in same[:1]]
-        return found
+TIME_WORDS = frozenset(
+    ["week", "weekend", "weeks", "weekends", "woche", "wochen", "month", "months", "monat", "monate"]
+)
+IN, ABOUT = "in", "about"
+# What only a source can have, and the changes that a word can have instead.
+_ONLY_SOURCES = {
+    SHELF: (gettext_noop("Only a source has a shelf life. Would less of it do?"), (LESS, NONE)),
+    NEVER_MISS: (gettext_noop("Only a source can be never missed. Is more of it what you mean?"), (MORE,)),
+    OUT_OF_TODAY: (
+        gettext_noop("Only a source can be kept out of Today. Would less of it do?"),
+        (LESS, NONE),
+    ),
+}
+_NO_SOURCE = {
+    SHELF: gettext_noop("A shelf life is for one source: “nothing older than two days from Gazette”."),
+    NEVER_MISS: gettext_noop("Name the source that you never want to miss: “never miss Gazette”."),
+    OUT_OF_TODAY: gettext_noop("Name the source that should stay out of Today."),
+}
+IS_OUT_OF_TODAY = gettext_noop(
+    "“{source}” stays out of Today, but in All, if you switch off “In Today, if it is among the best” on the "
+    "page of the source."
+)
+THE_WEEK = gettext_noop("This week is nearly over, so I took the next seven days: until {day}.")
+NO_AGE = gettext_noop(
+    "A shelf life is from 1 hour to {days} days: “nothing older than two days from Gazette”."
+)
 
 
 def target_words(target: Target) -> str:
@@ -249,7 +114,7 @@ def target_words(target: Target) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """Makes questions about one clause of a sentence; `is_clear`: each of its clauses has a direction."""
+    """Makes questions about one clause of a sentence. `is_clear`: each of its clauses has a direction."""
 
     sentence: str
     clause: Clause
@@ -261,17 +126,38 @@ class _Asker:
         until = f" until {self.clause.until.isoformat()}" if self.clause.until else ""
         return Choice(label, f"{given}{until}")
 
-    def change(self, direction: str, target: Target) -> Choice:
-        """Return the answer that means `direction` of `target`."""
+    def change(self, direction: str, target: Target, within: Target | None = None) -> Choice:
+        """Return the answer that means `direction` of `target`, in the source `within` alone if given."""
         is_text = target.kind in (TOPIC, WORD) and direction == NONE
         kind = self.lookup.mute_kinds(target.key)[0] if is_text else target.kind
-        label = _(_VERBS[direction]).format(target=target_words(Target(kind, target.key, target.label)))
+        named = target_words(Target(kind, target.key, target.label))
         amount = SAYS_AMOUNT[self.clause.amount]
-        given = f'{amount} {SAYS[direction]} {kind} "{plain(target.label)}"'.strip()
+        given = f"{amount} {said(direction, kind, target.label)}".strip()
+        if within:
+            named = _("{label} in {source}").format(label=named, source=within.label)
+            given = f'{given} in source "{plain(self.lookup.name(within))}"'
+        label = _(_VERBS[direction]).format(target=named)
         return self.choice(label[0].upper() + label[1:], given)
 
+    def rule(self, rule: str, source: Target) -> Choice:
+        """Return the answer that means this rule for `source`."""
+        kind, _space, hours = rule.partition(" ")
+        name, label = self.lookup.name(source), source.label
+        if kind == SHELF:
+            words = _("Nothing older than {age} from {source}")
+            words = words.format(age=hours_words(int(hours)), source=label)
+            return self.choice(words, said(AGE, SOURCE, name, int(hours)))
+        if kind == OUT_OF_TODAY:
+            words = _("Keep {source} out of Today").format(source=label)
+            return self.choice(words, said(OUT, SOURCE, name))
+        return self.choice(_("Never miss {source}").format(source=label), said(KEEP, SOURCE, name))
+
+    def quoted(self, words: str) -> str:
+        """Return the beginning of folded words as the reader typed them."""
+        return _short(self.lookup.typed(words))
+
     def ask(self, text: str, choices: Sequence[Choice]) -> Question:
-        """Return the question with those answers that are not too long to be sent again."""
+        """Return the question with those answers that are short enough to be sent again."""
         text = text[0].upper() + text[1:]
         choices = [choice for choice in choices if len(choice.words) <= WISH_CHARS_MAX]
         return Question(text, tuple(dict.fromkeys(choices)))
@@ -289,13 +175,13 @@ _VERBS = {
 def wishes_read(sentence: str, names: Names, today: date) -> Reading:
     """Read `sentence`: at most three changes, the first open question, notes on the rest.
 
-    An answer to the question has in its words what else is open, and not what was understood.
+    An answer to the question contains the other open parts, and not the understood ones.
     """
-    lookup = Lookup(names)
-    wishes: dict[tuple[str, str], Wish] = {}
+    lookup = Lookup(names, sentence)
+    wishes: dict[tuple[str, str, str], Wish] = {}
     notes: list[str] = []
     asked: list[tuple[Clause, Question]] = []
-    clauses = list(clauses_read(sentence, lookup.multiword(), today))
+    clauses = _sources_first(clauses_read(sentence, lookup.multiword(), today), lookup)
     is_clear = all(_is_clear(clause, lookup) for clause in clauses)
     for clause in clauses:
         if clause.length and clause.target:
@@ -306,8 +192,10 @@ def wishes_read(sentence: str, names: Names, today: date) -> Reading:
         elif isinstance(found, str):
             notes.append(found)
         else:
-            wishes[found.target.kind, found.target.key] = found
+            wishes[found.target.kind, found.target.key, found.within] = found
     chosen = [*wishes.values()]
+    if is_week_stretched(sentence, today) and (ends := [wish.until for wish in chosen if wish.until]):
+        notes.append(_(THE_WEEK).format(day=date_words(ends[0])))
     if left := [wish.target.label for wish in chosen[WISHES_MAX:]]:
         named = ", ".join(f"“{label}”" for label in left)
         notes.append(
@@ -323,8 +211,34 @@ def wishes_read(sentence: str, names: Names, today: date) -> Reading:
     return Reading(tuple(chosen[:WISHES_MAX]), question, tuple(dict.fromkeys(notes)))
 
 
+def _sources_first(clauses: Sequence[Clause], lookup: Lookup) -> list[Clause]:
+    """Return the clauses, "in Gazette, no chess" as one, "no chess in Gazette and Herald" as two of chess."""
+    found: list[Clause] = []
+    for clause in clauses:
+        before = found[-1] if found else None
+        if before is None or clause.direction != NONE or not clause.target or clause.halves:
+            found.append(clause)
+        elif before.halves and clause.inherited and lookup.sources_exact(clause.target):
+            halves = (before.halves[0], clause.target, IN)
+            found.append(replace(clause, halves=halves, about=before.about))
+        elif _leads(before, clause) and len(lookup.sources_exact(before.target)) == 1:
+            halves, span = (clause.target, before.target, IN), (before.span[0], clause.span[1])
+            found[-1] = replace(clause, halves=halves, span=span)
+        else:
+            found.append(clause)
+    return found
+
+
+def _leads(before: Clause, clause: Clause) -> bool:
+    """Return whether a source named first may limit the wish after it."""
+    if before.only or before.cap or before.condition:
+        return False
+    # "Show me in Gazette no chess": no comma stands between them.
+    return not before.direction or before.last + 1 >= clause.first
+
+
 def _first_asked(sentence: str, asked: Sequence[tuple[Clause, Question]]) -> Question | None:
-    """Return the first question; each of its answers leaves the others to be asked next."""
+    """Return the first question. Each of its answers leaves the others to be asked next."""
     if not asked:
         return None
     question = asked[0][1]
@@ -343,20 +257,29 @@ def _clause_read(clause: Clause, asker: _Asker, lookup: Lookup, today: date) -> 
     special = target_special(clause.target)
     if clause.direction in (FRESHER, OLDER) or special in (FRESHER, OLDER):
         return _fresh(clause, special, asker, lookup)
+    if (rule := _source_rule(clause, asker, lookup)) is not None:
+        return rule
     if clause.is_total or (clause.cap and not clause.target):
         return _(LIMITS[COUNT])
+    words = set(clause.target.split())
+    if words & TIME_WORDS and words <= TIME_WORDS | FILLERS and not clause.about:
+        # "No football this week or weekend": a time that was not read is no word to mute.
+        return _(NOT_UNDERSTOOD).format(_short(asker.sentence[slice(*clause.span)]))
     if not clause.target or special == "all":
         return _no_target(clause, asker, lookup)
     if clause.direction == UNMUTE:
-        return Wish(UNMUTE, Target(WORD, clause.target, clause.target))
+        what, where = _source_of(clause, lookup) or (clause.target, None)
+        return Wish(UNMUTE, lookup.word(what), within=where.key if where else "")
     if (limit := _daily_limit(clause, lookup)) is not None:
         return limit
+    if (wish := _muted_within(clause, asker, lookup)) is not None:
+        return wish
     if clause.cap or clause.condition or clause.halves:
         bound = _bound(clause, asker, lookup)
         if bound is not None:
             return bound
     if len(clause.target) > TOPIC_MAX_CHARS:
-        return _(NOT_UNDERSTOOD).format(_short(clause.target))
+        return _(NOT_UNDERSTOOD).format(asker.quoted(clause.target))
     found = lookup.meanings(clause.target, clause.about, subject=clause.subject)
     if not found:
         return _unknown(clause, asker, lookup)
@@ -365,23 +288,114 @@ def _clause_read(clause: Clause, asker: _Asker, lookup: Lookup, today: date) -> 
     return _meant(clause, asker, found[0], lookup)
 
 
+def _source_rule(clause: Clause, asker: _Asker, lookup: Lookup) -> Wish | Question | str | None:
+    """Return the rule for one source that is wished for; `None` if the clause asks for no such rule."""
+    kind, _space, hours = clause.rule.partition(" ")
+    if not kind:
+        return None
+    if kind == SHELF and not (hours.isdecimal() and 1 <= int(hours) <= SHELF_HOURS_MAX):
+        return _(NO_AGE).format(days=SHELF_HOURS_MAX // 24)
+    found = lookup.meanings(clause.target, clause.about, subject=clause.subject) if clause.target else []
+    sources = [target for target in found if target.kind == SOURCE]
+    among = None if sources else lookup.source_among(clause.target)
+    if among and among[1]:
+        sources = [among[0]]
+    if kind == ALWAYS_SHOWN and not sources:
+        return None
+    if not clause.target or target_special(clause.target) == "all":
+        return _(_NO_SOURCE[kind])
+    if len(sources) > 1:
+        choices = [asker.rule(clause.rule, source) for source in sources[:OFFERED_MAX]]
+        return asker.ask(_("Which “{short}” do you mean?").format(short=asker.quoted(clause.target)), choices)
+    if not sources:
+        return _rule_of_part(kind, clause, asker) or _rule_of_none(kind, clause, asker, found)
+    if kind == OUT_OF_TODAY:
+        return _(IS_OUT_OF_TODAY).format(source=sources[0].label)
+    if kind == SHELF:
+        return Wish(AGE, sources[0], until=clause.until, hours=int(hours))
+    return Wish(KEEP, sources[0], until=clause.until)
+
+
+def _rule_of_part(kind: str, clause: Clause, asker: _Asker) -> Question | None:
+    """Return the question about a rule for something in one source, which only a mute knows."""
+    parts = _source_of(clause, asker.lookup)
+    if parts is None:
+        return None
+    what, where = parts
+    target = asker.lookup.word(what, asker.lookup.mute_kinds(what)[0])
+    others = [asker.change(MORE, target)] if kind == NEVER_MISS else [asker.change(NONE, target, where)]
+    text = _("A change is about one thing: “{}” or “{}”?").format(asker.quoted(what), where.label)
+    return asker.ask(text, [asker.rule(clause.rule, where), *others])
+
+
+def _rule_of_none(kind: str, clause: Clause, asker: _Asker, found: Sequence[Target]) -> Question | str:
+    """Return the question about a rule for something that is no source of the reader's."""
+    among = asker.lookup.source_among(clause.target)
+    if among:
+        text = _("“{short}”: is this what you mean?").format(short=asker.quoted(clause.target))
+        return asker.ask(text, [asker.rule(clause.rule, among[0])])
+    near = [] if found else [one for one in asker.lookup.nearest(clause.target) if one.kind == SOURCE]
+    if near:
+        text = _("I found no source called “{short}”. What do you mean?").format(
+            short=asker.quoted(clause.target)
+        )
+        return asker.ask(text, [asker.rule(clause.rule, source) for source in near])
+    text, directions = _ONLY_SOURCES[kind]
+    if not found and len(clause.target.split()) > NAME_WORDS_MAX:
+        return _(NOT_UNDERSTOOD).format(_short(asker.sentence[slice(*clause.span)]))
+    targets = found or [asker.lookup.word(clause.target)]
+    choices = [asker.change(way, target) for target in targets[:2] for way in directions]
+    return asker.ask(f"“{asker.quoted(clause.target)}”: {_(text)}", choices)
+
+
 def _daily_limit(clause: Clause, lookup: Lookup) -> Wish | None:
     """Return the daily limit that is wished for one source, `None` if it is no such limit."""
     if not clause.cap or clause.condition or clause.halves:
         return None
     most = NUMBERS.get(clause.cap) or (int(clause.cap) if clause.cap.isdecimal() else 0)
     found = lookup.meanings(clause.target, clause.about, subject=clause.subject)
+    among = None if found else lookup.source_among(clause.target)
+    found = [among[0]] if among and among[1] else found
     if len(found) != 1 or found[0].kind != SOURCE or not 1 <= most <= DAILY_LIMIT_MAX:
         return None
     return Wish(LIMIT, found[0], clause.amount, clause.until, most)
 
 
-def _bound(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | None:
-    """Return the question about a count, a condition, or two things at once, which settings do not have.
+def _source_of(clause: Clause, lookup: Lookup) -> tuple[str, Target] | None:
+    """Return the halves of "chess in Gazette": its kind, and the source. `None` if it names no source."""
+    if not clause.halves:
+        return None
+    what, where, between = clause.halves
+    # "In Germany" is a place more often than a part of a source's name.
+    found = lookup.sources_exact(where) or ([] if between == IN else lookup.sources_partly(where))
+    return (what, found[0]) if len(found) == 1 and not lookup.sources_exact(what) else None
 
-    `None` where a target of two halves names no source: it is one phrase then.
+
+def _muted_within(clause: Clause, asker: _Asker, lookup: Lookup) -> Wish | Question | None:
+    """Return the mute of something in one source, or `None` if the clause does not ask for one."""
+    parts = _source_of(clause, lookup)
+    if parts is None or clause.direction != NONE or clause.cap or clause.condition:
+        return None
+    what, where = parts
+    if len(what) > TOPIC_MAX_CHARS:
+        return None
+    given = clause.about if clause.about in (WORD, AUTHOR, CATEGORY) else ""
+    kinds = [given] if given else lookup.mute_kinds(what)
+    typed = lookup.typed(what)
+    targets = [Target(kind, typed, lookup.authors.get(what, typed)) for kind in kinds]
+    if len(targets) > 1:
+        choices = [asker.change(NONE, target, where) for target in targets]
+        return asker.ask(_("Which “{short}” do you mean?").format(short=asker.quoted(what)), choices)
+    return Wish(NONE, targets[0], clause.amount, clause.until, within=where.key)
+
+
+def _bound(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | None:
+    """Return the question about a count, a condition, or two things at once, which settings cannot express.
+
+    `None` if a target of two halves names no source, because it is one phrase then, or if nothing is named.
     """
     directions = (clause.direction,) if clause.direction in (MORE, LESS, NONE, ADD) else (MORE, LESS)
+    directions = (LESS, NONE) if clause.direction == AGAINST else directions
     about = clause.about
     phrases: Sequence[str] = (clause.target,)
     if clause.cap:
@@ -389,22 +403,29 @@ def _bound(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | None:
         text = _("Only a source has a daily limit, from 1 to 10. Would less of it do?")
     elif clause.condition:
         text = _("Settings has no conditions such as “{condition}”. What do you mean without it?").format(
-            condition=_short(clause.condition)
+            condition=asker.quoted(clause.condition)
         )
         directions = (LESS, NONE) if clause.direction == NONE else directions
     else:
         assert clause.halves is not None
-        phrases, about = clause.halves, ""
+        phrases, about = clause.halves[:2], ""
+        if clause.halves[2] == ABOUT:
+            phrases = phrases[::-1]
         if not any(lookup.sources_exact(p) or lookup.sources_partly(p) for p in phrases):
             return None
-        text = _("A change is about one thing: “{}” or “{}”?").format(*map(_short, phrases))
+        text = _("A change is about one thing: “{}” or “{}”?").format(*(asker.quoted(one) for one in phrases))
     choices = []
     for phrase in phrases:
         found = lookup.meanings(phrase, about, subject=clause.subject) or lookup.nearest(phrase)
         if not found and len(phrase.split()) <= NAME_WORDS_MAX:
-            found = [Target(WORD, phrase, phrase)]
+            found = [lookup.word(phrase)]
         choices += [asker.change(way, target) for target in found[:OFFERED_MAX] for way in directions]
-    return asker.ask(text, choices)
+    if (parts := _source_of(clause, lookup)) and LESS in directions:
+        # Less of something in one source: only a mute knows both.
+        what, where = parts
+        kind = lookup.mute_kinds(what)[0]
+        choices.append(asker.change(NONE, lookup.word(what, kind), where))
+    return asker.ask(text, choices) if choices else None
 
 
 def _meant(clause: Clause, asker: _Asker, target: Target, lookup: Lookup) -> Wish | Question | str:
@@ -445,7 +466,7 @@ def _directions_open(clause: Clause, target: Target, lookup: Lookup) -> tuple[st
 
 
 def _fresh(clause: Clause, special: str, asker: _Asker, lookup: Lookup) -> Wish | Question | str:
-    """Return the wish about freshness, which counts for all items alike."""
+    """Return the wish about freshness, which counts for all items equally."""
     choices = [asker.choice(_("Newer items first"), "newer"), asker.choice(_("Items stay longer"), "older")]
     opposite = {FRESHER: OLDER, OLDER: FRESHER}
     if clause.direction in (FRESHER, OLDER) and (not clause.target or special):
@@ -468,7 +489,7 @@ def _no_target(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | str:
     if clause.length:
         return _(LENGTH_NOTE).format(clause.length)
     given = asker.sentence[slice(*clause.span)]
-    if clause.direction not in SAYS:
+    if clause.direction not in PLAIN_WAYS:
         return _(NOT_UNDERSTOOD).format(_short(given))
     known = [Target(TOPIC, topic, topic) for topic in lookup.names.topics[:2]]
     known += [lookup.source(key) for key in sorted(lookup.names.sources)[:2]]
@@ -480,28 +501,30 @@ def _no_target(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | str:
 def _unknown(clause: Clause, asker: _Asker, lookup: Lookup) -> Wish | Question | str:
     """Return the wish for words that no recent item has. Without a direction there is no wish.
 
-    What is spelled like nothing known means itself if the sentence is clear: wishes are for what is to come,
-    and the change is shown with how little it is about.
+    A word that resembles nothing known stands for itself if the sentence is clear, because wishes are about
+    the future, and the change is shown with how few items it is about.
     """
     if clause.direction == AGAINST and len(clause.target.split()) <= NAME_WORDS_MAX:
-        return _meant(clause, asker, Target(WORD, clause.target, clause.target), lookup)
-    if clause.direction not in SAYS or len(clause.target.split()) > NAME_WORDS_MAX:
+        return _meant(clause, asker, lookup.word(clause.target), lookup)
+    if clause.direction not in PLAIN_WAYS or len(clause.target.split()) > NAME_WORDS_MAX:
+        return _(NOT_UNDERSTOOD).format(_short(asker.sentence[slice(*clause.span)]))
+    if clause.inherited and _SENTENCE & set(fold(asker.sentence[slice(*clause.span)]).split()):
         return _(NOT_UNDERSTOOD).format(_short(asker.sentence[slice(*clause.span)]))
     near = lookup.nearest(clause.target)
     if clause.direction in (MORE, LESS) and len(taken := lookup.nearest(clause.target, TAKEN_SHARE)) == 1:
         return Wish(clause.direction, taken[0], clause.amount, clause.until)
     if not near and asker.is_clear and _is_plain(clause):
-        return Wish(clause.direction, Target(WORD, clause.target, clause.target), clause.amount, clause.until)
+        return Wish(clause.direction, lookup.word(clause.target), clause.amount, clause.until)
     direction = MORE if clause.direction == ADD else LESS if clause.direction == REMOVE else clause.direction
     choices = [asker.change(direction, target) for target in near]
-    choices.append(asker.change(clause.direction, Target(WORD, clause.target, clause.target)))
+    choices.append(asker.change(clause.direction, lookup.word(clause.target)))
     text = _("I found no source or recent article about “{short}”. What do you mean?")
-    return replace(asker.ask(text.format(short=_short(clause.target)), choices), unknown=True)
+    return replace(asker.ask(text.format(short=asker.quoted(clause.target)), choices), unknown=True)
 
 
 def _is_clear(clause: Clause, lookup: Lookup) -> bool:
     """Return whether a clause names a direction and a target that is known or could be a name."""
-    if not (clause.direction or clause.limit or clause.only or clause.cap):
+    if not (clause.direction or clause.limit or clause.only or clause.cap or clause.rule):
         return False
     most = INHERITED_WORDS_MAX if clause.inherited else NAME_WORDS_MAX
     if _is_worded(clause.target) and len(clause.target.split()) <= most:
@@ -518,24 +541,36 @@ def _is_plain(clause: Clause) -> bool:
     is_way = clause.direction in (MORE, LESS, NONE)
     if not is_way or not _is_worded(clause.target) or clause.about in ("source", "author"):
         return False
+    if _PLACED & set(clause.target.split()):
+        return False
     if clause.inherited:
         return len(clause.target.split()) <= INHERITED_WORDS_MAX
     # "What they like": after its target, a direction may be part of any sentence.
     return clause.first < clause.begin or (clause.last > clause.end and clause.direction != MORE)
 
 
+# A part with one of them is a sentence of its own, "and it annoys me", and goes on with no wish before it.
+_SENTENCE = frozenset({"i", "it", "he", "she", "they", "we", "ich", "es", "er", "wir", "das", "man"})
+# They place a name in a time, so a phrase with one is no name.
+_PLACED = frozenset(
+    {"after", "before", "since", "until", "during", "from", "nach", "vor", "seit", "ab", "von"}
+)
+
+
 def _ask_which(clause: Clause, asker: _Asker, found: Sequence[Target]) -> Question:
-    if clause.direction not in SAYS:
+    if clause.direction not in PLAIN_WAYS:
         pairs = [(direction, t) for t in found[:2] for direction in (MORE, LESS)]
         choices = [asker.change(direction, target) for direction, target in pairs]
         return asker.ask(
-            _("Which “{short}” do you mean, and more or less of it?").format(short=_short(clause.target)),
+            _("Which “{short}” do you mean, and more or less of it?").format(
+                short=asker.quoted(clause.target)
+            ),
             choices,
         )
     direction = clause.direction
     offered = [t for t in found[:OFFERED_MAX] if not (direction in (ADD, REMOVE) and t.kind == SOURCE)]
     choices = [asker.change(direction, t) for t in offered]
-    return asker.ask(_("Which “{short}” do you mean?").format(short=_short(clause.target)), choices)
+    return asker.ask(_("Which “{short}” do you mean?").format(short=asker.quoted(clause.target)), choices)
 
 
 def _ask_until(clause: Clause, asker: _Asker) -> Question:
@@ -546,6 +581,11 @@ def _ask_until(clause: Clause, asker: _Asker) -> Question:
 
 def _short(text: str) -> str:
     return text if len(text) <= QUOTED_MAX else f"{text[: QUOTED_MAX - 1]}…"
+
+
+def said(way: str, kind: str, name: str, number: int | None = None) -> str:
+    """Return the words of a wish that the grammar reads in one way; `name` may be a stranger's."""
+    return WAYS[way].said(f'{kind} "{plain(name)}"', number)
 
 
 def plain(text: str) -> str:

@@ -8,8 +8,10 @@ from difflib import get_close_matches
 
 from ranking.common.text import fold
 from suggestions.wishes.german import GERMAN_WORDS, german_words, is_german
-from suggestions.wishes.last_days import COUNT_DIGITS, NUMBERS, SHORT_MIN, UNTIL_WORDS, until_at
+from suggestions.wishes.last_days import COUNT_DIGITS, NUMBERS, SHORT_MIN, UNTIL_WORDS, start_at, until_at
 from suggestions.wishes.lexicon import (
+    CAP_AFTER,
+    CAP_BEFORE,
     CAP_BEGINS,
     CAP_ENDS,
     CAP_TOTALS,
@@ -19,20 +21,23 @@ from suggestions.wishes.lexicon import (
     phrase_at,
     starts,
 )
+from suggestions.wishes.rule_words import DROPPED, NAME_MARK, rule_found
 
-_TOKEN = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”|\w+(?:[.'’@/+#-]\w+)*[+#]*|[^\w\s]|\n")
+_TOKEN = re.compile(
+    r"\d{1,3}(?=x\b|/(?:day|tag)\b)|\"[^\"\n]*\"|“[^“”\n]*”|\w+(?:[.'’@/+#-]\w+)*[+#]*|[^\w\s]|\n"
+)
 QUOTES = '"“”'
 WORD, NAME, DIRECTION, AMOUNT, BETWEEN, UNTIL = "word", "name", "direction", "amount", "between", "until"
-CONDITION, CAP = "condition", "cap"
-# Ends the value of a cap on what a week may bring.
+CONDITION, CAP, RULE, START = "condition", "cap", "rule", "start"
+# Ends the value of a cap per week.
 WEEKLY = "weekly"
-# A misspelled word is taken for the one that is as close as this.
+# A misspelled word is read as a known word that is this close.
 TYPO_SHARE = 0.85
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word, a name, or a phrase of the grammar (`value` says which), and where it is in the sentence."""
+    """A word, a name, or a phrase of the grammar (`value` names it), and its place in the sentence."""
 
     kind: str
     text: str
@@ -50,7 +55,8 @@ class Token:
 
 def tokens_read(sentence: str, names: Iterable[str], today: date) -> list[Token]:
     """Return the tokens of a wish; no name among `names`, which are the reader's own, is split."""
-    tokens = _translated(_corrected(_named(list(_tokens(sentence)), names, sentence)))
+    named = _named(list(_tokens(sentence)), names, sentence)
+    tokens = _translated(_corrected(_ruled(named)))
     return list(_phrases(_capped(list(_dated(tokens, today)))))
 
 
@@ -62,7 +68,26 @@ def _tokens(sentence: str) -> Iterator[Token]:
         elif typed == "\n":
             yield Token(WORD, ".", match.start(), match.end())
         else:
-            yield Token(WORD, fold(typed).replace("’", "'"), match.start(), match.end())
+            text = fold(typed).replace("’", "'")
+            yield Token(WORD, _APOSTROPHES.get(text, text), match.start(), match.end())
+
+
+_APOSTROPHES = {word.replace("'", ""): word for word in ("don't", "doesn't", "can't", "isn't", "shouldn't")}
+
+
+def _ruled(tokens: list[Token]) -> list[Token]:
+    """Return the tokens, "older than two days" and other rules for one source as one token each."""
+    words = [NAME_MARK if token.kind == NAME else token.text for token in tokens]
+    for _ in tokens:
+        found = rule_found(words)
+        if found is None:
+            break
+        begin, end = tokens[found.first].begin, tokens[found.last].end
+        mark = [] if found.value == DROPPED else [Token(RULE, "", begin, end, found.value)]
+        middle = slice(found.middle.start, found.middle.stop)
+        here = slice(found.first, found.last + 1)
+        tokens[here], words[here] = [*tokens[middle], *mark], [*words[middle], *[NAME_MARK for _ in mark]]
+    return tokens
 
 
 def _corrected(tokens: list[Token]) -> list[Token]:
@@ -84,7 +109,7 @@ _SEPARATORS = frozenset({",", ";", ".", "!", "?", "and", "but", "und", "aber"})
 
 
 def _translated(tokens: list[Token]) -> list[Token]:
-    """Return the tokens, those of German parts in the words of the grammar."""
+    """Return the tokens, with German parts in the words of the grammar."""
     found, begin = [], 0
     for end, token in enumerate(tokens, start=1):
         if end == len(tokens) or (token.kind == WORD and token.text in _SEPARATORS):
@@ -94,35 +119,60 @@ def _translated(tokens: list[Token]) -> list[Token]:
 
 
 def _part_translated(tokens: list[Token]) -> list[Token]:
-    words = ["" if token.kind == NAME else token.text for token in tokens]
+    words = ["" if token.kind in (NAME, RULE) else token.text for token in tokens]
     if not is_german(word for word in words if word):
         return tokens
     found, at = [], 0
     for row, read in german_words(words):
         begin, end = tokens[at].begin, tokens[at + read - 1].end
-        is_name = tokens[at].kind == NAME
+        is_name = tokens[at].kind in (NAME, RULE)
         found += [tokens[at]] if is_name else [Token(WORD, w.text, begin, end, own=w.own) for w in row]
         at += read
     return found
 
 
 def _capped(tokens: list[Token]) -> list[Token]:
-    """Return the tokens, "at most two a day" and the like as one, wherever its halves are."""
-    words = ["" if token.kind in (NAME, UNTIL) else token.text for token in tokens]
-    for at in range(len(words)):
-        total = starts(CAP_TOTALS, words, at)
-        number = at + (total or starts(CAP_BEGINS, words, at))
-        if number == at or number >= len(words) or not _number(words[number]):
-            continue
-        stop = next((n for n in range(number, len(words)) if words[n] in _SEPARATORS), len(words))
-        for end in range(number + 1, stop):
-            if length := starts(CAP_ENDS, words, end):
-                value = f"total {words[number]}" if total else words[number]
-                if any("week" in word for word in words[end : end + length]):
-                    value = f"{value} {WEEKLY}"
-                cap = Token(CAP, value, tokens[at].begin, tokens[end + length - 1].end, value)
-                return [*tokens[:at], cap, *tokens[number + 1 : end], *_capped(tokens[end + length :])]
-    return tokens
+    """Return the tokens, "at most two a day" and the like as one, in whatever order its words are."""
+    words = ["" if token.kind in (NAME, UNTIL, RULE) else token.text for token in tokens]
+    found, begin = list[Token](), 0
+    stops = [n for n, word in enumerate(words) if word in _SEPARATORS and not starts(CAP_AFTER, words, n + 1)]
+    for stop in (*stops, len(words)):
+        here = tokens[begin:stop]
+        if cap := _cap(words[begin:stop]):
+            value, taken = cap
+            parts = [here[n] for n in sorted(taken)]
+            token = Token(CAP, value, parts[0].begin, parts[-1].end, value)
+            here = [
+                token if n == max(taken) else one
+                for n, one in enumerate(here)
+                if n not in taken or n == max(taken)
+            ]
+        found += [*here, *tokens[stop : stop + 1]]
+        begin = stop + 1
+    return found
+
+
+def _cap(words: Sequence[str]) -> tuple[str, set[int]] | None:
+    """Return the count of "two a day, at most" and the numbers of its words; `None` if it is no limit."""
+    ends = _spans(CAP_ENDS, words)
+    numbers = [n for n, word in enumerate(words) if _number(word) and not any(n in end for end in ends)]
+    for number in sorted(numbers, key=lambda n: words[n] in ("a", "an")):
+        totals = [span for span in _spans(CAP_TOTALS, words) if span.stop == number]
+        said = totals or [span for span in _spans(CAP_BEGINS, words) if span.stop == number]
+        said = said or [span for span in _spans(CAP_AFTER, words) if span.start > number]
+        said = said or [span for span in _spans(CAP_BEFORE, words) if span.stop <= number]
+        if ends and said:
+            value = f"total {words[number]}" if totals else words[number]
+            if any("week" in words[n] for n in ends[0]):
+                value = f"{value} {WEEKLY}"
+            return value, {number, *ends[0], *said[0]}
+    return None
+
+
+def _spans(phrases: Sequence[tuple[str, ...]], words: Sequence[str]) -> list[range]:
+    """Return the places of all of `phrases` in `words`, of several at one place the longest."""
+    lengths = [starts(phrases, words, at) for at in range(len(words))]
+    return [range(at, at + length) for at, length in enumerate(lengths) if length]
 
 
 def _number(word: str) -> bool:
@@ -130,13 +180,13 @@ def _number(word: str) -> bool:
 
 
 def _named(tokens: list[Token], names: Iterable[str], sentence: str) -> list[Token]:
-    """Return the tokens with those of one name in a row as one; the longest name first."""
+    """Return the tokens, with the words of one name joined, the longest name first."""
     known: dict[str, list[tuple[str, ...]]] = {}
     spelled = set()
     for name in names:
         words = tuple(token.text for token in _tokens(name))
         if len(words) == 1 and words[0] in FILLERS:
-            # "TIME" is a source, where "time" says nothing.
+            # "TIME" is a source, but "time" is not.
             spelled.add(name)
         if len(words) > 1 and not _is_grammar(words):
             known.setdefault(words[0], []).append(words)
@@ -164,18 +214,25 @@ def _is_grammar(words: Sequence[str]) -> bool:
 
 def _dated(tokens: list[Token], today: date) -> Iterator[Token]:
     # A name ends a day: no word is read across it.
-    words = ["" if token.kind == NAME else token.text for token in tokens]
+    words = ["" if token.kind in (NAME, RULE) else token.text for token in tokens]
     at = 0
     while at < len(tokens):
         found = until_at(words, at, today) if words[at] else None
-        if found is None:
+        start = start_at(words, at, today) if words[at] and not found else None
+        if start:
+            is_later, read = start
+            if is_later:
+                typed = " ".join(token.typed for token in tokens[at : at + read] if token.typed)
+                yield Token(START, typed, tokens[at].begin, tokens[at + read - 1].end)
+            at += read
+        elif found is None:
             yield tokens[at]
             at += 1
-            continue
-        day, read = found
-        text = tokens[at].text if tokens[at].text in UNTIL_WORDS else "for"
-        yield Token(UNTIL, text, tokens[at].begin, tokens[at + read - 1].end, day=day)
-        at += read
+        else:
+            day, read = found
+            text = tokens[at].text if tokens[at].text in UNTIL_WORDS else "for"
+            yield Token(UNTIL, text, tokens[at].begin, tokens[at + read - 1].end, day=day)
+            at += read
 
 
 def _phrases(tokens: Sequence[Token]) -> Iterator[Token]:

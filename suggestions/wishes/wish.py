@@ -42,13 +42,18 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """One change that was asked for; `until` is its last day, `most` a daily limit, `None` for none."""
+    """One change that was asked for; `until` is its last day, `most` a daily limit, `hours` a shelf life.
+
+    `within` is the key of the only source in which it mutes; "" for everywhere.
+    """
 
     direction: str
     target: Target
     amount: str = USUAL
     until: date | None = None
     most: int | None = None
+    hours: int | None = None
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Operators see a run as a timeline, escaped, and can change nothing of it."""
+"""Operators see a run as a timeline, escaped, and cannot change it."""
 
 from datetime import timedelta
 
@@ -207,6 +207,16 @@ def test_checks_of_a_round_are_one_line_and_say_what_failed(run, now, as_operato
     assert "Show me more from The Xylophone" in listed
 
 
+def test_the_list_of_runs_says_who_asked_and_how_each_ended(ada, run, as_operator):
+    Run.objects.filter(pk=run.pk).update(trigger="ui", status="agent_error", stop_reason="model_refused")
+    Run.objects.filter(pk=run.pk).update(turns=1, tool_calls=7)
+    listed = as_operator.get("/admin/advisor/run/").content.decode()
+    assert "the reader" in listed and "failed: model refused" in listed and "1 turn, 7 calls" in listed
+    Run.objects.filter(pk=run.pk).update(status="completed", stop_reason="done")
+    assert ">done</td>" in as_operator.get("/admin/advisor/run/?status=completed").content.decode()
+    assert ">done</td>" not in as_operator.get("/admin/advisor/run/?status=queued").content.decode()
+
+
 def test_a_run_leads_to_its_suggestions_and_back(ada, run, as_operator):
     row = suggested(ada, evidence=0, run_id=run.pk)
     assert f"/admin/suggestions/suggestion/{row.pk}/change/" in page(as_operator, run).content.decode()
@@ -256,9 +266,10 @@ def test_suggestions_of_models_are_compared_with_the_planners(ada, now, as_opera
     made("openai:m", "expired", meta={"finished_by": "planner"})
     made("offline:planner", "accepted", "harmed")
     made("offline:planner", "draft")
+    made("offline:planner", "withdrawn")
     rows = {row.maker: row for row in makers_compared(now=now)}
     assert rows == {
-        "a model": MakerRow("a model", 2, 1, 1, 0, 1, 0, 0),
-        "the planner": MakerRow("the planner", 2, 1, 0, 1, 0, 0, 1),
+        "a model": MakerRow("a model", 2, 1, 1, 0, 0, 1, 0, 0),
+        "the planner": MakerRow("the planner", 3, 1, 0, 1, 1, 0, 0, 1),
     }
     assert "Models against the planner" in as_operator.get("/admin/advisor/run/autonomy/").content.decode()

@@ -9,6 +9,7 @@ from django.core.cache import cache
 
 from digest.accounts import assistant_access
 from digest.accounts.oauth import redirect_problem
+from digest.places import PROGRAM_LINE, TURNS, TURNS_WAITING_MAX
 from tests.support.assistants import (
     ALL,
     CALLBACK,
@@ -25,7 +26,7 @@ ODD = ("x" * 100_000, "a\0b", "https://[::1")
 
 @pytest.fixture(autouse=True)
 def nobody_asked_yet(own_cache):
-    """Nobody has registered from this address yet."""
+    """Reset the rate limit of registrations."""
 
 
 @pytest.fixture
@@ -221,3 +222,15 @@ def test_registrations_are_bounded(site, assistant, monkeypatch):
     monkeypatch.undo()
     answers = [register().status_code for _ in range(12)]
     assert 429 in answers
+
+
+def test_an_assistant_takes_its_readers_turn(person, assistant, site, ada):
+    tokens = assistant.connect(person)
+    with TURNS.place(ada.pk):
+        TURNS._waiting[ada.pk, PROGRAM_LINE] = TURNS_WAITING_MAX
+        try:
+            refused = assistant.post(tokens["access_token"], "tools/list")
+        finally:
+            del TURNS._waiting[ada.pk, PROGRAM_LINE]
+    assert (refused.status_code, refused.json()["error"]) == (429, "too_many_requests")
+    assert assistant.post(tokens["access_token"], "tools/list").status_code == 200

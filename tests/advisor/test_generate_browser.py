@@ -1,4 +1,4 @@
-"""The "Generate" button in a real browser: what it says when there is no run."""
+"""The "Generate" button in a real browser: its message if there is no run."""
 
 import pytest
 from django.utils import timezone
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(tran
 
 
 def pressed(page: Page):
-    """The line below the button after it was pressed."""
+    """Return the line below the button after it was pressed."""
     page.goto("/ui/suggestions")
     page.get_by_role("button", name="Generate suggestions").click()
     return page.locator("[data-progress]")
@@ -33,7 +33,7 @@ def test_little_feedback_is_said_and_the_button_is_grey(page: Page, ada: Reader)
     thumbs(ada, "loved.example", 4, now=timezone.now())
     page.goto("/ui/suggestions")
     expect(page.get_by_role("button", name="Generate suggestions")).to_be_disabled()
-    expect(page.get_by_text("You gave 4 of 10 thumbs")).to_be_visible()
+    expect(page.get_by_text("suggestions today (4 so far)")).to_be_visible()
 
 
 def test_a_run_that_reached_its_limit_says_so_beside_a_button_that_can_be_pressed(

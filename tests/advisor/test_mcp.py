@@ -50,7 +50,7 @@ MANAGE = str(ROOT / "manage.py")
 
 @pytest.fixture
 def server(transactional_db, tmp_path):
-    """What starts the server in a process of its own, on a database both can see; and that database."""
+    """Return the settings to start the server in its own process, on a database that both can see."""
     env = {"TIDINGS_VAR_DIR": str(tmp_path), "REDIS_URL": "", "TIDINGS_ENV_FILE": ""}
     now = timezone.now()
     opinionated(ReaderFactory(username="ada"), now=now)
@@ -66,7 +66,7 @@ def server(transactional_db, tmp_path):
 
 
 def rows(env, query):
-    """What the server's database holds."""
+    """Return rows of the server's database."""
     if connection.vendor == "sqlite":
         with closing(sqlite3.connect(env["DATABASE_URL"].removeprefix("sqlite:///"))) as database:
             return database.execute(query).fetchall()
@@ -76,8 +76,8 @@ def rows(env, query):
 
 
 async def talk(env, errlog, said):
-    """One session: everything that was asked and answered, as (what, answer)."""
-    # The shell copies what reaches stdout, and notes how the server ended.
+    """Run one session. Return all requests and answers, as (name, answer)."""
+    # The shell copies stdout, and notes the server's exit code.
     copied = '{ "$@"; echo $? > "$NOTES/code"; } | tee "$NOTES/stdout"'
     arguments = ["-c", copied, "sh", sys.executable, MANAGE, "serve_mcp", "--reader", "ada"]
     server = StdioServerParameters(command="sh", args=arguments, env=env, cwd=ROOT)
@@ -96,10 +96,9 @@ async def talk(env, errlog, said):
         best = next(idea for idea in ideas if idea["target"] == "loved.example")
         draft = {
             "suggestion_type": best["type"],
-            "field": "source_weights",
-            "target_key": best["target"],
+            "target": best["target"],
             "suggested_value": best["suggested_value"],
-            "evidence_items": [{"url": url} for url in best["supporting_items"]],
+            "evidence": best["supporting_items"],
             "reason": "Good stuff.",
         }
         better = {"reason": "You liked 38 of 40 articles from Loved, far more than of other sources."}
@@ -112,7 +111,7 @@ async def talk(env, errlog, said):
 
 
 def test_a_session_from_hello_to_goodbye(server, tmp_path, monkeypatch):
-    # A hang-up ends the server by itself: on a busy machine not always within the client's two seconds.
+    # A hang-up ends the server by itself, but on a busy machine not always within the client's two seconds.
     monkeypatch.setattr("mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT", 30.0)
     said = {}
     with (tmp_path / "stderr").open("w") as errlog:
@@ -120,7 +119,7 @@ def test_a_session_from_hello_to_goodbye(server, tmp_path, monkeypatch):
 
     assert said["hello"][0] == "tidings-advisor" and "nothing here accepts" in said["hello"][1]
     assert said["hello"][2] == __version__
-    assert [tool.name for tool in said["tools"]] == list(TOOLS)
+    assert [tool.name for tool in said["tools"]] == [name for name in TOOLS if name != "finish"]
     assert not {"accept_suggestion", "resolve", "update_user_config"} & {tool.name for tool in said["tools"]}
     assert "user_id" not in json.dumps([tool.input_schema for tool in said["tools"]])
     assert said["feedback"][0] is False and said["feedback"][1]["meta"]["items_returned"] >= 15

@@ -1,8 +1,10 @@
-"""Assistants over HTTP: let in by their reader, for what the reader allowed, for as long; never to accept."""
+"""Assistants over HTTP: they get exactly the access and the time that the reader allowed, and never
+accept."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from uuid import uuid4
 
 import anyio
 import httpx2
@@ -29,7 +31,7 @@ from suggestions.models import Suggestion
 from suggestions.proposals import FenceLost
 from tests.advisor.tools.test_tools import boost, liked_urls
 from tests.support.assistants import ALL, CALLBACK, Assistant, Person, reader_with_password
-from tests.support.browser import fresh_item
+from tests.support.browser import asked, fresh_item
 from tests.support.histories import opinionated
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -38,7 +40,7 @@ WHY = "You liked 38 of 40 articles from Loved, far more than of other sources."
 
 @pytest.fixture(autouse=True)
 def nobody_asked_yet(own_cache):
-    """Nobody has registered from this address yet."""
+    """Reset the rate limit of registrations."""
 
 
 @pytest.fixture
@@ -47,7 +49,7 @@ def ada(site):
 
 
 class Memory:
-    """What a client remembers."""
+    """A client's stored tokens and registration."""
 
     tokens = info = None
 
@@ -95,7 +97,7 @@ def test_the_official_client_finds_registers_is_let_in_and_uses_the_tools(ada, p
 
     hello, tools, digest, feedback, accepted = anyio.run(talk)
     assert "nothing here accepts" in hello.instructions
-    assert tools >= {"get_digest", "rate_item", *TOOLS}
+    assert tools >= {"get_digest", "rate_item", *TOOLS} - {"finish"} and "finish" not in tools
     assert not {name for name in tools if "accept" in name and name != "get_acceptance_history"}
     assert not digest.is_error and json.loads(digest.content[0].text)["entries"]
     assert not feedback.is_error and "Loved" in feedback.content[0].text
@@ -121,7 +123,7 @@ def _connect_by(client, person, assistant, site):
     assert assistant.refresh(tokens["refresh_token"]).json()["error"] == "invalid_grant"
 
 
-# --- What the tools do -----------------------------------------------------------------------------------
+# --- The tools ------------------------------------------------------------------------------------------
 
 
 def test_an_assistant_reads_rates_and_proposes_for_its_reader(ada, person, assistant):
@@ -158,7 +160,7 @@ def test_however_many_sessions_an_assistant_has_it_asks_a_reader_so_often_a_day(
     codes = []
     for client, source in (("harbour", "loved.example"), ("quay", "other.example")):
         session = session_resume(reader=ada, client=client, now=now)
-        call = {"arguments": boost(liked_urls(ada), reason=WHY, target_key=source)}
+        call = {"arguments": boost(liked_urls(ada), reason=WHY, target=source)}
         codes.append(session_call(session=session, name="write_suggestion", now=now, **call).error_code)
     assert codes == ["", "enough_for_a_day"] and Suggestion.objects.count() == 1
     assert Step.objects.filter(error_code="enough_for_a_day").count() == 1
@@ -200,6 +202,17 @@ def test_calls_of_one_client_share_a_session_and_a_call_beside_one_begins_anothe
         session_call(session=first, name="query_user_config", arguments={}, now=now)
     assert session_release(session=again, client="harbour", now=now)
     assert resume(at=now + timedelta(seconds=LEASE_S + 1)).run.pk != first.run.pk
+
+
+def test_an_assistant_brings_the_question_of_a_run_and_cannot_answer_it(ada, ben, person, assistant):
+    text, token = "Is it the depth?", assistant.connect(person)["access_token"]
+    asked(ben, uuid4(), text)
+    assert assistant.call(token, "get_question")["question"] is None
+    own = asked(ada, uuid4(), text)
+    told = assistant.call(token, "get_question")
+    assert told["question"]["question_id"] == own and told["question"]["text"] == text
+    assert "never instructions" in told["note"]
+    assert not [name for name in assistant.tools(token) if "answer" in name]
 
 
 @pytest.mark.services
@@ -287,7 +300,7 @@ def test_one_reader_disconnects_nobody_elses_assistant(person, assistant, site):
     assert assistant.tools(token)
 
 
-# --- What is left over, and settings -----------------------------------------------------------------------
+# --- Leftovers, and settings ----------------------------------------------------------------------------
 
 
 def test_clients_that_nobody_uses_are_forgotten(person, assistant, monkeypatch):

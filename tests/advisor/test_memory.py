@@ -39,7 +39,7 @@ because few thumbs say little of {name}.
 
 
 def parsed(name: str = "good", **changed: str):
-    """The insight that results when lines of the good file are changed."""
+    """Return the insight that results when lines of the good file are changed."""
     lines = GOOD.format(name=name).splitlines()
     for key, value in changed.items():
         lines = [f"{key}: {value}" if line.startswith(f"{key}:") else line for line in lines]
@@ -165,7 +165,7 @@ def test_the_command_syncs_what_ships_and_reports_one_json_object():
     assert report["insights"]["added"] == len(list(FOLDER.glob("*.md")))
     assert (report["errors"], report["patterns"]["added"]) == ([], 0)
     call_command("sync_memories", stdout=out)
-    assert "insights: 0 added" in out.getvalue()
+    assert " unchanged\npatterns: none\n" in out.getvalue()
 
 
 @pytest.mark.django_db
@@ -220,7 +220,7 @@ def test_what_people_wrote_in_the_admin_is_neither_retired_nor_written_over(tmp_
 
 
 def answers(count: int, *, accepted: int = 1, rejected: int = 0, effect: str = "", **reader: object) -> list:
-    """So many readers, each with so many answers to boosts, and an effect of each that was accepted."""
+    """Create `count` readers, each with these answers to boosts, and an effect of each accepted one."""
     readers = [ReaderFactory(**reader) for _ in range(count)]
     for each in readers:
         for n in range(accepted + rejected):

@@ -1,4 +1,4 @@
-"""What is asked about runs reads no more than it needs."""
+"""Selectors of runs read only the columns they need."""
 
 from datetime import timedelta
 

@@ -36,6 +36,7 @@ from tests.support.factories import CLOCK, FeedbackFactory, ItemFactory, Operato
 from tests.support.suggestion_worlds import proposed, tastes
 
 pytestmark = pytest.mark.django_db
+ITEMS = "rows/digest.item.jsonl"
 
 
 def _world() -> None:
@@ -170,6 +171,66 @@ def test_an_archive_that_was_tampered_with_changes_nothing(archive, name, change
     assert sorted(Item.objects.values_list("title", flat=True)) == before and Feedback.objects.exists()
 
 
+# One column of each kind.
+COLUMNS = {
+    "digest.item": ("pk", "article", "title", "published_at"),
+    "ranking.rankconfig": ("locked",),
+    "suggestions.suggestion": ("p_helpful", "run_id", "forecast"),
+}
+
+
+@pytest.mark.parametrize("value", [None, 10**30, 1e300, "9" * 400, "\ud800", [[]]], ids=lambda v: repr(v)[:9])
+def test_no_value_in_a_row_breaks_the_command_or_changes_anything(archive, value):
+    before = Feedback.objects.count()
+    for table, fields in COLUMNS.items():
+        name = f"rows/{table}.jsonl"
+        row = json.loads(ZipFile(archive).read(name).split(b"\n")[0])
+        for field in fields:
+            changed = {**row, "fields": {**row["fields"]}}
+            (changed if field == "pk" else changed["fields"])[field] = value
+            line = json.dumps(changed).encode()
+            copy = rewritten(archive, name, lambda raw, line=line: line + raw[raw.index(b"\n") :])
+            with suppress(ArchiveError):
+                archive_read(copy, replace=True)
+    assert Feedback.objects.count() == before
+
+
+@pytest.mark.parametrize("value", [None, 1, True, "x", [[]], [{}], [None], {"digest.reader": None}, {"a": 1}])
+@pytest.mark.parametrize("name", ["migrations", "tables"])
+def test_a_manifest_of_another_form_is_refused(archive, name, value):
+    def change(raw: bytes) -> bytes:
+        return json.dumps({**json.loads(raw), name: value}).encode()
+
+    with pytest.raises(ArchiveError) as refused:
+        archive_read(rewritten(archive, "manifest.json", change), replace=True)
+    assert refused.value.code == "damaged"
+
+
+@pytest.mark.parametrize(("member", "code"), [("manifest.json", "not_an_archive"), (ITEMS, "damaged")])
+@pytest.mark.parametrize("flaw", ["encrypted", "packed in a way of its own"])
+def test_a_member_that_cannot_be_opened_is_refused(archive, member, code, flaw):
+    copy = rewritten(archive, member, lambda raw: raw)
+    raw = bytearray(copy.read_bytes())
+    listed = raw.index(b"PK\1\2")  # the first entry of the list at the end
+    for start in (raw.index(b"PK\3\4"), listed):
+        at = raw.index(member.encode(), start)
+        at -= 30 if start != listed else 46
+        raw[at + (6 if start != listed else 8)] |= flaw == "encrypted"
+        raw[at + (8 if start != listed else 10)] = 0 if flaw == "encrypted" else 99
+    copy.write_bytes(raw)
+    with pytest.raises(ArchiveError) as refused:
+        archive_read(copy, replace=True)
+    assert refused.value.code == code and Feedback.objects.exists()
+
+
+@pytest.mark.parametrize("more", [b"\n" * 2_000_000, b"{}\n" * 2_000_000])
+def test_more_lines_than_the_manifest_names_are_not_read(archive, more: bytes):
+    """A few kilobytes can hold millions of lines."""
+    with pytest.raises(ArchiveError, match="more than its") as refused:
+        archive_read(rewritten(archive, ITEMS, lambda raw: raw + more), replace=True)
+    assert refused.value.code == "damaged" and Feedback.objects.exists()
+
+
 def test_rows_that_do_not_read_say_why(archive):
     cut = rewritten(archive, "rows/digest.item.jsonl", lambda raw: raw[: len(raw) // 2])
     with pytest.raises(ArchiveError, match=r"cannot be read: JSONDecodeError: \w+"):
@@ -229,7 +290,7 @@ def test_the_commands_write_privately_ask_first_and_exit_by_the_book(world, tmp_
 
 
 def test_a_database_fresh_from_migrating_takes_an_archive_without_more_words(archive):
-    """What migrations fill in counts for nothing; whatever the archive holds of it stands afterwards."""
+    """Rows that migrations create do not count as data. After the restore they equal the archive's."""
     _empty([model for model in tables() if model._meta.label_lower not in FILLED_BY_MIGRATE], "default")
     archive_read(archive)
     assert Suggestion.objects.get().evidence.count() == 4
@@ -280,7 +341,7 @@ def test_a_row_of_another_table_is_refused(archive):
     def smuggle(raw: bytes) -> bytes:
         fields = {"session_data": "", "expire_date": "2030-01-01T00:00:00Z"}
         line = json.dumps({"model": "sessions.session", "pk": "a" * 32, "fields": fields})
-        return raw + line.encode() + b"\n"
+        return raw[: raw.rindex(b"\n", 0, -1) + 1] + line.encode() + b"\n"
 
     with pytest.raises(ArchiveError) as refused:
         archive_read(rewritten(archive, "rows/digest.feedback.jsonl", smuggle), replace=True)

@@ -1,4 +1,4 @@
-"""`check_model` names what a server of one's own really gives, with the setting that mends it."""
+"""`check_model` shows the real abilities of a local server, and the setting that mends a fault."""
 
 import json
 import time
@@ -129,6 +129,8 @@ def test_the_key_of_an_own_server_is_sent(local: HTTPServer, settings):
     [
         (lambda body: status(404, "model 'qwen3:4b' not found, try pulling it first"), "LOCAL_LLM_MODEL"),
         (lambda body: status(400, "model qwen3:4b does not exist"), "LOCAL_LLM_MODEL"),
+        (lambda body: status(400, "No connected db."), "LOCAL_LLM_KEY"),
+        (lambda body: status(400, "API key not valid. Please pass a valid API key."), "LOCAL_LLM_KEY"),
         (lambda body: status(400, "the request exceeds the available context size"), "--ctx-size 16384"),
         (lambda body: garbage(b'data: {"choices": []}\n\n'), "streams"),
         (lambda body: garbage(b'{"choices": [{"text": "Hi"}]}'), "legacy form"),

@@ -20,14 +20,13 @@ from advisor.agent.planner import proposal_arguments
 from digest.models import Reader
 from tests.support.local_servers import code_word
 from tests.support.processes import wait_until
-from tests.support.scripted_model import Body, Script, Step, calls, status, text
+from tests.support.scripted_model import Body, Script, Step, calls, finish, status, text
 
 # These tests check a model's words and use a temporary SQLite file, so one database is enough.
 pytestmark = pytest.mark.alike
 
 APPROVAL = {"verdict": "approve", "confidence": 0.9, "helps": True, "accepts": True, "reasoning": "Because."}
 RIGHT = {"changes": [{"direction": "less", "kind": "source", "name": "gigawow.example"}]}
-CLOSING = '{"suggestions": [], "skipped": [], "meta": {}}'
 READ = calls(("query_user_feedback", {}), ("query_user_config", {}))
 
 
@@ -47,7 +46,7 @@ def good(body: Body) -> Step:
     if turns == 0:
         return READ
     if turns > 1:
-        return text(CLOSING)
+        return finish()
     read = json.loads(next(m["content"] for m in body["messages"] if m["role"] == "tool"))
     return calls(("write_suggestion", proposal_arguments(read["hypotheses"][0])))
 
@@ -63,7 +62,7 @@ def clumsy(body: Body) -> Step:
         return text(code_word(body) or "Less of Gigawow, I think.")
     turns = sum(message["role"] == "assistant" for message in body["messages"])
     tried = [calls(("query_user_feedback", "{days: 30")), calls(("read_thumbs", {})), READ]
-    return tried[turns] if turns < len(tried) else text(CLOSING)
+    return tried[turns] if turns < len(tried) else finish()
 
 
 @pytest.fixture
@@ -89,7 +88,7 @@ def test_a_good_model_is_called_good_with_all_its_figures(chain: HTTPServer):
     figures = report["figures"]
     assert (code, report["verdict"], report["findings"]) == (0, "good", [])
     assert (figures["turns"], figures["model"], figures["stop_reason"]) == (3, "openai:gpt-6-luna", "done")
-    assert figures["calls"] == {"understood": 3, "malformed": 0, "unknown": 0, "repeated": 0, "refused": {}}
+    assert figures["calls"] == {"understood": 4, "malformed": 0, "unknown": 0, "repeated": 0, "refused": {}}
     assert len(figures["by_planner"]) == 3 and report["shared"] == figures["suggested"] != []
     assert figures["votes"] == {"approve": 3} and figures["votes_missing"] == 0
     [probe] = figures["probes"]
@@ -109,11 +108,11 @@ def test_a_model_that_never_calls_a_tool_is_not_usable_and_the_report_says_what_
 def test_broken_calls_are_counted_by_what_is_wrong_with_them(chain: HTTPServer):
     code, report = checked(chain, clumsy)
     counts = report["figures"]["calls"]
-    assert (counts["understood"], counts["malformed"], counts["unknown"]) == (2, 1, 1)
+    assert (counts["understood"], counts["malformed"], counts["unknown"]) == (3, 1, 1)
     said = " ".join(one["what"] for one in report["findings"])
     assert (code, report["verdict"]) == (2, "not usable"), "it did not answer in form"
     assert (
-        "2 of 4 tool calls" in said and "did not answer in the form" in said and "suggested nothing" in said
+        "2 of 5 tool calls" in said and "did not answer in the form" in said and "suggested nothing" in said
     )
 
 
@@ -123,7 +122,7 @@ def test_a_rule_that_refuses_is_named(chain: HTTPServer):
         step = good(body)
         called = step.message.get("tool_calls", [])
         if called and called[0]["function"]["name"] == "write_suggestion":
-            arguments = json.loads(called[0]["function"]["arguments"]) | {"evidence_items": []}
+            arguments = json.loads(called[0]["function"]["arguments"]) | {"evidence": []}
             return calls(("write_suggestion", arguments), ("write_suggestion", arguments))
         return step
 
@@ -166,7 +165,7 @@ def test_a_database_with_readers_is_never_used(chain: HTTPServer, ada: Reader):
     assert Reader.objects.get() == ada
 
 
-# --- In a world of its own ------------------------------------------------------------------------
+# --- In its own database --------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -113,7 +113,7 @@ def test_a_cache_that_is_down_is_told_once_and_misses_everything(dead_redis):
     with structlog.testing.capture_logs() as said:
         for _ in range(2):
             cache.set("name", 1)
-            cache._cache._outage.until = 0.0  # its pause is over
+            cache._cache._outage.until = 0.0  # end the cache's pause
             assert cache.get("name", "nobody") == "nobody" and cache.add("name", 1)
     assert [entry["event"] for entry in said] == ["cache_down"]
     assert cache.get_many(["name"]) == {} and not cache.delete("name") and not cache.touch("name")

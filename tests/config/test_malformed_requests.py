@@ -58,7 +58,7 @@ BODY = (
 
 @pytest.mark.parametrize("who", ["visitor", "reader"])
 @pytest.mark.parametrize(
-    "path", ["/accounts/login/", "/ui/sources/import", "/ui/sources/past", "/admin/login/", "/api/items/read"]
+    "path", ["/accounts/login/", "/ui/sources/import", "/admin/login/", "/api/items/read"]
 )
 def test_no_file_is_written_to_the_disk_beyond_a_limit(who, path, ada, monkeypatch):
     """The check of a form's token reads it, and Django writes its files to the disk, however large."""
@@ -69,7 +69,7 @@ def test_no_file_is_written_to_the_disk_beyond_a_limit(who, path, ada, monkeypat
     written = []
     monkeypatch.setattr(TemporaryFileUploadHandler, "new_file", lambda *_, **__: written.append(path))
     monkeypatch.setattr(MemoryFileUploadHandler, "new_file", lambda *_, **__: written.append(path))
-    stars = path == "/ui/sources/past" and who == "reader"
+    stars = path == "/ui/sources/import" and who == "reader"
     sent = {"content_type": "multipart/form-data; boundary=x"}
     most = STARS_MULTIPART_MAX if stars else MULTIPART_MAX
     answer = client.generic("POST", path, BODY, **sent, CONTENT_LENGTH=str(most + 1))

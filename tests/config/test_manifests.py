@@ -61,7 +61,7 @@ def test_umbrel_runs_the_image_with_its_data_in_the_folder_of_the_app():
     assert web["volumes"] == ["${APP_DATA_DIR}/data:" + DATA]
     assert set(web["environment"]) <= SETTINGS
     assert web["read_only"] and web["init"] and web["tmpfs"] == ["/tmp"] and web["cap_drop"] == ["ALL"]
-    # The same as where the compose file of the distributed mode starts a process of the image.
+    # The same settings as in the compose file of the distributed mode.
     shared = parsed("compose.yaml")["x-tidings"]
     assert all(
         web[name] == shared[name] for name in ("read_only", "init", "tmpfs", "cap_drop", "security_opt")

@@ -14,7 +14,7 @@ from django.utils import timezone
 from advisor.models import Heartbeat, Run
 from config.models import NightlyReport
 from config.templatetags.operators_overview import COUNT_MAX, OverviewFigure, overview_figures
-from digest.models import Feed, Reader, Spend
+from digest.models import Feed, Reader, Spend, Subscription
 from suggestions.models import Outcome
 from tests.support.browser import suggested
 from tests.support.factories import FeedFactory, OperatorFactory, SourceFactory, SubscriptionFactory
@@ -75,12 +75,14 @@ def test_an_empty_installation_says_so_and_asks_for_a_worker(operator: Reader, n
     assert figures["Runs queued"].bad and "no worker is alive" in figures["Runs queued"].note
 
 
-def test_failing_feeds_are_those_that_are_asked_and_lead_to_their_list(operator: Reader, site: Client, now):
+def test_feeds_in_trouble_are_those_that_readers_see_in_trouble(operator: Reader, site: Client, now):
     failing = FeedFactory(state="active", failures=2, next_check_at=now + DAY)
-    FeedFactory(failures=2, state="paused")
+    for feed in (failing, FeedFactory(failures=2, state="paused")):
+        SubscriptionFactory(reader=operator, feed=feed)
+    FeedFactory(state="gone")  # has no readers
     SubscriptionFactory(reader=operator, feed=FeedFactory(state="active", next_check_at=now - DAY))
-    FeedFactory(state="active", next_check_at=now - DAY)  # nobody reads it
-    figure = shown(operator, now)["Failing feeds"]
+    FeedFactory(state="active", next_check_at=now - DAY)  # has no readers
+    figure = shown(operator, now)["Feeds in trouble"]
     assert (figure.value, figure.bad) == ("1", True) and "1 due" in figure.note
     assert [row.pk for row in site.get(figure.href).context["cl"].queryset] == [failing.pk]
 
@@ -161,11 +163,21 @@ def test_the_queue_counts_runs_and_a_worker_that_lives_is_no_matter(
     assert [row.status for row in site.get(figure.href).context["cl"].queryset] == ["queued"]
 
 
+def test_a_worker_that_is_busy_for_minutes_counts_as_alive(operator: Reader, settings, tmp_path, now):
+    settings.VAR_DIR = tmp_path
+    Heartbeat.objects.create(worker="one", at=now - timedelta(minutes=5))
+    assert shown(operator, now)["Runs queued"].bad
+    (tmp_path / "worker-one-7.pulse").touch()
+    assert not shown(operator, now)["Runs queued"].bad
+
+
 def test_counts_end_where_more_would_tell_nothing(operator: Reader, now):
     source = SourceFactory()
     rows = [Feed(url=f"https://f{n}.example/", source=source, failures=1) for n in range(COUNT_MAX + 5)]
-    Feed.objects.bulk_create(rows)
-    assert shown(operator, now)["Failing feeds"].value == "1,000+"
+    feeds = Feed.objects.bulk_create(rows)
+    reads = [Subscription(reader=operator, feed=feed, created_at=now) for feed in feeds]
+    Subscription.objects.bulk_create(reads)
+    assert shown(operator, now)["Feeds in trouble"].value == "1,000+"
 
 
 def test_the_first_page_shows_the_figures_and_every_link_answers(site: Client, ada: Reader):
@@ -199,7 +211,7 @@ def test_an_operator_sees_the_figures_of_what_they_may_view(db, now):
     olga = OperatorFactory(username="otto", is_superuser=False)
     assert shown(olga, now) == {}
     olga.user_permissions.add(Permission.objects.get(codename="view_feed"))
-    assert [*shown(Reader.objects.get(pk=olga.pk), now)] == ["Failing feeds"]
+    assert [*shown(Reader.objects.get(pk=olga.pk), now)] == ["Feeds in trouble"]
 
 
 def test_days_of_money_are_utc_days(operator: Reader):

@@ -1,4 +1,4 @@
-"""Only their owner can read the files of the embedded mode, whatever the umask."""
+"""Only their owner can read the files of the embedded mode, with any umask."""
 
 import os
 import stat

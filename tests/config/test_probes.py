@@ -36,6 +36,9 @@ def unremembered(monkeypatch):
     monkeypatch.setattr(module, "_migrated", set())
 
 
+CHECKS = {"database", "migrations", "broker", "schedule", "workers"}
+
+
 def figures(now) -> dict[tuple[str, tuple[str, ...]], float]:
     """Return all samples by name and label values, as Prometheus reads them."""
     families = text_string_to_metric_families(metrics_text(now=now).decode())
@@ -48,7 +51,7 @@ def checks(now) -> dict[str, bool]:
 
 def test_ready_with_a_database_whose_migrations_are_applied(client: Client):
     body = client.get("/readyz").json()
-    assert body["ready"] is True and set(body["checks"]) == {"database", "migrations", "broker", "schedule"}
+    assert body["ready"] is True and set(body["checks"]) == CHECKS
 
 
 def test_not_ready_while_a_migration_is_missing(client: Client):
@@ -198,7 +201,7 @@ def test_requests_are_counted_by_view_and_never_by_address(client: Client, ada, 
 
 
 def test_a_schedule_that_never_began_grows_old_from_the_first_table_on(now):
-    """An installation without beat must raise the same alarm as one whose beat died."""
+    """An installation without beat must raise the same alarm as one with a dead beat."""
     MigrationRecorder.Migration.objects.update(applied=now - timedelta(days=2))
     found = figures(now)
     assert found["tidings_job_age_seconds", ("reconcile",)] == 2 * 86_400

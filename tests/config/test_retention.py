@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
+from django.db.models import UniqueConstraint
 
 from config.retention import DEFAULT_DAYS, MINIMUM_DAYS, retention_days, retention_problems
 
@@ -24,11 +25,65 @@ def test_an_invalid_value_is_refused_in_a_sentence_that_names_it():
     assert "mail=-1 must be at least 15" in problems[1] and "guidance=89 must be at least 90" in problems[2]
 
 
+# What a row of the table counts: one for each of these.
+ONE_EACH = {
+    "reader": [
+        *("RankConfig", "TasteProfile", "ImplicitPreference"),
+        *("NotificationSettings", "PreferenceProfile", "EarlyForecast"),
+    ],
+    "reader source_key": ["LearnedWeight"],
+    "reader source_key cycle": ["WeightSnapshot"],
+    "reader article": ["Feedback", "Reading"],
+    "feedback tag": ["FeedbackTag"],
+    "reader date": ["Digest", "Delivery"],
+    "digest item": ["Impression"],
+    "reader date item door rank": ["Exposure"],
+    "reader feed": ["Subscription"],
+    "feed guid": ["Item", "PrunedEntry"],
+    "item": ["ItemBody", "FullText", "ItemVector"],
+    "source": ["Favicon"],
+    "fingerprint model": ["Summary", "SuggestedReasons"],
+    "key": ["TopicMeaning"],
+    "reader day": ["Run"],
+    "run n": ["Step"],
+    "digest": ["UsedLink"],
+}
+
+
+def bounds() -> list[tuple[str, str, str]]:
+    """Return (rows, bound, tests) of each row of the table."""
+    text = Path("docs/operations.md").read_text().partition("### What one reader can store")[2]
+    table = text[text.index("| rows |") :].partition("\n\n")[0]
+    lines = [line for line in table.splitlines() if line.startswith("| `")]
+    return [
+        (rows, bound, tests) for _, rows, bound, tests, _ in (re.split(r" ?\| ?", line) for line in lines)
+    ]
+
+
 def test_every_row_is_in_the_table_of_what_one_reader_can_store():
     """A new table needs a bound before somebody fills it."""
-    text = Path("docs/operations.md").read_text().partition("### What one reader can store")[2]
-    named = set(re.findall(r"`(\w+)`", text))
+    named = {name for rows, _, _ in bounds() for name in re.findall(r"`(\w+)`", rows)}
     ours = {"admin", "auth", "sessions", "account", "mfa", "socialaccount", "usersessions"}
-    ours |= {"config", "digest", "ranking", "suggestions", "advisor"}
+    ours |= {"tidings", "digest", "ranking", "suggestions", "advisor", "allauth_idp_oidc"}
     models = {model.__name__ for model in apps.get_models() if model._meta.app_label in ours}
-    assert models <= named, models - named
+    assert models == named, models ^ named
+
+
+def test_every_bound_names_a_test_of_it():
+    found = bounds()
+    assert len(found) > 20
+    for rows, bound, tests in found:
+        named = re.findall(r"`([\w/]+\.py)::(?:Test\w+::)?(test_\w+)`", tests)
+        assert bound and named, rows
+        for file, name in named:
+            assert re.search(rf"^(    )?def {name}\(", (Path("tests") / file).read_text(), re.MULTILINE), name
+
+
+def test_what_is_stored_once_for_each_is_so_by_a_constraint():
+    models = {model.__name__: model for model in apps.get_models()}
+    for columns, names in ONE_EACH.items():
+        for name in names:
+            meta = models[name]._meta
+            unique = [{field.name} for field in meta.fields if field.unique]
+            unique += [set(one.fields) for one in meta.constraints if isinstance(one, UniqueConstraint)]
+            assert set(columns.split()) in unique, (name, columns)

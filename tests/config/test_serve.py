@@ -111,7 +111,7 @@ def test_serve_gives_pages_and_static_files_and_ends_with_its_worker(place):
 
 @contextmanager
 def served() -> Iterator[int]:
-    """The port of a server in this process that answers with Django's demo page."""
+    """Yield the port of a server in this process that answers with Django's demo page."""
     servers: list[Server] = []
     shape = type(
         "Server",
@@ -142,7 +142,7 @@ def connected(port: int) -> socket.socket:
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HT", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nab"])
 def test_a_request_that_does_not_arrive_is_dropped(monkeypatch, sent: bytes):
-    """Also one whose bytes come steadily, one by one, for ever."""
+    """Even one whose bytes come steadily, one by one, without end."""
     monkeypatch.setattr(serve, "ARRIVAL_S", 1.0)
     with served() as port, connected(port) as idle:
         began, answer = time.monotonic(), b"."
@@ -212,14 +212,15 @@ def test_the_site_trims_its_heap_once_when_readers_pause(monkeypatch):
         servers[0].server_close()
 
 
-def test_a_port_in_use_is_answered_with_how_to_choose_another(place):
-    """`run` ends in `serve`, which listens for both."""
+@pytest.mark.parametrize("command", [["run"], ["serve"]])
+def test_a_port_in_use_is_answered_with_how_to_choose_another_before_anything_is_done(place, command):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = subprocess.run(
-            [sys.executable, "manage.py", "run", "--no-demo"], cwd=ROOT,
+            [sys.executable, "manage.py", *command], cwd=ROOT,
             env=place | {"PORT": str(taken.getsockname()[1])}, capture_output=True, text=True, check=False,
         )  # fmt: skip
     assert done.returncode == 1 and "by --port for serve, by PORT for run" in done.stderr
+    assert "The demo" not in done.stdout and "The data is in" not in done.stdout
 
 
 def test_run_serves_nothing_where_the_demo_is_refused(place):

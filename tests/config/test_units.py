@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 UNITS = sorted((ROOT / "deploy/systemd").iterdir())
-# Where the units expect the commands, which systemd looks for: here they are in the tests' environment.
+# systemd looks for the commands at the units' path. Here they are in the tests' environment.
 COMMANDS, HERE = "/opt/tidings/.venv/bin/", f"{Path(sys.executable).parent}/"
 
 pytestmark = pytest.mark.systemd

@@ -12,7 +12,7 @@ from tests.support import words
 LANGUAGES = [code for code, _ in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
 CATALOGUES = [path.parent.parent.name for path in sorted(settings.LOCALE_PATHS[0].glob("*/LC_MESSAGES/*.po"))]
 # Names, and code inside texts.
-NAMES = {"Tidings", "· Tidings", "-- \nTidings,", "· tidings_", 'data-theme="'}
+NAMES = {"Tidings", "· Tidings", "-- \nTidings,", "· tidings_", 'data-theme="', "JSON", "OPML"}
 MARKED_AT_IMPORT = {"gettext_noop", "gettext_lazy", "pgettext_lazy", "ngettext_lazy"}
 LOOKED_UP = {"_", "gettext", "ngettext", "pgettext"}
 
@@ -120,7 +120,7 @@ def calls_at_import(node: ast.AST) -> list[ast.Call]:
     return found
 
 
-# Words of our machinery: a reader sees what a thing does, not how it is made.
+# Words of our machinery: a reader sees effects, not their mechanism.
 MACHINERY = re.compile(
     r"\b(weights?|half-life|candidates?|exposures?|nDCG|propensity|posterior|embeddings?)\b"
     r"|\b(score share|version in force)\b|\b(Gewichte?|Gewichtung|Halbwertszeit|Kandidat\w*|Exposition\w*)\b",

@@ -1,4 +1,4 @@
-"""The operator's pages of digest and ranking: quick lists, records that nobody changes by hand."""
+"""The operator's pages of digest and ranking: quick lists, and records that cannot be changed by hand."""
 
 import pytest
 from django.contrib import admin

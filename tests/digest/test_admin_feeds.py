@@ -10,13 +10,15 @@ from django.utils import timezone
 from digest.admin import CONDITIONS
 from digest.apps import check_fetching
 from digest.daily.item_words import feed_health
-from digest.feeds.health import FeedFacts, feed_condition
-from digest.feeds.selectors import feeds_due
+from digest.feeds.health import feed_condition, feed_trouble
+from digest.feeds.selectors import feed_facts, feeds_due
 from digest.models import Feed
+from digest.sources.list_page import sources_page
 from tests.support.factories import FeedFactory, ReaderFactory, SubscriptionFactory
 
 DAY = timedelta(days=1)
 LIST = "admin:digest_feed_changelist"
+MOVING = ({"moved_url": "https://new.example/feed"}, {"answered_by": "new.example"}, {})
 
 
 @pytest.fixture
@@ -42,12 +44,23 @@ def feeds(db) -> list[Feed]:
 def test_the_filters_part_the_feeds_as_the_word_beside_each_does(site, feeds):
     words = {}
     for feed in feeds:
-        facts = FeedFacts(feed.state, feed.failures, feed.last_fetched_at, feed.last_new_at)
-        words.setdefault(feed_condition(facts, now=timezone.now()).value, set()).add(feed.pk)
+        words.setdefault(feed_condition(feed_facts(feed), now=timezone.now()).value, set()).add(feed.pk)
     for condition in CONDITIONS:
         page = site.get(reverse(LIST), {"condition": condition.value})
         assert {row.pk for row in page.context["cl"].queryset} == words[condition.value], condition
     assert sum(map(len, words.values())) == len(feeds)
+
+
+def test_feeds_in_trouble_are_the_same_to_operators_and_to_their_readers(site, feeds, ada):
+    now = timezone.now()
+    feeds += [FeedFactory(last_fetched_at=now, last_new_at=now, **moving) for moving in MOVING]
+    for feed in feeds:
+        SubscriptionFactory(reader=ada, feed=feed)
+    FeedFactory(state="gone")  # nobody reads it
+    page = site.get(reverse(LIST), {"condition": "trouble", "all": ""})
+    listed = {row.pk for row in page.context["cl"].queryset}
+    assert listed == {feed.pk for feed in feeds if feed_trouble(feed_facts(feed), now=now)}
+    assert len(listed) == sources_page(ada, now)["trouble"]
 
 
 def test_an_operator_takes_up_a_feed_that_was_given_up_and_pauses_another(site):

@@ -40,7 +40,7 @@ def run(capsys, *arguments: str) -> dict:
 
 
 def exit_code(*arguments: str) -> int:
-    """The exit code of `manage.py build_digest …`, parsed as on the command line."""
+    """Return the exit code of `manage.py build_digest …`, parsed as on the command line."""
     with pytest.raises(SystemExit) as ended:
         Command().run_from_argv(["manage.py", "build_digest", *arguments])
     return ended.value.code
@@ -49,7 +49,7 @@ def exit_code(*arguments: str) -> int:
 def test_build_digest_stores_the_digest_and_prints_it_as_json(ada, item_ids, capsys):
     source_weight_set(reader_id=ada.id, source="mine.example", weight=1.3, ref="", now=timezone.now())
     (digest,) = run(capsys, "build_digest", "--user-id", str(ada.id))["digests"]
-    assert digest.keys() == {"reader_id", "date", "config_version", "entries", "left_out"}
+    assert digest.keys() == {"reader_id", "username", "date", "config_version", "entries", "left_out"}
     today = timezone.now().astimezone(ada.zone).date().isoformat()
     assert (digest["reader_id"], digest["date"], digest["config_version"]) == (str(ada.id), today, 1)
     assert [entry["item_id"] for entry in digest["entries"]] == item_ids
@@ -95,7 +95,7 @@ def test_all_users_are_the_active_ones(ada, ben, item_ids, capsys):
 def test_without_json_the_output_is_a_table(ada, item_ids, capsys):
     call_command("build_digest", "--user-id", str(ada.id))
     heading, first, *rest = capsys.readouterr().out.splitlines()
-    assert str(ada.id) in heading and len(rest) == 4
+    assert "  ada, settings version" in heading and len(rest) == 4
     assert first.split()[0] == "1" and "mine.example" in first
 
 
@@ -151,11 +151,11 @@ def test_update_weights_reports_how_many_sources_moved(ada, ben, capsys):
     result = run(capsys, "update_weights", "--all-users")
     assert result.keys() == {"readers", "failed", "errors", "seconds"}
     assert result["readers"] == [
-        {"reader_id": str(ada.id), "sources": 2, "moved": 2},
-        {"reader_id": str(ben.id), "sources": 0, "moved": 0},
+        {"reader_id": str(ada.id), "username": ada.username, "sources": 2, "moved": 2},
+        {"reader_id": str(ben.id), "username": ben.username, "sources": 0, "moved": 0},
     ]
     call_command("update_weights", "--user-id", str(ada.id))
-    assert "0 of 2 sources moved" in capsys.readouterr().out
+    assert "ada: the weights of 0 of 2 rated sources moved" in capsys.readouterr().out
 
 
 def test_update_weights_needs_a_reader_that_exists(db):

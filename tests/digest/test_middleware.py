@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
-from digest.middleware import reader_locale, welcome_first
+from digest.middleware import WelcomeFirst, reader_locale
 from digest.models import Reader
 from tests.support.routes import Route, routes
 
@@ -55,4 +55,4 @@ def test_a_reader_who_was_welcomed_costs_no_query(ada: Reader, django_assert_num
     request = RequestFactory().get("/")
     request.user = ada
     with django_assert_num_queries(0):
-        assert welcome_first(lambda _: HttpResponse("digest"))(request).content == b"digest"
+        assert WelcomeFirst(lambda _: HttpResponse("digest"))(request).content == b"digest"

@@ -52,22 +52,22 @@ def test_places_come_back_whatever_happens_and_nobody_is_remembered():
         assert (a, b, c) == (True, True, False)
 
 
-def test_a_second_preview_waits_for_the_first_and_a_third_is_refused():
+def test_a_second_import_waits_for_the_first_and_a_third_is_refused():
     began, end = threading.Event(), threading.Event()
     done: list[str] = []
 
-    def preview(name: str) -> None:
+    def work(name: str) -> None:
         with long_work("Mallory"):
             began.set()
             end.wait(10)
             done.append(name)
 
-    first = threading.Thread(target=preview, args=("first",))
+    first = threading.Thread(target=work, args=("first",))
     first.start()
     assert began.wait(10)
-    second = threading.Thread(target=preview, args=("second",))
+    second = threading.Thread(target=work, args=("second",))
     second.start()
-    while not LONG._waiting["Mallory"]:
+    while not LONG._waiting["Mallory", ""]:
         pass
     with pytest.raises(TooManyRequests), long_work("Mallory"):
         pass
@@ -82,19 +82,20 @@ def test_a_second_preview_waits_for_the_first_and_a_third_is_refused():
 def test_a_web_process_has_a_thread_more_than_may_wait_for_others():
     threads = re.search(r"^threads = (\d+)$", Path("deploy/gunicorn.conf.py").read_text(), re.MULTILINE)
     everything = [value for name, value in vars(places).items() if name.endswith("_AT_ONCE")]
-    assert len(everything) == sum(isinstance(one, Places) for one in vars(places).values())
+    others = [one for one in vars(places).values() if isinstance(one, Places) and one is not places.TURNS]
+    assert len(everything) == len(others)
     assert int(threads[1]) > sum(everything)
 
 
 def test_whatever_readers_share_is_shared_by_reader():
-    """A semaphore does not know who has its places. The resolver's are for threads of its own, 64 of them."""
+    """A semaphore does not know who has its places. The resolver's semaphore is for its own 64 threads."""
     found = (path for room in ROOMS for path in Path(room).rglob("*.py"))
     assert {str(p) for p in found if "Semaphore(" in p.read_text()} == {"digest/feeds/connect.py"}
 
 
 @pytest.fixture
 def silent(httpserver: HTTPServer, settings) -> Iterator[HTTPServer]:
-    """A site whose `/silent…` answers once the test is over."""
+    """Serve a site whose `/silent…` answers only after the test."""
     settings.FETCH_ALLOW_HOSTS = [f"{httpserver.host}:{httpserver.port}"]
     settings.FETCH_HOST_GAP_S = 0.0
     over = threading.Event()
@@ -110,7 +111,7 @@ def silent(httpserver: HTTPServer, settings) -> Iterator[HTTPServer]:
 
 @pytest.fixture
 def mallory(ben: Reader) -> Iterator[Reader]:
-    """A reader who has every place that one reader may have, of everything that is shared."""
+    """Yield a reader who has every place that one reader may have, of everything that is shared."""
     with ExitStack() as stack:
         for name in ("LOOKUPS", "PICTURES", "RUNS", "LONG", "EXPORTS"):
             for _ in range(8):
@@ -140,7 +141,7 @@ def test_ada_looks_up_reads_and_saves_while_mallory_has_all_a_reader_may_have(
 
 @pytest.mark.django_db
 def test_a_list_of_thirty_feeds_delays_anothers_one_feed_by_one(ada: Reader, ben: Reader):
-    """A round takes feeds in this order, sixteen at a time, each for up to half a minute."""
+    """A fetch batch takes feeds in this order, sixteen at a time, each for up to half a minute."""
     for n in range(30):
         SubscriptionFactory(
             reader=ben, feed=FeedFactory(url=f"https://m{n}.example/", state=Feed.State.ACTIVE)

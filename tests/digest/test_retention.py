@@ -87,7 +87,7 @@ KINDS = [
 def test_rows_of_each_kind_are_deleted_after_their_term(ada, now, make, days, monkeypatch):
     monkeypatch.setattr(retention, "BATCH", 2)
     rows: list[Model] = [make(ada, now - (days + extra) * DAY) for extra in (5, 4, 3, 2, 1, 0, -1)]
-    assert rows_prune(now=now) == 5  # on the last day of its term it is still there
+    assert rows_prune(now=now) == 5  # on the last day of its term it still exists
     left = type(rows[0])._default_manager.order_by("pk").values_list("pk", flat=True)
     assert list(left) == [row.pk for row in rows[-2:]]
     assert rows_prune(now=now) == 0

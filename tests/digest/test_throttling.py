@@ -112,7 +112,7 @@ def test_a_refusal_is_not_stored_for_an_idempotency_key(ada: Reader, client: Cli
 def test_a_list_is_imported_up_to_the_limit(ada: Reader, client: Client):
     client.force_login(ada)
     opml = b'<opml version="2.0"><body><outline type="rss" xmlUrl="https://a.example/"/></body></opml>'
-    answer = client.post("/ui/sources/import", {"file": SimpleUploadedFile("a.opml", opml)})
+    answer = client.post("/ui/sources/import", {"file": SimpleUploadedFile("a.opml", opml)}, follow=True)
     assert answer.status_code == 200
 
 

@@ -1,1 +1,2 @@
-"""Measurements: does Tidings help, how fast is it, what does it survive. `python -m tests.lab` lists them."""
+"""Measurements: does Tidings help, how fast is it, and which failures does it survive. `python -m tests.lab`
+lists them."""

@@ -1,8 +1,8 @@
-"""`python -m tests.lab [NAME …]`: measure Tidings; without a name, list what there is.
+"""`python -m tests.lab [NAME …]`: measure Tidings. Without a name, list the measurements.
 
-NAME is one of the list, or a script of a package below: `bench.rank`, `load.pages`, `faults.table`. Each
-takes options of its own (`--help`). Exit codes: 0; 1 where a target is missed or something broke; 2 on wrong
-usage or settings that cannot be used.
+NAME is one of the list, or a script of a package below: `bench.rank`, `load.pages`, `faults.table`. Each has
+options of its own (`--help`). Exit codes: 0; 1 if a target is missed or something broke; 2 for wrong usage or
+settings that cannot be used.
 """
 
 import os
@@ -38,7 +38,7 @@ def main(argv: list[str]) -> NoReturn:
 
 
 def script_of(name: str) -> Subcommand | None:
-    """Return the script that a dotted name means, `None` where there is none."""
+    """Return the script with a dotted name, or `None` if there is none."""
     module = f"tests.lab.{name}"
     try:
         found = all(part.isidentifier() for part in name.split(".")) and find_spec(module)

@@ -1,4 +1,4 @@
-"""What the commands of the evaluations share: how a report ends, how a failure is said."""
+"""Shared by the commands of the evaluations: the end of a report, and messages of failures."""
 
 import json
 import sys
@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 
 def report_end(report: dict[str, Any], text: str | None = None, *, as_json: bool) -> int:
-    """Print a report as JSON, as `text` or row by row; return 1 where a target is missed, else 0."""
+    """Print a report as JSON, as `text` or row by row. Return 1 if a target is missed, else 0."""
     lines = [
         "  ".join(f"{key}={value}" for key, value in row.items())
         for row in [*report["rows"], *report["targets"]]
@@ -19,7 +19,7 @@ def report_end(report: dict[str, Any], text: str | None = None, *, as_json: bool
 
 
 def fail(words: str, code: int = 1) -> NoReturn:
-    """Say on stderr what is wrong, and leave with `code`."""
+    """Print a message to stderr, and exit with `code`."""
     progress(words)
     sys.exit(code)
 

@@ -1,4 +1,4 @@
-"""A reader of every feed there is, because a round asks only for feeds that somebody reads."""
+"""A reader of every feed, because a fetch batch only asks for feeds with readers."""
 
 
 def feeds_are_read() -> None:

@@ -1,4 +1,4 @@
-"""The subcommands of `python -m tests.lab`: the name of each, its module, what it measures. Pure."""
+"""The subcommands of `python -m tests.lab`, each with its name, its module and its work. Pure."""
 
 from dataclasses import dataclass
 
@@ -38,6 +38,14 @@ SUBCOMMANDS = {
         "model",
         "does a model earn its cost? policies on the wire beside the planner",
         *("--data", "labels-topics-bbc", "--arms", "silent", "hostile", "--readers", "2"),
+        data=True,
+        long=True,
+    ),
+    "model groups": _evaluation(
+        "model",
+        "would topics made of groups by meaning help the planner?",
+        *("--readers", "2"),
+        module="groups",
         data=True,
         long=True,
     ),

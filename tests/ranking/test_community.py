@@ -11,15 +11,15 @@ from ranking.community import (
     ALPHA,
     COUNT_MIN,
     EPSILON,
+    EPSILON_SPREAD,
+    EPSILON_SPREAD_WEIGHT,
     EPSILON_WHOLE,
     FALSE_SHARE,
     LOSSES,
     LOWEST,
     Figure,
     count_least,
-    epsilon_of_a_thumb,
     figures_sum,
-    guess_right_max,
     item_rate,
     like_rate,
     noise,
@@ -37,6 +37,21 @@ Ints = NDArray[np.int64]
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(15)
+
+
+def epsilon_of_a_thumb(*, seen: bool) -> float:
+    """Return the total privacy loss of one thumb over all publications, by basic composition.
+
+    It covers whether the thumb is a like or a dislike or, with `seen`, whether it was given at all.
+    """
+    if seen:
+        return 2 * sum(LOSSES) + EPSILON_SPREAD + EPSILON_SPREAD_WEIGHT
+    return sum(LOSSES) + EPSILON_SPREAD
+
+
+def guess_right_max(epsilon: float, delta: float = 0.0) -> float:
+    """Return the best chance to tell two equally likely cases apart: (e^eps + delta) / (1 + e^eps)."""
+    return (exp(epsilon) + delta) / (1 + exp(epsilon))
 
 
 def uniforms(rng: np.random.Generator, rows: int, runs: int = RUNS) -> NDArray[np.float64]:

@@ -30,6 +30,6 @@ def test_concurrent_writes_make_consecutive_versions_and_lose_nothing(ada, now):
 
 def test_concurrent_learning_cycles_step_once(ada, now):
     change = WeightChange("a", 1.0, 1.15, 0.9, 12.0, "liked_more_than_usual")
-    moved = at_once(lambda n: weights_learn(reader_id=ada.id, changes=[change], now=now))
+    moved = at_once(lambda n: weights_learn(changes={ada.id: [change]}, now=now))
     assert sorted(moved) == [0] * (WRITERS - 1) + [1]
     assert seen_by_writers(lambda: WeightSnapshot.objects.filter(reader=ada).count()) == 1

@@ -47,12 +47,12 @@ THUMBS = st.lists(st.builds(Thumb, st.sampled_from(SOURCES), KEYS, FLAGS, st.flo
 
 
 def pages(count: int, wanted: str = "good", passed: str = "bad") -> list[ReadingEvent]:
-    """Return events: so many items of one source opened, and as many of another skipped."""
+    """Return events: this many items of one source opened, and as many of another skipped."""
     return [ReadingEvent(wanted, opened=True), ReadingEvent(passed)] * count
 
 
 def thumbs(good: int, bad: int) -> list[Thumb]:
-    """Return ten thumbs on each of two sources, of which so many are up."""
+    """Return ten thumbs on each of two sources, with this many up."""
     return [Thumb(source, NONE, n < ups) for source, ups in (("good", good), ("bad", bad)) for n in range(10)]
 
 

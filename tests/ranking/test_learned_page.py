@@ -26,7 +26,7 @@ def page(client: Client, ada: Reader) -> Client:
 
 def learn(reader: Reader, before: float, after: float, *, days_ago: int = 0) -> None:
     change = WeightChange("gazette.example", before, after, 0.9, 8.0, "liked_more_than_usual")
-    weights_learn(reader_id=reader.pk, changes=[change], now=timezone.now() - timedelta(days=days_ago))
+    weights_learn(changes={reader.pk: [change]}, now=timezone.now() - timedelta(days=days_ago))
 
 
 def topics(reader: Reader, version: int, *names: str) -> int:

@@ -24,7 +24,7 @@ def agree(reader, now, source="a", weight=1.3):
 
 def learn(reader, now, source="a", before=1.0, after=1.15, reason="liked_more_than_usual"):
     change = WeightChange(source, before, after, 0.9, 12.0, reason)
-    return weights_learn(reader_id=reader.id, changes=[change], now=now)
+    return weights_learn(changes={reader.id: [change]}, now=now)
 
 
 def test_a_reader_who_never_chose_ranks_by_the_defaults(ada):

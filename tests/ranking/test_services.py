@@ -89,7 +89,7 @@ def test_an_impossible_value_saves_nothing_of_the_edit(ada, now):
 
 
 def test_a_weight_edited_by_hand_is_exact_and_handing_it_back_frees_it(ada, now):
-    weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15)], now=now)
+    weights_learn(changes={ada.id: [step("a", 1.0, 1.15)]}, now=now)
     edit(ada, now, 0, source_weights={"a": 0.7})
     assert weight(ada, "a") == 0.7
     assert weights_on_hold(reader_id=ada.id, now=now + 13 * DAY) == {"a"}
@@ -100,7 +100,7 @@ def test_a_weight_edited_by_hand_is_exact_and_handing_it_back_frees_it(ada, now)
 
 
 def test_an_edit_touches_what_it_names_and_nothing_else(ada, now):
-    weights_learn(reader_id=ada.id, changes=[step("z", 1.0, 1.15)], now=now)
+    weights_learn(changes={ada.id: [step("z", 1.0, 1.15)]}, now=now)
     first = {"topics": ["Rust"], "keyword_boosts": {"gossip": -1.0}, "source_weights": {"a": 1.4, "b": 0.5}}
     edit(ada, now, 0, **first, recency_half_life_hours=48.0, ai_score_alpha=0.3, pins={"a": "locked"})
     edit(ada, now, 1, keyword_boosts={"hype": 1.0}, source_weights={"b": 0.6}, pins={"rust": "avoided"})
@@ -135,7 +135,7 @@ def test_an_edit_touches_what_it_names_and_nothing_else(ada, now):
 
 
 def test_an_agreed_weight_is_exact_although_the_loop_had_added_to_it(ada, now):
-    weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15)], now=now)
+    weights_learn(changes={ada.id: [step("a", 1.0, 1.15)]}, now=now)
     assert weight(ada, "a") == pytest.approx(1.15)
     agree(ada, now, "a", 1.45)
     assert weight(ada, "a") == 1.45
@@ -144,7 +144,7 @@ def test_an_agreed_weight_is_exact_although_the_loop_had_added_to_it(ada, now):
 
 
 def test_agreeing_to_what_the_loop_already_did_makes_it_the_readers_own(ada, now):
-    weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15)], now=now)
+    weights_learn(changes={ada.id: [step("a", 1.0, 1.15)]}, now=now)
     assert agree(ada, now, "a", 1.15) == 1
     assert state(ada)[1:] == ({"a": 1.15}, 24.0, {})
 
@@ -193,7 +193,7 @@ def test_a_pin_is_one_of_two_or_none(ada, now):
 
 
 def test_what_a_source_had_comes_back_in_its_parts_by_the_key_it_has_now(ada, now):
-    weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15)], now=now)
+    weights_learn(changes={ada.id: [step("a", 1.0, 1.15)]}, now=now)
     edit(ada, now, 0, topics=["Rust"], source_weights={"b": 0.6})
     earlier = ConfigVersion.objects.get(reader=ada).body
     agree(ada, now, "a", 1.9)
@@ -234,10 +234,10 @@ def test_versions_are_consecutive_over_every_kind_of_write(ada, ben, now):
 
 
 def test_a_revert_restores_exactly_what_ranked_learned_deltas_included(ada, now):
-    weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15)], now=now)
+    weights_learn(changes={ada.id: [step("a", 1.0, 1.15)]}, now=now)
     edit(ada, now, 0, topics=["Rust"], source_weights={"b": 0.6})
     wanted = state(ada)
-    weights_learn(reader_id=ada.id, changes=[step("a", 1.15, 1.3)], now=now + DAY)
+    weights_learn(changes={ada.id: [step("a", 1.15, 1.3)]}, now=now + DAY)
     agree(ada, now, "a", 1.9)
     edit(ada, now, 2, topics=[], recency_half_life_hours=6.0, source_weights={"b": None})
     assert config_revert(reader_id=ada.id, version=1, expected_version=None, now=now) == 4
@@ -265,7 +265,7 @@ def test_a_revert_needs_a_version_of_ones_own_and_a_fresh_page(ada, ben, now):
 
 def test_a_learning_cycle_stores_each_source_with_its_reason_and_moves_those_that_moved(ada, now):
     changes = [step("a", 1.0, 1.15), step("b", 1.0, 1.0)]
-    assert weights_learn(reader_id=ada.id, changes=changes, now=now) == 1
+    assert weights_learn(changes={ada.id: changes}, now=now) == 1
     snapshots = WeightSnapshot.objects.filter(reader=ada).values_list(
         "source_key", "before", "after", "reason"
     )
@@ -278,40 +278,40 @@ def test_a_learning_cycle_stores_each_source_with_its_reason_and_moves_those_tha
 
 def test_the_loop_runs_once_a_day(ada, ben, now):
     changes = [step("a", 1.0, 1.15)]
-    assert weights_learn(reader_id=ada.id, changes=changes, now=now) == 1
-    assert weights_learn(reader_id=ada.id, changes=changes, now=now) == 0
-    assert weights_learn(reader_id=ben.id, changes=changes, now=now) == 1
+    assert weights_learn(changes={ada.id: changes}, now=now) == 1
+    assert weights_learn(changes={ada.id: changes}, now=now) == 0
+    assert weights_learn(changes={ben.id: changes}, now=now) == 1
     again = [step("a", 1.15, 1.3)]
-    assert weights_learn(reader_id=ada.id, changes=again, now=now + DAY) == 1
+    assert weights_learn(changes={ada.id: again}, now=now + DAY) == 1
     assert weight(ada, "a") == pytest.approx(1.3)
 
 
 def test_the_loop_makes_no_version_and_is_no_decision_of_the_reader(ada, now):
-    weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15)], now=now)
+    weights_learn(changes={ada.id: [step("a", 1.0, 1.15)]}, now=now)
     assert not config_exists(reader_id=ada.id)
     assert config_versions(reader_id=ada.id) == []
     assert RankConfig.objects.get(reader=ada).version == 0
 
 
 def test_a_source_that_does_not_move_keeps_what_was_learned_before(ada, now):
-    weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15)], now=now)
-    weights_learn(reader_id=ada.id, changes=[step("a", 1.15, 1.15)], now=now + DAY)
+    weights_learn(changes={ada.id: [step("a", 1.0, 1.15)]}, now=now)
+    weights_learn(changes={ada.id: [step("a", 1.15, 1.15)]}, now=now + DAY)
     assert weight(ada, "a") == pytest.approx(1.15)
 
 
 def test_a_decision_made_while_the_loop_was_thinking_wins(ada, now):
     thought_up = [step("a", 1.0, 1.15), step("b", 1.0, 0.85, "liked_less_than_usual")]
     agree(ada, now, "a", 0.7)
-    assert weights_learn(reader_id=ada.id, changes=thought_up, now=now) == 1
+    assert weights_learn(changes={ada.id: thought_up}, now=now) == 1
     assert (weight(ada, "a"), weight(ada, "b")) == (0.7, pytest.approx(0.85))
     assert WeightSnapshot.objects.get(reader=ada, source_key="a").reason == "changed_meanwhile"
 
 
 def test_a_source_confirmed_as_it_is_while_the_loop_was_thinking_stays(ada, now):
-    weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15)], now=now - DAY)
+    weights_learn(changes={ada.id: [step("a", 1.0, 1.15)]}, now=now - DAY)
     current = weight(ada, "a")
     agree(ada, now, "a", current)
-    assert weights_learn(reader_id=ada.id, changes=[step("a", current, 1.3)], now=now) == 0
+    assert weights_learn(changes={ada.id: [step("a", current, 1.3)]}, now=now) == 0
     assert weight(ada, "a") == current
 
 
@@ -319,25 +319,25 @@ def test_a_source_handed_back_while_the_loop_was_thinking_waits_for_the_next_cyc
     agree(ada, now - 20 * DAY, "a", 1.3)
     thought_up = [step("a", 1.3, 1.45)]
     edit(ada, now, 1, source_weights={"a": None})
-    assert weights_learn(reader_id=ada.id, changes=thought_up, now=now) == 0
+    assert weights_learn(changes={ada.id: thought_up}, now=now) == 0
     assert weight(ada, "a") == 1.0
 
 
 def test_learned_weights_respect_the_config_weight_below_them(ada, now):
     agree(ada, now - 20 * DAY, "a", 1.4)
-    weights_learn(reader_id=ada.id, changes=[step("a", 1.4, 1.55)], now=now)
+    weights_learn(changes={ada.id: [step("a", 1.4, 1.55)]}, now=now)
     assert weight(ada, "a") == pytest.approx(1.55)
     assert LearnedWeight.objects.get(reader=ada, source_key="a").delta == pytest.approx(0.15)
 
 
 def test_a_cycle_keeps_the_belief_behind_each_step_on_its_utc_day(ada, now):
     east = datetime(2026, 3, 19, 1, 0, tzinfo=timezone(timedelta(hours=2)))
-    assert weights_learn(reader_id=ada.id, changes=[step("a", 1.0, 1.15), step("b", 1.0, 0.9)], now=east) == 2
+    assert weights_learn(changes={ada.id: [step("a", 1.0, 1.15), step("b", 1.0, 0.9)]}, now=east) == 2
     row = LearnedWeight.objects.get(reader=ada, source_key="a")
     assert (row.p_better, row.n, row.updated_at, row.on_hold_until) == (0.9, 12.0, east, None)
     snapshot = WeightSnapshot.objects.get(reader=ada, source_key="a")
     assert (snapshot.cycle, snapshot.p_better, snapshot.n) == (east.astimezone(UTC).date(), 0.9, 12.0)
-    assert weights_learn(reader_id=ada.id, changes=[step("a", 1.15, 1.0)], now=now.replace(day=19)) == 1
+    assert weights_learn(changes={ada.id: [step("a", 1.15, 1.0)]}, now=now.replace(day=19)) == 1
     row.refresh_from_db()
     assert (row.delta, row.updated_at) == (pytest.approx(0.0), now.replace(day=19))
 
@@ -345,15 +345,15 @@ def test_a_cycle_keeps_the_belief_behind_each_step_on_its_utc_day(ada, now):
 def test_the_loop_goes_on_when_the_hold_is_over_and_not_a_moment_before(ada, now):
     agree(ada, now, "a", 1.3)
     thought_up = [step("a", 1.3, 1.45)]
-    assert weights_learn(reader_id=ada.id, changes=thought_up, now=now + 13 * DAY) == 0
-    assert weights_learn(reader_id=ada.id, changes=thought_up, now=now + 14 * DAY) == 1
+    assert weights_learn(changes={ada.id: thought_up}, now=now + 13 * DAY) == 0
+    assert weights_learn(changes={ada.id: thought_up}, now=now + 14 * DAY) == 1
 
 
 # --- a source that gets another key -----------------------------------------------------------------------
 
 
 def test_a_renamed_source_keeps_all_that_was_decided_and_learned_about_it(ada, ben, operator, now):
-    weights_learn(reader_id=ada.id, changes=[step("old", 1.0, 1.15)], now=now)
+    weights_learn(changes={ada.id: [step("old", 1.0, 1.15)]}, now=now)
     agree(ada, now, "old", 1.3)
     target_pin(reader_id=ben.id, target="old", pin="avoided", ref="", now=now)
     target_pin(reader_id=operator.id, target="old", pin="locked", ref="", now=now)
@@ -372,7 +372,7 @@ def test_a_renamed_source_keeps_all_that_was_decided_and_learned_about_it(ada, b
 
 
 def test_where_a_reader_has_something_of_both_sources_that_of_the_new_one_holds(ada, now):
-    weights_learn(reader_id=ada.id, changes=[step("old", 1.0, 1.15), step("new", 1.0, 0.9)], now=now)
+    weights_learn(changes={ada.id: [step("old", 1.0, 1.15), step("new", 1.0, 0.9)]}, now=now)
     edit(ada, now, 0, source_weights={"old": 1.4}, pins={"old": "locked", "new": "locked"})
     source_key_rename(old="old", new="new", now=now)
     assert state(ada)[1] == {"new": 1.4}, "nobody had given the new one a weight"

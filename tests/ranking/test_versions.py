@@ -73,7 +73,7 @@ def test_many_versions_come_in_pages_at_the_same_cost(ada, client, now, django_a
         config_edit(reader_id=ada.pk, edit=edit, expected_version=n, now=now)
     client.force_login(ada)
 
-    # Three for what was learned, and what going back would undo of it.
+    # Three for learned weights, and for those that going back would undo.
     with django_assert_max_num_queries(13):
         page = client.get(reverse("ranking:versions"), {"page": "3"}).content.decode()
 

@@ -1,4 +1,4 @@
-"""What a reader's changes store: 500 a day, and at night those made by hand are merged."""
+"""The stored versions of a reader's changes: at most 500 a day, and manual ones are merged at night."""
 
 from datetime import datetime, timedelta
 

@@ -13,7 +13,7 @@ from ranking.selectors import config_effective
 from ranking.services import weights_learn
 from suggestions.models import Outcome, Suggestion
 from suggestions.sentences import teaching_of
-from tests.support.suggestion_worlds import LOVED, boost_waiting, proposed, reduce
+from tests.support.suggestion_worlds import LOVED, boost_waiting, proposed, reduce, unread
 
 pytestmark = pytest.mark.django_db
 
@@ -32,7 +32,7 @@ def ada(stage, db) -> Reader:
 
 @pytest.fixture
 def waiting(stage, db, live_now) -> Suggestion:
-    """The suggestion, made just now by the wall clock the doors read."""
+    """Return the suggestion, made just now by the wall clock the doors read."""
     Suggestion.objects.filter(pk=stage).update(created_at=live_now)
     return Suggestion.objects.get(pk=stage)
 
@@ -51,7 +51,7 @@ def as_ada(ada, client: Client) -> Client:
 def learned_down(reader, now) -> None:
     """The learning loop takes the loved source out of the suggestion's reach."""
     change = WeightChange(LOVED, 1.0, 0.8, p_better=0.1, n=20, reason="liked_less_than_usual")
-    weights_learn(reader_id=reader.pk, changes=[change], now=now)
+    weights_learn(changes={reader.pk: [change]}, now=now)
 
 
 def post(client: Client, path: str, **body):
@@ -66,6 +66,13 @@ def test_the_list_shows_what_waits_with_its_evidence_and_forecast(as_ada, waitin
     assert (row["current_value"], row["suggested_value"], row["status"]) == ("1.0", "1.3", "pending")
     assert row["evidence_count"] == len(row["evidence"]) == 4
     assert set(row["forecast"]) >= {"p_helpful", "ndcg_gain", "ndcg_low", "ndcg_high", "enters", "leaves"}
+
+
+def test_a_new_topic_comes_with_its_other_names(as_ada, waiting):
+    Suggestion.objects.filter(pk=waiting.pk).update(
+        suggestion_type="add_topic", field="topics", other_names=["Wimbledon"]
+    )
+    assert as_ada.get("/api/suggestions").json()["suggestions"][0]["other_names"] == ["Wimbledon"]
 
 
 def test_accepting_needs_no_body_and_says_what_happened(as_ada, ada, waiting):
@@ -193,3 +200,26 @@ def test_listing_more_suggestions_costs_no_more_queries(
     Suggestion.objects.update(created_at=live_now)
     with django_assert_max_num_queries(12):
         assert as_ada.get("/api/suggestions").json()["count"] == 2
+
+
+def test_a_check_asks_headlines_without_sources_and_says_what_it_found(as_ada, waiting, live_now):
+    unread(at=live_now)
+    base = f"/api/suggestions/{waiting.pk}/check"
+    asked = as_ada.get(base).json()
+    assert len(asked["headlines"]) == 8 and set(asked["headlines"][0]) == {"item_id", "title"}
+    answers = [{"item_id": one["item_id"], "useful": True} for one in asked["headlines"]]
+    done = post(as_ada, f"{waiting.pk}/check", answers=answers).json()
+    assert (done["status"], done["liked"], done["rated"]) == ("pending", 6, 6)
+    (row,) = as_ada.get("/api/suggestions").json()["suggestions"]
+    assert row["checked"]["p_after"] == done["p_after"] == row["forecast"]["p_helpful"]
+    again = post(as_ada, f"{waiting.pk}/check", answers=answers)
+    assert (again.status_code, again.json()["error"]) == (409, "already_checked")
+
+
+def test_a_check_with_too_few_answers_or_too_many_is_refused_and_changes_nothing(as_ada, waiting):
+    few = post(as_ada, f"{waiting.pk}/check", answers=[])
+    assert (few.status_code, few.json()["error"]) == (422, "too_few_answers")
+    many = [{"item_id": n, "useful": True} for n in range(1, 10)]
+    assert post(as_ada, f"{waiting.pk}/check", answers=many).status_code == 422
+    (row,) = as_ada.get("/api/suggestions").json()["suggestions"]
+    assert row["checked"] is None

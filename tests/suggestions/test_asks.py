@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -10,8 +11,10 @@ from django.utils import timezone
 from digest.accounts.asks import may_ask_today
 from digest.accounts.services import reader_nudge_quiet
 from digest.daily.onboarding import offer_end
+from digest.daily.services import digest_refresh
 from digest.items.reading import item_open
-from digest.models import Reader
+from digest.models import Exposure, Reader
+from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
 from suggestions.services.early import early_change_find, early_change_put_off
 from tests.suggestions.services.test_early import answered
@@ -19,6 +22,7 @@ from tests.support.browser import fresh_item, suggested
 
 pytestmark = pytest.mark.django_db
 CARDS, EARLY, READ, OFFER = "Suggestions", "An early change", "What you have read", "What you like"
+BACK = "While you were away"
 
 
 @pytest.fixture
@@ -29,7 +33,7 @@ def page(client: Client, ada: Reader) -> Client:
 
 def asks(page: Client) -> list[str]:
     body = page.get("/").content.decode()
-    return [name for name in (CARDS, EARLY, READ, OFFER) if f'aria-label="{name}"' in body]
+    return [name for name in (BACK, CARDS, EARLY, READ, OFFER) if f'aria-label="{name}"' in body]
 
 
 def test_of_all_that_could_be_asked_one_thing_is(page: Client, ada: Reader):
@@ -44,6 +48,29 @@ def test_of_all_that_could_be_asked_one_thing_is(page: Client, ada: Reader):
     assert asks(page) == [READ]
     page.post("/ui/today/read-gone", {"read_gone": "1"})
     assert asks(page) == []
+
+
+def test_who_comes_back_is_asked_to_catch_up_before_anything_else(page: Client, ada: Reader):
+    Reader.objects.update(read_gone=None)
+    answered(ada)
+    suggested(ada)
+    page.get("/")
+    Exposure.objects.update(shown_at=F("shown_at") - timedelta(days=5))
+    assert asks(page) == asks(page) == [BACK]
+    page.get("/ui/catch-up")
+    assert asks(page) == [CARDS]
+    quiet = page.get("/").content.decode().partition('class="told')[2].partition("</div>")[0]
+    assert 'href="/ui/catch-up">The best since your last visit</a>' in quiet
+
+
+def test_a_page_that_goes_by_nobodys_taste_says_so_until_something_is_rated(page: Client, ada: Reader):
+    words = "Nothing here goes by your taste yet"
+    items = [fresh_item(ada, hours=n + 1, title=f"Lamp {n} of the harbour") for n in range(3)]
+    assert words in page.get("/").content.decode()
+    config_edit(reader_id=ada.pk, edit=ConfigEdit(topics=["lamp"]), expected_version=0, now=timezone.now())
+    digest_refresh(reader=ada, now=timezone.now())
+    body = page.get("/").content.decode()
+    assert items and words not in body and "your topic: lamp" in body
 
 
 def test_who_has_just_begun_is_offered_to_say_what_they_like(page: Client, ada: Reader):

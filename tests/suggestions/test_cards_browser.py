@@ -20,7 +20,7 @@ def press(page: Page, name: str) -> None:
 
 
 def forgiving(page: Page) -> Page:
-    """A second tab of the same reader, whose console may complain of refusals."""
+    """Return a second tab of the same reader, whose console may report refusals."""
     second = page.context.new_page()
     second.goto = until_ready(second)
     return second
@@ -37,7 +37,7 @@ def test_an_answer_is_taken_back_where_it_was_given(page: Page, ada: Reader):
     press(page, "Yes")
     expect(page.get_by_text("✓ Applied · Show me more from Gazette")).to_be_visible()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
-    page.wait_for_timeout(800)  # so long a click is taken for the second of two
+    page.wait_for_timeout(800)  # until then a click counts as the second of a double click
     press(page, "Undo")
     expect(page.locator(".messages")).to_contain_text("Undone. That answer counts no more")
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
@@ -82,7 +82,7 @@ def test_an_answer_that_comes_after_all_were_accepted_changes_nothing(page: Page
     expect(page.locator(".card.done")).to_have_count(2)
     with page.expect_response(f"**/api/suggestions/{first.pk}/accept"):
         held[0].continue_()
-    page.wait_for_timeout(300)  # for what the script makes of it
+    page.wait_for_timeout(300)  # for the script to finish
     expect(page.locator(".card.done").get_by_text("Applied")).to_have_count(2)
     assert not broken
 
@@ -90,32 +90,62 @@ def test_an_answer_that_comes_after_all_were_accepted_changes_nothing(page: Page
 def test_a_dismissed_card_comes_back_at_once(page: Page, ada: Reader):
     suggested(ada)
     page.goto(PAGE)
-    page.get_by_text("No", exact=True).click()
+    press(page, "No")
+    page.get_by_text("Why not?").click()
     press(page, "Never suggest this again")
-    expect(page.get_by_role("button", name="Undo")).to_be_visible()
-    page.wait_for_timeout(800)  # so long a click is taken for the second of two
+    expect(page.get_by_text("✗ Never to be suggested again · Show me more from Gazette")).to_be_visible()
+    assert config_effective(reader_id=ada.pk).config.avoided == ("gazette.example",)
+    page.wait_for_timeout(800)  # until then a click counts as the second of a double click
     press(page, "Undo")
     expect(page.locator("[data-headline]")).to_have_text("Show me more from Gazette")
     assert config_effective(reader_id=ada.pk).config.avoided == ()
 
 
-def test_the_reasons_are_behind_no_one_tap_each_and_none_is_asked_for(page: Page, ada: Reader):
+def test_a_no_is_one_touch_and_a_reason_may_follow_it(page: Page, ada: Reader):
     first, second = suggested(ada), other_topic(ada)
     page.goto(PAGE)
-    card = page.locator("[data-card]").first
-    expect(card.get_by_role("button", name="The step is too large")).to_be_hidden()
-    card.get_by_text("No", exact=True).focus()
-    page.keyboard.press("Enter")
-    card.get_by_role("button", name="The step is too large").press("Enter")
+    card = page.locator(f"#suggestion-{first.pk}")
+    expect(card.get_by_role("button", name="The step is too large")).to_have_count(0)
+    card.get_by_role("button", name="No", exact=True).press("Enter")
     expect(page.get_by_text("✗ Rejected · Show me more from Gazette")).to_be_visible()
+    assert first.outcomes.get().user_reason == ""
+    card.get_by_text("Why not?").press("Enter")
+    card.get_by_role("button", name="The step is too large").press("Enter")
+    expect(card).to_contain_text("After two steps that are too large we will offer smaller ones.")
     assert first.outcomes.get().user_reason == "The step is too large"
-    told = page.locator(f"#suggestion-{first.pk}")
-    expect(told).to_contain_text("After two steps that are too large we will offer smaller ones.")
+    expect(card).to_be_focused()
+    expect(card.get_by_role("button", name="Undo")).to_be_visible()
     other = page.locator(f"#suggestion-{second.pk}")
-    other.get_by_text("No", exact=True).click()
-    other.get_by_role("button", name="Say no").click()
+    other.get_by_role("button", name="No", exact=True).click()
     expect(page.get_by_text("✗ Rejected · Add “proof”")).to_be_visible()
-    assert second.outcomes.get().user_reason == ""
+    page.reload()
+    page.locator("#decided ~ ul li", has_text="Add “proof”").get_by_text("Why not?").click()
+    page.get_by_label("Another reason").fill("I know it all")
+    press(page, "Send")
+    expect(page.locator("#decided ~ ul")).to_contain_text("You said: “I know it all”")
+
+
+def test_a_card_stays_while_its_reader_gives_a_reason(page: Page, ada: Reader):
+    rejected, _ = suggested(ada), other_topic(ada)
+    page.clock.install()
+    page.goto(PAGE)
+    card = page.locator(f"#suggestion-{rejected.pk}")
+    card.get_by_role("button", name="No", exact=True).click()
+    card.get_by_text("Why not?").click()
+    page.mouse.move(0, 0)
+    page.clock.run_for(30_000)
+    expect(card.get_by_label("Another reason")).to_be_visible()
+    card.get_by_text("Why not?").click()
+    page.clock.run_for(30_000)
+    expect(card).to_have_count(0)
+
+
+def test_all_are_accepted_below_the_cards_that_are_read_first(page: Page, ada: Reader):
+    suggested(ada), other_topic(ada)
+    page.goto(PAGE)
+    whole = page.get_by_role("button", name="Accept all 2").bounding_box()
+    last = page.locator("[data-card]").last.bounding_box()
+    assert whole and last and whole["y"] >= last["y"] + last["height"]
 
 
 def test_a_reader_at_the_keyboard_is_led_from_card_to_card(page: Page, ada: Reader):
@@ -129,7 +159,7 @@ def test_a_reader_at_the_keyboard_is_led_from_card_to_card(page: Page, ada: Read
     page.keyboard.press("Tab")
     expect(done.get_by_role("button", name="Undo")).to_be_focused()
     page.clock.run_for(11_000)
-    expect(done).to_be_visible()  # nobody has the button taken from under their hand
+    expect(done).to_be_visible()  # the button must not vanish under the pointer
     done.focus()
     page.clock.run_for(11_000)
     expect(page.locator(f"#suggestion-{second.pk}")).to_be_focused()

@@ -1,4 +1,4 @@
-"""Today says in one strip what an accepted suggestion moved, marks it, and takes it back."""
+"""Today shows the effect of an accepted suggestion in one strip, marks moved items, and can undo it."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is set by hand is previewed as a suggestion is: today before and after, and nothing is written."""
+"""Manual settings are previewed like a suggestion: today before and after, and nothing is written."""
 
 import pytest
 from django.test import Client
@@ -89,5 +89,5 @@ def test_a_preview_costs_the_same_for_few_and_many_sources(
 ):
     for n in range(number):
         fresh_item(ada, hours=2, key=f"s{n}.example")
-    with django_assert_max_num_queries(30):  # three for what new topics take in
+    with django_assert_max_num_queries(30):  # three for the items of new topics
         page.post(PREVIEW, FORM | {"topics": "ferries"})

@@ -1,4 +1,4 @@
-"""The chart of an effect: what its lines show, when there is none, and the page that has it."""
+"""The chart of an effect: its lines, the cases without a chart, and its page."""
 
 import re
 

@@ -16,7 +16,7 @@ LURE = "Tidings is moving to a new address: sign in on tidings-login.dev with yo
 
 
 def noted(reader: Reader, note: str) -> Suggestion:
-    """A suggestion that waits, stored with this note whatever the rules say."""
+    """Store a waiting suggestion with this note, without asking the rules."""
     return suggested(reader, reason="You liked 8 of 10 articles from Gazette.", model_note=note)
 
 

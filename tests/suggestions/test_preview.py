@@ -1,4 +1,4 @@
-"""A preview shows what accepting would do to today's digest, and does nothing."""
+"""A preview shows the effect of accepting on today's digest, and changes nothing."""
 
 from datetime import timedelta
 

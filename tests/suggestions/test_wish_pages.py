@@ -3,7 +3,8 @@
 import pytest
 from django.test import Client
 
-from digest.models import Reader
+from digest.models import Reader, Subscription
+from digest.searches.selectors import searches_saved
 from ranking.selectors import config_effective, config_versions
 from tests.support.browser import fresh_item
 
@@ -63,6 +64,13 @@ def test_words_that_are_too_long_are_shown_again_with_the_reason(page: Client):
     assert "more crypto more crypto" in shown.content.decode()
 
 
+def test_words_beyond_the_limit_of_a_minute_stay_in_their_field(page: Client):
+    answers = [page.post(WISHES, {"words": WORDS}) for _ in range(11)]
+    last = answers[-1]
+    assert [one.status_code for one in answers] == [200] * 10 + [429] and int(last.headers["Retry-After"]) > 0
+    assert f">{WORDS}</textarea>" in last.content.decode() and "10 times a minute" in last.content.decode()
+
+
 def test_a_draft_that_is_none_says_so_and_changes_nothing(page: Client, ada: Reader):
     after = page.post(ACCEPT, {"draft": "nonsense"}, follow=True)
     assert "too old, or none of yours" in after.content.decode() and not config_versions(reader_id=ada.pk)
@@ -102,6 +110,19 @@ def test_the_api_refuses_with_stable_codes(page: Client, path: str, body: dict[s
     assert (refused.status_code, refused.json()["error"]) == (422, code)
 
 
+def test_the_api_drafts_rules_of_a_source_and_says_which_are_a_switch(page: Client, ada: Reader):
+    words = "nothing older than two days from Gazette, never miss Herald, keep Herald out of Today"
+    answer = page.post(API, {"words": words}, content_type="application/json").json()
+    first, second = answer["drafts"]
+    assert "2 days" in first["sentence"] and answer["question"] is None and "switch off" in answer["notes"][0]
+    for draft in (first, second):
+        done = page.post(f"{API}/accept", {"draft": draft["draft"]}, content_type="application/json")
+        assert done.json()["success"]
+    config = config_effective(reader_id=ada.pk).config
+    assert config.shelf_lives == {"gazette.example": 48} and config.never_missed == ("herald.example",)
+    assert not config.mutes
+
+
 def test_the_api_asks_back(page: Client):
     question = page.post(API, {"words": "crypto"}, content_type="application/json").json()["question"]
     assert question["text"] and len(question["choices"]) == 3
@@ -123,9 +144,84 @@ def test_what_is_understood_stays_beside_the_question_and_after_its_answer(page:
 def test_a_mute_is_taken_back_in_words(page: Client, ada: Reader):
     [hidden] = page.post(WISHES, {"words": "kein Crypto bis Freitag"}).context["cards"]
     page.post(ACCEPT, {"draft": hidden["draft"].signed})
-    assert [mute.value for mute in config_effective(reader_id=ada.pk).config.mutes] == ["crypto"]
+    assert [mute.value for mute in config_effective(reader_id=ada.pk).config.mutes] == ["Crypto"]
     [shown] = page.post(WISHES, {"words": "Crypto wieder anzeigen"}).context["cards"]
     page.post(ACCEPT, {"draft": shown["draft"].signed})
     assert config_effective(reader_id=ada.pk).config.mutes == ()
     again = page.post(WISHES, {"words": "unmute crypto"})
     assert "“crypto” is not muted." in again.content.decode()
+
+
+def test_a_mute_of_one_source_is_drafted_and_made_and_ends_in_words(page: Client, ada: Reader):
+    fresh_item(ada, hours=2, key="herald.example", title="Crypto in the north")
+    shown = page.post(WISHES, {"words": "mute crypto in Gazette"})
+    (card,) = shown.context["cards"]
+    assert "Muted for ever: the word “crypto” in Gazette" in shown.content.decode()
+    assert [item.source for item, _title in card["items"]] == ["gazette.example"]
+    page.post(ACCEPT, {"draft": card["draft"].signed})
+    (mute,) = config_effective(reader_id=ada.pk).config.mutes
+    assert (mute.value, mute.within) == ("crypto", "gazette.example")
+    (card,) = page.post(WISHES, {"words": "unmute crypto"}).context["cards"]
+    page.post(ACCEPT, {"draft": card["draft"].signed})
+    assert config_effective(reader_id=ada.pk).config.mutes == ()
+
+
+def test_a_draft_in_a_source_that_was_left_meanwhile_is_refused(page: Client, ada: Reader):
+    (card,) = page.post(WISHES, {"words": "mute crypto in Gazette"}).context["cards"]
+    Subscription.objects.filter(reader=ada, feed__source_id="gazette.example").delete()
+    page.post(ACCEPT, {"draft": card["draft"].signed})
+    assert config_effective(reader_id=ada.pk).config.mutes == ()
+
+
+def test_a_search_is_saved_made_a_topic_and_removed_in_own_words(page: Client, ada: Reader):
+    shown = page.post(WISHES, {"words": "Save a search for crypto in Gazette; less ferries"})
+    assert "Save the search “crypto · Gazette” in the list" in shown.content.decode()
+    assert "It finds 1 article" in shown.content.decode() and len(shown.context["cards"]) == 1
+    (draft,) = shown.context["answer"].searches
+    after = page.post(ACCEPT, {"draft": draft.signed, "others": shown.context["signed"]})
+    assert (
+        "Saved: the search “crypto · Gazette”." in after.content.decode() and len(after.context["cards"]) == 1
+    )
+    ((_pk, asked),) = searches_saved(reader_id=ada.pk)
+    assert (asked.query, asked.filters) == ("crypto", {"source": "gazette.example"})
+    (draft,) = page.post(WISHES, {"words": "make my search crypto a topic"}).context["answer"].searches
+    page.post(ACCEPT, {"draft": draft.signed})
+    assert config_effective(reader_id=ada.pk).config.topics == ("crypto",)
+    (draft,) = page.post(WISHES, {"words": "remove the search crypto"}).context["answer"].searches
+    page.post(ACCEPT, {"draft": draft.signed})
+    assert searches_saved(reader_id=ada.pk) == []
+    # A draft for a deleted target says so, and changes nothing.
+    assert (
+        "You have no such saved search."
+        in page.post(ACCEPT, {"draft": draft.signed}, follow=True).content.decode()
+    )
+
+
+def test_a_search_that_is_not_there_is_named_and_what_may_be_no_search_is_read_as_before(page: Client):
+    body = page.post(WISHES, {"words": "delete my saved search for tides"}).content.decode()
+    assert "You have no saved search “tides”." in body
+    answer = page.post(WISHES, {"words": "remove search engines"}).context["answer"]
+    assert not answer.searches and (answer.question or answer.notes)
+
+
+def test_a_search_without_a_word_to_look_for_is_refused(page: Client):
+    body = page.post(WISHES, {"words": "save a search for -crypto"}).content.decode()
+    assert "There is no word to search for." in body
+
+
+def test_the_draft_of_a_search_is_its_readers_alone(page: Client, ben: Reader):
+    (draft,) = page.post(WISHES, {"words": "save a search for crypto"}).context["answer"].searches
+    page.force_login(ben)
+    page.post(ACCEPT, {"draft": draft.signed})
+    assert searches_saved(reader_id=ben.pk) == []
+
+
+def test_searches_are_drafted_and_accepted_over_the_api(page: Client, ada: Reader):
+    given = page.post(
+        API, {"words": "speichere die Suche nach crypto"}, content_type="application/json"
+    ).json()
+    (draft,) = given["searches"]
+    assert (draft["q"], draft["finds"], given["drafts"]) == ("crypto", 1, [])
+    done = page.post(f"{API}/accept", {"draft": draft["draft"]}, content_type="application/json").json()
+    assert done["success"] and done["config_version"] is None
+    assert [asked.query for _pk, asked in searches_saved(reader_id=ada.pk)] == ["crypto"]

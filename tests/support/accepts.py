@@ -18,7 +18,7 @@ def topic_set(*, reader_id: UUID, topic: str, present: bool, ref: str, now: date
 
 
 def weight_undo(*, reader_id: UUID, source: str, earlier: Body, ref: str, now: datetime) -> int:
-    """Give a source what it had in `earlier`, as going back on a suggestion does."""
+    """Set a source's weight back to its value in `earlier`, as undoing a suggestion does."""
     change = change_stored(kind=BOOST_SOURCE, target=key_current(key=source), value="1.0")
     current = body_current(body=earlier)
     return body_change(

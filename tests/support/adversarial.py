@@ -7,10 +7,10 @@ from re import _constants as sre  # type: ignore[attr-defined]
 from re import _parser as sre_parser  # type: ignore[attr-defined]
 from typing import Any, Final
 
-# What strangers repeat first; each pattern adds the signs that it names itself.
+# Signs that are repeated first. Each pattern adds the signs that it names itself.
 SIGNS: Final = (" ", "\n", "_", ".", "1", "<", "&", '"', "'", "-", "a", "/", "\\", "|", "[", "(", "é", "字")
 PAIRS: Final = (". ", "a.", "a ", "1,", "'a", "_a", "-a", "a@", "<>", "&;", "(a", " \n", "|\\", '\\"', ".\n")
-# What formats begin with that is made to end again.
+# Openings of formats. A parser may search for their ends in vain.
 OPENINGS: Final = (
     *(
         "<a ",
@@ -33,7 +33,8 @@ SIGNS_MAX, PAIRED_MAX, SAMPLES_MAX, PREFIXES_MAX = 26, 7, 8, 6
 # The length all strings are tried at, and the longest of those compared. Linear patterns need 0.1 to 0.4 ms
 # for the first, quadratic ones some milliseconds.
 SCREENED, COMPARED = 4_096, 16_384
-# Linear work takes four times as long for the second; what more than triples for one doubling takes six.
+# Linear work takes four times as long for the second length. Work that more than triples per doubling takes
+# six.
 STEADY_MAX = 5.0
 SHORT, SHORT_S = (22, 24, 48, 96, 256), 0.1
 # A busy machine triples one measurement of some milliseconds now and then, and never the best of many.
@@ -109,7 +110,7 @@ def _other(members: Any) -> str:
 
 
 def families(pattern: re.Pattern[Any]) -> dict[str, Callable[[int], str]]:
-    """Return what makes, for a length, each adversarial string of the pattern, by a name."""
+    """Return, by name, functions that make each adversarial string of the pattern for a length."""
     parsed = sre_parser.parse(pattern.pattern, pattern.flags)
     own = list(dict.fromkeys(pattern_signs(parsed)))
     signs = list(dict.fromkeys([*own[:: max(1, len(own) // 12)], *SIGNS]))[:SIGNS_MAX]
@@ -132,7 +133,7 @@ def families(pattern: re.Pattern[Any]) -> dict[str, Callable[[int], str]]:
 
 
 def text_families() -> dict[str, Callable[[int], str]]:
-    """Return what makes, for a length, each adversarial string for a function of text, by a name."""
+    """Return, by name, functions that make each adversarial string of text for a length."""
     made = {f"{sign!r} repeated": _repeated(sign) for sign in (*SIGNS, *OPENINGS)}
     for opening in OPENINGS:
         for sign in (" ", opening[-1]):
@@ -157,8 +158,8 @@ def seconds(work: Callable[[Any], object], text: Any, runs: int = 1) -> float:
 def slower_than_linear(
     work: Callable[[Any], object], make: Callable[[int], Any], *, suspect_s: float = SUSPECT_S
 ) -> str:
-    """Return how the time of `work` grows, where it more than triples for a doubled length; else ""."""
-    # Short ones first: what is exponential shows there and ends.
+    """Return how the time of `work` grows, if it more than triples when the length doubles, else ""."""
+    # Short ones first: exponential time shows there, and the check ends.
     for length in SHORT:
         if seconds(work, make(length)) > SHORT_S and seconds(work, make(length)) > SHORT_S:
             return f"more than {SHORT_S} s for {length} signs"
@@ -175,7 +176,7 @@ def slower_than_linear(
             runs = RUNS if took < UNDOUBTED_S else 1
             runs *= SHORT_RUNS if took < SHORT_NOISE_S else 1
             before, took = (seconds(work, make(size), runs) for size in (length // 2, length))
-            # What grows so does it at the next length too; an accident of the clock does not.
+            # Such growth repeats at the next length. An accident of the clock does not.
             again = took > max(MEASURABLE_S, FACTOR_MAX * before)
             last = 1 if FACTOR_MAX * took > UNDOUBTED_S else runs
             if again and seconds(work, make(2 * length), last) > FACTOR_MAX * took:

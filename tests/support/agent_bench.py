@@ -1,4 +1,4 @@
-"""A bench for the loop: models on a scripted server, a dispatch that answers as told, what the run left."""
+"""A test bench for the agent loop: models on a scripted server, scripted tool results, and the stored run."""
 
 import itertools
 import json
@@ -22,10 +22,11 @@ from tests.support.scripted_model import Script, Step
 
 SUMMARY = '{"suggestions": [], "skipped": [], "meta": {}}'
 LIMITS = Limits(turns=50, tool_calls=30, history_turns=15, timeout_s=20)
-LOOK, WRITE = "query_user_config", "write_suggestion"
+LOOK, WRITE, FINISH = "query_user_config", "write_suggestion", "finish"
+NAMES = (LOOK, WRITE, FINISH)
 SCHEMAS = [
     {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": {}}}}
-    for name in (LOOK, WRITE)
+    for name in NAMES
 ]
 
 
@@ -52,7 +53,7 @@ def drive(
 
 
 class Bench:
-    """Two models on the scripted server, a dispatch that answers as told, and what the run left behind."""
+    """Two models on the scripted server, scripted tool results, and the stored run."""
 
     def __init__(self, context: ToolContext, server: HTTPServer) -> None:
         self.context, self.server = context, server
@@ -77,8 +78,8 @@ class Bench:
             return drive(steps, self._answer, self.steps.append)
 
     def _answer(self, call: ToolCall) -> ToolOutcome:
-        """Answer a call as a run does, with two tools that answer as told."""
-        tools = {name: Tool(name, "", Anything, lambda *_: self._called(call)) for name in (LOOK, WRITE)}
+        """Answer a call as a run does, with three tools that answer as told."""
+        tools = {name: Tool(name, "", Anything, lambda *_: self._called(call)) for name in NAMES}
         with patch.object(registry, "TOOLS", tools), patch.object(registry, "_outcome", lambda found: found):
             return registry.dispatch(self.context, call)
 
@@ -87,7 +88,7 @@ class Bench:
         return self.answer(call)
 
     def answered(self, n: int) -> list[dict]:
-        """The tool results that request `n` (from 0) carried last, read back."""
+        """Return the tool results that request `n` (from 0) carried last, read back."""
         last = self.script.bodies[n]["messages"]
         tail = itertools.takewhile(lambda m: m["role"] == "tool", reversed(last))
         return [json.loads(m["content"]) for m in tail][::-1]

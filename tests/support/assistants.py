@@ -42,7 +42,7 @@ def clients_close() -> None:
 
 
 def sign_ins_age() -> None:
-    """Make every sign-in of the past one of an hour ago, with what was confirmed since."""
+    """Date all past sign-ins and their confirmations one hour back."""
     for stored in Session.objects.all():
         held = stored.get_decoded()
         for record in held.get(AUTHENTICATION_METHODS_SESSION_KEY, []):
@@ -64,7 +64,7 @@ class Person:
     def __init__(self, site: str, name: str) -> None:
         self.site, self.http = site, _client(follow_redirects=True)
         page = self.http.get(f"{site}/accounts/login/")
-        # Today's digest, where this leads, is nobody's concern here.
+        # Sign-in leads to today's digest, which these tests do not need.
         self.send(page, {"login": name, "password": PASSWORD}, "/accounts/login/", follow=False)
 
     def send(
@@ -78,7 +78,7 @@ class Person:
         return self.http.post(self.site + path, data=sent, headers=headers, follow_redirects=follow)
 
     def open(self, url: str) -> httpx.Response:
-        """Open a page, with the password again where it is asked for."""
+        """Open a page. Give the password again if the page asks for it."""
         page = self.http.get(url)
         if page.url.path != "/accounts/reauthenticate/":
             return page
@@ -86,7 +86,7 @@ class Person:
         return self.send(page, {"password": PASSWORD, "next": back}, "/accounts/reauthenticate/")
 
     def answer(self, url: str, scopes: Sequence[str] = ALL, action: str = "grant") -> dict[str, str]:
-        """Open the page that asks, answer it, and return what the program is told at its callback."""
+        """Open the consent page and answer it. Return the query of the redirect to the program's callback."""
         page = self.open(url)
         request = re.search(r'name="request" value="([^"]+)"', page.text)
         assert request, page.text
@@ -99,7 +99,7 @@ class Person:
 
 
 class Assistant:
-    """A program that does by hand what the clients of others do, and what they should not."""
+    """A hand-written OAuth client. It can also do things that a client must not do."""
 
     def __init__(self, site: str, redirect: str = CALLBACK) -> None:
         self.site, self.redirect = site, redirect
@@ -109,7 +109,7 @@ class Assistant:
         self.client = self.http.post(f"{site}/oauth/register", json=body).json()["client_id"]
 
     def url(self, **changes: str | None) -> str:
-        """Where the reader is sent; `changes` are of its query, `None` takes a field out."""
+        """Return the authorization URL. `changes` replace fields of its query, and `None` removes one."""
         digest = hashlib.sha256(self.verifier.encode()).digest()
         fields: dict[str, str | None] = {
             "response_type": "code",
@@ -164,7 +164,7 @@ class Assistant:
         return result
 
     def tools(self, token: str) -> set[str]:
-        """The names of the tools it is shown."""
+        """Return the names of the tools it is shown."""
         return {tool["name"] for tool in self.post(token, "tools/list").json()["result"]["tools"]}
 
 
@@ -183,7 +183,7 @@ class Connected:
         row.save()
 
     def call(self, name: str, arguments: dict[str, Any]) -> str | None:
-        """Call a tool; return what it answers, `None` where it was not even tried."""
+        """Call a tool. Return its answer, or `None` if the call was refused."""
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
         answer = Browser().post(
             "/mcp",
@@ -201,7 +201,7 @@ class Connected:
 
 @pytest.fixture
 def site(live_server, settings):
-    """The address of an installation that assistants may connect to."""
+    """Yield the address of an installation that assistants may connect to."""
     settings.MCP_HTTP, settings.SITE_URL = True, live_server.url
     yield live_server.url
     clients_close()
@@ -215,5 +215,5 @@ def person(ada, site):
 
 @pytest.fixture
 def assistant(site):
-    """A program that has registered."""
+    """Return a program that has registered."""
     return Assistant(site)

@@ -1,10 +1,10 @@
-"""`make audit`: known vulnerabilities of every pinned package, in a way that cannot pass by accident.
+"""`make audit`: look up known vulnerabilities of every pinned package, so that it cannot pass by accident.
 
-pip-audit ends with 0 where its database cannot be reached, since packages it could not look up are merely
-"skipped". So two releases that are known to be vulnerable are asked about in the same run: unless both are
-reported, and every pin was looked up, nothing is proven and the command fails.
+pip-audit ends with 0 if its database cannot be reached, because it only "skips" packages it could not look
+up. So the same run also asks about two releases that are known to be vulnerable. Unless both are reported and
+every pin was looked up, nothing is proven and the command fails.
 
-Ends with 0: nothing is known against any pin; 1: something is; 3: there was no audit.
+Exit codes: 0, no known vulnerability; 1, at least one; 3, the audit did not happen.
 """
 
 import argparse
@@ -41,9 +41,9 @@ class Finding:
 
 
 def findings(report: Json, pins: Sequence[str], controls: Sequence[str] = CONTROLS) -> list[Finding]:
-    """What pip-audit's JSON `report` knows against `pins`.
+    """Return the findings of pip-audit's JSON `report` against `pins`.
 
-    Raises `NotAudited` where a pin or a control was not looked up, and where a control counts as safe.
+    Raises `NotAudited` if a pin or a control was not looked up, or a control counts as safe.
     """
     rows = {_name(row["name"]): row for row in report.get("dependencies", ())}
     known: dict[str, list[Json]] = {}
@@ -63,7 +63,8 @@ def findings(report: Json, pins: Sequence[str], controls: Sequence[str] = CONTRO
 
 
 def pinned(text: str) -> list[str]:
-    """The pins of a constraints file, one `name==version` a line. Raises `NotAudited` for any other line."""
+    """Return the pins of a constraints file, one `name==version` a line. Raises `NotAudited` for any other
+    line."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
     if odd := [line for line in lines if line.count("==") != 1 or " " in line]:
         raise NotAudited(f"{odd[0]} is no pin.")
@@ -71,7 +72,7 @@ def pinned(text: str) -> list[str]:
 
 
 def report_of(python: Path, pins: Sequence[str], options: Sequence[str]) -> Json:
-    """What pip-audit says of `pins`. Raises `NotAudited` where it says nothing that can be read."""
+    """Return pip-audit's report on `pins`. Raises `NotAudited` if its output cannot be read."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as asked:
         asked.write("\n".join(pins) + "\n")
         asked.flush()
@@ -102,7 +103,7 @@ def audit(options: Sequence[str]) -> list[Finding]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit code; what was found goes to stdout, why nothing could be found to stderr."""
+    """Return the exit code. Findings go to stdout, and the reason for a missing audit to stderr."""
     parser = argparse.ArgumentParser(prog="make audit", description=__doc__)
     parser.add_argument("--service", choices=("pypi", "osv"), default="pypi", help="whom to ask")
     parser.add_argument("--osv-url", help="a mirror of OSV's query address, instead of OSV's own")
@@ -120,7 +121,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _name(name: str) -> str:
-    """A package's name as PyPI compares it."""
+    """Return a package's name as PyPI compares it."""
     return name.lower().replace("_", "-").replace(".", "-")
 
 

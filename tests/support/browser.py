@@ -2,11 +2,13 @@
 
 import re
 from datetime import datetime, timedelta
+from uuid import UUID
 
+from django.test import Client
 from django.utils import timezone
 
 from digest.models import Item, Reader, Subscription
-from suggestions.models import Evidence, Suggestion
+from suggestions.models import Evidence, Question, Suggestion
 from tests.support.factories import (
     FeedbackFactory,
     FeedFactory,
@@ -14,6 +16,13 @@ from tests.support.factories import (
     SourceFactory,
     SubscriptionFactory,
 )
+
+# The sizes of a page's layout shifts.
+SHIFTS = """() => new Promise((done) => {
+  const seen = new PerformanceObserver((list) => done(list.getEntries().map((one) => one.value)));
+  seen.observe({type: "layout-shift", buffered: true});
+  setTimeout(() => done([]), 100);
+})"""
 
 
 def subscribe(reader: Reader, key: str = "gazette.example", title: str = "Gazette") -> Subscription:
@@ -23,25 +32,38 @@ def subscribe(reader: Reader, key: str = "gazette.example", title: str = "Gazett
 
 
 def display_form(**changes: str) -> dict[str, str]:
-    """Return what the page *Display* sends for a new reader, with `changes`."""
+    """Return the form of the page *Display* as a new reader sends it, with `changes`."""
     plain = {"theme": "system", "list_density": "comfortable", "list_size": "50", "pictures": "shown"}
     return {**plain, "read_gone": "1", **changes}
 
 
 def fresh_item(reader: Reader, hours: float = 3, key: str = "gazette.example", **fields: object) -> Item:
-    """An item of `hours` ago in a source that `reader` reads."""
+    """Return an item of `hours` ago in a source that `reader` reads."""
     if not Subscription.objects.filter(reader=reader, feed__source_id=key).exists():
         subscribe(reader, key, key.split(".")[0].title())
     return ItemFactory(source=SourceFactory(key=key), published_at=ago(hours), **fields)
 
 
+def done_yesterday(page: Client, key: str) -> None:
+    """Make what the session keeps under `key` a day older."""
+    session = page.session
+    session[key] = session[key] | {"at": ago(24).isoformat()}
+    session.save()
+
+
 def ago(hours: float) -> datetime:
-    """The moment `hours` before now."""
+    """Return the moment `hours` before now."""
     return timezone.now() - timedelta(hours=hours)
 
 
+def asked(reader: Reader, run_id: UUID, text: str) -> int:
+    """Store a question that waits for the reader's answer; return its id."""
+    words = {"text": text, "answers": ["Yes", "No"], "titles": [text]}
+    return Question.objects.create(reader=reader, run_id=run_id, asked_at=timezone.now(), **words).pk
+
+
 def suggested(reader: Reader, evidence: int = 3, **fields: object) -> Suggestion:
-    """A pending suggestion with as many rated items behind it."""
+    """Return a pending suggestion with as many rated items behind it."""
     given = {
         "suggestion_type": "boost_source",
         "field": "source_weights",
@@ -76,12 +98,12 @@ def suggested(reader: Reader, evidence: int = 3, **fields: object) -> Suggestion
 
 
 def messages_in(body: str) -> str:
-    """What the page tells the reader about what was just done."""
+    """Return the messages on a page about the last action."""
     found = re.search(r'<ul class="messages".*?</ul>', body, re.DOTALL)
     return found.group() if found else ""
 
 
 def last_run_in(body: str) -> str:
-    """What the page tells the reader about the last run."""
+    """Return the page's text about the last run."""
     found = re.search(r"<p data-last-run>.*?</p>", body, re.DOTALL)
     return found.group() if found else ""

@@ -14,13 +14,14 @@ COPY_OF_THUMB = f"{COPY_OF_ITEM} AND t.feedback_id = f.id AND g.item_id = c.id A
 
 
 def thumbs_multiply(reader: Reader, times: int) -> None:
-    """Turn each of the reader's thumbs into `times`, on items alike but for url and title, tags included."""
+    """Copy each of the reader's thumbs until there are `times`, with tags, on items that differ in url and
+    title only."""
     tags = ("digest_feedback f", "digest_item i", "digest_feedbacktag t", "copies", "digest_item c")
     rated = {"item_id": "c.id", "article": "c.article"}
     named = {
         "url": "i.url || '#' || copies.n",
         "guid": "i.guid || '#' || copies.n",
-        # Any number of its own; 2^31 - 1 is a prime, so that no two of a history meet.
+        # Any number that no other item has. 2^31 - 1 is a prime, so no two copies of a history collide.
         "article": "i.id * 2147483647 + copies.n",
         "title": "i.title || ' ' || copies.n",
     }
@@ -40,7 +41,7 @@ def thumbs_multiply(reader: Reader, times: int) -> None:
 
 
 def _copy(model: type[Model], row: str, changed: dict[str, str], tables: tuple[str, ...], where: str) -> str:
-    """The statement that stores copies of `row`, a row of `model`, with `changed` in some columns."""
+    """Return the statement that stores copies of `row`, a row of `model`, with `changed` in some columns."""
     columns = [field.column for field in model._meta.concrete_fields if not field.primary_key]
     values = ", ".join(changed.get(column, f'{row}."{column}"') for column in columns)
     names = ", ".join(f'"{column}"' for column in columns)

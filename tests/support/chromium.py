@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
 CHROMIUM = "/usr/bin/chromium"
-# The same without windows, where it is installed: a page costs a quarter less.
+# The browser without windows, if it is installed: a page takes a quarter less.
 LEAN = shutil.which("chromium-headless-shell") or CHROMIUM
-# Chromium asks its maker's servers by itself, and waits for a name server that does not answer.
+# Chromium contacts its maker's servers by itself, and would wait for a name server that does not answer.
 NO_NAMES = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
 # A page of a test lives for a second: code that is made faster for later costs a fifth and is never used.
 NO_LATER = "--js-flags=--no-opt"
@@ -29,9 +29,9 @@ _running: list[_Running] = []
 
 
 def chromium(*more: str, program: str = LEAN) -> Browser:
-    """Return the browser with these further flags; it is started where it does not run.
+    """Return the browser with these further flags. Start it if it does not run.
 
-    Its driver keeps an event loop in this thread, which Django must be told to bear.
+    Its driver keeps an event loop in this thread, so Django must allow that.
     """
     if not _running:
         os.environ[ASYNC_UNSAFE] = "true"

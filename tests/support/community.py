@@ -1,4 +1,4 @@
-"""A community as its figures show it, and one of many readers whose thumbs are still to be published."""
+"""Readers who share their thumbs: published figures, or thumbs that are still to be published."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -25,7 +25,7 @@ def source_figures(now: datetime, figures: Mapping[str, tuple[int, int]]) -> Non
 
 
 def tastes(now: datetime) -> None:
-    """One source that is liked, one that is not, and so a usual rate of one half."""
+    """Publish one liked source and one disliked one, so the usual rate is one half."""
     source_figures(now, {GOOD: (90, 100), DULL: (10, 100), "": (500, 1000)})
 
 
@@ -61,7 +61,7 @@ def items_seen(day: int, count: int = 1, source: str = GOOD) -> list[Item]:
 
 
 def rate(readers: Sequence[Reader], item: Item, day: int, *, useful: bool = True) -> None:
-    """The readers' thumbs on an item, given on a UTC day; an earlier one of theirs is replaced."""
+    """Store the readers' thumbs on an item, given on a UTC day. They replace earlier ones."""
     Feedback.objects.filter(reader__in=readers, item=item).delete()
     at = utc_day_begin(day) + timedelta(hours=2)
     Feedback.objects.bulk_create(

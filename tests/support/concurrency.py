@@ -1,4 +1,4 @@
-"""Several writers at the same moment, each on a connection of its own."""
+"""Run several writers at the same moment, each on its own connection."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -15,7 +15,8 @@ WRITERS = 6
 
 
 def at_once(write: Callable[[int], T], writers: int = WRITERS) -> list[T]:
-    """The results of `write(0)`, `write(1)`… begun together, in as many threads as there are writers."""
+    """Return the results of `write(0)`, `write(1)`… begun together, in as many threads as there are
+    writers."""
     start = Barrier(writers)
 
     def on_own_connection(number: int) -> T:
@@ -30,15 +31,15 @@ def at_once(write: Callable[[int], T], writers: int = WRITERS) -> list[T]:
 
 
 def seen_by_writers(read: Callable[[], T]) -> T:
-    """What `read` finds on a writer's connection, once all have written."""
+    """Return the result of `read` on a writer's connection, after all have written."""
     return at_once(lambda number: read(), writers=1)[0]
 
 
 @contextmanager
 def database_on_disk(path: Path) -> Iterator[None]:
-    """Threads share no in-memory SQLite database: let them share a copy of it on disk. Others are shared.
+    """Let threads share a copy of an in-memory SQLite database on disk. Other databases are shared anyway.
 
-    The copy takes what has been committed; this thread goes on reading the original (`seen_by_writers`).
+    The copy has the committed rows. This thread goes on reading the original (`seen_by_writers`).
     """
     if connection.vendor != "sqlite":
         yield
@@ -46,7 +47,8 @@ def database_on_disk(path: Path) -> Iterator[None]:
     kept = connection.settings_dict["NAME"]
     connection.ensure_connection()
     connection.connection.execute(f"VACUUM INTO '{path}'")
-    # As `migrate` leaves a file: of several that turn one into WAL at once all but one find it locked.
+    # The copy uses WAL, as after `migrate`. If several connections switch to WAL at once, all but one find it
+    # locked.
     with closing(sqlite3.connect(path)) as copy:
         copy.execute("PRAGMA journal_mode = WAL")
     connection.settings_dict["NAME"] = str(path)

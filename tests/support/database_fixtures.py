@@ -48,13 +48,14 @@ def django_db_setup(
 
 @pytest.fixture(scope="session")
 def installed(django_db_setup: Path) -> Path:
-    """A SQLite database as `migrate` leaves it, for tests that start processes and copy it."""
+    """Return a SQLite database as `migrate` leaves it, for tests that start processes and copy it."""
     return file_installed(django_db_setup)
 
 
 @pytest.fixture(scope="module")
 def staged(django_db_setup: Path, django_db_blocker: DjangoDbBlocker) -> Iterator[Callable[[Build], Any]]:
-    """A function that builds a world once for all tests of a module. Each test runs on a savepoint above it.
+    """Yield a function that builds a world once for all tests of a module. Each test runs on a savepoint
+    above it.
 
     Every test of the module that uses the database finds that world.
     """

@@ -13,18 +13,18 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
-# What a machine loses with its power, no test asks for.
+# No test needs the rows to survive a power failure.
 UNSYNCED = "PRAGMA synchronous=OFF;"
 
 
 @contextmanager
 def database_installed(shared: Path, own: Path) -> Iterator[Path]:
-    """Connect this process to a database of its own until the block ends; yield what it was copied from.
+    """Connect this process to its own database until the block ends. Yield the template it was copied from.
 
-    `shared` is a folder of all processes, `own` one of this. SQLite's database is a file, as an
-    installation's is: a memory that threads share has locks of its own, for which nobody can wait.
-    PostgreSQL's is copied from a template, which goes when the first process ends; then the path is of a file
-    that `file_installed` makes.
+    `shared` is a folder of all processes, `own` one of this process. A SQLite database is a file, as in an
+    installation: in-memory databases lock differently between threads, and nobody can wait for those locks.
+    PostgreSQL copies a template database, which the first process to end drops. Then the path is a file made
+    by `file_installed`.
     """
     before, name = connection.settings_dict["NAME"], str(connection.creation._get_test_db_name())
     template, made = f"installed_{before}", shared / "installed.made"
@@ -47,7 +47,7 @@ def database_installed(shared: Path, own: Path) -> Iterator[Path]:
 
 
 def file_installed(file: Path) -> Path:
-    """Return the file of a SQLite database as `migrate` leaves it, made where it is not there."""
+    """Return the file of a migrated SQLite database. Make it if it is missing."""
     with _turn(file.parent):
         if not file.exists():
             making = file.with_suffix(".making")
@@ -67,7 +67,7 @@ def _turn(shared: Path) -> Iterator[None]:
 
 
 def _file_copied(file: Path, own: Path) -> str:
-    """Copy the file, made where it is not there, and return the copy's name."""
+    """Copy the file, after making it if it is missing. Return the copy's name."""
     connection.settings_dict["OPTIONS"]["init_command"] += UNSYNCED
     if not file.exists():
         making = file.with_suffix(".making")
@@ -77,7 +77,7 @@ def _file_copied(file: Path, own: Path) -> str:
 
 
 def _template_copied(template: str, name: str, *, migrated: bool) -> None:
-    """Copy the template, made anew where this run has not `migrated` it."""
+    """Copy the template. Make it again if this run has not `migrated` it."""
     if not migrated:
         _drop(template)
         _create(template, "template0")

@@ -15,7 +15,7 @@ PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 OURS = ("config", "advisor", "suggestions", "digest")
 _BLOCK = re.compile(r"^ *```[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"`([^`]+)`")
-# What comes before a command: settings, a folder with the interpreter, the wheel's name for manage.py.
+# Words before a command: settings, a folder with the interpreter, the wheel's name for manage.py.
 _PYTHON = re.compile(r"^(?:\S*/)?python3? ")
 _MANAGE = re.compile(r"^(?:(?:\S*/)?manage\.py|tidings|(?:\S*/)?deploy/tidings) ")
 _SETTING = re.compile(r"^[A-Z_]+=(?:'[^']*'|\S+) ")
@@ -28,7 +28,7 @@ def documented_commands() -> list[tuple[str, ...]]:
 
 
 def words_of(line: str) -> tuple[str, ...]:
-    """Return the words of a command of ours, or nothing for any other line."""
+    """Return the words of a command of ours, or an empty tuple for any other line."""
     while _SETTING.match(line):
         line = _SETTING.sub("", line, count=1)
     line = re.split(r"\s+#|\s+>\s", line)[0]

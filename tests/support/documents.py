@@ -23,9 +23,9 @@ MADE = (
     b'{"version":"https://jsonfeed.org/version/1.1","title":"Rivers","items":[{"id":7,"url":"https://r.example/a"'
     b',"title":"Rain","content_html":"<p>It rained.</p>","date_published":"2026-03-18T08:30:00Z"}]}',
 )
-# One in so many is read where every change is tested; all of them by `make test-mutations`.
+# One document in this many is read if every change is tested. `make test-mutations` reads all.
 SPARED = 1 if os.environ.get("TIDINGS_MUTATIONS") == "all" else 5
-# What breaks parsers: openings without an end, ends without a start, bombs, lies about the encoding.
+# Pieces that break parsers: openings without an end, ends without a start, bombs, wrong encodings.
 TOKENS = (
     b"<![CDATA[",
     b"]]>",
@@ -74,7 +74,8 @@ BULKY = (
 
 
 def documents(data: Path | None) -> dict[str, bytes]:
-    """Every document below `data`/feeds by name, suites unpacked; the made ones where there is no `data`."""
+    """Return every document below `data`/feeds by name, with suites unpacked, or the made ones without
+    `data`."""
     found = {f"made-{n}": body for n, body in enumerate(MADE)}
     if data is None:
         return found
@@ -88,12 +89,12 @@ def documents(data: Path | None) -> dict[str, bytes]:
 
 
 def spared(names: Collection[str], *, seed: int) -> list[str]:
-    """Those of `names` that are read here, in order: drawn by the seed, or all (`SPARED`)."""
+    """Return the `names` to read here, in order: a random sample by the seed, or all (`SPARED`)."""
     return sorted(random.Random(seed).sample(sorted(names), len(names) // SPARED))
 
 
 def suite(path: Path) -> dict[str, bytes]:
-    """The documents of one archive of a test suite by name; expectations in JSON are no documents."""
+    """Return the documents of one archive of a test suite by name; expectations in JSON are no documents."""
     name = path.name.split("-")[0]
     with tarfile.open(path) as archive:
         files = [member for member in archive.getmembers() if member.isfile()]

@@ -18,11 +18,11 @@ class ReaderFactory(DjangoModelFactory):
         model = Reader
         skip_postgeneration_save = True
 
-    # What is drawn by a reader's id, as which thumbs measure, falls the same way on every run.
+    # Random draws depend on the reader's id, so a fixed id gives the same draws on every run.
     id = factory.LazyAttribute(lambda r: uuid5(NAMESPACE_URL, r.username))
     username = factory.Sequence(lambda n: f"reader{n}")
     email = factory.LazyAttribute(lambda r: f"{r.username}@example.org")
-    # Nobody of the cast is here for the first time.
+    # None of these readers is new.
     welcomed_at = CLOCK - timedelta(days=60)
 
     @factory.post_generation
@@ -33,7 +33,7 @@ class ReaderFactory(DjangoModelFactory):
 
 
 def confirmed(reader: Reader) -> Reader:
-    """The reader, with an address that was confirmed where there is one, so that mail goes to it."""
+    """Return the reader. Confirm their address if they have one, so that mail goes to it."""
     if reader.email:
         EmailAddress.objects.get_or_create(user=reader, email=reader.email, defaults={"verified": True})
     return reader
@@ -54,17 +54,17 @@ class SourceFactory(DjangoModelFactory):
 
 
 def _source_key(row: object) -> str:
-    """The source of a row that is being made, given as a source or as a key."""
+    """Return the source of a row that is being made, given as a source or as a key."""
     return str(getattr(row, "source_id", None) or row.source.key)  # type: ignore[attr-defined]
 
 
 def feed_address(source: str) -> str:
-    """Where the one feed of a source is, given its key."""
+    """Return the address of the one feed of a source, by its key."""
     return f"https://{source}/feed.xml"
 
 
 def _feed_of(row: object) -> Feed:
-    """The feed of a row's source; it is there already for most, and found in one query."""
+    """Return the feed of a row's source; it is there already for most, and found in one query."""
     key = _source_key(row)
     found = Feed.objects.filter(url=feed_address(key)).first()
     return found or FeedFactory(source=SourceFactory(key=key))
@@ -80,7 +80,7 @@ class FeedFactory(DjangoModelFactory):
     # Nothing is fetched. A source has one feed, unless a test says otherwise by an address.
     state = Feed.State.IMPORTED
     url = factory.LazyAttribute(lambda f: feed_address(_source_key(f)))
-    # It was fetched before, and calls itself what its source is called.
+    # The feed was fetched before, and has the title of its source.
     title = factory.LazyAttribute(lambda f: getattr(getattr(f, "source", None), "title", ""))
 
 

@@ -7,7 +7,7 @@ from _pytest.faulthandler import fault_handler_stderr_fd_key
 
 from tests.support.chromium import chromium_close
 
-# pytest-timeout bounds a test, but not what follows one that has failed.
+# pytest-timeout limits a test, but not the teardown after a failed one.
 PUT_AWAY_S = 300
 
 
@@ -20,7 +20,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Start the clock anew: the next teardown must begin within PUT_AWAY_S."""
+    """Restart the clock: the next teardown must begin within PUT_AWAY_S."""
     _end_when_late(item.config)
 
 

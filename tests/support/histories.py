@@ -65,13 +65,13 @@ def thumbs(
 
 
 def _taxonomy() -> None:
-    """The two reasons used here, which a test with transactions of its own finds emptied out."""
+    """Create the two reasons used here. A test with its own transactions finds them deleted."""
     for slug, kind in (("depth", ReasonTag.Kind.VALUED), ("hype", ReasonTag.Kind.DISLIKED)):
         ReasonTag.objects.get_or_create(slug=slug, defaults={"label": slug.title(), "kind": kind})
 
 
 def opinionated(reader: Reader, *, now: datetime = CLOCK) -> None:
-    """A reader who clearly likes one source, dislikes another, and is of two minds about the rest."""
+    """Give a reader thumbs that clearly like one source, dislike another, and are mixed for the rest."""
     thumbs(reader, "loved.example", 40, rate=0.95, now=now)
     thumbs(reader, "loathed.example", 40, rate=0.05, now=now)
     for n in range(4):
@@ -79,11 +79,11 @@ def opinionated(reader: Reader, *, now: datetime = CLOCK) -> None:
 
 
 def balanced(reader: Reader, *, now: datetime = CLOCK) -> None:
-    """A reader whose every second thumb goes up, wherever."""
+    """Give a reader thumbs of which every second one is up, for all sources."""
     for n in range(6):
         thumbs(reader, f"middling{n}.example", 30, rate=0.5, now=now)
 
 
 def context_for(reader: Reader, *, now: datetime = CLOCK) -> ToolContext:
-    """A context bound to `reader`, for tools called without a run."""
+    """Return a context bound to `reader`, for tools called without a run."""
     return ToolContext(reader.pk, uuid4(), now, fence=lambda: None)

@@ -9,7 +9,7 @@ from digest.models import Feed
 
 
 def document_ingest(*, feed: Feed, body: bytes, now: datetime, url: str = "") -> IngestResult:
-    """Parse a document of `feed` and store its items. Raises `FeedProblem` where the document is refused."""
+    """Parse a document of `feed` and store its items. Raises `FeedProblem` if the document is refused."""
     return parsed_ingest(feed=feed, parsed=parse_document(body, url=url or feed.url), now=now)
 
 

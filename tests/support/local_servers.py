@@ -1,7 +1,7 @@
-"""What servers of one's own do to a request and its answer: Ollama's cut context, thinking, parts.
+"""Local model servers that change requests and answers: Ollama's cut context, thinking, content parts.
 
-Each function takes the answers of a model, `Body -> Step`, and returns those of the server before it, for
-`Script(..., beyond=...)`. `OllamaServer` adds the interface that is Ollama's own.
+Each function takes the answers of a model, `Body -> Step`, and returns those of the server in front of it,
+for `Script(..., beyond=...)`. `OllamaServer` adds Ollama's own interface.
 """
 
 import json
@@ -36,7 +36,8 @@ def tokens_of(body: Body) -> int:
 
 
 def cutting(answers: Answers, context: int) -> Answers:
-    """As Ollama: what is longer than `context` loses its beginning but for system messages, in silence."""
+    """Behave as Ollama: silently cut the beginning of a request longer than `context`, but keep system
+    messages."""
 
     def answer(body: Body) -> Step:
         room = context * CHARS_PER_TOKEN
@@ -65,7 +66,7 @@ def thinking(answers: Answers, field: str = "reasoning") -> Answers:
 
 
 def only_thinking(answers: Answers) -> Answers:
-    """A model that thinks until its output is used up, whatever it is asked."""
+    """Answer as a model that thinks until its output is used up."""
 
     def answer(body: Body) -> Step:
         step = answers(body)
@@ -107,9 +108,9 @@ def _with_message(step: Step, body: Body, fields: Body, **choice: Any) -> Step:
 
 
 class OllamaServer:
-    """Ollama's own addresses on a scripted server: its version, what runs, and `/api/chat`.
+    """Ollama's own addresses on a scripted server: its version, its loaded models, and `/api/chat`.
 
-    A request to `/api/chat` brings its context with it; the one by OpenAI's address has `context` tokens.
+    A request to `/api/chat` brings its own context size. One to OpenAI's address gets `context` tokens.
     """
 
     def __init__(self, server: HTTPServer, answers: Answers, context: int = 4096) -> None:

@@ -1,4 +1,4 @@
-"""What an operator's log holds: the real configuration, writing where a test can read."""
+"""Capture an operator's log, with the real configuration."""
 
 import io
 import json
@@ -27,5 +27,5 @@ def logged(level: str = "DEBUG", secrets: Collection[str] = ()) -> Iterator[io.S
 
 
 def lines(stream: io.StringIO) -> list[dict[str, Any]]:
-    """The lines as objects; one that is no JSON fails."""
+    """Return the lines as objects. Fail at one that is no JSON."""
     return [json.loads(line) for line in stream.getvalue().splitlines()]

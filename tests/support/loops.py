@@ -1,8 +1,8 @@
-"""Find loops in jobs and commands that work on rows without isolating one from the others.
+"""Find loops in jobs and commands that work on rows without isolating their failures.
 
-A loop counts if a job or a command reaches its function, and its body calls a function of ours that, itself
-or through others, queries the database, asks a server or reads a document. It isolates if the call stands in
-`with isolate(…)`, or the function that it calls isolates.
+A loop counts if a job or a command reaches its function, and its body calls a function of ours that queries
+the database, asks a server or reads a document, directly or through others. It isolates if the call stands in
+`with isolate(…)`, or the called function isolates.
 """
 
 import ast
@@ -19,7 +19,7 @@ Loop = ast.For | ast.While | ast.ListComp | ast.SetComp | ast.GeneratorExp | ast
 
 
 class Code:
-    """The functions of some modules, {module: source}, and who calls whom."""
+    """The functions of some modules, {module: source}, and their calls."""
 
     def __init__(self, sources: Mapping[str, str]) -> None:
         self.functions: dict[Name, ast.FunctionDef] = {}
@@ -80,7 +80,7 @@ class Code:
         return found
 
     def loops(self, inside: Collection[Name]) -> Iterator[tuple[Name, set[str]]]:
-        """Yield (function, what its loop calls) for each loop in these functions that does not isolate."""
+        """Yield (function, names its loop calls) for each loop in these functions that does not isolate."""
         for name in sorted(inside):
             node = self.functions[name]
             safe = {
@@ -123,7 +123,7 @@ def _touches(node: ast.FunctionDef) -> bool:
 
 
 def _bodies(node: ast.AST) -> list[ast.AST]:
-    """Return what a loop does again and again; nothing for what is no loop."""
+    """Return the repeated parts of a loop, or an empty list for other nodes."""
     match node:
         case ast.For():
             return list(node.body)

@@ -1,4 +1,4 @@
-"""A mail server on a real socket, small enough to be read, that keeps what it is given."""
+"""A small mail server on a real socket that keeps the mails it gets."""
 
 import email
 import email.policy
@@ -14,9 +14,9 @@ import pytest
 
 @dataclass
 class Mailbox:
-    """What arrived, over how many connections, and whom to turn away: `refused` maps addresses to answers.
+    """The received mails, the number of connections, and the recipients to refuse (address: answer).
 
-    `hang_up_on` drops the connection when a message to that address is complete, before saying so.
+    `hang_up_on` drops the connection after a complete message to that address, before confirming it.
     """
 
     messages: list[EmailMessage] = field(default_factory=list)
@@ -71,7 +71,7 @@ class _Session(socketserver.StreamRequestHandler):
 
 @contextmanager
 def mailbox_open() -> Iterator[Mailbox]:
-    """A mailbox that listens for as long as the block lasts."""
+    """Yield a mailbox that listens until the block ends."""
     with _Server(("127.0.0.1", 0), _Session) as server:
         server.box = Mailbox(port=server.server_address[1])
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
@@ -83,7 +83,7 @@ def mailbox_open() -> Iterator[Mailbox]:
 
 @pytest.fixture
 def mailbox(settings: object) -> Iterator[Mailbox]:
-    """A mailbox that Django's own SMTP sends to."""
+    """Yield a mailbox that Django's own SMTP sends to."""
     with mailbox_open() as box:
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"  # type: ignore[attr-defined]
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", box.port  # type: ignore[attr-defined]

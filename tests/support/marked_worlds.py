@@ -1,7 +1,7 @@
-"""Worlds whose every word carries the mark of the feed it is from: what each of two readers may ever see.
+"""Worlds in which every word carries the mark of its feed, to test which words each of two readers may see.
 
-Made by a seed: who reads what, which articles come by whose feed first, under which titles and dates, what
-moves, who imports, thumbs and saves what. Dated by the real clock, since pages read it.
+A seed decides who reads which feeds, in which feed an article comes first and under which titles and dates,
+which feeds move, and what is imported, rated and saved. Dates are real, because pages read the real clock.
 """
 
 import json
@@ -31,7 +31,7 @@ from tests.support.ingest import document_ingest
 
 MARK = re.compile(r"zq[0-9a-f]{8}")
 HOUR = timedelta(hours=1)
-# Two headlines each of what several feeds report, so that stories form.
+# Two headlines for each event that several feeds report, so that stories form.
 NEWS = (
     ("Harbour ferry strike ends after talks", "Ferry strike at the harbour ends"),
     ("Minister resigns over stolen letters", "Stolen letters: minister resigns"),
@@ -59,14 +59,14 @@ class World:
     posts: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def mark(self, name: str, *readers: str) -> str:
-        """The mark of what is called `name`, which those readers may see."""
+        """Return the mark for `name`, which these readers may see."""
         mark = self.marks.setdefault(name, f"zq{self.random.getrandbits(32):08x}")
         for reader in readers:
             self.allowed[reader].add(mark)
         return mark
 
     def feed(self, name: str, url: str, *readers: str) -> Feed:
-        """The feed at `url`, read by those readers. MARK in the address is its mark."""
+        """Return the feed at `url`, read by those readers. MARK in the address is its mark."""
         url = url.replace("MARK", self.mark(name, *readers))
         self.feeds[name] = feed_get_or_create(url=url, now=self.now)
         for reader in readers:
@@ -118,7 +118,8 @@ def marked_world(seed: int, ada: Reader, ben: Reader) -> World:
 
 
 def _subscribe(world: World) -> None:
-    """Publishers, whose addresses others link to, and aggregators; two feeds of one host, one for each."""
+    """Subscribe to publishers that others link to, to aggregators, and to two feeds of one host, one per
+    reader."""
     for name, readers in {"ada": ["ada"], "ben": ["ben"], "both": ["ada", "ben"]}.items():
         for n in range(2):
             world.feed(f"press-{name}-{n}", f"https://press-{name}-{n}.example/feed.xml", *readers)
@@ -145,7 +146,8 @@ def _bring(world: World, hours: float) -> None:
 
 
 def _move(world: World) -> None:
-    """Feeds of each reader move to where only the other reads, and to where nobody read before."""
+    """Move feeds of each reader to an address that only the other reads, and to one that nobody read
+    before."""
     for mover, other in (("ada", "ben"), ("ben", "ada")):
         target = world.feeds[f"listed-{other}"]
         feed_move(feed=Feed.objects.get(pk=world.feeds[f"hosted-{mover}"].pk), url=target.url, now=world.now)
@@ -156,7 +158,7 @@ def _move(world: World) -> None:
 
 
 def _import(world: World) -> None:
-    """Each reader's history of one's own, at addresses of what others read; and each reader's list."""
+    """Import each reader's own history, at addresses of articles that others read, and each reader's list."""
     for name, other in (("ada", "ben"), ("ben", "ada")):
         mark = world.mark(f"history of {name}", name)
         rows = [
@@ -201,13 +203,13 @@ def _respond(world: World) -> None:
 
 
 def _leave(world: World) -> None:
-    """Ben leaves a feed that both read: what he rated stays his, the rest is no longer shown."""
+    """Let Ben leave a feed that both read. The items he rated stay his, and the rest is no longer shown."""
     subscriptions_remove(reader=world.readers["ben"], feed_ids=[world.feeds["planet-both"].pk], now=world.now)
 
 
 def foreign(world: World, reader: str, text: str) -> Iterable[str]:
-    """What marks of this text the reader may not see, by name."""
+    """Yield the names of marks in this text that the reader may not see."""
     names = {mark: name for name, mark in world.marks.items()}
-    # A signature may have by chance what looks like a mark.
+    # A signature may look like a mark by chance.
     found = {*MARK.findall(text.lower())} & names.keys()
     return sorted(names[mark] for mark in found - world.allowed[reader])

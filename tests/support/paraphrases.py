@@ -1,7 +1,7 @@
-"""Wishes as people word them, each with what it asks for: templates of whole sentences, not the grammar's.
+"""Wishes in people's words, with their meaning. They are templates of whole sentences, not the grammar's own.
 
-A sentence is drawn from turns of speech that name a thing, then joined with others; its truth is the set of
-(kind, target, direction) that a reader who says so means.
+A sentence is drawn from turns of speech that name a thing, then joined with others. Its truth is the set of
+(kind, target, direction) that a reader means by it.
 """
 
 import random
@@ -180,14 +180,14 @@ UNCLEAR = (
 
 @dataclass(frozen=True)
 class Paraphrase:
-    """A sentence and what is meant by it."""
+    """A sentence and its meaning."""
 
     sentence: str
     truth: Truth
 
 
 def names() -> Names:
-    """What the reader of these sentences reads."""
+    """Return the sources, topics and items of the reader of these sentences."""
     titles = [f"A report on {word} today" for word in WORDS] + ["Climate talks resume", "Probe reaches space"]
     items = tuple(
         Candidate(n, "herald.example", title, "", datetime(2026, 3, 18, tzinfo=UTC), AUTHORS[n % 3])
@@ -197,13 +197,13 @@ def names() -> Names:
 
 
 def paraphrases(count: int, seed: int) -> list[Paraphrase]:
-    """`count` sentences of one to three changes each, with what is meant."""
+    """Return `count` sentences of one to three changes each, with their meaning."""
     draw = random.Random(seed)
     return [_paraphrase(draw) for _ in range(count)]
 
 
 def unclear(count: int, seed: int) -> list[str]:
-    """`count` sentences that nobody could act on without asking."""
+    """Return `count` sentences that nobody could act on without asking."""
     draw = random.Random(seed)
     return [draw.choice(UNCLEAR).format(draw.choice(WORDS)) for _ in range(count)]
 

@@ -1,4 +1,4 @@
-"""A row for which one function breaks, whatever the reason: what loops over rows must survive."""
+"""Make one function fail for one row, to test that loops over rows survive any failure."""
 
 from collections.abc import Iterable
 from importlib import import_module
@@ -30,7 +30,7 @@ def poison(monkeypatch: pytest.MonkeyPatch, path: str, row: Model | str) -> None
 
 
 def _about(row: Model | str, values: Iterable[Any]) -> bool:
-    """Return whether one of `values` is the row, its id, what names it, or a collection of such."""
+    """Return whether one of `values` is the row, its id, its name, or a collection with one of these."""
     for value in values:
         if isinstance(value, list | tuple | set | dict):
             if _about(row, value):

@@ -1,4 +1,4 @@
-"""Processes that tests start: an installed database without work, and waiting for what they do."""
+"""Processes that tests start: an installed database without work, and waiting for their effects."""
 
 import shutil
 import sqlite3

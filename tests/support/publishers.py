@@ -1,4 +1,4 @@
-"""Publishers on this machine: each has an address 127.x.y.z of its own, so that pauses per host are kept."""
+"""Publishers on this machine. Each has its own address 127.x.y.z, so pauses per host are kept."""
 
 import asyncio
 import re
@@ -14,7 +14,7 @@ DATE = re.compile(
 
 
 def address(n: int) -> str:
-    """The loopback address of publisher `n`, from 0 on."""
+    """Return the loopback address of publisher `n`, from 0 on."""
     return f"127.90.{n // 250}.{n % 250 + 1}"
 
 
@@ -47,7 +47,8 @@ def _date(text: str) -> datetime | None:
 def publishers(
     documents: Mapping[str, bytes], *, slow: Mapping[str, float] | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    """Serve `documents` by address, `slow` ones after so many seconds; gives the port, and who was asked."""
+    """Serve `documents` by address, those in `slow` after their seconds. Yield the port and the addresses
+    asked."""
     asked: list[str] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -88,11 +89,11 @@ def publishers(
 
 
 def opml(addresses: Mapping[str, str]) -> bytes:
-    """A list of feeds, by title."""
+    """Return a list of feeds, by title."""
     lines = "".join(f'<outline type="rss" text="{n}" xmlUrl="{url}"/>' for n, url in addresses.items())
     return f'<opml version="2.0"><body>{lines}</body></opml>'.encode()
 
 
 def hours_ago(n: float) -> datetime:
-    """The moment `n` hours before now."""
+    """Return the moment `n` hours before now."""
     return datetime.now(UTC) - timedelta(hours=n)

@@ -1,4 +1,4 @@
-"""An advisor and three reviewers on one scripted server, each with a script of its own, asked at once."""
+"""An advisor and three reviewers on one scripted server, each with its own script, asked at the same time."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ ADVISOR = "advisor"
 def vote(
     verdict: str = "approve", *issues: str, mend: Sequence[str] = (), sure: float = 0.9, **more: Any
 ) -> Step:
-    """A reviewer's answer."""
+    """Return a reviewer's answer."""
     said = {
         "verdict": verdict,
         "confidence": sure,
@@ -54,6 +54,6 @@ class Reviewers:
         return self.scripts[role]._answer(request)
 
     def material(self, role: str, n: int = 0) -> dict[str, Any]:
-        """What the role's request `n` (from 0) was about, read back from its fence."""
+        """Return the content of the role's request `n` (from 0), read from its fence."""
         user = self.scripts[role].bodies[n]["messages"][1]["content"]
         return json.loads(user.split("<data>")[1].split("</data>")[0])

@@ -1,4 +1,4 @@
-"""Every address of the site, read off the URL conf, so that one that is added joins what walks them all."""
+"""Every address of the site, read from the URL conf, so that a new one joins all tests over addresses."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ ANYTHING: Mapping[str, Any] = {
 
 @dataclass(frozen=True, order=True)
 class Route:
-    """One address: its full name ("" where it has none), its namespace, the names of its ids, its view."""
+    """One address: its full name ("" if it has none), its namespace, the names of its ids, its view."""
 
     name: str
     room: str
@@ -36,12 +36,12 @@ class Route:
     view: Callable[..., Any] = field(compare=False)
 
     def url(self, ids: Mapping[str, Any] = ANYTHING) -> str:
-        """The address with these ids in it; 1 for a kind of id that is not among them."""
+        """Return the address with these ids in it; 1 for a kind of id that is not among them."""
         return reverse(self.name, kwargs={name: ids.get(name, 1) for name in self.ids})
 
 
 def routes() -> list[Route]:
-    """Every address of the URL conf, by name; those without one as well."""
+    """Return every address of the URL conf, by name; those without one as well."""
     return sorted(set(_below(get_resolver().url_patterns)))
 
 
@@ -59,5 +59,5 @@ def _below(
 
 
 def _ids(pattern: URLPattern | URLResolver) -> tuple[str, ...]:
-    """The names of a pattern's ids, whether it is a path or a regular expression."""
+    """Return the names of a pattern's ids, whether it is a path or a regular expression."""
     return tuple(pattern.pattern.converters) or tuple(pattern.pattern.regex.groupindex)

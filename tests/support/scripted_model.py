@@ -1,13 +1,13 @@
-"""A scripted OpenAI-compatible server on a real socket: it says what the script says, in that order.
+"""A scripted OpenAI-compatible server on a real socket. It gives the answers of a script, in order.
 
     with Script(httpserver, [calls(("query_user_config", {})), text("{}")]) as script:
         ...
 
-It speaks chat completions and the Responses API, each in its own shapes, whichever it is asked by. What it
-is sent, and what it answers unless it is `broken` on purpose, must be as OpenAI's own description has it.
+It speaks chat completions and the Responses API, each in its own shapes. Requests must match OpenAI's own
+description, and so must answers unless they are `broken` on purpose.
 
-A request beyond the script, a step that was not used, a broken pairing of tool calls and results, or a
-reader's id in a tool's schema fails the test; so does a provider configured off this machine.
+A test fails if it sends a request beyond the script, leaves a step unused, breaks the pairing of tool calls
+and results, puts a reader's id into a tool's schema, or configures a provider off this machine.
 """
 
 import json
@@ -41,12 +41,12 @@ USAGE = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details
 
 @dataclass(frozen=True)
 class Step:
-    """One answer of the server. `drip` sends `raw` a few bytes at a time, for ever if need be.
+    """One answer of the server. `drip` sends `raw` a few bytes at a time, without end if needed.
 
-    A delayed answer is cut short when the script is over: what waits for it has long gone.
+    A delayed answer is cut short when the script is over, because its client has long gone.
 
-    `reasoning` is the encrypted reasoning that the Responses API puts before what is said. An `optional`
-    answer may go unasked. A `broken` one is none that the published description allows, on purpose.
+    `reasoning` is the encrypted reasoning that the Responses API puts before the text. An `optional` answer
+    may stay unused. A `broken` one breaks the published description on purpose.
     """
 
     message: Mapping[str, Any] = field(default_factory=dict)
@@ -82,6 +82,11 @@ def calls(*asked: tuple[str, Any], content: str | None = None, **more: Any) -> S
     return Step(message={"role": "assistant", "content": content, "tool_calls": listed}, **more)
 
 
+def finish(reason: str = "", skipped: Sequence[Mapping[str, str]] = (), **more: Any) -> Step:
+    """The model ends the run."""
+    return calls(("finish", {"reason": reason, "skipped": [*skipped]}), **more)
+
+
 def status(code: int, message: str = "no", **more: Any) -> Step:
     """The provider answers with an error."""
     error = {"message": message, "type": "server_error", "param": None, "code": None}
@@ -99,7 +104,7 @@ def checked(step: Step, check: Check) -> Step:
 
 
 class Script:
-    """Plays `steps`, then what `beyond` answers to each request; `bodies` holds all that came in."""
+    """Plays `steps`, then answers each request by `beyond`. `bodies` holds all requests."""
 
     def __init__(
         self,
@@ -210,7 +215,7 @@ def _answer_schema(step: Step, request: Body) -> str:
 
 
 def answer_bytes(step: Step, n: int, request: Body) -> bytes:
-    """The `n`-th answer as it goes over the wire that `request` came by."""
+    """Return the `n`-th answer as it goes over the wire that `request` came by."""
     said = response_body if "input" in request else _completion
     return step.raw if step.raw is not None else json.dumps(said(step, n)).encode()
 
@@ -244,7 +249,7 @@ def _usage(given: Mapping[str, Any]) -> Body:
 
 
 def response_body(step: Step, n: int) -> Body:
-    """The same step as the Responses API says it."""
+    """Return the same step as the Responses API says it."""
     output: list[Body] = []
     if step.reasoning:
         sealed = {"encrypted_content": step.reasoning, "summary": []}

@@ -1,7 +1,7 @@
-"""A pytest plugin: which tests run on this machine, and in which order.
+"""A pytest plugin: choose the tests that run on this machine, and their order.
 
-Tests are left out (deselected) if they would only repeat what another run does, and skipped with a reason if
-this machine lacks something they need. With TIDINGS_REQUIRE a missing thing is a failure instead of a skip.
+Tests are left out (deselected) if another run does the same, and skipped with a reason if this machine lacks
+something they need. With TIDINGS_REQUIRE a missing thing is a failure instead of a skip.
 """
 
 import os
@@ -18,7 +18,7 @@ from tests.support.needs_postgres import postgres_tests_of
 # Fixtures that give a test the database.
 DATABASE = {"db", "transactional_db", "live_server", "own_cache"}
 REQUIRED = os.environ.get("TIDINGS_REQUIRE", "").split()
-# "own": tests of what PostgreSQL does differently. Any other value: all tests that use the database.
+# "own": tests of PostgreSQL's own behaviour. Any other value: all tests that use the database.
 SERVICES = os.environ.get("TIDINGS_SERVICES", "")
 
 
@@ -44,7 +44,8 @@ def leave_out(config: pytest.Config, items: list[pytest.Item], unwanted: Iterabl
 def runs_with_services(item: pytest.Item) -> bool:
     """Return whether a test is worth running again with PostgreSQL and Redis.
 
-    Arithmetic is not, nor is what is marked as alike: pages in a browser, a model's words, simulations.
+    Pure arithmetic is not. Neither are tests marked as alike: pages in a browser, a model's words,
+    simulations.
     """
     if item.get_closest_marker("services"):
         return True

@@ -1,7 +1,7 @@
-"""A pytest plugin: what makes the suite faster without changing what a test sees.
+"""A pytest plugin: make the suite faster without changing results.
 
-Each part says what the 170 tests of three files of views cost more without it, in processor time: the best of
-two runs each way on a busy machine. Take a part out if it saves less than 5 % of the suite.
+Each part names the processor time that the 170 tests of three view files would cost more without it: the best
+of two runs each way on a busy machine. Take a part out if it saves less than 5 % of the suite.
 """
 
 import gc
@@ -29,7 +29,7 @@ def _call(run: Callable[[], object]) -> object:
 
 
 # 23 %. CPython 3.11 keeps frames in chunks of 16 kB. It maps a chunk when a call needs one and unmaps it on
-# return, so a loop at the border of two chunks does so in every round. A function that claims to need 17,000
+# return, so a loop at the border of two chunks does so on every turn. A function that claims to need 17,000
 # places gets a chunk of 256 kB, and all calls below it find room there.
 _call.__code__ = _call.__code__.replace(co_stacksize=17_000)
 

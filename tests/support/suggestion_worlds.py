@@ -44,7 +44,7 @@ def rate_all(reader: Reader, ratings: Iterable[tuple[str, str, bool, datetime]])
 
 
 def _item(feed: Feed, title: str, at: datetime) -> Item:
-    """An item as its factory makes it, in a quarter of the time, half an hour older than `at`."""
+    """Return an item as its factory makes it, in a quarter of the time, half an hour older than `at`."""
     n, came = ItemFactory._meta.next_sequence(), at - timedelta(minutes=30)
     url = f"https://{feed.source_id}/items/{n}"
     dates = {"published_at": came, "first_seen_at": came, "dated_at": came}
@@ -55,8 +55,8 @@ def _item(feed: Feed, title: str, at: datetime) -> Item:
 def tastes(reader: Reader, *, topic: str = "", days: int = 40) -> None:
     """Store 120 thumbs over `days` days: one source always liked, one never, two every other time.
 
-    With `topic`, the liked items of the two plain sources have it in their titles, no other item. The items
-    come three hours apart and the sources take turns, so that recency favours none of them.
+    With `topic`, only the liked items of the two plain sources have it in their titles. The items come three
+    hours apart and the sources take turns, so that recency favours none of them.
     """
     for key in SOURCES:
         SubscriptionFactory(reader=reader, feed=FeedFactory(source=SourceFactory(key=key)))
@@ -73,7 +73,7 @@ def tastes(reader: Reader, *, topic: str = "", days: int = 40) -> None:
 
 
 def unread(topic: str = "", each: int = 12, at: datetime = CLOCK) -> None:
-    """Store what stands on the page at `at`, as what was rated has left it. The sources take turns."""
+    """Store unread items for the page at `at`, because rated ones have left it. The sources take turns."""
     feeds = {key: FeedFactory(source=SourceFactory(key=key)) for key in SOURCES}
     Item.objects.bulk_create(
         _item(
@@ -89,26 +89,26 @@ def unread(topic: str = "", each: int = 12, at: datetime = CLOCK) -> None:
 
 
 def urls(reader: Reader, source: str, useful: bool, count: int = 4) -> tuple[str, ...]:
-    """The addresses of the newest items of `source` that the reader gave this thumb."""
+    """Return the addresses of the newest items of `source` that the reader gave this thumb."""
     rows = Item.objects.filter(source_id=source, feedback__reader=reader, feedback__useful=useful)
     return tuple(rows.order_by("-dated_at").values_list("url", flat=True)[:count])
 
 
 def boost(reader: Reader, value: object = "1.3", source: str = LOVED, **traits: object) -> Draft:
-    """A draft that boosts a source on four of its liked items."""
+    """Return a draft that boosts a source, with four of its liked items as evidence."""
     given = {"evidence_urls": urls(reader, source, True), "reason": "You keep liking it.", **traits}
-    return Draft("boost_source", "source_weights", source, value, **given)
+    return Draft("boost_source", source, value, **given)
 
 
 def reduce(reader: Reader) -> Draft:
-    """A draft that reduces the hated source on four of its disliked items."""
-    return Draft("reduce_source", "source_weights", HATED, "0.7", urls(reader, HATED, False), "You skip it.")
+    """Return a draft that reduces the hated source, with four of its disliked items as evidence."""
+    return Draft("reduce_source", HATED, "0.7", urls(reader, HATED, False), "You skip it.")
 
 
 def add_topic(reader: Reader, topic: str) -> Draft:
-    """A draft that adds the topic given to `tastes`, on items of both plain sources."""
+    """Return a draft that adds the topic given to `tastes`, on items of both plain sources."""
     evidence = urls(reader, PLAIN, True, 2) + urls(reader, OTHER, True, 2)
-    return Draft("add_topic", "topics", None, topic, evidence, "You like it.")
+    return Draft("add_topic", None, topic, evidence, "You like it.")
 
 
 def propose(
@@ -122,7 +122,7 @@ def propose(
 
 
 def proposed(reader: Reader, draft: Draft | None = None, now: datetime = CLOCK) -> Suggestion:
-    """A pending suggestion: to boost the loved source, unless told otherwise."""
+    """Return a pending suggestion: to boost the loved source, unless told otherwise."""
     answer = propose(reader, draft or boost(reader), now)
     assert isinstance(answer, Proposed), answer
     return Suggestion.objects.get(pk=answer.suggestion_id)
@@ -138,7 +138,7 @@ def boost_waiting() -> int:
 def thumb(
     n: int, *, source: str = "a", title: str = "Plain", useful: bool = True, days_ago: float = 1
 ) -> RatedItem:
-    """A thumb that is in no database."""
+    """Return a thumb that is in no database."""
     at = CLOCK - timedelta(days=days_ago)
     url = f"https://{source}.example/{n}"
     return RatedItem(n, url, title, "", source, useful, (), (), at, at - timedelta(hours=1))

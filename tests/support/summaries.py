@@ -23,7 +23,7 @@ def long_text(word: str) -> str:
 
 
 def carry(reader: Reader, word: str, *, hours: float = 3, feed: Feed | None = None, **fields: object) -> Item:
-    """An item about `word`, carried by a feed (a new one unless given) that `reader` reads."""
+    """Return an item about `word`, carried by a feed (a new one unless given) that `reader` reads."""
     feed = feed or FeedFactory(source=SourceFactory(key=f"{word}.example"), state=Feed.State.ACTIVE)
     if not Subscription.objects.filter(reader=reader, feed=feed).exists():
         SubscriptionFactory(reader=reader, feed=feed)
@@ -34,13 +34,13 @@ def carry(reader: Reader, word: str, *, hours: float = 3, feed: Feed | None = No
 
 
 def items_in(body: Body) -> list[dict]:
-    """The items that a request shows the model, read out of its fence."""
+    """Return the items that a request shows the model, read from its fence."""
     material = body["messages"][-1]["content"]
     return json.loads(re.search(r"<data>\n(.*)\n</data>", material, re.DOTALL).group(1))["items"]
 
 
 def said(n: int, shown: dict, /, **changed: object) -> dict:
-    """A faithful answer about one shown item."""
+    """Return a faithful answer about one shown item."""
     first = shown["text"].split(". ")[0]
     reasons = [
         {"tag": "depth", "text": "counts them all"},
@@ -52,10 +52,10 @@ def said(n: int, shown: dict, /, **changed: object) -> dict:
 
 
 def answer(*parts: dict, **more: object) -> Step:
-    """The model's answer made of these parts."""
+    """Return the model's answer with these parts."""
     return text(json.dumps({"items": list(parts)}), usage=USAGE, **more)
 
 
 def answer_to(body: Body) -> Step:
-    """A faithful answer to any request."""
+    """Return a faithful answer to any request."""
     return answer(*(said(item["n"], item) for item in items_in(body)))

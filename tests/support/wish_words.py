@@ -1,7 +1,7 @@
-"""Sentences of readers with what each should do, and how a reading of them is graded.
+"""Sentences of readers with their intended effect, and the grading of a reading.
 
-The sentences stand in `tests/suggestions/wishes/words/*.txt`, written before the grammar was read, half of
-them German. Every second one of `en` and `de` is held out: nothing is tuned on it.
+The sentences stand in `tests/suggestions/wishes/words/*.txt`. They were written before the grammar was read,
+half of them in German. Every second one of `en` and `de` is held out: nothing is tuned on it.
 """
 
 import re
@@ -13,13 +13,17 @@ from pathlib import Path
 from ranking.common.text import fold
 from ranking.entities import Candidate
 from suggestions.changes.change import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
+from suggestions.changes.never_missed import KEEP
 from suggestions.wishes.wish import FRESHNESS, WORD, Names, Reading, Wish
 
 FOLDER = Path(__file__).parents[1] / "suggestions" / "wishes" / "words"
 # A Saturday.
 TODAY = date(2026, 11, 28)
 PHRASE_WORDS_MAX = 4
+# How notes begin that say nothing of the part but that it was not understood.
+UNREAD = ("Not understood", "Nothing there could be understood")
 RIGHT, ASKS, WRONG = "right", "asks", "wrong"
+FILES = ("en", "de", "ux", "later", "sources", "sources_later", "starts", "starts_later")
 SOURCES = {
     "kottke.org": "kottke.org",
     "daringfireball.net": "Daring Fireball",
@@ -42,7 +46,7 @@ SOURCES = {
     "golem.de": "Golem.de",
     "theguardian.com": "The Guardian",
 }
-# What the articles of the week are about: some of what is wished for, not all of it.
+# Topics of the week's articles. They cover some of the wishes, not all.
 TITLES = (
     *(
         "New AI model writes code",
@@ -82,7 +86,7 @@ LISTED = ("linux",)
 
 @dataclass(frozen=True)
 class Sentence:
-    """What a reader wrote, and the ways to be right: each a tuple of parts such as `more AI`."""
+    """A reader's sentence, and the ways to be right: each a tuple of parts such as `more AI`."""
 
     language: str
     text: str
@@ -91,27 +95,27 @@ class Sentence:
 
 
 def sentences() -> Iterator[Sentence]:
-    """Yield every sentence of the three files, in order."""
-    for name in ("en", "de", "ux", "later"):
+    """Yield every sentence of the files, in order."""
+    for name in FILES:
         lines = (FOLDER / f"{name}.txt").read_text("utf-8").splitlines()
         rows = [line for line in lines if not line.startswith("#")]
         for n, row in enumerate(rows):
             text, _, meant = row.rpartition(" | ")
             ways = tuple(tuple(part.strip() for part in way.split(";")) for way in meant.split("~"))
-            yield Sentence(name, text, ways, name == "later" or (name != "ux" and n % 2 == 1))
+            yield Sentence(name, text, ways, name == "later" or (name in ("en", "de") and n % 2 == 1))
 
 
 def names() -> Names:
-    """Return what the reader of these sentences reads."""
+    """Return the sources, topics and items of the reader of these sentences."""
     dated_at = datetime(2026, 11, 27, tzinfo=UTC)
     items = tuple(Candidate(n, "bbc.co.uk", title, "", dated_at) for n, title in enumerate(TITLES))
     return Names(SOURCES, LISTED, LISTED, items)
 
 
 def grade(sentence: Sentence, reading: Reading) -> str:
-    """Return whether a reading is right, asks or says what it left out, or is wrong.
+    """Grade a reading: it is right, it asks or tells which words it left out, or it is wrong.
 
-    Wrong is a wish that nobody made, and a part of the sentence that is lost without a word.
+    It is wrong if it has a wish that nobody made, or silently drops a part of the sentence.
     """
     if _is_echoed(reading):
         return WRONG
@@ -144,8 +148,13 @@ def _is_nothing_else(way: tuple[str, ...], reading: Reading) -> bool:
 def _has(part: str, reading: Reading) -> bool:
     kind, _, about = part.partition(" ")
     if kind in ("say", "varied", "surprise", "never"):
-        # What the settings do not have is told in words of its own, not as words nobody understood.
-        return bool(reading.question) or any(not note.startswith("Not understood") for note in reading.notes)
+        # A part that the settings cannot express has a message of its own. "Not understood" is a different
+        # one.
+        return bool(reading.question) or any(not note.startswith(UNREAD) for note in reading.notes)
+    if kind == "out":
+        # The switch is no setting: a note says where it is.
+        said = [note for note in reading.notes if "Today" in note and about in note]
+        return bool(said) and all(wish.target.label != about for wish in reading.wishes)
     if kind == "ask":
         return reading.question is not None and _mentions(part, reading)
     if kind == "cap":
@@ -164,7 +173,12 @@ def _means(wish: Wish, part: str) -> bool:
     if kind == "cap":
         source, _, most = about.rpartition(" ")
         return wish.target.label == source and str(wish.most) == most
-    if wish.most is not None:
+    if kind == "shelf":
+        source, _, days = about.rpartition(" ")
+        return wish.target.label == source and wish.hours == 24 * float(days)
+    if kind == "first":
+        return wish.target.label == about and wish.direction == KEEP
+    if wish.most is not None or wish.hours is not None:
         return False
     about, _, until = about.partition(" until ")
     directions = {"more": (MORE, ADD), "less": (LESS, REMOVE), "hide": (NONE,), "unhide": (UNMUTE,)}.get(

@@ -1,7 +1,7 @@
-"""The texts that code and templates mark, and the catalogues of their translations.
+"""The texts marked in code and templates, and the catalogues of their translations.
 
-`python -m tests.support.words` brings each catalogue up to date with the code, keeping what is translated,
-and compiles it.
+`python -m tests.support.words` brings each catalogue up to date with the code, keeps translations, and
+compiles it.
 """
 
 import ast
@@ -23,16 +23,16 @@ from jinja2.ext import extract_from_ast
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("config", "advisor", "suggestions", "digest", "ranking")
-# What marks a text in code, with the number of texts it takes.
+# The functions that mark a text in code, with the number of texts they take.
 MARKS = {name: 1 for name in ("_", "gettext", "gettext_lazy", "gettext_noop")}
 MARKS |= {name: 2 for name in ("ngettext", "ngettext_lazy", "pgettext", "pgettext_lazy")}
-# What `templatize` makes of a template's tags.
+# Patterns for the output of `templatize`.
 _STRING = r"u?(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
 _CALL = re.compile(rf"\b(_|gettext|pgettext|ngettext|npgettext)\(\s*({_STRING}(?:,\s*{_STRING})*)")
-# Pages for operators and for programmers, and what no reader sees, are English.
+# Pages for operators and programmers are English.
 ENGLISH = ("templates/admin/", "templates/api_docs.html", "templates/_api_", "templates/digest/costs.html")
 ENGLISH += ("templates/digest/_cost_lines.html",)
-# Texts of Django and allauth that are translated anew, since they address readers otherwise.
+# Texts of Django and allauth that we translate again, because theirs address readers differently.
 LIBRARIES = Path(__file__).with_name("library_words.txt")
 Key = tuple[str, str, str]  # context, singular, plural; "" for none
 
@@ -129,7 +129,7 @@ def data_words() -> Iterator[tuple[str, str]]:
 
 
 def catalogue_path(language: str) -> Path:
-    """Return where a language's catalogue is."""
+    """Return the path of a language's catalogue."""
     return Path(settings.LOCALE_PATHS[0]) / language / "LC_MESSAGES" / "django.po"
 
 
@@ -146,12 +146,12 @@ def key_of(message: Message) -> Key:
 
 
 def forms_of(message: Message) -> list[str]:
-    """Return the translations of a message: one, or one for each number; "" for one that is missing."""
+    """Return the translations of a message: one, or one for each number, with "" for missing ones."""
     return list(message.string) if isinstance(message.string, tuple | list) else [message.string or ""]
 
 
 def renewed(old: Catalog, language: str) -> Catalog:
-    """Return the catalogue with the texts of today, and what `old` says of them."""
+    """Return the catalogue with today's texts, and their translations in `old`."""
     known = {key_of(message): message.string for message in old if message.id}
     new = Catalog(locale=language, project="Tidings", fuzzy=False, charset="utf-8")
     for key, files in sorted(texts().items(), key=lambda pair: (pair[1][0], pair[0][1])):
@@ -195,7 +195,7 @@ def write(path: Path, made: Catalog) -> None:
 
 
 def compiled(made: Catalog) -> bytes:
-    """Return a catalogue in its compiled form, which says nothing of when it was made."""
+    """Return a catalogue in its compiled form, without the time it was made."""
     plain = Catalog(locale=made.locale, charset="utf-8", fuzzy=False)
     for message in made:
         if message.id:

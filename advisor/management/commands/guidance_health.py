@@ -5,18 +5,19 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import DatabaseError
 from django.utils import timezone
 
 from advisor.guidance.health import State, guidance_checks, worst
+from ranking.common.start import JsonCommand
 
 
-class Command(BaseCommand):
+class Command(JsonCommand):
     """Exit code 0 if all is fine, 1 if something should be looked at, 2 if something is broken."""
 
     help = "Check guidance: errors, time, hold-out, memories, rules, the exported note."
-    # A bad tunable is a check of its own here, with the rest of the report around it.
+    # A bad tunable is a check of its own here, so that the rest of the report still appears.
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -43,9 +43,10 @@ class Command(SettingsCommand):
             for n, reader in enumerate(readers, start=1):
                 self._progress(n, len(readers), reader, options["quiet"])
                 now, missing = timezone.now(), lacking.get(reader.pk, "")
-                reports.append(
-                    reader_advise(reader=reader, now=now, force=options["force"], missing_feedback=missing)
+                report = reader_advise(
+                    reader=reader, now=now, force=options["force"], missing_feedback=missing
                 )
+                reports.append({"username": reader.username, **report})
         self._print(reports, failed, round(time.monotonic() - began, 3), options)
         broken = (Run.Status.AGENT_ERROR, Run.Status.AGENT_TIMEOUT)
         if failed.count or any(report["status"] in broken for report in reports):
@@ -63,8 +64,12 @@ class Command(SettingsCommand):
             self.stdout.write(json.dumps(whole, ensure_ascii=False))
         elif not options["quiet"]:
             for report in reports:
-                made = f"{report['suggestions_created']} suggestions"
-                self.stdout.write(f"{report['reader_id']}  {report['status']}  {made}  {report['reason']}")
+                status, made = report["status"].replace("_", " "), report["suggestions_created"]
+                errors = f" Models that failed: {', '.join(report['model_errors'])}."
+                self.stdout.write(
+                    f"{report['username']}: {made} suggestions, {status}. {report['reason']}"
+                    f"{errors if report['model_errors'] else ''}"
+                )
 
 
 def _lacking(readers: Sequence[Reader]) -> dict[UUID, str]:

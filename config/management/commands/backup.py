@@ -21,19 +21,26 @@ NO_READERS = (
 
 
 class Command(SettingsCommand):
-    """Write a backup. The site may keep running. Exit codes: 0 written, 2 the file cannot be written."""
+    """Write a backup. The site may keep running.
+
+    Exit codes: 0 written, 2 the file cannot be written or exists already.
+    """
 
     help = "Write the whole database to one file, for `restore` into SQLite or PostgreSQL."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add FILE and `--json`."""
+        """Add FILE, `--force` and `--json`."""
         parser.add_argument("file", type=Path, help="the archive to write (a zip)")
+        parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
         parser.add_argument("--json", action="store_true", help="print the manifest as one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the file and print the number of rows and tables."""
         path: Path = options["file"]
         self.stderr.write(f"From: {database_label()}.", style_func=str)
+        if path.is_file() and not options["force"]:
+            text = f"“{path}” exists already, and was kept. Choose another name, or replace it with --force."
+            raise CommandError(text, returncode=2)
         old_umask = os.umask(PRIVATE_UMASK)
         try:
             with sigterm_as_exit():

@@ -133,7 +133,7 @@ def _words(report: Mapping[str, Any]) -> str:
 
 
 def _context_words(long: Mapping[str, Any], thought: int) -> str:
-    """Return what the server gave beside the answer: context, time, thoughts."""
+    """Return words for the server's context, time and thoughts."""
     recalled = "kept its first line" if long["recalled"] else "lost its first line"
     read = f"{recalled}, {long['read_tokens']:,} tokens counted" if long["answered"] else "no answer"
     tokens = thought + long["thought_tokens"]

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
+from config.management.commands.serve import port_check
 from ranking.common.commands import manage_command, signals_as_interrupt
 
 
@@ -26,7 +27,11 @@ class Command(BaseCommand):
         parser.add_argument("--no-demo", action="store_true", help="begin with an empty site")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the steps, then serve on PORT. If a step fails, exit with its exit code."""
+        """Run the steps, then serve on PORT. If a step fails, exit with its exit code.
+
+        If PORT is taken, nothing is run.
+        """
+        port_check(options["host"], settings.PORT)
         signals_as_interrupt()
         self.stdout.write(f"The data is in {settings.VAR_DIR.resolve()}")
         try:

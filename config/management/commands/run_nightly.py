@@ -8,10 +8,11 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from config.jobs.lease import STEP_NAMES, NightNotLeased, night_release, night_retry_at, nightly_as_dict
+from config.jobs.night_words import step_words
 from config.jobs.nightly import nightly_run
 from config.models import NightlyReport
 from ranking.common.commands import database_label
-from ranking.common.start import SettingsCommand
+from ranking.common.start import FailureReported, SettingsCommand
 
 # The report of a step that has not begun.
 WAITING: dict[str, Any] = {"status": "waiting"} | dict.fromkeys(("started_at", "seconds", "counts", "error"))
@@ -54,12 +55,12 @@ class Command(SettingsCommand):
         if row.status == NightlyReport.Status.RUNNING:
             until = f" until {_utc(row.lease_until)} UTC" if row.lease_until else ""
             text = f"The night of {row.day} is held by another worker{until}."
-            raise CommandError(text + (NO_TAKE_OVER if options["force"] else ""))
+            raise FailureReported(text + (NO_TAKE_OVER if options["force"] else ""))
         if row.status == NightlyReport.Status.FAILED:
             at = night_retry_at(row)
             retry = f"tried again from {_utc(at)} UTC on" if at else "not tried again by itself"
             text = "A step of the night failed; the report says which, the log why."
-            raise CommandError(f"{text} It is {retry}; `run_nightly` does so now.")
+            raise FailureReported(f"{text} It is {retry}; `run_nightly` does so now.")
 
 
 def _release(reason: str) -> str:
@@ -84,7 +85,7 @@ def _table(row: NightlyReport, report: dict[str, Any]) -> str:
         over = f"was over at {_utc(row.finished_at)} UTC ({row.status})"
         lines = [f"The night of {report['day']} {over}; --force does it again."]
     for step in report["steps"]:
-        text = step["error"] or ", ".join(f"{name} {value}" for name, value in (step["counts"] or {}).items())
+        text = step["error"] or step_words(step["name"], step["counts"] or {})
         seconds = step["seconds"] or 0.0
         lines.append(f"{step['name']:>10}  {step['status']:<7}  {seconds:7.1f} s  {text}".rstrip())
     return "\n".join(lines)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
-from socket import SocketIO, socket
+from socket import SocketIO, create_server, socket
 from threading import Event, Thread
 from typing import Any, cast
 
@@ -26,15 +26,19 @@ from django.core.servers import basehttp
 from django.db import connections
 
 import config.tasks  # noqa: F401  # load it before the fork
+from config.pulse.files import HUNG_S, PulseWatch
 from config.readiness import migrations_missing
 from ranking.common.commands import manage_command, signals_as_interrupt, whole_number
 from ranking.common.heap import heap_trim
+from ranking.meaning.table import english_table
 
 # The worker may take this long to finish its job before it is killed.
 SHUTDOWN_S = 10.0
 # A dead worker is replaced after this long, so that a worker that cannot start does not restart in a tight
 # loop.
 RESTART_S = 5.0
+# How often the site looks after its worker.
+WATCH_S = 0.2
 # Connections that may wait to be accepted. With Django's limit of ten, the system reset some of about
 # twenty-five simultaneous requests (measured; `python -m tests.lab faults replays`).
 BACKLOG = 256
@@ -52,7 +56,7 @@ log = structlog.get_logger(__name__)
 
 
 class ArrivingRequest(SocketIO):
-    """What a client sends. Reading fails once the request has taken too long to arrive."""
+    """The bytes of a client. Reading fails once the request has taken too long to arrive."""
 
     def __init__(self, connection: socket) -> None:
         super().__init__(connection, "rb")
@@ -63,7 +67,7 @@ class ArrivingRequest(SocketIO):
         self._deadline = time.monotonic() + ARRIVAL_S
 
     def readinto(self, buffer: Any) -> int | None:
-        """Read what is there. Raises `TimeoutError` after the deadline, however steadily bytes come."""
+        """Read the available bytes. Raises `TimeoutError` after the deadline, even if bytes keep coming."""
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError("the request took too long to arrive")
@@ -75,7 +79,7 @@ class ArrivingRequest(SocketIO):
 
 
 class Handler(basehttp.WSGIRequestHandler):
-    """Django's handler, for clients that do not finish what they send."""
+    """Django's handler, for clients that do not finish their request."""
 
     def setup(self) -> None:
         """Read the connection through `ArrivingRequest`."""
@@ -150,7 +154,9 @@ class Command(BaseCommand):
             raise CommandError("The database is not up to date. Run `make migrate`, or `tidings migrate`.")
         signals_as_interrupt()
         try:
-            application = basehttp.get_internal_wsgi_application()  # loads the site, before the fork
+            # What both processes need is loaded once, before the fork: the site, and the table of meaning.
+            application = basehttp.get_internal_wsgi_application()
+            english_table()
             with worker_process(first=worker_fork, write=self.stderr.write):
                 self._serve(application, options["host"], options["port"])
         except KeyboardInterrupt:
@@ -165,30 +171,47 @@ class Command(BaseCommand):
         try:
             basehttp.run(host, port, application, threading=True, on_bind=bound, server_cls=Server)
         except OSError as error:
-            raise CommandError(
-                f"Cannot listen on {host}:{port}: {error.strerror}. "
-                "Choose another port: by --port for serve, by PORT for run."
-            ) from error
+            raise _cannot_listen(host, port, error) from error
+
+
+def port_check(host: str, port: int) -> None:
+    """Raise `CommandError` if nobody can listen there now."""
+    try:
+        create_server((host, port)).close()
+    except OSError as error:
+        raise _cannot_listen(host, port, error) from error
+
+
+def _cannot_listen(host: str, port: int, error: OSError) -> CommandError:
+    return CommandError(
+        f"Cannot listen on {host}:{port}: {error.strerror}. "
+        "Choose another port: by --port for serve, by PORT for run."
+    )
 
 
 @contextmanager
 def worker_process(
-    *, first: Callable[[], int], write: Callable[[str], object], restart_s: float = RESTART_S
+    *,
+    first: Callable[[], int],
+    write: Callable[[str], object],
+    restart_s: float = RESTART_S,
+    hung_s: float = HUNG_S,
 ) -> Iterator[list[int]]:
     """Run `manage.py work` as a child process during the block, then let it finish its job.
 
-    `first` starts the first worker and returns its process id. If a worker ends by itself, report that by
-    `write` and start another after `restart_s` seconds. Meanwhile requests run inline. Yield the process ids
-    of all workers; the last one is running.
+    `first` starts the first worker and returns its process id. If a worker ends by itself, or is killed
+    because it has no pulse for `hung_s` seconds, report that by `write` and start another after `restart_s`
+    seconds.
+    Meanwhile requests run inline. Yield the process ids of all workers; the last one is running.
     """
     ending, workers = Event(), [first()]
 
     def watch() -> None:
         while True:
-            code = os.waitstatus_to_exitcode(os.waitpid(workers[-1], 0)[1])
+            end = _worker_wait(workers[-1], hung_s)
             if ending.is_set():
                 return
-            write(f"The worker ended by itself (exit code {code}). Another starts in {restart_s:g} seconds.")
+            write(f"{end} Another starts in {restart_s:g} seconds.")
             if ending.wait(restart_s):
                 return
             workers.append(worker_spawn())
@@ -200,6 +223,20 @@ def worker_process(
     finally:
         ending.set()
         _worker_end(workers, watcher)
+
+
+def _worker_wait(pid: int, hung_s: float) -> str:
+    """Wait until a worker has ended, and return how. Kill it if it hangs: stopped ones ignore SIGTERM."""
+    watch, hung = PulseWatch(settings.VAR_DIR, pid, hung_s), False
+    while not (ended := os.waitpid(pid, os.WNOHANG))[0]:
+        if not hung and watch.is_hung():
+            hung = True
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(WATCH_S)
+    watch.end()
+    if hung:
+        return f"The worker gave no sign of life for {hung_s:g} seconds, and was killed."
+    return f"The worker ended by itself (exit code {os.waitstatus_to_exitcode(ended[1])})."
 
 
 def worker_fork() -> int:

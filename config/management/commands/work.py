@@ -9,9 +9,11 @@ from argparse import ArgumentParser
 from types import FrameType
 from typing import Any
 
+from django.conf import settings
 from django.db import close_old_connections
 from django.utils import timezone
 
+from config.pulse.files import Pulse
 from config.tasks import Worker
 from ranking.common.heap import heap_trim
 from ranking.common.start import SettingsCommand
@@ -19,7 +21,7 @@ from ranking.common.start import SettingsCommand
 IDLE_S = 1.0
 # A tick that takes longer did some work, so its free memory is worth returning.
 WORK_S = 0.5
-# How much the worker beside a site gives way to its pages, where both want the same processor.
+# How much the worker beside a site gives way to its pages if both want the same processor.
 NICE = 5
 
 
@@ -49,17 +51,18 @@ class Command(SettingsCommand):
 
         if parent is not None:
             os.nice(NICE)
-        worker = Worker(name=f"{socket.gethostname()}:{os.getpid()}"[:80])
-        try:
-            while not stopping():
-                began = time.monotonic()
-                busy = worker.tick(now=timezone.now(), stopping=stopping)
-                if options["once"]:
-                    break
-                if time.monotonic() - began > WORK_S:
-                    heap_trim()
-                if not busy:
-                    stopped.wait(IDLE_S)
-                close_old_connections()
-        finally:
-            worker.stop()
+        with Pulse(settings.VAR_DIR) as pulse:
+            worker = Worker(name=f"{socket.gethostname()}:{os.getpid()}"[:80], allow=pulse.allow)
+            try:
+                while not stopping():
+                    began = time.monotonic()
+                    busy = worker.tick(now=timezone.now(), stopping=stopping)
+                    if options["once"]:
+                        break
+                    if time.monotonic() - began > WORK_S:
+                        heap_trim()
+                    if not busy:
+                        stopped.wait(IDLE_S)
+                    close_old_connections()
+            finally:
+                worker.stop()

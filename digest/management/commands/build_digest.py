@@ -104,6 +104,7 @@ def _rank_entries(reader: Reader, day: date, now: datetime, limit: int | None) -
 def _digest(reader: Reader, day: date, version: int, entries: list[Json]) -> Json:
     return {
         "reader_id": str(reader.pk),
+        "username": reader.username,
         "date": day.isoformat(),
         "config_version": version,
         "entries": entries,
@@ -114,7 +115,7 @@ def _table(digests: list[Json]) -> str:
     lines = []
     for digest in digests:
         version = digest["config_version"]
-        lines.append(f"{digest['date']}  reader {digest['reader_id']}, settings version {version}")
+        lines.append(f"{digest['date']}  {digest['username']}, settings version {version}")
         lines += [_line(entry) for entry in digest["entries"]] + [""]
     return "\n".join(lines[:-1])
 

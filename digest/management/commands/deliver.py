@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from digest.mail.due import deliveries_waiting
 from digest.mail.render import mail_goes_out
-from digest.mail.send import ATTEMPTS_MAX, RETRY_AFTER, digests_deliver
-from ranking.common.start import SettingsCommand
+from digest.mail.send import ATTEMPTS_MAX, RETRY_AFTER, DeliveryReport, digests_deliver
+from ranking.common.start import FailureReported, SettingsCommand
 
 
 class Command(SettingsCommand):
@@ -45,12 +45,23 @@ class Command(SettingsCommand):
         if options["json"]:
             self.stdout.write(json.dumps(result))
         else:
-            counts = ", ".join(f"{count} {name}" for name, count in report.as_dict().items())
-            if waiting:
-                minutes, verb = RETRY_AFTER.seconds // 60, "waits" if waiting == 1 else "wait"
-                counts += f"; {waiting} {verb} for another try in {minutes} minutes"
-            self.stdout.write("\n".join([counts, *(f"{e['reader_id']}  {e['message']}" for e in errors)]))
+            failed = [f"  reader {e['reader_id']}: {e['message']}" for e in errors]
+            self.stdout.write("\n".join([_words(report, waiting), *failed]))
         if report.down:
-            raise CommandError(f"No mail server could be reached: {report.down}")
+            raise FailureReported(f"No mail server could be reached: {report.down}")
         if report.due and report.failed >= report.due:
-            raise CommandError("Every mail that was due failed.")
+            raise FailureReported("Every mail that was due failed.")
+
+
+def _words(report: DeliveryReport, waiting: int) -> str:
+    """Return the counts in words, without zeros."""
+    parts = {
+        "{n} sent": report.sent,
+        "{n} had nothing new to show": report.empty,
+        "{n} failed": report.failed,
+        "{n} readers have no confirmed address": report.skipped,
+        "{n} left for the next run": report.left,
+        f"{{n}} waiting for another try in {RETRY_AFTER.seconds // 60} minutes": waiting,
+    }
+    told = [words.format(n=n) for words, n in parts.items() if n]
+    return f"{report.due} mails due" + (f": {', '.join(told)}." if told else ".")

@@ -82,6 +82,8 @@ def _check_urls(urls: list[str]) -> list[str]:
 def _words(report: FetchReport, letters: NewslettersReport | None, seconds: float) -> str:
     sums = report.as_dict()
     head = "{ok} of {feeds} feeds read, {items_new} new items of {items_seen} seen".format(**sums)
+    if not sums["feeds"]:
+        head = "No feed was due (--feed URL fetches one at once)"
     if report.unchanged:
         head += f", {report.unchanged} feeds unchanged"
     if report.left:

@@ -9,12 +9,15 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from digest.feedback.transfer import ImportReport, feedback_import
-from ranking.common.commands import line_arguments, lines_open
+from ranking.common.commands import line_arguments, lines_open, rejected_exit
 from ranking.common.start import SettingsCommand
 
 
 class Command(SettingsCommand):
-    """Import ratings with their items, sources and readers. Bad lines are listed, all others imported."""
+    """Import ratings with their items, sources and readers.
+
+    Exit code 1 if lines were rejected; all others are imported.
+    """
 
     help = "Import readers' histories: one JSON object a line, from FILE or - for standard input."
 
@@ -45,6 +48,7 @@ class Command(SettingsCommand):
         written = str(rejects.path) if rejects.written else None
         whole = json.dumps(report.as_dict() | {"rejects_file": written, "seconds": seconds})
         self.stdout.write(whole if options["json"] else _words(report, written, seconds))
+        rejected_exit(report.rejected, "all other lines are imported")
 
     def _progress(self, lines: int) -> None:
         self.stderr.write(f"\r  {lines:,} lines", ending="")

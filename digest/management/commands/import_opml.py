@@ -13,11 +13,15 @@ from digest.errors import DigestError
 from digest.requests import reader_argument_add, readers_named
 from digest.sources.opml import OPML_BYTES_MAX
 from digest.sources.subscriptions import OpmlReport, opml_import
+from ranking.common.commands import rejected_exit
 from ranking.common.start import SettingsCommand
 
 
 class Command(SettingsCommand):
-    """Subscribe one reader to the feeds of an OPML list. Bad lines are listed, all others imported."""
+    """Subscribe one reader to the feeds of an OPML list.
+
+    Exit code 1 if lines were refused; all others are imported.
+    """
 
     help = "Import an OPML list for one reader. Nothing is fetched: new feeds are due at once."
 
@@ -41,6 +45,7 @@ class Command(SettingsCommand):
             raise CommandError(f"{error.message} [{error.code}]", returncode=2) from error
         whole = report.as_dict() | {"seconds": round(time.monotonic() - started, 3)}
         self.stdout.write(json.dumps(whole) if options["json"] else _words(report))
+        rejected_exit(report.refused, "all other feeds are imported")
 
 
 def _read(name: str) -> bytes:

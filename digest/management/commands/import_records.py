@@ -8,17 +8,20 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from digest.feedback.transfer import RecordsReport, records_import
-from ranking.common.commands import line_arguments, lines_open
+from ranking.common.commands import line_arguments, lines_open, rejected_exit
 from ranking.common.start import SettingsCommand
 
 
 class Command(SettingsCommand):
-    """Import histories from preference records. Bad lines are listed and stored, all others imported."""
+    """Import histories from preference records. Bad lines are listed and stored.
+
+    Exit code 1 if lines or thumbs were rejected; all others are imported.
+    """
 
     help = "Import readers' histories from preference records (JSON Lines), from FILE or -."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the options: the file, where rejected lines go, and form of output."""
+        """Add the options: the file, the file for rejected lines, and the form of the output."""
         line_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -29,6 +32,7 @@ class Command(SettingsCommand):
         written = str(rejects.path) if rejects.written else None
         body = _body(report) | {"rejects_file": written, "seconds": round(time.monotonic() - started, 3)}
         self.stdout.write(json.dumps(body) if options["json"] else _words(body))
+        rejected_exit(body["rejected"] + body["thumbs_rejected"], "all others are imported")
 
 
 def _body(report: RecordsReport) -> dict[str, Any]:

@@ -47,9 +47,12 @@ class Command(SettingsCommand):
 def _learn(reader: Reader, now: datetime) -> Json:
     moved = weights_update(reader_id=reader.pk, now=now)
     sources = len(feedback_source_counts(reader_id=reader.pk))
-    return {"reader_id": str(reader.pk), "sources": sources, "moved": moved}
+    return {"reader_id": str(reader.pk), "username": reader.username, "sources": sources, "moved": moved}
 
 
 def _table(readers: list[Json]) -> str:
-    rows = [f"{row['reader_id']}  {row['moved']} of {row['sources']} sources moved" for row in readers]
+    rows = [
+        f"{row['username']}: the weights of {row['moved']} of {row['sources']} rated sources moved"
+        for row in readers
+    ]
     return "\n".join(rows) or "There are no active readers."

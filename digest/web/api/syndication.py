@@ -1,7 +1,7 @@
 """Syndication: a reader's digest as Atom 1.0 (RFC 4287) and JSON Feed 1.1, behind a secret address.
 
-Ids are made from identities that never change (a reader's id, an item's canonical URL), so that a feed
-reader shows an item once, however often digests are built and whatever the site is called.
+Ids are made from identities that never change (a reader's id, an item's canonical URL). So a feed reader
+shows an item once, even if digests are rebuilt or the site gets another name.
 """
 
 import json
@@ -28,9 +28,11 @@ from digest.daily.selectors import digest_impressions
 from digest.daily.services import digest_current
 from digest.daily.store import exposures_log
 from digest.days import day_of
+from digest.errors import TooManyRequests
 from digest.mail.content import also_words, impressions_shown, origin_words
 from digest.mail.render import site_link
 from digest.models import Digest, Exposure, Impression, Reader
+from digest.throttling import turn_begin
 
 ATOM = "http://www.w3.org/2005/Atom"
 JSON_FEED = "https://jsonfeed.org/version/1.1"
@@ -156,7 +158,7 @@ def _html(item: ChannelItem) -> str:
         paragraphs.append(f"<small>{escape(item.by)}</small>")
     paragraphs.append(f"{escape(item.source)}{f' · {escape(item.also)}' if item.also else ''}")
     why = f"{_('Why it is here:')} {' · '.join(item.reasons)}. " if item.reasons else ""
-    more = escape(_("Score breakdown"))
+    more = escape(_("All the reasons"))
     paragraphs.append(f'{escape(why)}<a href="{escape(item.page)}">{more}</a>')
     return "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
 
@@ -251,13 +253,17 @@ def _feed_answer(
 ) -> HttpResponse:
     """Return the feed, or 304 if the client has it already. Raises 404 for an unknown secret.
 
-    The ETag is of what the document is made of: a digest built again to the same items and reasons is not
-    sent again, nor written. It is a weak one (RFC 9110, section 8.8.1), as the moment of the build, which the
-    document names, may differ.
+    The ETag depends on the content only: a digest rebuilt with the same items and reasons is not written or
+    sent again. It is a weak ETag (RFC 9110, section 8.8.1), because the document names the time of the build,
+    which may differ.
     """
     now = timezone.now()
     if (reader := reader_of_token(token=token)) is None:
         raise Http404("There is no feed at this address. Its reader may have replaced it.")
+    try:
+        turn_begin(reader.pk)
+    except TooManyRequests as refused:
+        return HttpResponse(status=refused.status, headers={"Retry-After": str(refused.retry_after_s)})
     with translation.override(reader.language_of_mails):
         channel, digests = channel_of(reader=reader, token=token, now=now)
         steady = repr((content_type, _(DESCRIPTION), replace(channel, updated=ANY_TIME)))

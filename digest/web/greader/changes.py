@@ -44,11 +44,11 @@ from digest.web.greader.door import COST_ITEM, COST_TAG, OK, Fields, charge, jso
 from digest.web.greader.streams import THUMBS, feed_named, stream_filter, stream_page
 from digest.web.pages.lists import ListRequest, list_mark_read
 
-# Each thumb is learned from in a step of its own. No app was seen to send more.
+# Each thumb needs its own learning step. No app was seen to send more.
 THUMBS_MAX = 200
 # Each is looked for among all that the reader has.
 FEEDS_MAX = 1_000
-# Each is marked in statements of its own.
+# Each stream needs its own statements.
 STREAMS_MAX = 50
 NO_LABEL = "Labels are Useful and Not useful; no other can be given."
 
@@ -84,7 +84,7 @@ def edit_tag(request: HttpRequest) -> HttpResponse:
 def _tags(texts: Collection[str]) -> set[Kind]:
     """Return the states and labels of these ids. Raises `ValueError` for a label that nobody can give."""
     kinds = {stream_read(text.strip()).kind for text in texts if text.strip()}
-    if kinds & {Kind.FOLDER, Kind.FEED}:
+    if kinds & {Kind.FOLDER, Kind.FEED, Kind.SEARCH}:
         raise ValueError(NO_LABEL)
     return kinds
 
@@ -119,7 +119,7 @@ def mark_all_as_read(request: HttpRequest) -> HttpResponse:
 
 
 def _mark_read(reader: Reader, asked: StreamRequest, now: datetime) -> None:
-    if asked.stream.kind in LABELS:
+    if asked.stream.kind in {*LABELS, Kind.SEARCH}:
         page = stream_page(reader=reader, asked=asked, now=now)
         items_mark(reader=reader, item_ids=page.ids, now=now)
     elif asked.stream.kind not in {Kind.OTHER, Kind.READ} and (

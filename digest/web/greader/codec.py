@@ -16,6 +16,8 @@ STATE: Final = "user/-/state/com.google/"
 LABEL: Final = "user/-/label/"
 FEED: Final = "feed/"
 TODAY, USEFUL, NOT_USEFUL = "Today", "Useful", "Not useful"
+# The label of a saved search begins so.
+SEARCH: Final = "Search: "
 SIZE: Final = 20
 # The most items and ids in one answer. A continuation leads to the rest.
 CONTENTS_MAX, IDS_MAX = 1_000, 10_000
@@ -46,12 +48,14 @@ class Kind(Enum):
     TODAY = TODAY
     USEFUL = USEFUL
     NOT_USEFUL = NOT_USEFUL
+    SEARCH = "search"
     OTHER = "other"
 
 
 LABELS: Final = (Kind.TODAY, Kind.USEFUL, Kind.NOT_USEFUL)
 _LIKE_LABEL: Final = re.compile(
-    rf"(?:{'|'.join(re.escape(kind.value) for kind in LABELS)})(?:{re.escape(FOLDER_END)})*+"
+    rf"(?:{'|'.join(re.escape(kind.value) for kind in LABELS)})(?:{re.escape(FOLDER_END)})*+|{SEARCH}.*",
+    re.DOTALL,
 )
 _STATES: Final = {kind.value: kind for kind in (Kind.ALL, Kind.READ, Kind.UNREAD, Kind.STARRED)}
 _STATES["unread"] = Kind.UNREAD  # as FreshRSS names it
@@ -59,7 +63,7 @@ _STATES["unread"] = Kind.UNREAD  # as FreshRSS names it
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A list of items; `name` is a folder's name, or a feed's id or address."""
+    """A list of items; `name` is a folder's name, a saved search's, or a feed's id or address."""
 
     kind: Kind
     name: str = ""
@@ -82,6 +86,8 @@ def _stream_of(text: str) -> Stream | None:
         if space != "label":
             return Stream(_STATES.get(name.removesuffix("/"), Kind.OTHER) if space == _GOOGLE else Kind.OTHER)
         label = next((kind for kind in LABELS if kind.value == name), None)
+        if name.startswith(SEARCH) and not name.endswith(FOLDER_END):
+            return Stream(Kind.SEARCH, name.removeprefix(SEARCH))
         return Stream(label) if label else Stream(Kind.FOLDER, _folder_read(name))
     if (found := _SHORT.fullmatch(text)) and (short := _STATES.get(found[1])):
         return Stream(short)
@@ -96,6 +102,11 @@ def _feed_name(name: str) -> str:
         return number
     name = name if _WEB.match(name) or not _WEB.match(unquote(name)) else unquote(name)
     return re.sub(r"^(https?:)/(?!/)", r"\1//", name, flags=re.IGNORECASE)
+
+
+def search_write(name: str) -> str:
+    """Return the id of a saved search; no name of one ends as a folder's does."""
+    return LABEL + SEARCH + name.removesuffix(FOLDER_END)
 
 
 def folder_write(name: str) -> str:

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from digest.accounts.tokens import READ, token_authorise, token_limit
 from digest.errors import DigestError, InvalidToken, TokenExpired, TooManyRequests
 from digest.models import ApiToken
-from digest.throttling import API, limit_charge, limit_count
+from digest.throttling import API, limit_charge, limit_count, turn_begin
 
 OK = "OK"
 _HEADER = re.compile(r"GoogleLogin\s+auth=(\S+)", re.IGNORECASE)
@@ -31,9 +31,9 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
 class Fields:
-    """The fields of a request, those of its body before those of its address.
+    """The fields of a request. Those of its body come before those of its address.
 
-    Raises `ValueError` for a field with a NUL, which PostgreSQL stores and compares in no text.
+    Raises `ValueError` for a field with a NUL, because PostgreSQL cannot store or compare it.
     """
 
     def __init__(self, request: HttpRequest) -> None:
@@ -80,9 +80,9 @@ def refusal_of(error: DigestError) -> HttpResponse:
 
 
 def allow_methods(*methods: str) -> Callable[[View[P]], View[P]]:
-    """Make a view answer these methods alone, without a CSRF token, and its errors as plain text.
+    """Allow only these methods for a view, without a CSRF token, and answer errors as plain text.
 
-    No browser sends these credentials by itself. A `ValueError`'s text is the answer to a bad request.
+    Browsers do not send these credentials by themselves. A `ValueError` is a bad request, with its text.
     """
 
     def decorate(view: View[P]) -> View[P]:
@@ -143,4 +143,5 @@ def authorise(secret: str, scope: str, cost: float = 1) -> ApiToken:
     now = timezone.now()
     used = token_authorise(secret=secret, needed=scope, now=now, cost=cost)
     limit_count(limit=API, who=used.reader_id, now=now, cost=cost)
+    turn_begin(used.reader_id)
     return used

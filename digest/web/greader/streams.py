@@ -53,6 +53,7 @@ from digest.web.greader.codec import (
     item_write,
     microseconds,
 )
+from digest.web.greader.searches import search_keys, searches_labelled
 
 Shape = dict[str, Any]
 THUMBS = {Kind.USEFUL: True, Kind.NOT_USEFUL: False}
@@ -72,9 +73,9 @@ class StreamPage:
 
 
 def stream_page(*, reader: Reader, asked: StreamRequest, now: datetime) -> StreamPage:
-    """Return a page of a stream, in a constant number of queries. Today's digest is built if it is due.
+    """Return a page of a stream, in a constant number of queries. Build today's digest if it is stale.
 
-    A page begins after the last item of the page before, whatever came in between. Muted items are on no
+    A page begins after the last item of the page before, even if items came in between. Muted items are on no
     page, apart from starred ones. Raises `CursorInvalid`.
     """
     if asked.stream.kind == Kind.OTHER or (asked.read and asked.unread):
@@ -84,6 +85,10 @@ def stream_page(*, reader: Reader, asked: StreamRequest, now: datetime) -> Strea
     after = list_key(asked.after)
     if asked.after and after is None:
         raise CursorInvalid("This continuation is not valid here. Begin without one.")
+    if asked.stream.kind == Kind.SEARCH:
+        keys = search_keys(reader=reader, asked=asked, after=after, now=now)
+        shown = keys[: asked.limit]
+        return StreamPage([key.item_id for key in shown], str(shown[-1]) if len(keys) > asked.limit else "")
     chosen = stream_filter(reader=reader, asked=asked)
     if chosen is None:
         return StreamPage([])
@@ -195,7 +200,7 @@ def _today(reader: Reader, asked: StreamRequest, now: datetime) -> StreamPage:
 
 
 def _states_left(reader: Reader, page: StreamPage, asked: StreamRequest) -> StreamPage:
-    """Return the page without the items whose states are not those asked for; one query."""
+    """Return the page without items in other states than those asked for. One query."""
     states = readings_for(reader_id=reader.pk, item_ids=page.ids)
     found = []
     for pk in page.ids:
@@ -219,8 +224,8 @@ class _States:
 
 
 def entries(*, reader: Reader, item_ids: Sequence[int], now: datetime) -> tuple[list[Shape], int]:
-    """Return those of the items that the reader may see and has not muted, in this order, and how many of
-    `item_ids` were looked at: all of them, or fewer where their articles come to `ANSWER_MAX_CHARS`.
+    """Return the visible, unmuted items in this order, and how many of `item_ids` were looked at: all of
+    them, or fewer if their articles reach `ANSWER_MAX_CHARS`.
 
     Starred items are shown even if they are muted. Ten queries.
     """
@@ -331,13 +336,14 @@ def subscriptions(*, reader: Reader) -> list[Shape]:
 
 
 def tags(*, reader: Reader) -> list[Shape]:
-    """Return starred, the reader's folders, and the three labels; one query."""
+    """Return starred, the reader's folders, the three labels and saved searches; at most three queries."""
     folders = {one.folder for one in feeds_read(reader_id=reader.pk)} - {""}
     names = sorted(folders, key=lambda name: (name.casefold(), name))
     return [
         {"id": STATE + Kind.STARRED.value},
         *({"id": folder_write(name), "type": "folder"} for name in names),
         *({"id": LABEL + kind.value, "type": "tag"} for kind in LABELS),
+        *({"id": label, "type": "tag"} for label in searches_labelled(reader_id=reader.pk)),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Addresses of the Google Reader API: those of Miniflux, and again below the one that FreshRSS has."""
+"""Addresses of the Google Reader API, as in Miniflux, and again below the prefix of FreshRSS."""
 
 from django.urls import include, path, re_path
 

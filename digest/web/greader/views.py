@@ -57,7 +57,7 @@ NOT_A_TOKEN: Final = (
     "Log in with your name or mail address and an app token: not with the password that you sign in with "
     "on the site. Make a token at {page}"
 )
-# As long as those of Google, since some clients check.
+# The length of Google's tokens, since some clients check it.
 WRITE_TOKEN_CHARS = 57
 
 
@@ -76,10 +76,10 @@ def missing(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters("Passwd")
 @allow_methods("POST")
 def client_login(request: HttpRequest) -> HttpResponse:
-    """Return the credentials for a reader's name or address as `Email` and a token of theirs as `Passwd`.
+    """Return the credentials for a reader: their name or address is `Email`, one of their tokens `Passwd`.
 
-    The credentials are the token itself. Any fault gets the same answer, so that
-    nobody learns who has an account.
+    The credentials are the token itself. All faults get the same answer, so that nobody learns who has an
+    account.
     """
     sent = Fields(request)
     secret, name = sent.secret("Passwd"), sent.one("Email").casefold()
@@ -127,7 +127,7 @@ def tag_list(request: HttpRequest) -> HttpResponse:
 
 @token_required("GET", "HEAD")
 def unread_count(request: HttpRequest) -> HttpResponse:
-    """Return the unread counts of the last 30 days; the last one is of all."""
+    """Return the unread counts of the last 30 days. The last one is the total."""
     counts = unread(reader=reader_of(request), now=timezone.now())
     return json({"max": counts[-1]["count"], "unreadcounts": counts})
 

@@ -1,6 +1,7 @@
-"""Pages on which readers allow assistants: the form with its permissions, and the list of those connected.
+"""Pages on which readers allow assistants: the form with its permissions, and the list of connected
+assistants.
 
-`allauth.idp.oidc` speaks the protocol. This module adds its gaps: PKCE by S256 alone, and no redirect to
+`allauth.idp.oidc` speaks the protocol. This module fills its gaps: only PKCE by S256, and no redirect to
 another site without a page of ours in between.
 """
 

@@ -47,7 +47,7 @@ def _refusal_of(request: HttpRequest) -> HttpResponse | None:
 
 
 def _for_programs(view: View) -> View:
-    """Take POSTs without a CSRF token, and limit them. No browser sends these secrets by itself."""
+    """Take POSTs without a CSRF token, and limit them. Browsers do not send these secrets by themselves."""
 
     @wraps(view)
     def guarded(request: HttpRequest) -> HttpResponse:

@@ -350,7 +350,7 @@ class SignIn(LoginLimit, LoginView):  # type: ignore[misc]
 def oidc_login(request: HttpRequest, provider_id: str) -> HttpResponse:
     """Ask before leading to the provider, then lead there, or show an error if it does not answer.
 
-    By a page, since the policy of ours lets no form end at another site.
+    This needs a page of ours, because our policy lets no form end at another site.
     """
     from allauth.socialaccount.providers.openid_connect.views import login  # noqa: PLC0415  # with OIDC_ISSUER
 
@@ -379,18 +379,19 @@ def oidc_again(request: HttpRequest) -> HttpResponse:
 
 
 def _leave_by(request: HttpRequest, lead: Callable[[], HttpResponse]) -> HttpResponse:
-    """Lead to the provider by a page of ours, or show an error if it does not answer."""
+    """Lead to the provider through a page of ours, or show an error if it does not answer."""
+    from digest.accounts.oidc import MALFORMED, address_with_nonce  # noqa: PLC0415  # with OIDC_ISSUER
+
     try:
         answer = lead()
-    except (OSError, ValueError, KeyError) as error:  # those of requests are OSErrors
+    except (OSError, *MALFORMED) as error:  # errors of requests are OSErrors
         log.warning("oidc_unreachable", exception=type(error).__name__)
         page = {"name": settings.OIDC_NAME, "unreachable": True}
         return render(request, "socialaccount/authentication_error.html", page, status=503)
     if not answer.has_header("Location"):
         return answer
-    return render(
-        request, "socialaccount/leaving.html", {"name": settings.OIDC_NAME, "address": answer["Location"]}
-    )
+    page = {"name": settings.OIDC_NAME, "address": address_with_nonce(answer["Location"])}
+    return render(request, "socialaccount/leaving.html", page)
 
 
 def oidc_callback(request: HttpRequest, provider_id: str) -> HttpResponse:
@@ -470,7 +471,7 @@ def unsubscribe(request: HttpRequest, link: str) -> HttpResponse:
     act = reader_unsubscribe if request.method == "POST" else unsubscribe_link_reader
     reader = act(link=link)
     ended = reader.mail_rhythm == reader.MailRhythm.OFF
-    # A mail is forwarded, and its links with it: only the reader sees whose account this is.
+    # A mail may be forwarded together with its links, so only the reader sees the account's name.
     name = reader.username if request.user == reader else f"{reader.username[:1]}…"
     page = {"name": name, "rhythm": reader.get_mail_rhythm_display(), "ended": ended}
     return render(request, "digest/link_unsubscribe.html", page)

@@ -1,23 +1,21 @@
-"""Views of the lists of all items: a page of one, and marking as read with undo."""
+"""Views of the lists of all items: a page of one, and marking as read."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.errors import ItemNotFound
-from digest.items.listing import EPOCH, MICROSECOND
-from digest.items.reading import item_read, item_unread, readings_undo
+from digest.items.reading import item_read, item_unread
 from digest.models import Reader
 from digest.requests import reader_of
 from digest.web.pages.lists import ACTIONS, ListRequest, list_mark_read, list_page, list_request, lists_beside
+from digest.web.pages.marked import marking_keep, page_made
 
 ITEM_ID_CHARS = 18
 
@@ -27,14 +25,12 @@ ITEM_ID_CHARS = 18
 def all_items(request: HttpRequest) -> HttpResponse:
     """Show a page of the reader's items: `source`, `folder`, `feed`, `unread`, `saved`, `order`, `before`.
 
-    With `side`, show only the list of sources and folders, which wide pages load beside what they show.
+    With `side`, show only the list of sources and folders, which wide pages load beside the content.
     """
     reader, now = reader_of(request), timezone.now()
     if "side" in request.GET:
         return render(request, "digest/_side.html", lists_beside(reader, now))
-    marked = _moment(request.GET.get("marked", ""))
-    page = list_page(reader, list_request(request.GET), marked, now)
-    return render(request, "digest/all.html", page)
+    return render(request, "digest/all.html", list_page(reader, list_request(request.GET), now))
 
 
 @login_required
@@ -48,8 +44,6 @@ def all_read(request: HttpRequest) -> HttpResponse:
             return _mark_one(reader, asked, typed["read_item"], read_at=now)
         case "unread_item":
             return _mark_one(reader, asked, typed["unread_item"], read_at=None)
-        case "undo":
-            return _undo(request, reader, asked)
         case "above":
             if not typed["above"]:
                 raise Http404(_("That row is not on the list."))
@@ -77,7 +71,7 @@ def _mark_many(
     request: HttpRequest, reader: Reader, asked: ListRequest, above: str, now: datetime
 ) -> HttpResponse:
     """Mark all of a list as read, or the rows above the key `above`."""
-    seen_by = _moment_of(request.POST.get("seen", ""), now)
+    seen_by = page_made(request.POST.get("seen", ""), now)
     newly = list_mark_read(reader, asked, above=above, seen_by=seen_by, now=now)
     if newly is None:
         messages.error(request, _("That list has changed. Choose the item again."))
@@ -85,31 +79,5 @@ def _mark_many(
     if not newly:
         messages.info(request, _("Nothing there was unread."))
         return redirect(asked.address())
-    return redirect(asked.address(marked=now.isoformat()))
-
-
-def _undo(request: HttpRequest, reader: Reader, asked: ListRequest) -> HttpResponse:
-    """Make the items unread again that were marked at the moment in the field `undo`."""
-    at = _moment(request.POST["undo"])
-    count = readings_undo(reader=reader, at=at) if at else 0
-    messages.success(
-        request,
-        ngettext("{count} item unread again.", "{count} items unread again.", count).format(count=count),
-    )
+    marking_keep(request, newly, now)
     return redirect(asked.address())
-
-
-def _moment(typed: str) -> datetime | None:
-    """Return the moment written in ISO 8601 with its zone; `None` for anything else."""
-    try:
-        moment = parse_datetime(typed)
-        return moment.astimezone(UTC) if moment is not None and timezone.is_aware(moment) else None
-    except (ValueError, OverflowError):
-        return None
-
-
-def _moment_of(typed: str, now: datetime) -> datetime:
-    """Return the moment a page was made, from microseconds since 1970; now for any other text."""
-    if not typed.isdecimal() or len(typed) > ITEM_ID_CHARS - 1:
-        return now
-    return min(EPOCH + int(typed) * MICROSECOND, now)

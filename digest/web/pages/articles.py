@@ -27,17 +27,17 @@ from digest.feeds.sanitise import clean_text, one_line, text_is_cut
 from digest.items.selectors import item_for
 from digest.models import Item, Reader
 from digest.requests import reader_of
-from digest.throttling import FULL_TEXT, PICTURES, rate_limited
+from digest.throttling import FULL_TEXT, PICTURES, rate_limited, without_turn
 from ranking.language import stored_text
 
 # Of the name of a file.
 NAME_MAX_CHARS = 80
-# Pictures change under new addresses, mostly; ours are signed, so that nobody can have stored another's.
+# Changed pictures mostly have new addresses. Ours are signed, so a cache holds only this reader's pictures.
 PICTURE_CACHE = "private, max-age=86400"
 FAILURE_CACHE = "private, max-age=300"
 # Its address changes with it.
 FAVICON_CACHE = "private, max-age=2592000, immutable"
-# A picture that is opened by itself is a document: it may do nothing, whatever is in it.
+# A picture that is opened by itself is a document. This policy keeps it from doing anything.
 PICTURE_POLICY = "default-src 'none'; sandbox"
 
 
@@ -60,10 +60,10 @@ class Player:
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """The publisher's part of an item's page. `html` is "" if plain text says all.
+    """The publisher's part of an item's page. `html` is "" if plain text is enough.
 
-    With `full` it is the full text from the page; `can_fetch` is whether that may be asked for. `is_cut`: it
-    is longer than what is kept.
+    With `full` it is the full text from the page. `can_fetch` tells whether the full text may be asked for.
+    `is_cut`: the article is longer than the kept part.
     """
 
     html: SafeString
@@ -82,7 +82,7 @@ class Article:
 
     @property
     def without_players(self) -> "Article":
-        """Return the article with links in place of players, for a page whose policy lets nothing play."""
+        """Return the article with links instead of players, for a page whose policy allows no playing."""
         return replace(self, players=tuple(replace(player, plays=False) for player in self.players))
 
 
@@ -154,8 +154,9 @@ def full_text(request: HttpRequest, item_id: int) -> HttpResponse:
 @login_required
 @require_safe
 @rate_limited(PICTURES, when=lambda request: True)
+@without_turn
 def picture(request: HttpRequest, signed: str) -> HttpResponse:
-    """Answer with a picture of a publisher, whose address one of our pages signed."""
+    """Return a publisher's picture. One of our pages signed its address."""
     try:
         found = picture_get(signed=signed, reader_id=reader_of(request).pk, now=timezone.now())
         return _picture_answer(found, PICTURE_CACHE)
@@ -165,8 +166,9 @@ def picture(request: HttpRequest, signed: str) -> HttpResponse:
 
 @login_required
 @require_safe
+@without_turn
 def favicon(request: HttpRequest, signed: str) -> HttpResponse:
-    """Answer with the favicon of a source, whose address one of our pages signed."""
+    """Return a source's favicon. One of our pages signed its address."""
     try:
         return _picture_answer(favicon_get(signed=signed), FAVICON_CACHE)
     except DigestError as refused:

@@ -1,23 +1,23 @@
 """Contexts of the reading pages' templates."""
 
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date as Date
 from datetime import datetime, timedelta
 from typing import Any
 
 from digest.articles.pictures import pictures_prepare
-from digest.daily.catch_up import away_since
-from digest.daily.changes import change_read, mark_words
+from digest.daily.catch_up import away_missing_since
+from digest.daily.changes import mark_words, order_change_read
 from digest.daily.diversity import ExclusionReason, exclusion_explain, reasons_describe
 from digest.daily.first_fetch_notice import notice_today
 from digest.daily.gone import GoneReason
-from digest.daily.item_words import FOUND, Explanation, item_age_words, place_explain, was_drawn
+from digest.daily.item_words import FOUND, Explanation, is_impersonal, place_explain, was_drawn
 from digest.daily.presentation import (
     Response,
     ScoredItem,
     ShownItem,
+    age_of,
     items_score,
     items_shown,
     responses_of,
@@ -47,7 +47,8 @@ from digest.models import Digest, Feed, Impression, Item, Reader
 from digest.mutes.preview import item_mute
 
 # Reasons for which an item comes on a further page of today.
-FURTHER = {*ExclusionReason} - {ExclusionReason.SAME_STORY, ExclusionReason.DAILY_LIMIT} | {GoneReason.SEEN}
+LIMITED = {ExclusionReason.SAME_STORY, ExclusionReason.DAILY_LIMIT, ExclusionReason.LATE}
+FURTHER = {*ExclusionReason} - LIMITED | {GoneReason.SEEN}
 # How far back digests are shown: a build for the year 1 would help nobody.
 OLDEST = timedelta(days=730)
 
@@ -69,7 +70,7 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
     since = scores_changed(reader=reader, scored=fixed, now=now) if date == today else {}
     shown = items_shown(reader=reader, scored=scored, now=now, ratings=ratings, since=since)
     hides = reader.hide_read and date == today and not all_items
-    change = change_read(digest.change) if digest and date == today else None
+    change = order_change_read(digest.change) if digest and date == today else None
     change = change if change and change.has_effect else None
     shown = _mark_moves(shown, change.places if change else {})
     return {
@@ -84,13 +85,14 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
         ],
         "date": date,
         "is_today": date == today,
-        "away_since": away_since(reader=reader, now=now) if date == today else None,
+        "away_since": away_missing_since(reader=reader, shown=shown, now=now) if date == today else None,
         "previous": date - timedelta(days=1) if today - date < OLDEST else None,
         "next": date + timedelta(days=1) if date < today else None,
         **_read_state(shown, hides=hides),
         "left_out": sum(n for n in (digest.left_out.values() if digest else ()) if isinstance(n, int)),
         **(_page_end(digest, len(shown)) if digest and date == today else {}),
         "ask_read_gone": date == today and reader.read_gone is None and _count_read(shown),
+        "impersonal": bool(impressions) and all(is_impersonal(one.parts) for one in impressions),
         "has_sources": bool(impressions) or bool(subscriptions),
     }
 
@@ -103,7 +105,6 @@ def _read_state(shown: list[ShownItem], *, hides: bool) -> dict[str, Any]:
         "size": len(shown),
         "hides": hides,
         "unread": len(unread),
-        "batch": last_read_batch([entry.response.read_at for entry in shown]),
     }
 
 
@@ -112,9 +113,9 @@ def _count_read(shown: Sequence[ShownItem]) -> int:
 
 
 def _page_end(digest: Digest, size: int) -> dict[str, Any]:
-    """Return what stands after the last item of today.
+    """Return the values for the end of today's page.
 
-    `short` tells that all that is new is there, `further` whether items are left that were not rated or read,
+    `short` tells that all new items are on it. `further` tells whether unrated and unread items are left,
     `dealt` whether anything has left the page.
     """
     left = {reason: n for reason, n in digest.left_out.items() if isinstance(n, int)}
@@ -132,13 +133,6 @@ def _mark_moves(shown: list[ShownItem], places: Mapping[int, int | None]) -> lis
         replace(entry, mark=mark_words(places[entry.item.pk])) if entry.item.pk in places else entry
         for entry in shown
     ]
-
-
-def last_read_batch(moments: Collection[datetime | None]) -> tuple[datetime, int] | None:
-    """Return the latest moment of reading and the number of its items, if there are several."""
-    counts = Counter(moment for moment in moments if moment is not None)
-    latest = max(counts, default=None)
-    return (latest, counts[latest]) if latest and counts[latest] > 1 else None
 
 
 def digest_items(reader: Reader, date: Date, now: datetime) -> list[int]:
@@ -265,7 +259,7 @@ def search_page(
 def _items_about(
     reader: Reader, query: str, found: SearchPage, filters: SearchFilters, now: datetime
 ) -> Sequence[Item]:
-    """Return what is about a plain query without saying it, if all that says it is on one page."""
+    """Return the items about a plain query that do not say it, if all that say it fit on one page."""
     is_plain = found.terms and not any(term.excluded for term in found.terms) and filters == NO_FILTERS
     if not is_plain or found.instead or found.more or found.page > 1 or '"' in query or "*" in query:
         return ()
@@ -282,7 +276,7 @@ def _hits(reader: Reader, items: Sequence[Item], terms: Sequence[Term], now: dat
         Hit(
             item=item,
             href=item.address,
-            age=item_age_words(item.dated_at, now, reader.zone),
+            age=age_of(item, reader=reader, now=now),
             title=highlight(item.title, terms),
             snippet=terms_snippet(item.text, terms),
             why=score_why(entry),

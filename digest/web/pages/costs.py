@@ -206,7 +206,7 @@ def _runs(month: QuerySet[Spend]) -> tuple[CostLine, ...]:
 
 
 def _days(today: date) -> tuple[DayLine, ...]:
-    """Return the last 30 days, oldest first, with those that had no call."""
+    """Return the last 30 days, oldest first, including days without a call."""
     first = today - timedelta(days=CHART_DAYS - 1)
     rows = Spend.objects.filter(day__gte=first, day__lte=today).order_by().values_list("day", "surface")
     spent = {(day, surface): _usd(usd) for day, surface, usd in rows.annotate(usd=Sum(BOOKED))}

@@ -30,7 +30,6 @@ class TimeZoneForm(forms.Form):
         choices=time_zone_choices,
         initial="UTC",
         label=gettext_lazy("Time zone"),
-        help_text=gettext_lazy("A new page begins at midnight there."),
     )
 
 
@@ -40,7 +39,7 @@ class SignupTimeZoneForm(TimeZoneForm):
     def signup(self, request: HttpRequest, user: Reader) -> None:
         """Store the chosen zone, and the language of the page, with the new account (called by allauth)."""
         user.time_zone = self.cleaned_data["time_zone"]
-        # Mails have no browser that names a language. A reader whose page is English has chosen none yet.
+        # Mails have no browser that names a language. A reader with English pages has not chosen one yet.
         language = get_language() or settings.LANGUAGE_CODE
         user.language = "" if language == settings.LANGUAGE_CODE else language
         user.save(update_fields=["time_zone", "language"])
@@ -48,7 +47,7 @@ class SignupTimeZoneForm(TimeZoneForm):
 
 def language_choices() -> list[tuple[str, str]]:
     """Return the languages on offer, each by its own name, and first the browser's."""
-    return [("", gettext("as my browser")), *settings.LANGUAGES]
+    return [("", gettext("the browser’s")), *settings.LANGUAGES]
 
 
 class AccountForm(TimeZoneForm):
@@ -58,88 +57,87 @@ class AccountForm(TimeZoneForm):
         choices=language_choices,
         required=False,
         label=gettext_lazy("Language"),
-        help_text=gettext_lazy("“As my browser” means English for mails."),
     )
-
     ai_enabled = forms.BooleanField(
-        label=gettext_lazy("Let a language model read my ratings, if one is set up"),
+        label=gettext_lazy("Let a language model read my ratings"),
         required=False,
         help_text=gettext_lazy("Off: nothing leaves this machine."),
     )
     peers_enabled = forms.BooleanField(
-        label=gettext_lazy("Learn from other readers here, and let them learn from me"),
+        label=gettext_lazy("Learn from other readers, and they from me"),
         required=False,
         help_text=gettext_lazy("Only blurred totals: nobody can see your ratings."),
     )
     suggestions_enabled = forms.BooleanField(
-        label=gettext_lazy("Suggest changes to my settings"),
+        label=gettext_lazy("Suggest changes to my settings every week"),
         required=False,
-        help_text=gettext_lazy("Once a week, and when you ask."),
     )
-
     learn_from_reading = forms.BooleanField(
         label=gettext_lazy("Learn from what I open"),
         required=False,
-        help_text=gettext_lazy("It moves your digest a little, and nobody else’s. Off: it is forgotten."),
+        help_text=gettext_lazy("Off: it is forgotten."),
     )
 
 
 class DisplayForm(forms.Form):
-    """How pages look, and what happens to items that were read: the fields of `Display`."""
+    """The display settings and the handling of read items: the fields of `Display`."""
 
     theme = forms.ChoiceField(choices=Reader.Theme.choices, label=gettext_lazy("Light or dark"))
-    list_density = forms.ChoiceField(choices=Reader.ListDensity.choices, label=gettext_lazy("Each item"))
+    list_density = forms.ChoiceField(
+        choices=[
+            (Reader.ListDensity.COMFORTABLE, gettext_lazy("with opening")),
+            (Reader.ListDensity.COMPACT, gettext_lazy("title alone")),
+        ],
+        label=gettext_lazy("Each item"),
+    )
     list_size = forms.TypedChoiceField(
         choices=[(size, str(size)) for size in Reader.ListSize.values],
         coerce=int,
-        label=gettext_lazy("Items on a page of all items"),
+        label=gettext_lazy("Items on a page of All"),
     )
     pictures = forms.ChoiceField(
         choices=Reader.Pictures.choices,
         label=gettext_lazy("Pictures in articles and lists"),
-        help_text=gettext_lazy("They come through this site: no publisher learns who looks at them."),
     )
     read_gone = forms.TypedChoiceField(
         choices=[
-            (1, gettext_lazy("gone from the page, the mail and the feed")),
-            (0, gettext_lazy("still there if it is among the best")),
+            (1, gettext_lazy("is gone")),
+            (0, gettext_lazy("stays if it is among the best")),
         ],
         coerce=lambda chosen: bool(int(chosen)),
-        label=gettext_lazy("What you have read is, on the next day,"),
+        label=gettext_lazy("What you read yesterday"),
     )
     hide_read = forms.BooleanField(
         label=gettext_lazy("Leave read items out of Today"),
         required=False,
-        help_text=gettext_lazy("They are still in the digest, its mail and its feed."),
+        help_text=gettext_lazy("Its mail and its feed keep them."),
     )
     hide_counts = forms.BooleanField(
         label=gettext_lazy("No counts anywhere"),
         required=False,
-        help_text=gettext_lazy("No page says how much is unread or waits."),
+        help_text=gettext_lazy("No page says how much is unread."),
     )
     read_on_scroll = forms.BooleanField(label=gettext_lazy("Mark as read what I scroll past"), required=False)
     offline_today = forms.BooleanField(
-        label=gettext_lazy("Keep today’s digest on my devices, to read without a network"),
+        label=gettext_lazy("Keep Today on my devices, to read offline"),
         required=False,
-        help_text=gettext_lazy("A browser stores it when you open Today, until you sign out there."),
+        help_text=gettext_lazy("Until you sign out there."),
     )
 
 
 class MailForm(forms.Form):
     """When the digest comes by mail."""
 
-    rhythm = forms.ChoiceField(choices=Reader.MailRhythm.choices, label=gettext_lazy("My digest by mail"))
+    rhythm = forms.ChoiceField(choices=Reader.MailRhythm.choices, label=gettext_lazy("How often"))
     hour = forms.TypedChoiceField(
         choices=[(hour, f"{hour}:00") for hour in range(24)],
         coerce=int,
-        label=gettext_lazy("From what time on"),
-        help_text=gettext_lazy("In your time zone."),
+        label=gettext_lazy("Not before"),
     )
     weekday = forms.TypedChoiceField(
         choices=list(WEEKDAYS.items()),
         coerce=int,
-        label=gettext_lazy("On which day"),
-        help_text=gettext_lazy("For weekly mail."),
+        label=gettext_lazy("Day of weekly mail"),
     )
 
 
@@ -155,7 +153,8 @@ class TokenForm(forms.Form):
         choices=ApiToken.Scope.choices,
         label=gettext_lazy("It may"),
         help_text=gettext_lazy(
-            "Rating includes marking as read and saving; everything, your settings and suggestions."
+            "“Read and rate” includes marking as read and saving. “Everything” includes your settings and "
+            "suggestions."
         ),
     )
     days = forms.TypedChoiceField(

@@ -1,4 +1,4 @@
-"""Views for reading on after today's page, and for what happens to what was read."""
+"""Views for the pages after today's page, and for the handling of read articles."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -7,7 +7,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.accounts.services import reader_read_gone_update
@@ -19,6 +18,7 @@ from digest.days import day_of
 from digest.items.reading import items_read
 from digest.models import Digest, Exposure, Reader
 from digest.requests import is_seen, reader_of
+from digest.web.pages.marked import marking_keep
 
 
 @login_required
@@ -42,16 +42,14 @@ def further_read(request: HttpRequest) -> HttpResponse:
     _digest, page = _page_of(reader, request.POST.get("page", ""))
     named = {*request.POST.getlist("item")}
     chosen = [row.item_id for row in page.impressions if str(row.item_id) in named]
-    count = items_read(reader=reader, item_ids=chosen, now=now)
-    words = ngettext("{count} item marked as read.", "{count} items marked as read.", count)
-    messages.success(request, words.format(count=count))
+    marking_keep(request, items_read(reader=reader, item_ids=chosen, now=now), now)
     return redirect(f"{reverse('digest:further')}?page={page.number}")
 
 
 @login_required
 @require_POST
 def read_gone(request: HttpRequest) -> HttpResponse:
-    """Store whether what was read is on no later page (`read_gone` is 1), and make today's page anew."""
+    """Store whether read articles leave later pages (`read_gone` is 1), and build today's page again."""
     reader, wish = reader_of(request), request.POST.get("read_gone") == "1"
     reader_read_gone_update(reader=reader, read_gone=wish)
     digest_refresh(reader=reader, now=timezone.now())
@@ -63,7 +61,8 @@ def read_gone(request: HttpRequest) -> HttpResponse:
 
 
 def _page_of(reader: Reader, typed: str) -> tuple[Digest, FurtherPage]:
-    """Return today's digest and the page with the number `typed`. Raises `Http404` if it is none."""
+    """Return today's digest and its page with the number `typed`. Raises `Http404` if there is no such
+    page."""
     number = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 4 else 2
     if not 2 <= number <= PAGES_MAX:
         raise Http404(_("Today has no such page."))

@@ -24,9 +24,10 @@ from django.utils.translation import gettext as _
 
 from digest.articles.favicons import favicon_box
 from digest.articles.pictures import inside_allowed, picture_href
-from digest.feeds.arrival import LATE_AFTER, is_undated
+from digest.daily.presentation import age_moment, published_words
 from digest.models import Item, Reader, Source
 from digest.requests import reader_of
+from ranking.language import thousands
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -60,7 +61,7 @@ def thumbnail(reader: Reader, item: Item) -> SafeString | str:
 
 
 def favicon(reader: Reader, source: Source) -> SafeString:
-    """Return the favicon of a source in a box of its own; a letter if there is none or pictures are off."""
+    """Return the favicon of a source in a box of its own, or a letter if it has none or pictures are off."""
     wanted = reader.pictures != Reader.Pictures.NEVER
     return favicon_box(source if wanted else Source(title=str(source)))
 
@@ -77,22 +78,6 @@ def local_time(at: datetime) -> str:
     """
     local = localtime(at)
     return f"{_day_words(local.date(), get_language())}, {local:%H:%M} {local.tzname()}"
-
-
-def published_words(item: Item) -> str:
-    """Return what the age of an item does not tell: "published 3 June" if it came much later.
-
-    "seen 3 June" if its publisher gave no date that could be read, so that its age is an estimate; "" else.
-    """
-    if is_undated(item.published_at, item.first_seen_at):
-        words, at = _("seen {date}"), item.first_seen_at
-    elif item.dated_at - item.published_at >= LATE_AFTER:
-        words, at = _("published {date}"), item.published_at
-    else:
-        return ""
-    day = localtime(at).date()
-    form = _("j F") if day.year == localtime(item.dated_at).year else _("j F Y")
-    return words.format(date=date_format(day, form))
 
 
 @lru_cache(maxsize=1024)
@@ -163,7 +148,11 @@ class _Words:
 
 
 def _with_values(text: SafeString, values: dict[str, Any]) -> SafeString:
-    return mark_safe(str(text) % {name: conditional_escape(value) for name, value in values.items()})
+    shown = {
+        name: thousands(value) if isinstance(value, int) else conditional_escape(value)
+        for name, value in values.items()
+    }
+    return mark_safe(str(text) % shown)
 
 
 def _page(request: HttpRequest) -> dict[str, Any]:
@@ -189,4 +178,5 @@ def _page(request: HttpRequest) -> dict[str, Any]:
         "local_iso": lambda at: localtime(at).isoformat(timespec="seconds"),
         "local_time": local_time,
         "published": published_words,
+        "moment": age_moment,
     }

@@ -15,8 +15,6 @@ from digest.daily.presentation import ScoredItem, ShownItem, items_score, items_
 from digest.entities import UNREAD_DAYS
 from digest.items.listing import (
     CATEGORY_ITEMS_MAX,
-    EPOCH,
-    MICROSECOND,
     ListFilter,
     ListKey,
     ReadFeed,
@@ -30,16 +28,17 @@ from digest.items.listing import (
     list_read,
     unread_counts,
 )
-from digest.items.reading import items_read, readings_count
+from digest.items.reading import items_read
 from digest.items.selectors import mutes_in_force
 from digest.items.unread import UnreadCounts
 from digest.models import Item, Reader
 from digest.searches.selectors import SearchLine, search_lines, searches_saved
+from digest.web.pages.marked import page_stamp
 
 Order = Literal["newest", "best"]
 NAME_CHARS = 200
 # The buttons' fields in a list's form. No filter may have one of these names: the form sends both.
-ACTIONS = ("read_item", "unread_item", "above", "all", "undo")
+ACTIONS = ("read_item", "unread_item", "above", "all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +65,9 @@ class ListRequest:
         folder = {} if chosen.folder is None else {"folder": chosen.folder}
         return folder | {name: value for name, value in found.items() if value}
 
-    def address(self, **more: str) -> str:
-        """Return the address of the list, with `more` in its query."""
-        query = urlencode(self.fields | more)
+    def address(self) -> str:
+        """Return the address of the list."""
+        query = urlencode(self.fields)
         return reverse("digest:all") + (f"?{query}" if query else "")
 
     def other(self, *, order: Order | None = None, **chosen: Any) -> str:
@@ -88,9 +87,9 @@ class ListRow:
 
 @dataclass(frozen=True, slots=True)
 class SideLine:
-    """A list to go to from another one: its name, its address, how many are unread, whether it is shown.
+    """A link to a list beside another: its name, its address, its unread count, and whether it is shown.
 
-    `feed` is the id of the feed whose items it has alone.
+    `feed` is the id of its feed if it lists only one.
     """
 
     name: str
@@ -157,11 +156,8 @@ def list_rows(
     return ListPage(scored, keys, keys[-1] if len(ids) > size and keys else "")
 
 
-def list_page(reader: Reader, asked: ListRequest, marked: datetime | None, now: datetime) -> dict[str, Any]:
-    """Return one page of a list with the side list and addresses; a constant number of queries.
-
-    `marked` is the moment at which items were marked as read just now, so that it can be undone.
-    """
+def list_page(reader: Reader, asked: ListRequest, now: datetime) -> dict[str, Any]:
+    """Return one page of a list with the side list and addresses; a constant number of queries."""
     feeds = feeds_read(reader_id=reader.pk)
     counts = unread_counts(reader_id=reader.pk, feeds=feeds, now=now)
     page = list_rows(reader, asked, feeds, reader.list_size, now)
@@ -187,8 +183,7 @@ def list_page(reader: Reader, asked: ListRequest, marked: datetime | None, now: 
         "total": _total(asked, counts, current=not asked.chosen.narrow),
         "tabs": _tabs(asked),
         "orders": _orders(asked),
-        "marked": (marked, readings_count(reader_id=reader.pk, at=marked)) if marked else None,
-        "seen": (now - EPOCH) // MICROSECOND,
+        "seen": page_stamp(now),
     }
 
 
@@ -267,7 +262,7 @@ def list_name(feeds: Sequence[ReadFeed], chosen: ListFilter) -> str:
 
 
 def side_list(asked: ListRequest, feeds: Sequence[ReadFeed], counts: UnreadCounts) -> list[SideFolder]:
-    """Return the reader's folders with their feeds, those in none last, each with its unread count."""
+    """Return the reader's folders with their feeds and unread counts. Feeds without a folder come last."""
     chosen = asked.chosen
     ordered = sorted(feeds, key=lambda one: (not one.folder, one.folder.casefold(), one.folder))
     filed = any(one.folder for one in feeds)
@@ -316,5 +311,5 @@ def _orders(asked: ListRequest) -> list[SideLine]:
 
 
 def plain_name(typed: str) -> str:
-    """Return a typed name without NUL, which PostgreSQL compares with nothing, and at most so long."""
+    """Return a typed name without NUL, which PostgreSQL cannot compare, cut to `NAME_CHARS`."""
     return typed.replace("\0", "")[:NAME_CHARS]

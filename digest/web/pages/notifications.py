@@ -49,7 +49,7 @@ class NotificationsForm(forms.Form):
     digest = forms.BooleanField(label=gettext_lazy("My digest is ready"), required=False)
     suggestion = forms.BooleanField(label=gettext_lazy("A suggestion waits for me"), required=False)
     effect = forms.BooleanField(
-        label=gettext_lazy("It is known what a change I accepted did"), required=False
+        label=gettext_lazy("The effect of a change I accepted is known"), required=False
     )
     word = forms.BooleanField(
         label=gettext_lazy("A word I watch for is in a new item of my feeds"), required=False
@@ -115,7 +115,7 @@ class DestinationForm(forms.Form):
 
 
 class TypedDestinationForm(DestinationForm):
-    """One that is typed: a browser is no address that anybody knows."""
+    """A typed destination. A browser cannot be typed, because nobody knows its address."""
 
     kind = forms.ChoiceField(
         choices=[one for one in Kind.choices if one[0] != Kind.PUSH], label=gettext_lazy("What is it?")

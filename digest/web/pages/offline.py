@@ -15,14 +15,14 @@ from django.views.decorators.http import require_safe
 from digest.articles.full_text import full_texts_of
 from digest.articles.pictures import picture_href
 from digest.articles.render import article_render
-from digest.daily.item_words import item_age_words
+from digest.daily.presentation import age_of
 from digest.daily.selectors import digest_for, digest_impressions
 from digest.days import day_of
 from digest.feeds.bodies import bodies_html
 from digest.models import Item, Reader
 from digest.requests import reader_of
 
-# By this header the service worker tells whose page it has.
+# The service worker identifies the reader of a page by this header.
 READER_HEADER = "X-Tidings-Reader"
 TAG_CHARS = 16
 
@@ -45,9 +45,10 @@ def device_tag(*, reader: Reader) -> str:
 @login_required
 @require_safe
 def today_offline(request: HttpRequest) -> HttpResponse:
-    """Show today's digest with all its articles, without pictures; not found for who did not ask for it.
+    """Show today's digest with all its articles, without pictures. 404 for a reader who did not ask for it.
 
-    It marks nothing as read and counts as no exposure: nobody may ever look at it. Six queries at most.
+    It marks nothing as read and counts as no exposure, because perhaps nobody ever looks at it. Six queries
+    at most.
     """
     reader, now = reader_of(request), timezone.now()
     if not reader.offline_today:
@@ -60,7 +61,7 @@ def today_offline(request: HttpRequest) -> HttpResponse:
     stored = [
         StoredItem(
             item,
-            item_age_words(item.dated_at, now, reader.zone),
+            age_of(item, reader=reader, now=now),
             item.address,
             mark_safe(article_render(html.get(item.pk, ""), pictures="never", href=href)),
         )

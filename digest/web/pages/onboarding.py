@@ -15,19 +15,20 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from digest.daily.changes import change_read
-from digest.daily.item_words import item_age_words, lede_cut
+from digest.daily.changes import order_change_read
+from digest.daily.item_words import lede_cut
 from digest.daily.onboarding import interview_finish, offer_end, question_next
+from digest.daily.presentation import age_of
 from digest.daily.selectors import digest_for
 from digest.daily.services import digest_current
 from digest.days import day_of
 from digest.errors import ItemNotFound
 from digest.feedback.onboarding import QUESTIONS, Headline, Question
-from digest.feedback.services import feedback_set
+from digest.feedback.services import feedback_give
 from digest.feedback.subjects import HEADLINES, SUBJECTS_MAX, subjects_find, subjects_name
 from digest.feeds.selectors import subscriptions_of
 from digest.items.selectors import item_for
-from digest.models import Reader
+from digest.models import Feedback, Reader
 from digest.requests import reader_of
 from digest.throttling import TEACH, rate_limited
 
@@ -74,8 +75,14 @@ def answer(request: HttpRequest) -> HttpResponse:
     useful = ANSWERS[typed]
     if useful is not None:
         try:
-            propensity = question.propensity
-            feedback_set(reader=reader, item_id=item_id, useful=useful, now=now, propensity=propensity)
+            feedback_give(
+                reader=reader,
+                item_id=item_id,
+                useful=useful,
+                now=now,
+                origin=Feedback.Origin.INTERVIEW,
+                propensity=question.propensity,
+            )
             state["rated"].append(item_id)
         except ItemNotFound:  # its feed was removed meanwhile
             pass
@@ -102,7 +109,7 @@ def done(request: HttpRequest) -> HttpResponse:
     if ended is None:
         return redirect("digest:teach")
     digest = digest_for(reader_id=reader.pk, date=day_of(now, reader.zone))
-    change = change_read(digest.change) if digest else None
+    change = order_change_read(digest.change) if digest else None
     is_about_it = change is not None and change.has_effect and [*change.answers] == ended["rated"]
     page = {"rated": len(ended["rated"]), "asked": ended["asked"], "change": change if is_about_it else None}
     return render(request, "digest/onboarding_done.html", page)
@@ -145,7 +152,7 @@ def subjects_chosen(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def offer_put_off(request: HttpRequest) -> HttpResponse:
-    """Hide today's offer to say what one likes until tomorrow."""
+    """Hide today's offer about a reader's interests until tomorrow."""
     offer_end(reader=reader_of(request), now=timezone.now())
     return redirect("digest:today")
 
@@ -174,5 +181,5 @@ def _question_page(
     item = item_for(reader_id=reader.pk, item_id=question.headline.item_id) if question else None
     if item is None:
         return {**page, "has_sources": bool(subscriptions_of(reader_id=reader.pk))}
-    age = item_age_words(item.dated_at, now, reader.zone)
+    age = age_of(item, reader=reader, now=now)
     return {**page, "item": item, "age": age, "lede": lede_cut(item.text), "href": item.address}

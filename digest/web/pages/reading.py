@@ -12,10 +12,8 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.accounts.asks import may_ask_today
@@ -32,12 +30,13 @@ from digest.feedback.naming import article_name, item_forget
 from digest.feedback.selectors import feedback_by_items, feedback_weeks
 from digest.feedback.services import feedback_give, feedback_tags_set, feedback_take_back
 from digest.feedback.trends import trends_of, weeks_until
-from digest.items.reading import item_open, item_save, item_unread, items_read, items_unread
+from digest.items.reading import item_open, item_save, item_unread, items_read
 from digest.items.selectors import item_for, source_titles
 from digest.models import Exposure, Item, Reader, Reading
 from digest.notifications.destinations import saving_destination
 from digest.requests import is_seen, page_of, reader_of, referrer_path, return_path
 from digest.web.pages.articles import article_of
+from digest.web.pages.catch_up import CAUGHT_UP
 from digest.web.pages.contexts import (
     OLDEST,
     calendar_page,
@@ -49,6 +48,8 @@ from digest.web.pages.contexts import (
 )
 from digest.web.pages.forms import ThumbForm
 from digest.web.pages.item_parts import item_part
+from digest.web.pages.marked import marking_keep, page_made, page_stamp
+from digest.web.pages.neighbours import neighbours_of
 from ranking.selectors import config_effective, weight_history
 
 DAY = timedelta(days=1)
@@ -87,25 +88,12 @@ def calendar(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def read(request: HttpRequest, date: Date) -> HttpResponse:
-    """Mark a day's digest as read. With `at`, make the items unread again that were marked at that moment."""
+    """Mark a day's digest as read."""
     reader, now = reader_of(request), timezone.now()
     if reason := _day_missing(reader, date, now):
         raise Http404(reason)
-    items = digest_items(reader, date, timezone.now())
-    if "at" in request.POST:
-        count = items_unread(reader=reader, item_ids=items, at=moment_or_404(request.POST["at"]))
-        messages.success(
-            request,
-            ngettext("{count} item unread again.", "{count} items unread again.", count).format(count=count),
-        )
-    else:
-        count = items_read(reader=reader, item_ids=items, now=now)
-        messages.success(
-            request,
-            ngettext("{count} item marked as read.", "{count} items marked as read.", count).format(
-                count=count
-            ),
-        )
+    items, seen_by = digest_items(reader, date, now), page_made(request.POST.get("seen", ""), now)
+    marking_keep(request, items_read(reader=reader, item_ids=items, now=now, seen_by=seen_by), now)
     here = date == day_of(now, reader.zone)
     return redirect("digest:today") if here else redirect("digest:day", date)
 
@@ -132,8 +120,11 @@ def _day_answer(request: HttpRequest, reader: Reader, date: Date, now: datetime)
     page = day_page(reader, date, now, all_items="all" in request.GET)
     if page["digest"] and is_seen(request):
         exposures_log(digest=page["digest"], door=Exposure.Door.PAGE, now=now)
-    page["may_ask"] = page["is_today"] and may_ask_today(reader=reader, now=now)
+    page["caught_up"] = request.session.get(CAUGHT_UP) == date.isoformat()
+    is_back = page["away_since"] and not page["caught_up"]
+    page["may_ask"] = page["is_today"] and not is_back and may_ask_today(reader=reader, now=now)
     asks = page["may_ask"] and page["shown"]
+    page["seen"] = page_stamp(now)
     page["offer"] = offer_of_today(reader=reader, now=now) if asks else ""
     return render(request, "digest/day.html", page)
 
@@ -149,17 +140,6 @@ def _day_missing(reader: Reader, date: Date, now: datetime) -> str:
     return _("There is no digest of that day. Digests go back from today, {last}, to {first}.").format(
         last=last, first=first
     )
-
-
-def moment_or_404(typed: str) -> datetime:
-    """Return the moment `typed` in ISO 8601, in UTC. Raises `Http404` for any other text."""
-    try:
-        moment = parse_datetime(typed)
-        if moment is not None and timezone.is_aware(moment):
-            return moment.astimezone(UTC)
-    except (ValueError, OverflowError):  # the year 10,000 begins early in the east
-        pass
-    raise Http404(_("Nothing was marked at that moment."))
 
 
 @login_required
@@ -181,6 +161,8 @@ def item(request: HttpRequest, item_id: int) -> HttpResponseBase:
     page |= {"article": article, "send_on": saving_destination(reader_id=reader.pk)}
     if "pane" in request.GET:
         return render(request, "digest/item_pane.html", page | {"back": page["came_from"]})
+
+    page["neighbours"] = neighbours_of(reader=reader, item=found, now=now)
 
     def answer(request: HttpRequest) -> HttpResponse:
         return render(request, "digest/item.html", page)

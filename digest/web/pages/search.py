@@ -25,7 +25,7 @@ from digest.signed import UNDO_LIFETIME_S, values_read
 from digest.throttling import SEARCH, rate_limited
 from digest.web.pages.contexts import search_page
 
-# Days beyond these are none in some time zones.
+# Days outside these do not exist in some time zones.
 DAY_FIRST, DAY_LAST = date(1970, 1, 1), date(2999, 12, 31)
 # As long as an author may be.
 LABEL_MAX_CHARS = 200

@@ -1,4 +1,4 @@
-"""The page of a reader's taste: what they like, what moved, and the articles they named."""
+"""The page of a reader's taste: their likes, recent changes, and the articles they named."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -20,7 +20,7 @@ from ranking.taste.entities import AUTHOR, CATEGORY, SOURCE, TOPIC
 @login_required
 @require_safe
 def taste(request: HttpRequest) -> HttpResponse:
-    """Show what the reader likes in bars, what moved this month, and the named articles, the latest first."""
+    """Show the reader's likes in bars, the changes of this month, and the named articles, latest first."""
     return _taste_answer(request)
 
 
@@ -28,7 +28,7 @@ def taste(request: HttpRequest) -> HttpResponse:
 @require_POST
 @rate_limited(SEARCH)
 def named_add(request: HttpRequest) -> HttpResponse:
-    """Name the article at a pasted `address`; show what is wrong beside what was pasted."""
+    """Name the article at a pasted `address`. Show a problem beside the pasted text."""
     address = request.POST.get("address", "").replace("\0", "").strip()[:URL_MAX_CHARS]
     if not address:
         return redirect("digest:taste")

@@ -3,6 +3,7 @@
 import json
 import time
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils import timezone
@@ -35,13 +36,22 @@ class Command(SettingsCommand):
         if options["json"]:
             self.stdout.write(json.dumps(found))
             return failed.exit_if_any()
-        verdicts = ", ".join(f"{found[name]} {name}" for name in ("helped", "harmed", "unclear"))
-        self.stdout.write(f"{found['checked']} of {found['due']} due changes checked: {verdicts}.")
+        if found["due"]:
+            text = (
+                f"{found['checked']} of {found['due']} changes accepted two weeks ago or more were judged: "
+            )
+            self.stdout.write(text + _verdicts(found))
+        else:
+            self.stdout.write("No change that was accepted two weeks ago or more waits to be judged.")
         for row in found["by_kind"]:
-            verdicts = ", ".join(f"{row[name]} {name}" for name in ("helped", "harmed", "unclear"))
-            self.stdout.write(f"{row['kind']}, {row['answer']}: {verdicts}.")
+            kind = row["kind"].replace("_", " ")
+            self.stdout.write(f"So far, “{kind}” {row['answer']}: {_verdicts(row)}")
         failed.exit_if_any()
 
     def _progress(self, done: int, due: int) -> None:
         if self.stderr.isatty():
             self.stderr.write(f"\r{done}/{due}", ending="" if done < due else "\n")
+
+
+def _verdicts(counts: Mapping[str, Any]) -> str:
+    return ", ".join(f"{counts[name]} {name}" for name in ("helped", "harmed", "unclear")) + "."

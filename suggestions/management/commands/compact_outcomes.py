@@ -31,8 +31,8 @@ class Command(SettingsCommand):
             self.stdout.write(json.dumps(done))
             return failed.exit_if_any()
         self.stdout.write(
-            f"{done['archived']} outcomes of {done['readers']} long histories archived, "
-            f"{done['profiles']} profiles brought up to date."
+            f"{done['archived']} old outcomes of {done['readers']} readers archived; "
+            f"{done['profiles']} profiles of readers brought up to date."
         )
         failed.exit_if_any()
 

@@ -47,7 +47,7 @@ MINUTE = timedelta(minutes=1)
 
 @pytest.fixture(autouse=True)
 def quiet(settings):
-    """Nobody was told of anything yet, and there is somebody to tell."""
+    """Clear earlier alerts, and set an address for alerts."""
     cache.clear()
     settings.ALERT_EMAILS = ["operator@example.org"]
 

@@ -43,16 +43,16 @@ JUNK = [
     "{}",
     json.dumps({f"{n}{LONG}": n for n in range(3)}),
     json.dumps({"user_id": "x", "a": 1, "b": 2, "c": 3, "d": 4, "e": 5}),
-    json.dumps(boost([], evidence_items=[{"url": 1, "x": 2}] * 50)),
-    json.dumps(boost([], suggestion_type="sell", field="all", reason=7, evidence_items=None)),
+    json.dumps(boost([], evidence=[{"url": 1, "x": 2}] * 50)),
+    json.dumps(boost([], suggestion_type="sell", reason=7, evidence=None)),
     json.dumps(boost(["https://a.example/1"] * 3, reason="x" * 4001)),
-    json.dumps(boost(["https://a.example/1"] * 3, target_key=LONG[:900])),
+    json.dumps(boost(["https://a.example/1"] * 3, target=LONG[:900])),
 ]
 KEYS = st.tuples(st.sampled_from("ab"), st.sampled_from("xy"), st.sampled_from("12"))
 
 
 def talk(calls_per_turn: list[int]) -> list[dict]:
-    """A conversation with one turn per entry, each with that many calls and results."""
+    """Return a conversation with one turn per entry, each with that many calls and results."""
     messages = list(OPENING)
     for n, count in enumerate(calls_per_turn):
         ids = [f"call-{n}-{k}" for k in range(count)]
@@ -124,7 +124,7 @@ class Insistent:
 
 
 def asked(reader, *calls: ToolCall) -> tuple[RunEnd, list[str]]:
-    """How a run with these calls ends, and what each was answered."""
+    """Run these calls. Return the end of the run and the answer to each call."""
     context, answers = context_for(reader), []
     ledger = advisor_account(reader_id=reader.pk, run_id=context.run_id, now=context.now)
     steps = agent_run(
@@ -163,16 +163,17 @@ def test_a_text_is_cut_to_any_room(text, tokens):
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("key", ["target_key", "suggested_value"])
-def test_malformed_writes_about_three_sources_are_three_failures_not_one(ada, key):
+def test_malformed_writes_about_three_sources_are_three_failures_not_one(ada):
     targets = ("a.example", "b.example", "c.example")
-    end, answers = asked(ada, *(ToolCall("c", "write_suggestion", as_json({key: one})) for one in targets))
+    end, answers = asked(
+        ada, *(ToolCall("c", "write_suggestion", as_json({"target": one})) for one in targets)
+    )
     assert (end.reason, len(answers)) == (StopReason.DONE, 3)
 
 
 @pytest.mark.django_db
 def test_the_same_malformed_write_three_times_ends_the_run(ada):
-    end, answers = asked(ada, *[ToolCall("c", "write_suggestion", '{"target_key": "a.example"}')] * 4)
+    end, answers = asked(ada, *[ToolCall("c", "write_suggestion", '{"target": "a.example"}')] * 4)
     assert (end.reason, len(answers)) == (StopReason.REPEATED_FAILURE, 3)
 
 

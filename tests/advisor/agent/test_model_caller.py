@@ -1,4 +1,4 @@
-"""Between models and about money: who is asked next, what is booked, when a run ends for it."""
+"""The choice of the next model, booked money, and runs that end for lack of it."""
 
 import json
 import time

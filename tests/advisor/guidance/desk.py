@@ -32,31 +32,30 @@ class Desk:
         self.guide = self.again()
 
     def again(self) -> Guide:
-        """Guidance made anew for the same run, as another worker would."""
+        """Return new guidance for the same run, as another worker would make it."""
         context = ToolContext(self.reader.pk, self.run.pk, self.at, lambda: None)
         guide = guide_for(run=self.run, context=context, moment=lambda: self.at)
         assert guide is not None
         return guide
 
     def call(self, name: str, outcome: ToolOutcome = WROTE, **arguments):
-        """What guidance says of one call: a block before it, or words in its `outcome`."""
+        """Return guidance's answer to one call: a block before it, or words in its `outcome`."""
         asked = ToolCall("c", name, json.dumps(arguments))
         advice = self.guide.before(asked)
         return advice if advice.level is Level.BLOCK else self.guide.after(asked, outcome)
 
     def trial(self, target: str = "loud.example", **more):
-        """The same for a trial of the write, before which it is said."""
+        """Return the same for a test of the write. Guidance speaks before it."""
         about = {"suggestion_type": "reduce_source", "target": target, "suggested_value": "0.7"}
         return self.call("test_suggestion", **(about | more))
 
     def write(self, target: str = "loud.example", outcome: ToolOutcome = WROTE, **more):
-        """The same for a write about a source."""
+        """Return the same for a write about a source."""
         arguments = {
             "suggestion_type": "reduce_source",
-            "field": "source_weights",
-            "target_key": target,
+            "target": target,
             "suggested_value": "0.7",
-            "evidence_items": [{"url": f"https://{target}/{n}"} for n in range(3)],
+            "evidence": [f"https://{target}/{n}" for n in range(3)],
             "reason": "Too loud.",
         }
         return self.call("write_suggestion", outcome, **(arguments | more))
@@ -67,19 +66,19 @@ class Desk:
 
     @property
     def events(self) -> list[GuidanceEvent]:
-        """What was stored, in order."""
+        """Return the stored events, in order."""
         return list(GuidanceEvent.objects.filter(run=self.run).order_by("pk"))
 
 
 def run_of(reader: Reader, at: datetime = CLOCK, trigger: str = "ui") -> Run:
-    """A run under way."""
+    """Return a run under way."""
     return Run.objects.create(
         reader=reader,
         day=at.date(),
         trigger=trigger,
         status=Run.Status.RUNNING,
         fence=1,
-        # Resumed, so that guidance made anew goes on where it was.
+        # Resumed, so that new guidance continues at the same place.
         attempt=2,
         created_at=at,
         started_at=at,
@@ -87,7 +86,8 @@ def run_of(reader: Reader, at: datetime = CLOCK, trigger: str = "ui") -> Run:
 
 
 def memory(reader: Reader | None, text: str = CAUTION, **more) -> Memory:
-    """A memory of a reader's or of all: a strong caution about lowering one source unless told otherwise."""
+    """Return a memory of a reader's or of all: a strong caution about lowering one source unless told
+    otherwise."""
     at = more.pop("at", CLOCK)
     values = {
         "kind": Memory.Kind.PATTERN,

@@ -1,4 +1,4 @@
-"""What readers decided and runs tried, as rows; created in bulk and the same every time."""
+"""Readers' decisions and runs' attempts, as rows. They are created in bulk and are the same every time."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ SOURCE = "loved.example"
 
 
 def suggestion(reader: Reader, kind: str = "boost_source", target: str = SOURCE, **given: Any) -> Suggestion:
-    """An unsaved suggestion, made ten days before anything is asked."""
+    """Return an unsaved suggestion, made ten days before anything is asked."""
     fields = {
         "reader": reader,
         "suggestion_type": kind,
@@ -44,7 +44,7 @@ def decided(
     days_ago: float = 5,
     **given: Any,
 ) -> list[Outcome]:
-    """One decision for each of `outcomes`, `days_ago`; without a target, each about another.
+    """Return one decision for each of `outcomes`, `days_ago`; without a target, each about another.
 
     "helped", "harmed" and "reverted" were accepted first; `given` are fields of the decisions.
     """
@@ -84,7 +84,7 @@ def _outcome(of: Suggestion, kind: str, outcome: str, at: datetime, **given: Any
 
 
 def answered(of: Suggestion, outcome: str, at: datetime, kind: str = "decision") -> Outcome:
-    """The reader's answer to a stored suggestion, or what came of it."""
+    """Store the reader's answer to a suggestion, or its outcome."""
     if kind == "decision":
         Suggestion.objects.filter(pk=of.pk).update(status=outcome)
     row = _outcome(of, kind, outcome, at)
@@ -93,7 +93,7 @@ def answered(of: Suggestion, outcome: str, at: datetime, kind: str = "decision")
 
 
 def ran(reader: Reader, *, at: datetime = CLOCK - DAY, over: bool = True) -> Run:
-    """A run of the reader."""
+    """Return a run of the reader."""
     return Run.objects.create(
         reader=reader,
         day=at.date(),
@@ -106,13 +106,12 @@ def ran(reader: Reader, *, at: datetime = CLOCK - DAY, over: bool = True) -> Run
 
 
 def wrote(run: Run, n: int, code: str = "", **arguments: Any) -> Step:
-    """A write of a run as its `n`th step, `n` seconds after it began."""
+    """Return a write of a run as its `n`th step, `n` seconds after it began."""
     given = {
         "suggestion_type": "boost_source",
-        "field": "source_weights",
-        "target_key": SOURCE,
+        "target": SOURCE,
         "suggested_value": 1.3,
-        "evidence_items": [],
+        "evidence": [],
         "reason": "Because.",
     }
     return Step.objects.create(
@@ -127,7 +126,7 @@ def wrote(run: Run, n: int, code: str = "", **arguments: Any) -> Step:
 
 
 def remember(reader: Reader | None, key: str = "one", **fields: Any) -> Memory:
-    """A memory that is in force."""
+    """Return a memory that is in force."""
     given = {
         "kind": "pattern",
         "title": key,
@@ -140,7 +139,7 @@ def remember(reader: Reader | None, key: str = "one", **fields: Any) -> Memory:
 
 
 def told(run: Run, *memories: Memory, n: int = 1, holdout: bool = False, **fields: Any) -> GuidanceEvent:
-    """What guidance told the `n`th call of a run about boosting the source."""
+    """Store the guidance for the `n`th call of a run about boosting the source."""
     given: dict[str, Any] = {
         "tool": "write_suggestion",
         "phase": "write",

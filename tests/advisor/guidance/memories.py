@@ -17,7 +17,7 @@ TEXT = "Leave the weight of reuters.com alone, because 4 of 5 reductions were tu
 
 
 def memory(number: int = 1, **changed: Any) -> Memory:
-    """A caution about reducing reuters.com on five outcomes, a day old."""
+    """Return a caution about reducing reuters.com on five outcomes, a day old."""
     text = changed.get("text", TEXT)
     values: dict[str, Any] = {
         "id": number,
@@ -43,7 +43,7 @@ def memory(number: int = 1, **changed: Any) -> Memory:
 
 
 def call(**changed: Any) -> Situation:
-    """A write that reduces reuters.com."""
+    """Return a write that reduces reuters.com."""
     values: dict[str, Any] = {
         "reader_id": READER,
         "tool": "write_suggestion",
@@ -56,5 +56,5 @@ def call(**changed: Any) -> Situation:
 
 
 def scored(number: int = 1, relevance: float = 0.9, trust: float = 0.8, **changed: Any) -> Scored:
-    """A memory as ranking would hand it on."""
+    """Return a memory as ranking would hand it on."""
     return Scored(memory(number, **changed), relevance=relevance, quality=0.8, trust=trust, score=0.8)

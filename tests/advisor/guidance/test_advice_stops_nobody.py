@@ -20,7 +20,7 @@ from tests.support.histories import opinionated
 from tests.support.scripted_model import Script, calls, text
 
 pytestmark = [pytest.mark.alike, pytest.mark.django_db]
-# Of a kind that a run's start, which derives a reader's other memories anew, leaves alone.
+# A run's start derives a reader's other memories again, but leaves this kind.
 ABOUT = {"kind": "insight", "suggestion_type": "boost_source", "target_key": "loved.example"}
 CLOSING = '{"suggestions": [], "skipped": [], "meta": {}}'
 

@@ -1,4 +1,4 @@
-"""What a model is told: beside a result or in its place, in few tokens, and never breaking the result."""
+"""The words for a model: beside a result or instead of it, in few tokens, and never breaking the result."""
 
 import json
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ def test_a_note_comes_last_a_warning_first_and_silence_changes_nothing():
         assert with_advice(content, silent) == content
 
 
-CALL = ToolCall("c", "write_suggestion", '{"suggestion_type": "boost_source", "target_key": "a.example"}')
+CALL = ToolCall("c", "write_suggestion", '{"suggestion_type": "boost_source", "target": "a.example"}')
 
 
 @pytest.mark.parametrize("content", ["no json", "[1]", ""])

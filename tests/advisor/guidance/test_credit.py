@@ -1,4 +1,4 @@
-"""Memories earn trust by readers' answers alone: once, and only where something was told."""
+"""Memories earn trust only by readers' answers: once, and only if guidance showed them."""
 
 from datetime import timedelta
 
@@ -20,7 +20,7 @@ LATER = CLOCK + 20 * DAY
 
 
 def written(run, **given) -> Suggestion:
-    """A stored suggestion of the run about the source."""
+    """Return a stored suggestion of the run about the source."""
     row = suggestion(run.reader, run_id=run.pk, created_at=run.created_at, **given)
     row.save()
     return row
@@ -31,7 +31,7 @@ def counts(memory: Memory) -> tuple[int, int]:
     return memory.helpful, memory.unhelpful
 
 
-# --- What an answer means ---------------------------------------------------------------------------------
+# --- The meaning of an answer -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What says something useful gets in; what does not is refused with a code that helps to mend it."""
+"""Useful memories get in. Others are refused with a code that helps to mend them."""
 
 from datetime import timedelta
 from typing import Any
@@ -16,7 +16,7 @@ from tests.advisor.guidance.memories import NOW, TEXT
 
 
 def draft(text: str = TEXT, **changed: Any) -> Memory:
-    """A caution with its columns and figures."""
+    """Return a caution with its columns and figures."""
     values: dict[str, Any] = {
         "kind": Kind.PATTERN,
         "title": "Less of reuters.com",
@@ -33,7 +33,7 @@ def draft(text: str = TEXT, **changed: Any) -> Memory:
 
 
 def bare(text: str, **changed: Any) -> Memory:
-    """A text with no columns to help it."""
+    """Return a text with no columns to help it."""
     return Memory(**{"kind": Kind.INSIGHT, "title": "Of note", "text": text, "valid_from": NOW, **changed})
 
 

@@ -1,4 +1,5 @@
-"""Guidance inside a run: stops by rule, speaks before a proposal, counts what breaks, is never in the way."""
+"""Guidance inside a run: stops by rule, speaks before a proposal, counts failures, and never delays the
+run."""
 
 import json
 from datetime import timedelta
@@ -161,7 +162,7 @@ def test_without_a_model_nothing_is_looked_up_and_rules_still_stop(desk, ada):
     assert desk.trial().level is Level.BLOCK
 
 
-# --- What goes through the loop --------------------------------------------------------------------------
+# --- Calls through the loop -------------------------------------------------------------------------------
 
 
 class Loop:
@@ -328,7 +329,7 @@ def test_two_failed_writes_in_a_row_are_repair_and_reviews_count_as_none(desk):
     assert [event.phase for event in desk.events][-2:] == ["write", "repair"]
 
 
-# --- What breaks ------------------------------------------------------------------------------------------
+# --- Failures ---------------------------------------------------------------------------------------------
 
 
 def test_a_memory_that_cannot_be_read_is_an_event_and_the_call_goes_on(desk, ada):
@@ -366,7 +367,7 @@ def test_a_run_taken_over_is_told_so_and_writes_nothing(ada, now, settings):
     assert not GuidanceEvent.objects.exists()
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"target_key": {"a": []}, "suggested_value": [[]]}', '"x"', ""])
+@pytest.mark.parametrize("text", ["{", "[]", '{"target": {"a": []}, "suggested_value": [[]]}', '"x"', ""])
 def test_no_arguments_break_it(desk, text):
     for name in ("write_suggestion", "test_suggestion", "self_critique", "no_such_tool"):
         call = ToolCall("c", name, text)
@@ -443,7 +444,7 @@ def test_where_nothing_could_be_told_a_call_costs_one_look_and_its_event(desk, n
     assert len([sql for sql in asked if sql.startswith("INSERT")]) == 1
 
 
-# --- What changes while a run is under way ------------------------------------------------------------------
+# --- Changes during a run -----------------------------------------------------------------------------------
 
 
 def test_a_rule_written_while_a_run_is_under_way_stops_its_next_call_and_one_retired_no_longer(desk):

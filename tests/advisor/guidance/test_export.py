@@ -1,4 +1,4 @@
-"""Figures become a Markdown note: whole, ours alone, and of nobody's words."""
+"""Figures become a Markdown note: complete, our own, and without any reader's words."""
 
 import stat
 

@@ -1,4 +1,4 @@
-"""Guidance speaks up for what is worth it, once, and says why it kept the rest back."""
+"""Guidance shows useful notes, once, and tells why it kept the others back."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -19,7 +19,7 @@ def gated(*ranked: Scored, seen: Seen | None = None, **about: Any) -> Advice:
 
 
 def other(number: int = 2, **changed: Any) -> Scored:
-    """A note that says something else than the first."""
+    """Return a note that says something else than the first."""
     text = "Propose a smaller step for reuters.com, since halves were agreed to 4 of 5 times."
     return scored(number, polarity=1, text=text, text_sig="other", **changed)
 

@@ -1,4 +1,4 @@
-"""The health check finds what is wrong, says whose turn it is, and ends with a code that scripts can use."""
+"""The health check finds problems, names who must act, and ends with a code that scripts can use."""
 
 import json
 import re
@@ -36,13 +36,13 @@ WELL = Observed(
 
 @pytest.fixture(autouse=True)
 def defaults(settings):
-    """An installation as delivered, which leaves a tenth of its notes out to measure by."""
+    """Use the default settings, which hold out a tenth of the notes for measurement."""
     settings.GUIDANCE = {}
 
 
 @pytest.fixture
 def state_of(monkeypatch, now):
-    """How a check comes out where the figures differ from those of a well installation."""
+    """Return the result of a check if the figures differ from those of a healthy installation."""
 
     def state(code: str, **more: object) -> State:
         monkeypatch.setattr(health_module, "guidance_observed", lambda **_: replace(WELL, **more))
@@ -94,7 +94,7 @@ def test_guidance_switched_off_is_to_be_looked_at(state_of, settings):
     assert state_of("engine") is State.LOOK
 
 
-# --- What it is judged by ---------------------------------------------------------------------------------
+# --- The limits it uses -----------------------------------------------------------------------------------
 
 
 def memory(now, **more):
@@ -249,5 +249,5 @@ def test_every_fact_that_rules_may_ask_for_stands_in_the_documentation():
 
 
 def _written(value: object) -> str:
-    """A default as it is typed into the environment."""
+    """Return a default as it is typed into the environment."""
     return str(value).lower() if isinstance(value, bool) else str(value) or "empty"

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from advisor.guidance.engine import is_held_out
+from advisor.guidance.engine import is_in_holdout
 from advisor.guidance.wording import Kind
 from tests.advisor.guidance.memories import scored
 
@@ -12,14 +12,14 @@ RUN, OTHER = UUID(int=1), UUID(int=2)
 
 
 def drawn(run: UUID = RUN, share: float = 0.5, **changed: object) -> list[bool]:
-    return [is_held_out(run_id=run, n=n, emitted=[scored(1, **changed)], share=share) for n in range(1000)]
+    return [is_in_holdout(run_id=run, n=n, emitted=[scored(1, **changed)], share=share) for n in range(1000)]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
 def test_about_the_share_is_left_out_and_all_or_none_at_the_ends(share: float) -> None:
     found = sum(drawn(share=share)) / 1000
     assert found == share if share in (0.0, 1.0) else abs(found - share) < 0.04
-    assert not is_held_out(run_id=RUN, n=1, emitted=(), share=1.0)
+    assert not is_in_holdout(run_id=RUN, n=1, emitted=(), share=1.0)
 
 
 def test_the_draw_is_the_same_again_and_differs_by_run_and_call() -> None:

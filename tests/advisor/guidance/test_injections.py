@@ -1,4 +1,4 @@
-"""Orders to a model are told apart from what is known, also in disguise."""
+"""Orders to a model are told apart from facts, even in disguise."""
 
 import pytest
 from hypothesis import given

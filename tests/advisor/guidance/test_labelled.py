@@ -45,7 +45,7 @@ def heard(item: dict) -> bool:
 
 @pytest.fixture(scope="module")
 def items() -> list[tuple[bool, bool]]:
-    """Whether each item is useful by its label, and whether it is heard."""
+    """Return whether each item is useful by its label, and whether it is heard."""
     path = Path(settings.TIDINGS_DATA) / "spark-advisory" / "advisory_ground_truth.json"
     return [(item["useful"], heard(item)) for item in json.loads(path.read_text("utf-8"))["cases"]]
 

@@ -100,7 +100,7 @@ def test_what_is_older_than_half_a_year_is_in_no_pattern():
     assert decision_drafts(rows, now=CLOCK + 180 * DAY) == []
 
 
-# --- What runs tried --------------------------------------------------------------------------------------
+# --- Attempts of runs -------------------------------------------------------------------------------------
 
 
 def attempt(n: int, code: str = "", run: str = "r", target: str = SOURCE) -> Write:
@@ -281,7 +281,7 @@ def test_all_sources_of_a_reader_come_together(ada):
     decided(ada, ["reverted"], "boost_source")
     run = ran(ada)
     wrote(run, 1, "insufficient_evidence")
-    wrote(run, 2, evidence_items=[{"url": "https://a.example/1"}])
+    wrote(run, 2, evidence=["https://a.example/1"])
     thumbs(ada, SOURCE, 8, rate=0.0, days=20)
     refresh(ada)
     found = {(memory.kind, memory.key) for memory in in_force(ada).values()}
@@ -361,7 +361,7 @@ def test_the_number_of_queries_does_not_grow_with_the_history(ada, ben):
     assert "1000 of 1000" in in_force(ben)["accepted:boost_source"].text
 
 
-# --- Nobody else's ----------------------------------------------------------------------------------------
+# --- Only the reader's own --------------------------------------------------------------------------------
 
 
 @pytest.mark.django_db
@@ -386,8 +386,8 @@ def test_a_note_a_tag_a_title_and_a_target_full_of_orders_reach_no_text(ada):
         item.feedback.update(other_reasons=[POISON])
     Source.objects.update(title=POISON)
     run = ran(ada)
-    wrote(run, 1, "weak_evidence", reason=POISON, target_key=key, suggested_value=POISON)
-    wrote(run, 2, reason=POISON + "!", target_key=key, suggested_value=1.1)
+    wrote(run, 1, "weak_evidence", reason=POISON, target=key, suggested_value=POISON)
+    wrote(run, 2, reason=POISON + "!", target=key, suggested_value=1.1)
     assert refresh(ada)["refused"] == 0
     found = in_force(ada).values()
     assert {memory.kind for memory in found} == {"pattern", "replay", "profile", "bank"}
@@ -443,7 +443,7 @@ def test_refreshes_at_once_store_each_memory_once(ada, tmp_path):
 def test_one_readers_trouble_keeps_no_other_from_being_refreshed(ada, ben):
     decided(ada, ["accepted"] * 3, target=None)
     decided(ben, ["accepted"] * 3, target=None)
-    # What no code of ours writes: a profile that is no object.
+    # None of our code writes this: a profile that is no object.
     PreferenceProfile.objects.filter(reader=ada).update(patterns=[1])
     totals = memories_refresh_active(now=CLOCK)
     assert (totals["readers"], totals["failed"], totals["added"]) == (1, 1, 1)

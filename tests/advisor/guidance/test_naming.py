@@ -1,4 +1,4 @@
-"""What every reader's runs may get holds no link and no address."""
+"""Texts that may reach every reader's runs have no link and no address."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The page of figures counts what guidance did, honestly and at the same cost however much it was."""
+"""The page of figures counts guidance correctly, at a cost that does not grow."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""A preview says what a rule would have done to past calls: no more, no less, and quickly."""
+"""A preview shows exactly the effect that a rule would have had on past calls, and quickly."""
 
 from datetime import timedelta
 

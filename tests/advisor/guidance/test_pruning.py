@@ -1,4 +1,4 @@
-"""Events that have had their time go, and nothing else; figures count what is left."""
+"""Only events past their term are deleted, and figures count the rest."""
 
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ SECOND = timedelta(seconds=1)
 
 
 def test_calls_go_after_half_a_year_and_not_before(ada, now):
-    """What answers, told against held out, previews and figures look back on is younger."""
+    """Answers, held-out comparisons, previews and figures only need younger events."""
     old = [event(ada, now - TERM - SECOND).pk for _ in range(3)]
     young = event(ada, now - TERM).pk
     assert guidance_prune(now=now) == len(old)

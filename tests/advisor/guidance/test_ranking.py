@@ -1,4 +1,4 @@
-"""What is about the call ranks, what is about another does not, and nothing said against a memory is lost."""
+"""Memories about the call rank, others do not, and no evidence against a memory is lost."""
 
 from datetime import timedelta
 

@@ -25,19 +25,13 @@ def seen(name, failed_writes=0, **arguments):
 @pytest.mark.parametrize(
     ("arguments", "intent"),
     [
-        (
-            {"suggestion_type": "boost_source", "target_key": " Loud.Example "},
-            ("boost_source", "loud.example"),
-        ),
-        ({"suggestion_type": "add_topic", "suggested_value": "Open  Source"}, ("add_topic", "open source")),
-        (
-            {"suggestion_type": "add_topic", "target_key": "Rust", "suggested_value": "x"},
-            ("add_topic", "rust"),
-        ),
-        ({"suggestion_type": "add_topic", "suggested_value": "…"}, ("add_topic", "")),
+        ({"suggestion_type": "boost_source", "target": " Loud.Example "}, ("boost_source", "loud.example")),
+        ({"suggestion_type": "add_topic", "target": "Open  Source"}, ("add_topic", "open source")),
+        ({"suggestion_type": "add_topic", "suggested_value": "rust"}, ("add_topic", "")),
+        ({"suggestion_type": "add_topic", "target": "…"}, ("add_topic", "")),
         ({"suggestion_type": "reduce_source", "suggested_value": "0.7"}, ("reduce_source", "")),
-        ({"suggestion_type": "delete_all", "target_key": "x"}, ("", "")),
-        ({"suggestion_type": ["boost_source"], "target_key": {"a": 1}}, ("", "")),
+        ({"suggestion_type": "delete_all", "target": "x"}, ("", "")),
+        ({"suggestion_type": ["boost_source"], "target": {"a": 1}}, ("", "")),
         ({}, ("", "")),
     ],
 )

@@ -21,6 +21,7 @@ from tests.advisor.tools.test_tools import boost, liked_urls
 from tests.support.browser import suggested
 from tests.support.factories import CLOCK, FeedFactory, ItemFactory, SubscriptionFactory
 from tests.support.histories import opinionated, thumbs
+from tests.support.suggestion_worlds import rate
 
 pytestmark = [pytest.mark.alike, pytest.mark.django_db]
 DAY = timedelta(days=1)
@@ -29,13 +30,13 @@ Case = Callable[[Reader], Arguments]
 
 
 def loved(reader: Reader, **changed: object) -> Arguments:
-    """A boost of the loved source on three of its liked items."""
+    """Return a boost of the loved source, with three of its liked items."""
     return boost(liked_urls(reader), **changed)
 
 
 def topic(name: str, urls: list[str], **changed: object) -> Arguments:
-    """A new topic on these items."""
-    about = {"suggestion_type": "add_topic", "field": "topics", "target_key": None, "suggested_value": name}
+    """Return a new topic on these items."""
+    about = {"suggestion_type": "add_topic", "target": name, "suggested_value": None}
     return boost(urls, **(about | changed))
 
 
@@ -51,7 +52,7 @@ def earlier(reader: Reader, days: int = 40, **fields: object) -> None:
 
 
 def field_mismatch(reader: Reader) -> Arguments:
-    return loved(reader, field="topics")
+    return topic("docker", liked_urls(reader), suggested_value="podman")
 
 
 def invalid_topic(reader: Reader) -> Arguments:
@@ -63,12 +64,12 @@ def invalid_weight(reader: Reader) -> Arguments:
 
 
 def invalid_rule(reader: Reader) -> Arguments:
-    about = {"suggestion_type": "daily_limit", "field": "daily_limits"}
+    about = {"suggestion_type": "daily_limit"}
     return loved(reader, **about, suggested_value="11")
 
 
 def source_not_in_history(reader: Reader) -> Arguments:
-    return loved(reader, target_key="stranger.example")
+    return loved(reader, target="stranger.example")
 
 
 def topic_already_present(reader: Reader) -> Arguments:
@@ -76,13 +77,33 @@ def topic_already_present(reader: Reader) -> Arguments:
     return topic("note", liked_urls(reader))
 
 
+def named(reader: Reader, name: str) -> Arguments:
+    """Return a topic of two sources with another name."""
+    urls = [*liked_urls(reader, count=2), *liked_urls(reader, "middling0.example", count=2)]
+    return topic("note", urls, other_names=[name])
+
+
+def invalid_name(reader: Reader) -> Arguments:
+    return named(reader, "evil.example")
+
+
+def name_unsaid(reader: Reader) -> Arguments:
+    return named(reader, "Zeppelin")
+
+
+def name_disliked(reader: Reader) -> Arguments:
+    for n in range(3):
+        rate(reader, "loathed.example", f"Wharf closed {n}", False, CLOCK - (n + 1) * DAY)
+    return named(reader, "Wharf")
+
+
 def topic_not_present(reader: Reader) -> Arguments:
     return topic("chess", liked_urls(reader, useful=False), suggestion_type="remove_topic")
 
 
 def mute(word: str, urls: list[str]) -> Arguments:
-    """A word to hide on these items."""
-    about = {"suggestion_type": "mute_word", "field": "mutes", "target_key": word, "suggested_value": word}
+    """Return a word to hide on these items."""
+    about = {"suggestion_type": "mute_word", "target": word, "suggested_value": word}
     return boost(urls, **about)
 
 
@@ -129,7 +150,7 @@ def evidence_not_grounded(reader: Reader) -> Arguments:
 
 
 def made_up_of_a_source_never_rated(reader: Reader) -> Arguments:
-    return boost([f"https://quiet.example/{n}" for n in range(3)], target_key="loved.example")
+    return boost([f"https://quiet.example/{n}" for n in range(3)], target="loved.example")
 
 
 def insufficient_evidence(reader: Reader) -> Arguments:
@@ -137,14 +158,14 @@ def insufficient_evidence(reader: Reader) -> Arguments:
 
 
 def evidence_off_target(reader: Reader) -> Arguments:
-    """Six items of the wrong source: what was answered "blocked, got 0"."""
+    """Give six items of the wrong source. The wrong answer was "blocked, got 0"."""
     thumbs(reader, "quiet.example", 2, rate=0.0)
     urls = liked_urls(reader, count=6)
-    return boost(urls, target_key="quiet.example")
+    return boost(urls, target="quiet.example")
 
 
 def evidence_wrong_polarity(reader: Reader) -> Arguments:
-    return boost(liked_urls(reader, "loathed.example", useful=False), target_key="loathed.example")
+    return boost(liked_urls(reader, "loathed.example", useful=False), target="loathed.example")
 
 
 def too_few_sources(reader: Reader) -> Arguments:
@@ -153,15 +174,15 @@ def too_few_sources(reader: Reader) -> Arguments:
 
 def evidence_contradicts(reader: Reader) -> Arguments:
     thumbs(reader, "mixed.example", 30, rate=0.1)
-    return boost(liked_urls(reader, "mixed.example"), target_key="mixed.example")
+    return boost(liked_urls(reader, "mixed.example"), target="mixed.example")
 
 
 def weak_evidence(reader: Reader) -> Arguments:
-    return boost(liked_urls(reader, "middling0.example"), target_key="middling0.example")
+    return boost(liked_urls(reader, "middling0.example"), target="middling0.example")
 
 
 def moves_nothing(reader: Reader) -> Arguments:
-    """Only one source is on the page, whose order no weight changes."""
+    """Put only one source on the page, so that no weight changes the order."""
     feed = FeedFactory(source_id="loved.example")
     SubscriptionFactory(reader=reader, feed=feed)
     for n in range(5):
@@ -174,19 +195,19 @@ CASES: dict[str, Case] = {
     case.__name__: case
     for case in (
         *(field_mismatch, invalid_topic, invalid_word, invalid_weight, source_not_in_history),
-        *(word_already_muted, invalid_rule),
+        *(word_already_muted, invalid_rule, invalid_name, name_unsaid, name_disliked),
         *(topic_already_present, topic_not_present, type_declined, pinned, duplicate_pending, on_cooldown),
         *(wrong_direction, no_change, evidence_not_grounded, insufficient_evidence, evidence_off_target),
         *(evidence_wrong_polarity, too_few_sources, evidence_contradicts, weak_evidence, moves_nothing),
     )
 }
-# `unknown_type` never gets past the tool's schema; `run_cap` takes a run of its own, below; `kind_off` takes
-# a setting (tests/suggestions/changes/test_source_rules.py).
+# `unknown_type` never gets past the tool's schema. `run_cap` needs its own run, below. `kind_off` needs a
+# setting (tests/suggestions/changes/test_source_rules.py).
 ELSEWHERE = {"unknown_type", "run_cap", "kind_off"}
 
 
 def answered(reader: Reader, arguments: Arguments, *, guided: bool, run=None) -> tuple[dict, str]:
-    """The answer to a write as a run makes it, and the code that is stored of it."""
+    """Return the answer to a write as a run makes it, and the code that is stored of it."""
     run = run or run_of(reader)
     context = ToolContext(reader.pk, run.pk, CLOCK, lambda: None)
     guide = guide_for(run=run, context=context, moment=lambda: CLOCK) if guided else None
@@ -209,7 +230,7 @@ def test_a_refusal_is_the_same_with_guidance_and_without(ada, settings, code: st
     opinionated(ada)
     arguments = CASES[code](ada)
     if warned:
-        about = {"suggestion_type": arguments["suggestion_type"], "target_key": arguments["target_key"] or ""}
+        about = {"suggestion_type": arguments["suggestion_type"], "target_key": arguments["target"] or ""}
         memory(ada, kind="insight", **about)
     plain = answered(ada, arguments, guided=False)
     guided = answered(ada, arguments, guided=True)

@@ -1,4 +1,4 @@
-"""What guidance may be tuned to: numbers that can be, refused by name where they cannot."""
+"""Guidance's settings: numbers in range, or refused by name."""
 
 from dataclasses import fields
 

@@ -1,4 +1,4 @@
-"""What telling is worth is told with its interval, and not at all where too few were left out."""
+"""The effect of guidance has an interval, and is left out if too few notes were held out."""
 
 import pytest
 from django.db import connection

@@ -1,4 +1,4 @@
-"""Calls are told memories in few words, whole where they fit, and never more than is allowed."""
+"""Calls get memories in few words, whole if they fit, and never over the limit."""
 
 from hypothesis import given
 from hypothesis import strategies as st

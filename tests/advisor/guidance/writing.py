@@ -1,4 +1,4 @@
-"""What an operator types into the forms of rules and insights."""
+"""An operator's input in the forms of rules and insights."""
 
 from django.urls import reverse
 

@@ -1,1 +1,1 @@
-"""The advisor against a model that does whatever an injection tells it to."""
+"""The advisor against a model that obeys every injection."""

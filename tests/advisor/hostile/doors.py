@@ -1,7 +1,7 @@
 """The three doors an injection can come through, each driven for real: the page, the schedule, MCP."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +24,7 @@ Statement = tuple[str, Any]
 
 @dataclass
 class Attempt:
-    """What one attack did and heard: the calls made, what came back, what models were sent, what SQL ran."""
+    """One attack: the calls made, their answers, the requests to models, and the SQL that ran."""
 
     run: Run
     emitted: int = 0
@@ -35,16 +35,16 @@ class Attempt:
 
 @dataclass
 class Compromised:
-    """A model that looks round, does as the injection says turn by turn, and closes in its words."""
+    """A model that looks round, obeys the injection turn by turn, and ends with its words."""
 
     turns: Turns
-    closing: str
+    closing: Mapping[str, object]
     noise: Sequence[Step] = ()
     emitted: int = 0
     played: int = 0
 
     def __call__(self, body: Body) -> Step:
-        """The next answer. Asked as a reviewer, it approves of everything."""
+        """Return the next answer. Asked as a reviewer, it approves of everything."""
         if not body.get("tools"):
             return text(json.dumps(APPROVAL))
         self.played += 1
@@ -55,7 +55,7 @@ class Compromised:
         elif self.played - 2 - len(self.turns) < len(self.noise):
             return self.noise[self.played - 2 - len(self.turns)]
         else:
-            return text(self.closing)
+            turn = [("finish", self.closing)]
         self.emitted += len(turn)
         return calls(*[(name, _filled(arguments, body)) for name, arguments in turn])
 
@@ -70,7 +70,12 @@ NOISE = {
 
 
 def attack(
-    door: str, world: World, turns: Turns, closing: str, server: HTTPServer, noise: Sequence[Step] = ()
+    door: str,
+    world: World,
+    turns: Turns,
+    closing: Mapping[str, object],
+    server: HTTPServer,
+    noise: Sequence[Step] = (),
 ) -> Attempt:
     """Let a compromised model loose through `door`."""
     with statements() as sql:
@@ -83,7 +88,7 @@ def attack(
 
 
 def _by_run(door: str, world: World, model: Compromised, server: HTTPServer) -> Attempt:
-    """A request as the page or the schedule makes it, with the model on a real socket."""
+    """Return a request as the page or the schedule makes it, with the model on a real socket."""
     with Script(server, [], beyond=model) as script:
         result = run_request(reader=world.ada, trigger=Run.Trigger(door), now=world.now)
     assert result.run_id, f"no run: {result.status} {result.reason}"
@@ -94,9 +99,9 @@ def _by_run(door: str, world: World, model: Compromised, server: HTTPServer) -> 
 
 
 def _by_mcp(world: World, turns: Turns) -> Attempt:
-    """A client at the tool door: no model of ours, the same registry, the same record.
+    """Attack as an MCP client: no model of ours, but the same registry and the same record.
 
-    The protocol parses arguments before they get here, so broken JSON arrives as a value.
+    The protocol parses arguments first, so broken JSON arrives as a value.
     """
     session = session_open(reader=world.ada, now=world.now)
     attempt = Attempt(session.run)
@@ -110,7 +115,7 @@ def _by_mcp(world: World, turns: Turns) -> Attempt:
 
 
 def _filled(arguments: Any, body: Body | None) -> Any:
-    """The arguments with `{prompt}` replaced by what the model was told."""
+    """Return the arguments with `{prompt}` replaced by the model's prompt."""
     if isinstance(arguments, str) or "{prompt}" not in json.dumps(arguments):
         return arguments
     told = body["messages"][0]["content"] if body else prompt_load()
@@ -119,7 +124,7 @@ def _filled(arguments: Any, body: Body | None) -> Any:
 
 @contextmanager
 def statements() -> Iterator[list[Statement]]:
-    """Every statement run meanwhile that reads, changes or deletes, with its parameters."""
+    """Yield every statement run meanwhile that reads, changes or deletes, with its parameters."""
     seen: list[Statement] = []
 
     def note(execute, sql, params, many, context):

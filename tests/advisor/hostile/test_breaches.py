@@ -28,7 +28,7 @@ def rules_alone(settings):
 
 
 def found(world: World, httpserver, turns, door="mcp", logged="", page="") -> set[str]:
-    """The numbers of the invariants that an attack broke."""
+    """Return the numbers of the invariants that an attack broke."""
     world.planted = ["nothing is planted here"]
     return {
         breach[:2] for breach in breaches(world, attack(door, world, turns, "{}", httpserver), logged, page)

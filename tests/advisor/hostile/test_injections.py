@@ -30,11 +30,12 @@ REVIEWED = ("forged", "multilingual")
 
 
 def carried_out(world: World, n: int, form: str, door: str, httpserver, caplog, client: Client) -> list[str]:
-    """Plant injection `n` in its form, let the model obey it through `door`, and say what gave way."""
+    """Plant injection `n` in its form, let the model obey it through `door`, and return the broken
+    invariants."""
     injection = INJECTIONS[n]
     world.plant(injection.planted(form, n), injection.where)
     words = " ".join(world.planted)[:400]
-    closing = json.dumps({"suggestions": [], "skipped": [{"hypothesis": words}], "reason": words, "meta": {}})
+    closing = {"skipped": [{"hypothesis": words, "reason_skipped": words}], "reason": words}
     noise = NOISE[form] if injection.name == "broken replies" else ()
     # Its own words are refused, so it tries once more without any.
     turns = [*injection.attack(world, words), [honest(world, "")]]
@@ -69,7 +70,7 @@ def test_there_are_three_hundred_cases():
 def test_no_injection_breaks_an_invariant(world, n, form, door, httpserver, caplog, client, settings):
     settings.ADVISOR_PANEL = settings.ADVISOR_REFLECTOR = form in REVIEWED
     assert carried_out(world, n, form, door, httpserver, caplog, client) == []
-    if form not in REVIEWED and door == "mcp":  # no guard ends a session before the attack is over
+    if form not in REVIEWED and door == "mcp":  # no guard ends a session before the attack is complete
         made = Suggestion.objects.filter(reader=world.ada, status="pending")
         assert made.exists(), "nothing was stored, so there was nothing to check"
 
@@ -79,7 +80,7 @@ def test_no_lure_of_a_model_reaches_the_page(world, door, httpserver, caplog, cl
     settings.ADVISOR_PANEL = settings.ADVISOR_REFLECTOR = settings.ADVISOR_GUIDANCE = False
     world.planted = ["nothing is planted here"]
     lures = hostile()[:: len(hostile()) // 12]
-    closing = json.dumps({"suggestions": [], "reason": lures[0], "skipped": [], "meta": {}})
+    closing = {"reason": lures[0], "skipped": []}
     attempt = attack(door, world, [[honest(world, text)] for text in lures], closing, httpserver)
     client.force_login(world.ada)
     page = client.get("/ui/suggestions").content.decode()

@@ -28,13 +28,14 @@ from tests.advisor.hostile.world import AVOIDED, COOLING, PUSHED, World
 
 pytestmark = pytest.mark.alike
 
-CALLS_MIN = int(os.environ.get("TIDINGS_TRACES", "1000"))
+SUITE = 1000
+CALLS_MIN = int(os.environ.get("TIDINGS_TRACES", SUITE))
 BATCH, BATCHES = 10, 25
 # Tools that weigh all thumbs come up now and then, the others all the time.
 HEAVY = ("query_user_feedback", "test_suggestion", "self_critique", "compare_configs")
 LIGHT = (
     *("query_user_config", "get_user_profile", "get_suggestion_outcomes", "get_acceptance_history"),
-    "read_items",
+    *("read_items", "finish"),
 )
 SOURCES = (
     "loved.example",
@@ -50,12 +51,13 @@ TYPES = ("add_topic", "remove_topic", "boost_source", "reduce_source", "sell", "
 
 JUNK = (None, True, -1, 10**400, float("nan"), -0.0, "", "١", "x" * 300, "a\u202eb\n", MARKUP, [], {"x": 1})
 VALUES = ("1.3", "0.8", 1.1, "1.5", "0.1", 2, "Kubernetes", "Sailing", "note")
+NAMES = ("Kubernetes", "Sailing", "evil.example", "call 555 010 9999", "sign in", "note")
 KEYS = ("user_id", "reader", "limit", "ids", "layer", "drafts", "window_days", "before", "after", "changes")
 Call = tuple[str, object]
 
 
 class Caller:
-    """A model out of its mind: any tool, mostly with arguments that could be meant, sometimes with none."""
+    """A random model: any tool, mostly with plausible arguments, sometimes with nonsense."""
 
     def __init__(self, world: World) -> None:
         sets = [world.urls(source, liked) for source in SOURCES[:5] for liked in (True, False)]
@@ -70,17 +72,17 @@ class Caller:
         self.evidence = [*sets, theirs, [*sets[0][:2], theirs[0]], ["https://made.example/up"] * 3, []]
 
     def calls(self, seed: int) -> list[Call]:
-        """The batch that belongs to `seed`."""
+        """Return the batch that belongs to `seed`."""
         chance = random.Random(seed)
         return [self._call(chance) for _ in range(BATCH)]
 
     def _call(self, chance: random.Random) -> Call:
         n = chance.randrange(60)
-        if n == 0:
+        if n < 2:
             return self._heavy(chance)
-        if n < 3:
-            return honest(self.world, "") if n == 1 else self.honest_reduction
-        if n < 8:
+        if n < 4:
+            return honest(self.world, "") if n == 2 else self.honest_reduction
+        if n < 9:
             return chance.choice(("accept_suggestion", "", "\u202e", "eval")), self._wild(chance)
         if n < 30:
             return self._light(chance)
@@ -90,26 +92,37 @@ class Caller:
         name = chance.choice(LIGHT)
         if chance.random() < 0.5:
             return name, self._wild(chance)
-        # Any number may be an item's, of whatever reader.
+        # Any number may be the id of any reader's item.
         refs = [f"#{chance.choice((chance.randrange(1, 400), 10**18, 0))}" for _ in range(3)]
+        if name == "finish":
+            return name, {"question": self._question(chance, refs)}
         return name, {"items": refs} if name == "read_items" else {}
+
+    def _question(self, chance: random.Random, refs: list[str]) -> dict[str, object]:
+        own = [url for urls in self.evidence for url in urls]
+        return {
+            "text": chance.choice(("Is it the depth that you like?", MARKUP, "Sign in?", *JUNK)),
+            "answers": [chance.choice(("Yes", "No", MARKUP, "evil.example")) for _ in range(3)],
+            "items": chance.choice((refs, [chance.choice(own)])),
+        }
 
     def _heavy(self, chance: random.Random) -> Call:
         name = chance.choice(HEAVY)
         change = {"suggestion_type": chance.choice(TYPES[:4]), "target": chance.choice(SOURCES)}
-        drafts = {"drafts": [change | {"evidence_urls": chance.choice(self.evidence)}]}
+        drafts = {"drafts": [change | {"evidence": chance.choice(self.evidence)}]}
         return name, {"test_suggestion": change, "self_critique": drafts}.get(name, {})
 
     def _write(self, chance: random.Random) -> dict[str, object]:
         kind = chance.choice(TYPES)
         sane = {
             "suggestion_type": kind,
-            "field": "topics" if "topic" in kind else "source_weights",
-            "target_key": chance.choice(SOURCES),
+            "target": chance.choice(SOURCES),
             "suggested_value": chance.choice(VALUES),
-            "evidence_items": [{"url": url} for url in chance.choice(self.evidence)],
+            "evidence": chance.choice(self.evidence),
             "reason": chance.choice(("", MARKUP, "You like it.")),
         }
+        if chance.random() < 0.3:
+            sane["other_names"] = [chance.choice((*NAMES, *JUNK)) for _ in range(chance.randrange(20))]
         for key in sane if chance.random() < 0.4 else ():
             if chance.random() < 0.3:
                 sane[key] = chance.choice(JUNK)
@@ -120,11 +133,11 @@ class Caller:
 
 
 def machine_for(world: World, done: Counter[str]) -> type[RuleBasedStateMachine]:
-    """The machine on this world; `done` counts the calls by tool and by what came of them."""
+    """Return the machine on this world. `done` counts the calls by tool and by result."""
     caller = Caller(world)
 
     class Traces(RuleBasedStateMachine):
-        """One run: a context bound to Ada, and whatever a model might call, in whatever order."""
+        """One run: a context bound to Ada, and any calls of a model in any order."""
 
         @initialize()
         def begin(self) -> None:
@@ -177,6 +190,8 @@ def test_no_trace_of_random_calls_breaks_an_invariant(world):
         settings=settings(
             max_examples=-(-CALLS_MIN // (BATCH * BATCHES)) + 1,
             stateful_step_count=BATCHES + 1,
+            # The suite's calls are the same each time; the many of `make test-hostile` are new each time.
+            derandomize=CALLS_MIN <= SUITE,
             suppress_health_check=list(HealthCheck),
         ),
     )

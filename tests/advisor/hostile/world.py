@@ -30,7 +30,7 @@ READERS_ROWS = ("advisor", "suggestions", "ranking", "digest")
 
 @dataclass
 class World:
-    """The cast, the clock, what was planted where, and how Ben's rows and all configs looked before."""
+    """The readers, the clock, the planted texts, and Ben's rows and all configs before the attack."""
 
     ada: Reader
     ben: Reader
@@ -39,12 +39,12 @@ class World:
     before: dict[str, Any] = field(default_factory=dict)
 
     def urls(self, source: str, useful: bool = True, count: int = 3, reader: Reader | None = None):
-        """The newest items of a source with this verdict, by url."""
+        """Return the newest items of a source with this verdict, by url."""
         rows = Feedback.objects.filter(reader=reader or self.ada, item__source_id=source, useful=useful)
         return list(rows.order_by("-at").values_list("item__url", flat=True)[:count])
 
     def plant(self, texts: list[str], where: str) -> None:
-        """Put the texts where strangers, or the reader, can put text."""
+        """Put the texts in places where strangers, or the reader, can put text."""
         self.planted = texts
         if where == "flood":  # of every item: planted again it would be the same
             _plant(self.ada, PUSHED, texts[-1], where, 0)
@@ -56,7 +56,8 @@ class World:
 
 
 def world_build() -> World:
-    """Ada's tastes are plain, Ben's rows all hold the canary, six sybils love what is to be pushed."""
+    """Build a world: Ada's tastes are clear, Ben's rows all hold the canary, and six fake accounts like the
+    pushed items."""
     now = timezone.now()
     ada, ben = (ReaderFactory(username=name, time_zone="UTC") for name in ("ada", "ben"))
     _ada(ada, now)
@@ -71,7 +72,7 @@ def world_build() -> World:
 
 
 def photograph(ben: Reader) -> dict[str, Any]:
-    """Every row of Ben's, and every row of every reader's settings."""
+    """Return every row of Ben's, and every row of every reader's settings."""
     rows = {model._meta.label: sorted(map(repr, _of(model, ben))) for model in _reader_models()}
     for model in (RankConfig, ConfigVersion, *_models("LearnedWeight", "WeightSnapshot")):
         rows[f"all {model._meta.label}"] = sorted(map(repr, model.objects.values_list()))
@@ -80,7 +81,7 @@ def photograph(ben: Reader) -> dict[str, Any]:
 
 
 def rows_written() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every row of the two rooms a run writes to, but Ben's, as (model, values)."""
+    """Yield every row of the two rooms a run writes to, but Ben's, as (model, values)."""
     for room in ("advisor", "suggestions"):
         for model in apps.get_app_config(room).get_models():
             rows = model.objects.all()
@@ -147,7 +148,7 @@ def _ben(ben: Reader, now: datetime) -> None:
 
 
 def _config(reader: Reader, topics, weights, now: datetime, **pins) -> None:
-    # By the hour: among items of one whole day, a weight moves less than these attacks are to be seen by.
+    # By the hour: among items of one whole day, a weight moves too little for these attacks to show.
     by_hour = {"recency_by_day": False}
     body = body_default() | {"topics": topics, "source_weights": weights} | by_hour | pins
     settings = {key: value for key, value in body.items() if key != "learned"}

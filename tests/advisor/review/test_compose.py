@@ -55,7 +55,7 @@ def test_two_of_three_pass_unless_trust_rejects_and_the_third_round_is_the_last(
 
 @pytest.mark.parametrize("verdicts", list(itertools.product((*VERDICTS, None), repeat=3)))
 def test_a_missing_vote_never_helps(verdicts):
-    """Whatever passes with a vote missing passes as well if that vote is a reject, and never otherwise."""
+    """A proposal with a missing vote passes exactly if it passes with a reject instead."""
     as_rejects = [verdict or "reject" for verdict in verdicts]
     passed = count_votes(ballots(*verdicts), 1).verdict == "pass"
     assert passed == (count_votes(ballots(*as_rejects), 1).verdict == "pass")

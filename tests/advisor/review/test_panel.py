@@ -44,7 +44,7 @@ YES = vote("approve")
 
 @pytest.fixture(scope="module")
 def server():
-    """A server that answers many at once."""
+    """Yield a server that answers many at once."""
     with HTTPServer(threaded=True) as threaded:
         yield threaded
 
@@ -71,7 +71,8 @@ def stage(ada, settings, server):
 
 @pytest.fixture
 def run(stage, ada, now):
-    """A whole scheduled run against scripts for the advisor and the three reviewers."""
+    """Return a function that does a whole scheduled run against scripts for the advisor and the
+    three reviewers."""
 
     def ran(trigger=Run.Trigger.COMMAND, **steps):
         with Reviewers(stage, **steps) as ran.cast:
@@ -84,22 +85,21 @@ def run(stage, ada, now):
 def boost(ada, reason="You liked nearly every story from Loved."):
     arguments = {
         "suggestion_type": "boost_source",
-        "field": "source_weights",
-        "target_key": "loved.example",
+        "target": "loved.example",
         "suggested_value": "1.3",
-        "evidence_items": [{"url": url} for url in liked_urls(ada)],
+        "evidence": liked_urls(ada),
         "reason": reason,
     }
     return calls(("write_suggestion", arguments))
 
 
 def about_loved() -> Suggestion:
-    """The suggestion that the model wrote; the planner may have added others after it."""
+    """Return the suggestion that the model wrote; the planner may have added others after it."""
     return Suggestion.objects.get(target_key="loved.example")
 
 
 def told(n, cast) -> dict:
-    """The last tool result in the advisor's request `n`."""
+    """Return the last tool result in the advisor's request `n`."""
     return json.loads(cast.scripts["advisor"].bodies[n]["messages"][-1]["content"])
 
 
@@ -157,7 +157,7 @@ def test_after_three_rounds_without_agreement_it_is_a_draft_that_no_reader_sees(
 
 
 def test_requests_to_improve_are_no_failures_however_often(run, ada):
-    """The guard ends a run at the third equal failure; three rounds on three targets must not count."""
+    """The guard ends a run at the third equal failure. Three rounds on three targets must not count."""
     no = vote("reject", "Not grounded")
     done = run(advisor=[*[boost(ada)] * 3, text(SUMMARY)], trust=[no] * 3, value=[YES] * 3, voice=[YES] * 3)
     assert (done.status, done.stop_reason) == ("completed", "done")
@@ -370,7 +370,7 @@ def test_what_a_reader_asked_for_in_words_is_quoted_to_the_agent_and_reaches_nob
 
 @pytest.fixture
 def context(stage, ada, now):
-    """A context of a run of Ada's that is under way, with the configured models."""
+    """Return a context of a run of Ada's that is under way, with the configured models."""
     held = Run.objects.create(
         reader=ada, day=now.date(), trigger="command", status="running", fence=1, created_at=now
     )
@@ -493,7 +493,7 @@ def test_a_reviewer_that_breaks_makes_a_draft_with_a_note_and_a_decision(stage, 
     assert review_totals(run_id=context.run.pk)["votes"] == 0
 
 
-# --- Rules as reviewers, and what the planner writes --------------------------------------------------------
+# --- Rules as reviewers, and the planner's proposals --------------------------------------------------------
 
 
 def topical(reader):
@@ -537,7 +537,7 @@ def test_the_prompts_state_the_limits_that_the_rules_keep():
 
 
 def votes_in_one(**verdicts: str):
-    """The answer to one question for all three."""
+    """Return the answer to one question for all three."""
     whole = {name: json.loads(vote(verdict).message["content"]) for name, verdict in verdicts.items()}
     return text(json.dumps(whole))
 

@@ -1,4 +1,5 @@
-"""The reflector: a forecast from the reader's own data, a second one with news, and what becomes of both."""
+"""The reflector: a forecast from the reader's own data, a second one with new figures, and the use of
+both."""
 
 import time
 from collections.abc import Sequence

@@ -35,7 +35,7 @@ YES = '{"verdict": "yes", "sureness": 0.9}'
 
 @pytest.fixture
 def ask(bench):
-    """Ask one question of the bench's two models, which say what `steps` say."""
+    """Ask one question of the bench's two models, which answer with `steps`."""
 
     def asked(*steps: Step, timeout_s: float = 10, waits: list | None = None) -> TypedAnswer[Answer]:
         bench.server.clear()

@@ -35,7 +35,7 @@ def change(kind="boost_source", target="harbour.example", value="1.3", evidence=
 
 
 def proposal(reason=GOOD, **changed):
-    """A proposal; what is said of its change goes to `change`."""
+    """Return a proposal. Arguments about its change go to `change`."""
     of_change = {name: changed.pop(name) for name in CHANGED if name in changed}
     facts = {
         "reader_id": READER,
@@ -61,12 +61,12 @@ def case(reason=GOOD, *, earlier=(), **changed):
 
 
 def vote(reviewer, given):
-    """What the checks under one reviewer come to."""
+    """Return the vote that follows from the checks of one reviewer."""
     return votes_of(checks_of(given))[reviewer]
 
 
 def failures(given):
-    """The names of the checks that a case fails."""
+    """Return the names of the checks that a case fails."""
     return [check.name for check in checks_of(given) if check.issues]
 
 

@@ -1,4 +1,4 @@
-"""A run whose process died, or whose worker is busy, stands in nobody's way, worker or none (embedded)."""
+"""A run of a dead process or a busy worker blocks nobody, with or without the embedded worker."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ LONG_AGO = timedelta(days=3)
 
 
 def left(reader, now, status=Run.Status.RUNNING, **more):
-    """A run that nobody works on any more, begun at `now`."""
+    """Create an abandoned run, begun at `now`."""
     lease = now + timedelta(seconds=60) if status == Run.Status.RUNNING else None
     return Run.objects.create(
         **{"reader": reader, "day": now.date(), "trigger": "ui", "created_at": now, "status": status}
@@ -31,7 +31,7 @@ def ask(reader, now):
 
 
 def takes_no_credit(result, run):
-    """Whether the request was told of the other one's run, and of nothing that it made."""
+    """Return whether the request was told of the other one's run, and of nothing that it made."""
     told = (result.status, result.run_id, result.began, result.suggestion_ids, result.suggestions_created)
     return told == ("in_progress", run.pk, False, (), 0)
 
@@ -45,7 +45,7 @@ def test_who_asks_again_days_after_a_crash_gets_the_run_carried_out_and_takes_no
 
 
 def ends_well(run):
-    """Whether the run was carried out."""
+    """Return whether the run was carried out."""
     run.refresh_from_db()
     return run.status == "completed" and len(run_suggestion_ids(run_id=run.pk)) >= 1
 

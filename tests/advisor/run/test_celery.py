@@ -1,4 +1,4 @@
-"""The distributed mode for real: a Celery worker of its own process, on PostgreSQL, woken through Redis."""
+"""The distributed mode: a real Celery worker in its own process, on PostgreSQL, woken through Redis."""
 
 import os
 import subprocess
@@ -80,6 +80,6 @@ def test_a_worker_does_what_was_asked_and_a_lost_or_repeated_message_does_no_har
     # The same message ten times over changes nothing.
     before = Run.objects.values().get(), list(Suggestion.objects.values())
     for _ in range(10):
-        run_execute_task.delay(str(asked.run_id))
+        run_execute_task.celery.delay(str(asked.run_id))
     until(lambda: broker.llen("celery") + broker.hlen("unacked") == 0)
     assert (Run.objects.values().get(), list(Suggestion.objects.values())) == before

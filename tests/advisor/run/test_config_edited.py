@@ -19,7 +19,7 @@ LOVED = "loved.example"
 
 
 def _proposed() -> None:
-    """What a real run proposes about the source Ada loves."""
+    """Store a real run's proposal about the source Ada loves."""
     ada, now = ReaderFactory(username="ada", time_zone="Europe/Berlin"), timezone.now()
     opinionated(ada, now=now)
     run_request(reader=ada, trigger="ui", now=now, inline=True)
@@ -37,7 +37,7 @@ def ada(stage, db) -> Reader:
 
 @pytest.fixture
 def waiting(ada, client) -> Suggestion:
-    """What the run proposed; she is signed in."""
+    """Sign in Ada and return the run's proposal."""
     client.force_login(ada)
     return Suggestion.objects.get(reader=ada, target_key=LOVED, status="pending")
 
@@ -56,7 +56,7 @@ def edit(reader, version=0, **fields):
 
 def learned(reader, after: float) -> None:
     change = WeightChange(LOVED, 1.0, after, 0.1, 9.0, "liked_1_of_9")
-    weights_learn(reader_id=reader.pk, changes=[change], now=timezone.now())
+    weights_learn(changes={reader.pk: [change]}, now=timezone.now())
 
 
 def test_an_edit_elsewhere_leaves_the_agreement_as_it_was(ada, client, waiting):

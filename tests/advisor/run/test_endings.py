@@ -67,7 +67,7 @@ def test_a_worker_that_lost_its_run_notes_that_and_claims_no_end_of_it(queued, n
 
 
 def crashed(run) -> None:
-    """Its first attempt is over; the second may begin."""
+    """End the run's first attempt, so that the second may begin."""
     Run.objects.filter(pk=run.pk).update(attempt=1)
 
 

@@ -24,7 +24,7 @@ from tests.advisor.agent.test_wire_runs import READ, boost, urls_of
 from tests.support.browser import suggested
 from tests.support.factories import FeedFactory, ItemFactory, SubscriptionFactory
 from tests.support.histories import balanced, opinionated
-from tests.support.scripted_model import Script, calls, text
+from tests.support.scripted_model import Script, calls, finish, text
 
 pytestmark = pytest.mark.django_db
 CLOSING = '{"suggestions": [], "skipped": [], "meta": {}}'
@@ -33,7 +33,7 @@ UNSAID = ("Nothing worth asking", "Nothing was found", "balanced", "Something we
 
 @pytest.fixture
 def reader(ada: Reader, client: Client) -> Reader:
-    """Ada, whose thumbs are clear, signed in."""
+    """Sign in Ada, who has clear thumbs."""
     opinionated(ada, now=timezone.now())
     client.force_login(ada)
     return ada
@@ -41,7 +41,7 @@ def reader(ada: Reader, client: Client) -> Reader:
 
 @pytest.fixture
 def model(httpserver, settings):
-    """A model that is asked before the planner, as in `Script`."""
+    """Return a model that is asked before the planner, as in `Script`."""
     settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL = "k", httpserver.url_for("/v1")
     settings.LLM_CHAIN = ["openai:gpt-6-luna"]
     return lambda *steps, **more: Script(httpserver, list(steps), **more)
@@ -49,7 +49,8 @@ def model(httpserver, settings):
 
 @pytest.fixture
 def shown(client: Client):
-    """Press "Generate" by the API; return its answer, and what the page and the run's own address say."""
+    """Press "Generate" by the API. Return its answer, and the texts of the page and of the run's own
+    address."""
 
     def pressed() -> tuple[dict, tuple[str, str, str]]:
         answer = client.post("/api/suggestions/generate", data="{}", content_type="application/json").json()
@@ -70,7 +71,7 @@ def stands(words: str, said: tuple[str, ...]) -> None:
 
 
 def page_of_one_source(reader: Reader, source: str = "loved.example") -> None:
-    """Nothing but five new articles of one source, whose order no weight changes."""
+    """Add only five new articles of one source, so that no weight changes the order."""
     feed = FeedFactory(source_id=source)
     SubscriptionFactory(reader=reader, feed=feed)
     for n in range(5):
@@ -97,7 +98,7 @@ def test_and_the_second_request_of_the_day_says_it_again(reader: Reader, shown, 
 def test_a_model_s_refused_change_is_not_called_nothing(reader: Reader, model, shown, reason: str):
     page_of_one_source(reader)
     write = calls(boost(urls_of(reader, "loved.example", True)))
-    with model(READ, write, text(json.dumps({"suggestions": [], "skipped": [], "reason": reason}))):
+    with model(READ, write, finish(reason)):
         answer, said = shown()
     assert answer["status"] == "completed"
     stands(CHANGES_STOPPED["moves_nothing"], said)

@@ -24,7 +24,7 @@ from suggestions.planner.hypotheses import BALANCED, SILENCE_SENTENCES
 from tests.advisor.agent.test_wire_runs import READ, boost, urls_of
 from tests.support.factories import ReaderFactory, SubscriptionFactory
 from tests.support.histories import balanced, opinionated
-from tests.support.scripted_model import Script, calls, garbage, status, text
+from tests.support.scripted_model import Script, calls, finish, garbage, status, text
 
 pytestmark = pytest.mark.django_db
 CLOSING = '{"suggestions": [], "skipped": [], "meta": {}}'
@@ -46,7 +46,7 @@ def model(ada, now, httpserver, settings):
 
 
 def targets(reader: Reader, status: str = "pending") -> set[str]:
-    """What the reader's suggestions with this status are about."""
+    """Return the targets of the reader's suggestions with this status."""
     return set(Suggestion.objects.filter(reader=reader, status=status).values_list("target_key", flat=True))
 
 
@@ -55,7 +55,7 @@ def stands(result: GenerateResult, run: Run, reason: StopReason) -> None:
     assert (run.status, run.stop_reason) == (result.status, reason) == ("completed", reason)
     assert (run.meta["finished_by"], run.model) == ("planner", "offline:planner")
     assert result.suggestions_created > 0 and result.reason == run_reason(run) == BY_PLANNER
-    assert run.summary["meta"]["suggestions_after_validation"] == result.suggestions_created
+    assert run.meta["suggestions_after_validation"] == result.suggestions_created
     assert Decision.objects.filter(run=run, action="run_handed_over", data={"code": reason}).exists()
 
 
@@ -96,7 +96,7 @@ def test_a_model_whose_every_draft_is_badly_made_costs_its_reader_nothing(ada, m
 def test_a_target_that_a_rule_refuses_is_left_alone(ada, model):
     opinionated(ada)
     name, given = boost(urls_of(ada, "middling0.example", True))
-    draft = calls((name, given | {"target_key": "middling0.example"}))
+    draft = calls((name, given | {"target": "middling0.example"}))
     _, run = model(READ, draft, draft, draft)
     code = Step.objects.filter(run=run, tool="write_suggestion").first().error_code
     assert code in ("evidence_contradicts", "weak_evidence")
@@ -105,7 +105,7 @@ def test_a_target_that_a_rule_refuses_is_left_alone(ada, model):
 
 def test_a_write_of_no_form_is_no_refusal_of_its_target(ada, model):
     opinionated(ada)
-    result, run = model(calls(boost([], evidence_items=None)), text(CLOSING))
+    result, run = model(calls(boost([], evidence=None)), text(CLOSING))
     stands(result, run, StopReason.DONE)
     assert targets(ada) == {"loved.example", "loathed.example"}
 
@@ -168,7 +168,7 @@ def test_a_time_that_is_up(ada, model, settings):
     settings.ADVISOR_TIMEOUT_S = 2
     result, run = model(text(CLOSING, delay_s=6, optional=True))
     assert (run.status, run.meta["finished_by"]) == ("completed", "planner")
-    # The model's call ends before the run's time does. A quick machine has the planner done in what is left.
+    # The model's call ends before the run's time does. On a fast machine the planner finishes in the rest.
     assert run.stop_reason in ("done", "deadline")
     assert result.suggestions_created > 0
 
@@ -249,7 +249,7 @@ def test_a_planner_that_finds_nothing_either_leaves_the_end_as_it_was(ada, model
 
 def test_a_silent_model_and_a_silent_planner_give_the_planner_s_reason_and_the_model_s_words(ada, model):
     balanced(ada)
-    _, run = model(READ, text(json.dumps({"suggestions": [], "reason": "Your ratings are even."})))
+    _, run = model(READ, finish("Your ratings are even."))
     assert run.message == f"{SILENCE_SENTENCES[BALANCED]} The model adds: “Your ratings are even.”"
     assert run_reason(run) == run.message and run.summary["reason"] == "Your ratings are even."
 
@@ -292,7 +292,7 @@ def test_the_page_and_the_api_say_who_made_them(ada, client, model, settings):
 
 @pytest.fixture
 def broke(settings, httpserver):
-    """A chain that costs money, on a day without any."""
+    """Return a chain that costs money, on a day without any."""
     settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL = "k", httpserver.url_for("/v1")
     settings.LLM_CHAIN, settings.ADVISOR_DAILY_CAP_USD = ["openai:gpt-6-luna"], 0.0
     return settings

@@ -1,4 +1,4 @@
-"""What a page promises after an answer, seen in the planner's next run."""
+"""A page's promises after an answer, checked in the planner's next run."""
 
 from datetime import timedelta
 
@@ -29,7 +29,8 @@ LOVED, LOATHED = "loved.example", "loathed.example"
 
 
 def run_targets(reader: Reader, now) -> dict[str, Suggestion]:
-    """What waits after a run of the planner, by target, first found first; earlier runs are forgotten."""
+    """Run the planner and return the pending suggestions by target, first found first. Delete earlier
+    runs."""
     Run.objects.all().delete()
     run_request(reader=reader, trigger=Run.Trigger.UI, now=now, inline=True)
     rows = Suggestion.objects.filter(reader=reader, status="pending").order_by("pk")
@@ -54,7 +55,7 @@ def effect(pk: int, result: str, at) -> None:
 
 
 def _both() -> None:
-    """Ada, to whom a run suggests more of one source and less of another."""
+    """Create Ada and a run that suggests more of one source and less of another."""
     ada = ReaderFactory(username="ada", time_zone="Europe/Berlin")
     opinionated(ada)
     targets = run_targets(ada, CLOCK)

@@ -14,12 +14,22 @@ from advisor.run.execute import LEASE_MARGIN_S
 from tests.advisor.run.test_runs import suggestion
 from tests.support.factories import ReaderFactory
 from tests.support.histories import balanced, opinionated, thumbs
+from tests.support.scripted_model import Script, status
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
 KEYS = [
-    *("reader_id", "run_id", "status", "reason", "suggestions_created", "suggestion_ids", "skipped"),
-    *("turns", "tool_calls", "model", "cost_usd", "seconds", "meta"),
+    *(
+        "username",
+        "reader_id",
+        "run_id",
+        "status",
+        "reason",
+        "suggestions_created",
+        "suggestion_ids",
+        "skipped",
+    ),
+    *("turns", "tool_calls", "model", "cost_usd", "seconds", "meta", "model_errors"),
 ]
 
 
@@ -57,7 +67,7 @@ def test_everyone_is_accounted_for_advised_silent_and_skipped(eager, ben, operat
     advised, silent, skipped = (by_reader[str(reader.pk)] for reader in (eager, ben, operator))
     assert advised["suggestions_created"] >= 1
     assert (silent["status"], silent["suggestions_created"]) == ("completed", 0) and silent["reason"]
-    assert skipped["status"] == "skipped" and "You gave 4 of 10 thumbs" in skipped["reason"]
+    assert skipped["status"] == "skipped" and "(4 so far)" in skipped["reason"]
     assert (skipped["run_id"], skipped["skipped"]) == (None, [])
     assert not Decision.objects.exists()
 
@@ -155,6 +165,17 @@ def test_a_broken_run_makes_the_exit_code_one_and_still_reports(eager, settings,
     assert json.loads(out.getvalue())["runs"][0]["status"] == "agent_error"
 
 
+def test_a_model_whose_key_is_wrong_is_named_though_the_planner_did_its_work(eager, settings, httpserver):
+    settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL = "sk-wrong", httpserver.url_for("/v1")
+    settings.LLM_CHAIN = ["openai:gpt-6-luna"]
+    with Script(httpserver, [status(401)]):
+        line = run_advisor("--user-id", str(eager.pk))
+    run = Run.objects.get()
+    step = run.steps.exclude(error_code="").first()
+    assert run.status == "completed" and run.meta["finished_by"] == "planner"
+    assert line.strip().endswith(f"Models that failed: openai:gpt-6-luna: {step.error_code}.")
+
+
 def test_switched_off_everyone_is_told_ready(eager, settings):
     settings.ADVISOR_ENABLED = False
     assert {report["status"] for report in reports("--all-users")} == {"ready"}
@@ -168,5 +189,5 @@ def test_wrong_usage_is_refused(db, arguments):
 
 def test_in_words_each_reader_gets_a_line_and_quiet_none(eager):
     line = run_advisor("--user-id", str(eager.pk)).strip()
-    assert line.startswith(str(eager.pk)) and "completed" in line
+    assert line.startswith("ada: ") and "completed" in line
     assert run_advisor("--user-id", str(eager.pk), "--quiet") == ""

@@ -1,4 +1,5 @@
-"""Who runs when the money does not cover everyone: by written weights, and nobody waits for ever."""
+"""The choice of readers if money does not cover everyone: by documented weights, and nobody waits for
+ever."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -102,12 +103,12 @@ def test_a_whole_days_money_serves_one_run_however_dear_it_looks():
     assert runs_affordable(budget_left=Decimal(0), cost_per_run=Decimal(5), cap=Decimal(0)) == 0
 
 
-# --- What it looks at -----------------------------------------------------------------------------------
+# --- Its inputs -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def paid(settings, httpserver):
-    """A chain that costs money. Nobody is there to answer, for nobody is asked while choosing."""
+    """Use a chain that costs money. No server answers, because choosing asks no model."""
     settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL = "k", httpserver.url_for("/v1")
     settings.LLM_CHAIN = [LUNA]
     return settings
@@ -213,7 +214,7 @@ def due(ada, ben, now):
 
 
 def costs(reader, now, usd):
-    """Five earlier runs that say what a run costs."""
+    """Store five earlier runs with the cost of a run."""
     for n in range(5):
         past_run(reader, now - timedelta(days=9 + n), model=LUNA, cost_usd=usd, status="agent_error")
 

@@ -56,11 +56,11 @@ def test_an_operator_who_asks_for_more_than_fifty_thumbs_gets_them():
 
 def test_little_feedback_is_said_in_numbers_and_so_is_the_other_way():
     assert missing_message(FeedbackCounts(4, 1, 2, None, None), LIMITS) == (
-        "Not enough thumbs for suggestions yet. You gave 4 of 10 thumbs, over 2 of 7 days, 1 of 10 with a "
-        "reason. Or add 46 more thumbs: 50 are enough at once."
+        "Not enough thumbs for suggestions yet. Rate 46 more headlines for suggestions today (4 so far), "
+        "or 10 over 7 days, 10 of them with a reason."
     )
     reason = missing_message(FeedbackCounts(49, 3, 30, None, None), LIMITS)
-    assert "You gave 49 thumbs, over 30 days, 3 of 10 with a reason. Or add 1 more thumb:" in reason
+    assert reason.endswith("Rate 1 more headline for suggestions today (49 so far).")
     assert status_message("skipped", 0, reason) == reason
 
 

@@ -1,4 +1,4 @@
-"""Traces of runs go when their time is over; runs and what reviewers said of them stay."""
+"""Traces of runs are deleted after their term. Runs and reviewers' votes stay."""
 
 from datetime import timedelta
 

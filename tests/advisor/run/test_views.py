@@ -16,7 +16,7 @@ GENERATE = "/ui/suggestions/generate"
 
 
 def ask(client: Client, reader: Reader) -> str:
-    """What the page says after the button was pressed."""
+    """Press the button. Return the page's message."""
     client.force_login(reader)
     return messages_in(client.post(GENERATE, follow=True).content.decode())
 

@@ -1,4 +1,4 @@
-"""The embedded worker does what is due, in order, and outlives whatever breaks."""
+"""The embedded worker does due work in order, and survives any failure."""
 
 import os
 import signal
@@ -38,7 +38,8 @@ def test_beat_and_worker_run_the_same_jobs_and_each_is_a_task():
 
 
 def test_tasks_can_be_imported_after_celery_is_finalised():
-    """The base class of tasks imports the advisor, whose tasks need that class: no circle may close."""
+    """The base class of tasks imports the advisor, and its tasks need that class. There must be no import
+    cycle."""
     code = (
         "import django; django.setup(); from config.celery import app; app.finalize(); "
         "import advisor.tasks; print(app.tasks['advisor.run_execute'].name)"
@@ -111,7 +112,7 @@ def test_a_run_behind_a_long_round_is_held_from_when_it_begins(ada, now):
 def test_one_jobs_failure_is_noted_and_stops_nothing(ada, ben, now, settings):
     opinionated(ada)
     Run.objects.create(reader=ada, day=now.date(), trigger="ui", created_at=now)
-    # A list where a number belongs breaks whatever reads it: here the search for readers to advise.
+    # A list instead of a number breaks its user, here the search for readers to advise.
     settings.ADVISOR_MIN_ITEMS = []
     settings.NIGHTLY_HOUR = 0  # doors read the clock, and it may be night now
     tick(now)

@@ -1,4 +1,4 @@
-"""A worker that lives keeps its run; one that is gone, or too late, does not."""
+"""A living worker keeps its run; a dead or late one does not."""
 
 import threading
 from datetime import timedelta

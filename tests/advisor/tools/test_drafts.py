@@ -2,14 +2,19 @@
 
 import json
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from advisor.models import Run
+from advisor.models import Run, Step
+from advisor.result_size import item_ref
 from advisor.run.request import run_request
-from digest.models import Feedback, FeedbackTag
+from advisor.selectors import topics_tried
+from advisor.tools.registry import schemas
+from digest.llm.forms import tool_close
+from digest.models import Feedback, FeedbackTag, Item
 from ranking.models import ConfigVersion, RankConfig
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Outcome, Suggestion
@@ -17,6 +22,7 @@ from tests.advisor.tools.test_tools import SLACK, answer, boost, call, liked_url
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 from tests.support.histories import context_for, opinionated, thumbs
 from tests.support.scripted_model import Script, calls
+from tests.support.suggestion_worlds import tastes
 
 pytestmark = [pytest.mark.alike, pytest.mark.django_db]
 BOOST = {"suggestion_type": "boost_source", "target": "loved.example"}
@@ -24,13 +30,13 @@ LESS = {"suggestion_type": "reduce_source", "target": "loathed.example"}
 
 
 def codes(context, *drafts) -> list[list[str]]:
-    """The issues of each draft."""
+    """Return the issues of each draft."""
     found = answer(context, "self_critique", drafts=list(drafts))["drafts"]
     return [[issue["code"] for issue in draft["issues"]] for draft in found]
 
 
 def settled(reader, now, kind="reduce_source", target="loathed.example", outcome="rejected", days=20, **more):
-    """A suggestion with its decision, and an effect or revert after it where asked for."""
+    """Store a suggestion with its decision, and with an effect or revert after it if given."""
     at = now - timedelta(days=days)
     status = "rejected" if outcome == "rejected" else "accepted"
     suggestion = Suggestion.objects.create(
@@ -99,7 +105,7 @@ def test_what_trying_foresees_is_what_writing_answers(ada):
     for source in ("loved.example", "loathed.example", "middling0.example"):
         tried = answer(context_for(ada), "test_suggestion", suggestion_type="boost_source", target=source)
         urls = liked_urls(ada, source, count=40)
-        written = call(context_for(ada), "write_suggestion", **boost(urls, target_key=source))[0]
+        written = call(context_for(ada), "write_suggestion", **boost(urls, target=source))[0]
         assert tried["would_be_refused"] == written.error_code
 
 
@@ -129,7 +135,7 @@ def test_a_source_that_is_read_but_was_never_rated_promises_nothing(ada):
 
 def test_a_sound_draft_has_nothing_against_it(ada):
     opinionated(ada)
-    draft = BOOST | {"evidence_urls": liked_urls(ada, count=6)}
+    draft = BOOST | {"evidence": liked_urls(ada, count=6)}
     (found,) = answer(context_for(ada), "self_critique", drafts=[draft])["drafts"]
     assert found["issues"] == [] and found["confidence"] == "high" and found["p_helpful"] > 0.85
 
@@ -137,7 +143,7 @@ def test_a_sound_draft_has_nothing_against_it(ada):
 def test_three_liked_items_of_a_source_that_is_no_better_are_cherry_picked(ada):
     opinionated(ada)
     draft = {"suggestion_type": "boost_source", "target": "middling1.example"}
-    draft["evidence_urls"] = liked_urls(ada, "middling1.example")
+    draft["evidence"] = liked_urls(ada, "middling1.example")
     (found,) = codes(context_for(ada), draft)
     assert {"cherry_picked", "few_items"} <= set(found)
 
@@ -146,14 +152,14 @@ def test_liked_items_with_reasons_of_dislike_contradict_themselves(ada):
     opinionated(ada)
     rows = FeedbackTag.objects.filter(feedback__item__source_id="loved.example", feedback__useful=True)
     rows.update(tag_id="hype")
-    draft = BOOST | {"evidence_urls": liked_urls(ada, count=6)}
+    draft = BOOST | {"evidence": liked_urls(ada, count=6)}
     assert codes(context_for(ada), draft) == [["tags_contradict"]]
 
 
 def test_old_evidence_of_one_day_is_an_issue(ada, now):
     opinionated(ada)
     Feedback.objects.filter(reader=ada, item__source_id="loved.example").update(at=now - timedelta(days=40))
-    draft = BOOST | {"evidence_urls": liked_urls(ada, count=6)}
+    draft = BOOST | {"evidence": liked_urls(ada, count=6)}
     assert {"old_evidence", "few_days"} <= set(codes(context_for(ada), draft)[0])
 
 
@@ -162,7 +168,7 @@ def test_what_went_wrong_before_is_not_to_be_repeated(ada, now, outcome):
     opinionated(ada)
     settled(ada, now, outcome=outcome)
     draft = {"suggestion_type": "reduce_source", "target": "loathed.example"}
-    draft["evidence_urls"] = liked_urls(ada, "loathed.example", 6, useful=False)
+    draft["evidence"] = liked_urls(ada, "loathed.example", 6, useful=False)
     assert codes(context_for(ada), draft) == [[f"repeats_{outcome}"]]
 
 
@@ -170,7 +176,7 @@ def test_undoing_what_the_reader_accepted_needs_a_reason(ada, now):
     opinionated(ada)
     settled(ada, now, kind="boost_source", outcome="accepted")
     draft = {"suggestion_type": "reduce_source", "target": "loathed.example"}
-    draft["evidence_urls"] = liked_urls(ada, "loathed.example", 6, useful=False)
+    draft["evidence"] = liked_urls(ada, "loathed.example", 6, useful=False)
     assert codes(context_for(ada), draft) == [["undoes_accepted"]]
 
 
@@ -178,13 +184,13 @@ def test_another_readers_past_is_not_adas(ada, ben, now):
     opinionated(ada)
     settled(ben, now)
     draft = {"suggestion_type": "reduce_source", "target": "loathed.example"}
-    draft["evidence_urls"] = liked_urls(ada, "loathed.example", 6, useful=False)
+    draft["evidence"] = liked_urls(ada, "loathed.example", 6, useful=False)
     assert codes(context_for(ada), draft) == [[]]
 
 
 def test_drafts_that_say_the_same_are_told_apart_from_refusals(ada):
     opinionated(ada)
-    good = BOOST | {"evidence_urls": liked_urls(ada, count=6)}
+    good = BOOST | {"evidence": liked_urls(ada, count=6)}
     nothing = {"suggestion_type": "boost_source", "target": "stranger.example"}
     first, second, third = codes(context_for(ada), good, good, nothing)
     assert (first, second, third) == ([], ["duplicate_draft"], ["would_be_refused"])
@@ -193,7 +199,7 @@ def test_drafts_that_say_the_same_are_told_apart_from_refusals(ada):
 def test_a_critique_foresees_the_refusal_a_write_gets(ada):
     opinionated(ada)
     urls = [*liked_urls(ada, count=2), "https://loved.example/made-up"]
-    (found,) = answer(context_for(ada), "self_critique", drafts=[BOOST | {"evidence_urls": urls}])["drafts"]
+    (found,) = answer(context_for(ada), "self_critique", drafts=[BOOST | {"evidence": urls}])["drafts"]
     assert found["issues"][0]["rule"] == "evidence_not_grounded" and found["confidence"] == "low"
 
 
@@ -302,7 +308,7 @@ def test_a_model_that_insists_offers_no_seventh_reduction_to_who_turned_six_down
     settings.LLM_CHAIN = ["openai:gpt-6-luna"]
     less = {"suggestion_type": "reduce_source", "suggested_value": "0.8", "reason": "Seventh time lucky."}
     urls = liked_urls(ada, "loathed.example", 6, useful=False)
-    insists = calls(("write_suggestion", boost(urls, target_key="loathed.example", **less)))
+    insists = calls(("write_suggestion", boost(urls, target="loathed.example", **less)))
     with Script(httpserver, [], beyond=lambda body: insists) as script:
         result = run_request(reader=ada, trigger="ui", now=now)
     offered = Suggestion.objects.filter(reader=ada, status__in=["pending", "draft"])
@@ -323,3 +329,77 @@ def test_the_same_reader_is_still_offered_more_of_what_they_like(ada, now):
     result = run_request(reader=ada, trigger="ui", now=now)
     made = Suggestion.objects.filter(pk__in=result.suggestion_ids)
     assert {row.suggestion_type for row in made} == {"boost_source"}
+
+
+# --- other names of a new topic --------------------------------------------------------------------------
+
+NAMED = {"suggestion_type": "add_topic", "target": "Harbour", "other_names": ["Quayside"]}
+
+
+def harbour(reader):
+    """Store Ada's thumbs on articles about one thing under two names; return references to two of each."""
+    tastes(reader, topic="Harbour")
+    rows = Item.objects.filter(title__startswith="Harbour in focus").order_by("source_id", "dated_at")
+    for item in list(rows)[::2]:
+        Item.objects.filter(pk=item.pk).update(title=item.title.replace("Harbour", "Quayside"))
+    rated = Item.objects.filter(feedback__reader=reader, feedback__useful=True)
+    found = []
+    for word in ("Harbour", "Quayside"):
+        for source in ("plain.example", "other.example"):
+            rows = rated.filter(title__startswith=word, source_id=source)
+            found += rows.values_list("pk", flat=True)[:1]
+    return [item_ref(pk) for pk in found]
+
+
+def test_a_topic_with_other_names_is_tried_judged_and_written(ada):
+    evidence = harbour(ada)
+    tried = answer(context_for(ada), "test_suggestion", **NAMED)
+    assert tried["would_be_refused"] == "" and tried["names"]["Quayside"] > 0
+    alone = answer(context_for(ada), "test_suggestion", **NAMED | {"other_names": None})
+    assert "names" not in alone and alone["would_match"] < tried["would_match"]
+    drafts = [NAMED | {"evidence": evidence}]
+    (found,) = answer(context_for(ada), "self_critique", drafts=drafts)["drafts"]
+    assert not any(issue["serious"] for issue in found["issues"])
+    assert answer(context_for(ada), "write_suggestion", **drafts[0])["success"]
+    assert Suggestion.objects.get().other_names == ["Quayside"]
+
+
+def test_topics_with_names_that_a_run_has_tried_are_counted_once_each_whatever_tool_tried_them(ada, now):
+    run = Run.objects.create(reader=ada, day=now.date(), trigger="ui", status="running", created_at=now)
+    steps = [
+        ("test_suggestion", NAMED),
+        ("test_suggestion", NAMED | {"target": "HARBOUR"}),
+        ("test_suggestion", {"suggestion_type": "add_topic", "target": "Ferry"}),
+        ("self_critique", {"drafts": [NAMED | {"target": "Tide"}, "no draft", NAMED]}),
+        ("compare_configs", {"changes": [NAMED | {"target": "Storm"}]}),
+        ("query_user_feedback", NAMED | {"target": "Weather"}),
+        ("write_suggestion", NAMED | {"target": 7}),
+        ("write_suggestion", None),
+    ]
+    for n, (tool, arguments) in enumerate(steps):
+        Step.objects.create(run=run, n=n, kind="tool", tool=tool, arguments=arguments, at=now)
+    assert topics_tried(run_id=run.pk, topic="harbour") == 3
+    assert topics_tried(run_id=run.pk, topic="Sail") == 4
+    assert topics_tried(run_id=uuid4(), topic="Sail") == 1
+
+
+def test_sixteen_long_names_fit_the_budget_of_a_trial(ada):
+    harbour(ada)
+    names = [f"{n} {'ü' * 60}" for n in range(16)]
+    tried = answer(context_for(ada), "test_suggestion", **NAMED | {"other_names": names})
+    assert tried["would_be_refused"] == "name_unsaid" and tried["examples"]
+    assert call(context_for(ada), "test_suggestion", **NAMED | {"other_names": [*names, "x"]})[0].error_code
+
+
+def test_a_call_in_the_strict_form_leaves_names_out_by_null(ada):
+    declared = {tool["function"]["name"]: tool_close(tool)["function"] for tool in schemas()}
+    for name in ("write_suggestion", "test_suggestion"):
+        field = declared[name]["parameters"]["properties"]["other_names"]
+        assert field["type"] == ["array", "null"] and field["items"] == {"type": "string"}
+    evidence = harbour(ada)[:2]
+    more = [item_ref(pk) for pk in Item.objects.filter(
+        feedback__reader=ada, feedback__useful=True, title__startswith="Harbour"
+    ).values_list("pk", flat=True)[:4]]  # fmt: skip
+    given = NAMED | {"other_names": None, "suggested_value": None, "reason": None}
+    assert answer(context_for(ada), "write_suggestion", **given, evidence=[*evidence, *more])["success"]
+    assert Suggestion.objects.get().other_names == []

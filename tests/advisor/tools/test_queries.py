@@ -22,7 +22,7 @@ def rated(item_id: int, *, source="a", useful=True, days_ago=1.0, tags=()) -> Ra
 
 
 def many(count: int, *, start=0, **traits) -> list[RatedItem]:
-    """`count` items spread over so many sources that no source reaches its cap."""
+    """Return `count` items from enough sources that no source reaches its cap."""
     return [rated(start + n, source=f"s{n % 40}", **traits) for n in range(count)]
 
 

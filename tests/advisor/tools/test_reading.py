@@ -1,4 +1,4 @@
-"""What a model may read closely: items, labels, groups by meaning, own words, and references to cite."""
+"""The data that a model may read: items, labels, groups by meaning, own words, and references to cite."""
 
 import json
 from dataclasses import replace
@@ -35,10 +35,9 @@ def test_a_trial_gives_references_of_both_thumbs_that_a_write_can_cite(ada):
         context_for(ada),
         "write_suggestion",
         suggestion_type="boost_source",
-        field="source_weights",
-        target_key="loved.example",
+        target="loved.example",
         suggested_value=1.3,
-        evidence_items=[{"url": url} for url in urls],
+        evidence=urls,
         reason="",
     )
     assert written["success"]

@@ -1,7 +1,7 @@
-"""What each tool costs at ten, a thousand and ten thousand thumbs: tokens, queries, time.
+"""The cost of each tool at ten, a thousand and ten thousand thumbs: tokens, queries, time.
 
-The longest is the last 120 days of 100,000 thumbs in 400, as dense as those; `tests.lab bench.tools`
-measures all 100,000.
+The longest history has the density of 100,000 thumbs in 400 days, cut to the last 120 days. `tests.lab
+bench.tools` measures all 100,000.
 """
 
 import json
@@ -29,7 +29,7 @@ BOOST = {"suggestion_type": "boost_source", "target": "loved.example"}
 
 
 def history(size: int, now):
-    """A reader of that many thumbs on two to twenty sources, with up to sixty decisions behind them.
+    """Return a reader of that many thumbs on two to twenty sources, with up to sixty decisions behind them.
 
     Their config grows with them: up to 40 topics and 200 weights.
     """
@@ -53,13 +53,13 @@ def history(size: int, now):
 
 
 def arguments_for(name: str, reader) -> dict:
-    """What a model would ask, as large as it may."""
+    """Return a model's arguments, as large as allowed."""
     urls = liked_urls(reader, count=5)
     rated = Feedback.objects.filter(reader=reader).order_by("-at").values_list("item_id", flat=True)
     refs = [f"#{pk}" for pk in rated[:3]]
     return {
         "test_suggestion": BOOST,
-        "self_critique": {"drafts": [BOOST | {"evidence_urls": urls}] * 3},
+        "self_critique": {"drafts": [BOOST | {"evidence": urls}] * 3},
         "compare_configs": {"changes": [BOOST]},
         "write_suggestion": boost(urls),
         "read_items": {"items": refs},

@@ -1,7 +1,8 @@
-"""The tools: bound to one reader, within budget at any length of history, deaf to what is not theirs."""
+"""The tools: bound to one reader, within budget for any history, and blind to other readers' data."""
 
 import json
 from datetime import timedelta
+from typing import get_args
 
 import pytest
 from django.db import connection
@@ -10,7 +11,8 @@ from django.db.models.functions import Concat
 from django.test.utils import CaptureQueriesContext
 
 from advisor import result_size
-from advisor.tools.queries import confidence_of, trend_of
+from advisor.mcp_server import tools_listed
+from advisor.tools.queries import OutcomeResult, OutcomesArguments, confidence_of, trend_of
 from advisor.tools.registry import TOOLS, dispatch, schemas
 from digest.items.reading import item_open
 from digest.llm.entities import ToolCall
@@ -19,12 +21,15 @@ from ranking.config_body import body_default
 from ranking.implicit import ReadingEvent, implicit_leans
 from ranking.implicit_store import implicit_store
 from ranking.models import LearnedWeight, RankConfig
+from suggestions.changes.registry import kind_names
 from suggestions.models import Evidence, Outcome, PreferenceProfile, Suggestion
 from tests.support.histories import balanced, context_for, opinionated, thumbs
 
 pytestmark = pytest.mark.django_db
 # A forecast or a wider window asks once more; a query per thumb would ask hundreds of times.
 SLACK = 4
+# Queries of a replay of seven days.
+REPLAY = 11
 BUDGETS = {
     "query_user_feedback": 2600,
     "read_items": 600,
@@ -36,11 +41,12 @@ BUDGETS = {
     "self_critique": 600,
     "get_acceptance_history": 600,
     "compare_configs": 600,
+    "finish": 20,
 }
 
 
 def call(context, name, **arguments):
-    """The outcome of one call and its content, after a check of the budget."""
+    """Return the outcome of one call and its content, after a check of the budget."""
     outcome = dispatch(context, ToolCall("c1", name, json.dumps(arguments)))
     content = json.loads(outcome.content)
     if not outcome.error_code or name == "write_suggestion":
@@ -55,10 +61,9 @@ def answer(context, name, **arguments):
 def boost(urls, **changed):
     return {
         "suggestion_type": "boost_source",
-        "field": "source_weights",
-        "target_key": "loved.example",
+        "target": "loved.example",
         "suggested_value": 1.3,
-        "evidence_items": [{"url": url} for url in urls],
+        "evidence": list(urls),
         "reason": "You like it.",
     } | changed
 
@@ -95,29 +100,54 @@ def test_no_schema_names_a_reader_or_refers_elsewhere():
 def test_every_object_in_a_schema_is_closed():
     for schema in schemas():
         assert schema["function"]["parameters"]["additionalProperties"] is False
-    evidence = TOOLS["write_suggestion"].schema["function"]["parameters"]["properties"]["evidence_items"]
-    assert evidence["items"]["additionalProperties"] is False
+    skipped = TOOLS["finish"].schema["function"]["parameters"]["properties"]["skipped"]
+    assert skipped["items"]["additionalProperties"] is False
 
 
 def test_the_setting_follows_from_the_type_and_values_have_types(ada):
     opinionated(ada)
-    arguments = boost(liked_urls(ada))
-    del arguments["field"]
-    assert answer(context_for(ada), "write_suggestion", **arguments)["success"]
+    assert answer(context_for(ada), "write_suggestion", **boost(liked_urls(ada)))["success"]
     for name in ("write_suggestion", "test_suggestion"):
         asked = TOOLS[name].schema["function"]["parameters"]["properties"]
         assert "type" in asked["suggested_value"] or "anyOf" in asked["suggested_value"]
 
 
-def test_what_is_ignored_is_taken_and_not_asked_for(ada):
+def properties_of(name: str) -> dict:
+    return TOOLS[name].schema["function"]["parameters"]["properties"]
+
+
+def test_tools_about_a_change_share_their_arguments_and_each_adds_its_own():
+    tried, written = properties_of("test_suggestion"), properties_of("write_suggestion")
+    judged = properties_of("self_critique")["drafts"]["items"]["properties"]
+    compared = properties_of("compare_configs")["changes"]["items"]["properties"]
+    assert compared == tried
+    assert judged == {**tried, "evidence": judged["evidence"]}
+    assert written == {**judged, "reason": written["reason"], "question": written["question"]}
+
+
+def test_a_weight_that_is_left_out_is_the_whole_step(ada):
     opinionated(ada)
-    asked = TOOLS["write_suggestion"].schema["function"]["parameters"]
-    ignored = {"current_value": "1.1", "confidence": "high", "expected_impact": "More of it."}
-    ignored |= {"field": "source_weights"}
-    assert not set(ignored) & set(asked["properties"])
-    urls = liked_urls(ada)
-    written = boost([]) | ignored | {"evidence_items": [{"url": url, "title": "Any"} for url in urls]}
+    written = boost(liked_urls(ada))
+    del written["suggested_value"]
     assert answer(context_for(ada), "write_suggestion", **written)["success"]
+    assert Suggestion.objects.get().suggested_value == "1.3"
+
+
+def test_an_optional_argument_that_is_null_was_left_out_and_a_required_one_was_not(ada):
+    opinionated(ada)
+    written = boost(liked_urls(ada), suggested_value=None, reason=None)
+    assert answer(context_for(ada), "write_suggestion", **written)["success"]
+    for name in ("target", "suggestion_type"):
+        assert call(context_for(ada), "write_suggestion", **written | {name: None})[0].error_code
+    assert (
+        answer(context_for(ada), "compare_configs", before=None, after=None, changes=None)["before"]
+        == "version 0"
+    )
+    assert call(context_for(ada), "query_user_config", user_id=None)[0].error_code == "invalid_arguments"
+
+
+def test_the_tool_that_ends_a_run_is_no_tool_of_a_session():
+    assert {tool.name for tool in tools_listed()} == set(TOOLS) - {"finish"}
 
 
 # --- Bad calls -------------------------------------------------------------------------------------
@@ -153,12 +183,12 @@ def test_a_smuggled_reader_is_refused_by_every_tool(ada, ben, name, key):
 def test_a_reader_smuggled_into_the_evidence_is_refused_too(ada, ben):
     opinionated(ada)
     evidence = [{"url": url, "user_id": str(ben.pk)} for url in liked_urls(ada)]
-    outcome, _ = call(context_for(ada), "write_suggestion", **boost([], evidence_items=evidence))
+    outcome, _ = call(context_for(ada), "write_suggestion", **boost([], evidence=evidence))
     assert outcome.error_code == "invalid_arguments"
     assert not Suggestion.objects.exists()
 
 
-@pytest.mark.parametrize("days", [0, -1, 366, 2.5, "lots", None])
+@pytest.mark.parametrize("days", [0, -1, 366, 2.5, "lots"])
 def test_a_window_that_is_none_is_refused(ada, days):
     assert (
         call(context_for(ada), "query_user_feedback", window_days=days)[0].error_code == "invalid_arguments"
@@ -215,7 +245,7 @@ def test_a_reference_stands_for_an_item_of_the_reader_s_own_and_for_no_other(ada
     own = liked_urls(ada)
     assert call(context_for(ada), "write_suggestion", **boost(refs(own)))[1]["success"] is True
     assert set(Evidence.objects.values_list("url", flat=True)) == {*own}
-    drafts = [{"suggestion_type": "boost_source", "target": "loved.example", "evidence_urls": refs(own)}]
+    drafts = [{"suggestion_type": "boost_source", "target": "loved.example", "evidence": refs(own)}]
     row = call(context_for(ada), "self_critique", drafts=drafts)[1]["drafts"][0]
     assert "evidence_not_grounded" not in {issue.get("rule") for issue in row["issues"]}
 
@@ -225,8 +255,8 @@ def test_too_little_feedback_is_said_and_nothing_else(ada):
     content = answer(context_for(ada), "query_user_feedback")
     assert content == {
         "insufficient_data": True,
-        "reason": "Not enough thumbs for suggestions yet. You gave 4 of 10 thumbs, over 3 of 7 days, "
-        "4 of 10 with a reason. Or add 46 more thumbs: 50 are enough at once.",
+        "reason": "Not enough thumbs for suggestions yet. Rate 46 more headlines for suggestions today "
+        "(4 so far), or 10 over 7 days, 10 of them with a reason.",
     }
 
 
@@ -282,7 +312,8 @@ def test_a_thousand_thumbs_cost_the_queries_of_twenty(ada, ben):
         with CaptureQueriesContext(connection) as queries:
             answer(context_for(reader), "query_user_feedback")
         counts.append(len(queries))
-    assert counts[1] <= counts[0] + SLACK
+    # Twenty thumbs support nothing, so only the second replays the reader's last week for its hypotheses.
+    assert counts[1] <= counts[0] + REPLAY + SLACK
 
 
 @pytest.mark.parametrize(("n", "words"), [(9, "low"), (10, "medium"), (19, "medium"), (20, "high")])
@@ -450,18 +481,16 @@ def test_another_readers_evidence_is_refused_in_the_same_words(ada, ben):
     [
         {"suggested_value": float("nan")},
         {"suggested_value": True},
-        {"suggested_value": None},
         {"suggested_value": "１.3"},
         {"suggested_value": 0.7},
         {"suggested_value": {"x": 1}},
-        {"target_key": "stranger.example"},
-        {"target_key": None},
+        {"target": "stranger.example"},
+        {"target": None},
         {"field": "topics"},
-        {"field": "recency_half_life_hours"},
+        {"target_key": "loved.example"},
         {"suggestion_type": "set_recency"},
-        {"evidence_items": []},
-        {"evidence_items": "all of them"},
-        {"reason": None},
+        {"evidence": []},
+        {"evidence": "all of them"},
         {"reason": "x" * 4001},
         {"status": "accepted"},
     ],
@@ -475,8 +504,14 @@ def test_no_malformed_proposal_is_stored(ada, changed):
 
 def test_what_a_model_says_of_the_current_value_is_ignored(ada):
     opinionated(ada)
-    wild = boost(liked_urls(ada), suggested_value=9, current_value="8.9", confidence="absolute")
+    wild = boost(liked_urls(ada), suggested_value=9)
     content = answer(context_for(ada), "write_suggestion", **wild)
     suggestion = Suggestion.objects.get(pk=content["suggestion_id"])
     assert (suggestion.current_value, suggestion.suggested_value) == ("1.0", "1.3")
     assert content["validation_notes"]
+
+
+def test_a_search_may_name_every_type_and_outcome_at_once():
+    every = get_args(OutcomeResult)
+    assert OutcomesArguments(types=kind_names()).types == kind_names()
+    assert OutcomesArguments(outcomes=every).outcomes == [*every]

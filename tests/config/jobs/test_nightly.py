@@ -150,7 +150,7 @@ def test_a_step_that_fails_is_told_and_the_others_run(night, done, now, settings
     (alert,) = mail.outbox
     assert "summarise" in alert.body and "no ink" in alert.body
     nightly_run(now=now + 5 * MINUTE, steps=night)
-    assert len(done) == 6  # the night is over for now; the failed step is due later
+    assert len(done) == 6  # tonight's job has ended; the failed step is due later
 
 
 # --- The steps -----------------------------------------------------------------------------------------

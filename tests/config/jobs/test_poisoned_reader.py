@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from advisor.tasks import guidance_learn_task
 from config.jobs.nightly import STEPS, nightly_run
+from config.jobs.task_run import task_run
 from config.tasks import daily_builds_task
 from digest.models import Delivery, Destination, Digest, Feed, Notification, NotificationSettings, Reader
 from ranking.models import WeightSnapshot
@@ -118,7 +119,7 @@ def test_long_histories_and_old_profiles_of_the_others_are_looked_after(ada, ben
 
 STEPS_POISONED: dict[str, tuple[str, Callable[[Reader], bool]]] = {
     "learn": (
-        "digest.feedback.services.weights_on_hold_many",
+        "digest.feedback.services.weights_decided_many",
         lambda reader: WeightSnapshot.objects.filter(reader_id=reader.pk).exists(),
     ),
     "digests": (
@@ -162,7 +163,7 @@ def test_a_part_of_the_night_that_fails_keeps_no_reader_from_learning(both, monk
 def test_a_time_zone_that_is_none_costs_the_others_neither_mail_nor_news(both, settings):
     ada, ben = both
     settings.ALERT_EMAILS = ["olga@example.org"]
-    # What was rated yesterday is gone from the page: this is today's news.
+    # Items rated yesterday have left the page, so add an item of today.
     ItemFactory(
         source_id="gazette.example", feed=Feed.objects.get(), published_at=timezone.now() - timedelta(hours=1)
     )
@@ -177,7 +178,7 @@ def test_a_time_zone_that_is_none_costs_the_others_neither_mail_nor_news(both, s
             reader=reader, events=["digest"], since=timezone.now() - DAY, quiet_from=0, quiet_until=0
         )
     Reader.objects.filter(pk=ada.pk).update(time_zone="Nowhere/Atall")
-    daily_builds_task()
+    task_run(daily_builds_task.name, daily_builds_task)
     assert list(Delivery.objects.values_list("reader_id", flat=True)) == [ben.pk]
     assert set(Notification.objects.values_list("reader_id", flat=True)) == {ben.pk}
     told = [message for message in mail.outbox if "readers_failed" in message.subject]
@@ -211,12 +212,12 @@ def test_memories_of_the_others_are_refreshed(both, monkeypatch, settings):
     ada, _ = both
     settings.ALERT_EMAILS = ["olga@example.org"]
     poison(monkeypatch, "advisor.guidance.store.memories_refresh", ada)
-    guidance_learn_task()
+    task_run(guidance_learn_task.name, guidance_learn_task)
     told = [message for message in mail.outbox if "readers_failed" in message.subject]
     assert len(told) == 1 and str(ada.pk) in told[0].body
 
 
 def test_a_task_that_fails_for_nobody_raises_no_alert(both, settings):
     settings.ALERT_EMAILS = ["olga@example.org"]
-    outcomes_compact_task()
+    task_run(outcomes_compact_task.name, outcomes_compact_task)
     assert not [message for message in mail.outbox if "readers_failed" in message.subject]

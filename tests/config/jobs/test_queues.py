@@ -17,7 +17,7 @@ from django.utils import timezone
 from advisor.models import Heartbeat
 from advisor.run.workers import job_claim_if_due
 from advisor.tasks import memories_sync_task, runs_reconcile_task
-from config import celery
+from config import stopping
 from config.celery import app
 from config.jobs.schedule import (
     CELERY_BEAT_SCHEDULE,
@@ -79,7 +79,7 @@ def _fetch_turn(moment) -> bool:
 
 @pytest.mark.django_db
 def test_a_daily_job_whose_worker_was_lost_is_done_again_and_only_once(monkeypatch):
-    task, ran = memories_sync_task, []
+    task, ran = memories_sync_task.celery, []
     monkeypatch.setattr(task, "run", lambda: ran.append(1))
     for redelivered in (False, False, True, True):
         task.push_request(scheduled="memories", delivery_info={"redelivered": redelivered})
@@ -91,10 +91,10 @@ def test_a_daily_job_whose_worker_was_lost_is_done_again_and_only_once(monkeypat
 @pytest.mark.django_db
 def test_a_worker_that_is_to_stop_leaves_the_rest_of_the_night_to_the_next(settings, monkeypatch):
     settings.NIGHTLY_HOUR = 0
-    monkeypatch.setattr(celery, "_STOPPING", bytearray(1))
-    assert not celery.worker_is_stopping()
+    monkeypatch.setattr(stopping, "_STOPPING", bytearray(1))
+    assert not stopping.worker_is_stopping()
     worker_shutting_down.send(sender="work@here", sig="TERM", how="Warm", exitcode=0)
-    assert celery.worker_is_stopping()
+    assert stopping.worker_is_stopping()
     nightly_task()
     night = NightlyReport.objects.get()
     assert (night.status, night.steps, night.lease_until) == ("running", {}, None)
@@ -109,7 +109,7 @@ def test_the_messages_of_two_beats_move_the_schedule_once(broker_alone):
     database = f"postgres://{options['USER']}@{options['HOST']}:{options['PORT']}/{options['NAME']}"
     environment = os.environ | {"DATABASE_URL": database, "LOG_LEVEL": "INFO"}
     for _ in range(2):
-        runs_reconcile_task.apply_async(headers={"scheduled": "reconcile"})
+        runs_reconcile_task.celery.apply_async(headers={"scheduled": "reconcile"})
     command = [sys.executable, "-m", "celery", "-A", "config", "worker", "-c", "2"]
     worker = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
     try:

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_cache")]
 
 
 def opened(name: str, now) -> Reader:
-    """A reader with one of everything that opens the account."""
+    """Return a reader with one of everything that opens the account."""
     reader = reader_with_password(name)
     token_issue(reader=reader, name="script", scope="full", expires_at=None, now=now)
     Connected(reader)

@@ -25,7 +25,7 @@ CONSOLE = "django.core.mail.backends.console.EmailBackend"
 
 
 def with_password(reader: Reader) -> Reader:
-    """The reader, able to sign in."""
+    """Return the reader, able to sign in."""
     reader.set_password(PASSWORD)
     reader.save()
     return reader
@@ -49,7 +49,7 @@ def change_address(client: Client, email: str) -> None:
 
 
 def link_in(text: str) -> str:
-    """The path of the first link of a mail."""
+    """Return the path of the first link of a mail."""
     return re.search(r"https?://[^/\s]+(/accounts/\S+)", text)[1]
 
 
@@ -138,6 +138,22 @@ def test_the_addresses_of_one_ipv6_network_are_one_address(ada: Reader):
         sign_in(Client(), f"guess{n}", "wrong", REMOTE_ADDR=f"2001:db8:0:1::{n:x}")
     assert sign_in(Client(), "ada", REMOTE_ADDR="2001:db8:0:1:ffff::1").status_code == 429
     assert sign_in(Client(), "ada", REMOTE_ADDR="2001:db8:0:2::1").status_code == 302
+
+
+@pytest.mark.parametrize(
+    "form", ["::ffff:192.0.2.{}", "::ffff:c000:02{:02x}", "[::ffff:192.0.2.{}]:443", "192.0.2.{}"]
+)
+def test_the_ipv4_addresses_of_a_server_that_writes_them_as_ipv6_are_each_their_own(
+    form: str, ada: Reader, settings
+):
+    """Sockets and proxies that take both kinds write them so, and all lie in one /64."""
+    settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
+    with_password(ada)
+    for n in range(60):
+        sign_in(Client(), f"guess{n}", "wrong", headers={"X-Forwarded-For": form.format(1)})
+    assert sign_in(Client(), "ada", headers={"X-Forwarded-For": form.format(1)}).status_code == 429
+    assert sign_in(Client(), "ada", headers={"X-Forwarded-For": "192.0.2.1"}).status_code == 429
+    assert sign_in(Client(), "ada", headers={"X-Forwarded-For": form.format(2)}).status_code == 302
 
 
 def test_behind_a_proxy_limits_go_by_the_client_and_by_nothing_the_client_made_up(ada: Reader, settings):
@@ -260,7 +276,7 @@ def test_a_security_mail_tells_the_readers_own_time_and_its_zone(
 ):
     Reader.objects.filter(pk=ada.pk).update(time_zone="Asia/Kathmandu")
     client.post("/accounts/password/reset/", {"email": ada.email})
-    form = client.get(link_in(mailbox.messages[-1].get_content()))  # of a visitor: nobody is signed in
+    form = client.get(link_in(mailbox.messages[-1].get_content()))  # as a visitor, without signing in
     client.post(form.url, {"password1": NEW, "password2": NEW})
     words = re.search(r"from \S+ on (.+ [+]0545)\.", mailbox.messages[-1].get_content())[1]
     moment = datetime.strptime(words, "%A, %d %B %Y, %H:%M %z")

@@ -7,6 +7,8 @@ import pytest
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from django.apps import apps
+from django.contrib.admin.models import LogEntry
+from django.contrib.sessions.models import Session
 from django.core import mail
 from django.core.management import CommandError, call_command
 from django.db.models import CASCADE, SET_NULL
@@ -16,9 +18,11 @@ from advisor.models import Decision, Memory, Run, Step
 from digest.accounts.services import reader_delete, reader_mail_update
 from digest.accounts.tokens import token_issue
 from digest.errors import LastOperator
+from digest.feeds.selectors import NEWSLETTER_PREFIX
 from digest.models import (
     ApiToken,
     Digest,
+    Feed,
     Feedback,
     Impression,
     Item,
@@ -30,13 +34,14 @@ from digest.models import (
     Subscription,
     Summary,
 )
+from digest.sources.newsletters import newsletter_refuse
 from digest.sources.past_import import past_import
 from ranking.models import ConfigVersion
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Evidence, Suggestion
 from tests.conftest import NOW
 from tests.support.browser import fresh_item, suggested
-from tests.support.factories import CLOCK, FeedbackFactory
+from tests.support.factories import CLOCK, FeedbackFactory, FeedFactory, ItemFactory
 
 # Limits, and codes that were used, are counted in the cache.
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -127,7 +132,7 @@ def test_deleting_takes_everything_of_the_reader_and_nothing_of_another(
 
 
 def test_what_only_the_reader_imported_goes_with_them(ada: Reader, ben: Reader):
-    """Items of no feed are nobody else's: the stars of another program, and an imported history."""
+    """Items without a feed belong to nobody else: the stars of another program, and an imported history."""
     own, both = ({"url": f"https://{name}.example/1", "title": name} for name in ("own", "both"))
     past_import(reader=ada, document=json.dumps([own, both]).encode(), now=CLOCK)
     kept = Item.objects.get(title="both")
@@ -138,6 +143,41 @@ def test_what_only_the_reader_imported_goes_with_them(ada: Reader, ben: Reader):
     assert list(Item.objects.values_list("title", flat=True)) == ["both"]
     assert not Source.objects.filter(key="own.example").exists()
     assert not Summary.objects.exists()
+
+
+@pytest.mark.parametrize("way", ["deletion", "newsletter"])
+def test_a_text_that_others_have_too_keeps_what_was_made_of_it(ada: Reader, ben: Reader, way: str):
+    """Else anybody takes a feed of others apart by bringing its texts and taking them away again."""
+    paper = ItemFactory()
+    own = FeedFactory(owner=ben, own_address=f"{NEWSLETTER_PREFIX}1", state=Feed.State.WAITING)
+    copied, alone = ItemFactory(feed=own), ItemFactory(feed=own)
+    Item.objects.filter(pk=copied.pk).update(fingerprint=paper.fingerprint)
+    for item in (paper, alone):
+        Summary.objects.create(fingerprint=item.fingerprint, text="One.", model="offline", created_at=CLOCK)
+    if way == "deletion":
+        reader_delete(reader=ben)
+    else:
+        newsletter_refuse(reader=ben, feed_id=own.pk)
+    assert not Item.objects.filter(feed=own).exists()
+    assert list(Summary.objects.values_list("fingerprint", flat=True)) == [paper.fingerprint]
+
+
+def test_nothing_that_names_a_deleted_reader_is_left_in_any_table(
+    page: Client, ada: Reader, ben: Reader, operator: Reader
+):
+    """This covers tables without a column for the reader, too: sessions, and the admin's log."""
+    name = "ada-with-a-rare-name"
+    Reader.objects.filter(pk=ada.pk).update(username=name)
+    phone, admin, other = Client(), Client(), Client()
+    phone.post("/accounts/login/", {"login": name, "password": PASSWORD})
+    assert [one for one in Session.objects.all() if name in str(one.get_decoded())]
+    other.force_login(ben), admin.force_login(operator)
+    admin.post(f"/admin/digest/reader/{ada.pk}/delete/", {"post": "yes"})
+    assert LogEntry.objects.get().object_id == str(ada.pk)
+    left = [str(s.get_decoded()) for s in Session.objects.all()]
+    assert len(left) == 2 and name not in str(left)
+    rows = [row for model in apps.get_models() for row in model._base_manager.values()]
+    assert rows and not [row for row in rows if name in str(row)]
 
 
 def test_another_session_of_a_deleted_reader_is_over(page: Client, ada: Reader):

@@ -1,7 +1,6 @@
-"""Signing up, in, and a new password do the same work and answer alike, whether or not an account exists.
+"""Signing up, signing in and a password reset work and answer the same, with or without an account.
 
-Work is counted, not timed: the passwords that are hashed, the statements that the database gets, the links
-and the mails that are made.
+Work is counted, not timed: hashed passwords, database statements, links and mails.
 """
 
 import os
@@ -32,7 +31,7 @@ from tests.support.mailbox import Mailbox
 pytestmark = pytest.mark.usefixtures("own_cache")
 
 MODES = ("none", "optional", "mandatory")
-# Parts that differ from answer to answer, whoever asks.
+# Parts that differ from answer to answer for everybody.
 OWN = re.compile(r'name="csrfmiddlewaretoken"[^>]*|csrf-token" content="[^"]*|nonce-[^\'" ]*|nonce="[^"]*')
 VALUES = re.compile(r"'[^']*'|\"(?:s\d+_x|_django_curs_\w*_)\d+\"|\b\d+\b")
 
@@ -41,8 +40,8 @@ VALUES = re.compile(r"'[^']*'|\"(?:s\d+_x|_django_curs_\w*_)\d+\"|\b\d+\b")
 def people(db: None) -> dict[str, str]:
     """Return addresses by their owner.
 
-    Nobody; a confirmed account; an unconfirmed one; one that is switched off; one made by an operator; and
-    one without a password.
+    The owners are: nobody; a confirmed account; an unconfirmed one; a disabled one; one made by an operator;
+    and one without a password.
     """
     confirmed = with_password(Reader.objects.create(username="confirmed", email="confirmed@example.org"))
     EmailAddress.objects.create(user=confirmed, email=confirmed.email, primary=True, verified=True)
@@ -92,7 +91,7 @@ def work_of(request: Callable[[], HttpResponse], mailbox: Mailbox) -> dict[str, 
 
 
 def same_for_all(works: dict[str, dict[str, Any]]) -> None:
-    """Assert that every address gets the same work and answer as one that nobody has."""
+    """Assert that every address gets the same work and answer as an unknown one."""
     for who, work in works.items():
         for name, found in work.items():
             expected = works["nobody"][name]

@@ -20,6 +20,7 @@ from advisor.models import Run, Step
 from config.export import SCHEMA_VERSION, reader_export_parts, reader_export_stream
 from config.models import IdempotentResponse
 from digest.accounts import services as digest_part
+from digest.accounts.services import reader_delete
 from digest.accounts.tokens import token_issue
 from digest.models import (
     ApiToken,
@@ -42,12 +43,13 @@ from tests.support.browser import fresh_item, suggested
 from tests.support.factories import FeedbackFactory, ItemFactory, SourceFactory
 
 ROOMS = {"ranking", "digest", "suggestions", "advisor", "tidings"}
-# Told in another table's rows: reasons with their thumb, and for a day what API calls were answered.
+# Exported with another table's rows: reasons with their thumb. Not exported: answers of API calls, kept for a
+# day.
 TOLD_ELSEWHERE = {FeedbackTag, IdempotentResponse}
 
 
 def exported(reader: Reader) -> dict[str, Any]:
-    """The export, read back."""
+    """Return the export as read back."""
     return json.loads("".join(reader_export_stream(reader=reader, now=NOW)))
 
 
@@ -55,7 +57,7 @@ def readers_tables() -> set[type]:
     """Return every model of ours whose rows are about one reader, by a foreign key or by one to such a row.
 
     A private feed is in the row of its subscription. Its items are there if the reader rated, read or saw
-    them, as for all feeds. A proxy model is another view of a table that is there already.
+    them, as for all feeds. A proxy model shows a table that is there already.
     """
     ours = [model for model in apps.get_models() if model._meta.app_label in ROOMS]
     models = [model for model in ours if not model._meta.proxy]
@@ -157,6 +159,22 @@ def test_nothing_of_another_reader_is_in_the_export(ada: Reader, ben: Reader, cl
     assert answer["Content-Disposition"].startswith("attachment; filename=")
     assert "no-store" in answer["Cache-Control"]
     assert "Only Ben" not in body and str(ben.pk) not in body and ben.email not in body
+
+
+@pytest.mark.parametrize("pieces", [0, 1, 2, 5, 20])
+def test_an_export_of_an_account_that_is_deleted_meanwhile_ends_with_nothing_of_others(
+    ada: Reader, ben: Reader, pieces: int
+):
+    """It may lack rows, or the rest of the document, but it adds none that belong to somebody else."""
+    for reader in (ada, ben):
+        suggested(reader, label=f"Only {reader}", reason=f"Only {reader} reads this")
+        FeedbackFactory(reader=reader, item=fresh_item(reader, title=f"Only {reader} has this"))
+    stream = reader_export_stream(reader=Reader.objects.get(pk=ada.pk), now=NOW)
+    body = [next(stream) for _ in range(pieces)]
+    reader_delete(reader=ada)
+    body += stream
+    assert json.loads("".join(body))["schema"] == "tidings.reader-export"
+    assert "Only ben" not in "".join(body) and str(ben.pk) not in "".join(body)
 
 
 def test_a_long_history_takes_no_more_queries_than_a_short_one(ada: Reader):

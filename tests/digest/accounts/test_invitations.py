@@ -1,4 +1,4 @@
-"""Who may sign up: everybody, whoever was invited, once, or nobody; also through a provider."""
+"""Who may sign up: everybody, invited people, once each, or nobody; also through a provider."""
 
 import re
 from datetime import timedelta
@@ -55,7 +55,7 @@ def test_nobody_signs_up_where_it_is_closed_or_without_an_invitation(client: Cli
 
 
 def test_five_friends_on_the_open_net_are_five(settings):
-    """Five links are five accounts, whoever else finds the site, the links or a second use of them."""
+    """Five links make five accounts, even if others find the site, the links or a second use of them."""
     settings.SIGNUP = "invite"
     links = [link() for _ in range(5)]
     for n, one in enumerate(links):

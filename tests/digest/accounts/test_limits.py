@@ -1,16 +1,20 @@
 """Failed sign-ins: the counts they raise, how long these last, and that they betray no account."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from unittest.mock import patch
 
 import pytest
 from allauth.account.models import EmailAddress
 from django.contrib.auth.hashers import MD5PasswordHasher
+from django.contrib.sessions.models import Session
 from django.core.cache import cache
 from django.test import Client
+from django.utils import timezone
 
 from config import settings as site
 from digest.models import Reader
+from digest.throttling import SIGN_IN, limit_count
 from tests.digest.accounts.test_adapters import PASSWORD, link_in, sign_in, sign_up, with_password
 from tests.digest.accounts.test_mfa import code_for, switched_on
 from tests.support.mailbox import Mailbox
@@ -62,7 +66,7 @@ def test_failures_by_an_address_do_not_show_which_name_it_belongs_to(ada: Reader
 
 
 def test_an_account_whose_names_were_all_tried_answers_as_to_a_wrong_password(ada: Reader):
-    """Beyond ten failures by whatever name the right password opens nothing, and looks like a wrong one."""
+    """Beyond ten failures under any login the right password opens nothing, and looks like a wrong one."""
     with_password(ada)
     EmailAddress.objects.create(user=ada, email=ada.email, primary=True, verified=True)
     EmailAddress.objects.create(user=ada, email="ada@new.example", verified=False)
@@ -114,7 +118,7 @@ def test_a_forgotten_password_is_one_mail_however_many_accounts_have_the_address
 
 
 def test_a_second_factor_of_ones_own_wipes_no_failures_of_the_address_one_sits_at(ada: Reader, ben: Reader):
-    """Sixty failures from one address are sixty, whatever succeeds in between."""
+    """Sixty failures from one address stay sixty, whatever succeeds in between."""
     client = Client()
     client.force_login(with_password(ada))
     secret, _ = switched_on(client)
@@ -140,7 +144,7 @@ def test_wrong_codes_count_against_the_address_too(ada: Reader):
 
 
 def test_a_password_reset_wipes_no_failures_of_others(ada: Reader, client: Client, mailbox: Mailbox):
-    """Neither those of the address it came from, nor those of an address that is only claimed."""
+    """It resets neither the failures of its own address, nor those of a merely claimed one."""
     mallory = Reader.objects.create(username="mallory", email="mallory@example.org")
     EmailAddress.objects.create(user=mallory, email=mallory.email, primary=True, verified=True)
     EmailAddress.objects.create(user=mallory, email=ada.email, verified=False)
@@ -187,3 +191,22 @@ def test_a_name_that_grows_when_it_is_normalised_is_refused_rather_than_cut(db: 
     for ending in ("a", "b"):
         answer = sign_up(Client(), "\ufb03" * 100 + ending)
         assert answer.status_code == 200 and not Reader.objects.exists()
+
+
+def test_somebody_who_signs_in_again_and_again_stores_no_sessions_without_end(
+    client: Client, ada: Reader, ben: Reader, own_cache: None
+):
+    """Each is a row for months, and 300 a minute would come through the limit of an address."""
+    for reader in (ada, ben):
+        reader.set_password(PASSWORD)
+        reader.save()
+    now = timezone.now()
+    for moment in (now, now + timedelta(hours=1)):
+        for _ in range(SIGN_IN.times):
+            limit_count(limit=SIGN_IN, who=ada.pk, now=moment)
+    for _ in range(3):
+        refused = Client().post("/accounts/login/", {"login": "ada", "password": PASSWORD})
+        assert refused.status_code == 429 and SIGN_IN.message in refused.content.decode()
+    assert not [one.get_decoded() for one in Session.objects.all()]
+    assert client.post("/accounts/login/", {"login": "ben", "password": PASSWORD}).status_code == 302
+    assert client.get("/ui/account").status_code == 200

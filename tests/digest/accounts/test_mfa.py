@@ -17,14 +17,14 @@ PASSWORD = "a-lamp-and-a-kettle"
 
 
 def with_password(reader: Reader) -> Reader:
-    """The reader, able to sign in."""
+    """Return the reader, able to sign in."""
     reader.set_password(PASSWORD)
     reader.save()
     return reader
 
 
 def again(client: Client, path: str, text: dict[str, str] | None = None) -> object:
-    """Ask for `path` (or send `said` to it), typing the password again where one is asked to."""
+    """Ask for `path` (or send `text` to it). Type the password again if the site asks for it."""
     answer = client.get(path) if text is None else client.post(path, text)
     while answer.status_code == 302 and "/reauthenticate/" in answer.url:
         answer = client.post(answer.url, {"password": PASSWORD})
@@ -46,7 +46,7 @@ def switched_on(client: Client) -> tuple[str, list[str]]:
 
 
 def at_the_code(login: str = "ada") -> Client:
-    """A fresh browser that has given the right password."""
+    """Return a fresh browser that has given the right password."""
     client = Client()
     answer = client.post("/accounts/login/", {"login": login, "password": PASSWORD})
     assert answer.url == "/accounts/2fa/authenticate/"

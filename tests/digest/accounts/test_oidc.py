@@ -1,4 +1,4 @@
-"""Sign-in by OpenID Connect: a site of its own, and a provider that others wrote, over real sockets."""
+"""Sign-in by OpenID Connect: our site and a third-party provider, over real sockets."""
 
 import os
 import re
@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from html import unescape
 from pathlib import Path
 from shutil import copy
@@ -28,7 +28,7 @@ from django.core.management import call_command
 call_command("migrate", verbosity=0)
 from allauth.account.models import EmailAddress
 from digest.models import Reader
-for name, confirmed in (("ada", True), ("mallory", False)):
+for name, confirmed in (("ada", True), ("ella", True), ("mallory", False)):
     reader = Reader.objects.create_user(name, f"{{name}}@example.org", "{PASSWORD}")
     address = "ben@example.org" if name == "mallory" else reader.email
     EmailAddress.objects.create(user=reader, email=address, verified=confirmed, primary=True)
@@ -37,7 +37,7 @@ for name, confirmed in (("ada", True), ("mallory", False)):
 
 @pytest.fixture(scope="module")
 def provider() -> Iterator[str]:
-    """The address of a provider, in a process of its own."""
+    """Run a provider in its own process. Yield its address."""
     port = port_free()
     command = [sys.executable, "-m", "oidc_provider_mock", "--port", str(port)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
@@ -55,10 +55,14 @@ def place(installed: Path, provider: str, tmp_path_factory: pytest.TempPathFacto
 
     Ada has confirmed her address; Mallory claims Ben's unconfirmed.
     """
-    folder = tmp_path_factory.mktemp("oidc")
+    return set_up(installed, tmp_path_factory.mktemp("oidc"), provider)
+
+
+def set_up(installed: Path, folder: Path, issuer: str) -> dict[str, str]:
+    """Set up an installation in a folder, and return its environment."""
     copy(installed, folder / "tidings.sqlite3")
     place = environment(folder) | {
-        "OIDC_ISSUER": provider,
+        "OIDC_ISSUER": issuer,
         "OIDC_CLIENT_ID": "tidings",
         "OIDC_CLIENT_SECRET": "s3cret",
         "OIDC_NAME": "Harbour",
@@ -70,7 +74,13 @@ def place(installed: Path, provider: str, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="module")
 def site(place: dict[str, str]) -> Iterator[str]:
-    """The address of the site, which is served."""
+    with served(place) as address:
+        yield address
+
+
+@contextmanager
+def served(place: dict[str, str]) -> Iterator[str]:
+    """Yield the address of the site, which is served."""
     port = port_free()
     command = [sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "config.wsgi"]
     with subprocess.Popen(command, cwd=ROOT, env=place, stderr=subprocess.DEVNULL) as server:
@@ -109,7 +119,7 @@ class Visitor:
         return self.http.get(unescape(link[1])) if link else leaving
 
     def comes_back(self, sub: str, verified: bool | str = True, **fields: str) -> httpx.Response:
-        """Sign in at the provider as `sub`, whose address it has confirmed or not, and come back."""
+        """Sign in at the provider as `sub`, with a confirmed address or not, and come back."""
         claims = {"email": f"{sub}@example.org", "email_verified": verified, "preferred_username": sub}
         httpx.put(f"{self.provider}/users/{sub}-{verified}", json=claims).raise_for_status()
         asked = self.to_provider(**fields)
@@ -217,7 +227,7 @@ from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter as Library
 from digest.accounts.oidc import provider_of
 with mock.patch.object(Library, "_fetch_user_info", lambda *_: {"sub": "ada"}), \
-     mock.patch.object(Library, "_decode_id_token", lambda *_: {"sub": "mallory"}):
+     mock.patch("digest.accounts.oidc.id_token_claims", lambda *_, **__: {"sub": "mallory"}):
     found = provider_of(None, "oidc")
     app = mock.Mock(settings={})
     try:
@@ -243,14 +253,14 @@ def test_an_address_that_the_provider_has_not_confirmed_links_nothing(visitor: V
 
 def test_a_confirmation_in_text_is_read_as_it_is_meant(visitor: Visitor, site: str, provider: str, place):
     """Amazon Cognito says "false", which is true in Python."""
-    page = visitor.comes_back("ada", verified="false")
-    assert "Your new account" in page.text and ("ada-false", "ada") not in accounts(place)
-    fields = {"username": "adam", "email": "ada@example.org", "time_zone": "Europe/Berlin"}
+    page = visitor.comes_back("ella", verified="false")
+    assert "Your new account" in page.text and ("ella-false", "ella") not in accounts(place)
+    fields = {"username": "elli", "email": "ella@example.org", "time_zone": "Europe/Berlin"}
     visitor.post("/accounts/3rdparty/signup/", page, **fields)
-    assert ("ada-false", "adam") in accounts(place)
+    assert ("ella-false", "elli") in accounts(place)
     with Visitor(site, provider) as other:
-        assert urlsplit(str(other.comes_back("ada", verified="true").url)).path in {"/", "/ui/welcome"}
-    assert ("ada-true", "ada") in accounts(place)
+        assert urlsplit(str(other.comes_back("ella", verified="true").url)).path in {"/", "/ui/welcome"}
+    assert ("ella-true", "ella") in accounts(place)
 
 
 def test_who_signed_up_with_somebodys_address_does_not_get_their_sign_in(visitor: Visitor, place):

@@ -1,4 +1,4 @@
-"""What is sent as a passkey's answer is refused, unless the right device answers the right site once."""
+"""A passkey's answer is refused, unless the right device answers the right site once."""
 
 import json
 from collections.abc import Callable
@@ -80,9 +80,14 @@ class Device:
         return self.said("webauthn.create", challenge, origin, attestationObject=whole)
 
     def answer(
-        self, challenge: str, *, origin: str = "https://testserver", to: Reader | None = None
+        self,
+        challenge: str,
+        *,
+        origin: str = "https://testserver",
+        to: Reader | None = None,
+        flags: int = 0x05,
     ) -> dict[str, Any]:
-        data = self.data(0x05)
+        data = self.data(flags)
         said = self.said("webauthn.get", challenge, origin, authenticatorData=data)
         client = websafe_decode(said["response"]["clientDataJSON"])
         signature = self.key.sign(data + sha256(client).digest(), ec.ECDSA(SHA256()))
@@ -171,6 +176,35 @@ def test_a_counter_that_stands_still_or_goes_back_is_a_copied_key(enter, ada: Re
         device.counter = counter
         taken.append(browser.takes(name, device.answer(browser.challenge(name))))
     assert taken == [True, True, True, False, False, False, True]
+
+
+def test_a_device_that_did_not_verify_its_owner_or_that_nobody_touched_signs_nobody_in(enter, ada: Reader):
+    browser, device = enter(ada)
+    for flags in (0x01, 0x04, 0x00):
+        answer = device.answer(browser.challenge("login_webauthn"), flags=flags)
+        assert not browser.takes("login_webauthn", answer), hex(flags)
+    assert browser.takes("login_webauthn", device.answer(browser.challenge("login_webauthn")))
+
+
+def test_a_challenge_of_a_visitor_is_no_ones_confirmation_in_another_session(
+    enter, rf: RequestFactory, ada: Reader
+):
+    browser, device = enter(ada)
+    elsewhere = Browser(rf, ada)
+    answer = device.answer(elsewhere.challenge("login_webauthn"))
+    browser.challenge("reauthenticate_webauthn")
+    assert not browser.takes("reauthenticate_webauthn", answer)
+
+
+def test_a_reader_has_twenty_passkeys_at_most(rf: RequestFactory, ada: Reader, ben: Reader):
+    for n in range(20):
+        device = Device(ada)
+        device.id = b"device %d" % n
+        browser = Browser(rf, ada)
+        WebAuthn.add(ada, str(n), device.registered(browser.challenge("add_webauthn")))
+    for reader, may in ((ada, False), (ben, True)):
+        browser, device = Browser(rf, reader), Device(reader)
+        assert browser.takes("add_webauthn", device.registered(browser.challenge("add_webauthn"))) is may
 
 
 def test_a_passkey_is_added_for_ones_own_challenge_and_site_alone(

@@ -25,7 +25,7 @@ AUTHENTICATOR |= {"hasResidentKey": True, "hasUserVerification": True, "isUserVe
 
 @pytest.fixture(scope="module")
 def site(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the site; browsers make passkeys for localhost, and for no number."""
+    """Yield the address of the site; browsers make passkeys for localhost, and for no number."""
     folder, port = tmp_path_factory.mktemp("passkeys"), port_free()
     copy(installed, folder / "tidings.sqlite3")
     place = environment(folder) | {"PASSKEYS": "true", "SITE_URL": f"http://localhost:{port}"}

@@ -29,13 +29,13 @@ PASSWORD = "a-lamp-and-a-kettle"
 
 
 def issue(reader: Reader, scope: str, **more: object) -> str:
-    """A fresh token's secret."""
+    """Return a fresh token's secret."""
     given = {"name": "notes", "expires_at": None, "now": timezone.now(), **more}
     return token_issue(reader=reader, scope=scope, **given).secret
 
 
 def with_token(secret: str) -> Client:
-    """A script: no session, no CSRF token, CSRF enforced."""
+    """Return a script: no session, no CSRF token, CSRF enforced."""
     return Client(enforce_csrf_checks=True, headers={"Authorization": f"Bearer {secret}"})
 
 

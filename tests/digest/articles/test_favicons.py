@@ -19,7 +19,7 @@ SVG = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
 
 @pytest.fixture
 def feed(ada: Reader, httpserver: HTTPServer, settings) -> Feed:
-    """A feed that Ada reads, on a server of this machine that the operator allows."""
+    """Return a feed that Ada reads, on a server of this machine that the operator allows."""
     settings.FETCH_ALLOW_HOSTS = [f"{httpserver.host}:{httpserver.port}"]
     found = subscribe(ada).feed
     found.url, found.site_url, found.last_fetched_at = httpserver.url_for("/feed"), "", timezone.now()

@@ -47,7 +47,7 @@ def on(settings, httpserver: HTTPServer, own_cache: None) -> None:
 
 @pytest.fixture
 def feed(httpserver: HTTPServer) -> Feed:
-    """A feed of the publisher on this machine."""
+    """Return a feed of the publisher on this machine."""
     url = httpserver.url_for("/feed.xml")
     return FeedFactory(url=url, source=SourceFactory(key="weir.example"), state=Feed.State.ACTIVE)
 

@@ -37,7 +37,7 @@ HEADLINES = (
 
 @pytest.fixture
 def world(ada, ben, now) -> dict[str, Item]:
-    """A story of yesterday in three of Ada's sources, of which Ben reads one, and a newer item."""
+    """Return a story of yesterday in three of Ada's sources, of which Ben reads one, and a newer item."""
     feeds = [feed_read_by(ada, ben, source="a.example")]
     feeds += [feed_read_by(ada, source=f"{name}.example") for name in "bc"]
     at, story = now - timedelta(hours=HOURS), Story.objects.create(created_at=now, last_item_at=now)

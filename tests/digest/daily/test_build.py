@@ -1,4 +1,4 @@
-"""A digest is the best thirty of a reader's week, for a day of theirs, and building it again is safe."""
+"""A digest is the best thirty of a reader's week, for one of their days, and building it again is safe."""
 
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -27,7 +27,7 @@ def subscribe(reader: Reader, key: str) -> Source:
 
 
 def shown(digest: Digest) -> list[int]:
-    """The item ids of a digest, by rank."""
+    """Return the item ids of a digest, by rank."""
     return list(digest.impressions.order_by("rank").values_list("item_id", flat=True))
 
 
@@ -190,8 +190,8 @@ def test_a_build_takes_as_many_queries_however_many_items_there_are(
     digest = digest_build(reader=ada, date=TODAY, now=now)
     feedback_set(reader=ada, item_id=shown(digest)[0], useful=True, now=now)
     # config, deltas; candidates, latest of new feeds, thumbs and showings by source, signals; savepoint,
-    # digests made and locked, impressions; delete, insert, digest; release; what left the page: ratings,
-    # readings, pages of before, and today's page, since something was rated today
+    # digests made and locked, impressions; delete, insert, digest; release; gone items: ratings, readings,
+    # earlier pages, and today's page, because something was rated today
     with django_assert_num_queries(26):
         digest_build(reader=ada, date=TODAY, now=now + HOUR)
 
@@ -223,7 +223,7 @@ def test_a_source_little_is_known_of_is_drawn_with_its_chance_logged(ada, now, l
 def test_a_draw_stays_put_when_the_digest_is_built_again(ada, now, loud_and_quiet):
     for n in range(2, 9):
         ItemFactory(source=subscribe(ada, f"quiet{n}.example"), published_at=now - 6 * DAY)
-    for n in range(3, 15):  # as many as fill the digest with their shares
+    for n in range(3, 15):  # enough to fill the digest with their shares
         loud = subscribe(ada, f"loud{n}.example")
         for hours in range(3):
             ItemFactory(source=loud, published_at=now - hours * HOUR)

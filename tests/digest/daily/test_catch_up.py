@@ -93,12 +93,47 @@ def test_today_points_to_what_was_missed_all_day_and_to_nothing_without_an_absen
     assert "You have not been away" in page.get("/ui/catch-up").content.decode()
 
 
+def read_all(ada, now, missed) -> None:
+    for item in missed:
+        item_read(reader=ada, item_id=item.pk, now=now)
+
+
+def rate_all(ada, now, missed) -> None:
+    for item in missed:
+        feedback_give(reader=ada, item_id=item.pk, useful=True, now=now)
+
+
+def delete_all(ada, now, missed) -> None:
+    Item.objects.exclude(title="Seen").delete()
+
+
+def leave_the_oldest(ada, now, missed) -> None:
+    Item.objects.exclude(title__in=["Seen", missed[39].title]).delete()
+
+
+@pytest.mark.parametrize(
+    ("happened", "is_offered"),
+    [(read_all, False), (rate_all, False), (delete_all, False), (leave_the_oldest, True)],
+)
+def test_today_points_to_the_page_if_it_shows_something(page, ada, now, missed, happened, is_offered):
+    happened(ada, now, missed)
+    for _ in range(2):
+        assert ("The best since your last visit" in page.get("/").content.decode()) == is_offered
+        assert bool(page.get("/ui/catch-up").context["found"].best) == is_offered
+
+
 CATCH_UP, READ = "/ui/catch-up", "/ui/catch-up/read"
 
 
 def shown_on(body: str) -> dict[str, list[str]]:
-    """The fields of the page's form that name the items on it."""
+    """Return the fields of the page's form that name the items on it."""
     return {"item": re.findall(r'name="item" value="(\d+)"', body)}
+
+
+def taken_back(page, body: str) -> str:
+    """Return the catch-up page after its Undo."""
+    at = re.search(r'name="undo" value="([^"]+)"', body)[1]
+    return page.post("/ui/read/undo", {"undo": at, "next": CATCH_UP}, follow=True).content.decode()
 
 
 def test_the_list_is_finished_by_marking_it_as_read_and_that_is_undone(page, ada, missed):
@@ -110,8 +145,7 @@ def test_the_list_is_finished_by_marking_it_as_read_and_that_is_undone(page, ada
     assert {str(pk) for pk in read.values_list("item", flat=True)} == {*shown["item"]}
     assert "30 items marked as read" in after and "You have read the best" in after
     assert "data-item=" not in after and "/ui/all?unread=1" in after
-    at = re.search(r'name="at" value="([^"]+)"', after)[1]
-    again = page.post(READ, {"at": at}, follow=True).content.decode()
+    again = taken_back(page, after)
     assert read.count() == 0 and shown_on(again) == shown
 
 
@@ -148,9 +182,18 @@ def test_the_rest_is_marked_as_read_and_unread_again(page, ada, missed):
     read = Reading.objects.filter(reader=ada, read_at__isnull=False)
     assert read.count() == 10 and "10 items marked as read" in after
     assert "Mark the rest" not in after
-    at = re.search(r'name="at" value="([^"]+)"', after)[1]
-    again = page.post("/ui/catch-up/read", {"at": at}, follow=True).content.decode()
+    again = taken_back(page, after)
     assert read.count() == 0 and "10 items unread again" in again
+
+
+def test_what_came_after_the_page_was_made_is_not_marked_with_the_rest(page, ada, missed):
+    body = page.get(CATCH_UP).content.decode()
+    seen = re.search(r'name="seen" value="(\d+)"', body)[1]
+    late = ItemFactory(source=missed[0].source, feed=missed[0].feed, published_at=timezone.now())
+    Item.objects.filter(pk=late.pk).update(first_seen_at=timezone.now() + timedelta(minutes=1))
+    after = page.post(READ, {"rest": "1", "seen": seen} | shown_on(body), follow=True).content.decode()
+    assert "Mark the rest as read (10)" in body and "10 items marked as read" in after
+    assert not Reading.objects.filter(item=late).exists()
 
 
 def test_an_item_found_not_useful_can_be_folded_and_offers_an_undo(page, ada, missed):

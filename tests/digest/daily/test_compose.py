@@ -21,7 +21,8 @@ CHOICES = st.lists(
         low=st.booleans(),
         muted=st.booleans(),
         most=st.none(),
-        kept=st.just(False),
+        reserved=st.just(False),
+        late=st.just(False),
     ),
     unique_by=lambda choice: choice.item_id,
     max_size=50,
@@ -29,12 +30,12 @@ CHOICES = st.lists(
 RULES = st.builds(
     Rules, size=st.integers(1, 30), stories=st.booleans(), cap=st.booleans(), novelty=st.booleans()
 )
-# Shares only: nothing drawn, and no order but that of the score.
+# Shares only: no novelty draw, and only the order of the score.
 BY_SCORE = Rules(6, novelty=False, alternate=False)
 
 
 def items(*sources: str, start: int = 0) -> list[Choice]:
-    """One choice for each of `sources`, best first, numbered from `start`."""
+    """Return one choice for each of `sources`, best first, numbered from `start`."""
     return [Choice(n, source) for n, source in enumerate(sources, start=start)]
 
 
@@ -186,7 +187,7 @@ def test_what_the_reader_wants_less_of_takes_no_place_from_what_comes_often_and_
     assert ids(composed) == [0, 1, 2, 3, 6, 7]
 
 
-# --- room for what is little known --------------------------------------------------------------------
+# --- room for little-known sources -------------------------------------------------------------------
 
 LOUD = items(*"abcabcabcabcabcabc")
 QUIET = items("q", "r", "s", "t", "q", start=100)

@@ -20,7 +20,7 @@ CHOICES = st.lists(
         source=st.sampled_from("abcde"),
         low=st.booleans(),
         most=st.none(),
-        kept=st.just(False),
+        reserved=st.just(False),
     ),
     unique_by=lambda choice: choice.item_id,
     max_size=50,

@@ -30,7 +30,7 @@ def ranked(draw: st.DrawFn) -> list[Choice]:
         free = merit * weights[source]
         score = free * draw(st.sampled_from([1.0, 1.0, 0.75, 0.25]))
         found.append(choice(n, source, score, weights[source], free))
-    # Scores that tie say nothing of who would stand before whom.
+    # Equal scores do not tell which item stands first.
     clear = {
         value
         for value, n in Counter(v for c in found for v in {c.score, c.at_par, c.unmuted}).items()
@@ -44,7 +44,7 @@ def best_first(choices: list[Choice]) -> list[Choice]:
 
 
 def at_par(choices: list[Choice], source: str) -> list[Choice]:
-    """The same choices, were that source's weight 1."""
+    """Return the same choices, were that source's weight 1."""
     return best_first(
         [
             choice(c.item_id, c.source, c.at_par, 1.0, c.unmuted * c.at_par / c.score)
@@ -120,7 +120,7 @@ def test_what_stands_lower_says_by_how_many_places_of_other_sources():
         choice(0, "a", 0.9),
         choice(1, "b", 0.8),
         choice(2, "c", 0.5, weight=0.6),  # 0.83 at weight 1: past b
-        choice(3, "c", 0.45, weight=0.6),  # 0.75: past none but d, which it stands before
+        choice(3, "c", 0.45, weight=0.6),  # 0.75: it passes only d
         choice(4, "d", 0.4),
     ]
     assert places_lost(ranked_, dict.fromkeys(range(5), RANKED)) == {2: 1}

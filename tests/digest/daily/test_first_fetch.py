@@ -41,7 +41,7 @@ def site(httpserver: HTTPServer, settings) -> Iterator[HTTPServer]:
 
 
 def publish(site: HTTPServer, name: str, headline: str = "Rain") -> str:
-    """A feed with one post, by its address."""
+    """Return a feed with one post, by its address."""
     item = f"<item><title>{headline} in {name}</title><link>https://{name}.example/1</link></item>"
     site.expect_request(f"/{name}").respond_with_data(
         f"<rss><channel><title>{name}</title>{item}</channel></rss>"
@@ -238,7 +238,7 @@ def test_what_came_since_is_shown_on_demand_and_counted_no_more(ada, now):
     assert items_newer(digest=digest, now=now + 2 * SECOND) == 2  # one of them twice
     after = digest_refresh(reader=ada, now=now + 3 * SECOND)
     assert items_newer(digest=after, now=now + 4 * SECOND) == 0
-    # What is shown already, in better words, is not offered again and again.
+    # An item that is shown already, in better words, is not offered again and again.
     ItemFactory(feed=planet, url=item.url, guid="again", first_seen_at=now + 5 * SECOND)
     Feed.objects.update(last_new_at=now + 5 * SECOND)
     last = digest_refresh(reader=ada, now=now + 6 * SECOND)
@@ -246,7 +246,7 @@ def test_what_came_since_is_shown_on_demand_and_counted_no_more(ada, now):
 
 
 def test_stories_that_another_round_made_of_the_first_items_build_the_digest_again(ada, site, monkeypatch):
-    """A slow list's last feeds may be fetched by the round of every five minutes."""
+    """A regular fetch batch may fetch a slow list's last feeds."""
     monkeypatch.setattr("config.tasks.jobs_due", lambda now, last: [])
     headline = "Harbour bridge closed after storm damages its northern pier"
     add(ada, publish(site, "a", headline), publish(site, "b", headline))

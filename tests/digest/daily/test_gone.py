@@ -1,4 +1,4 @@
-"""A page a day: what was rated or read is gone tomorrow, and so is what stood on two pages."""
+"""A page a day: rated or read articles are gone tomorrow, and so are those that stood on two pages."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo

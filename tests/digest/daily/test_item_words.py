@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.daily.item_words import age_words, feed_health, item_age_words, lede_cut, score_explain
+from digest.daily.item_words import (
+    age_words,
+    feed_health,
+    is_impersonal,
+    item_age_words,
+    lede_cut,
+    score_explain,
+)
 from digest.feeds.identity import web_url
 from ranking.entities import Candidate, Config, EffectiveConfig
 from ranking.scoring import Signals, rank
@@ -145,9 +152,37 @@ def test_a_feed_that_is_not_polled_says_why(state, fetched, words):
     assert feed_health(state, "", 0, fetched, NOW) == words
 
 
+def test_a_score_is_impersonal_until_its_reader_sets_or_rates_something():
+    plain = parts(hours=3)[0]
+    assert is_impersonal(plain) and is_impersonal(plain | {"reported_by": 3, "community": 0.5})
+    own = [
+        {"topics": {"climate": 1.0}},
+        {"about": ["climate"]},
+        {"boosts": {"ev": -0.5}},
+        {"source_weight": 1.1},
+        {"similarity": 0.1},
+        {"taste": 0.9},
+        {"reading": 0.1},
+    ]
+    assert not any(is_impersonal(plain | one) for one in own)
+
+
 def test_an_item_has_an_age_for_a_week_and_then_its_date_where_the_reader_is():
     berlin = ZoneInfo("Europe/Berlin")
     assert item_age_words(NOW - timedelta(days=6, hours=23), NOW, berlin) == "6 days ago"
     assert item_age_words(NOW - timedelta(days=2966), NOW, berlin) == "2 February 2018"
     late = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
     assert item_age_words(late, NOW, berlin) == "2 March 2026"
+
+
+@pytest.mark.parametrize(
+    ("ago", "words"),
+    [
+        (timedelta(minutes=1), "came today"),
+        (timedelta(hours=14), "came yesterday"),
+        (timedelta(days=3), "came 3 days ago"),
+        (timedelta(days=8), "came 10 March 2026"),
+    ],
+)
+def test_an_old_item_that_came_late_is_not_called_new(ago, words):
+    assert item_age_words(NOW - ago, NOW, ZoneInfo("Europe/Berlin"), is_late=True) == words

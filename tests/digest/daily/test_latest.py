@@ -5,10 +5,13 @@ from datetime import timedelta
 import pytest
 
 from digest.daily.candidates import digest_candidates
+from digest.daily.diversity import LATE_PLACES_MAX
+from digest.daily.further import further_page
 from digest.daily.item_words import LATEST
 from digest.daily.presentation import ScoredItem, score_why
 from digest.daily.selectors import digest_exclusions, item_place
 from digest.daily.services import digest_build, digest_rank, digests_build
+from digest.entities import PUBLISHED_MIN
 from digest.models import Digest, Feed, Item, Reader
 from ranking.selectors import config_effective
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
@@ -148,3 +151,23 @@ def test_luck_shows_no_post_of_years_ago_where_the_week_has_enough(ada, now, qui
     drawn = digest_candidates(reader=ada, date=now.date(), now=now)
     old = {Item.objects.get(pk=pk).title for pk in drawn.novelty_draw(config_effective(reader_id=ada.pk)).old}
     assert old == {"old.example"}
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_five_old_posts_that_came_today_are_on_the_page_and_the_pages_after_it(ada, now, together):
+    """Each of eight feeds brings one post of 2020, and a fresh one. Dates of 1970 are none."""
+    for n in range(8):
+        feed = SubscriptionFactory(reader=ada, created_at=now - 90 * DAY).feed
+        came = {"feed": feed, "source": feed.source, "first_seen_at": now - DAY / 24}
+        old = PUBLISHED_MIN if n == 0 else now - 2000 * DAY
+        ItemFactory(title=f"Old {n}", published_at=old, dated_at=now - DAY / 24, **came)
+        ItemFactory(title=f"News {n}", published_at=now - DAY / 8, **came)
+    if together:
+        digests_build(now=now)
+    else:
+        digest_build(reader=ada, date=now.date(), now=now)
+    late = [title for title in titles(ada) if title.startswith("Old") and title != "Old 0"]
+    assert len(late) == LATE_PLACES_MAX and len(titles(ada)) == 8 + 1 + LATE_PLACES_MAX
+    digest = ada.digests.get()
+    assert digest.left_out == {"late": 7 - LATE_PLACES_MAX}
+    assert not further_page(reader=ada, digest=digest, number=2, now=now).impressions

@@ -28,7 +28,7 @@ def client(ada) -> Client:
 
 @pytest.fixture
 def today(ada, client):
-    """The day that it is for Ada, whose pages read the clock."""
+    """Return Ada's present day, because pages read the real clock."""
     return ago(0).astimezone(ada.zone).date()
 
 

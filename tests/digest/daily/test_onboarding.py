@@ -68,6 +68,7 @@ def answered(reader, now, liked: str, count: int = 20) -> list[int]:
             item_id=headline.item_id,
             useful=useful,
             now=now,
+            origin="interview",
             propensity=question.propensity,
         )
         asked.append(headline)
@@ -128,7 +129,7 @@ def test_a_question_costs_as_many_queries_whatever_there_is_to_ask(
         feed_of(ada, f"s{n}.example")
         items_of(f"s{n}.example", count, now)
     mute_set(reader_id=ada.pk, mute=Mute("word", "zeppelin"), now=now)
-    with django_assert_num_queries(6):  # two for meaning: what is known, and the vectors
+    with django_assert_num_queries(6):  # two for meaning: the known ones, and the vectors
         assert question_next(reader=ada, asked=[], current=None, now=now)
 
 

@@ -1,4 +1,4 @@
-"""Rated items keep their place; the rest flows round them."""
+"""Rated items keep their place; the others move around them."""
 
 from hypothesis import given
 from hypothesis import strategies as st

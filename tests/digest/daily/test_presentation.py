@@ -1,23 +1,29 @@
 """The parts beside an item: reasons on offer, other reports of the story, a summary and its author."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from django.test import Client
 from django.utils import timezone
 
 from digest.daily.item_words import summary_origin
-from digest.daily.presentation import reasons_offered
+from digest.daily.presentation import ScoredItem, age_of, reasons_offered, score_why
 from digest.feedback.reasons import SuggestedReason
 from digest.feedback.selectors import feedback_by_items, reason_tags
+from digest.items.selectors import item_candidate
 from digest.models import (
     Impression,
     Item,
     Reader,
     ReasonTag,
+    Source,
     Story,
     Subscription,
     SuggestedReasons,
     Summary,
 )
+from ranking.entities import Config, EffectiveConfig
+from ranking.scoring import rank
 from tests.support.browser import fresh_item
 from tests.support.factories import FeedbackFactory
 
@@ -176,3 +182,35 @@ def test_a_page_of_stories_costs_the_same_however_many(
         fresh_item(ada, key=f"h{n}.example", title=headline, story=story)
     with django_assert_num_queries(cost):
         page.get(f"/ui/item/{shown_item.pk}")
+
+
+@pytest.mark.parametrize(
+    ("published", "dated", "row", "why"),
+    [
+        # The publisher's date, a day before the item came.
+        (timedelta(hours=30), timedelta(hours=30), "yesterday", "yesterday"),
+        # An old post that came now.
+        (timedelta(days=42), timedelta(), "came today", "came 5 minutes ago, published 4 February"),
+        # No date: the ranking counts an estimate, the row tells none.
+        (timedelta(), timedelta(hours=12), "seen 5 minutes ago", "an estimate: 12 hours old"),
+        (timedelta(), timedelta(), "seen 5 minutes ago", "seen 5 minutes ago"),
+    ],
+)
+def test_a_row_tells_no_invented_age_and_why_says_what_freshness_counts(
+    published: timedelta, dated: timedelta, row: str, why: str
+):
+    """Both are told five minutes after the item came."""
+    came = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
+    now = came + timedelta(minutes=5)
+    item = Item(
+        pk=1,
+        title="A weir",
+        source=Source(pk="a.example"),
+        published_at=came - published,
+        dated_at=came - dated,
+        first_seen_at=came,
+    )
+    score = rank([item_candidate(item)], EffectiveConfig(Config()), now)[0]
+    lines = score_why(ScoredItem(item, score.parts.as_dict(), score.total)).lines
+    assert age_of(item, reader=Reader(time_zone="UTC"), now=now) == row
+    assert next(line.words for line in lines if line.label == "Freshness").startswith(why)

@@ -72,7 +72,7 @@ def test_it_takes_as_many_queries_however_many_items_and_readers(
 ):
     feedback_set(reader=ada, item_id=known[0], useful=True, now=now)
     for count in (2, 4):
-        # Tastes, vectors, rated items; who shares, figures of sources and of items; what opens say.
+        # Tastes, vectors, rated items; sharing readers, figures of sources and of items; implicit feedback.
         with django_assert_num_queries(7):
             signals_for(reader_ids=[ada.pk, ben.pk], item_ids=known[:count], now=now)
 

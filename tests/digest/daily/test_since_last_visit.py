@@ -36,7 +36,7 @@ def page(client: Client, ada: Reader) -> Client:
 
 
 def rated(page: Client, reader: Reader):
-    """An item of today's digest that its reader rated, before anything was set."""
+    """Return an item of today's digest that its reader rated, before anything was set."""
     item = fresh_item(reader, title="Climate talks end")
     fresh_item(reader, title="Climate money is short")
     page.get("/")
@@ -51,7 +51,7 @@ def wish(reader: Reader, *topics: str) -> None:
 
 
 def article(page: Client, item) -> str:
-    """The item's part of today's page."""
+    """Return the item's part of today's page."""
     body = page.get("/").content.decode()
     return re.search(rf'<article[^>]+id="item-{item.pk}".*?</article>', body, re.DOTALL)[0]
 
@@ -89,7 +89,7 @@ def test_the_item_shows_both_and_says_what_changed(page: Client, ada: Reader):
 def test_what_thumbs_have_taught_is_not_laid_to_the_settings(page: Client, ada: Reader):
     item = rated(page, ada)
     learned = WeightChange("gazette.example", 1.0, 1.3, 0.9, 8.0, "liked_more_than_usual")
-    weights_learn(reader_id=ada.pk, changes=[learned], now=timezone.now())
+    weights_learn(changes={ada.pk: [learned]}, now=timezone.now())
     body = page.get(f"/ui/item/{item.pk}").content.decode()
     assert "What was learned from your thumbs has changed since that digest: now more from Gazette." in body
     assert "Your settings have changed since that digest" not in body

@@ -1,4 +1,5 @@
-"""Rules for single sources hold through every door: a shelf life, a daily limit, and what is never missed."""
+"""Rules for single sources hold on pages, in mails and in the API: shelf life, daily limit, never-missed
+items."""
 
 from collections import Counter
 from datetime import datetime, timedelta
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from digest.daily.candidates import DayCandidates, digest_candidates
 from digest.daily.compose import RESERVED_LAST, RESERVED_MAX, NoveltyDraw, PlacedItem, Rules, compose
-from digest.daily.diversity import RESERVED, Choice, ExclusionReason
+from digest.daily.diversity import LATE_PLACES_MAX, RESERVED, Choice, ExclusionReason
 from digest.daily.receipts import receipt_of
 from digest.daily.selectors import digest_impressions
 from digest.daily.services import digest_build, digest_current
@@ -48,7 +49,8 @@ CHOICES = st.lists(
         low=st.booleans(),
         muted=st.booleans(),
         most=st.none(),
-        kept=st.booleans(),
+        reserved=st.booleans(),
+        late=st.just(False),
     ),
     unique_by=lambda choice: choice.item_id,
     max_size=60,
@@ -71,9 +73,23 @@ def test_a_source_never_has_more_places_than_its_daily_limit(ranked, limits, dat
     assert all(placed[source[item]] == limits[source[item]] for item in limited)
 
 
+@given(CHOICES, st.sets(st.integers(0, 60)), st.data())
+def test_a_day_shows_three_old_items_that_came_late_and_leaves_out_nothing_else_for_them(ranked, late, data):
+    ranked = [choice._replace(late=choice.item_id in late, reserved=False) for choice in ranked]
+    fixed = data.draw(st.sampled_from(ranked)) if ranked else None
+    rated = {3: PlacedItem(fixed.item_id, fixed.source)} if fixed else {}
+    composed = compose(ranked, Rules(30), SEED, rated=rated)
+    placed = [place.item_id for place in composed.places if place.item_id in late]
+    assert len(placed) <= LATE_PLACES_MAX
+    left = {item for item, why in composed.left_out.items() if why is ExclusionReason.LATE}
+    assert left <= late and (not left or len(placed) == LATE_PLACES_MAX)
+
+
 @given(CHOICES)
 def test_of_a_limited_source_what_was_shown_stays_and_is_not_exchanged(ranked):
-    ranked = [choice._replace(most=2, story=None, kept=False, low=False, muted=False) for choice in ranked]
+    ranked = [
+        choice._replace(most=2, story=None, reserved=False, low=False, muted=False) for choice in ranked
+    ]
     rules = Rules(30, novelty=False)
     first = {place.item_id for place in compose(ranked, rules, SEED).places}
     newer = [Choice(100 + n, name, most=2) for n, name in enumerate("abcdefgh")]
@@ -84,7 +100,7 @@ def test_of_a_limited_source_what_was_shown_stays_and_is_not_exchanged(ranked):
 @given(CHOICES, st.integers(1, 30))
 def test_what_is_never_missed_has_a_place_whatever_its_score_five_a_day_at_most(ranked, size):
     composed = compose(ranked, Rules(size, stories=False), SEED)
-    waiting = sorted(choice.item_id for choice in ranked if choice.kept)
+    waiting = sorted(choice.item_id for choice in ranked if choice.reserved)
     first = waiting[: min(RESERVED_MAX, size)]
     at = {place.item_id: rank for rank, place in enumerate(composed.places, start=1)}
     assert set(first) <= at.keys(), "those that have waited longest"
@@ -158,7 +174,7 @@ def set_rules(reader: Reader, source: str, **rules: object) -> int:
 
 
 def doors(page: Client, reader: Reader) -> dict[str, str]:
-    """What each door shows of today."""
+    """Return today's content on the page, in mail and in the API."""
     now = timezone.now()
     today = day_of(now, reader.zone)
     digest = digest_current(reader=reader, date=today, now=now)
@@ -236,7 +252,7 @@ def test_what_is_never_missed_is_behind_every_door_until_it_was_shown(page: Clie
     tomorrow = timezone.now() + DAY
     found = digest_candidates(reader=ada, date=day_of(tomorrow, ada.zone), now=tomorrow)
     assert quiet.article in found.shown, "so it competes by its score from now on"
-    assert not found._kept([PAPER])
+    assert not found._unseen_of([PAPER])
 
 
 @pytest.mark.django_db

@@ -34,7 +34,7 @@ MORE_GERMAN = "Der Hafen und die Schiffe: es wird gebaut"
 
 @pytest.fixture
 def items(ada: Reader, now) -> dict[str, Item]:
-    """Rated ones are a day old; what is to be ranked is new. Each item is of a source of its own."""
+    """Create rated items, a day old, and new ones to rank. Each item has its own source."""
     made = {}
     for n, title in enumerate((*TENNIS, *BANKS, MORE_TENNIS, MORE_BANKS, *GERMAN, MORE_GERMAN)):
         feed = FeedFactory()

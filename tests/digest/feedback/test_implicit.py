@@ -99,7 +99,7 @@ def today(now: datetime) -> date:
 
 
 def test_what_is_opened_rises_what_is_passed_over_falls_and_the_breakdown_says_so(ada, now, pages):
-    for source in (GOOD, BAD):  # what was read, or seen on two pages, is gone
+    for source in (GOOD, BAD):  # read items, and those on two pages, are gone
         items_of(ada, source, 1, now)
     implicit_update(reader_id=ada.pk, now=now)
     parts = reading_parts(ada, now)
@@ -134,7 +134,7 @@ def test_what_is_over_sixty_days_old_is_forgotten(ada, now, pages):
     assert not ImplicitPreference.objects.exists()
 
 
-# --- what counts --------------------------------------------------------------------------------------
+# --- counted events -----------------------------------------------------------------------------------
 
 
 def test_marking_as_read_is_no_open_and_below_the_last_open_nothing_was_passed_over(ada, now):
@@ -228,7 +228,7 @@ def test_the_switch_is_on_the_account_page_and_the_articles_end_is_watched_with_
     assert "data-watch-end" not in client.get(f"/ui/item/{item.pk}").content.decode()
 
 
-# --- nobody else's ------------------------------------------------------------------------------------
+# --- only the reader's own ----------------------------------------------------------------------------
 
 
 def test_bens_digest_is_the_same_whatever_ada_opens(ada, ben, now):

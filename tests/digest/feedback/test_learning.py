@@ -25,7 +25,7 @@ def rate(reader: Reader, source: str, likes: int, dislikes: int, at) -> None:
 
 @pytest.fixture
 def opinions(ada, now) -> None:
-    """Ada likes one source, dislikes another, and is of two minds about the third."""
+    """Ada likes one source, dislikes another, and is undecided about the third."""
     rate(ada, "good.example", 15, 0, now - DAY)
     rate(ada, "bad.example", 0, 15, now - DAY)
     rate(ada, "so.example", 8, 8, now - DAY)
@@ -59,7 +59,9 @@ def test_decided_and_locked_sources_do_not_change(ada, now, opinions):
     target_pin(reader_id=ada.id, target="bad.example", pin="locked", ref="", now=now)
     assert weights_update(reader_id=ada.id, now=now) == 0
     assert weights(ada) == {"good.example": 1.3}
-    assert weights_update(reader_id=ada.id, now=now + 15 * DAY) == 1
+    assert weights_update(reader_id=ada.id, now=now + 15 * DAY) == 0, "the thumbs are those she decided on"
+    rate(ada, "good.example", 1, 0, now + 15 * DAY)
+    assert weights_update(reader_id=ada.id, now=now + 16 * DAY) == 1
     assert weights(ada) == {"good.example": 1.45}
 
 

@@ -1,4 +1,5 @@
-"""Rounds of publication: which thumbs count, that each counts once, and attacks by the readers' own means."""
+"""Publication of community figures: which thumbs count, that each counts once, and attacks with a reader's
+means."""
 
 import re
 from collections.abc import Callable
@@ -61,7 +62,7 @@ def figures() -> dict[tuple[object, ...], tuple[int, int]]:
     }
 
 
-# --- rounds ----------------------------------------------------------------------------------------
+# --- publications ----------------------------------------------------------------------------------
 
 
 def test_an_item_is_published_two_days_after_it_came_with_the_thumbs_given_before(exact, now):
@@ -126,7 +127,7 @@ def test_rounds_made_at_once_are_one(exact, now, monkeypatch):
 
     def overtaken() -> object:
         monkeypatch.setattr(transaction, "atomic", atomic)
-        # Another process, of a faster clock, has begun where this one was about to.
+        # Another process with a faster clock has just begun the same publication.
         CommunityRound.objects.create(day=day + 1, after=day - 2 - LOOKBACK_DAYS, until=day - 1)
         return atomic()
 
@@ -211,7 +212,7 @@ def test_a_renamed_source_keeps_its_figures(now):
     assert [row.source_id for row in SourceFigure.objects.all()] == ["new-name.example"]
 
 
-# --- what one thumb can change: the whole of the guarantee but for the noise -------------------------
+# --- the effect of one thumb: the whole guarantee except for the noise -------------------------------
 
 Act = Callable[[Random, int, list[Reader], list[Item]], None]
 
@@ -232,11 +233,10 @@ def change_mind(dice: Random, day: int, readers: list[Reader], items: list[Item]
 def month_of_attacks(
     now: datetime, seed: int, thumb: bool | None
 ) -> dict[tuple[object, ...], tuple[int, int]]:
-    """Let accomplices do what they like for five weeks, with a round a day.
+    """Let accomplices act freely for five weeks, with a publication each day.
 
-    The victim gives one thumb, or none.
-
-    The victim also comes, goes, shares and stops, but shares on the day of the thumb.
+    The victim gives one thumb, or none. The victim also comes, goes, shares and stops, but shares on the day
+    of the thumb.
     """
     dice, day = Random(seed), utc_day(now)
     community_publish(now=morning(day))

@@ -134,7 +134,7 @@ def test_a_source_that_tells_most_still_does_not_follow_itself():
 def taught(way: str, rates: dict[str, float], seed: int) -> dict[str, tuple[int, int]]:
     """Likes and answers by source after twenty questions to a reader who likes each source at its rate."""
     rng, pool = random.Random(seed), headlines(SIZES)
-    # What prolific sources publish is what is newest.
+    # The newest items come from prolific sources.
     order = rng.sample(pool, len(pool))
     asked: list[Headline] = []
     found: dict[str, tuple[int, int]] = {}

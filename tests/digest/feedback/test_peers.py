@@ -118,7 +118,7 @@ def test_the_queries_do_not_grow_with_items_or_readers(ada, ben, now, django_ass
     items = [ItemFactory().pk for _ in range(3)]
     for item in items:
         item_figure(item, now, 80, 100)
-    # Who shares, the figures of sources, those of items.
+    # The sharing readers, the figures of sources, those of items.
     for ids, readers in ((items[:1], [ada.pk]), (items, [ada.pk, ben.pk])):
         with django_assert_num_queries(3):
             community_rates_many(reader_ids=readers, item_ids=ids, now=now)

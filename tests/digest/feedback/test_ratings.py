@@ -21,7 +21,7 @@ HOUR = timedelta(hours=1)
 
 
 def read_by(reader: Reader) -> Item:
-    """An item of a source the reader is subscribed to."""
+    """Return an item of a source the reader is subscribed to."""
     feed = FeedFactory()
     SubscriptionFactory(reader=reader, feed=feed)
     return ItemFactory(source=feed.source)

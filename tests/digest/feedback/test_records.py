@@ -183,13 +183,15 @@ def test_an_export_asks_about_the_newest_ratings_and_names_nobody(ada, now):
     assert not any("ada" in line or str(ada.pk) in line for line in records)
 
 
-def test_bad_lines_are_listed_with_a_reason_and_the_rest_is_imported(db, tmp_path):
+def test_bad_lines_are_listed_with_a_reason_and_the_rest_is_imported(db, tmp_path, capsys):
     good = record_render(
         Record((record_row(datetime(2026, 3, 16, 17, tzinfo=UTC), "A", "One"),), "Two", "B", liked=True)
     )
     file = tmp_path / "records.jsonl"
     file.write_text(f"nonsense\n\n{good}\n{{}}\n")
-    report = json.loads(run("import_records", str(file), "--json"))
+    with pytest.raises(CommandError, match="2 were rejected"):
+        call_command("import_records", str(file), "--json")
+    report = json.loads(capsys.readouterr().out)
     assert (report["records"], report["rejected"], report["imported"]) == (1, 2, 2)
     assert [(row["line"], row["code"]) for row in report["rejects"]] == [
         (1, "bad_json"),
@@ -197,7 +199,9 @@ def test_bad_lines_are_listed_with_a_reason_and_the_rest_is_imported(db, tmp_pat
     ]
     rejects = (tmp_path / "records.jsonl.rejects").read_text().splitlines()
     assert [line.split("\t")[1] for line in rejects] == ["bad_json", "missing_instruction"]
-    assert "[bad_json]" in run("import_records", str(file))
+    with pytest.raises(CommandError):
+        call_command("import_records", str(file))
+    assert "[bad_json]" in capsys.readouterr().out
 
 
 def test_a_missing_file_is_a_usage_error(db, tmp_path):

@@ -31,7 +31,7 @@ ATTRIBUTE_NAMES = (
 )
 TAGS, ATTRIBUTES = frozenset(TAG_NAMES.split()), frozenset(ATTRIBUTE_NAMES.split())
 ADDRESS = re.compile(r"https?://[^\s<>\"]+|mailto:[^\s<>\"]+")
-# What changed its meaning between two parsers, in browsers or in sanitisers.
+# Markup that changed its meaning between two parsers, in browsers or in sanitisers.
 MUTATIONS = [
     '<svg></p><style><a id="</style><img src=1 onerror=alert(1)>">',
     '<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=alert(1)&gt;">',
@@ -93,7 +93,7 @@ MARKUP = st.lists(BITS | st.text(max_size=4), max_size=40).map("".join)
 
 
 class Found(HTMLParser):
-    """What a parser of HTML that is none of ours finds: tags with attributes."""
+    """Tags with attributes, found by an independent HTML parser."""
 
     def __init__(self, markup: str) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ def clean(markup: str, base: str = BASE) -> str:
 
 
 def check_harmless(cleaned: str) -> None:
-    """Fail where two parsers that are none of ours find anything but what an article may have."""
+    """Fail if two independent parsers find markup that an article may not have."""
     found = Found(cleaned)
     assert not found.others
     tree = lxml_html.fragment_fromstring(cleaned, create_parent="div")

@@ -1,4 +1,4 @@
-"""What is rewritten before an article is cleaned: formulas, late pictures, frames, forms, plain texts."""
+"""Rewriting before an article is cleaned: formulas, late pictures, frames, forms, plain texts."""
 
 import pytest
 

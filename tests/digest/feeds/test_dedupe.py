@@ -1,4 +1,4 @@
-"""Documents ingested together leave what they leave one after the other."""
+"""Documents ingested together leave the same rows as one after the other."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -32,7 +32,7 @@ DAYS = st.lists(st.tuples(*(DOCUMENTS for _ in HOSTS)), min_size=1, max_size=3)
 
 
 def result_of(days: list[tuple[ParsedFeed, ...]], *, together: bool) -> tuple[object, ...]:
-    """Return what is reported and stored after the three publishers were read on some days."""
+    """Return the reports and rows after reading the three publishers on some days."""
     Item.objects.all().delete()
     Feed.objects.all().delete()
     feeds = [feed_get_or_create(url=f"https://{host}/feed", now=NOW) for host in HOSTS]
@@ -68,7 +68,7 @@ def test_the_number_of_statements_does_not_grow_with_the_documents(django_assert
 
 
 def plan(*entries: tuple[str, str, str], by_guid=(), by_article=()) -> IngestPlan:
-    """The plan of a document of (guid, link, title), beside what its feed has stored."""
+    """Return the plan for a document of (guid, link, title), given its feed's stored items."""
     parsed = [ParsedEntry(guid, link, title, "", "", "", NOW) for guid, link, title in entries]
     at_address: dict[int, list[KnownItem]] = {}
     for item in by_article:

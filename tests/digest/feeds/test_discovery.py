@@ -1,4 +1,4 @@
-"""From what a reader types to a feed: names without a scheme, pages, usual places, few requests, messages."""
+"""From a reader's input to a feed: names without a scheme, pages, usual places, few requests, messages."""
 
 import re
 import ssl
@@ -49,7 +49,7 @@ Site = Callable[..., str]
 
 @pytest.fixture
 def site(httpserver: HTTPServer, settings) -> Site:
-    """A local site of pages by path; its address."""
+    """Return a local site of pages by path; its address."""
     settings.FETCH_ALLOW_HOSTS = [f"{httpserver.host}:{httpserver.port}"]
 
     def serve(**pages: bytes | str) -> str:
@@ -228,7 +228,7 @@ class Visits:
 
 @pytest.fixture
 def visits(site: Site, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch, settings) -> Visits:
-    """A site whose pages all say the same: that there are ten feeds, none of which is one."""
+    """Serve a site whose pages all name the same ten feeds, none of which exists."""
     site()
     settings.FETCH_HOST_GAP_S = 2.0
     visits = Visits(httpserver)
@@ -322,14 +322,15 @@ def test_the_page_says_when_it_was_too_often_and_asks_nobody(
     client: Client, ada: Reader, site: Site, httpserver: HTTPServer
 ):
     url = site(rss__xml=RSS) + "rss.xml"
-    for minutes in (0, 1):  # whichever minute it is by then
+    for minutes in (0, 1):  # in whichever minute the request falls
         for _ in range(10):
             limit_count(limit=LOOKUP, who=ada.pk, now=timezone.now() + timedelta(minutes=minutes))
     client.force_login(ada)
     answer = client.post("/ui/sources", {"url": url})
     assert answer.status_code == 429 and "10 sites a minute" in answer.content.decode()
     assert httpserver.log == []
-    assert client.post("/ui/sources", {"url": url, "as_is": "1"}).status_code == 302  # asks nobody either
+    # sends no request either
+    assert client.post("/ui/sources", {"url": url, "as_is": "1"}).status_code == 302
 
 
 @pytest.mark.parametrize(
@@ -338,7 +339,7 @@ def test_the_page_says_when_it_was_too_often_and_asks_nobody(
         ("example.org", ("https://example.org", "http://example.org")),
         (" //example.org", ("https://example.org", "http://example.org")),
         ("https://example.org", ("https://example.org",)),
-        ("feed://example.org", ("https://example.org",)),
+        ("feed://example.org", ("https://example.org", "http://example.org")),
         ("feed:http://example.org", ("http://example.org",)),
         ("http://example.org", ("http://example.org",)),
     ],
@@ -388,7 +389,7 @@ def test_pages_keep_a_thread_however_many_sites_are_slow(client: Client, ada: Re
         page = client.post("/ui/sources", {"url": address})
         assert page.status_code == 422
         assert "Try again in a few seconds" in page.content.decode()
-    for _ in range(2 * places.LOOKUPS_AT_ONCE):  # also where nothing is found
+    for _ in range(2 * places.LOOKUPS_AT_ONCE):  # even if nothing is found
         with pytest.raises(SiteUnreachable):
             feeds_discover(reader_id=ADA_ID, url=f"{address}/none")
     assert feeds_discover(reader_id=ADA_ID, url=address)

@@ -73,6 +73,20 @@ def test_a_label_that_the_bytes_contradict_is_passed_over():
     assert title("Café", "utf-8", declared="nonsense", content_type="text/xml; charset=nonsense") == "Café"
 
 
+@pytest.mark.parametrize(
+    ("label", "codec", "words"),
+    [
+        ("iso-8859-2", "cp1250", "Śląsk i źródło. Źrebię śpi. Ťuknutí"),
+        ("iso-8859-2", "iso8859_2", "Śląsk i źródło. Źrebię śpi. Ťuknutí"),
+        ("iso-8859-5", "cp1251", "Привет, Њива"),
+        ("iso-8859-7", "cp1253", "Άνοιξη — θάλασσα"),
+        ("iso-8859-13", "cp1257", "Žuvis „šaltis“"),
+    ],
+)
+def test_letters_where_iso_has_controls_are_those_of_windows(label: str, codec: str, words: str):
+    assert title(words, codec, declared=label) == words
+
+
 def test_without_any_label_the_bytes_are_looked_at():
     russian = "В столице открылась новая выставка о реках и озёрах страны"
     assert title(russian, "cp1251", more="Новости города и области на каждый день") == russian
@@ -108,7 +122,7 @@ def test_a_fetched_document_is_read_by_the_header_it_came_with():
     assert isinstance(read, FeedAnswer) and read.parsed and read.parsed.title == words
 
 
-# --- What says nothing of its encoding, but its language -------------------------------------------------
+# --- Documents that name no encoding, only a language ----------------------------------------------------
 
 SPOKEN = {
     "pl": ("Zażółć gęślą jaźń", "Święto łąki – „cześć”", ("iso8859_2", "cp1250")),

@@ -1,4 +1,4 @@
-"""A feed is what its own address answers: one encoder, and no other spelling writes into what others read."""
+"""A feed belongs to its own address: one encoder, and no other spelling writes into others' feeds."""
 
 import ast
 import re
@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_cache")]
 
 
 def document(title: str) -> str:
-    """A feed with one entry."""
+    """Return a feed with one entry."""
     return (
         f"<rss><channel><title>{title}</title><item><title>{title} post</title>"
         f"<link>https://posts.example/{quote(title)}</link></item></channel></rss>"
@@ -44,7 +44,8 @@ def document(title: str) -> str:
 
 @pytest.fixture
 def host(httpserver: HTTPServer, settings) -> HTTPServer:
-    """A host of several people, which goes by prefixes and by parameters, as `/~mallory/%2e%2e` shows."""
+    """Return a host of several people, which goes by prefixes and by parameters, as `/~mallory/%2e%2e`
+    shows."""
     settings.FETCH_ALLOW_HOSTS = [f"{httpserver.host}:{httpserver.port}"]
     settings.FETCH_HOST_GAP_S = 0
 

@@ -1,4 +1,4 @@
-"""A round against a real server: what is fetched, what is stored, and what becomes of a feed."""
+"""A fetch batch against a real server: its requests, its stored items, and the states of feeds."""
 
 import json
 import socket
@@ -47,7 +47,7 @@ def round_(now, **wanted: object) -> FetchReport:
 
 
 def ensure(site: HTTPServer, path: str, now, host: str = "localhost") -> Feed:
-    """A feed that somebody reads."""
+    """Return a feed that somebody reads."""
     return read(feed_get_or_create(url=f"http://{host}:{site.port}{path}", now=now))
 
 
@@ -190,13 +190,13 @@ def test_the_command_names_what_it_waits_for_on_a_terminal_only(site, monkeypatc
 
 def test_feeds_of_one_host_wait_for_its_pause(site, now, settings, tmp_path):
     settings.FETCH_HOST_GAP_S = 30.0
-    settings.VAR_DIR = tmp_path  # no other run's hosts
+    settings.VAR_DIR = tmp_path  # not the hosts of another run
     for path in ("/a", "/b", "/c"):
         site.expect_request(path).respond_with_data(rss("Rain"))
         ensure(site, path, now)
     report = round_(now, seconds=5).as_dict()
     assert (report["ok"], report["left"], len(site.log)) == (1, 2, 1)
-    assert Feed.objects.filter(next_check_at=now).count() == 2  # left as they were, for the next round
+    assert Feed.objects.filter(next_check_at=now).count() == 2  # unchanged, for the next fetch batch
 
 
 def chain(site: HTTPServer, status: int, target: str) -> None:

@@ -1,4 +1,4 @@
-"""What the digest and the sources page show when nothing comes in: offline is not the same as no news."""
+"""The messages of the digest and the sources page if nothing comes in: offline is not the same as no news."""
 
 import pytest
 from django.test import Client
@@ -21,14 +21,14 @@ def page(client: Client, ada: Reader) -> Client:
 
 
 def feeds(reader: Reader, count: int) -> list[Feed]:
-    """So many feeds of the reader, never tried."""
+    """Return `count` new feeds of the reader, never tried."""
     found = [subscribe(reader, f"s{n}.example").feed for n in range(count)]
     Feed.objects.update(state="active")
     return found
 
 
 def tried(found: list[Feed], failures: int = 0) -> None:
-    """Every feed tried just now, with so many failures."""
+    """Mark every feed as tried just now, with this many failures."""
     for feed in found:
         feed.state, feed.failures, feed.last_fetched_at = "active", failures, timezone.now()
         feed.error_message = LOST if failures else ""
@@ -75,7 +75,7 @@ def test_feeds_that_wait_are_counted_against_all(page, ada: Reader):
 def test_a_page_whose_feeds_no_worker_came_for_stops_asking(page, ada: Reader):
     feeds(ada, 2)  # subscribed to two months ago
     body = page.get(TODAY).content.decode()
-    assert "No worker has come for your feeds yet" in body
+    assert "Your feeds have not been fetched yet: look again later." in body
     assert "data-watched" not in body and "refresh" not in body
 
 

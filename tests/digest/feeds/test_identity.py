@@ -1,4 +1,4 @@
-"""What counts as the same."""
+"""Identities of posts, feeds and sources."""
 
 import socket
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Of a long article the words count, not the markup; one that is longer than what is kept says so."""
+"""In a long article the words count, not the markup. A text over the limit is marked as cut."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What an entry brings beside its text: categories, sounds and films, a picture."""
+"""The parts of an entry beside its text: categories, sounds and films, a picture."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A post whose address is corrected, or whose site moves, stays itself; others that look alike are two."""
+"""A post with a corrected address or a moved site stays itself; other posts that look the same are two."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def feed(ada: Reader) -> Feed:
-    """A feed that Ada reads."""
+    """Return a feed that Ada reads."""
     feed = FeedFactory(url=f"{OLD}/feed")
     SubscriptionFactory(reader=ada, feed=feed)
     return feed
@@ -162,7 +162,7 @@ def unread(reader: Reader, now: datetime) -> list[str]:
 
 @pytest.fixture
 def there(settings) -> str:
-    """Where a feed may move: this machine, whose name needs no look-up."""
+    """Allow moves to this machine, because its name needs no look-up. Return the address."""
     settings.FETCH_ALLOW_HOSTS = ["localhost"]
     return "https://localhost/feed"
 

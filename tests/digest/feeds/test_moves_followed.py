@@ -1,4 +1,4 @@
-"""Who adds, restores or lists an address that moved reads what is there today, without strangers' titles."""
+"""A reader who adds, restores or lists a moved address reads the new feed, without strangers' titles."""
 
 import pytest
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def allowed(settings) -> None:
-    """A feed may move to this machine, whose name needs no look-up."""
+    """Allow moves to this machine, because its name needs no look-up."""
     settings.FETCH_ALLOW_HOSTS = ["localhost"]
 
 
@@ -37,7 +37,7 @@ def titled(title: str, *posts: str) -> bytes:
 
 @pytest.fixture
 def moved(ada: Reader, now) -> Feed:
-    """A feed that Ada reads and that has moved; where it is now."""
+    """Move a feed that Ada reads. Return the new feed."""
     feed = subscription_add(reader=ada, url=OLD, now=now).feed
     return feed_move(feed=feed, url=NEW, now=now)
 
@@ -87,7 +87,7 @@ def test_words_of_an_open_redirect_are_not_the_publishers_own(now):
     assert Item.objects.get().own is False
 
 
-# --- What a source is called --------------------------------------------------------------------------
+# --- The name of a source -----------------------------------------------------------------------------
 
 
 def test_a_feed_that_moves_names_neither_the_feed_nor_the_source_it_moves_to(now):
@@ -151,7 +151,7 @@ def test_who_only_knows_a_sources_key_is_not_told_what_it_is_called(ada, ben):
 
 
 def test_an_address_that_never_answers_tells_no_name_of_its_source(client, ada, ben):
-    """Whoever adds an address of a host as it is must not learn what a feed there is called."""
+    """A reader who adds an address as it is must not learn the title of another feed of that host."""
     source = SubscriptionFactory(reader=ben, feed__title="Secret club").feed.source
     Source.objects.filter(pk=source.pk).update(title="Secret club")
     silent = FeedFactory(source=source, url=f"https://{source.pk}/nothing", title="", state=Feed.State.ACTIVE)

@@ -1,4 +1,4 @@
-"""Links in the head of a stranger's page: found as browsers find them, in linear time, whatever the page."""
+"""Links in the head of any stranger's page: found as in browsers, in linear time."""
 
 import time
 
@@ -64,6 +64,6 @@ def test_no_page_takes_long_or_raises(family: str):
 def test_no_text_raises_and_a_link_after_it_is_found_or_inside_something(text: str):
     found = links(text)
     assert all(isinstance(value, str) for one in found for value in one.values())
-    # What closes whatever may be open: a comment, quotes, a tag, raw text.
+    # This closes everything that may be open: a comment, quotes, a tag, raw text.
     closed = f"{text}-->\"'></script></style></title><link href=last>"
     assert {"href": "last"} in links(closed) or any(mark in text.lower() for mark in ("<!--", "<", "'", '"'))

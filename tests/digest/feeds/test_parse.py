@@ -124,7 +124,7 @@ MARKS = st.sampled_from(
 
 @given(st.lists(MARKS | st.sampled_from(["<a>", "</a>", "<b>"]), max_size=30).map("".join))
 def test_tags_are_counted_alike_whether_listed_or_taken_one_by_one(text: str):
-    """Few tags are listed at once, many taken one by one; and what is quoted holds no tag."""
+    """Few tags are listed at once, many are taken one by one. Quoted text holds no tag."""
 
     def found(listed: int) -> str:
         with pytest.MonkeyPatch.context() as patch:
@@ -288,3 +288,22 @@ def test_the_language_of_a_document_is_that_of_its_items(name: str):
     inside = items.replace("<description>", "<language>fr</language><description>")
     found = parse_document(f"<rss><channel><title>R</title>{inside}{items}</channel></rss>".encode()).entries
     assert [entry.language for entry in found] == ["fr", ""]
+
+
+@pytest.mark.parametrize(
+    ("named", "kept"),
+    [
+        ("en", "en"),
+        (" de-AT ", "de-AT"),
+        ("zh_Hant_TW", "zh-Hant-TW"),
+        ("language", ""),
+        ("English", ""),
+        ("en us", ""),
+        ("\u0434\u0435", ""),
+        ("en-" + "x" * 40, ""),
+    ],
+)
+def test_a_language_is_a_tag_that_browsers_know(named: str, kept: str):
+    item = "<item><title>i</title></item>"
+    body = f"<rss version='2.0'><channel><language>{named}</language>{item}</channel></rss>"
+    assert parse_document(body.encode()).entries[0].language == kept

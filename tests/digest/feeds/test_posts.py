@@ -1,4 +1,4 @@
-"""Two posts of a feed are never one, one post is never two, and each leads where its publisher wrote."""
+"""Two posts of a feed never become one, one post never becomes two, and each keeps its publisher's link."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -24,19 +24,19 @@ SITE = "https://river.example/"
 
 
 def post(guid: str = "", link: str = "", title: str = "Rain", text: str = "", **more: object) -> ParsedEntry:
-    """A post as a document has it, of two days ago unless it says otherwise."""
+    """Return a post as a document has it, of two days ago unless it says otherwise."""
     given = {"author": "", "language": "", "published": THEN} | more
     return ParsedEntry(guid=guid, link=link, title=title, text=text, **given)
 
 
 def sound(n: int, token: str = "") -> tuple[Enclosure, ...]:
-    """The sound of an episode."""
+    """Return the sound of an episode."""
     return (Enclosure(f"https://radio.example/{n}.mp3{token}", "audio/mpeg"),)
 
 
 @pytest.fixture
 def feed(db, ada: Reader) -> Feed:
-    """A feed that Ada reads."""
+    """Return a feed that Ada reads."""
     feed = FeedFactory(url="https://river.example/feed")
     SubscriptionFactory(reader=ada, feed=feed)
     return feed
@@ -49,6 +49,7 @@ def bring(feed: Feed, *posts: ParsedEntry, now: datetime, site: str = SITE) -> l
 
 
 LINK = "https://river.example/live"
+WORDS = " ".join(f"word{n}" for n in range(40))
 SHARED = {
     "one link, no guid": [post(link=LINK, title=f"Shirt {n}") for n in range(4)],
     "one link and date, other words": [post(link=LINK, text=f"Print {n}") for n in range(4)],
@@ -186,6 +187,28 @@ def test_of_posts_with_one_guid_a_corrected_title_makes_no_second_copy(feed: Fee
     assert items == stored and items[0].title == "Rain"
     items = bring(feed, *posts("Rain", "The sun", "Fog and mist", "New", guid=guid), now=now + DAY)
     assert items[:3] == stored and [item.title for item in items[3:]] == ["New"]
+
+
+@pytest.mark.parametrize("more", [{}, {"enclosures": True}, {"text": WORDS}], ids=["words", "sound", "text"])
+def test_of_posts_with_one_link_a_corrected_title_makes_no_second_copy(feed, now, more):
+    def show(n: int, title: str) -> ParsedEntry:
+        values = {"text": f"A show. {n} guests.", **more, "published": THEN + n * DAY}
+        values |= {"enclosures": sound(n)} if more.get("enclosures") else {}
+        return post(link=LINK, title=title, **values)
+
+    before = bring(feed, *(show(n, f"Show {n}") for n in range(3)), now=now)
+    after = bring(
+        feed, show(0, "Show 0: a proper title"), show(1, "Show 1"), show(2, "Show 2"), now=now + DAY
+    )
+    assert [item.pk for item in after] == [item.pk for item in before]
+    assert after[0].title == "Show 0: a proper title"
+
+
+def test_of_posts_with_one_link_a_new_one_is_no_correction(feed, now):
+    shows = [post(link=LINK, title=f"Show {n}", text="A show.", published=THEN + n * DAY) for n in range(3)]
+    bring(feed, *shows, now=now)
+    new = post(link=LINK, title="Show 3", text="A show.", published=THEN + 3 * DAY)
+    assert len(bring(feed, *shows[1:], new, now=now + DAY)) == 4
 
 
 def test_of_posts_with_one_guid_another_date_or_link_is_another_post(feed: Feed, now):

@@ -107,7 +107,7 @@ for _ in range(3):
 
 
 def test_two_processes_without_a_service_never_meet_at_a_host(tmp_path: Path):
-    """As `serve` runs them: the site, where readers look up feeds, and its worker."""
+    """As `serve` runs them: the site, with readers' lookups, and its worker."""
     place = {"TIDINGS_VAR_DIR": str(tmp_path), "REDIS_URL": "", "TIDINGS_ENV_FILE": ""}
     env = os.environ | place | {"DJANGO_SETTINGS_MODULE": "config.settings"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
@@ -221,7 +221,7 @@ def test_the_queue_goes_round_the_hosts_and_keeps_the_order_within_one():
 
 @pytest.mark.parametrize(("said", "rests"), [(None, 300.0), (10.0, 10.0), (86_400.0, 900.0)])
 def test_one_path_that_asks_for_a_day_keeps_its_hosts_other_feeds_for_a_quarter_of_an_hour(said, rests):
-    """Whoever has a page on a shared host decides what that page answers."""
+    """The owner of one page on a shared host decides that page's answer."""
     problem = FeedProblem("http_429", "It wants a pause.", retry_after_s=said)
     assert hold_seconds(problem) == rests
     assert hold_seconds(FeedProblem("http_503", "It is busy.", retry_after_s=said)) == 0.0

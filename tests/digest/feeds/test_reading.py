@@ -1,44 +1,15 @@
-"""What a publisher wrote is what an entry has: words, names, links and people, of every format."""
+"""Entries have their publisher's words, names, links and people, in every format."""
 
 import html
 import json
+import re
 from datetime import UTC, datetime
 
 import pytest
 
 from digest.feeds.dedupe import identify_entries
-from digest.feeds.entities import ParsedEntry, ParsedFeed
-from digest.feeds.feed_xml import LOOSE, REPAIRED, STRICT, feed_xml_read, repair
 from digest.feeds.parse import parse_document
-
-SPACES = " ".join(
-    (
-        'xmlns:media="http://search.yahoo.com/mrss/" xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"',
-        'xmlns:content="http://purl.org/rss/1.0/modules/content/" xmlns:dc="http://purl.org/dc/elements/1.1/"',
-        'xmlns:a="http://www.w3.org/2005/Atom"',
-    )
-)
-URL = "https://ada.example/feed"
-
-
-def read(body: str, url: str = URL) -> ParsedFeed:
-    return parse_document(body.encode(), url=url)
-
-
-def rss(inner: str, head: str = "") -> ParsedEntry:
-    return read(
-        f'<rss version="2.0" {SPACES}><channel><title>Ada</title>{head}<item>{inner}</item></channel></rss>'
-    ).entries[0]
-
-
-def atom(inner: str, head: str = "", root: str = "") -> ParsedEntry:
-    start = f'<feed xmlns="http://www.w3.org/2005/Atom" {SPACES} {root}><title>Ada</title>{head}'
-    return read(f"{start}<entry>{inner}</entry></feed>").entries[0]
-
-
-def json_entry(**item: object) -> ParsedEntry:
-    return read(json.dumps({"items": [item]})).entries[0]
-
+from tests.support.entries import SPACES, atom, json_entry, read, rss
 
 NAMING = [
     "Issue 8311: doesn't allow <col> in <colgroup>",
@@ -341,94 +312,59 @@ def test_a_document_of_one_atom_entry_is_read():
     assert (found.title, found.text) == ("Alone", "Words")
 
 
-CAFE = "Caf&eacute; d&rsquo;or &mdash; 5&euro;"
-
-
-def path_of(text: str) -> str:
-    return feed_xml_read(text, url="", entries_max=9)[1]
-
-
-@pytest.mark.parametrize(
-    ("item", "path", "title"),
-    [
-        (f"<title>{CAFE}</title>", REPAIRED, "Café d’or — 5€"),
-        ("<title>Fish & chips &c. &nosuch; AT&T</title>", REPAIRED, "Fish & chips &c. &nosuch; AT&T"),
-        ("<title>A&#7;B&#0;C&#xFFFFFF;D</title>", REPAIRED, "ABCD"),
-        ("<media:title>x</media:title><zz:y/><title>Prefixes</title>", REPAIRED, "Prefixes"),
-        ("<title>Ends here</title><b>", LOOSE, "Ends here"),
-        ("<title>Right</title>", STRICT, "Right"),
-    ],
-)
-def test_what_is_not_well_formed_is_repaired_or_read_loosely(item: str, path: str, title: str):
-    body = f"<rss><channel><title>R</title><item>{item}</item></channel></rss>"
-    assert path_of(body) == path
-    assert read(body).entries[0].title == title
-
-
-def test_repair_leaves_what_is_quoted_as_it_is():
-    quoted = "<![CDATA[&eacute; & ]]><!-- & --><a>&amp;&#65;</a>"
-    assert repair(quoted) == quoted
+def test_a_guid_that_is_no_link_is_opened_by_nobody():
+    guid = "https://e.example/not-a-page"
+    item = "<item><title>One</title><guid isPermaLink='{}'>{}</guid><enclosure url='https://e.example/1.mp3'/></item>"
+    for is_link, link in (("true", guid), ("false", "")):
+        (entry,) = read(f"<rss><channel><title>R</title>{item.format(is_link, guid)}</channel></rss>").entries
+        assert (entry.guid, entry.link) == (guid, link)
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("own", "author"),
     [
-        "<![CDATA[<p>It <b>rained</b> &amp; blew.</p>]]>",
-        "&lt;p&gt;It &lt;b&gt;rained&lt;/b&gt; &amp;amp; blew.&lt;/p&gt;",
+        ("only@mail.example", "only@mail.example"),
+        ("chief@x.example", "Chief Editor"),
+        ("CHIEF@x.example", "Chief Editor"),
+        ("ben@x.example (Ben)", "Ben"),
+        ("", "Chief Editor"),
     ],
 )
-def test_a_document_read_loosely_has_its_articles_as_html(body: str):
-    text = f"<rss><channel><item><title>a</title><description>{body}</description></item><b></channel></rss>"
-    assert path_of(text) == LOOSE
-    (entry,) = read(text).entries
-    assert (entry.text, entry.html) == ("It rained & blew.", "<p>It <b>rained</b> &amp; blew.</p>")
+def test_a_post_with_an_address_alone_is_by_nobody_else(own: str, author: str):
+    feed = "<managingEditor>chief@x.example (Chief Editor)</managingEditor>"
+    item = f"<item><title>One</title>{f'<author>{own}</author>' if own else ''}</item>"
+    (entry,) = read(f"<rss version='2.0'><channel><title>R</title>{feed}{item}</channel></rss>").entries
+    assert entry.author == author
 
 
-@pytest.mark.parametrize(
-    ("first", "text"),
-    [
-        ("<![CDATA[cut <b>o</b>f", "cut of"),
-        (
-            "<![CDATA[&lt;a> <![CDATA[ in ]]]]><![CDATA[> </description> b]]>",
-            "<a> <![CDATA[ in ]]> </description> b",
-        ),
-        ("<![CDATA[a]]> and <![CDATA[b]]>", "a and b"),
-    ],
-)
-@pytest.mark.parametrize("second", ["<![CDATA[two]]>", "two", "<![CDATA[two"])
-def test_a_section_that_nothing_ends_ends_with_its_element(first: str, text: str, second: str):
-    items = "".join(
-        f"<item><title>{n}</title><description>{body}</description></item>"
-        for n, body in enumerate((first, second))
+ADDRESSES = {
+    "/list?cat=1&currentPage=2": "/list?cat=1&currentPage=2",
+    "/s?x=1&region=eu&reg=2": "/s?x=1&region=eu&reg=2",
+    "/?a=1&copy=2&section=3&notify=1": "/?a=1&copy=2&section=3&notify=1",
+    "/?a=1&amp;copy=2": "/?a=1&copy=2",
+    "/?a=1&#38;copy=2": "/?a=1&copy=2",
+    "/?q=caf&eacute;": "/?q=café",
+    "/?q=caf&eacute": "/?q=café",
+}
+
+
+@pytest.mark.parametrize(("written", "leads"), ADDRESSES.items())
+def test_an_ampersand_in_an_address_of_a_body_is_read_as_browsers_read_it(written: str, leads: str):
+    body = f'<![CDATA[<p>See <a href="https://x.example{written}">x</a> <img src="https://x.example{written}"></p>]]>'
+    item = f"<item><title>One</title><description>{body}</description></item>"
+    (entry,) = read(f"<rss><channel><title>R</title>{item}</channel></rss>").entries
+    hrefs, sources = (
+        [html.unescape(one) for one in re.findall(rf'{name}="([^"]*)"', entry.html)]
+        for name in ("href", "src")
     )
-    found = read(f"<rss version='2.0'><channel><title>T</title>{items}</channel></rss>").entries
-    assert [(one.title, one.text) for one in found] == [("0", text), ("1", "two")]
+    assert [one.removeprefix("https://x.example") for one in (*hrefs, *sources)] == [leads, leads]
+    assert entry.image == f"https://x.example{leads}"
 
 
-def test_elements_that_are_never_closed_cost_no_item():
-    feed = read(
-        "<rss version='2.0'><channel><title>N</title><item><title>First</title><link>https://n.example/1</link>"
-        "<description>Hello<br> World<img src=a.png> and more</description></item><item><title>Second</title>"
-        "<link>https://n.example/2</link></item></channel></rss>"
-    )
-    assert [(one.title, one.link) for one in feed.entries] == [
-        ("First", "https://n.example/1"),
-        ("Second", "https://n.example/2"),
-    ]
-    assert feed.entries[0].text.split() == ["Hello", "World", "and", "more"]
-
-
-def test_a_document_whose_own_vocabulary_nobody_knows_is_read():
-    item = "<item><title>Rain</title></item>"
-    assert (
-        read(f'<rss xmlns="urn:nobody"><channel><title>R</title>{item}</channel></rss>').entries[0].title
-        == "Rain"
-    )
-    named = "<rss:item><rss:title>Rain</rss:title></rss:item>"
-    assert (
-        read(f"<rss><rss:channel><rss:title>R</rss:title>{named}</rss:channel></rss>").entries[0].title
-        == "Rain"
-    )
+def test_centred_words_are_lines_of_their_own():
+    item = "<item><title>One</title><description>&lt;center&gt;Alpha&lt;/center&gt;Bravo</description></item>"
+    (entry,) = read(f"<rss><channel><title>R</title>{item}</channel></rss>").entries
+    assert entry.text.split() == ["Alpha", "Bravo"]
 
 
 def test_letters_that_look_encoded_twice_are_the_publishers():
@@ -509,7 +445,7 @@ def test_an_entry_that_was_updated_keeps_the_date_it_was_published():
     assert entry.published == datetime(2026, 11, 1, 10, tzinfo=UTC)
 
 
-# --- Where a post without a link leads -------------------------------------------------------------------
+# --- The link target of a post without a link -----------------------------------------------------------
 
 NOWHERE = {
     "comments": ("", "<comments>/1#talk</comments>", "https://ada.example/1#talk"),

@@ -1,4 +1,4 @@
-"""A document read apart: the same answer, and an end to whatever does not end by itself."""
+"""Reading a document in the sandbox: the same result, and an end to endless work."""
 
 import json
 import multiprocessing
@@ -29,7 +29,8 @@ GOOD = MADE[0].decode()
 
 @pytest.fixture
 def server() -> Iterator[Callable[..., SandboxServer]]:
-    """Make sandbox servers whose children run the given statements in place of a parser."""
+    """Return a function that makes sandbox servers whose children run the given statements instead of a
+    parser."""
     made: list[SandboxServer] = []
 
     def make(statements: str, *, cpu_s: float = 1.0) -> SandboxServer:
@@ -192,7 +193,7 @@ def test_a_daemonic_worker_may_ask_too():
 
 
 def ask(queue: "multiprocessing.Queue[str]") -> None:
-    """What a worker does."""
+    """Do a worker's job."""
     queue.put(parse_in_sandbox(MADE[0].decode(), url="").title)
 
 

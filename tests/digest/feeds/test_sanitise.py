@@ -1,4 +1,4 @@
-"""Strangers' HTML becomes plain text, whatever it is."""
+"""Strangers' HTML always becomes plain text."""
 
 import time
 import unicodedata
@@ -148,5 +148,5 @@ def test_no_markup_costs_more_than_linear_time(markup: str):
             took.append(time.thread_time() - started)
         return min(took)
 
-    # Of twice the length, what is quadratic takes four times as long.
+    # Quadratic work takes four times as long for twice the length.
     assert cost_s(markup) < max(0.05, 3 * cost_s(markup[: len(markup) // 2]))

@@ -33,7 +33,7 @@ KEYS = st.sampled_from([OLD, NEW, NEWER, "other.example"])
 
 @pytest.fixture
 def old(ada: Reader) -> Source:
-    """The source that is renamed, as Ada reads it."""
+    """Return the source that is renamed, as Ada reads it."""
     return subscribe(ada, OLD, "Gazette").feed.source
 
 
@@ -52,7 +52,7 @@ def revert(reader: Reader, version: int, now) -> None:
     config_revert(reader_id=reader.pk, version=version, expected_version=None, now=now)
 
 
-# --- Which key leads where -----------------------------------------------------------------------------
+# --- The target of each key ------------------------------------------------------------------------------
 
 
 def test_a_key_leads_to_the_source_through_any_number_of_renamings(old: Source, now):
@@ -96,7 +96,7 @@ def test_no_body_has_an_old_key_once_it_is_read_by_the_keys_of_now(given_, learn
     assert json.dumps(body) == before  # a copy: the version itself stays as it was saved
 
 
-# --- What comes in under the old key -------------------------------------------------------------------
+# --- Arrivals under the old key --------------------------------------------------------------------------
 
 
 def thumb(url: str, source: str) -> str:
@@ -142,7 +142,7 @@ def test_going_back_to_a_version_from_before_brings_no_old_key_back(old: Source,
 
 def test_what_was_learned_before_the_renaming_comes_back_under_the_new_key(old: Source, ada: Reader, now):
     step = WeightChange(source=OLD, before=1.0, after=1.1, p_better=0.9, n=6, reason="liked")
-    weights_learn(reader_id=ada.pk, changes=[step], now=now)
+    weights_learn(changes={ada.pk: [step]}, now=now)
     target_pin(reader_id=ada.pk, target="climate", pin="locked", ref="", now=now)
     source_move(key=OLD, into=NEW, now=now)
     weigh(ada, now, new=0.5)

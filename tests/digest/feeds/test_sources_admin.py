@@ -1,4 +1,4 @@
-"""Operators rename sources and join them: whatever has the key follows."""
+"""Operators rename and join sources, and everything with the key follows."""
 
 import pytest
 from django.test import Client
@@ -19,14 +19,14 @@ PAGE = "/admin/digest/source/feedburner.com_2Fgazette"
 
 @pytest.fixture
 def page(client: Client, operator: Reader) -> Client:
-    """The operator's browser, signed in."""
+    """Return the operator's browser, signed in."""
     client.force_login(operator)
     return client
 
 
 @pytest.fixture
 def old(ada: Reader) -> Source:
-    """The source to be moved, with a feed and two items that Ada reads."""
+    """Return the source to be moved, with a feed and two items that Ada reads."""
     source = subscribe(ada, OLD, "Gazette").feed.source
     for _ in range(2):
         ItemFactory(source=source)
@@ -42,7 +42,7 @@ def weigh(reader: Reader, now, **weights: float) -> None:
 
 def learn(reader: Reader, key: str, now) -> None:
     change = WeightChange(source=key, before=1.0, after=1.1, p_better=0.9, n=6, reason="liked")
-    weights_learn(reader_id=reader.pk, changes=[change], now=now)
+    weights_learn(changes={reader.pk: [change]}, now=now)
 
 
 def test_a_renamed_source_takes_feeds_items_and_title_along(old: Source, now):

@@ -1,7 +1,7 @@
 """No feed address, redirect or changing name makes this machine call itself or its neighbours.
 
-A canary listens on every address of the loopback network, and on ::1; no connection may reach it, whatever
-the spelling. Names are answered by a resolver of the test's own, so that what is tested is the guard.
+A canary listens on every address of the loopback network, and on ::1. No connection may reach it, in any
+spelling. The test has its own resolver, so that only our guard is tested.
 """
 
 import re
@@ -23,7 +23,7 @@ from digest.feeds.fetch import fetch
 from digest.feeds.fetch_batch import feeds_fetch
 from digest.models import Feed, Reader, Subscription
 
-# What a hostile feed list may hold.
+# Entries of a hostile feed list.
 TABLE = """
     127.0.0.1 127.0.0.2 127.255.255.254 127.1 127.0.1 2130706433 017700000001 0177.0.0.1 0177.1 0x7f000001
     0x7f.1 0x7f.0x0.0x0.0x1 0x7F.0.0.1 00000177.0.0.1 127.0.0.1. localhost localhost. LOCALHOST LocalHost.
@@ -37,10 +37,12 @@ TABLE = """
     [2002:7f00:1::] [2002:7f00:1::1] [2002:a9fe:a9fe::] [2001:0:7f00:1::] [fe80::1] [fe80::1%25lo] [fec0::1]
     [fc00::1] [fd00:ec2::254] [ff02::1] [ff0e::1] [100::1] [2001:db8::1] [3fff::1] [5f00::1]
     user@127.0.0.1 user:pass@localhost public.example@127.0.0.1 public.example%40127.0.0.1
-    inner.example mixed.example six.example mapped.example nat64.example
+    127.0.0.1#@public.example 127.0.0.1?@public.example public.example#@a.internal a.internal inner.example
+    mixed.example six.example mapped.example nat64.example
 """
 FORMS = TABLE.split()
 NAMES = {
+    "a.internal": ["10.0.0.7"],
     "inner.example": ["127.0.0.1"],
     "mixed.example": ["93.184.216.34", "127.0.0.1"],
     "six.example": ["::1"],
@@ -48,7 +50,7 @@ NAMES = {
     "nat64.example": ["64:ff9b::7f00:1"],
 }
 REFUSALS = {"forbidden_address", "not_found", "bad_url"}
-# What differs from page to page, and from feed to feed: no two wait equally long.
+# Parts that differ between pages and feeds: no two wait equally long.
 OWN = re.compile(
     r'csrfmiddlewaretoken"[^>]*|csrf-token" content="[^"]*|/ui/sources/\d+|feed[-=]\d+|id_\w*\d+|value="\d+"'
     r"|in about \d+ min"
@@ -143,7 +145,7 @@ def test_a_name_that_changes_after_the_check_gains_nothing(canary: Canary, monke
     usual = socket.getaddrinfo
 
     def rebinding(host: str, port: int, *args: object, **wanted: object) -> list[tuple[object, ...]]:
-        """A public address (one that never answers) at first, the canary's from then on."""
+        """Return a public address (one that never answers) at first, the canary's from then on."""
         if host != "rebind.example":
             return usual(host, port, *args, **wanted)  # type: ignore[arg-type,return-value]
         if wanted.get("flags"):

@@ -1,4 +1,4 @@
-"""What strangers write is stored, or refused by itself: no field of one document or mail stops the others."""
+"""Strangers' texts are stored or refused one by one: no field of a document or mail stops the others."""
 
 from dataclasses import fields, replace
 from email.message import EmailMessage
@@ -24,11 +24,13 @@ from tests.digest.sources.test_newsletters import SPOOL, issue, mailbox, server 
 from tests.support.dovecot import Dovecot
 from tests.support.factories import FeedFactory
 
+# Columns whose values are made by us out of an entry's texts, and capped where they are made.
+CAPPED_ELSEWHERE = {"guid", "link"}
 HOSTILE = "a\x00b\ud800c\udfff" + "x" * 3000
 
 
 def hostile_entry() -> ParsedEntry:
-    """An entry whose every text has a NUL, a surrogate, and more characters than its column."""
+    """Return an entry whose every text has a NUL, a surrogate, and more characters than its column."""
     enclosure = Enclosure(f"https://a.example/{HOSTILE}", HOSTILE)
     values = {one.name: HOSTILE for one in fields(ParsedEntry) if one.type in (str, "str")}
     return ParsedEntry(
@@ -44,14 +46,26 @@ def test_a_document_of_hostile_fields_is_stored_beside_an_honest_one(db, now):
     assert [result.items_new for result in documents_ingest(documents=documents, now=now)] == [1, 1]
     assert other.items.get().title == "Rain"
     item = mine.items.get()
-    stored = [item.title, item.text, item.author, item.language, item.image, *item.categories]
-    stored += [content_of(item=item).html, mine.title, content_of(item=item).enclosures[0].mime_type]
+    content = content_of(item=item)
+    names = {one.name for one in fields(ParsedEntry)} - CAPPED_ELSEWHERE
+    texts = [text for name in sorted(names) if isinstance(text := getattr(item, name, None), str)]
+    stored = [*texts, *item.categories, content.html, content.enclosures[0].mime_type, mine.title]
     assert all(stored) and not any("\x00" in text or "\ud800" in text for text in stored)
     mine.refresh_from_db()
     assert mine.title.startswith("abcxxx") and item.url.startswith(URN_PREFIX)
     Feed.objects.filter(pk=mine.pk).update(
         **problem_fields(problem=newsletters.FeedProblem("c\x00" * 30, HOSTILE), now=now)
     )
+
+
+@pytest.mark.parametrize(
+    ("parsed", "model", "elsewhere"),
+    [(ParsedEntry, Item, CAPPED_ELSEWHERE), (ParsedFeed, Feed, {"site_url"})],
+)
+def test_each_text_is_held_to_its_column(parsed, model, elsewhere):
+    columns = {one.name: getattr(one, "max_length", None) for one in model._meta.concrete_fields}
+    limits = {one.name: columns.get(one.name) for one in fields(parsed) if one.name not in elsewhere}
+    assert dict(parsed.LIMITS) == {name: limit for name, limit in limits.items() if limit}
 
 
 @given(st.text(st.characters(), max_size=20))
@@ -94,7 +108,7 @@ def test_a_list_of_feeds_with_nuls_is_imported(ada: Reader, now):
 
 
 def poison(to: str) -> bytes:
-    """A mail whose list has a name that PostgreSQL does not take, as mail servers let pass."""
+    """Return a mail whose list has a name that PostgreSQL refuses, but mail servers let pass."""
     mail = EmailMessage()
     mail["From"], mail["To"], mail["Subject"] = "Mallory <m@mallory.example>", to, "Poison"
     mail.set_content("Nothing.")

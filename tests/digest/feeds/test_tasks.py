@@ -1,4 +1,4 @@
-"""The scheduled doors of the digest room: known by name, and they do what the name says."""
+"""The scheduled tasks of the digest room: known by name, and each does the work of its name."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta

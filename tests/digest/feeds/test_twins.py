@@ -1,4 +1,4 @@
-"""A feed that is stored with and without TLS or `www.` becomes one, and nothing of a reader's is lost."""
+"""A feed that is stored with and without TLS or `www.` becomes one, and its readers lose nothing."""
 
 from datetime import timedelta
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def allowed(settings) -> None:
-    """Feeds may be on this machine, whose name needs no look-up."""
+    """Allow feeds on this machine, because its name needs no look-up."""
     settings.FETCH_ALLOW_HOSTS = ["localhost"]
 
 
@@ -45,7 +45,7 @@ def stored(url: str, *titles: str, now, scheme: str | None = None) -> Feed:
     body = document(*titles, scheme=scheme or url.partition(":")[0], now=now)
     document_ingest(feed=feed, body=body, now=now)
     Feed.objects.filter(pk=feed.pk).update(last_fetched_at=now, last_new_at=now)
-    for item in feed.items.all():  # as releases stored it that knew no other spelling of an address
+    for item in feed.items.all():  # as stored by releases that knew no other spelling of an address
         Item.objects.filter(pk=item.pk).update(article=article_hash(item.url))
     feed.refresh_from_db()
     return feed
@@ -67,7 +67,7 @@ def unread(reader: Reader, now) -> list[str]:
     return titles
 
 
-# --- What follows ----------------------------------------------------------------------------------------
+# --- Rows that follow ------------------------------------------------------------------------------------
 
 
 def test_reads_stars_and_thumbs_follow_and_nothing_is_unread_again(ada, ben, now):
@@ -88,7 +88,7 @@ def test_reads_stars_and_thumbs_follow_and_nothing_is_unread_again(ada, ben, now
         assert Feedback.objects.get(reader=ada, article=item.article).useful
     plain.refresh_from_db()
     assert (plain.state, plain.moved_url) == ("moved", SECURE)
-    assert Feedback.objects.get().item.feed == plain  # by id: evidence and exposures stay where they were
+    assert Feedback.objects.get().item.feed == plain  # by id: evidence and exposures stay in place
 
 
 def test_what_the_other_brings_next_is_unread_once(ada, now):
@@ -146,7 +146,7 @@ def test_evidence_keeps_its_item(ada, now):
     assert set(Item.objects.values_list("pk", flat=True)) == ids
 
 
-# --- What is one feed --------------------------------------------------------------------------------------
+# --- Two addresses of one feed -----------------------------------------------------------------------------
 
 
 def test_www_is_joined_too_and_a_joined_feed_is_left_alone(now):
@@ -243,17 +243,18 @@ def test_a_list_with_both_is_one_feed_that_answers(ada, now):
     assert [row.feed.url for row in Subscription.objects.filter(reader=ada)] == [PLAIN]
 
 
-def test_a_list_with_both_of_which_nothing_is_known_is_the_one_with_tls(ada, now):
+def test_a_list_with_both_of_which_nothing_is_known_is_the_one_without_tls(ada, now):
+    # A server with TLS sends readers there.
     both = f'<opml><body><outline xmlUrl="{SECURE}"/><outline xmlUrl="{PLAIN}"/></body></opml>'.encode()
     assert opml_import(reader=ada, document=both, now=now).duplicates == 1
-    assert [row.feed.url for row in Subscription.objects.filter(reader=ada)] == [SECURE]
+    assert [row.feed.url for row in Subscription.objects.filter(reader=ada)] == [PLAIN]
 
 
 @pytest.mark.parametrize("join", [items_join, items_follow])
 def test_a_stranger_who_joins_two_feeds_of_their_own_marks_nothing_for_others(join, ada, ben, now):
     """Ben publishes a post that leads to an article Ada has read, and a twin that leads to one she has not.
 
-    Were they one article for her, what he chooses would be read, and no longer on her pages.
+    If they became one article for her, an article of his choice would count as read and leave her pages.
     """
     paper = stored(SECURE, "read", "fresh", now=now)
     reads(ada, paper, now)

@@ -18,7 +18,7 @@ ACTIVE = Feed.State.ACTIVE
 
 
 def fetched(now, minutes: float, **fields: object) -> Feed:
-    """An active feed that somebody reads, that was tried so long ago, and is due again in an hour."""
+    """Return an active feed with a reader, tried this many minutes ago, and due again in an hour."""
     at = now - minutes * MINUTE
     return read(FeedFactory(**{"state": ACTIVE, "last_fetched_at": at, "next_check_at": now + HOUR} | fields))
 
@@ -41,7 +41,7 @@ def test_nothing_due_is_no_alarm_and_neither_is_a_feed_nobody_asks(now):
     fetched(now, 600)
     for state in (Feed.State.PAUSED, Feed.State.GONE, Feed.State.IMPORTED):
         read(FeedFactory(state=state, next_check_at=now - 10 * HOUR))
-    FeedFactory(state=ACTIVE, next_check_at=now - 10 * HOUR)  # nobody reads it
+    FeedFactory(state=ACTIVE, next_check_at=now - 10 * HOUR)  # has no readers
     assert fetching_trouble(now=now) == ""
 
 

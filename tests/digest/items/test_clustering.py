@@ -24,7 +24,7 @@ OTHERS = (
 def items_titled(
     *titles: str, start: int = 0, hours: float = 0, sources: str = "abcdefghijkl"
 ) -> list[TitledItem]:
-    """One item for each title, each of a source of its own, a minute apart."""
+    """Return one item per title, each of its own source, a minute apart."""
     return [
         TitledItem(start + n, sources[n % len(sources)], title, AT + hours * HOUR + timedelta(minutes=n))
         for n, title in enumerate(titles)
@@ -130,7 +130,7 @@ def test_titles_without_significant_words_are_no_story(titles):
 # --- One story for one reader -------------------------------------------------------------------------
 
 FERRY, TRIAL = "Harbour ferry strike ends after talks", "Minister resigns over stolen letters"
-# Its writer's readers see one story; nobody else does.
+# Only its writer's readers see one story.
 BRIDGE = "Ferry strike ends: minister resigns over letters"
 
 

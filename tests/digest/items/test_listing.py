@@ -46,7 +46,7 @@ def item(of: Feed, at, **fields: object) -> Item:
 
 
 def walk(reader: Reader, now, size: int, chosen: ListFilter = ALL) -> list[int]:
-    """All pages of a list, one after the other."""
+    """Return all pages of a list, one after the other."""
     feeds = filter_feeds(feeds_read(reader_id=reader.pk), chosen)
     found: list[int] = []
     after = None
@@ -98,7 +98,7 @@ def made_up(seed: int, reader: Reader, other: Reader, now) -> None:
 
 
 def expected(reader: Reader, chosen: ListFilter = ALL) -> list[int]:
-    """The list as the rules say it, worked out in Python."""
+    """Return the list as the rules say it, worked out in Python."""
     rows = Subscription.objects.filter(reader=reader).select_related("feed")
     if chosen.folder is not None:
         rows = rows.filter(folder=chosen.folder)
@@ -237,7 +237,7 @@ def test_undo_restores_exactly_what_was_marked(ada: Reader, now):
     before = state(ada)
     assert list_read(reader=ada, feeds=None, chosen=ALL, now=now, seen_by=now) == 5
     assert len(state(ada)) == 6
-    # Looked at again since: that is no part of what was marked.
+    # Opened again since, so it is no longer part of the marked batch.
     item_unread(reader=ada, item_id=rows[2].pk)
     item_read(reader=ada, item_id=rows[2].pk, now=now + HOUR)
     assert readings_undo(reader=ada, at=now) == 4
@@ -303,7 +303,7 @@ def test_a_list_of_all_feeds_asks_for_none_of_them(ada: Reader, django_assert_nu
 
 
 def test_an_old_date_of_another_feed_keeps_no_article_out_of_what_is_unread(ada, now):
-    """Of an article that no feed of its publisher's brings, the feed subscribed to first has the words."""
+    """If no feed of its publisher brings an article, the feed subscribed to first gives the words."""
     first, second = feed(ada, "planet.example"), feed(ada, "bbci.example")
     address = "https://bbc.example/minister"
     item(first, now - 4000 * DAY, url=address, first_seen_at=now - HOUR)

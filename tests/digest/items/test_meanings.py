@@ -45,7 +45,7 @@ def feed(ada: Reader) -> Feed:
 
 @pytest.fixture
 def items(feed: Feed, now) -> dict[str, Item]:
-    """A feed about many things, six of whose items say tennis; all have vectors."""
+    """Create a feed about many things. Six of its items say tennis, and all have vectors."""
     made = {title: english(feed, title, now) for title in (*SAY_TENNIS, ABOUT_TENNIS, *OTHERS)}
     item_vectors_update(now=now)
     return made

@@ -151,23 +151,6 @@ def test_the_order_stays_when_everything_is_read(page: Client, ada: Reader):
     assert [shown.item.pk for shown in page.get("/").context["shown"]] == before
 
 
-def test_marking_a_day_read_is_undone_by_its_own_button(page: Client, ada: Reader):
-    items = [fresh_item(ada, hours=n + 1) for n in range(3)]
-    page.get("/")
-    today = Digest.objects.get().date
-    page.post(f"/ui/date/{today}/read")
-    at, count = page.get("/").context["batch"]
-    assert count == 3
-    page.post(f"/ui/date/{today}/read", {"at": at.isoformat()})
-    assert not any(is_read(ada, item) for item in items)
-
-
-@pytest.mark.parametrize("at", ["", "yesterday", "2026-13-01T00:00", "2026-03-01T12:00"])
-def test_an_invalid_moment_is_not_found(page: Client, ada: Reader, at: str):
-    today = page.get("/").context["date"]
-    assert page.post(f"/ui/date/{today}/read", {"at": at}).status_code == 404
-
-
 def test_a_future_day_cannot_be_marked(page: Client, ada: Reader):
     day = page.get("/").context["date"] + timedelta(days=1)
     assert page.post(f"/ui/date/{day}/read").status_code == 404

@@ -10,7 +10,8 @@ from config.middleware import ADDRESS_CHARS
 from digest.items.search import SEARCH_PAGE, items_search
 from digest.items.search_query import highlight, query_terms, terms_snippet
 from digest.models import Item, Reader
-from ranking.services import ConfigEdit, config_edit
+from ranking.mutes import Mute
+from ranking.services import ConfigEdit, config_edit, mute_set
 from tests.support.browser import fresh_item, subscribe
 from tests.support.factories import (
     FeedbackFactory,
@@ -82,6 +83,49 @@ def test_without_a_whole_word_longer_ones_are_offered_and_labelled(ada: Reader):
     assert loose.loose
     assert not items_search(reader_id=ada.pk, query="Wahlkampf", now=timezone.now()).loose
     assert found(ada, '"Wahl"') == []
+
+
+@pytest.mark.parametrize("order", ["best", "newest"])
+def test_whole_words_come_first_and_then_words_that_begin_like_the_last(ada: Reader, order: str):
+    fresh_item(ada, hours=9, title="Le climat change", text="Long ago. " * 40)
+    fresh_item(ada, hours=5, title="Climate talks end", text="Climate, climate.")
+    fresh_item(ada, hours=1, title="A climatologist speaks")
+    fresh_item(ada, hours=2, title="Acclimatise slowly")
+    page = items_search(reader_id=ada.pk, query="climat", order=order, now=timezone.now())
+    titles = [item.title for item in page.items]
+    assert titles[0] == "Le climat change"
+    assert sorted(titles[1:]) == ["A climatologist speaks", "Climate talks end"]
+    assert (page.total, page.whole, page.longer, page.loose) == (3, 1, True, False)
+    if order == "newest":
+        assert titles[1] == "A climatologist speaks"
+
+
+def test_only_the_last_word_may_be_a_beginning_and_only_of_four_letters(ada: Reader):
+    fresh_item(ada, title="Harbours and climate")
+    fresh_item(ada, title="The harbouring of climates")
+    fresh_item(ada, title="War over tea")
+    fresh_item(ada, title="Warm over tea")
+    assert found(ada, "harbour clim") == ["Harbours and climate"]
+    assert found(ada, "war") == ["War over tea"]
+    assert found(ada, '"over te"') == []
+    assert found(ada, "clim -harbours") == ["The harbouring of climates"]
+
+
+def test_the_page_marks_the_beginning_and_says_that_longer_words_come_last(client: Client, ada: Reader):
+    client.force_login(ada)
+    fresh_item(ada, title="Le climat change")
+    fresh_item(ada, title="Climate talks end")
+    body = client.get("/ui/search?q=climat").content.decode()
+    assert "2 items; longer words that begin so come last" in body
+    assert "<mark>climat</mark>" in body and "<mark>Climate</mark>" in body
+
+
+def test_a_muted_whole_word_is_not_counted_as_one(ada: Reader):
+    fresh_item(ada, title="Le climat change", key="muted.example")
+    fresh_item(ada, title="Climate talks end")
+    mute_set(reader_id=ada.pk, mute=Mute("source", "muted.example"), now=timezone.now())
+    page = items_search(reader_id=ada.pk, query="climat", now=timezone.now())
+    assert (page.total, page.whole, page.loose) == (1, 0, True)
 
 
 def test_hyphens_dots_and_slashes_separate_words(ada: Reader):
@@ -262,7 +306,7 @@ def test_the_page_costs_the_same_however_many_hits(page: Client, ada: Reader, dj
     for n in range(3):
         fresh_item(ada, title=f"Lamp {n}")
     # session, reader, matches, items, thumbs, readings; config 2, signals 4; sources of the form; two for
-    # what is about it; one for the saved search
+    # items about it; one for the saved search
     with django_assert_num_queries(19):
         page.get("/ui/search", {"q": "lamp"})
     for n in range(12):

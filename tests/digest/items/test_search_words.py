@@ -139,7 +139,7 @@ def test_a_title_is_found_by_each_of_its_words_and_by_any_run_of_letters_without
     item = ItemFactory(title=title, text="")
     FeedbackFactory(reader=ada, item=item)
     word = data.draw(st.sampled_from(words))
-    # Signs at a word's edge may be those of a query, and a sign without its word is none.
+    # Signs at a word's edge may belong to a query, but a sign without a word does not.
     asked = f'"{word}"'
     assert item.pk in {
         one.pk
@@ -252,8 +252,8 @@ def test_a_typo_costs_a_constant_number_of_queries(ada: Reader, django_assert_nu
     for count in (2, 9):
         for n in range(count):
             fresh_item(ada, title=f"Harbour {count} {n}")
-        # typed, beginnings, spellings (PostgreSQL: between two settings), their items, corrected, its items
-        with django_assert_num_queries(7 if connection.vendor == "sqlite" else 9):
+        # typed, spellings (PostgreSQL: between two settings), their items, corrected, its items
+        with django_assert_num_queries(6 if connection.vendor == "sqlite" else 8):
             items_search(reader_id=ada.pk, query="harbuor", now=timezone.now())
 
 
@@ -360,6 +360,6 @@ def test_another_readers_source_is_not_in_the_form(client: Client, ada: Reader, 
 
 
 def test_of_a_phrase_the_first_sixteen_words_are_looked_for():
-    """A text of one word, all the same, would be compared with the whole phrase at each of its words."""
+    """A text that repeats one word would be compared with the whole phrase at each of its words."""
     (term,) = query_terms(f'"{"a " * 90}b"')
     assert term.words == ("a",) * 16

@@ -50,7 +50,7 @@ def test_a_second_update_finds_nothing_to_do(now, others, django_assert_num_quer
         item_of(now, title, f"s{n}.example")
     stories_update(now=now)
     before = list(Item.objects.order_by("pk").values())
-    with django_assert_num_queries(1):  # what is new
+    with django_assert_num_queries(1):  # the new items
         assert stories_update(now=now + HOUR).compared == 0
     assert list(Item.objects.order_by("pk").values()) == before
 

@@ -1,4 +1,4 @@
-"""What topics take in, and what a search finds by meaning."""
+"""The items that topics take in, and the results of a search by meaning."""
 
 import pytest
 from django.test import Client
@@ -31,7 +31,7 @@ OTHERS = (
 
 @pytest.fixture
 def filled(ada: Reader) -> Reader:
-    """Ada, whose feed wrote six times of tennis, once about it, and sixty times of other things."""
+    """Give Ada a feed with six items that say tennis, one about it, and sixty others."""
     for n, title in enumerate(SAYS):
         fresh_item(ada, hours=1 + n, title=title)
     fresh_item(ada, hours=8, title=ABOUT)

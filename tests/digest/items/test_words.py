@@ -149,7 +149,7 @@ def test_a_feed_that_redirects_to_a_newspaper_gives_its_items_to_none_of_its_rea
     settings.FETCH_ALLOW_HOSTS = ["localhost"]
     evil = feed("evil.example", ben)
     document_ingest(feed=evil, body=rss("x", post("Renew here", "https://evil.example/renew")), now=now)
-    for already in (True, False):  # a feed that is read here already, and one that nobody reads yet
+    for already in (True, False):  # a feed with readers here, and a new one
         address = f"https://localhost/{already}"
         if already:
             paper = feed_get_or_create(url=address, now=now)

@@ -44,7 +44,7 @@ def test_a_request_is_stateless_capped_and_lets_the_model_reason(model, httpserv
         turn = model.complete(OPENING, [TOOL], timeout_s=5)
     [body] = script.bodies
     assert body["input"] == OPENING
-    assert body["tools"] == [{"type": "function", **TOOL["function"], "strict": False}]
+    assert body["tools"] == [{"type": "function", "strict": False, **TOOL["function"]}]
     assert body["reasoning"] == {"effort": "medium"}
     assert (body["store"], body["include"]) == (False, ["reasoning.encrypted_content"])
     assert body["max_output_tokens"] == 7500

@@ -117,7 +117,7 @@ def test_its_looks_are_inlined_but_for_the_dark_ones(ada, mailbox: Mailbox, now)
 def test_a_full_mail_is_not_cut_off(ada, mailbox: Mailbox, now):
     items(40, text="Rain over the hills. " * 40, title="A headline of some length " * 4)
     message, _, html = arrived(mailbox, now)
-    assert html.count("Score breakdown") == MAIL_ITEMS
+    assert html.count("All the reasons") == MAIL_ITEMS
     assert "15 more in today" in html
     assert len(message.as_bytes()) < CLIPPED_BYTES
 

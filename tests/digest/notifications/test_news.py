@@ -11,9 +11,10 @@ from pytest_httpserver import HTTPServer
 from config.tasks import daily_builds_task
 from digest.daily.services import digest_build
 from digest.days import day_of
+from digest.errors import DestinationInvalid
 from digest.models import Destination, Notification, NotificationSettings, Reader
 from digest.mutes.services import mutes_change
-from digest.notifications.destinations import notification_settings_update
+from digest.notifications.destinations import destination_add, notification_settings_update
 from digest.notifications.news import News, notifications_due, notifications_make, quiet_end, words_news
 from ranking.entities import Mute
 from suggestions.models import Outcome
@@ -229,3 +230,16 @@ def test_an_operator_sees_that_something_was_sent_and_not_what(ada: Reader, oper
     for place in ("", f"{row.pk}/change/"):
         body = client.get(f"/admin/digest/notification/{place}").content.decode()
         assert "ada" in body and "Wrenfeather" not in body and "ntfy.sh" not in body
+
+
+def test_ten_destinations_are_all(ada: Reader, ben: Reader):
+    def add(reader: Reader, kind: str, n: int) -> None:
+        destination_add(reader=reader, kind=kind, address=f"https://a{n}.example/x", secret="t", now=NOW)
+
+    for n in range(10):
+        add(ada, "webhook", n)
+    for kind in ("webhook", "ntfy", "readeck"):
+        with pytest.raises(DestinationInvalid, match="10 destinations"):
+            add(ada, kind, 11)
+    add(ben, "webhook", 1)
+    assert Destination.objects.filter(reader=ada).count() == 10

@@ -160,7 +160,7 @@ def test_a_hostile_title_is_words_in_a_push_message_and_leads_nowhere_else(
     notifications_make(due=due, news=words_news(due=due, now=NOW), now=NOW)
     assert notifications_send(now=NOW).sent == 1
     body = asked[0].get_data()
-    assert len(body) <= 4096  # what push services take at least (RFC 8030, 7.2)
+    assert len(body) <= 4096  # the least size that push services accept (RFC 8030, 7.2)
     shown = json.loads(decrypted(body))
     assert shown.keys() == {"title", "body", "url"} and shown["title"] == "Tidings"
     assert shown["body"].startswith(f"“tides”: Tides {title[:120]}")
@@ -284,7 +284,7 @@ def names(monkeypatch) -> Iterator[list[str]]:
     usual, asked = socket.getaddrinfo, []
 
     def resolve(host: str, port: int, *args: object, **more: object) -> list[tuple[object, ...]]:
-        if host not in ("turns.example", "inner.example"):
+        if host not in ("turns.example", "inner.example", "a.internal"):
             return usual(host, port, *args, **more)  # type: ignore[arg-type,return-value]
         if more.get("flags"):
             raise socket.gaierror
@@ -301,7 +301,19 @@ def test_nothing_is_sent_inside_by_figures_by_name_or_by_a_name_that_turns(
 ):
     settings.NOTIFY_ALLOW_HOSTS, settings.FETCH_PORTS = [], [80, 443, httpserver.port]
     asked = answers(httpserver, 200)
-    for host in ("127.0.0.1", "[::1]", "localhost", "2130706433", "169.254.169.254", "[::ffff:10.0.0.1]"):
+    for host in (
+        "127.0.0.1#.a.example",
+        "127.0.0.1?@a.example",
+        "[::1]#",
+        "localhost#@a.example",
+        "a.example@127.0.0.1",
+        "127.0.0.1",
+        "[::1]",
+        "localhost",
+        "2130706433",
+        "169.254.169.254",
+        "[::ffff:10.0.0.1]",
+    ):
         for kind, secret in (("webhook", ""), ("push", SUBSCRIPTION), ("readeck", "token")):
             with pytest.raises(DestinationInvalid, match="not on the public internet"):
                 destination_add(reader=ada, kind=kind, address=f"https://{host}/in", secret=secret, now=NOW)
@@ -314,7 +326,8 @@ def test_nothing_is_sent_inside_by_figures_by_name_or_by_a_name_that_turns(
         raise ConnectionRefusedError
 
     monkeypatch.setattr(socket, "create_connection", dial)
-    for host, codes in (("inner.example", ["not_found"]), ("turns.example", ["connect_failed", "not_found"])):
+    turns = ("turns.example", ["connect_failed", "not_found"])
+    for host, codes in (("inner.example", ["not_found"]), ("a.internal", ["not_found"]), turns):
         address = f"https://{host}:{httpserver.port}/in"
         row, _ = destination_add(reader=ada, kind="webhook", address=address, secret="", now=NOW)
         names.clear()

@@ -1,4 +1,4 @@
-"""Adding a site stores what the lookup downloaded: its posts are there when the page answers."""
+"""Adding a site stores the downloaded posts, so they are there when the page answers."""
 
 from datetime import timedelta
 
@@ -30,7 +30,7 @@ def page(client: Client, ada: Reader) -> Client:
 
 @pytest.fixture
 def site(httpserver: HTTPServer, settings) -> HTTPServer:
-    """A local site whose page names its feed."""
+    """Serve a local site whose page names its feed."""
     settings.FETCH_ALLOW_HOSTS = [f"{httpserver.host}:{httpserver.port}"]
     link = '<link rel="alternate" type="application/rss+xml" href="/feed">'
     httpserver.expect_request("/").respond_with_data(f"<html><head>{link}</head></html>")
@@ -84,7 +84,7 @@ def test_a_document_that_cannot_be_stored_costs_no_subscription(page, ada, site,
     monkeypatch.setattr(adding, "answers_store", breaks)
     page.post(PAGE, {"url": site.url_for("/feed")})
     feed = ada.subscriptions.get().feed
-    assert feed.last_fetched_at is None and feed.next_check_at <= timezone.now()  # the next round tries
+    assert feed.last_fetched_at is None and feed.next_check_at <= timezone.now()  # the next fetch batch tries
 
 
 def test_a_quiet_blog_shows_its_latest_posts_on_the_very_first_page(page, site):

@@ -1,6 +1,4 @@
-"""The list of sources: found, cut, chosen by the dozen; what the buttons do, and what they refuse."""
-
-from datetime import timedelta
+"""The list of sources: filtered, paged and selected in bulk; its buttons and their refusals."""
 
 import pytest
 from django.test import Client
@@ -10,7 +8,7 @@ from digest.models import Feed, Reader, Subscription
 from ranking.config_body import ConfigEdit
 from ranking.selectors import config_effective
 from ranking.services import config_edit
-from tests.support.browser import messages_in, subscribe
+from tests.support.browser import done_yesterday, messages_in, subscribe
 
 PAGE, CHANGE = "/ui/sources", "/ui/sources/change"
 
@@ -38,7 +36,7 @@ def feeds(ada: Reader) -> list[int]:
 
 
 def names(page: Client, **asked: str) -> list[str]:
-    """What the page lists, in its order."""
+    """Return the listed names, in order."""
     shown = page.get(PAGE, asked).context
     return [line.name for line in [*shown["troubled"], *(row for f in shown["folders"] for row in f.lines)]]
 
@@ -79,7 +77,7 @@ def test_an_exact_weight_is_shown_as_such_and_no_level_is_pressed(page: Client, 
 
 def test_the_chosen_move_and_come_back_to_the_same_list(page: Client, feeds: list[int]):
     answer = page.post(CHANGE, {"do": "move", "folder": "Best", "feed": feeds[:2], "find": "f", "show": ""})
-    assert answer.url == f"{PAGE}?find=f&moved=1"
+    assert answer.url == f"{PAGE}?find=f"
     assert set(Subscription.objects.filter(folder="Best").values_list("feed_id", flat=True)) == {*feeds[:2]}
     page.post(CHANGE, {"do": "move", "folder": "", "feeds": f"{feeds[0]},{feeds[1]}"})
     page.post(CHANGE, {"do": "move", "folder": "Bad", "whole": "1", "show": "trouble"})
@@ -89,8 +87,10 @@ def test_the_chosen_move_and_come_back_to_the_same_list(page: Client, feeds: lis
     assert page.post("/ui/sources/folder", {"folder": "Bad", "name": "x"}).status_code == 404
 
 
-def test_a_move_of_many_and_a_renamed_folder_can_be_undone(page: Client, feeds: list[int], monkeypatch):
-    shown = page.post(CHANGE, {"do": "move", "folder": "Best", "feed": feeds}, follow=True)
+def test_a_move_of_many_and_a_renamed_folder_can_be_undone(page: Client, feeds: list[int]):
+    page.post(CHANGE, {"do": "move", "folder": "Best", "feed": feeds})
+    page.get("/ui/all")
+    shown = page.get(PAGE)
     assert "4 feeds moved to Best." in shown.content.decode()
     shown = page.post(f"{PAGE}/undo-move", follow=True)
     assert "4 feeds moved back." in messages_in(shown.content.decode())
@@ -102,7 +102,8 @@ def test_a_move_of_many_and_a_renamed_folder_can_be_undone(page: Client, feeds: 
     again = page.post(f"{PAGE}/undo-move", follow=True)
     assert "can no longer be undone" in messages_in(again.content.decode())
     page.post(CHANGE, {"do": "move", "folder": "Best", "feed": feeds})
-    monkeypatch.setattr("digest.sources.change_views.UNDO_FOR", timedelta())
+    done_yesterday(page, "sources_moved")
+    assert "4 feeds moved to Best." not in page.get(PAGE).content.decode()
     page.post(f"{PAGE}/undo-move")
     assert Subscription.objects.filter(folder="Best").count() == 4
 

@@ -1,4 +1,4 @@
-"""Names typed under Sources: starters and what many read here, never what only a few do."""
+"""Names typed under Sources find starters and widely read feeds, never feeds of few readers."""
 
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_cache")]
 
 
 def read_by(count: int, title: str = "Massicotte’s log", **fields: object) -> str:
-    """A feed that so many read, by its address."""
+    """Create a feed with this many readers. Return its address."""
     feed = FeedFactory(title=title, state="active", source=SourceFactory(key=f"log{count}.example"), **fields)
     for reader in ReaderFactory.create_batch(count):
         SubscriptionFactory(reader=reader, feed=feed)

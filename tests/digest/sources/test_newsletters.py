@@ -35,10 +35,12 @@ from digest.sources.newsletters import (
     newsletters_expire,
     newsletters_fetch,
     newsletters_waiting,
+    reader_named,
 )
 from digest.sources.subscription_changes import subscriptions_remove, subscriptions_restore
 from digest.sources.subscriptions import subscription_add
 from tests.support.dovecot import Dovecot, dovecot_started
+from tests.support.factories import FeedFactory
 from tests.support.logs import logged
 
 NESTED = b"--a\r\nContent-Type: multipart/mixed; boundary=a\r\n\r\n"
@@ -47,14 +49,14 @@ SPOOL = pytest.mark.dovecot
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Dovecot]:
-    """One Dovecot for the tests here."""
+    """Yield one Dovecot for the tests here."""
     with dovecot_started() as running:
         yield running
 
 
 @pytest.fixture
 def mailbox(server: Dovecot, settings) -> Dovecot:
-    """The operator's mailbox, set up; what earlier tests left is gone."""
+    """Set up the operator's mailbox, without mails of earlier tests."""
     for mail in Path(server.inbox).glob("[cn]*/*"):
         mail.unlink()
     settings.NEWSLETTERS_URL, settings.NEWSLETTERS_ADDRESS = server.url, "letters+*@example.org"
@@ -64,7 +66,7 @@ def mailbox(server: Dovecot, settings) -> Dovecot:
 def issue(
     to: str, n: int = 1, *, sender: str = "Harbour Weekly <news@harbour.example>", **headers: str
 ) -> bytes:
-    """One issue of a newsletter, with a counter's picture, a picture, a script and a way out."""
+    """Return one issue of a newsletter, with a counter's picture, a picture, a script and a way out."""
     mail = EmailMessage()
     mail["From"], mail["To"], mail["Subject"] = sender, to, f"Issue {n}: a second pier"
     mail["Message-ID"], mail["Date"] = f"<{n}@harbour.example>", "Tue, 17 Mar 2026 08:00:00 +0000"
@@ -181,7 +183,7 @@ def test_a_reader_takes_their_newsletters_along(mailbox: Dovecot, ada: Reader):
 
 
 def accept(*readers: Reader) -> list[Feed]:
-    """Say yes to all that waits."""
+    """Accept all waiting newsletters."""
     return [
         newsletter_accept(reader=reader, feed_id=feed.pk, now=timezone.now())
         for reader in readers
@@ -290,9 +292,53 @@ def test_whom_a_mail_is_for_stands_in_its_first_lines(head: bytes, found: list[s
     assert mail_tokens(head, before="letters+", after="@example.org") == found
 
 
+def test_a_mail_to_ten_thousand_guesses_asks_once_and_for_fifty_of_them(
+    ada: Reader, settings, django_assert_num_queries
+):
+    settings.NEWSLETTERS_ADDRESS = "l*@e.org"
+    to = newsletter_address_issue(reader=ada)
+    guesses = "".join(f"To: l{n}@e.org\r\n" for n in range(10_000))
+    with django_assert_num_queries(1):
+        assert reader_named(head=f"{guesses}To: {to}\r\n\r\n".encode()) is None
+    for likely in ("", "a", "ada", "%", "_" * 16, "*", ada.newsletter_token[:-1], f"{ada.newsletter_token}a"):
+        assert reader_named(head=f"To: l{likely}@e.org\r\n\r\n".encode()) is None
+
+
+@SPOOL
+def test_a_mail_to_two_readers_is_one_ones_and_names_the_other_to_nobody(
+    mailbox: Dovecot, ada: Reader, ben: Reader
+):
+    """Of a mail with forged recipients each reader would else learn the secret addresses of others."""
+    tos = [newsletter_address_issue(reader=reader) for reader in (ada, ben)]
+    mailbox.deliver(issue(", ".join(tos)))
+    newsletters_fetch(now=timezone.now())
+    assert accept(ada) and not newsletters_waiting(reader_id=ben.pk)
+    page = Client()
+    page.force_login(ada)
+    (item,) = items_visible(reader_id=ada.pk)
+    for address in (f"/ui/item/{item.pk}", f"/ui/sources/{item.feed_id}", "/ui/account/export"):
+        answer = page.get(address)
+        body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+        assert ben.newsletter_token not in body.decode()
+
+
+@SPOOL
+@pytest.mark.parametrize(
+    "key", ["http://gazette.example/feed", "private:x", "newsletter:x", "past:x", "gazette.example"]
+)
+def test_a_list_that_calls_itself_as_a_feed_is_no_more_than_a_list(mailbox: Dovecot, ada: Reader, key: str):
+    gazette = FeedFactory(url="http://gazette.example/feed")
+    Subscription.objects.create(reader=ada, feed=gazette, created_at=timezone.now())
+    mailbox.deliver(issue(newsletter_address_issue(reader=ada), list_id=f"Gazette <{key}>"))
+    assert newsletters_fetch(now=timezone.now()).waiting == 1
+    (feed,) = newsletters_waiting(reader_id=ada.pk)
+    assert feed.pk != gazette.pk and feed.source_id != gazette.source_id and feed.owner_id == ada.pk
+    assert not gazette.items.exists()
+
+
 @SPOOL
 def test_mails_to_nobody_cost_nothing(mailbox: Dovecot, ada: Reader, monkeypatch: pytest.MonkeyPatch):
-    """Each of these took the parser seconds, 200 a round, before anybody knew whom it was for."""
+    """Each of these took the parser seconds, 200 per run, before its recipient was known."""
     parsed: list[int] = []
     answer = newsletters.sandbox_answer
     monkeypatch.setattr(

@@ -153,7 +153,7 @@ def test_each_export_says_the_same_of_a_starred_article(name: str):
     [entry] = past_read(written(EXPORTS[name]), CLOCK).entries
     assert (entry.url, entry.title, entry.starred_at) == (RIVERS, "Rivers & seas", STARRED_AT)
     assert "2,850 km" in entry.text and "script" not in entry.text and "alert" not in entry.text
-    # Feedbin and NewsBlur do not say what feed it was, Feedbin nothing of what was read.
+    # Feedbin and NewsBlur do not name the feed, and Feedbin has no read marks.
     assert entry.feed_url in ("https://rivers.example/feed", "")
     assert entry.read is (name != "Feedbin")
 
@@ -207,6 +207,16 @@ def test_what_is_no_export_is_refused(document: bytes):
         past_read(document, CLOCK)
 
 
+@pytest.mark.parametrize(
+    "digits", ["9" * 100_000, "-" + "9" * 100_000, "9" * 100_000 + ".5", "1e999999", "NaN"]
+)
+@pytest.mark.parametrize("member", ["id", "published", "url"])
+def test_an_endless_number_in_one_entry_spoils_no_other(digits: str, member: str):
+    odd = f'{{"url": "https://a.example/2", "title": "T", "{member}": {digits}}}'
+    past = past_read(f"[{json.dumps(FEEDBIN[0])}, {odd}]".encode(), CLOCK)
+    assert past.entries[0].url == FEEDBIN[0]["url"] and len(past.entries) + past.bad == 2
+
+
 VALUES = {"objects": b'{"":1},' * 600_000, "lists": b"[]," * 600_000, "texts": b'"ab",' * 3_000_000}
 
 
@@ -257,7 +267,7 @@ class TestImport:
         [item] = items_saved(reader_id=ada.pk).items
         assert (item.title, item.feed, item.source.title) == ("Rivers & seas", None, "rivers.example")
         assert not items_visible(reader_id=ben.pk).exists() and not Subscription.objects.exists()
-        # A file gives no name to a publisher whom others read.
+        # A file cannot name a publisher that others read.
         assert not Source.objects.filter(pk="rivers.example").exists()
         past_import(reader=ben, document=written(FEEDBIN), now=CLOCK)
         [own] = items_saved(reader_id=ben.pk).items
@@ -279,14 +289,18 @@ class TestImport:
             assert item.source.title in ("rivers.example", "a.example")
 
     def test_no_star_tells_what_others_read(self, client: Client, ada: Reader, ben: Reader):
-        """Whoever names a host must not learn whether somebody reads it here, nor what it is called."""
+        """A reader who names a host must not learn whether somebody reads it here, nor its title."""
         source = SubscriptionFactory(reader=ben, feed__title="Secret club").feed.source
         Source.objects.filter(pk=source.pk).update(title="Secret club")
         unanswered = FeedFactory(source=source, url=f"https://{source.pk}/nothing", title="")
         SubscriptionFactory(reader=ada, feed=unanswered)
         star = {"url": f"https://{source.pk}/a", "title": "A", "created_at": CLOCK.isoformat()}
         client.force_login(ada)
-        pages = [client.post("/ui/sources/past", {"past": SimpleUploadedFile("a.json", written([star]))})]
+        pages = [
+            client.post(
+                "/ui/sources/import", {"file": SimpleUploadedFile("a.json", written([star]))}, follow=True
+            )
+        ]
         item = Item.objects.get(title="A")
         assert item.source.title == source.pk
         paths = ("/ui/saved", f"/ui/item/{item.pk}", "/ui/search?q=A", "/api/items?saved=true")
@@ -337,16 +351,18 @@ class TestImport:
         rows = [
             FEEDBIN[0] | {"url": f"https://rivers.example/{n}", "created_at": str(now)} for n in range(20)
         ]
-        assert 'name="past"' in client.get("/ui/sources").content.decode()
+        assert 'name="file"' in client.get("/ui/sources").content.decode()
         file = SimpleUploadedFile("starred.json", written(rows))
-        body = client.post("/ui/sources/past", {"past": file}).content.decode()
+        body = client.post("/ui/sources/import", {"file": file}, follow=True).content.decode()
         assert "20 starred articles saved" in body and "What was learned" in body
         assert "rivers.example" in body and "Rivers" in client.get("/ui/saved").content.decode()
-        wrong = client.post("/ui/sources/past", {"past": SimpleUploadedFile("a.json", b"{}")})
+        wrong = client.post("/ui/sources/import", {"file": SimpleUploadedFile("a.json", b"{}")})
         assert wrong.status_code == 422 and "This is no export of stars" in wrong.content.decode()
 
     def test_old_stars_say_so(self, client: Client, ada: Reader):
         client.force_login(ada)
         rows = written([FEEDBIN[0] | {"created_at": "2019-01-01T00:00:00Z"}])
-        page = client.post("/ui/sources/past", {"past": SimpleUploadedFile("starred.json", rows)})
+        page = client.post(
+            "/ui/sources/import", {"file": SimpleUploadedFile("starred.json", rows)}, follow=True
+        )
         assert "no star is from the last 60 days" in page.content.decode()

@@ -1,4 +1,4 @@
-"""Feeds that are not public: what opens them stays secret, and what they bring stays their reader's."""
+"""Private feeds: their secrets stay secret, and their items stay with their reader."""
 
 from base64 import b64encode
 from datetime import timedelta
@@ -55,7 +55,7 @@ TEXT = "The council of the harbour town met behind closed doors and voted for a 
 
 
 def document(reader: str) -> str:
-    """A paid feed, with its subscriber's name in it."""
+    """Return a paid feed, with its subscriber's name in it."""
     return (
         f"<rss><channel><title>Paper of {reader}</title><item><title>Pier for {reader}</title>"
         f"<link>https://paper.example/1</link><description>{TEXT}</description></item></channel></rss>"
@@ -64,7 +64,7 @@ def document(reader: str) -> str:
 
 @pytest.fixture
 def paper(httpserver: HTTPServer, settings) -> HTTPServer:
-    """A paper whose feed opens for two passwords, a header or a cookie, each to its own words."""
+    """Serve a paper whose feed opens for two passwords, a header or a cookie, each with its own words."""
     settings.FETCH_ALLOW_HOSTS = [f"{httpserver.host}:{httpserver.port}"]
     keys = {f"Basic {b64encode(f'{USER}:{WORD}'.encode()).decode()}": "Ada", "Bearer ben": "Ben"}
 
@@ -85,7 +85,7 @@ def added(reader: Reader, paper: HTTPServer, given: AccessGiven = BASIC) -> Feed
 
 
 def round_of(paper: HTTPServer, days: int = 2) -> None:
-    """A round in which every feed is due."""
+    """Run a fetch batch in which every feed is due."""
     feeds_fetch(now=timezone.now() + timedelta(days=days))
 
 
@@ -97,7 +97,7 @@ def test_each_kind_of_secret_opens_a_feed_and_its_posts_are_there(paper, ada):
     ):
         feed = added(ada, paper, given)
         assert (feed.state, feed.failures, feed.owner) == ("active", 0, ada)
-    assert Feed.objects.count() == 1  # the same address again changes what opens it
+    assert Feed.objects.count() == 1  # the same address again changes the secret
     assert Item.objects.get(title="Pier for Ada").feed == feed
     round_of(paper)
     feed.refresh_from_db()
@@ -105,7 +105,7 @@ def test_each_kind_of_secret_opens_a_feed_and_its_posts_are_there(paper, ada):
 
 
 def test_it_is_a_source_of_its_own_with_its_own_name_beside_a_public_feed_of_its_host(paper, ada, now):
-    """What Ada weighs, mutes or lists of the host's public feed is not what she pays for, nor the reverse."""
+    """Weights, mutes and lists of the host's public feed do not apply to Ada's paid one, nor the reverse."""
     paper.expect_request("/open").respond_with_data(document("everybody").replace("/1", "/2"))
     private, public = (
         added(ada, paper),
@@ -160,7 +160,7 @@ def test_the_same_address_with_another_readers_secret_is_another_feed(paper, ada
 
 
 def test_nobody_comes_to_it_by_its_address_a_list_its_name_or_a_redirect(paper, ada, ben, now):
-    """Whatever Ben tries, he reads a feed of his own that asks him for a password."""
+    """All that Ben tries gives him a feed of his own that asks for a password."""
     feed = added(ada, paper)
     Feed.objects.filter(pk=feed.pk).update(title="Rivers of Paper")
     address = paper.url_for("/feed")
@@ -240,7 +240,7 @@ def test_what_it_brings_is_in_no_figure_name_or_text_of_others(paper, ada, ben, 
 
 
 def test_a_secret_follows_no_redirect_to_another_origin(paper, httpserver, ada):
-    """Nor back from there: whoever got the reader elsewhere decides where the way leads."""
+    """Nor back from there, because the first redirect came from a stranger's choice."""
     with HTTPServer(host="127.0.0.1") as other:
         seen: list[tuple[str, str | None]] = []
 
@@ -385,7 +385,7 @@ def test_a_password_of_any_letters_goes_out_in_utf8():
 def test_no_secret_is_in_the_database_a_log_an_export_or_a_page(
     paper, ada, operator, settings, caplog, tmp_path
 ):
-    """Not as typed, and not as sent; what is stored opens with the key alone."""
+    """Neither as typed nor as sent. The stored form needs the key."""
     secrets = (WORD, USER, b64encode(f"{USER}:{WORD}".encode()).decode())
     with logged() as log:
         feed = added(ada, paper)
@@ -460,7 +460,7 @@ def test_too_many_tries_are_answered_without_a_list_that_could_hold_no_password(
     page = Client()
     page.force_login(ada)
     form = {"url": paper.url_for("/feed"), "kind": "basic", "name": USER, "value": WORD}
-    for minutes in (0, 1):  # whichever minute it is by then
+    for minutes in (0, 1):  # in whichever minute the request falls
         for _ in range(LOOKUP.times):
             limit_count(limit=LOOKUP, who=ada.pk, now=timezone.now() + timedelta(minutes=minutes))
     answer = page.post("/ui/sources/private", form)

@@ -17,7 +17,7 @@ from tests.support.browser import subscribe
 
 @pytest.fixture
 def page(ada: Reader, client: Client) -> Client:
-    """The browser of Ada, who has just signed up."""
+    """Return the browser of Ada, who has just signed up."""
     Reader.objects.filter(pk=ada.pk).update(welcomed_at=None)
     client.force_login(ada)
     return client
@@ -67,6 +67,13 @@ def test_an_interest_and_one_of_its_sources_are_one_subscription(page: Client):
     assert Subscription.objects.count() == len(starter_interests()[0].feeds)
 
 
+def test_an_address_is_typed_there_too_and_the_sources_lead_back(page: Client):
+    body = page.get("/ui/welcome").content.decode()
+    form = body.partition('action="/ui/sources"')[2].partition("</form>")[0]
+    assert 'name="url"' in form and "csrfmiddlewaretoken" in form
+    assert 'href="/ui/welcome">Sources to start with</a>' in page.get("/ui/sources").content.decode()
+
+
 def test_put_aside_it_does_not_come_back(page: Client):
     assert page.post("/ui/welcome", {"skip": "1"}).url == "/"
     assert "no sources yet" in page.get("/").content.decode()
@@ -90,7 +97,7 @@ def test_answering_takes_the_same_statements_for_one_source_and_for_all(
         starter_feeds_chosen(interests=[], urls=[starter_interests()[0].feeds[0].url]),
         starter_feeds_chosen(interests=[interest.key for interest in starter_interests()], urls=[]),
     )
-    # SQLite takes so many parameters a statement: there, all of the starters are two inserts of feeds.
+    # SQLite limits the parameters of a statement: there, all starters need two inserts of feeds.
     second_insert = connection.vendor == "sqlite"
     for reader, feeds, statements in ((ada, one, 10), (ben, everything, 10 + second_insert)):
         with django_assert_num_queries(statements):

@@ -1,4 +1,5 @@
-"""Many subscriptions at once: folders, removal and its undo, fetching now, weights; nobody else's change."""
+"""Many subscriptions at once: folders, removal and undo, fetching now, weights; only the reader's own
+change."""
 
 from datetime import timedelta
 
@@ -23,7 +24,7 @@ from tests.support.factories import FeedFactory, SourceFactory, SubscriptionFact
 
 
 def read(reader: Reader, number: int, **fields: object) -> list[int]:
-    """The ids of so many feeds, each of a source of its own, that `reader` reads."""
+    """Subscribe `reader` to this many feeds, each of its own source. Return their ids."""
     sources = [SourceFactory(key=f"s{n}.example", title=f"S{n}") for n in range(number)]
     return [SubscriptionFactory(reader=reader, feed=FeedFactory(source=s, **fields)).feed_id for s in sources]
 
@@ -137,5 +138,5 @@ def test_changes_cost_the_same_for_three_and_three_hundred(
         sources_weigh(reader=ada, feed_ids=feeds, level="less", now=now)
     with django_assert_max_num_queries(7):
         removed = subscriptions_remove(reader=ada, feed_ids=feeds, now=now)
-    with django_assert_max_num_queries(9):  # and so many subscriptions, too
+    with django_assert_max_num_queries(9):  # and as many subscriptions
         assert subscriptions_restore(reader=ada, removed=removed, now=now) == number

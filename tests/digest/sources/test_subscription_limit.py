@@ -1,4 +1,4 @@
-"""A reader has a greatest number of feeds, by whatever way they come, and known feeds are fetched first."""
+"""A reader has a maximum number of feeds, added in any way, and known feeds are fetched first."""
 
 from datetime import timedelta
 
@@ -82,7 +82,9 @@ def test_the_pages_say_so(ada: Reader, client: Client, now):
     client.force_login(ada)
     added = client.post("/ui/sources", {"url": "https://one-more.example/feed", "as_is": "on"})
     assert added.status_code == 422 and "as many as one may" in added.content.decode()
-    answer = client.post("/ui/sources/import", {"file": SimpleUploadedFile("a.opml", listed("b.example"))})
+    answer = client.post(
+        "/ui/sources/import", {"file": SimpleUploadedFile("a.opml", listed("b.example"))}, follow=True
+    )
     assert answer.status_code == 200 and "as many as one may" in answer.content.decode()
     assert count(ada) == 3
 

@@ -58,7 +58,7 @@ def test_leaving_a_feed_leaves_it_to_the_others(ada, ben, now):
     assert not subscriptions_remove(reader=ada, feed_ids=[feed.pk], now=now + HOUR)
     assert [row.reader for row in Subscription.objects.all()] == [ben]
     ada.refresh_from_db()
-    assert ada.sources_left_at == now  # a feed that was not read is none that was left
+    assert ada.sources_left_at == now  # removing a feed that was not read does not count
 
 
 def test_a_feed_that_is_left_is_gone_from_todays_digest_at_once_but_for_what_was_rated(ada, ben, now):
@@ -79,4 +79,4 @@ def test_a_feed_that_is_left_is_gone_from_todays_digest_at_once_but_for_what_was
     assert set(shown) == {left[1].pk, *(item.pk for item in others)}
     assert shown.index(left[1].pk) == before.index(left[1].pk)
     assert again.built_at == soon and digest_current(reader=ada, date=day, now=soon).built_at == soon
-    assert digest_current(reader=ben, date=day, now=soon).built_at == now  # nobody else's is touched
+    assert digest_current(reader=ben, date=day, now=soon).built_at == now  # other readers' digests stay

@@ -1,4 +1,4 @@
-"""The command `summarise`: one round."""
+"""The command `summarise`."""
 
 import json
 

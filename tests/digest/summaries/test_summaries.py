@@ -32,7 +32,7 @@ def server(httpserver: HTTPServer, settings) -> HTTPServer:
 
 @pytest.fixture
 def make(server, now):
-    """A round in which the model says `steps`, or answers every request faithfully."""
+    """Make summaries. The model answers `steps`, or every request faithfully."""
 
     def made(*steps: Step, respond=answer_to, silent=False, **options) -> SummaryReport:
         server.clear()
@@ -287,7 +287,7 @@ def test_summaries_of_a_local_model_are_free_and_not_booked(ada, httpserver, set
     assert Spend.objects.count() == 0 and shown(ada, item).model == "local:default"
 
 
-# --- What goes first ----------------------------------------------------------------------------------
+# --- The order ----------------------------------------------------------------------------------------
 
 
 def test_texts_of_many_readers_and_recent_ones_come_first(ada, ben, now):

@@ -26,7 +26,7 @@ from digest.summaries.summarise import (
 from tests.support.adversarial import seconds, text_families
 from tests.support.summaries import carry, long_text
 
-# So slow that only a text made for it is, and far below what makes a text be given up.
+# Only a text made for it is this slow, and it is far below the limit for giving up.
 WORST_S = DOCUMENT_S / 8
 
 
@@ -133,7 +133,7 @@ def test_the_deadline_is_looked_at_before_sentences_are_compared():
 
 
 def sentences(chars: int, signs: str, end: str) -> Callable[[int], str]:
-    """Make texts of sentences of this length, no two alike."""
+    """Return a function that makes texts of sentences of this length, all different."""
     chance = random.Random(1)
 
     def sentence() -> str:
@@ -153,7 +153,7 @@ def test_between_two_looks_at_the_deadline_no_text_takes_long():
         "long sentences without spaces": sentences(SUMMARY_CHARS_MAX - 10, ideographs, "。"),
         "abbreviations": lambda length: "A. b.c. " * (length // 8),
     }
-    # A process's first extract imports what it needs.
+    # A process's first extract imports its modules.
     summary_offline("Gulls", long_text("gulls"))
     slow = []
     for name, make in families.items():

@@ -13,6 +13,7 @@ from digest.daily.gone import PAGES_MAX
 from digest.entities import ITEM_WINDOW_DAYS
 from ranking.entities import WEIGHT_DEFAULT, Config, EffectiveConfig, SourceTally
 from ranking.learning import FEEDBACK_HALF_LIFE_DAYS, learn
+from suggestions.planner.checking import ABOUT_MIN, headlines_choose, is_borne_out
 from tests.lab.advisor.rules import (
     ASKING,
     COOLDOWN_WEEKS,
@@ -22,6 +23,7 @@ from tests.lab.advisor.rules import (
     Tallies,
     capped,
     changes_all,
+    planner_tastes,
 )
 from tests.lab.world.entities import Asked, Course
 from tests.lab.world.people import TOP_K, Person, person_make
@@ -31,6 +33,8 @@ from tests.lab.world.world import World
 
 WEEK, DAY_S = 7, 86_400
 DRIFT_WEEK = 6
+# How far back the items of a check go.
+CHECKED_DAYS = 14
 RULE_DRAWS = 300
 LOOP, ORACLE = "learning loop alone", "oracle"
 # Every rule here has the learning loop off, but for the two rows that are named after it.
@@ -50,8 +54,11 @@ class _Life:
     cooling: dict[int, int] = field(default_factory=dict)
 
 
-def course_run(world: World, number: int, row: str, *, weeks: int, drift: bool = False) -> Course:
-    """One reader's weeks under the named row of `ARRAY_ROWS`."""
+def course_run(
+    world: World, number: int, row: str, *, weeks: int, drift: bool = False, checks: bool = False
+) -> Course:
+    """Run one reader's weeks under the named row of `ARRAY_ROWS`, who `checks` each suggestion by
+    headlines."""
     life = _begin(world, number)
     person, first = life.person, life.effective
     rng = np.random.default_rng([world.seed, number, RULE_DRAWS])
@@ -65,14 +72,14 @@ def course_run(world: World, number: int, row: str, *, weeks: int, drift: bool =
         flipped = drift and week >= DRIFT_WEEK
         if row.startswith("learning loop"):
             life.effective = _learned(life, world, days[-1])
-        asked += _advise(life, world, row, rule, week, days[-1], flipped, rng)
+        asked += _advise(life, world, row, rule, week, days[-1], flipped, rng, checks)
         curve.append(life.judge.gain(first, life.effective, flipped=flipped))
     start = life.judge.value(first, flipped=drift)
     return Course(number, person.null, start, tuple(curve), tuple(thumbs), tuple(asked))
 
 
 def thumbs_given(world: World, number: int, *, weeks: int) -> list[tuple[int, bool, int]]:
-    """The thumbs of a reader whose config never changes: (item, liked, day)."""
+    """Return the thumbs of a reader whose config never changes, as (item, liked, day)."""
     life = _begin(world, number)
     likes = life.person.likes(world.stream)
     for day in range(weeks * WEEK):
@@ -88,7 +95,7 @@ def _begin(world: World, number: int) -> _Life:
 
 def _read(life: _Life, world: World, day: int, likes: np.ndarray) -> int:
     """Show the day's top 10 and keep the thumbs; how many there were."""
-    # A page a day: what was rated, or stood on two pages, is gone.
+    # A page a day: rated items, and items that stood on two pages, are gone.
     gone = {item for item, _, _ in life.given}
     gone |= {item for item, looks in life.looks.items() if looks >= PAGES_MAX}
     given = 0
@@ -102,13 +109,14 @@ def _read(life: _Life, world: World, day: int, likes: np.ndarray) -> int:
 
 
 def _digest(world: World, effective: EffectiveConfig, day: int, gone: set[int]) -> list[int]:
-    """The best ten of the seven days up to the moment of reading on `day`, without those that are gone."""
+    """Return the best ten of the seven days up to the moment of reading on `day`, without those that are
+    gone."""
     stream = world.stream
     low = int(np.searchsorted(stream.day, day - ITEM_WINDOW_DAYS))
     high = int(np.searchsorted(stream.day, day, side="right"))
     dated = stream.day[low:high] * DAY_S - stream.age_s[low:high]
     age = day * DAY_S - dated
-    # The stream's own recency is that of the day an item came; it fades with the days since.
+    # The stream's own recency is that of the item's first day. It fades with the days since.
     total = scores(stream, effective, slice(low, high)) * 0.5 ** (day - stream.day[low:high])
     is_gone = np.isin(np.arange(low, high), [*gone])
     within = np.flatnonzero((age < ITEM_WINDOW_DAYS * DAY_S) & ~is_gone)
@@ -130,7 +138,7 @@ def _tallies(life: _Life, world: World, day: int) -> Tallies:
 
 
 def _learned(life: _Life, world: World, day: int) -> EffectiveConfig:
-    """The config after one cycle of the learning loop."""
+    """Return the config after one cycle of the learning loop."""
     tallies = _tallies(life, world, day)
     counted = [
         SourceTally(source, float(tallies.n[i]), float(tallies.likes[i]), 0)
@@ -154,8 +162,9 @@ def _advise(
     day: int,
     flipped: bool,
     rng: np.random.Generator,
+    checks: bool,
 ) -> list[Asked]:
-    """The week's suggestions, and the reader's answers to them."""
+    """Return the week's suggestions, and the reader's answers to them."""
 
     def is_open(target: int) -> bool:
         return week - life.cooling.get(target, -COOLDOWN_WEEKS) >= COOLDOWN_WEEKS
@@ -168,15 +177,35 @@ def _advise(
     for change in changes:
         after = change.applied(life.effective)
         gain = life.judge.gain(life.effective, after, flipped=flipped)
-        accepts = row == ORACLE or life.person.accepts(week, change.key, gain > 0)
+        withdrawn = checks and not _is_borne_out(life, world, change, week, day, flipped)
+        accepts = not withdrawn and (row == ORACLE or life.person.accepts(week, change.key, gain > 0))
         life.cooling[change.target] = week
         life.effective = after if accepts else life.effective
-        asked.append(Asked(week, change.kind, change.key, gain, accepts))
+        asked.append(Asked(week, change.kind, change.key, gain, accepts, withdrawn=withdrawn))
     return asked
 
 
+def _is_borne_out(life: _Life, world: World, change: Change, week: int, day: int, flipped: bool) -> bool:
+    """Let the reader answer eight unrated items of two weeks, and return whether the change still stands."""
+    stream, target = world.stream, change.target
+    low = int(np.searchsorted(stream.day, day - CHECKED_DAYS))
+    high = int(np.searchsorted(stream.day, day, side="right"))
+    unrated = np.setdiff1d(np.arange(low, high), [item for item, _, _ in life.given])
+    is_source = target < len(SOURCES)
+    own = stream.source[unrated] == target if is_source else stream.topics[unrated, target - len(SOURCES)] > 0
+    about = unrated[own].tolist()
+    seed = f"{world.seed}|{life.person.number}|{week}|{target}"
+    likes, agreeing = life.person.likes(stream, flipped=flipped), 0
+    for item in headlines_choose(about, unrated[~own].tolist(), seed=seed):
+        liked = bool(life.person.like_at[item] < likes[item])
+        life.given.append((item, liked, day))
+        agreeing += item in about and liked is change.is_up
+    lean = planner_tastes(_tallies(life, world, day))[target].lean
+    return len(about) < ABOUT_MIN or is_borne_out(lean if change.is_up else -lean, agreeing)
+
+
 def _oracle(life: _Life, is_open: Callable[[int], bool], flipped: bool) -> Sequence[Change]:
-    """The changes that help most on articles other than those they are scored on."""
+    """Return the changes that help most on articles other than those they are scored on."""
     stands = life.chooser.value(life.effective, flipped=flipped)
     worth = [
         (life.chooser.value(change.applied(life.effective), flipped=flipped) - stands, change)

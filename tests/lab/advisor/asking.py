@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from suggestions.planner.tastes import FALSE_SIGN_MAX
 from tests.lab.advisor.arrays import course_run
 from tests.lab.advisor.metrics import null_rate
 from tests.lab.advisor.report import Scale
-from tests.lab.advisor.rules import ASKING, RULES
+from tests.lab.advisor.rules import ASKING, PLANNER_RULE, RULES
 from tests.lab.advisor.stage import Say
 from tests.lab.histories.data import MOVIELENS, SMALL
 from tests.lab.histories.pools import (
@@ -37,15 +36,16 @@ Json = dict[str, Any]
 WEEK = 7
 ALL = "planner at 1"
 FILMS, THUMBS = (MOVIELENS, SMALL), (50, 100)
-# Whose changes are measured twice: the planner with every lean and with its own bar, and two simple rules.
-JUDGED = (ALL, f"planner at {FALSE_SIGN_MAX:g}", "greedy like-rate", "Beta .9")
+# The rules whose changes are measured twice: the planner with every lean, with its own bar, and two simple
+# rules.
+JUDGED = (ALL, PLANNER_RULE, "greedy like-rate", "Beta .9")
 
 
 def asking_rows(scale: Scale, say: Say) -> list[Json]:
-    """Return a row for each bar: questions to readers who prefer nothing, and the gain kept of the others.
+    """Return a row for each bar: questions to readers without preferences, and the gain kept for the others.
 
-    The rows after them are the honest measure of harm of the planner's bar and two simple rules, and of the
-    same on shuffled thumbs, whose changes do nothing: the floor.
+    Further rows measure the harm of the planner's bar and of two simple rules on held-out thumbs, and the
+    floor: the same on shuffled thumbs, where changes have no effect.
     """
     worlds = {name: _in_worlds(scale, name) for name in ASKING}
     say("worlds done")
@@ -71,7 +71,7 @@ def asking_rows(scale: Scale, say: Say) -> list[Json]:
 
 
 def _harm_rows(courses: Mapping[str, Sequence[Course]], label: str) -> list[Json]:
-    """Return what the changes of each rule of `JUDGED` gain and cost (`tests.lab.histories.yardstick`)."""
+    """Return the gain and cost of the changes of each rule of `JUDGED` (`tests.lab.histories.yardstick`)."""
     rows = []
     for name in JUDGED:
         asked = [a for c in courses[name] for a in c.asked]
@@ -82,7 +82,7 @@ def _harm_rows(courses: Mapping[str, Sequence[Course]], label: str) -> list[Json
 
 
 def _in_worlds(scale: Scale, name: str) -> list[Course]:
-    """The readers of every world, and as many again who prefer nothing."""
+    """Return the readers of every world, and as many again who prefer nothing."""
     courses = []
     for seed in scale.seeds:
         world = world_make(seed, scale.weeks * WEEK)

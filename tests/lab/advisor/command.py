@@ -10,6 +10,8 @@ from typing import Any
 from ranking.common.commands import whole_number
 from tests.lab.advisor.arrays import ARRAY_ROWS
 from tests.lab.advisor.asking import asking_rows
+from tests.lab.advisor.checking import checking_rows
+from tests.lab.advisor.fortnight import fortnight_rows
 from tests.lab.advisor.guided import ALL, ARMS, guided_rows, guided_targets
 from tests.lab.advisor.report import (
     PLANNER,
@@ -26,20 +28,33 @@ from tests.lab.advisor.tables import text_of
 from tests.lab.advisor.targets import targets_hold
 from tests.lab.command import fail, progress, report_end
 from tests.lab.histories.data import SMALL
+from tests.lab.histories.installations import installation_rows
 from tests.lab.histories.rows import FILMS, movielens_rows, nemig_rows, replay_rows, scholar_rows
 from tests.lab.histories.scholar import SCHOLAR, BadData
-from tests.lab.histories.taste import taste_rows
+from tests.lab.histories.taste import nothing_rows, taste_rows
 
 PARTS = ("simulator", "movielens", "nemig")
-# Short names: of the simulator the planner alone; both open histories, or the one set with tags; worlds of
-# other laws; what answers, opens and early changes add; what taste adds; how often the planner asks over what
-# it gains.
-SHORT = ("planner", "histories", SMALL, "taste", "worlds", "signals", "asking")
+# Short names: the planner alone of the simulator; both open histories, or the one with tags; the taste;
+# worlds of other laws; the effect of answers, opens and early changes; how often the planner asks for its
+# gain; the effect of a check by headlines; all that Today asks of a new reader in a fortnight; installations
+# of one reader, of forty and of all.
+SHORT = (
+    "planner",
+    "histories",
+    SMALL,
+    "taste",
+    "worlds",
+    "signals",
+    "asking",
+    "checking",
+    "fortnight",
+    "installations",
+)
 SEED = 11
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the parts, print them, and fail where a target is missed."""
+    """Run the parts and print them. Fail if a target is missed."""
     options = vars(_parser().parse_args(argv))
     started = time.monotonic()
     scale = scale_for(
@@ -141,6 +156,12 @@ def _rows(scale: Scale, options: dict[str, Any]) -> list[dict[str, Any]]:
         rows += signal_rows(scale, progress)
     if "asking" in parts:
         rows += asking_rows(scale, progress)
+    if "checking" in parts:
+        rows += checking_rows(scale, progress)
+    if "fortnight" in parts:
+        rows += fortnight_rows(scale, progress)
+    if "installations" in parts:
+        rows += installation_rows(options["seed"], progress, readers=options["readers"] or 0)
     rows += _history_rows(options)
     for row in rows:
         if "skipped" in row:
@@ -158,7 +179,7 @@ def _history_rows(options: dict[str, Any]) -> list[dict[str, Any]]:
         untimed = [{"name": "nemig", "skipped": "its choices have no time"}]
         rows += untimed if weekly else nemig_rows(options["seed"], progress, readers=readers)
     if {"taste", "histories"} & set(parts) and not weekly:
-        rows += taste_rows(FILMS, options["seed"], progress, readers=readers)
+        rows += taste_rows(FILMS, options["seed"], progress, readers=readers) + nothing_rows(options["seed"])
     for part in parts:
         name, _, folder = part.partition(":")
         if name == SCHOLAR:
@@ -167,6 +188,7 @@ def _history_rows(options: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _cpu_seconds() -> float:
-    """The processor time of this process and its shards: on a busy machine it says more than the clock."""
+    """Return the processor time of this process and its shards: on a busy machine it says more than the
+    clock."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return round(sum(one.ru_utime + one.ru_stime for one in used), 1)

@@ -26,9 +26,10 @@ CHOOSING_SHARE = 0.6
 
 
 def popularity_courses(world: World, readers: Sequence[int]) -> list[Course]:
-    """What showing everybody the most liked items is worth: other readers' thumbs on the held-out items.
+    """Return the courses if everybody saw the most liked items, by other readers' thumbs on the held-out
+    items.
 
-    Each other reader has rated a tenth of the items; an item's rate is smoothed by one like in two.
+    Each other reader has rated a tenth of the items. An item's rate is smoothed by one like in two.
     """
     people = [person_make(world, number) for number in readers]
     votes = [_votes(world, person) for person in people]
@@ -45,7 +46,7 @@ def popularity_courses(world: World, readers: Sequence[int]) -> list[Course]:
 
 
 def _votes(world: World, person: Person) -> tuple[Floats, Floats]:
-    """What one reader rated of the held-out items, and liked of it, as 0 and 1 per item."""
+    """Return one reader's ratings of the held-out items, and their likes, as 0 and 1 per item."""
     rng = np.random.default_rng([world.seed, person.number, VOTES])
     voted = rng.random(len(world.scoring)) < VOTED
     liked = voted & (rng.random(len(world.scoring)) < judge_for(world, person).gains[False])
@@ -54,7 +55,7 @@ def _votes(world: World, person: Person) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class Backtest:
-    """One reader's best change by a backtest on shuffled thumbs: what it "gains" there, and on later ones."""
+    """One reader's best change by a backtest on shuffled thumbs: its "gain" there, and on later thumbs."""
 
     naive: float
     later: float | None
@@ -63,8 +64,9 @@ class Backtest:
 def backtest_shuffled(world: World, number: int, *, weeks: int) -> Backtest:
     """Shuffle a reader's thumbs, and let a backtest choose the change that gains most on them.
 
-    `naive`: what that backtest reports, on the thumbs that chose. `later`: what the product's own forecast
-    says of the change chosen on the earlier thumbs, measured on the later ones; `None`: too few.
+    `naive`: the gain in that backtest, on the thumbs that chose the change. `later`: the product's own
+    forecast for the change chosen on the earlier thumbs, measured on the later ones, or `None` if there are
+    too few.
     """
     rated = _shuffled(world, number, weeks)
     effective = EffectiveConfig(Config(version=1, topics=person_make(world, number).start_topics))
@@ -79,20 +81,20 @@ def backtest_shuffled(world: World, number: int, *, weeks: int) -> Backtest:
 def _best(
     rated: Sequence[RatedItem], effective: EffectiveConfig, seed: Sequence[int]
 ) -> tuple[float, Change]:
-    """The change that does best on these thumbs, dealt into pools, with its gain there."""
+    """Return the change that does best on these thumbs, dealt into pools, with its gain there."""
     pools = Pools([Rated(r.url, r.title, r.source, (), r.useful) for r in rated], seed)
     best = max(changes_all(effective), key=lambda change: pools.value(change.applied(effective)))
     return pools.gain(effective, best.applied(effective)), best
 
 
 def _parted(rated: Sequence[RatedItem]) -> tuple[Sequence[RatedItem], Sequence[RatedItem]]:
-    """The thumbs that choose and, later, those that only measure."""
+    """Return the thumbs that choose and, later, those that only measure."""
     cut = round(CHOOSING_SHARE * len(rated))
     return rated[:cut], rated[cut:]
 
 
 def _shuffled(world: World, number: int, weeks: int) -> list[RatedItem]:
-    """A reader's thumbs on the items they really met, dealt out anew."""
+    """Return a reader's thumbs on the items they really met, shuffled."""
     given = thumbs_given(world, number, weeks=weeks)
     liked = np.random.default_rng([world.seed, number, SCORING]).permutation([one[1] for one in given])
     stream = world.stream

@@ -1,4 +1,4 @@
-"""What a simulated reader does besides thumbs: opening articles, and answering the early change of a day."""
+"""Actions of a simulated reader besides thumbs: opening articles, and answering the early change of a day."""
 
 from datetime import datetime
 
@@ -21,7 +21,7 @@ from tests.lab.world.world import Floats
 def articles_open(
     reader: Reader, person: Person, digest: Digest, numbers: dict[int, int], likes: Floats, now: datetime
 ) -> None:
-    """Open what this reader opens of the day's page; the night learns from it."""
+    """Open this reader's choice of the day's page. The nightly job learns from it."""
     exposures_log(digest=digest, door=Exposure.Door.PAGE, now=now)
     for item_id, rank in digest.impressions.order_by("rank").values_list("item_id", "rank"):
         opened, finished = person.opening(numbers[item_id], rank, float(likes[numbers[item_id]]))
@@ -31,7 +31,7 @@ def articles_open(
 
 
 def reading_of(reader: Reader) -> ImplicitLeans:
-    """What the reader's opens say, as a digest would take it."""
+    """Return the implicit feedback of the reader's opens, in the form a digest uses."""
     return implicit_leans_current(reader_ids=[reader.pk]).get(reader.pk, NO_LEANS)
 
 

@@ -1,8 +1,8 @@
 """Simulated readers living through their weeks in the real services, one decision after the other.
 
-Each day: ingest, build the digest, read its top 10, thumbs with reasons. Each week: the learning loop, a run
-of the advisor, and the reader's decisions. What a suggestion is really worth is measured on held-out pools
-at the moment of the decision, against the config as it stands then.
+Each day: ingest, build the digest, read its top 10, give thumbs with reasons. Each week: the learning loop, a
+run of the advisor, and the reader's decisions. The true value of a suggestion is measured on held-out pools
+at the moment of the decision, against the config of that moment.
 """
 
 from collections import Counter
@@ -26,7 +26,9 @@ from ranking.implicit import NO_LEANS
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
+from suggestions.proposals import Refusal
 from suggestions.selectors import suggestions_pending
+from suggestions.services.checks import suggestion_check, suggestion_check_begin
 from suggestions.services.resolve import suggestion_accept, suggestion_reject
 from tests.lab.advisor.day_one import articles_open, early_answer, reading_of
 from tests.lab.advisor.feeds import day_ingest, feeds_open, item_number, readers_subscribe
@@ -45,12 +47,12 @@ DRIFT_WEEK = 6
 
 
 class EvaluationRefused(Exception):
-    """The database is not one that may be thrown away."""
+    """The database is not one that may be deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is simulated: a world, its length, who lives in it and which parts of the product are on."""
+    """The setting of a simulation: a world, its length, its readers, and the active parts of the product."""
 
     seed: int
     weeks: int
@@ -65,10 +67,11 @@ class Setting:
     interview: bool = False
     reading: bool = False
     early: bool = False
+    checking: bool = False
 
 
 @dataclass(slots=True)
-class _Life:
+class Life:
     """One reader under way."""
 
     person: Person
@@ -87,13 +90,13 @@ class _Life:
     right_on: int = 0
 
     def changed(self, before: EffectiveConfig, day: int, flipped: bool) -> None:
-        """Note the day (from 0) where what changed since `before` is the first change that helped."""
+        """Note the day (from 0) of the first change since `before` that helped."""
         after = config_effective(reader_id=self.reader.pk)
         if not self.right_on and after != before and self.judge.gain(before, after, flipped=flipped) > 0:
             self.right_on = day + 1
 
     def course(self, flipped: bool) -> Course:
-        """What is left of it in the end."""
+        """Return the final result."""
         return Course(
             reader=self.person.number,
             null=self.person.null,
@@ -121,40 +124,40 @@ def simulate(setting: Setting, progress: Callable[[int], None] = lambda week: No
         law=setting.law,
     )
     feeds = feeds_open(now=BEGIN)
-    lives = [_begin(world, number, setting.shuffled) for number in setting.readers]
+    lives = [life_begin(world, number, setting.shuffled) for number in setting.readers]
     numbers: dict[int, int] = {}
     for day in range(setting.weeks * WEEK):
         now = BEGIN + timedelta(days=day)
         day_ingest(world=world, feeds=feeds, day=day, now=now)
-        numbers |= _numbers_new(now)
+        numbers |= numbers_new(now)
         if setting.interview and day == 0:
             for life in lives:
-                _interview(life, numbers, now)
+                interview_answer(life, numbers, now)
         flipped = setting.drift and day // WEEK >= DRIFT_WEEK
         for life in lives:
-            _read(life, world, numbers, now, flipped, setting)
+            page_read(life, world, numbers, now, flipped, setting)
         if day % WEEK == WEEK - 1:
             week = day // WEEK + 1
             ends_flipped = setting.drift and week >= DRIFT_WEEK
             for life in lives:
-                _advise(life, setting, week, now, ends_flipped)
+                _advise(life, setting, numbers, week, now, ends_flipped)
             guidance_credit(now=now)
             progress(week)
     return [life.course(setting.drift) for life in lives]
 
 
-def _numbers_new(now: datetime) -> dict[int, int]:
-    """The numbers in the stream of the items first seen at `now`, by id."""
+def numbers_new(now: datetime) -> dict[int, int]:
+    """Return the numbers in the stream of the items first seen at `now`, by id."""
     rows = Item.objects.filter(first_seen_at=now).values_list("pk", "url")
     return {pk: item_number(url) for pk, url in rows}
 
 
-def _begin(world: World, number: int, shuffled: bool) -> _Life:
+def life_begin(world: World, number: int, shuffled: bool) -> Life:
     person = person_make(world, number)
     likes = {flipped: person.likes(world.stream, flipped=flipped) for flipped in (False, True)}
     if shuffled:
         person, likes = person.shuffled(), {key: person.dealt_anew(p) for key, p in likes.items()}
-    # The same in every run: what is drawn for a reader hangs on it.
+    # The id is the same in every run, because random draws depend on it.
     reader = Reader(pk=uuid5(NAMESPACE_OID, person.name), username=person.name)
     reader.set_unusable_password()
     reader.save()
@@ -162,13 +165,13 @@ def _begin(world: World, number: int, shuffled: bool) -> _Life:
     # The arrays age by the hour.
     edit = ConfigEdit(topics=person.start_topics, recency_by_day=False)
     config_edit(reader_id=reader.pk, edit=edit, expected_version=0, now=BEGIN)
-    return _Life(person, reader, judge_for(world, person), config_effective(reader_id=reader.pk), likes)
+    return Life(person, reader, judge_for(world, person), config_effective(reader_id=reader.pk), likes)
 
 
-def _interview(life: _Life, numbers: dict[int, int], now: datetime) -> None:
-    """Answer the twenty questions of the first evening, as this reader likes what they are about.
+def interview_answer(life: Life, numbers: dict[int, int], now: datetime) -> None:
+    """Answer the twenty questions of the first evening, by this reader's taste.
 
-    What they have answered they do not rate again. The answers are not among the thumbs of a week.
+    Answered items are not rated again. The answers do not count as a week's thumbs.
     """
     asked: list[Headline] = []
     answered: list[int] = []
@@ -181,7 +184,12 @@ def _interview(life: _Life, numbers: dict[int, int], now: datetime) -> None:
         number = numbers[item_id]
         useful = bool(life.person.like_at[number] < life.likes[False][number])
         feedback_set(
-            reader=life.reader, item_id=item_id, useful=useful, now=at, propensity=question.propensity
+            reader=life.reader,
+            item_id=item_id,
+            useful=useful,
+            now=at,
+            origin=Feedback.Origin.INTERVIEW,
+            propensity=question.propensity,
         )
         asked.append(question.headline)
         answered.append(item_id)
@@ -190,8 +198,8 @@ def _interview(life: _Life, numbers: dict[int, int], now: datetime) -> None:
     life.changed(before, 0, flipped=False)
 
 
-def _read(
-    life: _Life, world: World, numbers: dict[int, int], now: datetime, flipped: bool, setting: Setting
+def page_read(
+    life: Life, world: World, numbers: dict[int, int], now: datetime, flipped: bool, setting: Setting
 ) -> None:
     """Build the day's digest, look at its top 10, and give the thumbs this reader gives."""
     person, day = life.person, (now - BEGIN).days
@@ -225,7 +233,9 @@ def _read(
         life.changed(before, day, flipped)
 
 
-def _advise(life: _Life, setting: Setting, week: int, now: datetime, flipped: bool) -> None:
+def _advise(
+    life: Life, setting: Setting, numbers: dict[int, int], week: int, now: datetime, flipped: bool
+) -> None:
     """The week's end: the learning loop, the advisor, the reader's answers, and the truth about it all."""
     before = config_effective(reader_id=life.reader.pk)
     if setting.loop:
@@ -238,15 +248,17 @@ def _advise(life: _Life, setting: Setting, week: int, now: datetime, flipped: bo
         life.runs[silent or result.status] += 1
         _audit(life, result.run_id)
         for suggestion in suggestions_pending(reader_id=life.reader.pk):
-            life.asked.append(_decide(life, suggestion, week, now, flipped))
+            if setting.checking:
+                suggestion_checked(life, suggestion, numbers, now, flipped)
+            life.asked.append(suggestion_decide(life, suggestion, week, now, flipped))
     life.changed(before, week * WEEK - 1, flipped)
     leans = reading_of(life.reader) if setting.reading else NO_LEANS
     value = life.judge.value(config_effective(reader_id=life.reader.pk), flipped=flipped, leans=leans)
     life.curve.append(value - life.judge.value(life.first, flipped=flipped))
 
 
-def _audit(life: _Life, run_id: UUID | None) -> None:
-    """Add what a run cost, and how its writes ended."""
+def _audit(life: Life, run_id: UUID | None) -> None:
+    """Add the cost of a run, and the outcomes of its writes."""
     if run_id is None:
         return
     run = Run.objects.get(pk=run_id)
@@ -255,13 +267,34 @@ def _audit(life: _Life, run_id: UUID | None) -> None:
     life.writes.update(Step.objects.filter(run=run, tool=WRITE).values_list("error_code", flat=True))
 
 
-def _decide(life: _Life, suggestion: Suggestion, week: int, now: datetime, flipped: bool) -> Asked:
+def suggestion_checked(
+    life: Life, suggestion: Suggestion, numbers: dict[int, int], now: datetime, flipped: bool
+) -> bool:
+    """Answer the headlines that check a suggestion as this reader likes the articles.
+
+    Return whether there were enough of them.
+    """
+    asked = suggestion_check_begin(reader=life.reader, suggestion_id=suggestion.pk, now=now)
+    if isinstance(asked, Refusal):
+        return False
+    likes = life.likes[flipped]
+    number_of = {one.item_id: numbers[one.item_id] for one in asked.headlines}
+    answers = {pk: bool(life.person.like_at[n] < likes[n]) for pk, n in number_of.items()}
+    suggestion_check(reader=life.reader, suggestion_id=suggestion.pk, answers=answers, now=now)
+    suggestion.refresh_from_db()
+    return True
+
+
+def suggestion_decide(life: Life, suggestion: Suggestion, week: int, now: datetime, flipped: bool) -> Asked:
     """Accept or reject one suggestion as this reader would."""
     before = config_effective(reader_id=life.reader.pk)
     kind, target = suggestion.suggestion_type, suggestion.target_key
     gain = life.judge.gain(
         before, change_applied(before, kind, target, suggestion.suggested_value), flipped=flipped
     )
+    if suggestion.status == Suggestion.Status.WITHDRAWN:
+        p_helpful, confidence = suggestion.p_helpful, suggestion.confidence
+        return Asked(week, kind, target, gain, False, p_helpful, confidence, withdrawn=True)
     accepts = life.person.accepts(week, target, gain > 0)
     act = suggestion_accept if accepts else suggestion_reject
     act(reader_id=life.reader.pk, suggestion_id=suggestion.pk, now=now)

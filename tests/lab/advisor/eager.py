@@ -1,9 +1,9 @@
-"""An eager agent: it proposes whatever the thumbs seem to say, week after week. Pure.
+"""An eager agent: it proposes every change that the thumbs seem to support, week after week. Pure.
 
-It reads feedback and config once, then writes one change after another: first the hypotheses it was handed,
-then every source whose like-rate differs from the reader's own by ten points, on whatever items it was shown.
-It ends when three are stored, after ten writes, or with its list. It keeps nothing from one run to the next,
-so that it asks again for what was refused or turned down; what is held or stopped it drops.
+It reads feedback and config once, then writes one change after another: first the hypotheses it got, then
+every source whose like-rate differs from the reader's own by ten points, citing any items it was shown. It
+ends with three stored changes, after ten writes, or at the end of its list. It remembers nothing between
+runs, so it repeats refused and declined changes. It drops changes that are held or stopped.
 """
 
 import json
@@ -14,7 +14,7 @@ from advisor.agent.planner import proposal_arguments
 from advisor.conversation import Call, calls_of, calls_to, result_of
 from digest.llm.entities import Message
 from suggestions.proposals import SUGGESTIONS_PER_RUN_MAX
-from tests.support.changes import BOOST_SOURCE, REDUCE_SOURCE, SOURCE_WEIGHTS
+from tests.support.changes import BOOST_SOURCE, REDUCE_SOURCE
 
 FEEDBACK, CONFIG, WRITE = "query_user_feedback", "query_user_config", "write_suggestion"
 WRITES_MAX = 10
@@ -22,16 +22,14 @@ WRITES_MAX = 10
 APART, THUMBS_MIN = 0.10, 5
 STEP = 0.3
 REASON = "You rated {likes} of {n} stories from this source as useful, which is unlike your usual rate."
-CLOSING = json.dumps({"suggestions": [], "skipped": [], "meta": {}})
+FINISH: Mapping[str, Any] = {"reason": "", "skipped": []}
 Wanted = tuple[str, Mapping[str, Any]]
 
 
 def eager_turn(messages: Sequence[Message]) -> Message:
-    """The next answer to a conversation, as an assistant's message: tool calls, or the closing."""
+    """Return the next answer to a conversation, as an assistant's message with tool calls."""
     calls = calls_of(messages)
-    wanted = _wanted(calls)
-    if not wanted:
-        return {"role": "assistant", "content": CLOSING}
+    wanted = _wanted(calls) or [("finish", FINISH)]
     asked = [
         {
             "id": f"eager-{len(calls) + n}",
@@ -44,7 +42,7 @@ def eager_turn(messages: Sequence[Message]) -> Message:
 
 
 def _wanted(calls: Sequence[Call]) -> list[Wanted]:
-    """The next calls; none at the end."""
+    """Return the next calls; none at the end."""
     facts = result_of(calls, FEEDBACK)
     if facts is None:
         return [] if calls else [(FEEDBACK, {}), (CONFIG, {})]
@@ -52,15 +50,15 @@ def _wanted(calls: Sequence[Call]) -> list[Wanted]:
     stored = sum(write.succeeded for write in writes)
     if stored >= SUGGESTIONS_PER_RUN_MAX or len(writes) >= WRITES_MAX:
         return []
-    asked = {str(write.arguments.get("target_key")) for write in writes}
+    asked = {str(write.arguments.get("target")) for write in writes}
     weights = (result_of(calls, CONFIG) or {}).get("active_weights", {})
-    left = (one for one in _proposals(facts, weights) if str(one["target_key"]) not in asked)
+    left = (one for one in _proposals(facts, weights) if str(one["target"]) not in asked)
     found = next(left, None)
     return [(WRITE, found)] if found else []
 
 
 def _proposals(facts: Mapping[str, Any], weights: Mapping[str, float]) -> Iterator[Mapping[str, Any]]:
-    """What it has in mind, in its order; a target may come twice."""
+    """Yield its proposals in order. A target may come twice."""
     for fact in facts.get("hypotheses", []):
         yield proposal_arguments(fact) | {"reason": ""}
     base = facts.get("meta", {}).get("base_like_rate", 0.5)
@@ -73,16 +71,15 @@ def _proposals(facts: Mapping[str, Any], weights: Mapping[str, float]) -> Iterat
 def _about(
     source: str, row: Mapping[str, Any], more: bool, weight: float, facts: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """The write about one source, with every item shown that speaks for it."""
+    """Return the write about one source, with every item shown that speaks for it."""
     columns = facts.get("item_columns", [])
     items = [dict(zip(columns, row, strict=True)) for row in facts.get("curated_items", [])]
     fitting = [one["url"] for one in items if one["source"] == source and bool(one["useful"]) is more]
     likes = round(row["like_rate"] * row["sample_size"])
     return {
         "suggestion_type": BOOST_SOURCE if more else REDUCE_SOURCE,
-        "field": SOURCE_WEIGHTS,
-        "target_key": source,
+        "target": source,
         "suggested_value": f"{weight + (STEP if more else -STEP):.2f}",
-        "evidence_items": [{"url": url} for url in fitting],
+        "evidence": fitting,
         "reason": REASON.format(likes=likes, n=row["sample_size"]),
     }

@@ -14,22 +14,22 @@ from tests.support.ingest import document_ingest
 
 
 def feed_url(source: str) -> str:
-    """Where a source's feed would be."""
+    """Return the address of a source's feed."""
     return f"https://{source}/feed"
 
 
 def item_url(source: str, number: int) -> str:
-    """The address of item `number` of the stream."""
+    """Return the address of item `number` of the stream."""
     return f"https://{source}/items/{number}"
 
 
 def item_number(url: str) -> int:
-    """The number of the item at `url`."""
+    """Return the number of the item at `url`."""
     return int(url.rpartition("/")[2])
 
 
 def feeds_open(*, now: datetime) -> dict[str, Feed]:
-    """The sources' feeds, by source."""
+    """Return the sources' feeds, by source."""
     return {
         source: feed_get_or_create(url=feed_url(source), now=now, title=source.split(".")[0])
         for source in SOURCES
@@ -43,7 +43,7 @@ def readers_subscribe(reader: Reader, *, now: datetime) -> None:
 
 
 def day_ingest(*, world: World, feeds: dict[str, Feed], day: int, now: datetime) -> None:
-    """Take in what came out on `day`; ages count back from `now`."""
+    """Ingest the items of `day`. Ages count back from `now`."""
     rows: defaultdict[str, list[str]] = defaultdict(list)
     stream = world.stream
     for number in (stream.day == day).nonzero()[0]:

@@ -1,7 +1,7 @@
 """`tests.lab advisor --guidance`: an eager agent on a made-up model server, with guidance, without, held out.
 
-Every arm is the same readers in the same world with the same agent behind the real wire; only guidance
-differs. What is held out is drawn as in production, by run, call and memory.
+Every arm has the same readers in the same world, with the same agent behind the real wire. Only guidance
+differs. Held-out advice is drawn as in production, by run, call and memory.
 """
 
 from collections import Counter
@@ -45,7 +45,7 @@ FEWER_MIN = 0.6
 
 
 def guided_rows(scale: Scale, wanted: str, say: Say) -> list[Json]:
-    """A row for each arm asked for, what was told against what was held out, and on against off."""
+    """Return a row for each arm, for shown against held-out advice, and for guidance on against off."""
     asked = ARMS if wanted == ALL else (wanted,)
     readers = min(READERS_FULL if len(scale.seeds) > 1 else READERS, scale.readers)
     with served(eager_turn) as url:
@@ -66,19 +66,19 @@ def guided_rows(scale: Scale, wanted: str, say: Say) -> list[Json]:
 
 
 def guided_targets(rows: Sequence[Json]) -> list[Json]:
-    """The target that these rows can answer."""
+    """Return the target that these rows can answer."""
     target = Target("failed writes spared by guidance", COMPARED, "failed_fewer", True, FEWER_MIN)
     held = target.held(rows)
     return [held] if held else []
 
 
 def failed(course: Course) -> int:
-    """Writes that a rule refused; those that guidance stopped or held, and rounds of review, are none."""
+    """Return the number of writes that a rule refused. Stops by guidance and review rounds do not count."""
     return sum(times for code, times in course.writes.items() if code and code not in NOT_FAILURES)
 
 
 def _tasks(arm: str, seed: int, readers: int, weeks: int, url: str) -> list[Json]:
-    """Two shards: readers dealt round, all of them in the same world."""
+    """Return two shards: the readers dealt in turn, all in the same world."""
     env = {"LOCAL_LLM_BASE_URL": url, "LLM_CHAIN": "local:eager", "LLM_CHAIN_REVIEW": REVIEW, **SETTINGS[arm]}
     parts = min(SHARDS, readers)
     return [
@@ -94,7 +94,7 @@ def _tasks(arm: str, seed: int, readers: int, weeks: int, url: str) -> list[Json
 
 
 def _courses(parts: Sequence[Json]) -> list[Course]:
-    """All courses of an arm, with reader numbers that are unique over seeds, in their order."""
+    """Return all courses of an arm, with reader numbers that are unique over seeds, in their order."""
     rows = [
         {**row, "reader": part["seed"] * 1_000_000 + row["reader"]}
         for part in parts
@@ -104,7 +104,7 @@ def _courses(parts: Sequence[Json]) -> list[Course]:
 
 
 def _row(arm: str, courses: Sequence[Course], parts: Sequence[Json]) -> Json:
-    """One arm's figures, all of them over all its runs."""
+    """Return one arm's figures, all of them over all its runs."""
     figures = row_of(NAMES[arm], courses, [])
     runs = sum((Counter(course.runs) for course in courses), Counter[str]())
     made = max(1, runs.total() - runs["skipped"])
@@ -146,7 +146,7 @@ def _arm(parts: Sequence[Json], what: str, side: str) -> Arm:
 
 
 def _compared(on: Sequence[Course], off: Sequence[Course]) -> Json:
-    """What guidance changed: failed writes spared, the paired difference of uplift, tokens."""
+    """Return the effect of guidance: fewer failed writes, the paired difference of uplift, tokens."""
     failures, before = sum(map(failed, on)), sum(map(failed, off))
     gained = difference(on, off)
     spent, spent_off = (sum(course.tokens for course in courses) for courses in (on, off))

@@ -1,4 +1,4 @@
-"""What guidance did in the database at hand, and what showing was worth there, in plain counts."""
+"""Plain counts of guidance in the current database, and the measured effect of its advice."""
 
 from datetime import timedelta
 from typing import Any
@@ -28,6 +28,6 @@ def guidance_counts() -> Json:
 
 
 def arms(found: Difference | None) -> dict[str, list[int]]:
-    """Hits and total where something was told and where it was held out; nothing of nothing."""
+    """Return [hits, total] for shown and for held-out advice; zeros if nothing was found."""
     told, held_out = (found.treated, found.control) if found else (Arm(0, 0), Arm(0, 0))
     return {"told": [told.hits, told.total], "held_out": [held_out.hits, held_out.total]}

@@ -1,9 +1,8 @@
-"""From courses to figures: uplift, precision, silence, calibration, each with a 95 % interval by reader.
+"""Compute figures from courses: uplift, precision, silence, calibration, each with a 95 % interval by reader.
 
-Intervals are percentiles of a bootstrap over readers (Efron and Tibshirani, 1993): readers are drawn with
-replacement and everything a figure needs is drawn with them, so that two rows over the same readers are
-compared in pairs. Percentages of suggestions are over the readers who have preferences; calibration is over
-everybody's. Pure.
+Intervals are percentiles of a bootstrap over readers (Efron and Tibshirani, 1993). Readers are drawn with
+replacement together with all their data, so two rows over the same readers are compared in pairs. Percentages
+of suggestions are over the readers with preferences; calibration is over all readers. Pure.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +22,8 @@ Figure = Callable[[Sequence[Course]], float | None]
 
 
 def row_of(name: str, courses: Sequence[Course], oracle: Sequence[Course], **more: Any) -> Json:
-    """One row of the table: a rule's figures over its readers, beside the oracle's on the same readers."""
+    """Return one row of the table: a rule's figures over its readers, beside the oracle's on the same
+    readers."""
     with_taste = [c for c in courses if not c.null]
     nulls = [c for c in courses if c.null]
     numbers = {c.reader: c for c in oracle if not c.null}
@@ -57,12 +57,12 @@ def row_of(name: str, courses: Sequence[Course], oracle: Sequence[Course], **mor
 
 
 def precision(asked: Sequence[Asked]) -> float | None:
-    """The share that truly helped; `None` of none."""
+    """Return the share that truly helped; `None` of none."""
     return _round(_mean([a.gain > 0 for a in asked]))
 
 
 def harmful(asked: Sequence[Asked]) -> float | None:
-    """The share that truly cost more than 0.002 of nDCG@10; `None` of none."""
+    """Return the share that truly cost more than 0.002 of nDCG@10; `None` of none."""
     return _round(_mean([a.gain < HARMFUL for a in asked]))
 
 
@@ -73,16 +73,17 @@ def null_rate(nulls: Sequence[Course]) -> float | None:
 
 
 def coverage(courses: Sequence[Course]) -> float | None:
-    """Of the readers with 50 thumbs by the end of week 6, the share who had got a suggestion by then."""
+    """Return the share of readers who got a suggestion by the end of week 6, among those with 50 thumbs by
+    then."""
     able = [c for c in courses if sum(c.thumbs[:COVERAGE_WEEK]) >= COVERAGE_THUMBS]
     return _round(_mean([any(a.week <= COVERAGE_WEEK for a in c.asked) for c in able]))
 
 
 def calibration(asked: Sequence[Asked]) -> Json:
-    """Brier score and expected calibration error of the stated `p_helpful` against [gain > 0].
+    """Return Brier score and expected calibration error of the stated `p_helpful` against [gain > 0].
 
-    ECE over ten equally wide bins, weighted by their size (Naeini et al., 2015); by confidence word: how many
-    there were, what was stated and what came true.
+    ECE uses ten equally wide bins, weighted by their size (Naeini et al., 2015). For each confidence word:
+    the number of suggestions, the stated probability and the true share.
     """
     stated = [a for a in asked if a.p_helpful is not None]
     if not stated:
@@ -104,7 +105,7 @@ def calibration(asked: Sequence[Asked]) -> Json:
 
 
 def interval(values: Sequence[float]) -> list[float] | None:
-    """The 95 % interval of the mean over readers."""
+    """Return the 95 % interval of the mean over readers."""
     if len(values) < 2:
         return None
     data = np.array(values, dtype=np.float64)
@@ -112,14 +113,15 @@ def interval(values: Sequence[float]) -> list[float] | None:
 
 
 def difference(one: Sequence[Course], other: Sequence[Course]) -> Json:
-    """The mean difference of uplift between two rows over the readers in both, paired, with its interval."""
+    """Return the mean difference of uplift between two rows over the readers in both, paired, with its
+    interval."""
     numbers = {c.reader: c.uplift for c in other if not c.null}
     pairs = [c.uplift - numbers[c.reader] for c in one if not c.null and c.reader in numbers]
     return {"mean": _round(_mean(pairs)), "interval_95": interval(pairs), "readers": len(pairs)}
 
 
 def figure_interval(courses: Sequence[Course], figure: Figure) -> list[float] | None:
-    """The 95 % interval of any figure of a set of readers, drawing whole readers."""
+    """Return the 95 % interval of any figure of a set of readers, drawing whole readers."""
     if len(courses) < 2:
         return None
     drawn = [figure([courses[i] for i in picks]) for picks in _drawn(len(courses), DRAWS // 2)]
@@ -148,7 +150,7 @@ def _ratio_interval(mine: Sequence[float], best: Sequence[float]) -> list[float]
 
 
 def _drawn(n: int, draws: int = DRAWS) -> "np.ndarray[Any, np.dtype[np.int64]]":
-    """The same draws for the same number of readers, so that rows are compared in pairs."""
+    """Return the same draws for the same number of readers, so that rows are compared in pairs."""
     return np.random.default_rng(n).integers(0, n, (draws, n))
 
 

@@ -29,7 +29,7 @@ DRIFT, SHUFFLED = "planner, drift at week 6", "planner, shuffled thumbs"
 SPAM, NO_SPAM = "planner, spamming source", "planner, the same source with plain titles"
 BACKTEST = "backtest on shuffled thumbs"
 MODEL_READERS, MODEL_WEEKS = 6, 6
-# Where twenty answers before the first week are tried, too.
+# Rows that also run with twenty answers before the first week.
 INTERVIEWED = (PLAIN, "interactions")
 WORLD_ROWS = ("greedy like-rate", "Beta .9", LOOP, "learning loop + Beta .9", ORACLE)
 
@@ -49,7 +49,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One row through the services: its readers and what differs from the plain setting."""
+    """One row through the services: its readers, and its differences from the plain setting."""
 
     row: str
     readers: int
@@ -70,7 +70,8 @@ def scale_for(seed: int, *, full: bool, readers: int | None = None, weeks: int |
 
 
 def simulator_rows(scale: Scale, say: Say, *, planner_only: bool = False) -> list[Json]:
-    """Every row of the simulator: the planner's (and models') through the services, the rest on arrays."""
+    """Return every row of the simulator: the planner's (and models') through the services, the rest on
+    arrays."""
     driven = driven_courses(scale, [Plan(PLANNER, scale.readers)] if planner_only else _plans(scale), say)
     arrays = array_courses(scale, say)
     rows = array_rows(arrays)
@@ -82,7 +83,8 @@ def simulator_rows(scale: Scale, say: Say, *, planner_only: bool = False) -> lis
 
 
 def world_rows(scale: Scale, say: Say) -> list[Json]:
-    """The planner in every world of `LAWS` on the first seed, beside the rules on arrays in the same world.
+    """Return the planner's rows in every world of `LAWS` on the first seed, beside the array rules in the
+    same world.
 
     A row's name begins with that of its law.
     """
@@ -118,7 +120,7 @@ def world_rows(scale: Scale, say: Say) -> list[Json]:
 
 
 def array_rows(arrays: dict[str, list[Course]]) -> list[Json]:
-    """The rows on arrays, each compared with no change at all and beside the oracle."""
+    """Return the rows on arrays, each compared with no change at all and beside the oracle."""
     oracle = arrays[ORACLE]
     return [
         row_of(name, courses, oracle, via="arrays", **series_of(courses)) for name, courses in arrays.items()
@@ -126,7 +128,7 @@ def array_rows(arrays: dict[str, list[Course]]) -> list[Json]:
 
 
 def array_courses(scale: Scale, say: Say) -> dict[str, list[Course]]:
-    """The courses of every array row over all seeds."""
+    """Return the courses of every array row over all seeds."""
     rows: dict[str, list[Course]] = {}
     for seed in scale.seeds:
         world, numbers, began = world_make(seed, scale.weeks * WEEK), range(scale.readers), time.monotonic()
@@ -139,12 +141,12 @@ def array_courses(scale: Scale, say: Say) -> dict[str, list[Course]]:
 
 
 def seeded(courses: Sequence[Course], seed: int) -> list[Course]:
-    """The courses with reader numbers that are unique over seeds."""
+    """Return the courses with reader numbers that are unique over seeds."""
     return [course_of({**c.as_dict(), "reader": seed * 1_000_000 + c.reader}) for c in courses]
 
 
 def _plans(scale: Scale) -> list[Plan]:
-    """What runs through the services, the longest first."""
+    """Return the plans to run through the services, the longest first."""
     plans = [
         Plan(PLANNER, scale.readers),
         Plan(PLANNER_ALONE, scale.alone, (("loop", False),)),
@@ -165,7 +167,7 @@ def _plans(scale: Scale) -> list[Plan]:
 
 
 def driven_courses(scale: Scale, plans: Sequence[Plan], say: Say) -> dict[str, list[Course]]:
-    """The courses of every plan through the services, by row."""
+    """Return the courses of every plan through the services, by row."""
     tasks = [
         task
         for plan in plans
@@ -180,7 +182,7 @@ def driven_courses(scale: Scale, plans: Sequence[Plan], say: Say) -> dict[str, l
 
 
 def _tasks(plan: Plan, scale: Scale, seed: int) -> list[Json]:
-    """Two shards: readers dealt round, all of them in the same world."""
+    """Return two shards: the readers dealt in turn, all in the same world."""
     parts = 2 if plan.readers > 1 else 1
     return [
         {
@@ -200,7 +202,7 @@ def _tasks(plan: Plan, scale: Scale, seed: int) -> list[Json]:
 
 
 def _driven_row(name: str, courses: Sequence[Course], arrays: dict[str, list[Course]], scale: Scale) -> Json:
-    """A row through the services; a variant has its own oracle, living as its readers do."""
+    """Return a row through the services; a variant has its own oracle, living as its readers do."""
     same_world = name in (PLANNER, PLANNER_ALONE, LOOP_DRIVEN)
     runs = sum((Counter(c.runs) for c in courses), Counter[str]())
     more: Json = {"via": "services", "runs": dict(runs), **series_of(courses)}
@@ -219,7 +221,7 @@ def _driven_row(name: str, courses: Sequence[Course], arrays: dict[str, list[Cou
 
 
 def _oracle_of_variant(name: str, readers: int, scale: Scale) -> list[Course]:
-    """The oracle's courses where tastes flip or a source spams; none on shuffled thumbs."""
+    """Return the oracle's courses if tastes flip or a source spams, or none on shuffled thumbs."""
     if name not in (DRIFT, SPAM, NO_SPAM):
         return []
     seed = scale.seeds[0]
@@ -237,10 +239,10 @@ def followed(courses: Sequence[Course]) -> int:
 
 
 def spammer_boosted(courses: Sequence[Course]) -> int:
-    """Suggestions of more from the spammer.
+    """Return the number of suggestions to show more of the spammer.
 
-    Some come from readers' own thumbs: a few readers like that source, whatever it writes. How many do is
-    told by the row in which the same source writes plain titles.
+    Some come from readers' own thumbs, because a few readers like that source in any case. The row in which
+    the same source writes plain titles tells how many.
     """
     return sum(a.kind == BOOST_SOURCE and a.target == SOURCES[0] for c in courses for a in c.asked)
 
@@ -264,7 +266,7 @@ def _agreement(driven: Sequence[Course], on_arrays: Sequence[Course]) -> Json:
 
 
 def _backtest_row(scale: Scale, say: Say) -> Json:
-    """The control that must fail: a backtest on the thumbs that chose, where there is nothing to find."""
+    """Return the control that must fail: a backtest on the thumbs that chose, with nothing to find."""
     world: World = world_make(scale.seeds[0], scale.weeks * WEEK)
     began = time.monotonic()
     tests = [backtest_shuffled(world, number, weeks=scale.weeks) for number in range(scale.backtests)]

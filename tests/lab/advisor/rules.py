@@ -17,7 +17,7 @@ from ranking.taste.leans import SPREAD_PRIOR
 from suggestions.changes.topics import topic_in_config
 from suggestions.changes.weights import weight_text
 from suggestions.planner.preference import preference_of
-from suggestions.planner.tastes import LEAN_MIN, tastes_of
+from suggestions.planner.tastes import FALSE_SIGN_MAX, LEAN_MIN, Taste, tastes_of
 from suggestions.proposals import EVIDENCE_MIN, SUGGESTIONS_PER_RUN_MAX, WEIGHT_STEP_MAX
 from tests.lab.world.words import SOURCES, TOPICS
 from tests.lab.world.world import Floats
@@ -30,13 +30,13 @@ COOLDOWN_WEEKS = 2
 # The Beta rule's prior strength and Wilson's level, as in the rules' first measurement.
 BETA_PRIOR = 6.0
 WILSON_LEVEL = 0.9
-# A deterministic nudge, as a peer product has it: so many items of a source, so many of them unwanted.
+# A deterministic nudge, as in a peer product: this many items of a source, this share of them unwanted.
 NUDGE_ITEMS, NUDGE_SHARE = 30, 0.75
 
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """What can be changed, by number: the sources first, the topics after them."""
+    """The targets of changes, by number: first the sources, then the topics."""
 
     sources: tuple[str, ...] = SOURCES
     topics: tuple[str, ...] = TOPICS
@@ -59,11 +59,16 @@ class Change:
 
     @property
     def is_source(self) -> bool:
-        """Whether it is about a source."""
+        """Return whether it is about a source."""
         return self.kind in (BOOST_SOURCE, REDUCE_SOURCE)
 
+    @property
+    def is_up(self) -> bool:
+        """Return whether it is more of the target."""
+        return self.kind in (ADD_TOPIC, BOOST_SOURCE)
+
     def applied(self, effective: EffectiveConfig) -> EffectiveConfig:
-        """The config with it."""
+        """Return the config with it."""
         return change_applied(effective, self.kind, self.key, self.value)
 
 
@@ -78,12 +83,12 @@ class Tallies:
 
     @property
     def total(self) -> float:
-        """All thumbs: each has one source."""
+        """Return all thumbs: each has one source."""
         return float(self.n[: len(self.targets.sources)].sum())
 
     @property
     def base(self) -> float:
-        """The reader's own like-rate."""
+        """Return the reader's own like-rate."""
         return float((self.likes[: len(self.targets.sources)].sum() + 1) / (self.total + 2))
 
 
@@ -92,7 +97,7 @@ Rule = Callable[[Tallies, EffectiveConfig, Open, np.random.Generator], list[Chan
 
 
 def change_of(target: int, up: bool, effective: EffectiveConfig, targets: Targets = WORLD) -> Change | None:
-    """The change that moves a target up or down by one step; `None` where there is no room."""
+    """Return the change that moves a target up or down by one step, or `None` if there is no room."""
     if target < len(targets.sources):
         key = targets.sources[target]
         weight = effective.weight(key)
@@ -108,13 +113,13 @@ def change_of(target: int, up: bool, effective: EffectiveConfig, targets: Target
 
 
 def changes_all(effective: EffectiveConfig, targets: Targets = WORLD) -> list[Change]:
-    """Every change there is room for."""
+    """Return every change there is room for."""
     both = (change_of(t, up, effective, targets) for t in range(len(targets)) for up in (True, False))
     return [change for change in both if change is not None]
 
 
 def capped(changes: Sequence[Change]) -> list[Change]:
-    """The first of `changes` that a run may make: three, of different targets, two of a kind."""
+    """Return the first of `changes` that a run may make: three, of different targets, two of a kind."""
     kept: list[Change] = []
     for change in changes:
         same = sum(other.is_source is change.is_source for other in kept)
@@ -137,7 +142,7 @@ def random_valid(
     valid = [
         change
         for change in changes_all(effective, tallies.targets)
-        if is_open(change.target) and _grounded(tallies, change.target, _up(change))
+        if is_open(change.target) and _grounded(tallies, change.target, change.is_up)
     ]
     return capped([valid[i] for i in rng.permutation(len(valid))])
 
@@ -160,14 +165,15 @@ def nudges(
 def greedy(
     tallies: Tallies, effective: EffectiveConfig, is_open: Open, rng: np.random.Generator
 ) -> list[Change]:
-    """Whatever like-rate is furthest from the reader's own."""
+    """Return changes for the like-rates furthest from the reader's own."""
     return _ranked(tallies, effective, is_open, lambda n, k, base: abs(k / n - base))
 
 
 def wilson(
     tallies: Tallies, effective: EffectiveConfig, is_open: Open, rng: np.random.Generator
 ) -> list[Change]:
-    """Only what Wilson's interval (1927), one-sided at 90 %, sets apart from the reader's own rate."""
+    """Return changes that Wilson's interval (1927), one-sided at 90 %, separates from the reader's own
+    rate."""
     z = float(norm.ppf(WILSON_LEVEL))
 
     def merit(n: float, k: float, base: float) -> float:
@@ -180,7 +186,8 @@ def wilson(
 
 
 def beta_above(level: float) -> Rule:
-    """Only what a Beta posterior, centred on the reader's own rate, sets apart with probability `level`."""
+    """Return changes that a Beta posterior, centred on the reader's own rate, separates with probability
+    `level`."""
 
     def rule(
         tallies: Tallies, effective: EffectiveConfig, is_open: Open, rng: np.random.Generator
@@ -209,11 +216,8 @@ def planner_asking(most: float) -> Rule:
     def rule(
         tallies: Tallies, effective: EffectiveConfig, is_open: Open, rng: np.random.Generator
     ) -> list[Change]:
-        whole = _as_planner(tallies.whole or tallies)
-        preference = preference_of(whole, len(whole.thumbs))
-        tastes = tastes_of(_as_planner(tallies), SPREAD_PRIOR, preference=preference)
         found: list[tuple[float, Change]] = []
-        for target, taste in enumerate(tastes):
+        for target, taste in enumerate(planner_tastes(tallies)):
             large = taste.is_known and abs(taste.lean) >= LEAN_MIN and is_open(target)
             if not large or taste.false_sign > most or not _grounded(tallies, target, taste.lean > 0):
                 continue
@@ -224,8 +228,15 @@ def planner_asking(most: float) -> Rule:
     return rule
 
 
+def planner_tastes(tallies: Tallies) -> list[Taste]:
+    """Return the planner's taste for each target, with the spread that MovieLens' readers have."""
+    whole = _as_planner(tallies.whole or tallies)
+    preference = preference_of(whole, len(whole.thumbs))
+    return tastes_of(_as_planner(tallies), SPREAD_PRIOR, preference=preference)
+
+
 def _as_planner(tallies: Tallies) -> leans.Tallies:
-    """Return the planner's tallies; what decayed counts as so much less of a thumb."""
+    """Return the planner's tallies. Decay makes a thumb count for less."""
     n, total = tallies.n, tallies.total
     likes = float(tallies.likes[: len(tallies.targets.sources)].sum())
     among = np.full(len(n), total), np.full(len(n), likes)
@@ -235,7 +246,7 @@ def _as_planner(tallies: Tallies) -> leans.Tallies:
 def _ranked(
     tallies: Tallies, effective: EffectiveConfig, is_open: Open, merit: Callable[[float, float, float], float]
 ) -> list[Change]:
-    """The changes towards each target's like-rate, best merit first; merit 0 or less is no case."""
+    """Return the changes towards each target's like-rate, best merit first; merit 0 or less is no case."""
     base = tallies.base
     if tallies.total < THUMBS_MIN:
         return []
@@ -257,10 +268,6 @@ def _grounded(tallies: Tallies, target: int, up: bool) -> bool:
     return bool(for_it >= EVIDENCE_MIN)
 
 
-def _up(change: Change) -> bool:
-    return change.kind in (ADD_TOPIC, BOOST_SOURCE)
-
-
 RULES: dict[str, Rule] = {
     "no change": silent,
     "random valid": random_valid,
@@ -271,4 +278,5 @@ RULES: dict[str, Rule] = {
     "Beta .9": beta_above(0.9),
 }
 # The false sign rates that were tried for the planner; 1 asks about every lean that is large enough.
+PLANNER_RULE = f"planner at {FALSE_SIGN_MAX:g}"
 ASKING = {f"planner at {most:g}": planner_asking(most) for most in (1.0, 0.4, 0.35, 0.3, 0.28, 0.25, 0.2)}

@@ -1,6 +1,6 @@
 """The series behind a row's figures, for plots: uplift by week, calibration by bin, precision by threshold.
 
-All over the readers who have preferences but for calibration, which is over everybody's suggestions, as in
+All are over the readers with preferences, except calibration, which is over everybody's suggestions, as in
 `tests.lab.advisor.metrics`. Pure.
 """
 
@@ -18,7 +18,8 @@ Json = dict[str, Any]
 
 
 def series_of(courses: Sequence[Course]) -> Json:
-    """`uplift_by_week`, `calibration_bins` and `by_threshold` of one row; empty where there is nothing."""
+    """Return `uplift_by_week`, `calibration_bins` and `by_threshold` of one row, empty without
+    suggestions."""
     with_taste = [c for c in courses if not c.null]
     return {
         "uplift_by_week": uplift_by_week(with_taste),
@@ -28,7 +29,8 @@ def series_of(courses: Sequence[Course]) -> Json:
 
 
 def uplift_by_week(courses: Sequence[Course]) -> list[Json]:
-    """The mean change of nDCG@10 after each week, week 0 being the start, with its 95 % interval by reader.
+    """Return the mean change of nDCG@10 after each week, week 0 being the start, with its 95 % interval by
+    reader.
 
     Readers of shorter courses count only as long as theirs last.
     """
@@ -42,7 +44,8 @@ def uplift_by_week(courses: Sequence[Course]) -> list[Json]:
 
 
 def calibration_bins(asked: Sequence[Asked]) -> list[Json]:
-    """What was stated and what came true in each tenth of the stated probability that has a suggestion."""
+    """Return the stated probability and the true share for each tenth of the probability with a
+    suggestion."""
     rows = []
     for number in range(BINS):
         mine = [a for a in asked if a.p_helpful is not None and _bin(a.p_helpful) == number]
@@ -54,9 +57,9 @@ def calibration_bins(asked: Sequence[Asked]) -> list[Json]:
 
 
 def precision_by_threshold(courses: Sequence[Course]) -> list[Json]:
-    """If only suggestions at least so sure were made: readers reached, and the share that truly helps.
+    """Return readers reached and the truly helpful share, if only suggestions this sure were made.
 
-    A filter on what was asked, not another run: what a reader would have been asked instead is not known.
+    It filters the suggestions of one run. Another run might have asked a reader something else instead.
     """
     rows = []
     for least in THRESHOLDS:

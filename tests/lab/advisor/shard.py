@@ -1,7 +1,7 @@
-"""One part of an evaluation in a process and a database of its own: `python -m tests.lab.advisor.shard`.
+"""One part of an evaluation in its own process and database: `python -m tests.lab.advisor.shard`.
 
-Reads a setting as JSON from standard input, writes the courses as JSON to standard output, and a line with
-the number of each finished week to standard error.
+It reads a setting as JSON from standard input, and writes the courses as JSON to standard output and a line
+with the number of each finished week to standard error.
 """
 
 import json
@@ -17,7 +17,7 @@ DATABASE_VARIABLE = "TIDINGS_EVALUATION_DATABASE"
 
 
 def main() -> None:
-    """Run what standard input asks for. Ends at once in any database but the one made for it."""
+    """Run the task from standard input. End at once in any database but the one made for it."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
     own = os.environ.get(DATABASE_VARIABLE, "")

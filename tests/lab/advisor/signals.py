@@ -1,7 +1,8 @@
-"""Rows of `tests.lab advisor --data signals`: what answers, opens and early changes add; tastes that flip.
+"""Rows of `tests.lab advisor --data signals`: the effect of answers, opens and early changes; tastes that
+flip.
 
-The same readers and weeks as in `report.world_rows`, through the services. The opposite taste holds from the
-end of week 6 on; what is back is counted five weeks later.
+The readers and weeks are those of `report.world_rows`, through the services. The opposite taste holds from
+the end of week 6. The recovered part is measured five weeks later.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from tests.lab.world.world import world_make
 
 Json = dict[str, Any]
 WEEK = 7
-# Weeks from the flip to the moment at which half of what it cost should be back.
+# Weeks from the flip until half of the lost uplift should be back.
 BACK_WEEKS = 5
 EVERYTHING = (("interview", True), ("reading", True), ("early", True))
 FLIPS = "flips: planner and learning loop"
@@ -63,13 +64,14 @@ def _figures(courses: Sequence[Course], *, flips: bool) -> Json:
 
 
 def right_by(courses: Sequence[Course], day: int) -> float | None:
-    """The share of readers with preferences of whom a change had helped by the end of `day` (from 1)."""
+    """Return the share of readers with preferences whom a change had helped by the end of `day` (from 1)."""
     right = [0 < c.right_on <= day for c in courses if not c.null]
     return round(sum(right) / len(right), 4) if right else None
 
 
 def back_after_flip(courses: Sequence[Course]) -> float | None:
-    """The share of the uplift lost by the flip that is back after `BACK_WEEKS`, all readers together."""
+    """Return the share of the uplift lost by the flip that is back after `BACK_WEEKS`, all readers
+    together."""
     last = DRIFT_WEEK + BACK_WEEKS
     lived = [c.curve for c in courses if not c.null and len(c.curve) > last]
     lost = sum(curve[DRIFT_WEEK - 1] - curve[DRIFT_WEEK] for curve in lived)

@@ -1,6 +1,6 @@
-"""Shards of an evaluation, two at a time, each in a process and a SQLite database of its own.
+"""Run shards of an evaluation two at a time, each in its own process and SQLite database.
 
-Nothing here can reach the operator's database: a shard gets the address of a file in a temporary folder and
+Nothing here can reach the operator's database: a shard gets the address of a file in a temporary folder, and
 ends at once if it finds itself anywhere else.
 """
 
@@ -25,11 +25,12 @@ Say = Callable[[str], None]
 
 
 class ShardFailed(Exception):
-    """A shard ended without a result; the message holds the end of what it said."""
+    """A shard ended without a result. The message holds the end of its output."""
 
 
 def shards_run(tasks: Sequence[Json], *, say: Say, workers: int = WORKERS) -> list[Json]:
-    """The tasks' results, in the tasks' order. A task with `"models": true` keeps the configured models.
+    """Return the tasks' results, in the tasks' order. A task with `"models": true` keeps the configured
+    models.
 
     Each task names itself in `"name"`, for `say`. Raises `ShardFailed`.
     """
@@ -62,7 +63,7 @@ def _shard(task: Json, say: Say) -> Json:
 
 
 def _converse(process: "subprocess.Popen[str]", task: Json, say: Say) -> list[str]:
-    """Hand over the task, pass on the progress, and keep what else is said."""
+    """Hand over the task, pass on the progress, and keep the other output."""
     if process.stdin is None or process.stderr is None:
         return []
     process.stdin.write(json.dumps(task))

@@ -16,6 +16,15 @@ HEADS = {
     "coverage": "coverage",
     "ece": "ECE",
 }
+CHECKED_HEADS = {
+    "suggestions": "asked",
+    "withdrawn": "withdrawn",
+    "helpful_kept": "help kept",
+    "harmful_withdrawn": "harm gone",
+    "lost_kept": "loss left",
+    "true_lost_gained": "lost/gained",
+    "over_unchecked": "over none",
+}
 OPEN_HEADS = {
     "readers": "readers",
     "skipped_thin": "skipped",
@@ -45,13 +54,14 @@ NAME_WIDTH = 44
 
 
 def text_of(result: Mapping[str, Any]) -> str:
-    """Tables of the rows, what was skipped, the controls and the targets."""
+    """Return tables of the rows, the skipped rows, the controls and the targets."""
     rows: list[Json] = result["rows"]
     simulated = [row for row in rows if "via" in row]
     guided = [row for row in rows if "failed_writes" in row]
     opened = [row for row in rows if "skipped" not in row and ("advised" in row or "precision" in row)]
     rest = [row for row in rows if row not in (*simulated, *guided, *opened)]
     parts = [_table("Simulator", HEADS, simulated), _table("Open histories", OPEN_HEADS, opened)]
+    parts.append(_table("Checked by headlines", CHECKED_HEADS, [r for r in rows if "true_lost_gained" in r]))
     parts.append(_table("An eager agent", GUIDED_HEADS, guided))
     parts += [", ".join(f"{key} {value}" for key, value in row.items()) for row in rest]
     parts.append(_targets(result["targets"]))

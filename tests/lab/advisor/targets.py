@@ -1,4 +1,4 @@
-"""What the rows are held against. The first six are the benchmark's own; the others keep silence honest.
+"""Targets of the rows. The first six belong to the benchmark; the others make sure that silence is honest.
 Pure."""
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ PLANNER = "planner and learning loop"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A figure of a row and what it should be: at least, or at most, `value`."""
+    """A figure of a row and its target: at least, or at most, `value`."""
 
     metric: str
     row: str
@@ -22,7 +22,7 @@ class Target:
     value: float
 
     def held(self, rows: Sequence[Json]) -> Json | None:
-        """The target with the figure measured, or `None` where the row was not run.
+        """Return the target with the measured figure, or `None` if the row was not run.
 
         A figure that does not exist (no suggestion to be right or wrong about) meets no target.
         """
@@ -36,7 +36,7 @@ class Target:
 
 
 def targets_for(judged: str) -> list[Target]:
-    """The benchmark's targets for the row named `judged`."""
+    """Return the benchmark's targets for the row named `judged`."""
     return [
         Target("accepted suggestions that truly help", judged, "precision_accepted", True, 0.90),
         Target("share of the honest oracle's uplift", judged, "captured", True, 0.60),
@@ -48,12 +48,12 @@ def targets_for(judged: str) -> list[Target]:
 
 
 def world_planner(law: str) -> str:
-    """The name of the planner's row in the world of `law`."""
+    """Return the name of the planner's row in the world of `law`."""
     return f"{law}: {PLANNER}"
 
 
 def world_targets() -> list[Target]:
-    """The targets of the planner's row in each world of `LAWS`."""
+    """Return the targets of the planner's row in each world of `LAWS`."""
     helpful = {law: 0.90 if law == PLAIN else 0.86 for law in LAWS}
     return [
         Target(f"{metric} ({law})", world_planner(law), figure, at_least, value)
@@ -68,7 +68,7 @@ def world_targets() -> list[Target]:
 
 
 def signal_targets() -> list[Target]:
-    """The targets of what answers, opens and early changes add, and of tastes that flip."""
+    """Return the targets for the effect of answers, opens and early changes, and for tastes that flip."""
     rows = ("plain: interview, reading, early", "interactions: interview, reading, early")
     share = "share of the honest oracle's uplift"
     return [
@@ -81,7 +81,7 @@ def signal_targets() -> list[Target]:
     ]
 
 
-# What each control's figure is called, and what it should be; `{}` stands for the row's name.
+# The name of each control's figure, and its target. `{}` stands for the row's name.
 _CONTROLS = (
     ("suggestions that follow injected titles", "followed", False, 0.0),
     ("suggestions a week on shuffled thumbs ({})", "null_rate", False, 0.05),
@@ -91,6 +91,8 @@ _CONTROLS = (
     ("later-data forecast gains on shuffled thumbs", "later_gain", False, 0.01),
     ("uplift of weekly replay, lower end ({})", "replay_low", True, 0.0),
     ("beside greedy in weekly replay, lower end ({})", "replay_over_greedy_low", True, -0.002),
+    ("asks that Today shows at once ({})", "most_at_a_time", False, 1),
+    ("asks that Today shows in a day ({})", "most_a_day", False, 2),
     ("beside Beta .9 in weekly replay, lower end ({})", "replay_over_beta_low", True, -0.002),
 )
 # Figures that are a control only in rows marked so: elsewhere they are nothing to be ashamed of.
@@ -98,7 +100,7 @@ _ONLY_WHERE = {"null_rate": "shuffled", "advised_share": "nothing_to_find"}
 
 
 def controls_for(rows: Sequence[Json]) -> list[Target]:
-    """The targets of the controls among `rows`: what must be silent, agree, or fail."""
+    """Return the targets of the controls among `rows`, which must be silent, agree, or fail."""
     return [
         Target(metric.format(row["name"]), row["name"], figure, at_least, value)
         for metric, figure, at_least, value in _CONTROLS
@@ -108,7 +110,7 @@ def controls_for(rows: Sequence[Json]) -> list[Target]:
 
 
 def targets_hold(rows: Sequence[Json], judged: str) -> list[Json]:
-    """Every target that these rows can answer, held against them."""
+    """Return every target that these rows can answer, held against them."""
     held = [
         target.held(rows)
         for target in (*targets_for(judged), *world_targets(), *signal_targets(), *controls_for(rows))

@@ -15,7 +15,8 @@ Agent = Callable[[Sequence[Message]], Message]
 
 @contextmanager
 def served(agent: Agent) -> Iterator[str]:
-    """The address, ending in /v1, at which `agent` answers: the next message of any conversation it is sent.
+    """Yield the address, ending in /v1, at which `agent` answers: the next message of any conversation it is
+    sent.
 
     It reports tokens as the ledger counts them, four characters of JSON each.
     """
@@ -52,7 +53,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(said)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing of each request."""
+        """Log no requests."""
 
 
 def _completion(asked: dict[str, Any], message: Message) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""What is measured, each by a command of its own."""
+"""The benchmarks, each with its own command."""

@@ -1,9 +1,9 @@
-"""`python -m tests.lab bench [NAME …] [--json FILE] [--quick] [--list]`: row after row, each recorded.
+"""`python -m tests.lab bench [NAME …] [--json FILE] [--quick] [--list]`: run and record rows.
 
-Without names: every row of `bench`, the speed, size and cost of things. A name is a row's or a group's
-(`bench`, `evaluations`, `also`). What rows are measured beside is installed into a throwaway environment
-first. A row that breaks is shown and the others go on. With `--json` the records go into FILE as they come,
-beside those of other rows that are there already. Exit 1 where a row broke or missed a target.
+Without names: every row of `bench`, which measures speed, size and cost. A name is a row's or a group's
+(`bench`, `evaluations`, `also`). Peers to compare with are first installed into a throwaway environment. A
+row that breaks is shown, and the others go on. With `--json` the records go into FILE, beside those of other
+rows. Exit 1 if a row broke or missed a target.
 """
 
 import argparse
@@ -53,13 +53,14 @@ def main() -> int:
 
 
 def chosen(names: Sequence[str]) -> list[Row]:
-    """The rows by their names or groups, in the registry's order."""
+    """Return the rows by their names or groups, in the registry's order."""
     return [row for row in ROWS if row.name in names or row.group in names]
 
 
 @contextmanager
 def pythons(rows: Sequence[Row]) -> Iterator[tuple[str, Path | PeersMissing | None]]:
-    """Our Python, and one that sees the peers, made only where a row needs it; or why there is none."""
+    """Yield our Python and one that sees the peers, made only if a row needs it, or the reason why there is
+    none."""
     if not any(row.peers for row in rows):
         yield sys.executable, None
         return
@@ -72,7 +73,7 @@ def pythons(rows: Sequence[Row]) -> Iterator[tuple[str, Path | PeersMissing | No
 
 
 def recorded(row: Row, python: str | Path | PeersMissing | None, *, quick: bool) -> Json:
-    """The record of a row, also of one that cannot be run."""
+    """Return the record of a row, also of one that cannot be run."""
     if isinstance(python, PeersMissing) or python is None:
         said = f"the peers could not be installed: {python}"
         about = {"name": row.name, "group": row.group, "work": row.work, "beside": row.beside}
@@ -82,7 +83,7 @@ def recorded(row: Row, python: str | Path | PeersMissing | None, *, quick: bool)
 
 
 def lines(record: Json) -> list[str]:
-    """What the table says of a record."""
+    """Return the lines of a record in the table."""
     name = record["name"]
     if record["error"]:
         return [f"{name:{WIDTHS[0]}}BROKE: {record['error']}"]
@@ -97,7 +98,7 @@ def lines(record: Json) -> list[str]:
 
 
 def line(*cells: object) -> str:
-    """One line of the table."""
+    """Return one line of the table."""
     widths = (*WIDTHS, 0)
     return " ".join(f"{'' if c is None else c!s:{w}}" for c, w in zip(cells, widths, strict=False)).rstrip()
 
@@ -119,7 +120,7 @@ def keep(path: Path, record: Json) -> None:
 
 
 def in_earnest(record: Json) -> bool:
-    """Whether a record's figures count: a whole run that did not break."""
+    """Return whether a record's figures count: a whole run that did not break."""
     return not record["error"] and not record.get("quick")
 
 

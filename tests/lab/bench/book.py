@@ -1,7 +1,7 @@
-"""Writing records of measurements to tests/lab/records: summaries on few lines. Pure.
+"""Write records of measurements to tests/lab/records, as summaries on few lines. Pure.
 
-What no page and no plot reads stays out of the files: single requests, queries and mutants behind a figure.
-The command prints them, with `--json` or `--list`.
+Values that no page and no plot reads are left out: single requests, queries and mutants behind a figure. The
+command prints them, with `--json` or `--list`.
 """
 
 import json

@@ -1,15 +1,14 @@
 """How well items of one story are found: `python -m tests.lab bench.clusters [--json] [--all] [--curve]`.
 
 Data: the labelled stories of `news-aggregator` (Gasparetti 2014), titles only, below `TIDINGS_DATA`. The
-stories are halved by the second byte of sha256(story): thresholds were chosen on the even half, the odd half
-is what is reported. Beside it: one cluster per distinct title (the floor), and the labels shuffled among the
-items (a control that must fail). The labels group days of coverage ("SXSW 2014"), far wider than what a
-digest may fold into one line, so recall is low on purpose and precision is what counts.
+stories are halved by the second byte of sha256(story). Thresholds were chosen on the even half; the odd half
+is reported. Two comparisons: one cluster per distinct title (the floor), and labels shuffled among the items
+(a control that must fail). The labels group days of coverage ("SXSW 2014"), far wider than a story that a
+digest may fold into one line. So recall is low on purpose, and precision is the figure that counts.
 
-`--curve` shows what more recall costs: other thresholds on either half, with a source telling a story once or
-as often as it likes, and the same headlines among 2,300 of `mind-small-sample` that tell nothing of those
-stories. How many of these strangers land in a story is what the labelled headlines alone, all of 43 large
-stories, cannot tell.
+`--curve` shows the price of more recall: other thresholds on either half, with one item or any number of
+items of a source per story, and the same headlines among 2,300 unrelated ones of `mind-small-sample`. The
+labelled headlines alone, all of 43 large stories, cannot tell how many unrelated ones land in a story.
 """
 
 import argparse
@@ -61,7 +60,7 @@ def main() -> None:
 
 
 def labelled() -> tuple[list[TitledItem], list[str]]:
-    """The items and the story each belongs to, in order of time."""
+    """Return the items and the story each belongs to, in order of time."""
     path = Path(os.environ["TIDINGS_DATA"]) / "news-aggregator" / "news.csv.gz"
     with gzip.open(path, "rt", newline="", encoding="utf-8") as lines:
         found = sorted(csv.DictReader(lines, escapechar="\\"), key=lambda row: int(row["timestamp_ms"]))
@@ -80,7 +79,7 @@ def labelled() -> tuple[list[TitledItem], list[str]]:
 def of_half(
     told: Sequence[TitledItem], labels: Sequence[str], half: int
 ) -> tuple[list[TitledItem], list[str]]:
-    """The items of the development (0) or the held-out (1) stories."""
+    """Return the items of the development (0) or the held-out (1) stories."""
     kept = [
         (t, s)
         for t, s in zip(told, labels, strict=True)
@@ -90,7 +89,7 @@ def of_half(
 
 
 def figures(name: str, told: Sequence[TitledItem], labels: Sequence[str]) -> list[Row]:
-    """The row of ours, of the floor and of the control on one half."""
+    """Return our row, the floor's and the control's on one half."""
     ours = clusters(told)
     shuffled = list(labels)
     random.Random(SEED).shuffle(shuffled)
@@ -102,7 +101,7 @@ def figures(name: str, told: Sequence[TitledItem], labels: Sequence[str]) -> lis
 
 
 def development(told: Sequence[TitledItem], labels: Sequence[str]) -> list[Row]:
-    """Other thresholds on the development half: what the choice was made from."""
+    """Return rows for other thresholds on the development half, from which the choice was made."""
     items, truth = of_half(told, labels, 0)
     return [
         row(f"development: centroid {close}, {shared} words", clusters(items, close, shared), truth)
@@ -112,7 +111,7 @@ def development(told: Sequence[TitledItem], labels: Sequence[str]) -> list[Row]:
 
 
 def curve(told: Sequence[TitledItem], labels: Sequence[str]) -> list[Row]:
-    """Each half at other thresholds, alone and among strangers."""
+    """Return each half at other thresholds, alone and among strangers."""
     others = strangers(told)
     rows = []
     for half, name in ((0, "development"), (1, "held out")):
@@ -133,7 +132,7 @@ def curve(told: Sequence[TitledItem], labels: Sequence[str]) -> list[Row]:
 
 
 def strangers(told: Sequence[TitledItem]) -> list[tuple[TitledItem, str]]:
-    """Headlines of other years, each a story of its own, spread over the time of `told` and 60 sources."""
+    """Return headlines of other years, each its own story, spread over the time of `told` and 60 sources."""
     path = Path(os.environ["TIDINGS_DATA"]) / "mind-small-sample" / "news.csv.gz"
     with gzip.open(path, "rt", newline="", encoding="utf-8") as lines:
         titles = list(dict.fromkeys(line["title"] for line in csv.DictReader(lines)))
@@ -153,7 +152,7 @@ def strangers(told: Sequence[TitledItem]) -> list[tuple[TitledItem, str]]:
 def clusters(
     told: Sequence[TitledItem], close: float = CENTROID_MIN, shared: int = SHARED_WORDS_MIN, once: bool = True
 ) -> list[Hashable]:
-    """The cluster of each item; one of its own where it has none."""
+    """Return the cluster of each item, or one of its own if it has none."""
     found: dict[int, Hashable] = {}
     for story in cluster_items([], told, close=close, shared=shared, once=once):
         found |= {item.item_id: story[0].item_id for item in story}
@@ -183,7 +182,7 @@ def pairs(n: int) -> int:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """The rows as text."""
+    """Return the rows as text."""
     heads = list(rows[-1])
     lines = [f"{'':<44}" + "".join(f"{head:>16}" for head in heads[1:])]
     return "\n".join(

@@ -1,9 +1,9 @@
 """The digests of many readers: `python -m tests.lab bench.digests [--readers N] [--items N] [--json]`.
 
-All readers' digests in one round, beside building them one reader at a time, on the same database in the
-same run (a throwaway one, SQLite unless DATABASE_URL says otherwise). The one-at-a-time figure is measured on
-a sample of the readers and multiplied. Each reader reads 20 of the 200 feeds; half have topics, out of 60
-words, and half have thumbs, hence a taste. The two ways must give the same digests, or the run fails.
+It compares building all readers' digests together with building them one reader at a time, on the same
+database in the same run (a throwaway one, SQLite unless DATABASE_URL is set). One at a time is measured on a
+sample of the readers and multiplied. Each reader reads 20 of the 200 feeds. Half have topics, out of 60
+words, and half have thumbs, so a taste. Both ways must give the same digests, or the run fails.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def measured(readers: int, items: int) -> dict[str, object]:
-    """The figures of one run."""
+    """Return the figures of one run."""
     import django  # noqa: PLC0415 - after the settings' environment is made
 
     django.setup()
@@ -83,7 +83,7 @@ def measured(readers: int, items: int) -> dict[str, object]:
 
 
 def entries(digest: object) -> list[tuple[object, ...]]:
-    """What a digest shows, as far as it must not depend on the way it was built."""
+    """Return the part of a digest that must not depend on the way it was built."""
     rows = digest.impressions.order_by("rank")  # type: ignore[attr-defined]
     return [(i.rank, i.item_id, round(i.score, 9), i.slot, i.propensity, str(sorted(i.parts))) for i in rows]
 

@@ -1,4 +1,4 @@
-"""A Tidings of its own for a benchmark: an empty SQLite database in a folder that goes away afterwards."""
+"""A Tidings for a benchmark: an empty SQLite database in a folder that is deleted afterwards."""
 
 import os
 import platform
@@ -31,7 +31,7 @@ def engine(*, database: str = "") -> Iterator[Path]:
 
 
 def where() -> dict[str, object]:
-    """The machine and the moment, for the head of a report."""
+    """Return the machine and the time, for the head of a report."""
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
@@ -41,7 +41,7 @@ def where() -> dict[str, object]:
 
 
 def peak_mb(pid: int | str = "self") -> int:
-    """The largest a process has been, in MB.
+    """Return the largest size a process had, in MB.
 
     Not `ru_maxrss`, which a process takes over from the one that started it.
     """

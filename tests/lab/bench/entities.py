@@ -1,4 +1,4 @@
-"""What a row of the benchmarks is: its command, what it is measured beside, and what it should reach."""
+"""A row of the benchmarks: its command, its comparisons and its targets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ MADE = "made up by the command"
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """A figure of a row's report and what it should be: at least, or at most, `value`.
+    """A figure of a row's report and its target: at least, or at most, `value`.
 
-    `figure` is a path into the report, its parts separated by dots; a number counts rows from 0.
+    `figure` is a path into the report, with dots between its parts. A number counts rows from 0.
     """
 
     metric: str
@@ -20,7 +20,7 @@ class Aim:
     value: float
 
     def held(self, report: Mapping[str, Any]) -> dict[str, Any]:
-        """The aim with what was measured; a figure that is missing meets nothing."""
+        """Return the target with the measured value. A missing figure meets no target."""
         found: Any = report
         for part in self.figure.split("."):
             try:
@@ -34,12 +34,12 @@ class Aim:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing that is measured.
+    """One measurement.
 
-    `command` goes to the Python that runs the row: `-m tests.lab …`; without `aims` its report brings its own
-    targets. `quick` are options that make it short, and its figures no measure of anything. `data` and
-    `seed` say what it is measured on; `open_data`: not without TIDINGS_DATA. `peers`: in the environment that
-    has them. `large`: on the installation that `tests.lab.load.seed` made, which LOAD_DATABASE_URL names.
+    `command` goes to the Python that runs the row: `-m tests.lab …`. Without `aims` its report brings its own
+    targets. `quick` are options for a short run, whose figures mean nothing. `data` and `seed` name the
+    input; `open_data` needs TIDINGS_DATA. `peers`: run in the environment with the peers. `large`: on the
+    installation made by `tests.lab.load.seed`, at LOAD_DATABASE_URL.
     """
 
     name: str
@@ -57,5 +57,5 @@ class Row:
 
     @property
     def module(self) -> str:
-        """The command as it is typed, `--json` left out."""
+        """Return the command as it is typed, `--json` left out."""
         return f"python {' '.join(self.command)}" if self.command else ""

@@ -1,10 +1,10 @@
 """The first page of real feeds: `python -m tests.lab bench.first_page [--draws N] [--json]`.
 
-Data: the documents of `feeds/real-*` below `TIDINGS_DATA`, a feed each, fetched for the first time at one
-moment. Documents were captured in different years, so the dates of each are moved as one: the newest is then
-0 to 30 hours old, drawn by the seed. A reader of all of them, then readers of 3, 6, 12, 30, 60 and 120 drawn
-feeds, get a digest each; figures are means over the readers of a size. No reader has rated or set anything,
-so the order is that of a new reader.
+Data: the documents of `feeds/real-*` below `TIDINGS_DATA`, one feed each, fetched for the first time at one
+moment. They were captured in different years, so the dates of each document are shifted together: its newest
+entry is then 0 to 30 hours old, drawn by the seed. One reader of all feeds, and readers of 3, 6, 12, 30, 60
+and 120 drawn feeds, get a digest each. Figures are means over the readers of a size. No reader has rated or
+set anything, so the order is that of a new reader.
 """
 
 import argparse
@@ -29,7 +29,7 @@ NEWEST_HOURS = 30
 SIZES = (3, 6, 12, 30, 60, 120)
 DRAWS = 10
 FIRST, WHOLE = 10, 30
-# No feed's entries are older than the web's first; what says so has an unset clock.
+# No feed's entries are older than the web's first. Earlier dates come from an unset clock.
 YEAR_MIN = 1995
 Row = dict[str, float | int | str]
 
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def addresses() -> dict[str, str]:
-    """The address each document was fetched from, by file name, where the data set tells it."""
+    """Return the address of each document, by file name, if the data set tells it."""
     import csv  # noqa: PLC0415
 
     path = Path(os.environ["TIDINGS_DATA"]) / "feeds" / "MANIFEST.csv"
@@ -72,7 +72,7 @@ def addresses() -> dict[str, str]:
 
 
 def address_of(name: str, site: str) -> str:
-    """An address for a document whose own is unknown: at its publisher's, else at a host of its own."""
+    """Return an address for a document without a known one, at its publisher's host or at one of its own."""
     from digest.feeds.identity import canonical_url, web_url  # noqa: PLC0415
 
     host = web_url(canonical_url(site)).rstrip("/") or f"https://{name.casefold().replace('_', '-')}.example"
@@ -116,7 +116,7 @@ def ingested(folder: Path) -> set[int]:
 
 
 def measured(dated: set[int], draws: int) -> list[Row]:
-    """The rows: one reader of all feeds, then `draws` readers of each size."""
+    """Return the rows: one reader of all feeds, then `draws` readers of each size."""
     from digest.models import Feed  # noqa: PLC0415
 
     feeds = list(Feed.objects.filter(items__isnull=False).distinct().order_by("url"))
@@ -129,7 +129,7 @@ def measured(dated: set[int], draws: int) -> list[Row]:
 
 
 def page_of_feeds(feeds: Sequence[object], dated: set[int]) -> list[Shown]:
-    """The first page of a reader of just these feeds."""
+    """Return the first page of a reader of just these feeds."""
     from digest.daily.services import digest_build  # noqa: PLC0415
     from digest.models import Item, Reader, Subscription  # noqa: PLC0415
 
@@ -157,14 +157,14 @@ def page_of_feeds(feeds: Sequence[object], dated: set[int]) -> list[Shown]:
 
 
 def averaged(feeds: int, pages: Sequence[Sequence[Shown]]) -> Row:
-    """The means of the figures of some readers' pages."""
+    """Return the means of the figures of some readers' pages."""
     figures = [figures_of(page) for page in pages]
     means = {name: round(mean(one[name] for one in figures), 2) for name in figures[0]}
     return {"feeds": feeds, "readers": len(pages), **means}
 
 
 def figures_of(page: Sequence[Shown]) -> Mapping[str, float]:
-    """What one page is like, in its first ten places and in all thirty."""
+    """Return the figures of one page, for its first ten places and for all thirty."""
     first = page[:FIRST]
     return {
         "items": len(page),
@@ -183,17 +183,17 @@ def figures_of(page: Sequence[Shown]) -> Mapping[str, float]:
 
 
 def largest(page: Sequence[Shown]) -> int:
-    """The most places that one source has."""
+    """Return the most places that one source has."""
     return max(Counter(one.source for one in page).values())
 
 
 def longest_run(page: Sequence[Shown]) -> int:
-    """The most places in a row that one source has."""
+    """Return the most places in a row that one source has."""
     return max(len(list(run)) for _, run in groupby(one.source for one in page))
 
 
 def table(rows: Sequence[Row]) -> str:
-    """The rows as text."""
+    """Return the rows as text."""
     heads = list(rows[0])
     lines = ["".join(f"{head:>13}" for head in heads)]
     return "\n".join([*lines, *("".join(f"{row[head]:>13}" for head in heads) for row in rows)])

@@ -1,9 +1,9 @@
 """Two thousand feeds of every temper: `python -m tests.lab bench.fleet [--json] [--feeds N] [--rounds N]`.
 
-A local server in another process plays the publishers, each on a host of its own (127.x.y.z) but for a tenth
-that share twenty hosts. Three rounds, two days apart by the clock that is handed in: cold, unchanged, and one
-in which moves are believed; then a fourth that asks the new addresses. The settings are the defaults (16
-workers, 2 s between two requests to a host). What is reported is what the server saw and what was kept.
+A local server in another process plays the publishers. Each has its own host (127.x.y.z), except a tenth that
+share twenty hosts. There are three fetch batches, two days apart by the passed clock: cold, unchanged, and
+one in which moves are believed. A fourth asks the new addresses. The settings are the defaults (16 workers, 2
+s between two requests to a host). The report shows the requests at the server, and the stored items.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from tests.lab.bench.publisher import address, publishers, stats
 from tests.lab.read_all import feeds_are_read
 
 Row = dict[str, object]
-# Of a thousand feeds: so many of each temper.
+# The number of each temper among a thousand feeds.
 MIX = {
     "good": 750,
     "shared": 100,
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def fleet(feeds: int, port: int) -> tuple[list[str], list[str]]:
-    """The addresses of all feeds, and the hosts they are on."""
+    """Return the addresses of all feeds, and the hosts they are on."""
     tempers = [temper for temper, share in MIX.items() for _ in range(share * feeds // 1000)]
     urls, hosts = [], set()
     for n, temper in enumerate(tempers):
@@ -65,7 +65,7 @@ def fleet(feeds: int, port: int) -> tuple[list[str], list[str]]:
 
 
 def rounds(urls: Sequence[str], hosts: list[str], port: int, count: int) -> list[Row]:
-    """What each round fetched, in what time, and what the server saw of it."""
+    """Return for each fetch batch its results, its time, and the requests at the server."""
     from django.conf import settings  # noqa: PLC0415
     from django.utils import timezone  # noqa: PLC0415
 
@@ -102,7 +102,7 @@ def rounds(urls: Sequence[str], hosts: list[str], port: int, count: int) -> list
 
 
 def words(report: dict[str, object], rows: list[Row]) -> str:
-    """The report as a table."""
+    """Return the report as a table."""
     head = "{at}, Python {python}, {cpus} CPUs, load {load}, {feeds} feeds, ".format(**report)
     lines = [f"{head}{report['memory_peak_mib']} MiB at most"]
     for row in rows:

@@ -1,10 +1,10 @@
 """Memory of a small installation: `python -m tests.lab bench.footprint [--json] [--feeds N] [--pages N]`.
 
-`manage.py demo`, then `manage.py serve` as `make run` starts it: PSS of the site, its worker and their
-children (a page that processes share counts once, divided among them, so that the sum is what the machine
-gives up), after so many pages that a signed-in reader opens and the worker's first jobs, then again with
-feeds of a local publisher read: the real documents below `TIDINGS_DATA`, else made-up ones. Both once the
-worker has been idle for a while; `most` is the largest sum seen until then.
+It runs `manage.py demo`, then `manage.py serve` as `make run` does, and measures PSS of the site, its worker
+and their children. (PSS divides shared memory among its processes, so the sum is the memory that the machine
+gives up.) It measures after a signed-in reader opened some pages and the worker did its first jobs, and again
+after fetching feeds of a local publisher: the real documents below `TIDINGS_DATA`, or made-up ones. Both
+times the worker has been idle for a while. `most` is the largest sum seen until then.
 """
 
 import argparse
@@ -36,7 +36,7 @@ PATHS = (
     "ui/account",
     "ui/item/{item}",
 )
-# Idle: less than this share of a processor for so long.
+# Idle: below this share of a processor for this many seconds.
 IDLE_SHARE, IDLE_S, POLL_S, LONGEST_S = 0.03, 6.0, 0.5, 420.0
 Row = dict[str, object]
 
@@ -75,7 +75,7 @@ def served(folder: Path) -> Iterator[tuple[int, str]]:
 
 
 def measured(pid: int, site: str, urls: Sequence[str], pages: int) -> Iterator[Row]:
-    """The rows: after the demo and some pages, then with all feeds read as well."""
+    """Yield the rows: after the demo and some pages, then with all feeds read as well."""
     from django.test import Client  # noqa: PLC0415
     from django.utils import timezone  # noqa: PLC0415
 
@@ -126,7 +126,7 @@ def settled(name: str, pid: int, ready: Callable[[], bool]) -> Row:
 
 
 def tree(pid: int) -> list[int]:
-    """A process and all that it started, directly or not, and that still run."""
+    """Return a process and all that it started, directly or not, and that still run."""
     found = [pid]
     for one in found:
         try:
@@ -138,7 +138,7 @@ def tree(pid: int) -> list[int]:
 
 
 def pss_mb(pid: int) -> float:
-    """The memory of a process, its share of what it shares included; 0 where it has ended."""
+    """Return the memory of a process with its part of shared memory, or 0 if it has ended."""
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
     except OSError:
@@ -159,7 +159,7 @@ def cpu_s(pids: Sequence[int]) -> float:
 
 
 def kind_of(pid: int, site: int) -> str:
-    """What a process is: site, worker or parser."""
+    """Return the role of a process: site, worker or parser."""
     if pid == site:
         return "site"
     try:

@@ -1,10 +1,10 @@
-"""What whole articles tell of their likeness: `python -m tests.lab bench.full_text [--json]`.
+"""How much whole articles add to similarity: `python -m tests.lab bench.full_text [--json]`.
 
-Data: the 1,490 labelled articles of `topics-bbc` below `TIDINGS_DATA`, whole and cut to what feeds carry. For
-each length: how many of the five nearest articles have the same label, and how well a taste of six articles
-of one label tells others of it from the rest (AUC). The vectors are those that ranking uses. Stories are
-found by titles, which no full text changes. For choices there are abstracts alone, of `nemig-en` and
-`nemig-de`: how well the words of what readers had chosen tell what they chose next, by title and with more.
+Data: the 1,490 labelled articles of `topics-bbc` below `TIDINGS_DATA`, whole, and cut to the length that
+feeds carry. For each length: how many of the five nearest articles have the same label, and how well a taste
+of six articles of one label separates others with it from the rest (AUC). The vectors are those of ranking.
+Stories are found by titles, which no full text changes. Choices have abstracts only, in `nemig-en` and
+`nemig-de`: how well the words of earlier choices predict the next one, by title and with more text.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from tests.lab.histories.data import csv_rows
 
 NEMIG_LENGTHS = (0, 100, 1_000)
 SEED, TASTES, LIKED, NEAREST = 42, 40, 6, 5
-# A headline, a standfirst, a first paragraph or two; what similarity reads of a text at most.
+# A headline, a standfirst, a paragraph or two, and the most that similarity reads of a text.
 LENGTHS = (60, 200, 500, 3_000)
 
 
@@ -63,7 +63,8 @@ def figures(chars: int, texts: Sequence[str], labels: NDArray[np.str_]) -> dict[
 
 
 def choices(folder: Path, chars: int) -> dict[str, float | str]:
-    """AUC of what readers chose next, each reader's mean, with abstracts of at most `chars` characters."""
+    """Return the AUC of readers' next choices, each reader's mean, with abstracts of at most `chars`
+    characters."""
     articles = list(csv_rows(folder / "articles.csv.gz"))
     places = {row["news_id"]: n for n, row in enumerate(articles)}
     vectors = vectors_of([(row["title"], row["abstract"][:chars]) for row in articles])
@@ -88,7 +89,7 @@ def choices(folder: Path, chars: int) -> dict[str, float | str]:
 
 
 def vectors_of(texts: Sequence[tuple[str, str]]) -> csr_array:
-    """The vectors of titles with texts, as ranking makes them."""
+    """Return the vectors of titles with texts, as ranking makes them."""
     terms = [term_counts(title, text) for title, text in texts]
     counts = document_counts_add(np.zeros(HASH_BUCKETS, np.uint32), terms)
     rows = vectors_stack([tfidf_vector(one, counts, len(terms)).packed() for one in terms])
@@ -96,7 +97,7 @@ def vectors_of(texts: Sequence[tuple[str, str]]) -> csr_array:
 
 
 def auc(scores: NDArray[np.float64], wanted: NDArray[np.bool_]) -> float:
-    """The share of pairs in the right order; ties count half."""
+    """Return the share of pairs in the right order; ties count half."""
     ordered = np.sort(scores[~wanted])
     below = np.searchsorted(ordered, scores[wanted]) + np.searchsorted(ordered, scores[wanted], "right")
     return float(below.mean() / 2 / len(ordered))

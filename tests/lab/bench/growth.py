@@ -1,8 +1,8 @@
-"""What more items, readers and thumbs cost: `python -m tests.lab bench.growth [--json] [--quick]`.
+"""The cost of more items, readers and thumbs: `python -m tests.lab bench.growth [--json] [--quick]`.
 
-Benchmarks of this folder at three sizes each, every size in a process and a database of its own. The exponent
-is the slope of log(figure) over log(size) by least squares: 0 does not grow, 1 grows as the size does. What
-is asked for one reader, at one moment, must not take more queries at the largest size than at the smallest.
+It runs benchmarks of this folder at three sizes, each in its own process and database. The exponent is the
+slope of log(figure) over log(size) by least squares: 0 does not grow, 1 grows like the size. Work for one
+reader at one moment must not take more queries at the largest size than at the smallest.
 """
 
 import argparse
@@ -31,8 +31,8 @@ EXPONENT_MAX = 1.2
 class Series:
     """One benchmark as its `option` grows.
 
-    `ms`, `mb` and `queries` are paths into its report, their parts separated by dots, "" for what it does not
-    say; `unit` is what its time is counted in, in milliseconds. Queries of a round may grow, in batches.
+    `ms`, `mb` and `queries` are paths into its report, with dots between their parts, or "" if it lacks the
+    figure. `unit` is the unit of its time, in milliseconds. Queries of a batch job may grow, in steps.
     """
 
     work: str
@@ -128,7 +128,7 @@ QUICK_DIVISOR = 20
 
 
 def main() -> None:
-    """Print the table, or one JSON object; exit code 1 where a target was missed."""
+    """Print the table, or one JSON object. Exit 1 if a target was missed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--quick", action="store_true", help="small sizes: shows that it runs")
@@ -146,7 +146,7 @@ def main() -> None:
 
 
 def measured(series: Series, divisor: int) -> Json:
-    """The row of one benchmark at all its sizes."""
+    """Return the row of one benchmark at all its sizes."""
     sizes = [size // divisor for size in series.sizes]
     reports = [asked([*series.command, series.option, str(size)]) for size in sizes]
     row: Json = {"work": series.work, "grows": series.grows, "sizes": sizes}
@@ -163,7 +163,7 @@ def measured(series: Series, divisor: int) -> Json:
 
 
 def tools(divisor: int) -> Iterator[Json]:
-    """A row for each tool of the advisor: its times and queries by thumbs."""
+    """Yield a row for each tool of the advisor: its times and queries by thumbs."""
     sizes = [size // divisor for size in TOOLS_SIZES]
     for row in asked(["tools", "--sizes", *map(str, sizes)])["rows"]:
         ms = [max(value, NOTHING_MS) for value in row["ms"]]
@@ -179,7 +179,7 @@ def tools(divisor: int) -> Iterator[Json]:
 
 
 def asked(arguments: Sequence[str]) -> Json:
-    """The report of one benchmark; one that misses a target of its own has a report all the same."""
+    """Return the report of one benchmark. One that misses its own target still has a report."""
     with tempfile.TemporaryDirectory(prefix="tidings-bench-") as folder:
         own = {"DATABASE_URL": "", "REDIS_URL": "", "TIDINGS_VAR_DIR": folder, "LOG_LEVEL": "CRITICAL"}
         command = [sys.executable, "-m", "tests.lab", f"bench.{arguments[0]}", *arguments[1:], "--json"]
@@ -190,7 +190,7 @@ def asked(arguments: Sequence[str]) -> Json:
 
 
 def found(report: Mapping[str, Any], path: str) -> float:
-    """A figure of a report; `key=value` in its path takes the row of a list that has it."""
+    """Return a figure of a report; `key=value` in its path takes the row of a list that has it."""
     value: Any = report
     for part in path.split("."):
         key, is_row, wanted = part.partition("=")
@@ -202,7 +202,7 @@ def found(report: Mapping[str, Any], path: str) -> float:
 
 
 def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
-    """The slope of log(value) over log(size)."""
+    """Return the slope of log(value) over log(size)."""
     return round(float(np.polyfit(np.log(sizes), np.log(values), 1)[0]), 2)
 
 

@@ -1,10 +1,10 @@
-"""What guidance costs before one tool call: `python -m tests.lab bench.guidance [--json] [--rounds N]`.
+"""The cost of guidance before one tool call: `python -m tests.lab bench.guidance [--json] [--rounds N]`.
 
-For a reader with 5 memories and for one with 500, each with 200 thumbs and 30 decided suggestions: calls of
-three tools in a run under way, as a session makes them, each about another target and after the last one's
-rest is over. The write is refused, since a stored one gets no words. Milliseconds of this process's processor
-and by the clock, and queries, of `Guide.before` and `Guide.after`, without the tool itself. `DATABASE_URL`
-names another database than a fresh SQLite; it must be one that may be filled.
+For a reader with 5 memories and one with 500, each with 200 thumbs and 30 decided suggestions, it calls three
+tools in an active run, as a session does, each time for another target and after the cooldown of the last.
+The write is refused, because a stored one gets no words. It measures milliseconds of processor and wall time,
+and queries, of `Guide.before` and `Guide.after`, without the tool itself. `DATABASE_URL` may name another
+database than a fresh SQLite; it must be one that may be filled.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def rows_of(size: int, rounds: int) -> list[Row]:
-    """The figures of each tool for a reader with `size` memories; a run of its own for each tool."""
+    """Return the figures of each tool for a reader with `size` memories, with one run per tool."""
     from django.utils import timezone  # noqa: PLC0415
 
     now = timezone.now()
@@ -60,7 +60,7 @@ def rows_of(size: int, rounds: int) -> list[Row]:
 
 
 def measured(reader_id: UUID, tool: str, rounds: int, now: Any) -> Row:
-    """One tool's calls, one after another, in a run of that reader."""
+    """Make one tool's calls, one after another, in a run of that reader."""
     from django.db import connection, reset_queries  # noqa: PLC0415
 
     from digest.models import Reader  # noqa: PLC0415
@@ -95,7 +95,7 @@ def measured(reader_id: UUID, tool: str, rounds: int, now: Any) -> Row:
 
 
 def call_of(tool: str, n: int) -> Any:
-    """The `n`th call of a run: about one source after another, each time with other words."""
+    """Return the `n`th call of a run: about one source after another, each time with other words."""
     from digest.llm.entities import ToolCall  # noqa: PLC0415
 
     target = f"source{n % SOURCES}.example"
@@ -103,10 +103,9 @@ def call_of(tool: str, n: int) -> Any:
     trying: Row = {"suggestion_type": "reduce_source", "target": target, "suggested_value": "0.9"}
     writing: Row = {
         "suggestion_type": "reduce_source",
-        "field": "source_weights",
-        "target_key": target,
+        "target": target,
         "suggested_value": f"{0.5 + n % 45 / 100:.2f}",
-        "evidence_items": [],
+        "evidence": [],
         "reason": f"Of {n + 3} items of {target} read last week, few were liked.",
     }
     given = dict(zip(TOOLS, (reading, trying, writing), strict=True))[tool]
@@ -114,7 +113,7 @@ def call_of(tool: str, n: int) -> Any:
 
 
 def reader_with(size: int, now: Any) -> UUID:
-    """A reader with `size` memories of their own, thumbs, and decided suggestions; nothing of it cools."""
+    """Create a reader with `size` own memories, thumbs and decided suggestions, none of them cooling down."""
     from advisor.guidance.admission import text_signature, tokens_of  # noqa: PLC0415
     from advisor.models import Memory  # noqa: PLC0415
     from suggestions.models import Suggestion  # noqa: PLC0415
@@ -170,7 +169,7 @@ def reader_with(size: int, now: Any) -> UUID:
 
 
 def quantile(times: list[float], percent: int) -> float:
-    """The time that `percent` of the calls took at most."""
+    """Return the time that `percent` of the calls took at most."""
     ordered = sorted(times)
     return round(ordered[min(len(ordered) - 1, len(ordered) * percent // 100)], 1)
 

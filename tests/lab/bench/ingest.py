@@ -1,14 +1,14 @@
 """Cold ingest of the real feeds: `python -m tests.lab bench.ingest [--json] [--rounds N] [--documents N]
 [--alone]`.
 
-Data: every document of `feeds/real-*` below `TIDINGS_DATA`, unpacked into one folder that all read from.
-Ours: `folder_ingest` into an empty SQLite database, sanitised and deduplicated. Beside it, in the same run:
-lemon24/reader 3.26 into its own SQLite database (the peer); `feedparser.parse` alone, its sanitiser off,
-which stores and cleans nothing (the bare parser); and every document parsed and cleaned as ours are, then
-the very rows that ours left, by plain SQL in one transaction, with nothing looked up, compared or decided
-(the floor; many rows a statement, since after each one SQLite writes the search index down). Each round runs
-all four, one after the other: a row is the best of its rounds, a ratio the median of the rounds', by the
-clock and by processor time, children included.
+Data: every document of `feeds/real-*` below `TIDINGS_DATA`, unpacked into one folder that all contestants
+read. Ours: `folder_ingest` into an empty SQLite database, sanitised and deduplicated. Three comparisons in
+the same run: lemon24/reader 3.26 into its own SQLite database (the peer); `feedparser.parse` alone with its
+sanitiser off, which stores and cleans nothing (the bare parser); and the floor, which parses and cleans every
+document as we do, then inserts our rows by plain SQL in one transaction, with no look-ups, comparisons or
+decisions. (It inserts many rows per statement, because SQLite writes the search index after each one.) Each
+round runs all four in turn. A row is the best of its rounds, a ratio the median of the rounds, by wall and
+processor time, children included.
 """
 
 import argparse
@@ -68,7 +68,8 @@ def main() -> None:
 
 
 def unpack(folder: Path, most: int = 0) -> Path:
-    """The real documents, or `most` of them spread over all, as they would arrive, in one flat folder."""
+    """Return the real documents, or `most` of them spread over all, as they would arrive, in one flat
+    folder."""
     found = sorted((Path(os.environ["TIDINGS_DATA"]) / "feeds").glob("real-*/**/*"))
     paths = [path for path in found if path.is_file()]
     for path in paths[:: max(1, len(paths) // most)] if most else paths:
@@ -79,7 +80,7 @@ def unpack(folder: Path, most: int = 0) -> Path:
 
 
 def bare(folder: Path) -> int:
-    """The entries the bare parser finds."""
+    """Return the entries the bare parser finds."""
     import feedparser  # noqa: PLC0415
 
     count = 0
@@ -93,7 +94,8 @@ def bare(folder: Path) -> int:
 
 
 def floor(folder: Path, tables: Iterable[Table]) -> int:
-    """The items of `tables`, whose rows go in as they are after every document was parsed and cleaned."""
+    """Return the number of items in `tables`. Their rows are inserted unchanged after parsing and cleaning
+    all documents."""
     from django.db import connection, transaction  # noqa: PLC0415
 
     from digest.feeds.entities import FeedProblem  # noqa: PLC0415
@@ -116,7 +118,8 @@ def floor(folder: Path, tables: Iterable[Table]) -> int:
 
 
 def stored() -> list[Table]:
-    """The rows of each table that has some, with the beginning of the statement that puts them in again."""
+    """Return the rows of each table that has some, with the beginning of the statement that puts them in
+    again."""
     from django.apps import apps  # noqa: PLC0415
     from django.db import connection  # noqa: PLC0415
 
@@ -131,7 +134,7 @@ def stored() -> list[Table]:
 
 
 def peer(folder: Path) -> int:
-    """The entries lemon24/reader stores."""
+    """Return the entries lemon24/reader stores."""
     from reader import make_reader  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory() as place:
@@ -145,7 +148,7 @@ def peer(folder: Path) -> int:
 
 
 def ours(folder: Path) -> int:
-    """The items Tidings keeps, starting from nothing."""
+    """Return the items Tidings keeps, starting from nothing."""
     from django.utils import timezone  # noqa: PLC0415
 
     from digest.feeds.fetch_batch import folder_ingest  # noqa: PLC0415
@@ -158,14 +161,14 @@ def ours(folder: Path) -> int:
 
 
 def emptied() -> None:
-    """Forget every item; before each round, outside what is timed."""
+    """Delete every item before each round, outside the timing."""
     from django.core.management import call_command  # noqa: PLC0415
 
     call_command("flush", verbosity=0, interactive=False)
 
 
 def timed(work: Callable[[Path], int], folder: Path) -> Run:
-    """The items of one run from nothing, and its seconds on the wall and of the processor."""
+    """Return the items of one run from nothing, and its seconds on the wall and of the processor."""
     emptied()
     clock = Clock()
     items = work(folder)
@@ -174,7 +177,7 @@ def timed(work: Callable[[Path], int], folder: Path) -> Run:
 
 
 def best(name: str, runs: Sequence[Run]) -> Row:
-    """The fastest of the runs of one."""
+    """Return the fastest of the runs of one."""
     items, wall, cpu = runs[0][0], min(wall for _, wall, _ in runs), min(cpu for _, _, cpu in runs)
     return {
         "name": name,
@@ -187,7 +190,7 @@ def best(name: str, runs: Sequence[Run]) -> Row:
 
 
 def words(report: dict[str, object], rows: list[Row]) -> str:
-    """The report as a table."""
+    """Return the report as a table."""
     head = "{at}, Python {python}, {cpus} CPUs, load {load}, best of {rounds}".format(**report)
     lines = [
         "{name:<36}{items:>7} items {wall_s:>8} s wall {cpu_s:>8} s cpu {items_per_s_wall:>8}/s wall "

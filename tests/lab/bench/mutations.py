@@ -1,8 +1,8 @@
-"""`python -m tests.lab mutations [--json]`: every open feed document and 10,000 seeded mutations, read.
+"""`python -m tests.lab mutations [--json]`: read every open feed document and 10,000 seeded mutations.
 
-For each document: no exception but `FeedProblem`, at most two seconds of processor time (this process and
-the child it may start, together) and 300 MiB beyond what the interpreter needs. The control is a document
-that takes the parser for ever once the limits are off: it must be stopped.
+For each document: no exception but `FeedProblem`, at most two seconds of processor time (this process and its
+child together) and 300 MiB beyond the interpreter's own. The control is a document that would never end
+without the limits: it must be stopped.
 """
 
 import argparse
@@ -37,12 +37,13 @@ def cpu_s() -> float:
 
 
 def peak_mib() -> float:
-    """The largest resident size of this process so far, in MiB. Children are held to theirs by the kernel."""
+    """Return the largest resident size of this process so far, in MiB. Children are held to theirs by the
+    kernel."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def main() -> int:
-    """Read them all, print what came of it; 1 where a promise was broken."""
+    """Read all documents and print the results. Return 1 if a promise was broken."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--json", action="store_true")
     arguments.add_argument("--n", type=int, default=10_000, help="mutations")
@@ -92,7 +93,7 @@ def child_s() -> float:
 
 
 def control() -> str:
-    """What becomes of a parser that never ends."""
+    """Return the result for a parser that never ends."""
     spinning = SandboxServer((COMMAND[0], "-c", SPINNING))
     try:
         parse_in_sandbox("<rss/>", url="", nursery=spinning)

@@ -20,7 +20,7 @@ from digest.sources.opml import opml_read
 
 
 def ours(body: bytes) -> int:
-    """Feeds that we find; 0 for what is no list."""
+    """Return the number of feeds that we find, or 0 if it is no list."""
     try:
         return len(opml_read(body).feeds)
     except NotOpml:
@@ -28,7 +28,7 @@ def ours(body: bytes) -> int:
 
 
 def strict(body: bytes) -> int:
-    """Feeds that a strict XML parser finds; 0 where it refuses the file."""
+    """Return the number of feeds that a strict XML parser finds, or 0 if it refuses the file."""
     try:
         return len(etree.fromstring(body).xpath("//outline[@xmlUrl]"))
     except etree.XMLSyntaxError:
@@ -36,7 +36,7 @@ def strict(body: bytes) -> int:
 
 
 def main() -> int:
-    """Print a line per list and the sums; 1 where a feed is missed or found where there is none."""
+    """Print a line per list and the sums. Return 1 if a feed is missed, or found although there is none."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--json", action="store_true")
     options = arguments.parse_args()

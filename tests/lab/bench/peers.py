@@ -1,8 +1,8 @@
-"""A throwaway virtual environment that holds what Tidings is measured beside, and Tidings' own packages.
+"""A throwaway virtual environment with the peers to compare with, and Tidings' own packages.
 
-The peers never enter the environment that runs Tidings: theirs is made in a temporary folder, sees ours
-through a path file, and goes away with the folder. Packages that both need come from ours, as pinned in
-`constraints.txt`, so that all are measured on the same versions.
+The peers never enter the environment that runs Tidings. Theirs is made in a temporary folder, sees ours
+through a path file, and is deleted with the folder. Packages that both need come from ours, as pinned in
+`constraints.txt`, so all are measured on the same versions.
 """
 
 import json
@@ -16,14 +16,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-# What is measured beside; reader's vendored parser needs sgmllib3k, which it does not ask for.
+# The peers. reader's vendored parser needs sgmllib3k, which it does not require.
 PEERS = (
     "openai-agents>=0.24",
     "pydantic-ai-slim[openai]>=2.68",
     "reader>=3.26",
     "sgmllib3k>=1.0.0",
 )
-# What draws the report's plots.
+# Packages that draw the report's plots.
 PLOTS = ("pygal>=3.1",)
 
 
@@ -51,7 +51,8 @@ def environment(packages: Sequence[str]) -> Iterator[Path]:
 
 
 def versions(python: Path | str, names: Sequence[str]) -> dict[str, str]:
-    """The versions of packages, named as PyPI does, as `python` sees them; what is not there is left out."""
+    """Return the versions of packages, by their PyPI names, as `python` sees them. Missing ones are left
+    out."""
     code = (
         "import json, sys; from importlib.metadata import distributions as all_; "
         "found = {d.name.lower().replace('_', '-'): d.version for d in reversed([*all_()])}; "
@@ -62,7 +63,7 @@ def versions(python: Path | str, names: Sequence[str]) -> dict[str, str]:
 
 
 def main() -> int:
-    """Run the Python that sees the peers with what the command line says; its exit code."""
+    """Run the Python that sees the peers with the command line's arguments. Return its exit code."""
     with environment([*PEERS, *PLOTS]) as made:
         return subprocess.run([made, *sys.argv[1:]], cwd=ROOT, check=False).returncode
 

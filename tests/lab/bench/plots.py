@@ -1,8 +1,8 @@
 """`python -m tests.lab bench.plots [FOLDER]`: the SVG plots of docs/benchmarks from the records. Needs pygal.
 
-Run by `tests.lab.bench.report` in an environment that has it. Colours are told apart on a light and on a dark
-page alike: they have at least 3:1 against white and against #0d1117, words 4:1. A plot whose series nobody
-recorded is not drawn, and an older picture of it is removed: the page says what is missing.
+Run by `tests.lab.bench.report` in an environment that has it. Colours work on light and dark pages: they have
+at least 3:1 against white and against #0d1117, words 4:1. A plot without a recorded series is not drawn, and
+its older picture is removed, because the page says that it is missing.
 """
 
 import math
@@ -49,7 +49,7 @@ LOOK = Style(
     major_guide_stroke_dasharray="1,3",
 )
 CSS = ("file://style.css", "file://graph.css")
-# A bar's number begins where the bar ends.
+# A bar's number begins at the end of the bar.
 BESIDE = "inline:.text-overlay text { text-anchor: start; }"
 COMMON = {
     "style": LOOK,
@@ -140,7 +140,7 @@ def precision(report: Json) -> Any:
 
 
 def calibration(report: Json) -> Any:
-    """Stated probability against what came true, with the diagonal of perfect honesty."""
+    """Draw the stated probability against the true share, with the diagonal of perfect honesty."""
     rows = {r["name"]: r["calibration_bins"] for r in report["rows"] if r.get("calibration_bins")}
     if not rows:
         return None
@@ -222,7 +222,7 @@ def growth_memory(report: Json) -> Any:
 
 
 def by_size(title: str, rows: Sequence[Json], figure: str, slope: str) -> Any:
-    """A line for each row, named with its exponent."""
+    """Return a line for each row, named with its exponent."""
     options = {**COMMON, "legend_at_bottom_columns": 2, "margin_bottom": 96, "margin_right": 48}
     chart = pygal.XY(**options, title=title, logarithmic=True, dots_size=3, stroke_style={"width": 2})
     chart.x_value_formatter = chart.value_formatter = lambda value: f"{value:,.10g}"
@@ -235,13 +235,13 @@ def by_size(title: str, rows: Sequence[Json], figure: str, slope: str) -> Any:
 
 
 def powers_of_ten(values: Sequence[float]) -> list[float]:
-    """Those around and between the values."""
+    """Return the powers of ten around and between the values."""
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     return [10**power for power in range(low, high + 1)]
 
 
 def peers(report: Json) -> Any:
-    """An agent's turn beside the frameworks'."""
+    """Return an agent's turn beside the frameworks'."""
     rows: Sequence[Json] = report["rows"]
     sorts = {"milliseconds by the clock": "ms_a_turn", "of the processor": "cpu_ms_a_turn"}
     return bars(

@@ -1,7 +1,7 @@
-"""Many publishers on one loopback port, in a process of their own: each host name is an address 127.x.y.z.
+"""Many publishers on one loopback port, in their own process. Each host name is an address 127.x.y.z.
 
-Raw asyncio, so that the server is not what is measured. It notes each request's host and time, and how many
-connections a host had at once; `GET /stats` gives that as JSON and `GET /reset` forgets it.
+It uses raw asyncio, so that the server itself takes little time. It notes the host and time of each request,
+and the most connections of a host at once. `GET /stats` returns that as JSON, and `GET /reset` clears it.
 """
 
 import asyncio
@@ -26,12 +26,12 @@ WORDS = "rain wind river council harbour library museum tram bridge market garde
 
 
 def address(n: int) -> str:
-    """The loopback address of publisher `n`, from 0 on."""
+    """Return the loopback address of publisher `n`, from 0 on."""
     return f"127.{100 + n // 62500}.{n // 250 % 250}.{n % 250 + 1}"
 
 
 def document(name: str, newest: datetime = datetime(2026, 3, 18, tzinfo=UTC), times: int = 1) -> bytes:
-    """A feed of twenty items of about fifty words, so many times, one every six hours."""
+    """Return a feed of `times` twenty items of about fifty words, one every six hours."""
     items = "".join(
         f"<item><title>{name} story {n}</title><link>https://news.example/{name}/{n}</link>"
         f"<guid>{name}-{n}</guid><pubDate>{format_datetime(newest - timedelta(hours=6 * n))}</pubDate>"
@@ -43,20 +43,20 @@ def document(name: str, newest: datetime = datetime(2026, 3, 18, tzinfo=UTC), ti
 
 @cache
 def real_documents() -> list[bytes]:
-    """The documents of `feeds/real-*` below `TIDINGS_DATA`."""
+    """Return the documents of `feeds/real-*` below `TIDINGS_DATA`."""
     paths = sorted((Path(os.environ["TIDINGS_DATA"]) / "feeds").glob("real-*/**/*"))
     bodies = [path.read_bytes() for path in paths if path.is_file()]
     return [gzip.decompress(body) if body.startswith(b"\x1f\x8b") else body for body in bodies]
 
 
 class Publishers:
-    """What every path answers: `/<kind>/<name>`."""
+    """The answer of every path: `/<kind>/<name>`."""
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Forget what was counted."""
+        """Clear the counts."""
         self.requests: dict[str, int] = defaultdict(int)
         self.visits: dict[str, list[float]] = defaultdict(list)
         self.on_the_way: dict[str, bool] = defaultdict(bool)
@@ -92,7 +92,7 @@ class Publishers:
             writer.close()
 
     async def answer(self, host: str, head: str, writer: asyncio.StreamWriter) -> None:
-        """Write what the path stands for."""
+        """Write the answer of the path."""
         path = head.split(" ", 2)[1]
         if path in ("/stats", "/reset"):
             body = json.dumps(self.stats()).encode()
@@ -115,7 +115,7 @@ class Publishers:
 
 
 def respond(kind: str, name: str, head: str) -> bytes:
-    """The whole answer of one kind of publisher."""
+    """Return the complete answer of one kind of publisher."""
     tag = f'"{name}"'
     if kind == "good":
         if f"if-none-match: {tag}" in head.lower():
@@ -140,7 +140,7 @@ def respond(kind: str, name: str, head: str) -> bytes:
     if kind == "down":
         later = format_datetime(datetime.now(UTC) + timedelta(hours=3), usegmt=True)
         return message("503 Service Unavailable", b"", **{"Retry-After": later})
-    if kind in ("moved", "found"):  # /moved/<hops>/<name>: so many redirects, then a good feed
+    if kind in ("moved", "found"):  # /moved/<hops>/<name>: this many redirects, then a good feed
         hops, _, rest = name.partition("/")
         left = int(hops) - 1
         to = f"/{kind}/{left}/{rest}" if left else f"/good/{rest}"
@@ -149,7 +149,7 @@ def respond(kind: str, name: str, head: str) -> bytes:
 
 
 def message(status: str, body: bytes, **headers: str) -> bytes:
-    """An HTTP answer that closes the connection."""
+    """Return an HTTP answer that closes the connection."""
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", "Connection: close"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     return "\r\n".join([*lines, "", ""]).encode() + body
@@ -198,6 +198,6 @@ def publishers() -> Iterator[int]:
 
 
 def stats(port: int, *, reset: bool = False) -> dict[str, object]:
-    """What was counted since the last reset."""
+    """Return the counts since the last reset."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/{'reset' if reset else 'stats'}") as answer:
         return dict(json.load(answer))

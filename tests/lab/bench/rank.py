@@ -1,11 +1,11 @@
 """Ranking 5,000 candidates for one reader: `python -m tests.lab bench.rank [--json] [--rounds N]`.
 
-The candidates are made up: 5,000 items of 60 words from 80 sources, a reader with 20 topics, 5 boosts, 40
-weights, a taste and a crowd behind half of the items. Measured is what a page or a round of digests does: the
-score of every candidate, the order, and the reasons of the thirty that are shown. The floor is the same sum
-in NumPy on the same columns and `argsort`, no reasons. Beside them what comes once per set of items rather
-than once per ranking (columns from candidates, texts folded, terms looked for), and everything from nothing.
-The best of the rounds counts: the machine is shared.
+The candidates are made up: 5,000 items of 60 words from 80 sources, for a reader with 20 topics, 5 boosts, 40
+weights, a taste, and community figures for half of the items. It measures the work of a page or of building
+digests: the score of every candidate, the order, and the reasons of the thirty shown. The floor is the same
+sum in NumPy on the same columns with `argsort`, without reasons. Other rows measure the work per set of items
+(making columns, folding texts, searching terms), and everything from scratch. The best of the rounds counts,
+because the machine is shared.
 """
 
 import argparse
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def world(rng: random.Random) -> tuple[list[Candidate], EffectiveConfig, Signals]:
-    """Candidates, a reader's settings and what is known of the items."""
+    """Return candidates, a reader's settings and the signals of the items."""
     words = [f"{a}{b}" for a in ("lum", "tor", "ven", "sal", "mer", "kin", "dor", "pax") for b in range(100)]
     candidates = [
         Candidate(
@@ -92,7 +92,7 @@ def world(rng: random.Random) -> tuple[list[Candidate], EffectiveConfig, Signals
 
 
 def floor_of(pool: Pool, effective: EffectiveConfig, signals: Signals) -> Callable[[], np.ndarray]:
-    """The bare sum and order over ready columns, ties not broken."""
+    """Return the bare sum and order over ready columns, ties not broken."""
     config = effective.config
     weight = np.array([effective.weight(source) for source in pool.sources])
     similarity, community = signals.similarity.values_for(pool.ids), signals.community.values_for(pool.ids)
@@ -121,10 +121,10 @@ def held(candidates: list[Candidate], effective: EffectiveConfig) -> None:
 
 
 def best(rounds: int, *works: Callable[[], object]) -> list[float]:
-    """The shortest of the rounds of each, in seconds.
+    """Return the shortest round of each, in seconds.
 
-    They take turns: what is run again and again alone finds its branches foretold and its data at hand,
-    and would be compared with what is not.
+    They take turns. Work that is repeated alone profits from branch prediction and caches, and the comparison
+    would not be fair.
     """
     times: list[list[float]] = [[] for _ in works]
     for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""What is measured, as data: each row's command, what it is measured beside, and what it should reach."""
+"""The benchmarks as data: each row's command, its comparisons and its targets."""
 
 from tests.lab.bench.entities import Aim, Row
 

@@ -1,10 +1,10 @@
 """Unchanged re-poll: `python -m tests.lab bench.repoll [--json] [--feeds N] [--rounds N]`.
 
-A local server in another process answers 304 to whoever has its feeds already, each feed on a host of its
-own (127.x.y.z). Ours: `feeds_fetch` with its claims, address checks and results written, the pause between
-two requests to one host not coming into it. Beside it, in the same run: lemon24/reader 3.26 on the same
-feeds, with one worker and with as many as ours. Each round runs all three, one after the other: a row is the
-best of its rounds, a ratio the median of the rounds' (ours beside the faster of reader's two).
+A local server in another process answers 304 to clients that have its feeds, each feed on its own host
+(127.x.y.z). Ours: `feeds_fetch` with its claims, address checks and stored results; the pause between two
+requests to one host never applies. Compared in the same run: lemon24/reader 3.26 on the same feeds, with one
+worker and with as many as ours. Each round runs all three in turn. A row is the best of its rounds, a ratio
+the median of the rounds (ours against the faster of reader's two).
 """
 
 import argparse
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def peer(urls: list[str], place: str, workers: int) -> Work:
-    """A round of lemon24/reader, which has read the feeds once."""
+    """Return a re-poll by lemon24/reader, which has read the feeds once."""
     from reader import make_reader  # noqa: PLC0415
 
     reader = make_reader(f"{place}/reader-{workers}.sqlite")
@@ -64,7 +64,7 @@ def peer(urls: list[str], place: str, workers: int) -> Work:
 
 
 def ours(urls: list[str], hosts: list[str]) -> Work:
-    """A round of Tidings, which has read the feeds once."""
+    """Return a re-poll by Tidings, which has read the feeds once."""
     from django.conf import settings  # noqa: PLC0415
     from django.utils import timezone  # noqa: PLC0415
 
@@ -86,7 +86,7 @@ def ours(urls: list[str], hosts: list[str]) -> Work:
 
 
 def timed(work: Callable[[int], None], n: int) -> Run:
-    """Seconds on the wall and of the processor for the n-th round."""
+    """Return wall and processor seconds of the n-th round."""
     clock = Clock()
     work(n)
     spent = clock.read()
@@ -94,7 +94,7 @@ def timed(work: Callable[[int], None], n: int) -> Run:
 
 
 def best(name: str, runs: Sequence[Run], feeds: int) -> Row:
-    """The fastest of the rounds of one."""
+    """Return the fastest round of one contestant."""
     wall, cpu = min(wall for wall, _ in runs), min(cpu for _, cpu in runs)
     return {
         "name": name,
@@ -106,7 +106,7 @@ def best(name: str, runs: Sequence[Run], feeds: int) -> Row:
 
 
 def words(report: dict[str, object], rows: list[Row]) -> str:
-    """The report as a table."""
+    """Return the report as a table."""
     head = "{at}, Python {python}, {cpus} CPUs, load {load}, {feeds} feeds".format(**report)
     lines = [
         "{name:<34}{wall_s:>8} s wall {cpu_s:>8} s cpu {feeds_per_s:>8} feeds/s wall {feeds_per_s_cpu:>8}/s "

@@ -18,7 +18,7 @@ from tests.lab.bench.registry import EVALUATIONS, ROWS, SPEED
 
 RECORDS, FOLDER = ROOT / "tests" / "lab" / "records", ROOT / "docs" / "benchmarks"
 PAGE = ROOT / "docs" / "benchmarks.md"
-# File name: what it shows, and whose series it needs.
+# File name: the plot's subject, and the row with its series.
 PLOTTED = {
     "uplift": ("Uplift over weeks, each row of `python -m tests.lab advisor`", "advisor"),
     "precision": ("Precision against coverage, as surer suggestions only are counted", "advisor"),
@@ -29,14 +29,14 @@ PLOTTED = {
     "growth_memory": ("Megabytes as items, readers or thumbs grow", "growth"),
     "peers": ("An agent's turn beside two frameworks", "turn"),
 }
-# Others on the machine are worth a word from this share of its processors on.
+# Other work on the machine is mentioned from this share of its processors on.
 BUSY = 0.1
 Json = Mapping[str, Any]
 Records = dict[str, Json]
 
 
 def main() -> int:
-    """Draw the plots and print the losses; return 1 where the plots could not be drawn."""
+    """Draw the plots and print the losses. Return 1 if the plots could not be drawn."""
     parser = argparse.ArgumentParser(description="Draw plots and list losses from tests/lab/records/*.json.")
     parser.add_argument("--no-plots", action="store_true", help="leave the plots as they are")
     options = parser.parse_args()
@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def plots_draw() -> int:
-    """Draw every plot whose series were recorded; return the exit code."""
+    """Draw every plot with a recorded series. Return the exit code."""
     try:
         with environment(PLOTS) as python:
             return subprocess.run([python, "-m", "tests.lab.bench.plots"], cwd=ROOT, check=False).returncode
@@ -92,7 +92,7 @@ def missed(record: Json) -> list[Json]:
 
 
 def busy(record: Json) -> str:
-    """Return what else the machine did meanwhile."""
+    """Return words about other work on the machine at that time."""
     others = record.get("others")
     if others is None:
         return f"load {record['load']} at the start"

@@ -1,4 +1,4 @@
-"""Running one row of the registry: a process and a database of its own, and a record of what came of it."""
+"""Run one row of the registry in its own process and database, and record the result."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.lab.bench.peers import ROOT, versions
 from tests.lab.subcommands import SUBCOMMANDS
 
 Json = dict[str, Any]
-# What the figures hang on; the peers only where they were there.
+# Packages that influence the figures. Peers are listed only if they were installed.
 PACKAGES = (
     "django",
     "feedparser",
@@ -31,18 +31,18 @@ PACKAGES = (
 )
 LONGEST_S = 3 * 3600
 ERROR_CHARS = 400
-# Nothing of the operator's reaches a benchmark: its own database, no broker, no models.
+# No setting of the operator reaches a benchmark: it has its own database, no broker, no models.
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "LOCAL_LLM_BASE_URL")
 
 
 class RowFailed(Exception):
-    """A row ended without a report; the message is the end of what it said, without paths."""
+    """A row ended without a report. The message is the end of its output, without paths."""
 
 
 def row_run(row: Row, python: Path | str, *, quick: bool) -> Json:
-    """The row's record: what was run, when, on what machine, its report and its targets.
+    """Return the row's record: command, time, machine, report and targets.
 
-    Where the row broke, `error` says so and there is no report.
+    If the row broke, `error` says so and there is no report.
     """
     options = row.quick if quick else ()
     told: Json = {
@@ -68,7 +68,7 @@ def row_run(row: Row, python: Path | str, *, quick: bool) -> Json:
 
 
 def targets_of(row: Row, report: Json | None) -> list[Json]:
-    """Each target with what was measured: the row's own, or those that its command brings."""
+    """Return each target with its measured value, from the row itself or from its report."""
     if report is None:
         return []
     if row.aims:
@@ -77,7 +77,7 @@ def targets_of(row: Row, report: Json | None) -> list[Json]:
 
 
 def reported(row: Row, python: Path | str, options: tuple[str, ...]) -> Json:
-    """The JSON that the row's command prints. Raises `RowFailed`."""
+    """Return the JSON that the row's command prints. Raises `RowFailed`."""
     if row.open_data and not os.environ.get("TIDINGS_DATA"):
         raise RowFailed("TIDINGS_DATA is not set: this row reads data that others made")
     if row.large and not os.environ.get("LOAD_DATABASE_URL"):
@@ -101,12 +101,13 @@ def reported(row: Row, python: Path | str, options: tuple[str, ...]) -> Json:
 
 
 def needs_django(command: tuple[str, ...]) -> bool:
-    """Whether a row's command is a subcommand that uses the database as it stands."""
+    """Return whether a row's command is a subcommand that uses the database as it stands."""
     return command[:2] == ("-m", "tests.lab") and command[2] in SUBCOMMANDS and SUBCOMMANDS[command[2]].django
 
 
 def spoken(command: list[str], environment: dict[str, str], folder: str) -> str:
-    """What a command prints; it may leave with 1, a target missed, if it prints. Raises `RowFailed`."""
+    """Return the output of a command. Exit code 1, a missed target, is fine with output. Raises
+    `RowFailed`."""
     try:
         done = subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LONGEST_S, check=False
@@ -122,7 +123,7 @@ def spoken(command: list[str], environment: dict[str, str], folder: str) -> str:
 
 
 def machine() -> Json:
-    """What it ran on, without the machine's name."""
+    """Return facts about the machine, without its name."""
     return {
         "cpus": os.cpu_count(),
         "architecture": platform.machine(),
@@ -138,7 +139,8 @@ class Watch:
         self._began, self._busy, self._own = time.monotonic(), busy_s(), own_s()
 
     def read(self) -> Json:
-        """`seconds`, and `others`: their share of all processors, `None` where the system does not say."""
+        """Return `seconds` and `others`, the share of all processors used by others, or `None` if the system
+        does not tell."""
         seconds = time.monotonic() - self._began
         now, before = busy_s(), self._busy
         others = None
@@ -159,6 +161,6 @@ def busy_s() -> float | None:
 
 
 def own_s() -> float:
-    """Seconds of this process and of its children that ended."""
+    """Return processor seconds of this process and of its finished children."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)

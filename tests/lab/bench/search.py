@@ -1,13 +1,13 @@
 """Full-text search: `python -m tests.lab bench.search [--json] [--items N] [--queries N]`.
 
-The same made-up items (some 200 words each, words as frequent as by Zipf's law, 50 items a feed) in Tidings
-and in lemon24/reader 3.26, both on SQLite with FTS5, and the same queries put to both, in turn: one word of
-any frequency, two words, a phrase that stands somewhere, the beginning of a word. Ours is everything the
-search page asks for: matches among what the reader may see, items, thumbs, readings, marked titles and
-snippets; and, as a row of its own, the whole page through Django's test client. The peer's is
-`search_entries`, highlights included. Twenty results each. Wall and processor time of each query; exit 1
-where ours takes more than 50 ms by the clock at p95: run it on a machine that does nothing else. `--alone`
-leaves the peer out, whose index takes minutes to make.
+The same made-up items (about 200 words each, with Zipf frequencies, 50 items a feed) are stored in Tidings
+and in lemon24/reader 3.26, both on SQLite with FTS5. Both get the same queries in turn: one word of any
+frequency, two words, an existing phrase, the beginning of a word. Ours does everything for the search page:
+matches among the items that the reader may see, items, thumbs, readings, marked titles and snippets. A row of
+its own measures the whole page through Django's test client. The peer's is `search_entries` with highlights.
+Twenty results each. It reports wall and processor time of each query. Exit 1 if ours takes more than 50 ms by
+the clock at p95, so run it on an idle machine. `--alone` leaves out the peer, whose index takes minutes to
+build.
 """
 
 import argparse
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def world(count: int, queries: int) -> tuple[list[Made], list[str]]:
-    """The items and what is asked of them."""
+    """Return the items and the queries."""
     dice = random.Random(SEED)
     vocabulary = list({"".join(dice.choices(SYLLABLES, k=dice.randint(2, 4))) for _ in range(VOCABULARY)})
     vocabulary.sort()
@@ -95,7 +95,7 @@ def asked(dice: random.Random, vocabulary: Sequence[str], items: Sequence[Made],
 
 
 def ours(items: Sequence[Made], queries: Sequence[str]) -> list[Row]:
-    """The search of Tidings, and its page."""
+    """Return functions for the search of Tidings and for its page."""
     from django.core.cache import cache  # noqa: PLC0415
     from django.test import Client  # noqa: PLC0415
 
@@ -125,7 +125,7 @@ def ours(items: Sequence[Made], queries: Sequence[str]) -> list[Row]:
 
 
 def fill(items: Sequence[Made]):  # type: ignore[no-untyped-def]
-    """The items in feeds that one reader reads."""
+    """Return the items in feeds that one reader reads."""
     from digest.models import Feed, Item, Reader, Source, Subscription  # noqa: PLC0415
 
     reader = Reader.objects.create_user(username="ada")
@@ -155,7 +155,7 @@ def fill(items: Sequence[Made]):  # type: ignore[no-untyped-def]
 
 
 def peer(items: Sequence[Made], queries: Sequence[str]) -> Row:
-    """The search of lemon24/reader."""
+    """Return a function for the search of lemon24/reader."""
     from reader import make_reader  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory() as place:
@@ -185,7 +185,7 @@ def peer(items: Sequence[Made], queries: Sequence[str]) -> Row:
 
 
 def timed(name: str, queries: Sequence[str], ask: Callable[[str], object]) -> Row:
-    """Milliseconds for each query, after one round to warm up on the first ten."""
+    """Return the milliseconds of each query, after a warm-up on the first ten."""
     for query in queries[:10]:
         ask(query)
     wall, cpu = [], []
@@ -200,7 +200,7 @@ def timed(name: str, queries: Sequence[str], ask: Callable[[str], object]) -> Ro
 
 
 def words(report: dict[str, object], rows: Sequence[Row]) -> str:
-    """The report as a table."""
+    """Return the report as a table."""
     head = "{at}, Python {python}, {cpus} CPUs, load {load}, {items} items, seed {seed}".format(**report)
     lines = [
         f"{row['name']:<28}p50 {row['p50_ms']:>7} ms  p95 {row['p95_ms']:>7} ms, "

@@ -1,11 +1,10 @@
 """Starting up and standing by: `python -m tests.lab bench.startup [--json] [--rounds N]`.
 
-Import: `django.setup()`, which every `manage.py` command begins with, in a fresh interpreter, and the same
-with all addresses of the site and with the model SDK; beside it, what a program on openai-agents or
-pydantic-ai imports before its first run. The best of the rounds counts, by the clock; bytecode is cached
-before the first counts. Memory: the processes of `manage.py serve` as they stand, the site after a page and
-the worker after its first jobs. Beside it what `tests.lab.bench.turn` says of a worker and of the frameworks
-after runs.
+Import: `django.setup()`, which begins every `manage.py` command, in a fresh interpreter; then the same with
+all addresses of the site and with the model SDK. Compared: the imports of a program on openai-agents or
+pydantic-ai before its first run. The best of the rounds counts, by the clock; bytecode is cached before the
+first one. Memory: the processes of `manage.py serve`, the site after a page and the worker after its first
+jobs, beside the figures of `tests.lab.bench.turn` for a worker and the frameworks after runs.
 """
 
 import argparse
@@ -83,7 +82,7 @@ def imported(rounds: int) -> list[Row]:
 
 
 def served(folder: Path) -> Row:
-    """Megabytes of the site and of its worker, a while after both have something done."""
+    """Return the megabytes of the site and of its worker, a while after their first work."""
     command = [sys.executable, "manage.py", "serve", "--port", "0"]
     log = folder / "serve.log"
     with log.open("wb") as output:
@@ -103,7 +102,7 @@ def served(folder: Path) -> Row:
 
 
 def address(log: Path) -> str:
-    """Where the site says that it listens."""
+    """Return the address of the site from its log."""
     until = time.monotonic() + START_S
     while time.monotonic() < until:
         if found := re.search(r"http://127\.0\.0\.1:\d+/", log.read_text(encoding="utf-8")):
@@ -113,7 +112,7 @@ def address(log: Path) -> str:
 
 
 def unbuffered() -> dict[str, str]:
-    """The environment, what is printed going out at once."""
+    """Return the environment with unbuffered output."""
     return {**os.environ, "PYTHONUNBUFFERED": "1"}
 
 

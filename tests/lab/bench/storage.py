@@ -1,10 +1,10 @@
-"""What an item takes on disk: `python -m tests.lab bench.storage [--json] [--items N]`.
+"""The disk space of an item: `python -m tests.lab bench.storage [--json] [--items N]`.
 
-The made-up items of `tests.lab.bench.search` (some 200 words each) on SQLite, and what is kept beside them:
-search index, then vectors and stories, then extracts. With `TIDINGS_DATA` also the items of its
-real feeds, with and without what they have beside their words, and what 250 such feeds bring in ninety days:
-each feed's items as often as its own dates tell. Bytes an item, after VACUUM, less an empty
-database. Nothing to compare with: it says what keeping items for ever costs.
+It stores the made-up items of `tests.lab.bench.search` (about 200 words each) on SQLite, then their search
+index, vectors and stories, and extracts. With `TIDINGS_DATA` it also stores the items of its real feeds, with
+and without their bodies, and the items that 250 such feeds bring in ninety days, each feed as often as its
+own dates tell. Figures are bytes per item after VACUUM, minus an empty database. There is no comparison: it
+shows the cost of keeping items for ever.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from tests.lab.bench.search import NOW, SEED, Made, fill, world
 
 # All within the week in which items get stories, vectors and extracts.
 WEEK = timedelta(days=6)
-# An operator's feeds and days. Fewer items tell no rate; what brings more a day was made in one moment.
+# An operator's feeds and days. Fewer items do not show a rate, and a faster feed was made in one moment.
 FEEDS, DAYS = 250, 90
 DATED_MIN, ITEMS_A_DAY_MAX = 5, 200
 
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def measured(items: list[Made], folder: Path) -> dict[str, int]:
-    """Bytes an item after each step, those of the steps before included."""
+    """Return bytes per item after each step, including the steps before."""
     from digest.items.stories import stories_update  # noqa: PLC0415
     from digest.items.vectors import item_vectors_update  # noqa: PLC0415
     from digest.summaries.services import extracts_make  # noqa: PLC0415
@@ -100,7 +100,7 @@ def ingested(folder: Path) -> int:
 
 
 def measured_ninety_days(folder: Path) -> dict[str, float]:
-    """What 250 feeds like the real ones bring in ninety days: items, megabytes, and bytes an item."""
+    """Return items, megabytes and bytes per item of ninety days of 250 feeds like the real ones."""
     from digest.models import Item  # noqa: PLC0415
 
     empty = ingested(folder)
@@ -136,7 +136,7 @@ def repeated(feed: int, times: float) -> None:
 
 
 def index_rebuild() -> None:
-    """Empty the search index, which holds on to what was deleted."""
+    """Empty the search index, which still holds deleted items."""
     from importlib import import_module  # noqa: PLC0415
 
     from django.db import connection  # noqa: PLC0415

@@ -1,7 +1,7 @@
-"""A model server that answers at once, in a process of its own: what a turn costs without the model.
+"""A model server that answers at once, in its own process, to measure a turn without the model's time.
 
-It speaks chat completions over kept-alive connections. Since the last `/reset?turns=N` it asks for one tool
-call (`query_user_config`, no arguments) in each answer but the N-th, which is the end of the run.
+It speaks chat completions over kept-alive connections. After `/reset?turns=N` each answer asks for one tool
+call (`query_user_config`, no arguments), except the N-th, which ends the run.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
 
 
 class Stub:
-    """The answers, and what was asked since the last reset."""
+    """The answers, and the counts since the last reset."""
 
     def __init__(self) -> None:
         self.turns, self.requests, self.received = 1, 0, 0
@@ -45,7 +45,7 @@ class Stub:
             writer.close()
 
     def answer(self, path: str, size: int) -> dict[str, object]:
-        """What one request gets."""
+        """Return the answer to one request."""
         if path.startswith("/reset"):
             self.turns, self.requests, self.received = int(parse_qs(urlsplit(path).query)["turns"][0]), 0, 0
             return {}
@@ -93,7 +93,7 @@ def stub() -> Iterator[int]:
 
 
 def reset(port: int, turns: int) -> None:
-    """Begin a run of so many turns."""
+    """Begin a run of `turns` turns."""
     urllib.request.urlopen(f"http://127.0.0.1:{port}/reset?turns={turns}").read()
 
 

@@ -1,12 +1,12 @@
 """Sync by the Google Reader API: `python -m tests.lab bench.sync [--json] [--feeds N] [--rounds N]`.
 
-A reader of so many feeds of twenty unread items, some 400 words each, from a local publisher. A client that
-is new logs in, asks for subscriptions, tags and unread ids (10,000 at a time), then for the contents of all,
-250 at a time by continuation, uncompressed; it checks that all are there. The server is `manage.py serve` on
-SQLite, idle before. Beside it: FreshRSS on PHP's own server with opcache and four workers and on its SQLite,
-where FRESHRSS_DIR names a folder with a release of it and `php` is installed (php-curl, -mbstring, -sqlite3,
--xml). After one run to warm up, each round runs both: a row is the median of its rounds, a ratio the
-median of the rounds'; seconds by the clock, and of the processor of the server alone, without its worker.
+The reader has N feeds of twenty unread items, about 400 words each, from a local publisher. A new client
+signs in, asks for subscriptions, tags and unread ids (10,000 at a time), then for the contents of all, 250 at
+a time by continuation, uncompressed, and checks that all are there. The server is `manage.py serve` on
+SQLite, idle before. Compared: FreshRSS on PHP's own server with opcache and four workers and on its SQLite,
+if FRESHRSS_DIR names a folder with a release of it and `php` is installed (php-curl, -mbstring, -sqlite3,
+-xml). After one warm-up, each round runs both. A row is the median of its rounds, a ratio the median of the
+rounds, in wall seconds and in processor seconds of the server alone, without its worker.
 """
 
 import argparse
@@ -53,11 +53,11 @@ class Site:
 
 
 class Missing(Exception):
-    """FreshRSS cannot be run here; the message says what it needs."""
+    """FreshRSS cannot run here. The message names the missing part."""
 
 
 def main() -> None:
-    """Print the table, or one JSON object; exit 1 where a target is missed."""
+    """Print the table, or one JSON object. Exit 1 if a target is missed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--feeds", type=int, default=250)
@@ -124,7 +124,7 @@ def freshrss(folder: Path, urls: Sequence[str]) -> Iterator[Site]:
     shutil.copytree(release, home)
     outlines = "".join(f'<outline type="rss" text="{n}" xmlUrl="{url}"/>' for n, url in enumerate(urls))
     opml = f'<opml version="2.0"><head/><body>{outlines}</body></opml>'
-    (home / "data" / "opml.xml").write_text(opml, encoding="utf-8")  # what a new user begins with
+    (home / "data" / "opml.xml").write_text(opml, encoding="utf-8")  # subscriptions of a new user
     port = free_port()
     for command in (
         ["prepare"],
@@ -160,7 +160,7 @@ def freshrss(folder: Path, urls: Sequence[str]) -> Iterator[Site]:
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -187,7 +187,7 @@ def timed(site: Site, items: int) -> Run:
 
 
 def sync(site: Site) -> tuple[set[int], set[int]]:
-    """What a new client does: the ids that are unread, and those whose contents came."""
+    """Sync as a new client. Return the ids of unread items, and of items whose contents came."""
     login = urlencode({"Email": NAME, "Passwd": site.secret}).encode()
     with urlopen(f"{site.url}accounts/ClientLogin", login) as answer:
         token = re.search(r"(?m)^Auth=(.+)$", answer.read().decode())
@@ -217,7 +217,7 @@ def sync(site: Site) -> tuple[set[int], set[int]]:
 
 
 def row(site: Site, runs: Sequence[Run], items: int) -> dict[str, object]:
-    """The median of the rounds of one."""
+    """Return the median round of one contestant."""
     wall, cpu = (statistics.median(run[n] for run in runs) for n in (0, 1))
     figures = {"wall_s": round(wall, 3), "cpu_s": round(cpu, 3), "items_per_s": round(items / wall)}
     return {"name": site.name, **figures, "runs": [[round(one, 3) for one in run] for run in runs]}

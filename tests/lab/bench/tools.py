@@ -1,8 +1,8 @@
 """Each tool as a history grows: `python -m tests.lab bench.tools [--json] [--rounds N] [--sizes ...]`.
 
-Readers of 10, 1,000 and 100,000 thumbs with up to 60 decisions, 40 topics and 200 weights behind them (the
-histories of `tests.advisor.tools.test_sizes`), each tool asked for as much as it may give. Tokens are four
-bytes of JSON each; queries are counted; the time is the best of the rounds by the clock, each round undone.
+Readers have 10, 1,000 and 100,000 thumbs, with up to 60 decisions, 40 topics and 200 weights (the histories
+of `tests.advisor.tools.test_sizes`). Each tool is asked for the most it may return. Tokens are four bytes of
+JSON each. Queries are counted. The time is the best of the rounds by the clock; each round is rolled back.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def measured(sizes: Sequence[int], rounds: int) -> list[Row]:
-    """A row a tool: its budget, and per size its tokens, queries and milliseconds."""
+    """Return a row a tool: its budget, and per size its tokens, queries and milliseconds."""
     from advisor.tools.registry import TOOLS  # noqa: PLC0415
     from tests.advisor.tools.test_sizes import history  # noqa: PLC0415
     from tests.advisor.tools.test_tools import BUDGETS  # noqa: PLC0415
@@ -62,7 +62,7 @@ def measured(sizes: Sequence[int], rounds: int) -> list[Row]:
 
 
 def undone(reader: object, name: str) -> tuple[float, int, float]:
-    """One call, of which nothing stays: what was written would change the next answer."""
+    """Measure one call and roll it back, because its writes would change the next answer."""
     from django.db import transaction  # noqa: PLC0415
 
     from tests.advisor.tools.test_sizes import measured as one  # noqa: PLC0415
@@ -74,7 +74,7 @@ def undone(reader: object, name: str) -> tuple[float, int, float]:
 
 
 def worst(rows: Sequence[Row]) -> Row:
-    """The tool that does worst in each of the three respects."""
+    """Return the tool that does worst in each of the three respects."""
 
     def most(figure: "dict[str, float]") -> tuple[float, str]:
         name = max(figure, key=lambda key: figure[key])

@@ -1,11 +1,11 @@
 """An agent's turn without the model's time: `python -m tests.lab bench.turn [--json] [--turns N] [--runs N]`.
 
 A stub server in another process answers at once (`tests.lab.bench.stub`), and each run is N turns of one tool
-call. Ours is `run_execute` as a worker does it: the claim, the prompt, the real tools on a reader with 200
-thumbs, the ledger's reservation and booking, a stored row for each step, the end. Beside it, in the same run
-and each in a process of its own, openai-agents and pydantic-ai with the same prompt, the same nine schemas
-and a tool that gives the same answer from memory: they store nothing. The floor is the bare wire: requests
-of ours' mean size through `http.client`. The best of the runs counts, by the clock.
+call. Ours is `run_execute` as in a worker: the claim, the prompt, the real tools on a reader with 200 thumbs,
+the ledger's reservation and booking, a stored row for each step, the end. Compared in the same run, each in
+its own process: openai-agents and pydantic-ai with the same prompt, the same nine schemas and a tool that
+gives the same answer from memory; they store nothing. The floor is the bare wire: requests of our mean size
+through `http.client`. The best of the runs counts, by the clock.
 """
 
 import argparse
@@ -83,7 +83,7 @@ def ours(port: int, turns: int, runs: int) -> tuple[Row, Row]:
 
 
 def told(reader: object, now: datetime) -> Row:
-    """What the model and the tool say in a run of ours, for the peers to say the same."""
+    """Return the messages of the model and the tool in our run, so that the peers use the same."""
     from advisor.prompts import ADVISOR_PROMPT, prompt_load  # noqa: PLC0415
     from advisor.tools.registry import dispatch, schemas  # noqa: PLC0415
     from digest.llm.entities import ToolCall  # noqa: PLC0415
@@ -94,14 +94,14 @@ def told(reader: object, now: datetime) -> Row:
 
 
 def peer(name: str, case: Path) -> Row:
-    """A framework's row, from a process of its own."""
+    """Return a framework's row, from its own process."""
     command = [sys.executable, "-m", "tests.lab.bench.turn_peers", name, str(case)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
 def wire(port: int, case: Row) -> Row:
-    """The bare wire: bodies of ours' mean size, one after another, nothing made of the answers."""
+    """Return the floor: bodies of our mean size, one after another, with the answers ignored."""
     body, times = b"x" * int(str(case["bytes"])), []
     for _ in range(int(str(case["runs"])) + 1):
         reset(port, int(str(case["turns"])))
@@ -117,7 +117,7 @@ def wire(port: int, case: Row) -> Row:
 
 
 def words(report: Row, rows: list[Row]) -> str:
-    """The report as a table."""
+    """Return the report as a table."""
     head = "{at}, Python {python}, {cpus} CPUs, load {load}, best of {runs} runs of {turns} turns".format(
         **report
     )

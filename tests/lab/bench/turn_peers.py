@@ -1,8 +1,8 @@
 """The same run by an agent framework, for `bench.turn`: `python -m tests.lab bench.turn_peers NAME CASE`.
 
 CASE is a JSON file with `port`, `turns`, `runs`, `prompt`, `schemas` (the nine tools as Tidings sends them)
-and `answer` (what the tool gives back). Prints one JSON object. Nothing is stored, priced or limited beyond
-what the framework does by itself; tracing to its maker's servers is off.
+and `answer` (the tool's result). It prints one JSON object. Only the framework's own storage, prices and
+limits apply; tracing to its maker's servers is off.
 """
 
 import json
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def openai_agents(case: Case) -> Run:
-    """A run with openai-agents."""
+    """Measure a run with openai-agents."""
     import agents  # noqa: PLC0415 - what importing costs is measured
     from openai import AsyncOpenAI  # noqa: PLC0415
 
@@ -54,7 +54,7 @@ def openai_agents(case: Case) -> Run:
 
 
 def pydantic_ai(case: Case) -> Run:
-    """A run with pydantic-ai."""
+    """Measure a run with pydantic-ai."""
     from pydantic_ai import Agent, Tool  # noqa: PLC0415 - what importing costs is measured
     from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415
     from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
@@ -72,7 +72,8 @@ def pydantic_ai(case: Case) -> Run:
 
 
 def measured(run: Run, case: Case) -> dict[str, float]:
-    """The best run's milliseconds a turn, by the clock and of the processor, after one run to warm up."""
+    """Return the best run's milliseconds a turn, by the clock and of the processor, after one run to warm
+    up."""
     wall, cpu = [], []
     for _ in range(case["runs"] + 1):
         reset(case["port"], case["turns"])

@@ -1,1 +1,1 @@
-"""What a typical run of the advisor costs."""
+"""The cost of a typical run of the advisor."""

@@ -1,4 +1,4 @@
-"""`python -m tests.lab cost`: what a typical run of the advisor costs on a model's prices."""
+"""`python -m tests.lab cost`: the cost of a typical run of the advisor at a model's prices."""
 
 import time
 from argparse import ArgumentParser
@@ -15,8 +15,9 @@ from tests.lab.command import fail, report_end
 from tests.lab.cost.runs import TypicalRun, typical_run
 
 DEFAULT = "openai:gpt-6-luna"
-# The targets: a run for a cent at most, no more input than this, and so much of it read before by a cache.
-COST_MAX_USD, INPUT_MAX, CACHED_MIN = 0.01, 40_000, 0.7
+# The targets: a run for at most a cent, at most this much input with its reviews, at least this share of the
+# run's own from a cache, and at most so many requests for each suggestion that is stored.
+COST_MAX_USD, INPUT_MAX, CACHED_MIN, REQUESTS_MAX = 0.01, 40_000, 0.7, 8
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -47,11 +48,12 @@ def _parser() -> ArgumentParser:
 
 
 def _report(run: TypicalRun, ref: ModelRef, data: str) -> dict[str, Any]:
-    """The object scripts rely on: a row per call, one for the run, one per way of caching, the targets.
+    """Return the object scripts rely on: a row per call, one for the run, one per way of caching, the
+    targets.
 
     The price is held to its target without any caching, which no provider promises.
     """
-    totals = _totals(run)
+    totals, reviews = _totals(run), _reviews(run)
     costs = {
         "no caching": run.cost(ref, caching=False),
         "caching within the run": run.cost(ref),
@@ -62,10 +64,11 @@ def _report(run: TypicalRun, ref: ModelRef, data: str) -> dict[str, Any]:
         "command": "python -m tests.lab cost",
         "data": f"{data} reader, prices of {ref.provider.name}:{ref.model}",
         "seed": 0,
-        "rows": [*_calls(run), totals, *priced],
+        "rows": [*_calls(run), totals, reviews, *priced],
         "targets": [
             _target("cost_usd", COST_MAX_USD, priced[0]["cost_usd"]),
-            _target("input_tokens", INPUT_MAX, totals["input_tokens"]),
+            _target("input_tokens", INPUT_MAX, totals["input_tokens"] + reviews["input_tokens"]),
+            _target("requests_per_stored", REQUESTS_MAX, reviews["requests_per_stored"]),
             _least("cached_share", CACHED_MIN, totals["cached_share"]),
         ],
     }
@@ -84,10 +87,10 @@ def _calls(run: TypicalRun) -> list[dict[str, Any]]:
 
 
 def _totals(run: TypicalRun) -> dict[str, Any]:
-    """The whole run. `fresh_input_tokens` are those that no cache within the run saves.
+    """Return the sums of the run. `fresh_input_tokens` are those that no cache within the run saves.
 
-    `prefix_tokens` every run shares. `cached_share` is what a cache saves of the input once another run has
-    sent the prefix.
+    All runs share `prefix_tokens`. `cached_share` is the share of the input that a cache saves after another
+    run has sent the prefix.
     """
     sent = sum(size.sent for size in run.sizes)
     cached = sum(size.cached for size in run.sizes) + run.prefix
@@ -102,6 +105,20 @@ def _totals(run: TypicalRun) -> dict[str, Any]:
         "fresh_input_tokens": sum(size.sent - size.cached for size in run.sizes),
         "output_tokens": sum(size.said for size in run.sizes),
         "prefix_tokens": run.prefix,
+    }
+
+
+def _reviews(run: TypicalRun) -> dict[str, Any]:
+    """Return the sums of the reviews. `requests_per_stored` counts the run's own requests, too."""
+    requests = len(run.sizes) + len(run.reviews)
+    return {
+        "name": "reviews",
+        "requests": len(run.reviews),
+        "input_tokens": sum(size.sent for size in run.reviews),
+        "cached_tokens": sum(size.cached for size in run.reviews),
+        "output_tokens": sum(size.said for size in run.reviews),
+        "stored": run.stored,
+        "requests_per_stored": round(requests / run.stored, 2) if run.stored else float(requests),
     }
 
 

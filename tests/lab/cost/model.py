@@ -1,8 +1,8 @@
-"""A typical reader and a typical run, written down: what is measured when a run's cost is measured. Pure.
+"""A typical reader and a typical run, to measure the cost of a run. Pure.
 
-The run is what the prompt asks for: read; test and critique; write two suggestions with the summary beside
-them. Calls that do not need each other's answers are made in one turn. A `TypicalModel` plays it on whatever
-the real tools answer.
+The run follows the prompt: read; test and critique; write two suggestions together with the summary. Calls
+that do not need each other's answers are made in one turn. A `TypicalModel` plays it on the answers of the
+real tools, and a `TypicalReviewer` approves what it writes.
 """
 
 import json
@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from advisor.agent.planner import proposal_arguments
-from advisor.conversation import Call, calls_of, result_of
+from advisor.conversation import FINISH_TOOL, Call, calls_of, result_of
 from digest.llm.entities import AnswerForm, Message, ToolCall, ToolSchema, Turn, Usage
 
 FEEDBACK, CONFIG, PROFILE = "query_user_feedback", "query_user_config", "get_user_profile"
@@ -44,11 +44,14 @@ REASONS = {
     True: "You liked most of what this source published, above all for its depth, over the last seven weeks.",
     False: "You disliked most of what this source published, above all for hype, over the last seven weeks.",
 }
+WHY = "The counts are the server's own, the cited articles are on the target, and nothing speaks against it."
+YES = {"helps": True, "accepts": True, "confidence": 0.8, "reasoning": WHY}
+APPROVAL = {"verdict": "approve", "confidence": 0.8, "issues": [], "suggestions": [], "reasoning": WHY}
 THOUGHT = "The strongest pattern is the clear one about a single source; the rest is close to the base rate."
 
 
 def typical_history(now: datetime) -> Iterator[str]:
-    """The reader's thumbs as lines of the import format, oldest first: 200 of them over 50 days."""
+    """Yield the reader's thumbs as lines of the import format, oldest first: 200 of them over 50 days."""
     rows = []
     for s, (source, (count, rate)) in enumerate(SOURCES.items()):
         for n in range(count):
@@ -74,7 +77,7 @@ def typical_history(now: datetime) -> Iterator[str]:
 
 @dataclass
 class TypicalModel:
-    """Plays the typical run behind the `Model` protocol, and keeps what each turn sent and said."""
+    """Plays the typical run behind the `Model` protocol, and records the messages of each turn."""
 
     name: str = "replay:typical"
     asked: list[tuple[list[Message], list[ToolSchema]]] = field(default_factory=list)
@@ -88,15 +91,14 @@ class TypicalModel:
         timeout_s: float,
         form: AnswerForm | None = None,
     ) -> Turn:
-        """The next turn of the run."""
+        """Return the next turn of the run."""
         self.asked.append((list(messages), list(tools)))
         wanted = _wanted(calls_of(messages), len(self.said))
         calls = tuple(
             ToolCall(f"call_{len(self.said)}_{k:022d}", name, json.dumps(arguments))
             for k, (name, arguments) in enumerate(wanted)
         )
-        writes = [arguments for name, arguments in wanted if name == WRITE]
-        content = THOUGHT if calls and not writes else _closing(writes)
+        content = THOUGHT
         message: Message = {"role": "assistant", "content": content}
         if calls:
             message["tool_calls"] = [
@@ -115,21 +117,56 @@ class TypicalModel:
         return Decimal(0)
 
 
+@dataclass
+class TypicalReviewer:
+    """Approves whatever it is asked about, in the form asked for, and records each request and answer."""
+
+    name: str = "replay:reviewer"
+    asked: list[list[Message]] = field(default_factory=list)
+    said: list[Message] = field(default_factory=list)
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSchema],
+        *,
+        timeout_s: float,
+        form: AnswerForm | None = None,
+    ) -> Turn:
+        """Return a yes of each reviewer that the form names."""
+        named = form.schema["properties"] if form else {}
+        answer: Mapping[str, Any] = YES if "helps" in named else APPROVAL
+        text = json.dumps({name: APPROVAL for name in named} if "trust" in named else answer)
+        message: Message = {"role": "assistant", "content": text}
+        self.asked.append(list(messages))
+        self.said.append(message)
+        return Turn(message, text, (), model=self.name)
+
+    def worst_case_usd(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Decimal:
+        """Nothing: it is a replay."""
+        return Decimal(0)
+
+    def cost_usd(self, usage: Usage) -> Decimal:
+        """Nothing."""
+        return Decimal(0)
+
+
 def slug(title: str) -> str:
-    """A title as an address spells it."""
+    """Return a title as an address spells it."""
     return "-".join(re.findall(r"[a-z]+", title.casefold()))
 
 
 def _wanted(calls: Sequence[Call], turn: int) -> list[tuple[str, dict[str, Any]]]:
-    """The calls of turn number `turn`; none where there is nothing left to do."""
+    """Return the calls of turn number `turn`, or none if nothing is left to do."""
     if turn == 0:
         return [(FEEDBACK, {}), (CONFIG, {}), (PROFILE, {})]
     facts = (result_of(calls, FEEDBACK) or {}).get("hypotheses", [])[:WRITES]
     if turn == 1 and facts:
-        drafts = [{**_change(fact), "evidence_urls": list(fact["supporting_items"])} for fact in facts]
+        drafts = [{**_change(fact), "evidence": list(fact["supporting_items"])} for fact in facts]
         return [*((TEST, _change(fact)) for fact in facts), (CRITIQUE, {"drafts": drafts})]
     if turn == 2:
-        return [(WRITE, {**proposal_arguments(fact), "reason": _reason(fact)}) for fact in facts]
+        writes = [(WRITE, {**proposal_arguments(fact), "reason": _reason(fact)}) for fact in facts]
+        return [*writes, (FINISH_TOOL, {"reason": "", "skipped": []})]
     return []
 
 
@@ -139,19 +176,3 @@ def _reason(fact: Mapping[str, Any]) -> str:
 
 def _change(fact: Mapping[str, Any]) -> dict[str, Any]:
     return {"suggestion_type": fact["type"], "target": fact["target"]}
-
-
-def _closing(writes: Sequence[Mapping[str, Any]]) -> str:
-    """The summary that the prompt asks for, beside the writes it is about."""
-    suggestions = [
-        {
-            "type": write["suggestion_type"],
-            "field": write["field"],
-            "value": write["suggested_value"],
-            "confidence": "high",
-            "reasoning": THOUGHT,
-        }
-        for write in writes
-    ]
-    meta = {"items_analyzed": 45, "patterns_found": 6, "suggestions_after_validation": len(writes)}
-    return json.dumps({"suggestions": suggestions, "skipped": [], "meta": meta})

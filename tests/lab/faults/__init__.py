@@ -1,1 +1,1 @@
-"""What goes wrong, done on purpose: `make faults`. Scripts, no part of the test suite."""
+"""Faults made on purpose: `make faults`. These are scripts, no part of the test suite."""

@@ -1,9 +1,9 @@
 """`python -m tests.lab faults [NAME …] [--stage sqlite|services] [--full] [--json FILE] [--list]`.
 
-What goes wrong, done on purpose, one row after another, each with a database of its own: SQLite with the
-embedded worker, then PostgreSQL and Redis with Celery, on servers that are made for it on spare ports and go
-away again. Without `--full` fewer rounds, kills and boundaries. With `--json`
-the records go into FILE, beside those of other rows. Exit 1 where a row broke or missed a target.
+Make faults on purpose, one row after another, each with its own database: SQLite with the embedded worker,
+then PostgreSQL and Redis with Celery, on throwaway servers on spare ports. Without `--full` there are fewer
+rounds, kills and boundaries. With `--json` the records go into FILE, beside those of other rows. Exit 1 if a
+row broke or missed a target.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def main() -> int:
 
 
 def held(faults: list[Fault], stages: list[str], full: bool, path: Path | None) -> Iterator[bool]:
-    """Each row on each stage: whether it held what it promises. Prints and records as it goes."""
+    """Yield for each row on each stage whether it kept its promise. Print and record on the way."""
     print(line("row", "metric", "target", "found"))
     for name in stages:
         mine = [fault for fault in faults if name in fault.stages]
@@ -56,7 +56,7 @@ def held(faults: list[Fault], stages: list[str], full: bool, path: Path | None) 
 
 @contextmanager
 def stage(name: str) -> Iterator[Stage]:
-    """A folder, and for the distributed way its servers."""
+    """Yield a folder, and for the distributed way its servers."""
     with tempfile.TemporaryDirectory(prefix="tidings-faults-", ignore_cleanup_errors=True) as folder:
         if name == EMBEDDED:
             yield Stage(name, Path(folder))

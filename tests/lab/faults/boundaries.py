@@ -1,7 +1,7 @@
-"""A process that is killed at a boundary: after its n-th statement or commit, as it asks its n-th question.
+"""Kill a process at a boundary: after its n-th statement or commit, or during its n-th question to a model.
 
-The kill is a real SIGKILL of a fork, so that no `except`, `finally` or rollback of ours runs: the database
-sees a client that is gone.
+The kill is a real SIGKILL of a fork, so no `except`, `finally` or rollback of ours runs. The database sees a
+client that is gone.
 """
 
 import itertools
@@ -28,9 +28,9 @@ class Hung(Exception):
 
 
 def forked(work: Callable[[], Json | None]) -> tuple[int, int, Json | None]:
-    """Do `work` in a fork: its process id, the signal that ended it (0 for none), and what it found.
+    """Do `work` in a fork. Return its process id, the signal that ended it (0 for none), and its result.
 
-    Raises `Hung`, and `RuntimeError` for work that broke by itself.
+    Raises `Hung`, and `RuntimeError` if the work itself failed.
     """
     connections.close_all()
     reading, writing = os.pipe()
@@ -96,7 +96,7 @@ def _work(work: Callable[[], Json | None], writing: int) -> None:
 
 
 def _heard(reading: int, pid: int) -> bytes:
-    """All that the fork says until it is gone."""
+    """Return all that the fork says until it is gone."""
     parts = []
     with os.fdopen(reading, "rb") as pipe:
         while True:

@@ -19,23 +19,23 @@ QUEUED, QUEUE = 100, "advise"
 STOPS, RUNS_A_STOP, AWAY_S = (3, 10), 5, 3.0
 STARTS_S, ENDS_S = 600.0, 900.0
 QUIET = {"ADVISOR_DAILY_CAP_USD": "500", "ADVISOR_READER_DAILY_CAP_USD": "50"}
-# Nobody's model: the planner carries the runs out.
+# Without a model, the planner carries out the runs.
 PLANNED = {"OPENAI_API_KEY": "", "ANTHROPIC_API_KEY": "", "GEMINI_API_KEY": "", "OPENROUTER_API_KEY": ""}
 
 
 def run(name: str, full: bool) -> Json:
-    """The figures of one loss."""
+    """Return the figures of one loss."""
     nights_over()
     return flush() if name == "flush" else database(STOPS[full])
 
 
 def own_redis() -> Redis:
-    """The server that `make faults` made."""
+    """Return the server that `make faults` made."""
     return Redis(Path(os.environ["FAULTS_REDIS"]), int(os.environ["FAULTS_REDIS_PORT"]))
 
 
 def own_postgres() -> Postgres:
-    """The cluster that `make faults` made."""
+    """Return the cluster that `make faults` made."""
     return Postgres(Path(os.environ["FAULTS_POSTGRES"]), int(os.environ["FAULTS_POSTGRES_PORT"]))
 
 
@@ -69,7 +69,8 @@ def flush() -> Json:
 
 
 def database(stops: int) -> Json:
-    """Stopped while runs wait for their model, away for seconds, started again; nobody helps the workers."""
+    """Stop the database for seconds while runs wait for their model, and start it again. Nobody helps the
+    workers."""
     postgres = own_postgres()
     interrupted: list[tuple[object, object]] = []
     quiet_s = 0.0
@@ -89,7 +90,7 @@ def database(stops: int) -> Json:
                 postgres.start()
                 until(answers, STARTS_S)
                 interrupted += [(at, run_id) for run_id in hit & runs_running()]
-                # A run that is hit twice is given up, as it should be: each stop has runs of its own.
+                # A run that is hit twice is correctly given up, so each stop has its own runs.
                 quiet_s = until(lambda: answers() and runs_over(), ENDS_S)
             restarts = sum(not one.alive for one in hands)
     found = ends()
@@ -107,7 +108,7 @@ def database(stops: int) -> Json:
 
 
 def answers() -> bool:
-    """Whether the database is there."""
+    """Return whether the database is there."""
     try:
         return Run.objects.count() >= 0
     except DatabaseError:
@@ -116,7 +117,7 @@ def answers() -> bool:
 
 
 def _taken_up_s(at: object, run_id: object) -> float:
-    """Seconds until somebody had the run again; none where its own worker went on with it."""
+    """Return the seconds until a worker took up the run again, or 0 if its own worker went on with it."""
     rows = Decision.objects.filter(run_id=run_id, actor="reconciler", at__gte=at).order_by("at")
     row = rows.first()
     return (row.at - at) / timedelta(seconds=1) if row else 0.0

@@ -1,4 +1,4 @@
-"""One fault in a process of its own, its figures as the last line: `python -m tests.lab faults.case NAME`."""
+"""One fault in its own process, with its figures as the last line: `python -m tests.lab faults.case NAME`."""
 
 import argparse
 import importlib

@@ -11,7 +11,7 @@ from django.db import connection, connections
 
 
 class Template:
-    """The database of this process as it is now. Nobody may be connected to it while it is copied."""
+    """The present database of this process. No connection may use it while it is copied."""
 
     def __init__(self) -> None:
         connections.close_all()
@@ -20,7 +20,7 @@ class Template:
 
     @contextmanager
     def copied(self) -> Iterator[None]:
-        """This process on a copy of its own, which goes away afterwards."""
+        """Connect this process to its own copy, which is deleted afterwards."""
         name = f"{self._name}_{os.getpid()}_{next(self._numbers)}"
         self._make(name)
         use(name)

@@ -1,8 +1,8 @@
-"""Killed at each boundary: after every statement and commit, and with every question to a model on its way.
+"""Kill at each boundary: after every statement and commit, and during every question to a model.
 
-For each boundary a copy of the same database: a fork does the work and is killed there, another looks at what
-is left, lets workers and people do what they do by themselves, and looks again. A run that nobody killed says
-how it should end. The moments of mending are passed in, not waited for.
+For each boundary there is a copy of the same database. One fork does the work and is killed there. Another
+one looks at the rest, lets workers and people act as usual, and looks again. A run without a kill gives the
+expected end. The times of recovery are passed in, not waited for.
 """
 
 import multiprocessing
@@ -26,11 +26,11 @@ from tests.lab.faults.model_server import MODEL, asked, call_usd, model_server
 from tests.lab.faults.scenes import Scene, scenes
 from tests.support.mailbox import Mailbox, mailbox_open
 
-# Boundaries that are tried where not all of them are: spread evenly over the whole.
+# The number of boundaries if not all are tried, spread evenly over the whole.
 SAMPLE = 40
 PROCESSES = 2
 Point = tuple[str, int]
-# What forks of this process find in it.
+# Values that forks of this process inherit.
 _SHARED: Json = {}
 
 
@@ -43,14 +43,14 @@ class Sweep:
     model_port: int
 
     def reference(self) -> tuple[Json, int, int]:
-        """How it ends where nobody is killed, the boundaries passed and the questions asked."""
+        """Return the end without a kill, the number of boundaries and the number of questions."""
         with self.template.copied(), mailbox_open() as box:
             _, _, told = forked(lambda: self._whole(box))
             assert told is not None
             return told, told["boundaries"], asked(self.model_port, "whole")["requests"]
 
     def tried(self, point: Point, wanted: Json) -> Json:
-        """What came of a kill at `point`."""
+        """Return the result of a kill at `point`."""
         kind, at = point
         with self.template.copied(), mailbox_open() as box:
             pid, signal, _ = forked(lambda: self._killed(kind, at, box))
@@ -101,14 +101,14 @@ class Sweep:
         }
 
     def _told(self, key: str, box: Mailbox) -> None:
-        """Whom this fork asks and by whom it sends mail."""
+        """Set this fork's model key and mail server."""
         settings.OPENAI_API_KEY = key
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", box.port
 
 
 def run(name: str, full: bool) -> Json:
-    """The report of one scene."""
+    """Return the report of one scene."""
     settings.REDIS_URL, settings.FETCH_HOST_GAP_S = "", 0.0
     settings.ADVISOR_DAILY_CAP_USD = settings.ADVISOR_READER_DAILY_CAP_USD = 50.0
     with model_server() as model_port, publishers() as feeds_port:
@@ -126,14 +126,14 @@ def run(name: str, full: bool) -> Json:
 
 
 def chosen(every: Sequence[Point], full: bool) -> list[Point]:
-    """All of them, or some spread evenly, the first and the last among them."""
+    """Return all of them, or some spread evenly, the first and the last among them."""
     if full or len(every) <= SAMPLE:
         return list(every)
     return [every[round(n * (len(every) - 1) / (SAMPLE - 1))] for n in range(SAMPLE)]
 
 
 def tried_all(sweep: Sweep, points: Sequence[Point], wanted: Json) -> list[Json]:
-    """Every point, shared out among as many processes as a small machine has cores."""
+    """Try every point, divided among as many processes as a small machine has cores."""
     _SHARED.update(sweep=sweep, wanted=wanted)
     with ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("fork")) as pool:
         return list(pool.map(_tried, points))
@@ -145,14 +145,14 @@ def _tried(point: Point) -> Json:
 
 
 def lease_left(now: datetime) -> float:
-    """For how many seconds from `now` on what was interrupted stays with the dead."""
+    """Return for how many seconds from `now` on interrupted work still belongs to the dead worker."""
     runs = Run.objects.filter(status=Run.Status.RUNNING).values_list("lease_until", flat=True)
     nights = NightlyReport.objects.filter(status="running").values_list("lease_until", flat=True)
     return max(((lease - now).total_seconds() for lease in (*runs, *nights) if lease), default=0.0)
 
 
 def booked_usd(*, day: date | None = None) -> float:
-    """What the ledger holds, of one day or in all: settled rows as settled, open ones in full."""
+    """Return the sum in the ledger, of one day or in all: settled rows as settled, open ones in full."""
     usd = DecimalField(max_digits=12, decimal_places=6)
     booked = Coalesce("settled_usd", "reserved_usd", output_field=usd)
     rows = Spend.objects.all() if day is None else Spend.objects.filter(day=day)
@@ -160,7 +160,7 @@ def booked_usd(*, day: date | None = None) -> float:
 
 
 def report(found: Sequence[Json], boundaries: int, questions: int) -> Json:
-    """The figures, and the points at which something was wrong."""
+    """Return the figures, and the points at which something was wrong."""
 
     def count(key: str) -> int:
         return sum(bool(row[key]) for row in found)

@@ -1,4 +1,5 @@
-"""Readers with opinions and runs that wait, for workers to carry out; and what must be true in the end."""
+"""Readers with clear tastes and waiting runs, for workers to carry out, and the conditions that must hold at
+the end."""
 
 import itertools
 from collections import Counter
@@ -19,13 +20,13 @@ from tests.support.factories import ReaderFactory
 from tests.support.histories import opinionated
 
 ACTIVE = (Run.Status.QUEUED, Run.Status.RUNNING)
-# What the planner and the scripted model propose to a reader with clear opinions.
+# The proposals of the planner and the scripted model for a reader with clear tastes.
 PROPOSED = {"loved.example", "loathed.example"}
 _numbers = itertools.count()
 
 
 def nights_over() -> None:
-    """Today's night and tomorrow's are done: what they change and propose is not what a row is about."""
+    """Mark tonight's and tomorrow's nightly jobs as done, because their changes are no part of these rows."""
     now = timezone.now()
     NightlyReport.objects.bulk_create(
         NightlyReport(day=(now + timedelta(days=n)).date(), status="completed", started_at=now)
@@ -41,7 +42,7 @@ def reader_new() -> Reader:
 
 
 def runs_queue(count: int) -> list[UUID]:
-    """So many runs, each another reader's, as rows and as messages where there is a broker."""
+    """Queue `count` runs, each of another reader, as rows, and as messages if there is a broker."""
     runs = []
     for _ in range(count):
         now = timezone.now()
@@ -54,18 +55,18 @@ def runs_queue(count: int) -> list[UUID]:
 
 
 def runs_running() -> set[UUID]:
-    """Those under way, or that look like it."""
+    """Return the runs that are active, or look so."""
     return set(Run.objects.filter(status=Run.Status.RUNNING).values_list("pk", flat=True))
 
 
 def runs_over(runs: Sequence[UUID] | None = None) -> bool:
-    """Whether each has its end."""
+    """Return whether each has its end."""
     rows = Run.objects.all() if runs is None else Run.objects.filter(pk__in=runs)
     return not rows.filter(status__in=ACTIVE).exists()
 
 
 def ends() -> Json:
-    """How many runs ended how, and what they proposed too often or not at all."""
+    """Return the outcomes of the runs, and the targets they proposed too often or not at all."""
     asked = Counter(Suggestion.objects.values_list("reader_id", "target_key"))
     whole = Run.objects.filter(status=Run.Status.COMPLETED).values_list("reader_id", flat=True)
     lost = {reader: PROPOSED - {target for who, target in asked if who == reader} for reader in whole}
@@ -82,6 +83,6 @@ def ends() -> Json:
 
 
 def told_of(readers: Sequence[UUID]) -> list[str]:
-    """How the runs of some readers ended, a few of them, for whoever looks for the cause."""
+    """Return the outcomes of a few of these readers' runs, to find the cause."""
     rows = Run.objects.filter(reader__in=readers[:3]).order_by("created_at")
     return [f"{row.status} {row.attempt} {row.stop_reason}: {row.message}"[:200] for row in rows]

@@ -1,7 +1,7 @@
-"""Every task delivered ten times: once, then nine times at once; what is stored must be the same after both.
+"""Deliver every task ten times: once, then nine times at once. The stored rows must be the same after both.
 
-By a real worker where there is a broker, else in as many threads as there are deliveries. Moments are left
-out of what is compared, and workers' signs of life.
+A real worker does it if there is a broker, else one thread per delivery. Times and workers' signs of life are
+left out of the comparison.
 """
 
 from collections import Counter
@@ -42,7 +42,7 @@ QUEUES = ("default", "fetch", "rank", "mail", "advise")
 
 
 def run(name: str, full: bool) -> Json:
-    """The figures; `full` makes no difference."""
+    """Return the figures; `full` makes no difference."""
     with model_server() as model_port, publishers() as feeds_port, mailbox_open() as box:
         environment = {**environment_of(model_port, feeds_port), "NIGHTLY_HOUR": "0"}
         environment["EMAIL_URL"] = f"smtp://127.0.0.1:{box.port}"
@@ -68,7 +68,7 @@ def world(port: int) -> str:
 
 
 def _run_row() -> object:
-    """A run that nobody was told of yet."""
+    """Create a run that no worker knows of."""
     kept, settings.REDIS_URL = settings.REDIS_URL, ""
     try:
         return runs_queue(1)[0]
@@ -77,7 +77,7 @@ def _run_row() -> object:
 
 
 def delivered(run_id: str, box: Mailbox) -> Json:
-    """Each task once, then nine times more."""
+    """Deliver each task once, then nine times more."""
     ways: dict[str, tuple[Any, tuple[str, ...]]] = {name: (task, ()) for name, task in TASKS.items()}
     ways["advisor.run_execute"] = (run_execute_task, (run_id,))
     differing: dict[str, list[str]] = {}
@@ -104,11 +104,11 @@ def delivered(run_id: str, box: Mailbox) -> Json:
 
 
 def deliver(task: Any, given: tuple[str, ...], times: int) -> list[str]:
-    """So many deliveries, all of them over when it returns; what broke in this process."""
+    """Deliver a task `times` times and wait for all. Return the errors in this process."""
     if not settings.REDIS_URL:
         return told(lambda _: task(*given), times)[1]
     for _ in range(times):
-        task.apply_async(args=given)
+        task.celery.apply_async(args=given)
     redis = own_redis()
     until(lambda: not sum(waiting(redis.ask)), ENDS_S)
     return []
@@ -120,7 +120,7 @@ def waiting(ask: Callable[..., str]) -> list[int]:
 
 
 def photograph() -> dict[str, Counter[str]]:
-    """Every row of ours, without moments."""
+    """Return every row of ours, without times."""
     seen = {}
     for room in ROOMS:
         for model in apps.get_app_config(room).get_models():
@@ -133,7 +133,7 @@ def photograph() -> dict[str, Counter[str]]:
 
 
 def differences(before: dict[str, Counter[str]], after: dict[str, Counter[str]]) -> list[str]:
-    """What was there and is not, or the other way round."""
+    """Return the rows that disappeared or are new."""
     return [
         f"{label}: {len(list((after[label] - before[label]).elements()))} rows new or changed, e.g. "
         f"{next(iter(after[label] - before[label]), next(iter(before[label] - after[label]), ''))[:160]}"

@@ -1,16 +1,14 @@
-"""One reader does the worst in every place that readers share, while another reads on.
+"""One reader puts the heaviest load on every shared place, while another reads on.
 
 Mallory looks up sites, fetches full texts and pictures, tests and saves at servers that send a byte a second,
-takes exports that she does not read, imports lists and stars, asks for previews, wishes and suggestions: each
-as often as its limit allows, all at once. Ada opens her page, looks up a site, fetches a picture and a full
-text, and asks for a preview. Blocks without and with Mallory alternate, so that whatever else the machine
-does is in both. The figure is the median of Ada's times beside Mallory, divided by that of her quiet ones.
+takes exports without reading them, imports lists and stars, asks for previews, wishes and suggestions,
+searches, and opens lists and her page: each as often as its limit allows, all at once. Ada opens her page and
+her list, searches, looks up a site, fetches a picture and a full text, and asks for a preview. Blocks without
+and with Mallory alternate, so other load on the machine is in both. The figure is the median of Ada's times
+beside Mallory, divided by that of her quiet ones.
 
-Pages are no such place: whoever opens pages without end takes a part of the processor, which is for the proxy
-to refuse.
-
-The site is `serve` on SQLite, one process of gunicorn with a worker of Celery on the services. The control is
-a site whose places do not know their reader: there Ada must be refused.
+The site is `serve` on SQLite, or one process of gunicorn with a Celery worker on the services. The control is
+a site whose places do not know their reader and that answers everything at once: there Ada must be refused.
 """
 
 import http.client
@@ -59,10 +57,13 @@ GUNICORN = ("-m", "gunicorn", "--config", "deploy/gunicorn.conf.py", "config.wsg
 # Mallory's host, and Ada's: a host is asked by one reader at a time, which is another matter.
 QUICK, SLOW, SLOW_HOSTS = 1, 2, 500
 FEEDS, ITEMS_A_FEED = 40, 100
-# How long Mallory may take until she has what she can get, and until what she asked for has ended.
+# The seconds until Mallory holds all she can get, and until her requests have ended.
 BEGINS_S, ENDS_S = 20.0, 60.0
+# A refusal for want of a place says to come again after so many seconds. She comes so often.
+RETRY_S, RETRIES = 2.0, 3
+TOO_MANY = 429
 EXPORT_HELD_S = 10.0
-PLACES_TAKEN: Final = ("look-up", "picture", "export", "preview")
+PLACES_TAKEN: Final = ("look-up", "picture", "export", "preview", "search", "list")
 _numbers = itertools.count()
 
 
@@ -82,16 +83,16 @@ class Browser:
         self.headers = {"Cookie": cookie, "X-CSRFToken": token}
 
     def get(self, path: str) -> int:
-        """The status of a page."""
+        """Return the status of a page."""
         return asked(self.port, "GET", path, headers=self.headers)[0]
 
     def post(self, path: str, **fields: str) -> int:
-        """The status of a form."""
+        """Return the status of a form."""
         headers = {**self.headers, "Content-Type": "application/x-www-form-urlencoded"}
         return asked(self.port, "POST", path, headers=headers, body=urlencode(fields).encode())[0]
 
     def upload(self, path: str, name: str, document: bytes) -> int:
-        """The status of a form with a file."""
+        """Return the status of a form with a file."""
         headers = {**self.headers, "Content-Type": "multipart/form-data; boundary=xx"}
         head = f'--xx\r\nContent-Disposition: form-data; name="{name}"; filename="a"\r\n\r\n'
         return asked(
@@ -110,35 +111,37 @@ class Browser:
             connection.close()
 
 
-# What is done, and the seconds from one time to the next: as often as its limit allows.
+# An action, and the seconds until it is repeated, as often as its limit allows.
 Deed = tuple[Callable[[], int], float]
 
 
 def run(name: str, full: bool) -> Json:
-    """The figures; without `full` one block of few tries."""
+    """Return the figures; without `full` one block of few tries."""
     nights_over()
     blocks, tries = (6, 9) if full else (1, 4)
     command = GUNICORN if settings.REDIS_URL else SERVE
     with ground() as (publisher, model):
-        found = measured(command, publisher, model, blocks=blocks, tries=tries)
+        found = measured(command, publisher, model, blocks=blocks, tries=tries, alone=True)
         control = measured(UNFAIR, publisher, model, blocks=1, tries=2)
     return {**found, "control_found": control["refused"], "control_refused_at": control["refused_at"]}
 
 
 @contextmanager
 def ground() -> Iterator[tuple[int, int]]:
-    """The ports of publishers and of a model that takes five seconds for an answer."""
+    """Yield the ports of publishers and of a model that takes five seconds for an answer."""
     connections.close_all()  # the model's process is forked from none that has a connection
     with publishers() as publisher, model_server() as model:
         yield publisher, model
 
 
-def measured(command: tuple[str, ...], publisher: int, model: int, *, blocks: int, tries: int) -> Json:
-    """Ada's times without and with Mallory, on a site of this command."""
+def measured(
+    command: tuple[str, ...], publisher: int, model: int, *, blocks: int, tries: int, alone: bool = False
+) -> Json:
+    """Ada's times without and with Mallory, on a site of this command; `alone`: then Mallory's actions."""
     port = spare_port(PORT)
     told = {
         "FETCH_ALLOW_HOSTS": ",".join(address(n) for n in range(SLOW + 1 + SLOW_HOSTS)),
-        "NOTIFY_ALLOW_HOSTS": f"{address(SLOW)}:{publisher}",
+        "NOTIFY_ALLOW_HOSTS": f"{address(SLOW)}:{publisher},{address(QUICK)}:{publisher}",
         "FULL_TEXT": "true",
         **model_settings(model, "slow-5"),
     }
@@ -150,18 +153,22 @@ def measured(command: tuple[str, ...], publisher: int, model: int, *, blocks: in
             stack.enter_context(working(worker(told)))
         large = feeds_filled(publisher)
         for _ in range(blocks):
-            # Others each time, so that no limit of an hour or a minute ends what they do.
+            # New readers each time, so that no hourly limit stops them.
             ada, ben = (Browser(reader_new(large[:3], publisher), port) for _ in range(2))
             block(ada, publisher, tries, times[False], refused)
             mallory = Browser(reader_new(large, publisher), port)
             with doing_the_worst(mallory, publisher, hers):
                 block(ben, publisher, tries, times[True], refused)
+        # Somebody new, since how much of her hourly limits is left depends on how long this took.
+        another = Browser(reader_new(large[:3], publisher), port)
+        answers = one_by_one(another, publisher) if alone else {}
     ratios = {name: median(times[True][name]) / median(times[False][name]) for name in times[True]}
     return {
         "blocks": blocks,
         "tries": sum(map(len, times[True].values())),
         "hers": hers.total(),
         "her_answers": dict(sorted(hers.items())),
+        "alone": answers,
         "refused": refused.total(),
         "refused_at": dict(refused),
         "ratio": round(max(ratios.values()), 2),
@@ -194,7 +201,7 @@ def feeds_filled(publisher: int) -> list[Feed]:
 
 
 def reader_new(feeds: list[Feed], publisher: int) -> Reader:
-    """A reader of these feeds, and of one whose articles are pages of a publisher, slow and quick ones."""
+    """Create a reader of these feeds, and of one whose articles are slow and quick pages of a publisher."""
     reader = ReaderFactory(username=f"reader-{next(_numbers)}", time_zone="UTC")
     for feed in feeds:
         SubscriptionFactory(reader=reader, feed=feed)
@@ -212,7 +219,7 @@ def reader_new(feeds: list[Feed], publisher: int) -> Reader:
 def block(
     ada: Browser, publisher: int, tries: int, times: dict[str, list[float]], refused: Counter[str]
 ) -> None:
-    """Do each of Ada's deeds so many times, in turn."""
+    """Do each of Ada's actions this many times, in turn."""
     mine = f"http://{address(QUICK)}:{publisher}"
     pages = iter(Item.objects.filter(url__contains="/article/", feed__subscriptions__reader=ada.reader))
 
@@ -223,6 +230,8 @@ def block(
 
     deeds: dict[str, Callable[[], bool]] = {
         "page": lambda: ada.get("/") == 200,
+        "list": lambda: ada.get("/ui/all") == 200,
+        "search": lambda: ada.get("/ui/search?q=harbour+council") == 200,
         "look-up": lambda: ada.post("/ui/sources", url=f"{mine}/good/{next(_numbers)}") == 302,
         "picture": lambda: ada.get(picture_href(f"{mine}/picture/{next(_numbers)}", inside=True)) == 200,
         "full text": full_text,
@@ -242,7 +251,7 @@ def block(
 
 
 def worst_deeds(mallory: Browser, publisher: int) -> dict[str, list[Deed]]:
-    """What Mallory does, each deed in a thread of its own."""
+    """Return Mallory's actions, each for its own thread."""
 
     # Another host each time: one that hangs is not asked again for a minute.
     def slow() -> str:
@@ -252,7 +261,7 @@ def worst_deeds(mallory: Browser, publisher: int) -> dict[str, list[Deed]]:
         return f"http://{address(n)}:{publisher}/drip"
 
     reader = mallory.reader
-    items = itertools.cycle(Item.objects.filter(url__contains="/drip/", feed__subscriptions__reader=reader))
+    items = itertools.cycle(Item.objects.filter(feed__source_id=f"{reader.username}.example"))
     sealed = {"webhook": "whsec_" + "a" * 32, "readeck": "a" * 32}
     hook, _ = (
         Destination.objects.create(
@@ -279,22 +288,52 @@ def worst_deeds(mallory: Browser, publisher: int) -> dict[str, list[Deed]]:
         "suggestions": [(lambda: mallory.post("/ui/suggestions/generate"), 6.0)] * 2,
         "import": [
             (lambda: mallory.upload("/ui/sources/import", "file", opml), 10.0),
-            (lambda: mallory.upload("/ui/sources/past", "past", past), 10.0),
+            (lambda: mallory.upload("/ui/sources/import", "file", past), 10.0),
         ],
         "preview": [
             (lambda: mallory.get("/ui/mutes?kind=word&value=harbour&until="), 0.0),
             (lambda: mallory.post("/ui/sources/preview", whole="1", level="more"), 0.0),
             (lambda: mallory.post("/ui/wishes", words="less about harbour, more about council"), 6.0),
         ],
+        "search": [(lambda: mallory.get("/ui/search?q=harb+OR+counc+OR+libr"), 1.0)] * 3,
+        "list": [
+            (lambda: mallory.get("/ui/all?order=best"), 0.0),
+            (lambda: mallory.get("/ui/all"), 0.0),
+            (lambda: mallory.get("/"), 0.0),
+        ],
         "export": [(lambda: mallory.hold("/ui/account/export"), 5.0)] * 2,
     }
+
+
+def one_by_one(mallory: Browser, publisher: int) -> dict[str, list[int]]:
+    """Do each of the worst actions alone, at quick servers, again for as long as it is refused.
+
+    Return the last statuses. Nothing disturbs them, so each gets through on a machine of any speed.
+    """
+    mine = f"http://{address(QUICK)}:{publisher}"
+    deeds = worst_deeds(mallory, publisher)
+    Destination.objects.filter(reader=mallory.reader).update(address=f"{mine}/good/0")
+    deeds["look-up"] = [(lambda: mallory.post("/ui/sources", url=f"{mine}/good/{next(_numbers)}"), 0.0)]
+    picture = picture_href(f"{mine}/picture/{next(_numbers)}", inside=True)
+    deeds["picture"] = [(lambda: mallory.get(picture), 0.0)]
+
+    def last_status(deed: Callable[[], int]) -> int:
+        for _ in range(RETRIES):
+            if (status := deed()) != TOO_MANY:
+                break
+            time.sleep(RETRY_S)
+        return status
+
+    once = {name: dict.fromkeys(deed for deed, _ in same) for name, same in deeds.items()}
+    return {name: [last_status(deed) for deed in same] for name, same in once.items()}
 
 
 @contextmanager
 def doing_the_worst(
     mallory: Browser, publisher: int, answers: Counter[str], without: Collection[str] = ()
 ) -> Iterator[None]:
-    """Mallory does all that during the block, but for some deeds; afterwards what she asked for has ended."""
+    """Run Mallory's actions, without some, during the block. Wait at the end until her requests have
+    ended."""
     over, lock, began = threading.Event(), threading.Lock(), Counter[str]()
 
     def go_on(name: str, deed: Callable[[], int], pause_s: float) -> None:

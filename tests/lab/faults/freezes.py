@@ -1,9 +1,9 @@
-"""Texts made to be slow, at every door of a site of one's own, while somebody asks whether it is well.
+"""Send texts made to be slow to every endpoint of a site, while another client asks for its health.
 
-Some repeat one piece, others hold as many different names, keys or words as they have room for.
+Some repeat one piece; others hold as many different names, keys or words as fit.
 
-The site is `serve`, then gunicorn where it is installed, each on the loopback, on the row's own database. A
-publisher of one's own answers with the same strings.
+The site is `serve`, then gunicorn if it is installed, each on the loopback, on the row's own database. A
+local publisher answers with the same strings.
 """
 
 import http.client
@@ -46,7 +46,7 @@ PORT = 18600
 STARTS_S, ANSWERS_S, PAUSE_S, LEAVES_S = 90.0, 120.0, 0.05, 60.0
 # The longest line that the embedded server reads has 65,536 bytes.
 LINE_BYTES, LEAST_BYTES = 65_000, 64 * 1024
-# Of what a command is given, one text; all of them are in one file.
+# The length of one text for a command; all texts are in one file.
 LINE_CHARS, COMMAND_S = 1024 * 1024, 1800.0
 PASSWORD = "a-lamp-and-a-kettle"
 REPEATED = {
@@ -66,7 +66,7 @@ REPEATED = {
     "brackets": "[[",
     "sentences": "Ab c d. ",
 }
-# What it begins with, a piece for each number, and what it ends with.
+# The beginning of each text, a piece for each number, and the end.
 DISTINCT = {
     "fields": ("", "a{}=1&", "b=1"),
     "keys": ("{{", '"k{}":1,', '"b":1}}'),
@@ -93,7 +93,7 @@ class Watch:
     control: int
     worst_s: float = 0.0
     control_s: float = 0.0
-    # What is being sent, and what was when the slowest answer came.
+    # The text being sent, and the one at the time of the slowest answer.
     sending: str = ""
     worst_at: str = ""
     asked: int = 0
@@ -118,7 +118,7 @@ class Watch:
 
 
 def run(name: str, full: bool) -> Json:
-    """The figures of both servers; `full` sends what is largest, too."""
+    """Return the figures of both servers. `full` also sends the largest texts."""
     sizes = (LEAST_BYTES, OPML_BYTES_MAX, BODY_MAX_BYTES) if full else (192 * 1024,)
     servers = {"serve": ("manage.py", "serve", "--port")}
     if find_spec("gunicorn"):
@@ -136,7 +136,7 @@ def run(name: str, full: bool) -> Json:
 
 
 def frozen(command: tuple[str, ...], sizes: tuple[int, ...]) -> Json:
-    """What a server of this command does at each door for each family."""
+    """Return the results of a server with this command, at each endpoint for each family."""
     port, answers, slowest = spare_port(PORT), Counter[str](), ("", 0.0)
 
     def met(where: str, door: str, knock: Callable[[Any], int], given: Any) -> None:
@@ -175,14 +175,14 @@ def frozen(command: tuple[str, ...], sizes: tuple[int, ...]) -> Json:
 
 
 def distinct(begins: str, piece: str, ends: str, *, size: int) -> str:
-    """A text of at most `size` characters with a piece for each number, none twice."""
+    """Return a text of at most `size` characters with a piece for each number, none twice."""
     begins, ends = begins.format(), ends.format()
     count = (size - len(begins) - len(ends)) // len(piece.format(size))
     return begins + "".join(map(piece.format, range(count))) + ends
 
 
 def tried(knock: Callable[[Any], int], given: Any) -> int:
-    """The status of one door, 0 where it hung up, 504 where no answer came in time."""
+    """Return the status of one endpoint: 0 if it hung up, 504 if no answer came in time."""
     try:
         return knock(given)
     except (TimeoutError, subprocess.TimeoutExpired):
@@ -192,7 +192,7 @@ def tried(knock: Callable[[Any], int], given: Any) -> int:
 
 
 def visitors(port: int) -> dict[str, Callable[[str], int]]:
-    """The doors that need no account."""
+    """Return the doors that need no account."""
     token = _get_new_csrf_string()
     form = {
         "Cookie": f"csrftoken={token}",
@@ -234,7 +234,7 @@ def visitors(port: int) -> dict[str, Callable[[str], int]]:
 
 
 def readers(reader: Reader, port: int, shelf: "Shelf") -> dict[str, Callable[[str], int]]:
-    """The doors of somebody who signed in."""
+    """Return the doors of somebody who signed in."""
     item = ItemFactory()
     SubscriptionFactory(reader=reader, feed=FeedFactory(source=item.source))
     client = Client()
@@ -301,14 +301,14 @@ def readers(reader: Reader, port: int, shelf: "Shelf") -> dict[str, Callable[[st
 
 
 def quoted(text: str) -> str:
-    """A query as long as a line may be."""
+    """Return a query as long as a line may be."""
     return "".join(f"%{ord(sign):02X}" for sign in text[: LINE_BYTES // 3 - 100])
 
 
 def asked(
     port: int, method: str, path: str, *, headers: dict[str, str] | None = None, body: bytes | None = None
 ) -> tuple[int, bytes]:
-    """The status and the body of an answer."""
+    """Return the status and the body of an answer."""
     connection = http.client.HTTPConnection(HOST, port, timeout=ANSWERS_S)
     n = next(_senders)
     sender = {"X-Forwarded-For": f"10.{n >> 16 & 255}.{n >> 8 & 255}.{n & 255}"}
@@ -321,7 +321,7 @@ def asked(
 
 
 def line_sent(port: int, text: str) -> int:
-    """The status of a line that is no request."""
+    """Return the status of a line that is no request."""
     with socket.create_connection((HOST, port), timeout=ANSWERS_S) as connection:
         connection.sendall(text.encode() + b"\r\n\r\n")
         answer = connection.recv(4096).split()
@@ -329,7 +329,7 @@ def line_sent(port: int, text: str) -> int:
 
 
 def commands(reader: Reader, shelf: "Shelf") -> dict[str, Callable[[list[str]], int]]:
-    """What reads text beside the site, each with all families at once: 200, or 500 where one broke."""
+    """Return the commands that read text, each with all families at once: 200, or 500 if one broke."""
     return {
         "feeds": lambda texts: feeds_fetched(texts, shelf),
         "histories": histories_imported,
@@ -345,7 +345,7 @@ def feeds_fetched(texts: list[str], shelf: "Shelf") -> int:
 
 
 def feed_of(text: str, *, title: str) -> str:
-    """A feed that holds a text in items as large as they may be, at least four."""
+    """Return a feed that holds a text in items as large as they may be, at least four."""
     words = text[: min(FIELD_MAX_CHARS, len(text) // 4)]
     items = "".join(
         f"<item><title>{title} {n}</title><guid>{title}-{n}-{len(text)}</guid>"
@@ -376,7 +376,7 @@ def session_sent(texts: list[str], reader: Reader) -> int:
 
 
 def commanded(*words: str, given: bytes = b"", told: dict[str, str] | None = None) -> int:
-    """200 where a command of ours came to its end without a traceback, 500 otherwise."""
+    """Return 200 if our command ended without a traceback, else 500."""
     done = subprocess.run(
         [sys.executable, "manage.py", *words],
         cwd=ROOT,
@@ -391,13 +391,13 @@ def commanded(*words: str, given: bytes = b"", told: dict[str, str] | None = Non
 
 @dataclass
 class Shelf:
-    """What the publisher answers with, by path."""
+    """The publisher's answers, by path."""
 
     port: int
     documents: dict[str, bytes] = field(default_factory=dict)
 
     def put(self, document: bytes) -> str:
-        """The address at which it can be fetched from now on."""
+        """Return the address at which it can be fetched from now on."""
         path = f"/{len(self.documents)}"
         self.documents[path] = document
         return f"http://{HOST}:{self.port}{path}"
@@ -405,7 +405,7 @@ class Shelf:
 
 @contextmanager
 def publisher() -> Iterator[Shelf]:
-    """A publisher on the loopback until the block ends."""
+    """Yield a publisher on the loopback until the block ends."""
 
     class Answers(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -427,7 +427,7 @@ def publisher() -> Iterator[Shelf]:
 
 @contextmanager
 def site(command: tuple[str, ...], port: int, publisher_port: int, **told: str) -> Iterator[None]:
-    """A server of one's own until the block ends; `told` are further settings."""
+    """Yield a server of one's own until the block ends; `told` are further settings."""
     last = f"{HOST}:{port}" if command[-1] == "-b" else str(port)
     more = {"WEB_WORKERS": "1", "SITE_URL": f"http://{HOST}:{port}", "ALLOWED_HOSTS": HOST}
     more |= {"FETCH_ALLOW_HOSTS": HOST, "FETCH_PORTS": str(publisher_port), "FETCH_HOST_GAP_S": "0"}
@@ -457,7 +457,7 @@ def site(command: tuple[str, ...], port: int, publisher_port: int, **told: str) 
 
 @contextmanager
 def idling(port: int) -> Iterator[None]:
-    """A server that has nothing to do, in a process of its own: what a busy machine costs an answer."""
+    """Run an idle server in its own process, to measure the delay of a busy machine."""
     server = subprocess.Popen(
         [sys.executable, "-m", "http.server", "--bind", HOST, str(port)],
         cwd=settings.VAR_DIR,
@@ -473,7 +473,7 @@ def idling(port: int) -> Iterator[None]:
 
 @dataclass
 class ThreadOf:
-    """A watch in a thread of its own while the block runs."""
+    """A watch in its own thread while the block runs."""
 
     watch: Watch
 

@@ -31,13 +31,13 @@ HOSTS = [address(n) for n in range(FEEDS)]
 STARTS_S, ENDS_S = 600.0, 900.0
 # The share of kills that wait for a fetch to begin; the others wait for a run.
 FETCHES = 0.3
-# A worker that has shown that it works is killed within so many seconds.
+# A worker is killed within this many seconds after its first sign of work.
 WITHIN_S = 1.5
 Killed = list[tuple[datetime, UUID]]
 
 
 def run(name: str, full: bool) -> Json:
-    """The figures of so many kills."""
+    """Return the figures of the kills."""
     kills = FULL if full else SAMPLE
     with model_server() as model_port, publishers() as feeds_port:
         environment = environment_of(model_port, feeds_port)
@@ -65,7 +65,7 @@ def run(name: str, full: bool) -> Json:
 
 
 def environment_of(model_port: int, feeds_port: int, key: str = "plain") -> dict[str, str]:
-    """What workers are told; the same goes for this process, which asks the model for its price."""
+    """Return the settings of the workers. This process uses them too, to ask the model for its price."""
     told = {
         **settings_of(model_port, key),
         "FETCH_ALLOW_HOSTS": ",".join(HOSTS),
@@ -120,14 +120,14 @@ def fetch_begun(chance: random.Random) -> Callable[[], bool]:
     due = chance.sample(list(Feed.objects.values_list("pk", flat=True)), DUE)
     feeds_check(feed_ids=due, now=now)
     if settings.REDIS_URL:
-        feeds_fetch_task.apply_async()
+        feeds_fetch_task.celery.apply_async()
     else:
         Heartbeat.objects.filter(worker="job:fetch").delete()
     return lambda: Feed.objects.filter(pk__in=due, next_check_at=now).count() < DUE
 
 
 def recovery(killed: Killed) -> Json:
-    """Seconds until the reconciler found what was interrupted, and until a worker began it again."""
+    """Return the seconds until the reconciler found interrupted runs, and until a worker began them again."""
     found, begun = [], []
     for at, run_id in killed:
         rows = Decision.objects.filter(run_id=run_id, actor="reconciler", at__gte=at - timedelta(seconds=1))
@@ -151,7 +151,8 @@ def recovery(killed: Killed) -> Json:
 
 
 def given_up_served() -> str:
-    """Whoever's run was given up asks again and is served, or has suggestions already; so many of so many."""
+    """Return "n of m" for readers of given-up runs who ask again and are served, or who have suggestions
+    already."""
     given_up = Run.objects.filter(stop_reason="lease_expired").select_related("reader")
     answers = [
         run_request(reader=row.reader, trigger=Run.Trigger.UI, now=timezone.now(), inline=True)
@@ -167,6 +168,6 @@ def feeds_whole(port: int) -> int:
     feeds_check(feed_ids=list(Feed.objects.values_list("pk", flat=True)), now=timezone.now())
     feeds_fetch(now=timezone.now() + timedelta(seconds=1))
     papers = [f"paper-{n}.example" for n in range(FEEDS)]
-    # Whatever source a document's items go to, they keep the publisher's own addresses.
+    # Items of every source here keep the publisher's own addresses.
     items = Item.objects.filter(url__startswith="https://news.example/paper-").count()
     return abs(items - ITEMS * len(papers))

@@ -1,8 +1,8 @@
-"""A model behind a real socket, in a process of its own, that plays one conversation for whoever asks.
+"""A model behind a real socket, in its own process, that plays one conversation for every client.
 
-It reads the reader's thumbs, proposes the first two hypotheses, and closes; reviewers get a yes. The bearer
-key says what else is to happen: `crash-PID-N` kills process PID as it asks its N-th question, `slow-S`
-answers after S seconds. `GET /stats` counts what was asked.
+It reads the reader's thumbs, proposes the first two hypotheses, and ends. Reviewers get a yes. The bearer key
+orders faults: `crash-PID-N` kills process PID at its N-th question, `slow-S` answers after S seconds. `GET
+/stats` counts the questions.
 """
 
 import itertools
@@ -30,29 +30,29 @@ from tests.support.scripted_model import (
     answer_bytes,
     assert_paired,
     calls,
+    finish,
     text,
 )
 
 APPROVAL = {"vote": "approve", "verdict": "approve", "confidence": 1.0, "helps": True, "accepts": True}
-CLOSING = '{"suggestions": [], "skipped": [], "meta": {}}'
 FEEDBACK, WRITE, WRITES = "query_user_feedback", "write_suggestion", 2
 MODEL = "openai:gpt-6-luna"
 
 
 def answer(body: Body) -> Step:
-    """The next turn of the conversation so far."""
+    """Return the next turn of the conversation so far."""
     if not body.get("tools"):
         return text(json.dumps(APPROVAL))
     said = [message for message in body["messages"] if message["role"] == "assistant"]
     if not said:
         return calls((FEEDBACK, {}))
     if len(said) > 1:
-        return text(CLOSING)
+        return finish()
     from advisor.agent.planner import proposal_arguments  # noqa: PLC0415 - needs settings, which this process makes
 
     told = json.loads(next(m["content"] for m in body["messages"] if m["role"] == "tool"))
     wanted = [(WRITE, proposal_arguments(fact)) for fact in told.get("hypotheses", [])[:WRITES]]
-    return calls(*wanted) if wanted else text(CLOSING)
+    return calls(*wanted) if wanted else finish()
 
 
 class ModelServer:
@@ -66,7 +66,7 @@ class ModelServer:
         server.expect_request("/stats").respond_with_handler(self.stats)
 
     def speak(self, request: Request) -> Response:
-        """One question: die, wait, or answer, as the key says."""
+        """Handle one question: die, wait, or answer, as the key orders."""
         body, key = json.loads(request.data), request.headers.get("Authorization", "").removeprefix("Bearer ")
         self._asked["requests"] += 1
         self._asked["conversations"] += bool(body.get("tools")) and not any(
@@ -82,7 +82,7 @@ class ModelServer:
         return Response(raw, content_type="application/json")
 
     def stats(self, request: Request) -> Response:
-        """What was asked so far, by all or by the keys that are named."""
+        """Return the counts of requests, of all keys or of the named ones."""
         if keys := request.args.getlist("key"):
             return _json({"requests": sum(self._by_key[key] for key in keys)})
         return _json(self._asked)
@@ -137,12 +137,12 @@ def asked(port: int, *keys: str) -> dict[str, int]:
 
 
 def settings_of(port: int, key: str = "plain") -> Mapping[str, str]:
-    """The environment in which a process asks this model alone."""
+    """Return the environment in which a process asks this model alone."""
     return {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1", "LLM_CHAIN": MODEL}
 
 
 def call_usd() -> Any:
-    """What one answer costs by the price list, in USD."""
+    """Return the price of one answer by the price list, in USD."""
     from digest.llm.client import chain_configured  # noqa: PLC0415
     from digest.llm.entities import Usage  # noqa: PLC0415
 

@@ -79,7 +79,8 @@ Row = Model | str
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop: what makes three rows, the function that breaks, what runs it, whether a row was served."""
+    """A loop: the function that makes three rows, the one that breaks, the one that runs it, and the check of
+    a row."""
 
     rows: Callable[[datetime, int], Sequence[Row]]
     breaks: str
@@ -90,7 +91,7 @@ class Loop:
 
 
 def run(name: str, full: bool) -> Json:
-    """The figures; without `full` each loop has its hostile row in one place, in turn."""
+    """Return the figures; without `full` each loop has its hostile row in one place, in turn."""
     refused: list[str] = []
     unseen: list[str] = []
     tried = control = 0
@@ -116,7 +117,8 @@ def run(name: str, full: bool) -> Json:
 
 
 def served_in_time(loop: Loop, port: int) -> bool:
-    """Whether the others are served: a loop without the helper ends by the error, or waits for ever."""
+    """Return whether the others are served: a loop without the helper ends by the error, or waits for
+    ever."""
 
     def end(number: int, frame: object) -> None:
         raise TimeoutError("the loop waits for a row that broke")
@@ -134,7 +136,7 @@ def served_in_time(loop: Loop, port: int) -> bool:
 
 @contextmanager
 def settings_of(port: int) -> Iterator[None]:
-    """The settings of a site whose publishers are on `port`, with mail, alerts and full texts."""
+    """Use the settings of a site whose publishers are on `port`, with mail, alerts and full texts."""
     with override_settings(
         FETCH_ALLOW_HOSTS=[address(n) for n in range(3)],
         FETCH_PORTS=[80, 443, port],
@@ -151,7 +153,7 @@ def settings_of(port: int) -> Iterator[None]:
 
 
 def poisoned(loop: Loop, place: int, port: int) -> tuple[bool, bool]:
-    """Whether the others were served, and whether the operator saw it; nothing of it stays stored."""
+    """Return whether the other rows were served and whether the operator saw the fault. Nothing is stored."""
     now = timezone.now()
     with transaction.atomic(), pytest.MonkeyPatch.context() as patched, heard() as lines:
         rows = loop.rows(now, port)
@@ -165,7 +167,7 @@ def poisoned(loop: Loop, place: int, port: int) -> tuple[bool, bool]:
 
 
 def told_by_night(loop: Loop, now: datetime) -> bool:
-    """Whether the night is done, counts one failure, and an alert says so."""
+    """Return whether the night is done, counts one failure, and an alert says so."""
 
     def step(now: datetime) -> dict[str, object]:
         loop.run(now)
@@ -178,7 +180,7 @@ def told_by_night(loop: Loop, now: datetime) -> bool:
 
 
 def told_by_command(loop: Loop) -> bool:
-    """Whether the command ends with 1 and its report has one failure."""
+    """Return whether the command ends with 1 and its report has one failure."""
     out = io.StringIO()
     code = 0
     try:
@@ -192,7 +194,7 @@ def told_by_command(loop: Loop) -> bool:
 
 @contextmanager
 def heard() -> Iterator[list[str]]:
-    """What the helper writes into the log meanwhile."""
+    """Yield the lines that the helper writes into the log."""
     lines: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
@@ -233,14 +235,14 @@ def readers(now: datetime, port: int) -> list[Reader]:
 
 
 def readers_with_news(now: datetime, port: int) -> list[Reader]:
-    """Readers whose digests are built, which is news."""
+    """Create readers with news: their digests are built."""
     found = readers(now - timedelta(minutes=1), port)
     digests_build(now=now - timedelta(minutes=1))
     return found
 
 
 def destinations(now: datetime, port: int) -> list[Row]:
-    """The destinations of three readers, with a notification each."""
+    """Return the destinations of three readers, with a notification each."""
     for reader in readers(now, port):
         Notification.objects.create(
             reader=reader,
@@ -253,7 +255,7 @@ def destinations(now: datetime, port: int) -> list[Row]:
 
 
 def feeds(now: datetime, port: int) -> list[Feed]:
-    """Three feeds that are due, each of a publisher of its own."""
+    """Create three due feeds of different publishers."""
     reader = ReaderFactory(username="ada")
     found = []
     for n, word in enumerate(WORDS):
@@ -282,7 +284,7 @@ def fetched(now: datetime, port: int) -> list[Feed]:
 
 
 def titles(now: datetime, port: int) -> list[str]:
-    """The first words of three items' titles."""
+    """Return the first words of three items' titles."""
     fetched(now, port)
     return list(WORDS)
 
@@ -330,7 +332,7 @@ def written_to(now: datetime, port: int) -> list[Row]:
 
 
 def read_mailbox(now: datetime) -> None:
-    """Read the mails, the hostile one too, until none is left."""
+    """Read all mails, including the hostile one."""
     box = Box()
 
     @contextmanager
@@ -353,7 +355,7 @@ _fetched = _of(lambda feed: Item.objects.filter(feed=feed))
 LOOPS: Final[dict[str, Loop]] = {
     "learning": Loop(
         readers,
-        "digest.feedback.services.weights_on_hold_many",
+        "digest.feedback.services.weights_decided_many",
         lambda now: cycles_run(reader_ids=[UUID(int=n) for n in (1, 2, 3)], now=now),
         _learned,
     ),

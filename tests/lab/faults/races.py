@@ -43,7 +43,7 @@ RUN_ENDS_S = 300.0
 
 
 def run(name: str, full: bool) -> Json:
-    """The figures of one race."""
+    """Return the figures of one race."""
     race = {"generates": generates, "accepts": accepts, "budget": budget}[name]
     began = time.monotonic()
     with model_server() as port:
@@ -55,7 +55,7 @@ def run(name: str, full: bool) -> Json:
 
 
 def told(write: Callable[[int], Any], writers: int = WRITERS) -> tuple[list[Any], list[str]]:
-    """What all writers got, and what broke."""
+    """Run all writers. Return their results, and the errors."""
 
     def one(number: int) -> Any:
         try:
@@ -69,7 +69,7 @@ def told(write: Callable[[int], Any], writers: int = WRITERS) -> tuple[list[Any]
 
 
 def generates(port: int, rounds: int) -> Json:
-    """One reader's button pressed 64 times at once."""
+    """Press one reader's button 64 times at once."""
     runs_off = talks_off = 0
     errors: list[str] = []
     statuses: set[str] = set()
@@ -97,7 +97,7 @@ def generates(port: int, rounds: int) -> Json:
 
 
 def _pressed(writers: int) -> tuple[int, list[Any], list[str]]:
-    """How many runs so many requests at once lead to, with the answers and what broke."""
+    """Return the number of runs after that many requests at once, with the answers and the errors."""
     reader, now = reader_new(), timezone.now()
     answers, broken = told(lambda _: run_request(reader=reader, trigger=Run.Trigger.UI, now=now), writers)
     until(runs_over, RUN_ENDS_S)
@@ -113,7 +113,7 @@ def unguarded_day() -> Iterator[None]:
 
 
 def accepts(port: int, rounds: int) -> Json:
-    """One suggestion accepted 64 times at once; then accepted and rejected, 32 times each."""
+    """Accept one suggestion 64 times at once, then accept and reject one, 32 times each."""
     model = _suggestion_made()
     off = strange = mixed_off = 0
     errors: list[str] = []
@@ -138,7 +138,7 @@ def accepts(port: int, rounds: int) -> Json:
 
 
 def _suggestion_made() -> Suggestion:
-    """A suggestion as the advisor writes it, to be copied for readers who have nothing else."""
+    """Return a suggestion as the advisor writes it, to be copied for readers who have nothing else."""
     reader = ReaderFactory(username="first", time_zone="UTC")
     tastes(reader)
     proposed(reader)
@@ -147,7 +147,8 @@ def _suggestion_made() -> Suggestion:
 
 
 def _answered(model: Suggestion, verbs: list[Callable[..., Any]]) -> tuple[bool, set[str], list[str]]:
-    """Whether one answer of many won and left one trace; what the others were told; what broke."""
+    """Return whether exactly one of many answers won and left one trace, the answers of the others, and the
+    errors."""
     reader, now = ReaderFactory(), timezone.now()
     evidence = list(model.evidence.all())
     copy = Suggestion.objects.get(pk=model.pk)
@@ -171,7 +172,7 @@ def _went_wrong(fine: bool, codes: set[str], broken: list[str]) -> bool:
 
 
 def budget(port: int, rounds: int) -> Json:
-    """32 readers' runs at once, with money for five; each round on a day of its own."""
+    """Run 32 readers at once with money for five. Each round has its own day."""
     settings.ADVISOR_READER_DAILY_CAP_USD = settings.ADVISOR_RUN_CAP_USD = 50.0
     readers = [reader_new() for _ in range(RUNS)]
     now = timezone.now()
@@ -199,14 +200,14 @@ def budget(port: int, rounds: int) -> Json:
 
 
 def _one_run_usd(now: datetime) -> float:
-    """What one reader's run costs, settled."""
+    """Return the settled cost of one reader's run."""
     row = Run.objects.create(reader=reader_new(), day=now.date(), trigger="scheduled", created_at=now)
     run_execute(run_id=row.pk, now=now)
     return booked_usd()
 
 
 def _round(readers: list[Reader], now: datetime, cap: float, port: int) -> Json:
-    """All runs of one day at once, the day's ledger watched meanwhile."""
+    """Run all runs of one day at once, and watch the day's ledger."""
     settings.OPENAI_API_KEY = key = f"day-{now:%Y-%m-%d}"
     Suggestion.objects.all().delete()
     rows = [
@@ -250,7 +251,7 @@ def reserve_unguarded(
     now: datetime,
     purpose: str = "advisor",
 ) -> Spend | BudgetRefusal:
-    """The ledger as one writes it at first: look whether there is money, then take it."""
+    """Try a naive ledger: look whether there is money, then take it."""
     day, reserved = now.date(), worst_case.quantize(ledger.MICRO_USD)
     if refusal := ledger._refusal(surface, day, run_id, reader_id, reserved, caps):
         return refusal

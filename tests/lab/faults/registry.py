@@ -1,4 +1,4 @@
-"""What is done on purpose, as data: each row of the table, where it applies, and what must hold."""
+"""The faults as data: each row of the table, its stages, and the conditions that must hold."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ BOTH = (EMBEDDED, DISTRIBUTED)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One row: `work` says what is done; `run(name, full)` of `module` does it and reports figures."""
+    """One row. `work` describes the fault; `run(name, full)` of `module` makes it and returns figures."""
 
     name: str
     work: str
@@ -168,7 +168,7 @@ FAULTS = (
         (
             _some("what the one asks for", "hers", 50),
             _none("what the other asks for and does not get", "refused"),
-            Aim("the other's time, divided by a quiet one, worst of five deeds", "ratio", False, 2),
+            Aim("the other's time, divided by a quiet one, worst of seven deeds", "ratio", False, 2),
             _some("without a reader's share: what the other does not get", "control_found"),
         ),
     ),

@@ -1,6 +1,6 @@
-"""gunicorn by our settings: a reload keeps nobody waiting, code that does not start harms nobody.
+"""Test gunicorn with our settings: a reload delays nobody, and code that does not start harms nobody.
 
-It goes by the clock, so it is run by `make day` and not with the suite.
+It depends on the clock, so `make day` runs it, not the suite.
 """
 
 import os

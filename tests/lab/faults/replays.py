@@ -1,7 +1,7 @@
-"""One `Idempotency-Key` sent again and again: by many at once, a thousand times, and with another body.
+"""Send one `Idempotency-Key` again and again: by many at once, a thousand times, and with another body.
 
-Over HTTP at the site itself: gunicorn's processes by the `Procfile` where there is a broker, else `serve`.
-The product's limit of requests in a minute stays in force: the caller waits as `Retry-After` says.
+It uses HTTP at the site itself: gunicorn's processes by the `Procfile` if there is a broker, else `serve`.
+The product's limit of requests per minute stays in force, and the caller waits as `Retry-After` says.
 """
 
 import json
@@ -38,7 +38,7 @@ TOO_OFTEN, IN_FLIGHT, REUSED = 429, "request_in_flight", "idempotency_key_reused
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a caller sees of an answer, but for the header that says it is a repeated one."""
+    """An answer as its caller sees it, without the header that marks a repeated one."""
 
     status: int
     content_type: str
@@ -46,7 +46,7 @@ class Answer:
 
     @property
     def code(self) -> str:
-        """The stable code of a refusal; empty where there is none."""
+        """Return the stable code of a refusal, or "" if there is none."""
         return str(json.loads(self.body).get("error", ""))
 
 
@@ -77,7 +77,7 @@ class Caller:
 
 
 def run(name: str, full: bool) -> Json:
-    """The figures: races for a key first, then one key for each replay."""
+    """Return the figures: races for a key first, then one key for each replay."""
     began = time.monotonic()
     with running() as address:
         races = [raced(address) for _ in range(RACES[full])]
@@ -98,7 +98,7 @@ def run(name: str, full: bool) -> Json:
 
 @contextmanager
 def running() -> Iterator[str]:
-    """The address of a site on this row's database."""
+    """Yield the address of a site on this row's database."""
     if settings.REDIS_URL:
         with site_distributed() as served:
             yield f"http://127.0.0.1:{served.port}"
@@ -108,7 +108,8 @@ def running() -> Iterator[str]:
 
 
 def raced(address: str) -> Json:
-    """One key sent by many at once: one call decides, and whoever is not told to wait gets its answer."""
+    """Send one key by many at once. One call decides, and all callers that are not told to wait get its
+    answer."""
     reader, caller = somebody(address)
     answers, broken = told(lambda _: caller.accept("k"), WRITERS)
     done = {answer for answer in answers if answer.status == 200}
@@ -118,7 +119,7 @@ def raced(address: str) -> Json:
 
 
 def replayed(address: str, replays: int, others: int) -> Json:
-    """One key so many times, a few at once; then the same key with other bodies."""
+    """Send one key many times, a few at once, then the same key with other bodies."""
     reader, caller = somebody(address)
     first = caller.accept("k")
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -144,7 +145,7 @@ def _differs(address: str) -> bool:
 
 
 def somebody(address: str) -> tuple[Reader, Caller]:
-    """A reader with one suggestion, and a script of theirs."""
+    """Create a reader with one suggestion, and a script of theirs."""
     reader = ReaderFactory(time_zone="UTC")
     token = token_issue(
         reader=reader, name="script", scope=ApiToken.Scope.FULL, expires_at=None, now=timezone.now()
@@ -153,6 +154,6 @@ def somebody(address: str) -> tuple[Reader, Caller]:
 
 
 def decided_once(reader: Reader) -> bool:
-    """Whether there is one outcome and one version of the settings."""
+    """Return whether there is one outcome and one version of the settings."""
     traces = (Outcome.objects.filter(reader=reader), ConfigVersion.objects.filter(reader=reader))
     return [rows.count() for rows in traces] == [1, 1]

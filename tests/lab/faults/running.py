@@ -1,4 +1,4 @@
-"""Running one row: a database of its own, a process of its own, and a record of what came of it."""
+"""Run one row in its own database and process, and record the result."""
 
 import itertools
 import json
@@ -16,7 +16,7 @@ from tests.lab.bench.running import ERROR_CHARS, KEYS, Json, Watch, machine
 from tests.lab.faults.registry import Fault
 from tests.lab.faults.servers import HOST, Postgres, Redis
 
-# A full round is so many times as long as a short one, at most.
+# A full run takes at most this many times as long as a short one.
 FULL_TIMES = 30
 MIGRATES_S = 900
 DATABASE = "faults.sqlite3"
@@ -24,7 +24,7 @@ DATABASE = "faults.sqlite3"
 
 @dataclass
 class Stage:
-    """One of the two ways to run. Every row gets a migrated database of its own."""
+    """One of the two ways to run. Every row gets its own migrated database."""
 
     name: str
     folder: Path
@@ -33,7 +33,7 @@ class Stage:
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def environment(self) -> dict[str, str]:
-        """What a row's process finds in its environment: nothing of the operator's."""
+        """Return the environment of a row's process, without the operator's settings."""
         own = self._folder()
         if self.postgres is None or self.redis is None:
             shutil.copyfile(self._migrated, own / DATABASE)
@@ -51,7 +51,7 @@ class Stage:
 
     @cached_property
     def _migrated(self) -> str:
-        """An empty database to copy: a file, or a name."""
+        """Return an empty database to copy: a file, or a name."""
         own = self._folder()
         where, url = str(own / DATABASE), f"sqlite:///{own / DATABASE}"
         if self.postgres:
@@ -74,7 +74,7 @@ class Stage:
 
 
 def fault_run(fault: Fault, stage: Stage, *, full: bool) -> Json:
-    """The row's record: what was done, when, on what machine, its figures and its targets."""
+    """Return the row's record: the fault, the time, the machine, its figures and its targets."""
     options = [f"--stage {stage.name}", *(["--full"] if full else [])]
     record: Json = {
         "name": f"{fault.name}@{stage.name}",
@@ -92,7 +92,7 @@ def fault_run(fault: Fault, stage: Stage, *, full: bool) -> Json:
 
 
 def reported(fault: Fault, environment: dict[str, str], full: bool) -> tuple[Json | None, str]:
-    """The figures that the row's process prints as its last line; or how it failed."""
+    """Return the figures that the row's process prints as its last line; or how it failed."""
     command = [sys.executable, "-m", "tests.lab.faults.case", fault.name, *(["--full"] if full else [])]
     longest_s = fault.longest_s * (FULL_TIMES if full else 1)
     try:
@@ -107,7 +107,7 @@ def reported(fault: Fault, environment: dict[str, str], full: bool) -> tuple[Jso
 
 
 def told(words: str, environment: dict[str, str]) -> str:
-    """The end of what a process said, without paths."""
+    """Return the end of a process's output, without paths."""
     words = words.strip()[-3 * ERROR_CHARS :]
     for path in (environment["TIDINGS_VAR_DIR"], sys.prefix, str(ROOT), str(Path.home())):
         words = words.replace(path, "…")

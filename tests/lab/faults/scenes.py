@@ -1,4 +1,4 @@
-"""What is interrupted, how it is put right, and how one sees whether anything was lost or doubled."""
+"""Work to interrupt, its recovery, and the checks for lost or doubled rows."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -45,16 +45,16 @@ class Scene(Protocol):
         """Fill the database."""
 
     def act(self) -> None:
-        """What is killed."""
+        """Do the work that is killed."""
 
     def mend(self) -> None:
-        """What workers and people do by themselves afterwards."""
+        """Do what workers and people do afterwards without help."""
 
     def state(self) -> State:
-        """What must be the same, whenever the kill came."""
+        """Return the state that must be the same after a kill at any moment."""
 
     def torn(self) -> list[str]:
-        """What looks like half a transaction; what a run that nobody killed leaves of it too is none."""
+        """Return signs of half a transaction. Signs that a run without a kill leaves, too, do not count."""
 
 
 @dataclass
@@ -72,17 +72,17 @@ class Generate:
         run_request(reader=Reader.objects.get(), trigger=Run.Trigger.SCHEDULED, now=self.now, inline=True)
 
     def mend(self) -> None:
-        """The reconciler and a worker; where no run was begun, the schedule asks again."""
+        """Run the reconciler and a worker. If no run was begun, the schedule asks again."""
         later = runs_attended(self.now)
         if not Run.objects.exists():
             run_request(reader=Reader.objects.get(), trigger=Run.Trigger.SCHEDULED, now=later, inline=True)
 
     def state(self) -> State:
-        """The runs and what they proposed."""
+        """Return the runs and their proposals."""
         return runs_state()
 
     def torn(self) -> list[str]:
-        """A suggestion without its evidence."""
+        """Return a suggestion without its evidence."""
         return suggestions_torn()
 
 
@@ -108,7 +108,7 @@ class Accept:
         self.act()
 
     def state(self) -> State:
-        """The settings, their versions, the outcome and the profile."""
+        """Return the settings, their versions, the outcome and the profile."""
         profile = PreferenceProfile.objects.first()
         return {
             "statuses": list(Suggestion.objects.values_list("status", flat=True)),
@@ -152,7 +152,7 @@ class Nightly:
         nightly_run(now=self.now)
 
     def mend(self) -> None:
-        """What the schedule does later: the night again, the reconciler, the rounds of feeds and of mail."""
+        """Run the later schedule: the nightly job again, the reconciler, the fetch batches and the mails."""
         night = NightlyReport.objects.filter(status="running")
         for n in range(1, 4):
             nightly_run(now=self.now + n * (LEASE + timedelta(seconds=2)))
@@ -179,13 +179,14 @@ class Nightly:
         }
 
     def torn(self) -> list[str]:
-        """A digest without its items, or a suggestion without its evidence."""
+        """Return a digest without its items, or a suggestion without its evidence."""
         empty = Digest.objects.filter(impressions=None).values_list("reader__username", "date")
         return [*suggestions_torn(), *(f"digest of {name}, {day}" for name, day in empty)]
 
 
 def runs_attended(now: datetime) -> datetime:
-    """The reconciler once every lease has ended, then a worker until nothing is queued; the moment then."""
+    """Run the reconciler once every lease has ended, then a worker until nothing is queued. Return the time
+    then."""
     leases = Run.objects.filter(status=Run.Status.RUNNING).values_list("lease_until", flat=True)
     later = max([now, *(lease for lease in leases if lease)]) + timedelta(seconds=1)
     runs_reconcile(now=later)
@@ -195,7 +196,7 @@ def runs_attended(now: datetime) -> datetime:
 
 
 def runs_state() -> State:
-    """How runs ended, and what they proposed on how much evidence."""
+    """Return the outcomes of runs, and their proposals with the amount of evidence."""
     rows = Suggestion.objects.order_by("reader__username", "target_key", "pk").prefetch_related("evidence")
     return {
         "runs": sorted(Run.objects.values_list("reader__username", "status")),
@@ -217,7 +218,7 @@ def _the_suggestion() -> int:
 
 
 def scenes(port: int) -> Iterator[tuple[str, Scene]]:
-    """Each by its name; `port` is the publishers'."""
+    """Yield each by its name; `port` is the publishers'."""
     assert not settings.REDIS_URL, "runs are carried out in the process that is killed"
     yield "crash_generate", Generate()
     yield "crash_accept", Accept()

@@ -1,7 +1,7 @@
-"""A PostgreSQL and a Redis of one's own, on spare ports of the loopback, to be stopped and started at will.
+"""A throwaway PostgreSQL and Redis, on spare ports of the loopback, to be stopped and started at will.
 
-Each is handled by its own tools through files on disk, so that whoever knows its folder may stop it and start
-it again, in whichever process.
+Each is controlled by its own tools through files on disk. So every process that knows its folder may stop it
+and start it again.
 """
 
 import glob
@@ -28,7 +28,7 @@ class Missing(Exception):
 
 
 def spare_port(first: int) -> int:
-    """The first port from `first` on that nobody listens on."""
+    """Return the first free port from `first` on."""
     for port in range(first, first + 200):
         with socket.socket() as probe:
             if probe.connect_ex((HOST, port)):
@@ -37,7 +37,7 @@ def spare_port(first: int) -> int:
 
 
 def program(name: str) -> str:
-    """Where a program of PostgreSQL or Redis is. Raises `Missing`."""
+    """Return the path of a program of PostgreSQL or Redis. Raises `Missing`."""
     found = shutil.which(name) or next(iter(sorted(glob.glob(f"{PG_BINARIES}/{name}"), reverse=True)), None)
     if found is None:
         raise Missing(f"{name} is not installed")
@@ -53,7 +53,7 @@ class Postgres:
 
     @classmethod
     def make(cls, folder: Path) -> "Postgres":
-        """A new cluster, which trusts whoever asks from this machine."""
+        """Create a new cluster that trusts every client on this machine."""
         folder.mkdir(mode=0o700)
         if not os.geteuid():
             shutil.chown(folder, PG_ACCOUNT)
@@ -70,7 +70,8 @@ class Postgres:
 
     @classmethod
     def follow(cls, folder: Path, address: str) -> "Postgres":
-        """A copy of the cluster at `address`, that follows it once it is started: a streaming replica."""
+        """Return a copy of the cluster at `address`, that follows it once it is started: a streaming
+        replica."""
         folder.mkdir(mode=0o700)
         if not os.geteuid():
             shutil.chown(folder, PG_ACCOUNT)
@@ -90,7 +91,7 @@ class Postgres:
         self._control("stop", "-m", mode)
 
     def url(self, database: str) -> str:
-        """The address of one of its databases."""
+        """Return the address of one of its databases."""
         return f"postgres://{PG_ACCOUNT}@{HOST}:{self.port}/{database}"
 
     def _control(self, *words: str) -> None:
@@ -124,7 +125,7 @@ class Redis:
         self.ask("SHUTDOWN", "NOSAVE")
 
     def ask(self, *words: str) -> str:
-        """What it answers to a command; "" where it is not there."""
+        """Return its answer to a command, or "" if it is not running."""
         command = [program("redis-cli"), "-p", str(self.port), *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
         return done.stdout.strip() if done.returncode == 0 else ""
@@ -155,7 +156,8 @@ def servers(folder: Path) -> Iterator[tuple[Postgres, Redis]]:
 
 
 def _run(command: Sequence[str], *, demoted: bool = False, longest_s: float = PATIENCE_S * 2) -> None:
-    """Run a tool, as PostgreSQL's account where we are root; what it leaves running holds no pipe of ours."""
+    """Run a tool, as PostgreSQL's account if we are root. A process that it leaves running holds no pipe of
+    ours."""
     account = {"user": PG_ACCOUNT, "group": PG_ACCOUNT} if demoted and not os.geteuid() else {}
     done = subprocess.run(
         command,

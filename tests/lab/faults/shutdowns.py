@@ -1,4 +1,4 @@
-"""A deploy: workers are told to leave with runs under way. What was begun is finished, the rest waits."""
+"""A deploy: workers are told to stop while runs are active. Begun work is finished, and the rest waits."""
 
 import time
 
@@ -18,7 +18,7 @@ STARTS_S, ENDS_S = 600.0, 900.0
 
 
 def run(name: str, full: bool) -> Json:
-    """The figures of so many deploys."""
+    """Return the figures of the deploys."""
     cut = disorderly = 0
     leaving, codes = [0.0], []
     nights_over()

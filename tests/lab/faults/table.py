@@ -1,4 +1,4 @@
-"""`python -m tests.lab faults.table`: put what was recorded into the table of docs/reliability.md."""
+"""`python -m tests.lab faults.table`: write the recorded results into the table of docs/reliability.md."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[3]
 RECORDS, PAGE = ROOT / "tests" / "lab" / "records" / "faults.json", ROOT / "docs" / "reliability.md"
 BEGIN, END = "<!-- faults: begin -->", "<!-- faults: end -->"
 HEAD = "| name | what is done | SQLite, embedded | PostgreSQL, Redis, Celery |\n|---|---|---|---|"
-# How much was done, and what it took: shown where a row's report has it.
+# The amount of work and its duration, shown if a row's report has them.
 SIZES = {
     "writers": "{} at once",
     "rounds": "{} rounds",
@@ -55,13 +55,13 @@ def table(records: dict[str, Json]) -> str:
 
 
 def line(fault: Fault, records: dict[str, Json]) -> str:
-    """Return one line: the fault and what was found on each way to run."""
+    """Return one line: the fault and its result on each stage."""
     cells = [found(records.get(f"{fault.name}@{stage}")) if stage in fault.stages else "–" for stage in BOTH]
     return f"| `{fault.name}` | {fault.work} | {' | '.join(cells)} |"
 
 
 def found(record: Json | None) -> str:
-    """Return sizes, targets met and date of a record; bold what missed its target or was never recorded."""
+    """Return sizes, targets met and date of a record. Missed targets and missing records are bold."""
     if record is None:
         return "**not measured yet**"
     report, targets = record["report"] or {}, record["targets"]

@@ -18,11 +18,11 @@ LEAVES_S = 120.0
 
 
 class TooLong(Exception):
-    """What was waited for did not happen in time."""
+    """The awaited event did not happen in time."""
 
 
 def until(done: Callable[[], object], seconds: float, *, by: "Worker | None" = None) -> float:
-    """Wait for what other processes do; the seconds it took. Raises `TooLong`, at once where `by` is gone."""
+    """Wait for other processes. Return the seconds it took. Raises `TooLong`, at once if `by` has ended."""
     began = time.monotonic()
     while not done():
         if by is not None and not by.alive:
@@ -35,7 +35,7 @@ def until(done: Callable[[], object], seconds: float, *, by: "Worker | None" = N
 
 @dataclass
 class Worker:
-    """A process that works through what is queued. Its log is kept in the case's folder."""
+    """A process that works through the queue. Its log is kept in the case's folder."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
@@ -56,7 +56,7 @@ class Worker:
             )
 
     def said(self) -> str:
-        """The end of the log."""
+        """Return the end of the log."""
         return (Path(settings.VAR_DIR) / "workers.log").read_text(encoding="utf-8", errors="replace")[-300:]
 
     def kill(self) -> None:
@@ -75,12 +75,12 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs."""
+        """Return whether it runs."""
         return self.process is not None and self.process.poll() is None
 
 
 def worker(environment: Mapping[str, str], *, concurrency: int = 2) -> Worker:
-    """The worker that belongs to this database: Celery's where there is a broker, else the embedded one."""
+    """Return the worker for this database: Celery's if there is a broker, else the embedded one."""
     if settings.REDIS_URL:
         return Worker((*CELERY, "worker", "-c", str(concurrency), "--loglevel", "WARNING"), environment)
     return Worker((sys.executable, "manage.py", "work"), environment)
@@ -93,7 +93,7 @@ def beat(environment: Mapping[str, str]) -> Worker:
 
 @contextmanager
 def working(*workers: Worker) -> Iterator[None]:
-    """Started, and gone afterwards whatever happens."""
+    """Start the workers, and stop them at the end of the block in any case."""
     try:
         for one in workers:
             one.start()

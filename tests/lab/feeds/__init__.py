@@ -1,1 +1,1 @@
-"""Feeds: what the peers' suites state about documents, against what is read here."""
+"""Feeds: compare the statements of peers' test suites about documents with our reading."""

@@ -1,9 +1,10 @@
-"""`python -m tests.lab feeds [--json] [--kind KIND] [--all]`: what peers' tests state, against what is read.
+"""`python -m tests.lab feeds [--json] [--kind KIND] [--all]`: compare peers' test statements with our
+reading.
 
-Data: the suites of feedparser and gofeed in `feeds/suites` below `TIDINGS_DATA`. For every statement: agree,
-another taste (docs/feeds.md has the reason of each), or the peer is right; by field and by kind of fault. The
-exit code is 1 if fewer than 98 of 100 agree or are tastes, or if a peer is right in a kind that loses posts
-or words. With `--all` every document and the path by which it was read is printed.
+Data: the suites of feedparser and gofeed in `feeds/suites` below `TIDINGS_DATA`. Every statement counts as
+agree, another taste (docs/feeds.md has the reason of each), or the peer is right, by field and by kind of
+fault. The exit code is 1 if fewer than 98 of 100 agree or are tastes, or if a peer is right in a kind that
+loses posts or words. With `--all` it prints every document and the path by which it was read.
 """
 
 import argparse
@@ -23,7 +24,7 @@ from tests.lab.command import fail
 from tests.lab.feeds.judge import AGREE, PEER, TASTE, Verdict, judge
 from tests.lab.feeds.statements import Document, Statement, suites_read
 
-# Where feedparser's own tests are served from.
+# The address from which feedparser's own tests are served.
 URL = "http://127.0.0.1:8097/feed"
 GOAL = 0.98
 # Posts taken for one or two, links, words, names, bases, encodings, joiners, dates, broken documents.
@@ -46,7 +47,7 @@ def main() -> int:
     tastes, paths, wrong = Counter[str](), Counter[str](), []
     for document, statements in suites_read(folder):
         read, path = document_read(document)
-        # Where an entry has neither words nor a link it is left out: of a copy with a title all else is read.
+        # An entry without words and link is left out, so read a copy with titles to see the rest.
         titled = document_read(document_titled(document))[0] if _has_blank(read) else read
         paths[path] += 1
         if options.all:
@@ -63,7 +64,8 @@ def main() -> int:
 
 
 def document_read(document: Document) -> tuple[ParsedFeed | FeedProblem, str]:
-    """Return what is read of a document, or why it is refused, and by which path."""
+    """Return the feed read from a document, or the reason for its refusal, and the path by which it was
+    read."""
     try:
         text = document_text(decompress(document.body), content_type=document.content_type)
         path = "json" if text[:1] in "{[" else feed_xml_read(text, url=URL, entries_max=9)[1]
@@ -77,7 +79,7 @@ def _has_blank(read: ParsedFeed | FeedProblem) -> bool:
 
 
 def document_titled(document: Document) -> Document:
-    """Return a copy of a document whose entries have a title more, in the place of one that was empty."""
+    """Return a copy of a document in which every entry has a title, replacing empty ones."""
     started = re.sub(
         rb"(<(\w+:)?(?:entry|item)(?=[\s>])[^>]*[^/]>|<(?:entry|item)>)", _with_title, document.body
     )
@@ -112,7 +114,7 @@ def report(
     *,
     as_json: bool,
 ) -> int:
-    """Print what was found; return the exit code."""
+    """Print the results. Return the exit code."""
     total = sum(sum(one.values()) for one in counts.values())
     right = total - len(wrong)
     strict = [one for one in wrong if one[0] in STRICT_KINDS]

@@ -1,4 +1,4 @@
-"""Judge: whether what is read here is what a suite states, or why it is another taste."""
+"""Judge whether our reading agrees with a suite's statement, or name the reason for another taste."""
 
 import html
 import re
@@ -23,7 +23,7 @@ _PLAIN = re.compile(rb"type\s*=\s*[\"'](?:text|text/plain)[\"']")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a statement: agree, another taste (with its name), or the peer is right."""
+    """The judgement of a statement: agree, another taste (with its name), or the peer is right."""
 
     word: str
     taste: str = ""
@@ -139,12 +139,12 @@ def _taste(statement: Statement, read: ParsedFeed, entry: ParsedEntry | None, ou
 
 
 def _browser_text(markup: str) -> str:
-    """Return what a browser shows of markup, by nh3, whose parser reads as browsers do."""
+    """Return the text that a browser shows for markup, by nh3, whose parser reads as browsers do."""
     return html.unescape(nh3.clean(markup, tags=set()))
 
 
 def _special(value: str) -> str:
-    """Return what is special about a stated text: characters that hide, or HTML 4's brackets of a name."""
+    """Return the special feature of a stated text: hidden characters, or HTML 4's brackets of a name."""
     if any(one in value for one in "\u200c\u200d\u200e\u200f"):
         return "invisible"
     return "names of HTML 5" if any(one in value for one in "\u2329\u232a\u3008\u3009") else ""

@@ -1,7 +1,7 @@
-"""Statements: what feedparser's and gofeed's own tests say of documents, one value a statement.
+"""Statements of feedparser's and gofeed's own tests about documents, one value per statement.
 
-feedparser writes a Python expression into the comment at the head of a document; gofeed keeps the expected
-feed beside it as JSON. Kept are the statements about what Tidings keeps of a document, too.
+feedparser writes a Python expression into the comment at the head of a document. gofeed keeps the expected
+feed beside it as JSON. We keep the statements about values that Tidings stores, too.
 """
 
 import ast
@@ -18,7 +18,7 @@ Place = tuple[str | int, ...]
 _EXPECT = re.compile(r"Expect:\s*(.*?)\s*-->", re.DOTALL)
 _OTHER_LINKS = re.compile(rb"rel\s*=\s*[\"'](?!alternate)|<link[^>]*type\s*=", re.IGNORECASE)
 _HEADER = re.compile(r"^Header:\s*([\w-]+):\s*(.*)$", re.MULTILINE)
-# What is said of an entry, and which of our fields says the same.
+# Fields of an entry in the suites, and our fields for the same value.
 ENTRY_FIELDS = {
     **dict.fromkeys(("title", "title_detail.value"), "title"),
     **dict.fromkeys(
@@ -42,7 +42,7 @@ FEED_FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document of a suite, with the `Content-Type` it is said to come with."""
+    """A document of a suite, with its stated `Content-Type`."""
 
     suite: str
     name: str
@@ -52,7 +52,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A value that a suite states: of which entry (None: of the feed), which field, and where it says so."""
+    """A value that a suite states: its entry (None: the feed), its field, and its place in the suite."""
 
     document: Document
     entry: int | None
@@ -62,7 +62,7 @@ class Statement:
 
 
 def suites_read(folder: Path) -> Iterator[tuple[Document, list[Statement]]]:
-    """Yield each document of the suites in `folder` with what is stated about it."""
+    """Yield each document of the suites in `folder` with its statements."""
     for suite, archive, read in (
         ("feedparser", "feedparser-tests.tar.gz", _of_feedparser),
         ("gofeed", "gofeed-testdata.tar.gz", _of_gofeed),
@@ -106,12 +106,12 @@ def _of_feedparser(document: Document, bodies: Mapping[str, bytes]) -> Iterator[
 
 
 def _readable(body: bytes) -> str:
-    """Return the head of a document, in whatever encoding of one, two or four bytes a letter it is."""
+    """Return the head of a document, in any encoding of one, two or four bytes per letter."""
     return body[:6000].replace(b"\x00", b"").decode("latin-1")
 
 
 def _place(node: ast.expr) -> Place:
-    """Return where an expression points: `entries[0]['title']` is ("entries", 0, "title")."""
+    """Return the path of an expression: `entries[0]['title']` is ("entries", 0, "title")."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         return (*_place(node.value), node.slice.value)
     if isinstance(node, ast.Attribute):
@@ -174,7 +174,7 @@ def _of_gofeed(document: Document, bodies: Mapping[str, bytes]) -> Iterator[Stat
 
 def _leaves(value: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
     if isinstance(value, dict):
-        # A link says where to, and as what; only those to a page are the entry's.
+        # A link has an address and a relation. Only links to a page are the entry's.
         if "href" in value and value.get("rel", "alternate") != "alternate":
             return
         for key, one in value.items():

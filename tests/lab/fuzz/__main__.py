@@ -1,11 +1,11 @@
-"""`make fuzz-api`: every operation of the API's own description, asked for in earnest and in nonsense.
+"""`make fuzz-api`: call every operation of the API's own description, with valid and invalid requests.
 
-schemathesis reads `/api/openapi.json` of a running site and sends what fits the description and what does
-not, signed in by personal tokens of readers who have items and suggestions. Each answer has to be one that
-the description names, in its shape, and never a 5xx. The site is `manage.py serve`, with its worker, on a
-database of its own; schemathesis lives in an environment that is thrown away.
+schemathesis reads `/api/openapi.json` of a running site and sends requests that fit the description and
+others that do not, signed in by personal tokens of readers who have items and suggestions. Each answer must
+be one of the description, in its shape, and never a 5xx. The site is `manage.py serve` with its worker, on
+its own database. schemathesis runs in a throwaway environment.
 
-Ends with 0 where every check held, 1 where one did not, 2 where nothing could be tried.
+Exit codes: 0 if every check held, 1 if one did not, 2 if nothing could be tried.
 """
 
 import argparse
@@ -28,8 +28,8 @@ from tests.lab.bench.peers import ROOT, PeersMissing, environment, versions
 from tests.lab.bench.running import machine
 
 TOOL = ("schemathesis>=4.32,<5",)
-# All but two: an answer that follows from rows (a day to come, a reason that is none) is no fault of the
-# description's, and what a DELETE takes back is a response to an item, which stays.
+# All checks but two. An answer that follows from rows (a future day, an unknown reason) is no fault of the
+# description, and a DELETE removes a response to an item, while the item stays.
 CHECKS = (
     *("not_a_server_error", "status_code_conformance", "content_type_conformance"),
     *("response_headers_conformance", "response_schema_conformance", "negative_data_rejection"),
@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def fuzz(python: Path, folder: Path, given: argparse.Namespace) -> Json:
-    """The figures of one round, on a site of its own in `folder`."""
+    """Return the figures of one run, on its own site in `folder`."""
     place = settings_of(folder, given.database)
     known = world_made(place)
     (folder / "known.json").write_text(json.dumps(known), encoding="utf-8")
@@ -91,7 +91,8 @@ def fuzz(python: Path, folder: Path, given: argparse.Namespace) -> Json:
 
 
 def counted(seen: Path, log: Path) -> Json:
-    """Answers by status and by operation, as the hooks noted them; what the site itself took for errors."""
+    """Return the answers by status and by operation, as noted by the hooks, and the errors in the site's
+    log."""
     rows = [json.loads(line) for line in seen.read_text(encoding="utf-8").splitlines()]
     operations = Counter(label for label, _, _ in rows)
     statuses = Counter(str(status) for _, _, status in rows)
@@ -106,7 +107,7 @@ def counted(seen: Path, log: Path) -> Json:
 
 
 def settings_of(folder: Path, database: str) -> dict[str, str]:
-    """The environment of an installation in `folder`, with nothing of the operator's."""
+    """Return the environment of an installation in `folder`, without the operator's settings."""
     mine = ("DATABASE_URL", "REDIS_URL", "METRICS_TOKEN")
     kept = {name: value for name, value in os.environ.items() if name not in mine and "API_KEY" not in name}
     place = {"TIDINGS_VAR_DIR": str(folder), "TIDINGS_ENV_FILE": "", "LOG_LEVEL": "WARNING"}
@@ -114,7 +115,7 @@ def settings_of(folder: Path, database: str) -> dict[str, str]:
 
 
 def world_made(place: dict[str, str]) -> Json:
-    """Migrate, seed the demo, give readers tokens and suggestions; what the hooks have to know of it."""
+    """Migrate, seed the demo, and give readers tokens and suggestions. Return the ids that the hooks need."""
     os.environ |= place | {"DJANGO_SETTINGS_MODULE": "config.settings"}
     for gone in {"DATABASE_URL", "REDIS_URL"} - place.keys():
         os.environ.pop(gone, None)
@@ -128,7 +129,7 @@ def world_made(place: dict[str, str]) -> Json:
 
 @contextmanager
 def site(place: dict[str, str], folder: Path) -> Iterator[str]:
-    """The site with its worker on a free port of this machine; its address."""
+    """Yield the site with its worker on a free port of this machine; its address."""
     with (folder / "site.log").open("w") as log, (folder / "site.out").open("w") as out:
         command = [sys.executable, "manage.py", "serve", "--port", "0"]
         server = subprocess.Popen(command, cwd=ROOT, env=place, stdout=out, stderr=log)

@@ -1,4 +1,4 @@
-"""What schemathesis does for us before each request: sign in as one of the readers, ask for what exists."""
+"""Hooks of schemathesis before each request: sign in as one of the readers, and use existing ids."""
 
 import itertools
 import json
@@ -15,7 +15,7 @@ READERS = itertools.cycle(KNOWN["readers"])
 OWNERS = {one: reader for reader in KNOWN["readers"] for one in (*reader["suggestions"], reader["run"])}
 SUGGESTIONS = [one for reader in KNOWN["readers"] for one in reader["suggestions"]]
 OPERATOR, KEY = KNOWN["readers"][0], "Idempotency-Key"
-# Of the requests that fit the description, so many are about something that is there.
+# The share of valid requests that use existing ids.
 REAL = 0.7
 chance = random.Random(1)
 SEEN = Path(os.environ["FUZZ_SEEN"])
@@ -26,7 +26,7 @@ class Tokens:
     """A personal token, another reader's each time."""
 
     def get(self, case: Any, context: Any) -> str:
-        """The token for a case."""
+        """Return the token for a case."""
         return str(next(READERS)["token"])
 
     def set(self, case: Any, data: str, context: Any) -> None:
@@ -36,7 +36,7 @@ class Tokens:
 
 @schemathesis.hook
 def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
-    """Ids of what is there in place of most that were drawn, where the request fits the description."""
+    """Replace most drawn ids by existing ones, if the request fits the description."""
     if not (case.meta and case.meta.generation.mode == schemathesis.GenerationMode.POSITIVE):
         return
     if chance.random() > REAL:
@@ -55,12 +55,12 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
         owner = OPERATOR
     if owner and "Authorization" in headers:
         headers["Authorization"] = f"Bearer {owner['token']}"
-    if KEY in headers:  # what is drawn is short, and would soon stand for another request
+    if KEY in headers:  # drawn keys are short, and would soon repeat one of another request
         headers[KEY] = uuid.uuid4().hex
 
 
 @schemathesis.hook
 def after_call(context: Any, case: Any, response: Any) -> None:
-    """Note what was answered."""
+    """Note the answer."""
     with SEEN.open("a", encoding="utf-8") as seen:
         seen.write(json.dumps([case.operation.label, case.method, response.status_code]) + "\n")

@@ -1,1 +1,1 @@
-"""Guidance, measured on what can occur in production: `python -m tests.lab guidance`."""
+"""Guidance, measured in situations that can occur in production: `python -m tests.lab guidance`."""

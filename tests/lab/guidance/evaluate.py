@@ -3,7 +3,7 @@
 
 Between 5 and 40 % of the memories are hostile or stale. The truth is known: a block is right if an operator's
 condition holds, and advice is right if its polarity agrees with the reader's own taste. The control is an
-engine that says and stops nothing; it must fail. Everything happens in a test database of its own.
+engine that never advises or stops; it must fail. Everything happens in its own test database.
 """
 
 import argparse
@@ -24,7 +24,7 @@ NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 READERS, RUNS, CASES, SIMULATED = 12, 3, 400, 300
 SHARES = (0.05, 0.2, 0.4)
 _NOBODY = UUID(int=0)
-# Name: (what is wanted, lower bound, upper bound).
+# Name: (goal, lower bound, upper bound).
 TARGETS = {
     "rule_precision": (1.0, None),
     "rule_recall": (1.0, None),
@@ -119,7 +119,7 @@ def evaluate(seeds: Sequence[int], *, null: bool = False) -> dict[str, float]:
 
 
 def _setup() -> None:
-    """Make a database of its own, in memory, and nothing else of the installation's."""
+    """Use a database in memory, and no other part of the installation."""
     os.environ["DATABASE_URL"] = "sqlite://:memory:"
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     import logging
@@ -253,7 +253,7 @@ def _gain(chance: random.Random, null: bool) -> float:
 
 
 def _bootstrap(values: Sequence[float], chance: random.Random) -> float:
-    """Return the lower end of the 95 % interval of the mean; below 0 where nothing differs."""
+    """Return the lower end of the 95 % interval of the mean. It is below 0 if no values differ."""
     if not any(values):
         return -1.0
     means = sorted(statistics.fmean(chance.choices(values, k=len(values))) for _ in range(500))

@@ -66,7 +66,7 @@ def lives(chance: random.Random, count: int, now: datetime) -> Iterator[Life]:
 
 
 def answer(life: Life, chance: random.Random, now: datetime) -> None:
-    """Store what the reader answered, by their tastes."""
+    """Store the reader's answers, by their tastes."""
     rows, outcomes = [], []
     for n in range(24):
         kind = chance.choice(TYPES)
@@ -124,7 +124,7 @@ def spoil(life: Life, other: Reader, chance: random.Random, share: float, now: d
         text = HOSTILE[n % len(HOSTILE)] if sort == "hostile" else text
         row = Memory.objects.create(
             reader=other if sort == "other" else life.reader,
-            # Of a kind that a run's start, which derives the others anew, leaves alone.
+            # A run's start derives the other kinds again, but leaves this one.
             kind="insight",
             key=f"spoilt-{life.reader.pk}-{n}",
             title=f"Of {LURE}",
@@ -173,10 +173,9 @@ def calls_of(chance: random.Random) -> Iterator[tuple[ToolCall, ToolOutcome]]:
     for n, (kind, target) in enumerate(changes):
         arguments = {
             "suggestion_type": kind,
-            "field": FIELD_OF_TYPE[kind],
-            "target_key": target,
+            "target": target,
             "suggested_value": "1.3" if kind == "boost_source" else "0.7",
-            "evidence_items": [{"url": f"https://{target}/{n}"} for n in range(3)],
+            "evidence": [f"https://{target}/{n}" for n in range(3)],
             "reason": "The thumbs speak for it.",
         }
         outcome = ToolOutcome("{}", "weak_evidence" if n % 2 else "")

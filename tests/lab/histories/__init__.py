@@ -1,1 +1,1 @@
-"""Open histories of readers below TIDINGS_DATA, and what the advisor makes of them."""
+"""Open histories of readers below TIDINGS_DATA, and the advisor's results on them."""

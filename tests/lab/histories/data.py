@@ -28,11 +28,11 @@ _YEAR = re.compile(r"\((\d{4})\)\s*$")
 
 
 def movielens(folder: Path, name: str = MOVIELENS, *, by_genre: bool = False) -> list[History]:
-    """Readers of a MovieLens set by time; liked is a rating of 4 or more.
+    """Return the readers of a MovieLens set, by time. A rating of 4 or more counts as liked.
 
-    The source of a film is its period and its genres are words in its title; with `by_genre` the first genre
-    is the source and the period a word. Where readers tag films, a film's categories are the tags that
-    anybody had given it before the moment of the rating: later ones were not there to be seen.
+    The source of a film is its period, and its genres are words in its title. With `by_genre` the first genre
+    is the source and the period a word. If readers tag films, a film's categories are the tags that anybody
+    gave it before the moment of the rating, because later ones were not visible.
     """
     small = name == SMALL
     rows_of_films = csv_rows(folder / name / ("movies.csv.gz" if small else "items.csv.gz"))
@@ -118,6 +118,6 @@ def _article(row: dict[str, str], liked: bool) -> Rated:
 
 
 def csv_rows(path: Path) -> Iterator[dict[str, str]]:
-    """The rows of a gzipped CSV file, by column name."""
+    """Yield the rows of a gzipped CSV file, by column name."""
     with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
         yield from csv.DictReader(file)

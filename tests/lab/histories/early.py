@@ -1,8 +1,8 @@
 """The early change after a reader's first answers, on open histories through the real services.
 
-Twenty answers within an hour, as an interview brings them. What a film is of are its categories, since half
-of all feeds name some. Then comes the change that Today would ask about: it is accepted as it is, and the
-later thumbs say what it was worth.
+There are twenty answers within an hour, as in an interview. A film's subjects are its categories, since half
+of all feeds name some. Then the change that Today would ask about is accepted unchanged, and the later thumbs
+measure its gain.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class EarlyRefused(Exception):
 
 
 def early_run(trial: Trial, progress: Progress) -> list[Course]:
-    """The courses of the readers under test: one change at most, its worth as `gain`."""
+    """Return the courses of the readers under test: one change at most, its worth as `gain`."""
     histories = [_with_categories(h) for h in histories_for(trial)]
     tested = readers_tested(histories, trial)
     answers = [(histories[n].reader, histories[n].rated[: trial.thumbs]) for n in tested]

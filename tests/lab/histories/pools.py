@@ -1,8 +1,8 @@
-"""Real readers' histories as an experiment: the first thumbs advise, much later ones tell what it was worth.
+"""Real readers' histories as an experiment: the first thumbs choose a change, much later ones measure it.
 
-Each reader's later items are dealt into pools of 30, each item with an age of 0 to 48 hours, as a digest
-would meet them; gains are the thumbs themselves. The honest oracle chooses on one half of the later items
-and is scored on the other. Pure.
+Each reader's later items are dealt into pools of 30, each item with an age of 0 to 48 hours, as in a digest.
+Gains are the thumbs themselves. The honest oracle chooses on one half of the later items and is scored on the
+other. Pure.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ import numpy as np
 from ranking.common.categories import category_keys, topic_matches
 from ranking.common.text import fold
 from ranking.entities import Config, EffectiveConfig
+from ranking.other_names import topic_names
 from tests.lab.advisor.rules import RULES, Change, Tallies, Targets, capped, changes_all
 from tests.lab.world.entities import Asked, Course
 from tests.lab.world.people import TOP_K
@@ -20,7 +21,7 @@ from tests.lab.world.truth import DISCOUNT
 from tests.lab.world.world import Bools, Floats
 
 POOLS, POOL, AGE_DAYS_MAX = 160, 30, 2.0
-# What follows a reader's first thumbs is held out, and has to be as much as this.
+# The least number of held-out items after a reader's first thumbs.
 HELD_MIN = 60
 START_TOPICS = 4
 # Ways to deal later items into two halves.
@@ -31,9 +32,9 @@ HARMFUL_THUMBS = -0.005
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """One thumb of a history, with what its item says: `topics` are words in its title.
+    """One thumb of a history, with its item's text: `topics` are words in its title.
 
-    `at` is its time in ISO 8601, "" if nobody knows it.
+    `at` is its time in ISO 8601, or "" if it is unknown.
     """
 
     url: str
@@ -47,7 +48,7 @@ class Rated:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """All it is about, once each."""
+        """Return all it is about, once each."""
         return tuple(dict.fromkeys((*self.topics, *self.categories)))
 
 
@@ -59,7 +60,7 @@ class History:
     rated: tuple[Rated, ...]
 
     def shuffled(self, seed: int) -> "History":
-        """The same items with the reader's thumbs dealt out anew: nothing is left to find."""
+        """Return the same items with the reader's thumbs shuffled, so that nothing is left to find."""
         order = np.random.default_rng(seed).permutation(len(self.rated))
         mixed = (replace(r, liked=self.rated[i].liked) for r, i in zip(self.rated, order, strict=True))
         return replace(self, rated=tuple(mixed))
@@ -81,7 +82,7 @@ class Pools:
     def value(self, effective: EffectiveConfig, factors: Floats | float = 1.0) -> float:
         """nDCG@10 over the pools in which something was liked; `factors` (items,) multiply the scores."""
         weights = np.array([effective.weight(source) for source in self.sources])
-        held = [self._holds(topic) for topic in effective.config.topics]
+        held = [self._holds(topic, *names) for topic, names in topic_names(effective.config).items()]
         worth = (weights * (1.0 + np.sum(held, axis=0)) * factors)[self.picks] * self.recency
         shown = np.argsort(-worth, axis=1, kind="stable")[:, :TOP_K]
         dcg = (np.take_along_axis(self.liked, shown, axis=1) * DISCOUNT).sum(axis=1)
@@ -90,10 +91,13 @@ class Pools:
         return float((dcg[some] / ideal[some]).mean()) if some.any() else 0.0
 
     def gain(self, before: EffectiveConfig, after: EffectiveConfig) -> float:
-        """What a change is worth."""
+        """Return the gain of a change."""
         return self.value(after) - self.value(before)
 
-    def _holds(self, topic: str) -> Bools:
+    def _holds(self, topic: str, *names: str) -> Bools:
+        """Return which items have a topic, by itself or by another name of it."""
+        if names:
+            return np.any([self._holds(one) for one in (topic, *names)], axis=0)
         key = fold(topic)
         if key not in self._held:
             self._held[key] = np.array([topic_matches(key, *said) for said in self.said], dtype=bool)
@@ -113,17 +117,17 @@ class Halves:
             self._pairs.append((a, b))
 
     def gains(self, before: EffectiveConfig, after: EffectiveConfig) -> tuple[tuple[float, float], ...]:
-        """What a change is worth on each half, by way to deal them."""
+        """Return the gain of a change on each half, for each way to deal them."""
         return tuple((a.gain(before, after), b.gain(before, after)) for a, b in self._pairs)
 
 
 def start_config(targets: Targets) -> EffectiveConfig:
-    """Where every reader begins: with the four most common topics (`targets` has them in that order)."""
+    """Return every reader's first config: the four most common topics (`targets` has them in that order)."""
     return EffectiveConfig(Config(version=1, topics=targets.topics[:START_TOPICS]))
 
 
 def targets_of(histories: Sequence[History]) -> Targets:
-    """All sources, and all topics with the most common first."""
+    """Return all sources, and all topics with the most common first."""
     rated = [r for h in histories for r in h.rated]
     counts: dict[str, int] = {}
     for topic in (t for r in rated for t in r.named):
@@ -144,7 +148,8 @@ def tallies_of(rated: Sequence[Rated], targets: Targets) -> Tallies:
 
 
 def oneshot(history: History, number: int, row: str, *, thumbs: int, targets: Targets) -> Course:
-    """One reader under one array rule: three suggestions after `thumbs` thumbs, all of them accepted."""
+    """Run one reader under one array rule: three suggestions after `thumbs` thumbs, all of them
+    accepted."""
     first = start_config(targets)
     held = history.rated[thumbs:]
     if row == "oracle":
@@ -169,7 +174,8 @@ def followed(
     thumbs: int,
     halves: Halves | None = None,
 ) -> Course:
-    """The course of a reader who accepts everything in `chosen`, each measured against the first config."""
+    """Return the course of a reader who accepts everything in `chosen`, each measured against the first
+    config."""
     effective, asked = first, []
     for change in chosen:
         alone = change.applied(first)

@@ -1,9 +1,9 @@
-"""Real readers' histories in time order: a week is ten thumbs, and the next ten tell what it was worth.
+"""Real readers' histories in time order: a week is ten thumbs, and the next ten measure its changes.
 
-Weeks are counted in thumbs, since half of the readers of MovieLens-100k rated everything within three days,
-many ratings in one second. After each week but the last, changes come and all are accepted; nDCG@10 on the
-items of the following week, under the settings as they are then and under the first ones, is the week's
-gain. One change alone is judged on more items, since ten tell little about it. Pure.
+Weeks are counted in thumbs, because half of the readers of MovieLens-100k rated everything within three days,
+many ratings in one second. After each week but the last, changes come and all are accepted. The week's gain
+is the difference in nDCG@10 on the items of the following week, between the settings of that time and the
+first ones. A single change is judged on more items, since ten tell little about it. Pure.
 """
 
 from collections.abc import Sequence
@@ -15,28 +15,28 @@ from tests.lab.histories.pools import History, Pools, Rated, start_config, talli
 from tests.lab.world.entities import Asked, Course
 
 WEEK_THUMBS, WEEKS = 10, 16
-# A change alone is judged on at most so many of the later items.
+# A single change is judged on at most this many of the later items.
 LATER = 100
 
 
 def week_rated(history: History, week: int) -> tuple[Rated, ...]:
-    """The thumbs of a week, counted from 1."""
+    """Return the thumbs of a week, counted from 1."""
     return history.rated[(week - 1) * WEEK_THUMBS : week * WEEK_THUMBS]
 
 
 def judge_next(history: History, number: int, week: int) -> Pools:
-    """What judges the settings at the end of a week: the items of the following one."""
+    """Return the judge of the settings at the end of a week: the items of the following one."""
     return Pools(week_rated(history, week + 1), [number, 5, week])
 
 
 def judge_change(history: History, number: int, week: int) -> Pools:
-    """What judges one change at the end of a week."""
+    """Return the judge of one change at the end of a week."""
     begin = week * WEEK_THUMBS
     return Pools(history.rated[begin : begin + LATER], [number, 6, week])
 
 
 def replayed(history: History, number: int, row: str, *, targets: Targets) -> Course:
-    """One reader's weeks under one array rule, held back from a target it moved as the advisor is."""
+    """Run one reader's weeks under one array rule, held back from a target it moved as the advisor is."""
     first = effective = start_config(targets)
     rng = np.random.default_rng([number, 7])
     cooling: dict[int, int] = {}
@@ -63,7 +63,8 @@ def course_weekly(
     asked: Sequence[Asked],
     runs: dict[str, int] | None = None,
 ) -> Course:
-    """The course of a replay: `curve[w]` is the mean gain of the first w weeks, so `uplift` that of all.
+    """Return the course of a replay. `curve[w]` is the mean gain of the first w weeks, and `uplift` that of
+    all.
 
     `start` is the mean nDCG@10 of a reader whose settings never change.
     """

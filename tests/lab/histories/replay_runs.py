@@ -1,8 +1,9 @@
-"""The weekly replay through the real services: import, night, run, review, and a reader who accepts all.
+"""The weekly replay through the real services: import, nightly job, run, review, and a reader who accepts
+all.
 
-Everybody's thumbs of a week are imported, spread over its seven days; the night publishes how much tastes
-vary; then the readers under test get the week's run, with cooldowns and caps as they are. Each week brings
-news of its own. The learning loop is off, as it is for the simple rules.
+Each week everybody's thumbs are imported, spread over its seven days. The nightly job publishes the spread of
+tastes. Then the tested readers get the week's run, with the usual cooldowns and caps. Each week brings new
+items. The learning loop is off, as for the simple rules.
 """
 
 from collections import Counter
@@ -37,7 +38,7 @@ from tests.support.changes import change_applied
 # A midnight, so that ten thumbs of a week are on its first and its seventh day.
 BEGIN = datetime(2026, 1, 5, tzinfo=UTC)
 WEEK = timedelta(days=7)
-# Before the end of a week: nobody's thumb lies in the future of a run.
+# Before the end of a week, so that no thumb lies in the future of a run.
 EARLY = timedelta(minutes=1)
 
 
@@ -56,7 +57,7 @@ class _Life:
 
 
 def replay_run(trial: Trial, progress: Progress) -> list[Course]:
-    """The courses of the readers under test, in the current database."""
+    """Return the courses of the readers under test, in the current database."""
     histories = histories_for(trial)
     topics = start_config(targets_of(histories)).config.topics
     lives: list[_Life] = []
@@ -85,7 +86,7 @@ def _begun(
 
 
 def _advised(life: _Life, week: int, now: datetime) -> None:
-    """The week's run, its suggestions all accepted, and what the settings are worth in the following week."""
+    """Run the week's advisor and accept all suggestions. Measure the settings on the following week."""
     pk = life.reader.pk
     result = run_request(reader=life.reader, trigger=Run.Trigger.SCHEDULED, now=now, force=True, inline=True)
     pending = suggestions_pending(reader_id=pk)

@@ -76,9 +76,10 @@ def scholar_rows(folder: Path, seed: int, say: Say, *, readers: int = 0) -> list
 
 
 def _early_rows(sets: Sequence[tuple[str, bool]], readers: int, seed: int, say: Say) -> list[Json]:
-    """The early change after twenty answers: of all readers, of those with an odd number, and shuffled.
+    """Return the early change after twenty answers: of all readers, of those with an odd number, and
+    shuffled.
 
-    Readers with an odd number set none of its constants. A gain is that of the whole change.
+    The constants were tuned without the odd readers. A gain is that of the whole change.
     """
     trials = [Trial(d, ANSWERS, readers, s, g, seed) for s in (False, True) for d, g in sets]
     rows = []
@@ -94,11 +95,11 @@ def _early_rows(sets: Sequence[tuple[str, bool]], readers: int, seed: int, say: 
 
 
 def replay_rows(seed: int, say: Say, *, readers: int = 0, names: Sequence[str] = FILMS) -> list[Json]:
-    """The planner week after week beside the simplest rules in the same replay; only MovieLens has times.
+    """Return the planner week after week beside the simplest rules in the same replay. Only MovieLens has
+    times.
 
-    With the period as source on shuffled thumbs, too, where nothing is to be found.
-
-    `readers` of those long enough get runs (0: all); everybody's thumbs are imported.
+    With the period as source there are also rows on shuffled thumbs, where nothing can be found. `readers` of
+    those with enough thumbs get runs (0: all). Everybody's thumbs are imported.
     """
     if missing := next(filter(None, map(_missing, names)), None):
         return [missing]
@@ -113,12 +114,12 @@ def replay_rows(seed: int, say: Say, *, readers: int = 0, names: Sequence[str] =
 
 
 def _sets(names: Sequence[str]) -> list[tuple[str, bool]]:
-    """Each set with the period and with the genre as source."""
+    """Return each set with the period and with the genre as source."""
     return [(name, by_genre) for name in names for by_genre in (False, True)]
 
 
 def _replay(trial: Trial, courses: Sequence[Course]) -> list[Json]:
-    """The planner's row and the rules' rows of one replay; `…_low` are lower ends of 95 %."""
+    """Return the planner's row and the rules' rows of one replay; `…_low` are lower ends of 95 %."""
     name, histories = f"weekly replay, {_name(trial)}", histories_for(trial)
     targets = targets_of(histories)
     beside = {
@@ -142,7 +143,7 @@ def _replay(trial: Trial, courses: Sequence[Course]) -> list[Json]:
 
 
 def _by_week(courses: Sequence[Course]) -> list[float]:
-    """The mean gain up to each week."""
+    """Return the mean gain up to each week."""
     return [week["uplift"] for week in uplift_by_week(courses)[1:]]
 
 
@@ -165,7 +166,7 @@ def _calibrated(courses: Sequence[Course]) -> Json:
 
 
 def _missing(name: str) -> Json | None:
-    """A loud row where the data is not there."""
+    """Return a row that reports missing data, or None if the data is there."""
     folder = settings.TIDINGS_DATA
     if folder and (Path(folder) / name).is_dir():
         return None
@@ -198,7 +199,7 @@ def _run(trials: Sequence[Trial], say: Say, *, kind: str = "trial") -> list[list
 def _beside(
     trial: Trial, courses: Sequence[Course], histories: Sequence[History]
 ) -> list[tuple[str, list[Course]]]:
-    """The array rules on the same readers; none on shuffled thumbs."""
+    """Return the array rules on the same readers; none on shuffled thumbs."""
     if trial.shuffled:
         return []
     targets = targets_of(histories)
@@ -215,7 +216,7 @@ def _beside(
 
 
 def _movielens(trial: Trial, courses: Sequence[Course], histories: Sequence[History]) -> list[Json]:
-    """The planner's row and the rules' rows of one trial."""
+    """Return the planner's row and the rules' rows of one trial."""
     name, beside = _name(trial), _beside(trial, courses, histories)
     floor, roof = (
         next((_precision(c) for n, c in beside if n == rule), None) for rule in ("random valid", "oracle")

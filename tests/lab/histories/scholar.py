@@ -2,14 +2,14 @@
 
 The folder has two files, which their licences keep out of this repository:
 
-- `rated_papers.csv` of github.com/avg-dev/scholar_inbox_datasets: `arxiv_id,user_id,rating,time`, where a
-  rating is 1 or -1, and the oldest ones have no time;
-- `arxiv-metadata-oai-snapshot.json`, arXiv's metadata in one JSON object a line, with `id`, `title`,
+- `rated_papers.csv` of github.com/avg-dev/scholar_inbox_datasets: `arxiv_id,user_id,rating,time`. A rating is
+  1 or -1, and the oldest ones have no time;
+- `arxiv-metadata-oai-snapshot.json`, arXiv's metadata with one JSON object per line, with `id`, `title`,
   `abstract` and `categories`; gzipped too, if its name ends in `.gz`.
 
-A paper's source is its first category, as arXiv's feeds are; its categories are all of them. Beside the
-histories there is the measure that others took on these thumbs: each day's papers are ranked by the thumbs of
-the days before, and the figure is the AUC of likes against dislikes, the mean over days and then readers.
+A paper's source is its first category, as in arXiv's feeds. Its categories are all of them. Beside the
+histories there is the published measure on these thumbs: each day's papers are ranked by the thumbs of the
+days before. The figure is the AUC of likes against dislikes, the mean over days and then readers.
 """
 
 import csv
@@ -43,7 +43,7 @@ from tests.lab.histories.pools import History, Rated
 
 SCHOLAR = "scholar-inbox"
 THUMBS_FILE, PAPERS_FILE = "rated_papers.csv", "arxiv-metadata-oai-snapshot.json"
-# Days are ranked once so many thumbs are there; rows are of days with so many thumbs before them.
+# Days are ranked from this many thumbs on. Rows are for days by the number of thumbs before them.
 THUMBS_BEFORE = ((10, 30), (30, 100), (100, 1_000_000))
 READERS = 120
 Json = dict[str, Any]

@@ -1,13 +1,13 @@
-"""What taste adds to the score on real histories: a reader's first thumbs, judged by much later ones.
+"""The effect of taste on the score in real histories: a reader's first thumbs, judged by much later ones.
 
-The score of later items is the product's on arrays (weights, topics, freshness); rows differ in what the
-first thumbs do to it:
+The score of later items is the product's on arrays (weights, topics, freshness). Rows differ in the use of
+the first thumbs:
 
 - *today*: the learning loop runs once, and every change that the planner proposes is accepted;
-- *taste*: the taste factor alone, while the loop rests; *full*: the factor, and every change as well;
+- *taste*: only the taste factor, without the loop; *full*: the factor, and every change as well;
 - *flat logistic*: P(like) by logistic regression on sources, topics and categories, times freshness.
 
-Readers' tastes vary as all of them together have published it, with the noise it has. Pure, but for data.
+The spread of readers' tastes is the published figure of all of them, with its noise. Pure, but for data.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,17 +18,20 @@ from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
 from digest.entities import RatedItem
 from ranking.community import spread_with_noise
 from ranking.entities import Candidate, EffectiveConfig, SourceTally
 from ranking.learning import learn
+from ranking.other_names import topic_names
 from ranking.scoring import Pool
-from ranking.taste.columns import TasteColumns
+from ranking.taste.columns import TasteColumns, taste_learned
 from ranking.taste.entities import NO_HOLD, Example, TasteLevel
-from ranking.taste.leans import rating_weight
+from ranking.taste.foretold import Foretold
+from ranking.taste.leans import SPREAD_PRIOR, rating_weight
 from ranking.taste.signal import TasteSignal
-from suggestions.planner.by_taste import sureness_p
+from suggestions.planner.by_taste import SURE_Z, THUMBS_MIN, sureness_p
 from suggestions.planner.hypotheses import (
     DecisionHistory,
     EvaluatedChange,
@@ -45,6 +48,8 @@ from tests.lab.world.entities import Asked
 from tests.lab.world.world import Floats
 
 READERS, CHANGES_MAX = 60, 3
+# NeMig has 25 to 30 answers of a reader, and nothing is to be found in them.
+NOTHING, NOTHING_THUMBS, NOTHING_HELD = ("nemig-en", "nemig-de"), 20, 5
 THUMBS, SHUFFLED_THUMBS = (20, 50, 100), (50, 100)
 TODAY, TASTE, FULL, LOGISTIC = "today", "taste", "full", "flat logistic"
 RANKERS = (TODAY, TASTE, FULL, LOGISTIC)
@@ -53,17 +58,20 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What each ranker gains for one reader in nDCG@10, and the changes with their stated probabilities."""
+    """The gain of each ranker for one reader in nDCG@10, and the changes with their stated probabilities.
+
+    `by_taste` is the offer to order the page, `None` if the reader's thumbs do not support it.
+    """
 
     gains: dict[str, float]
     asked: tuple[Asked, ...]
-    by_taste: Asked
+    by_taste: Asked | None
 
 
 def taste_rows(names: Sequence[str], seed: int, say: Say, *, readers: int = 0) -> list[Json]:
-    """Return a row for each set, source and number of thumbs, and how well probabilities hold.
+    """Return a row for each set, source and number of thumbs, and the calibration of probabilities.
 
-    The latter is of readers with an odd number, since those with an even one set the constants.
+    Calibration uses readers with an odd number, because those with an even one set the constants.
     """
     sets = [(name, by_genre) for name in names for by_genre in (False, True)]
     trials = [Trial(d, t, readers or READERS, by_genre=g, seed=seed) for d, g in sets for t in THUMBS]
@@ -85,12 +93,52 @@ def taste_rows(names: Sequence[str], seed: int, say: Say, *, readers: int = 0) -
         rows.append(row | {f"{TASTE}, 95 %": interval(own)})
         odd += [] if trial.shuffled else [one for number, one in judged if number % 2]
         say(f"{row['name']}: done")
-    asked, pages = [a for one in odd for a in one.asked], [one.by_taste for one in odd]
+    asked, pages = [a for one in odd for a in one.asked], [one.by_taste for one in odd if one.by_taste]
     return [
         *rows,
         {"name": "taste on: other changes, odd readers", "suggestions": len(asked), **calibration(asked)},
         {"name": "order by taste, odd readers", "suggestions": len(pages), **calibration(pages)},
     ]
+
+
+def nothing_rows(seed: int) -> list[Json]:
+    """Return a row for each language of NeMig, with thumbs as they are and shuffled: its offers.
+
+    AUC of later answers, where taste orders the page only of readers who are offered that; one half without
+    taste. The spread is the one that an installation of one reader begins with.
+    """
+    rows: list[Json] = []
+    for name in NOTHING:
+        for shuffled in (False, True):
+            trial = Trial(name, NOTHING_THUMBS, shuffled=shuffled, seed=seed, held=NOTHING_HELD)
+            histories = histories_for(trial)
+            found = [_offered(histories[n].rated) for n in readers_tested(histories, trial)]
+            judged = [one for one in found if one]
+            row = {"name": _name(trial), "readers": len(judged), "offered": sum(one[0] for one in judged)}
+            rows.append(row | {"AUC": _mean([auc if is_offered else 0.5 for is_offered, auc in judged])})
+    return rows
+
+
+def _offered(rated: Sequence[Rated]) -> tuple[bool, float] | None:
+    """Return whether an order by taste is offered after the first thumbs, and its AUC on the later ones."""
+    known, later = rated[:NOTHING_THUMBS], rated[NOTHING_THUMBS:]
+    liked = [one.liked for one in later]
+    if len(set(liked)) < 2:
+        return None
+    signal = _signal(rated_items(known), SPREAD_PRIOR)
+    pool = _pool(later)
+    columns = TasteColumns(pool, None, signal, TasteLevel.ON, taste_learned(signal, {}), np.zeros(len(later)))
+    return _is_offered(signal.foretold({})), float(roc_auc_score(liked, columns.factors))
+
+
+def _is_offered(foretold: Foretold) -> bool:
+    return len(foretold.rows) >= THUMBS_MIN and foretold.sureness >= SURE_Z
+
+
+def _pool(later: Sequence[Rated]) -> Pool:
+    return Pool(
+        [Candidate(n, r.source, r.title, "", NOW, "", r.url, r.categories) for n, r in enumerate(later)]
+    )
 
 
 def _judged(trial: Trial) -> list[tuple[int, Judged]]:
@@ -104,21 +152,19 @@ def _judged(trial: Trial) -> list[tuple[int, Judged]]:
 
 def _reader(number: int, history: History, first: EffectiveConfig, thumbs: int, spread: float) -> Judged:
     known, later = history.rated[:thumbs], history.rated[thumbs:]
-    rated = _rated(known)
+    rated = rated_items(known)
     signal = _signal(rated, spread)
     judge = Pools(later, [number, 0])
-    pool = Pool(
-        [Candidate(n, r.source, r.title, "", NOW, "", r.url, r.categories) for n, r in enumerate(later)]
-    )
+    pool = _pool(later)
     on = replace(first, config=replace(first.config, taste=TasteLevel.ON))
 
     def value(config: EffectiveConfig, decided: Mapping[str, int] = NO_HOLD) -> float:
         level = config.config.taste
         if level is TasteLevel.OFF:
             return judge.value(config)
-        columns = TasteColumns(
-            pool, None, signal.holding(decided), level, config.config.topics, np.zeros(len(later))
-        )
+        held = signal.holding(decided)
+        leans = taste_learned(held, topic_names(config.config))
+        columns = TasteColumns(pool, None, held, level, leans, np.zeros(len(later)))
         return judge.value(config, columns.factors)
 
     start, chosen = judge.value(first), _chosen(rated, first, spread)
@@ -127,7 +173,7 @@ def _reader(number: int, history: History, first: EffectiveConfig, thumbs: int, 
         today, full = one.change.applied(today), one.change.applied(full)
     asked = tuple(_asked(one, value, on) for one in chosen)
     gain = value(on) - start
-    told = signal.foretold(first.config.topics)
+    foretold = signal.foretold(topic_names(first.config))
     return Judged(
         {
             TODAY: judge.value(today) - start,
@@ -137,7 +183,9 @@ def _reader(number: int, history: History, first: EffectiveConfig, thumbs: int, 
             - start,
         },
         asked,
-        Asked(1, "order_by_taste", "page", gain, True, sureness_p(told.sureness)),
+        Asked(1, "order_by_taste", "page", gain, True, sureness_p(foretold.sureness))
+        if _is_offered(foretold)
+        else None,
     )
 
 
@@ -153,7 +201,7 @@ def _chosen(rated: list[RatedItem], first: EffectiveConfig, spread: float) -> tu
     attributes = attributes_of(rated, sources=(), topics=list(first.config.topics), titles=titles)
     return select_changes(
         candidate_changes(attributes, first, rated),
-        tastes_of(tallies_of(rated, attributes, NOW), spread),
+        tastes_of(tallies_of(rated, attributes, NOW), spread, with_taste=True),
         attributes,
         rated,
         permitted=lambda change: True,
@@ -173,7 +221,7 @@ def _learned(rated: Sequence[RatedItem], first: EffectiveConfig) -> EffectiveCon
     return replace(first, deltas=moved)
 
 
-def _rated(known: Sequence[Rated]) -> list[RatedItem]:
+def rated_items(known: Sequence[Rated]) -> list[RatedItem]:
     """Return the thumbs as the planner reads them, newest first, spread evenly over sixty days."""
     found = []
     for n, one in enumerate(known):
@@ -195,10 +243,10 @@ def _signal(rated: Sequence[RatedItem], spread: float) -> TasteSignal:
 
 @cache
 def _spread(trial: Trial) -> float:
-    """Return how much tastes vary by what everybody's first thumbs publish."""
+    """Return the spread of tastes as published from everybody's first thumbs."""
     batches = []
     for history in histories_for(trial):
-        rated = _rated(history.rated[: trial.thumbs])
+        rated = rated_items(history.rated[: trial.thumbs])
         titles = {item.source: item.source for item in rated}
         attributes = attributes_of(rated, sources=(), topics=(), titles=titles)
         batches.append(contribution_of(tallies_of(rated, attributes, NOW)))

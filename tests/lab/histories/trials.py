@@ -1,9 +1,9 @@
 """Open histories through the real import and one run of the advisor for each reader.
 
-Everybody's first thumbs are imported, spread over the last 60 days, so that what readers have in common is
-there; a night publishes how much tastes vary; the readers under test get a run, accept what comes, and their
-later thumbs say what it was worth. The sources bring news of the last two days, like what was rated: a change
-that moves nothing on a reader's page of today is not proposed.
+Everybody's first thumbs are imported, spread over the last 60 days, so that community figures exist. A
+nightly job publishes the spread of tastes. The tested readers get a run and accept its suggestions, and their
+later thumbs measure the gain. The sources bring items of the last two days, similar to the rated ones,
+because a change that moves nothing on a reader's page of today is not proposed.
 """
 
 import json
@@ -30,6 +30,7 @@ from digest.models import Feed, Feedback, Item, Reader, Source, Subscription
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
+from suggestions.planner import tastes
 from suggestions.planner.population import taste_spread_publish
 from suggestions.selectors import suggestions_pending
 from suggestions.services.resolve import suggestion_accept
@@ -47,15 +48,16 @@ from tests.lab.histories.scholar import SCHOLAR, scholar_histories
 from tests.lab.model.readers import PREFIX as LABELS
 from tests.lab.model.readers import label_histories
 from tests.lab.world.entities import Asked, Course
-from tests.support.changes import change_applied
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 SPAN = timedelta(days=60)
 PROGRESS_EVERY = 50
-# As many as a page of today shows, and as many again; as old as those of the pools.
+# Twice the items of today's page, with the ages of those in the pools.
 NEWS, NEWS_HOURS = 60, 48
-# Readers of Scholar Inbox whose thumbs are imported: some of the 13,352, or it would take hours.
+# Some of the 13,352 readers of Scholar Inbox: importing all of their thumbs would take hours.
 HISTORIES_MAX = 300
+# An installation of one: the tested readers are in one database, and nothing is published.
+ALONE = 1
 Json = dict[str, Any]
 Progress = Callable[[int], None]
 # A reader's name and some of their thumbs.
@@ -66,7 +68,9 @@ Thumbs = tuple[str, Sequence[Rated]]
 class Trial:
     """Which data, how many first thumbs of everybody, and how many readers get a run (0: all).
 
-    Only readers with at least `held` thumbs after those get one.
+    Only readers with at least `held` thumbs after those get one. `there` readers are in the installation (0:
+    all); in one of a single reader nothing is published. `bar` is the false sign rate up to which the planner
+    asks, if it is not its own.
     """
 
     data: str
@@ -76,6 +80,8 @@ class Trial:
     by_genre: bool = False
     seed: int = 0
     held: int = HELD_MIN
+    there: int = 0
+    bar: float | None = None
 
 
 def histories_for(trial: Trial) -> list[History]:
@@ -96,11 +102,15 @@ def histories_for(trial: Trial) -> list[History]:
 
 
 def trial_run(trial: Trial, progress: Progress) -> list[Course]:
-    """The courses of the readers who got a run; where nothing is held out, gains are 0."""
+    """Return the courses of the readers who got a run. Without held-out items, gains are 0."""
     histories = histories_for(trial)
     tested = readers_tested(histories, trial)
-    thumbs_import([(h.reader, h.rated[: trial.thumbs or None]) for h in histories], NOW - SPAN, NOW)
-    nights_pass(NOW - SPAN, NOW)
+    if trial.bar is not None:
+        tastes.FALSE_SIGN_MAX = trial.bar
+    there = _there(histories, tested, trial)
+    thumbs_import([(h.reader, h.rated[: trial.thumbs or None]) for h in there], NOW - SPAN, NOW)
+    if trial.there != ALONE:
+        nights_pass(NOW - SPAN, NOW)
     readers = {reader.username: reader for reader in Reader.objects.all()}
     news_publish(histories, [readers[histories[n].reader] for n in tested], trial.seed, NOW)
     topics = start_config(targets_of(histories)).config.topics if trial.thumbs else ()
@@ -112,11 +122,20 @@ def trial_run(trial: Trial, progress: Progress) -> list[Course]:
     return courses
 
 
-def nights_pass(begin: datetime, end: datetime) -> None:
-    """Publish what readers have in common as the nights after `begin` and until `end` do.
+def _there(histories: Sequence[History], tested: Sequence[int], trial: Trial) -> list[History]:
+    """Return the histories of the installation's readers: the tested ones, then others up to its size."""
+    if not trial.there:
+        return list(histories)
+    others = [n for n in range(len(histories)) if n not in set(tested)]
+    random.Random(trial.seed).shuffle(others)
+    return [histories[n] for n in (*tested, *others[: max(0, trial.there - len(tested))])]
 
-    What others think of sources in those nights alone that close a period: the others publish figures of
-    items, which no setting follows. How much tastes vary at the end.
+
+def nights_pass(begin: datetime, end: datetime) -> None:
+    """Publish community figures as the nightly jobs after `begin` and until `end` do.
+
+    Only nights that close a period publish figures of sources. The others publish figures of items, which no
+    setting follows. The spread of tastes is published at the end.
     """
     for days in range(1, (end - begin).days + 1):
         night = begin + timedelta(days=days)
@@ -126,7 +145,7 @@ def nights_pass(begin: datetime, end: datetime) -> None:
 
 
 def readers_tested(histories: Sequence[History], trial: Trial) -> list[int]:
-    """The numbers of the readers who get runs: so many of those long enough."""
+    """Return the numbers of the readers who get runs, from those with enough thumbs."""
     needed = trial.thumbs + trial.held if trial.thumbs else 0
     tested = [n for n, h in enumerate(histories) if len(h.rated) >= needed]
     if trial.readers:
@@ -201,7 +220,7 @@ def _lines(thumbs: Sequence[Thumbs], begin: datetime, end: datetime) -> Iterator
 
 
 def _tested(n: int, history: History, reader: Reader, topics: Sequence[str], trial: Trial) -> Course:
-    """One reader's run and what came of it."""
+    """Run the advisor for one reader. Return the result."""
     if topics:
         edit = ConfigEdit(topics=topics)
         config_edit(reader_id=reader.pk, edit=edit, expected_version=0, now=NOW)
@@ -211,9 +230,7 @@ def _tested(n: int, history: History, reader: Reader, topics: Sequence[str], tri
     result = run_request(reader=reader, trigger=Run.Trigger.COMMAND, now=NOW, force=True, inline=True)
     asked = []
     for suggestion in suggestions_pending(reader_id=reader.pk):
-        after = change_applied(
-            first, suggestion.suggestion_type, suggestion.target_key, suggestion.suggested_value
-        )
+        after = suggestion.change.applied(first)
         gain = judge.gain(first, after) if judge else 0.0
         twice = halves.gains(first, after) if halves else ()
         suggestion_accept(reader_id=reader.pk, suggestion_id=suggestion.pk, now=NOW)
@@ -226,7 +243,7 @@ def _tested(n: int, history: History, reader: Reader, topics: Sequence[str], tri
 
 
 def asked_of(suggestion: Suggestion, week: int, gain: float) -> Asked:
-    """What is kept of a suggestion that was accepted."""
+    """Return the record of an accepted suggestion."""
     kind, target = suggestion.suggestion_type, suggestion.target_key
     return Asked(week, kind, target, gain, True, suggestion.p_helpful, suggestion.confidence)
 

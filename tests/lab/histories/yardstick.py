@@ -1,16 +1,16 @@
-"""How much harm changes really do, where what they are measured by is noisy.
+"""The true harm of changes, measured by noisy thumbs.
 
-A change is worth the thumbs that come later, and those are few: of changes that do nothing a third or more
-are "harmful" by them. So each change is measured twice, on two halves of the later thumbs, dealt several
-times. Half the difference of the two is the noise of their mean.
+The gain of a change is measured by later thumbs, and those are few. By them a third or more of the changes
+without any effect look "harmful". So each change is measured twice, on two halves of the later thumbs, dealt
+several times. Half the difference of the two is the noise of their mean.
 
-- *lost over gained*: one half says which changes cost and which gain, the other how much they do.
-- *harmful, deconvolved*: the share of changes whose true worth is below the limit. It is the distribution of
-  true worths that explains the measured ones best, of all distributions there are: the nonparametric maximum
-  likelihood of Kiefer and Wolfowitz (1956), found by EM on a grid. The interval is of readers drawn anew.
+- *lost over gained*: one half tells which changes cost and which gain, the other one measures how much.
+- *harmful, deconvolved*: the share of changes whose true gain is below the limit. It comes from the
+  distribution of true gains that explains the measured ones best: the nonparametric maximum likelihood of
+  Kiefer and Wolfowitz (1956), found by EM on a grid. Its interval comes from resampled readers.
 
-Both stand beside the same figures of readers whose thumbs were dealt anew, whose changes do nothing: the
-floor. The raw share stays in the record. Pure.
+Beside both stand the same figures for readers with shuffled thumbs, whose changes have no effect: the floor.
+The raw share stays in the record. Pure.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,8 @@ SEED = 2
 
 
 def harm_of(courses: Sequence[Course]) -> Json:
-    """Return lost over gained and the deconvolved share of harmful changes; nothing of too few changes."""
+    """Return lost over gained and the deconvolved share of harmful changes, or nothing for too few
+    changes."""
     by_reader = [[a for a in course.asked if a.halves] for course in courses]
     asked = [one for some in by_reader for one in some]
     if len(asked) < CHANGES_MIN:
@@ -56,9 +57,10 @@ def harm_of(courses: Sequence[Course]) -> Json:
 
 
 def lost_over_gained(asked: Sequence[Asked]) -> float | None:
-    """Return what changes that one half calls a loss cost on the other, over what the others gain there.
+    """Return the losses on one half of the changes that the other half calls a loss, over the gains of the
+    rest.
 
-    `None` if they gain nothing there, as changes that do nothing may.
+    `None` if the rest gains nothing, as changes without effect may.
     """
     halves = np.array([one.halves for one in asked])
     lost = gained = 0.0

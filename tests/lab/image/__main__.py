@@ -1,8 +1,8 @@
 """`python -m tests.lab image`: build the image without a Docker daemon and run it to a first page.
 
-Needs root, and buildah and debootstrap (Debian's packages of these names). What is not Docker's: the base,
-which debootstrap makes, and the container, which is a chroot in namespaces of its own. Exit code 0 where
-every check held, 1 where one did not, 2 where nothing could be built.
+It needs root, and buildah and debootstrap (Debian's packages of these names). Two parts are not Docker's: the
+base, which debootstrap makes, and the container, which is a chroot in its own namespaces. Exit code 0 if
+every check held, 1 if one did not, 2 if nothing could be built.
 """
 
 import argparse
@@ -101,7 +101,8 @@ def user_of(files: Path, name: str) -> tuple[int, int]:
 
 
 def run_of(config: Json, files: Path, folder: Path, owner: tuple[int, int]) -> Json:
-    """Start from an empty /data, look at the health and the pages, stop, start again; return what held."""
+    """Start from an empty /data, check the health and the pages, stop, and start again. Return the checks
+    that held."""
     data = folder / "data"
     data.mkdir(parents=True)
     data.chmod(0o700)
@@ -135,7 +136,7 @@ def run_of(config: Json, files: Path, folder: Path, owner: tuple[int, int]) -> J
 
 
 def healthy(running: Container, config: Json) -> bool:
-    """Return what the image's own health check says."""
+    """Return the result of the image's own health check."""
     kind, *command = config["Healthcheck"]["Test"]
     return kind == "CMD" and running.run(command).returncode == 0
 
@@ -196,7 +197,7 @@ def until(done: Callable[[], bool]) -> bool:
 
 
 def port_free() -> int:
-    """Return a port that nobody listens on."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -17,7 +17,7 @@ BASE, IMAGE = "localhost/tidings-base", "localhost/tidings"
 
 @dataclass(frozen=True, slots=True)
 class Buildah:
-    """buildah with a store of its own in `folder`."""
+    """buildah with its own store in `folder`."""
 
     folder: Path
 
@@ -27,13 +27,13 @@ class Buildah:
         return ["buildah", *store, *arguments]
 
     def text(self, *arguments: str) -> str:
-        """Run a command, return what it printed; raises `CalledProcessError`."""
+        """Run a command and return its output. Raises `CalledProcessError`."""
         done = subprocess.run(self.command(*arguments), check=True, stdout=subprocess.PIPE, text=True)
         return done.stdout.strip()
 
 
 def base_make(folder: Path) -> Path:
-    """Make a Debian in `folder`; one that is there already is used again."""
+    """Make a Debian in `folder`, or use an existing one again."""
     if not (folder / "usr/bin/python3").exists():
         extra = f"--include={','.join(NEEDED)}"
         subprocess.run(["debootstrap", "--variant=minbase", extra, SUITE, str(folder)], check=True)
@@ -51,16 +51,17 @@ def image_build(buildah: Buildah, base: Path) -> None:
 
 
 def image_config(buildah: Buildah) -> dict[str, Any]:
-    """Return what the image says of how it is run, as Docker reads it."""
+    """Return the image's run settings, as Docker reads them."""
     found = json.loads(buildah.text("inspect", "--type", "image", IMAGE))
     config: dict[str, Any] = found["Docker"]["config"]
     return config
 
 
 def pip_as_here(folder: Path) -> list[str]:
-    """Let pip inside find packages where pip outside does: its settings and the files that they name.
+    """Let pip inside the build find packages as pip outside does, with its settings and the files that they
+    name.
 
-    They are lent for the build alone: nothing of them gets into the image.
+    They are used for the build only: none of them gets into the image.
     """
     listed = subprocess.run(["pip", "config", "list"], check=True, stdout=subprocess.PIPE, text=True).stdout
     pairs = (line.partition(".")[2].split("=", 1) for line in listed.splitlines())

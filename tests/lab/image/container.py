@@ -1,7 +1,7 @@
 """Run the image's command as Docker would with `--read-only --tmpfs /tmp --cap-drop ALL`, but by chroot.
 
-It is process 1 of namespaces of its own (mounts, processes), sees the image read-only, an empty /tmp and a
-folder as /data, and is the image's user without any capability. The network is this machine's.
+It is process 1 of its own namespaces (mounts, processes). It sees the image read-only, an empty /tmp and a
+folder as /data, and runs as the image's user without any capability. The network is this machine's.
 """
 
 import shlex
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# $1: the image's files, $2: an empty folder, $3: the data; what follows is run inside.
+# $1: the image's files, $2: an empty folder, $3: the data. The rest is run inside.
 ENTER = """
 set -e
 mount --make-rprivate /
@@ -59,7 +59,7 @@ class Container:
 def container(
     config: Mapping[str, Any], files: Path, data: Path, *, owner: tuple[int, int], port: int
 ) -> Iterator[Container]:
-    """Run the image's own command while the block runs; `owner` has the numbers of its user and group."""
+    """Run the image's own command until the block ends. `owner` has the ids of its user and group."""
     root = data.parent / "root"
     root.mkdir(exist_ok=True)
     log = (data.parent / "log").open("w+")
@@ -76,7 +76,7 @@ def container(
 
 
 def entered(config: Mapping[str, Any], *, owner: tuple[int, int], port: int) -> list[str]:
-    """Return what a command inside begins with: its user, folder and environment, no capabilities."""
+    """Return the beginning of a command inside: its user, folder and environment, and no capabilities."""
     user, group = owner
     drop = ["--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--clear-groups"]
     place = f'cd {shlex.quote(config["WorkingDir"])} && exec "$@"'

@@ -1,8 +1,8 @@
 """`python -m tests.lab load [NAME …] [--json FILE]`: a large installation, one script after another.
 
-Without names all of `--help` but the first two, on the PostgreSQL of `DATABASE_URL`. Two are named by hand:
-`seed`, which fills it first (minutes, and 5 GB), and `growth`, which needs a second one. With `--json` each
-record goes into FILE as it comes, in place of an older one of the same name. Exit 1 where one broke or missed
+Without names it runs all of `--help` but the first two, on the PostgreSQL of `DATABASE_URL`. Two must be
+named: `seed`, which fills it first (minutes, and 5 GB), and `growth`, which needs a second one. With `--json`
+each record goes into FILE as it comes, replacing an older one of the same name. Exit 1 if one broke or missed
 a target.
 """
 
@@ -27,7 +27,7 @@ ERROR_CHARS = 600
 
 
 def main() -> int:
-    """Run what was named, say what came of it, keep it; the exit code."""
+    """Run the named scripts, print and record their results. Return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join((*BY_HAND, *NAMES)))
     parser.add_argument("--json", type=Path, metavar="FILE", help="where to keep what is measured")
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def measured(name: str) -> dict[str, Any]:
-    """A script's record: when, on what, how busy the machine was, and its report or what it broke of."""
+    """Return a script's record: time, machine, its load, and the report or the error."""
     command = [sys.executable, "-m", f"tests.lab.load.{name}", "--json"]
     told = {
         "name": name,
@@ -69,7 +69,7 @@ def measured(name: str) -> dict[str, Any]:
 
 
 def said(record: dict[str, Any]) -> str:
-    """A line for each target, or what broke."""
+    """Return a line for each target, or the error."""
     if record["error"]:
         return f"{record['name']:8} BROKE: {record['error']}"
     aims = record["report"]["targets"]

@@ -1,6 +1,6 @@
-"""Requests at a given rate, whatever becomes of those before: a load that does not wait for its server.
+"""Send requests at a given rate, without waiting for earlier answers.
 
-A request's time counts from the moment it was due, so that a server that stalls makes those behind it slow
+A request's time counts from the moment it was due. A server that stalls then makes later requests slow
 instead of fewer.
 """
 
@@ -15,7 +15,7 @@ BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One GET: what kind of page it is counted as, its path, and the cookie it carries."""
+    """One GET: the kind of its page, its path, and its cookie."""
 
     page: str
     path: str
@@ -24,7 +24,8 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: seconds since it was due, the status (0: nothing came), the size, how late it began."""
+    """An answer: seconds since it was due, the status (0: none came), the size, and the delay of its
+    start."""
 
     page: str
     seconds: float

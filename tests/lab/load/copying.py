@@ -15,9 +15,10 @@ PROCESSES = 2
 
 @contextmanager
 def connected() -> Iterator[psycopg.Connection[Any]]:
-    """A connection to the database of `DATABASE_URL` that checks no foreign key and waits for no disk.
+    """Yield a connection to the database of `DATABASE_URL` that checks no foreign key and does not wait for
+    the disk.
 
-    What is written is consistent by construction, and nothing anybody would miss after a crash.
+    The written rows are consistent by construction, and a crash loses nothing of value.
     """
     with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
         connection.execute("SET session_replication_role = replica")
@@ -42,7 +43,7 @@ def copy(connection: psycopg.Connection[Any], table: str, columns: str, lines: I
 
 
 def in_parts(work: Callable[[int, int], None], count: int) -> None:
-    """Call `work(first, last)` for stretches of `range(count)`, each in a fork. Raises where one broke."""
+    """Call `work(first, last)` for parts of `range(count)`, each in a fork. Raises if one failed."""
     cuts = [count * n // PROCESSES for n in range(PROCESSES + 1)]
     context = multiprocessing.get_context("fork")
     parts = [

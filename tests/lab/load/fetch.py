@@ -1,10 +1,10 @@
 """Five thousand feeds in an hour: `python -m tests.lab load.fetch [--feeds N] [--minutes N] [--json]`.
 
-The publishers of `bench.fleet` (nine in ten answer well, a tenth share twenty hosts, the others stall,
-move, break off or are gone) on loopback addresses, fetched by one worker with the default settings (16 at a
-time, 2 s between two requests to a host) into the database of `DATABASE_URL`: cold, then round after round
-as if two days had passed, until the time is over. The rate is that of all rounds, over three minutes at
-least. Feeds and items made here are deleted at the end.
+The publishers of `bench.fleet` (nine in ten answer well, a tenth share twenty hosts, the others stall, move,
+break off or are gone) are on loopback addresses. One worker with the default settings (16 at a time, 2 s
+between two requests to a host) fetches them into the database of `DATABASE_URL`: first cold, then batch after
+batch as if two days had passed, until the time ends. The rate is that of all batches, over at least three
+minutes. Feeds and items made here are deleted at the end.
 """
 
 import argparse
@@ -28,7 +28,7 @@ WELL = ("good", "shared", "moved", "found")
 
 
 def main() -> None:
-    """Fetch and report; exit 1 where a target is missed."""
+    """Fetch and report. Exit 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--feeds", type=int, default=5_000)
     parser.add_argument("--minutes", type=float, default=MINUTES_MIN)
@@ -73,7 +73,7 @@ def _ensure(urls: list[str], hosts: list[str]) -> list[int]:
 
 
 def rounds(urls: list[str], port: int, seconds: float) -> list[Json]:
-    """Rounds over all feeds until so many seconds were spent fetching."""
+    """Run fetch batches over all feeds, until `seconds` were spent fetching."""
     from django.utils import timezone  # noqa: PLC0415
 
     from digest.feeds.fetch_batch import feeds_fetch  # noqa: PLC0415

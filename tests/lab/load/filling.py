@@ -95,7 +95,8 @@ def _value(model: Any, field: Any) -> str:
 
 
 def _words(field: Any) -> str:
-    """Text: unlike any other where it must be, else one of some hundred, longer where there is room."""
+    """Return a text: unique if the field must be, else one of about a hundred, longer if the field allows
+    it."""
     most = field.max_length or 400
     if field.unique or field.primary_key or any(field.name in names for names in _together(field.model)):
         return f"left('made-' || n, {most})"

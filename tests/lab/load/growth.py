@@ -1,8 +1,8 @@
-"""What ten times the installation costs: `python -m tests.lab load.growth [--json]`.
+"""The cost of ten times the installation: `python -m tests.lab load.growth [--json]`.
 
-`DATABASE_URL` and `LOAD_SMALL_DATABASE_URL` name databases that `load.seed` has filled, the second with a
-tenth of the items, readers and feeds. The scripts of this folder run on both, one after the other; a row has
-both figures, in milliseconds, and their exponent, as `bench.growth` reckons it.
+`DATABASE_URL` and `LOAD_SMALL_DATABASE_URL` name databases filled by `load.seed`, the second with a tenth of
+the items, readers and feeds. The scripts of this folder run on both, one after the other. A row has both
+figures, in milliseconds, and their exponent as in `bench.growth`.
 """
 
 import argparse
@@ -20,10 +20,10 @@ from tests.lab.bench.growth import exponent, found
 ROOT = Path(__file__).resolve().parents[3]
 Json = dict[str, Any]
 SMALL = "LOAD_SMALL_DATABASE_URL"
-# Of the two, by what they hold.
+# The relative sizes of the two databases.
 SIZES = (1, 10)
 PAGES = ("pages", "--minutes", "1", "--rate", "10")
-# The work, the script that does it, and where its report says so.
+# The work, its script, and the path of the figure in its report.
 WORKS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("first pages after a start, p95", PAGES, "first_pages.cold.p95_ms"),
     ("mixed page: processor of the site", PAGES, "processor_ms_a_page.site"),
@@ -55,12 +55,12 @@ def main() -> None:
 
 
 def row(work: str, ms: Sequence[float]) -> Json:
-    """A work with its figures at both sizes."""
+    """Return a work with its figures at both sizes."""
     return {"work": work, "ms": [round(value, 1) for value in ms], "exponent": exponent(SIZES, ms)}
 
 
 def asked(script: Sequence[str], database_url: str) -> Json:
-    """The report of a script on a database; one that misses a target of its own has a report all the same."""
+    """Return the report of a script on a database. One that misses its own target still has a report."""
     command = [sys.executable, "-m", f"tests.lab.load.{script[0]}", *script[1:], "--json"]
     own = os.environ | {"DATABASE_URL": database_url}
     done = subprocess.run(command, cwd=ROOT, env=own, stdout=subprocess.PIPE, text=True, check=False)

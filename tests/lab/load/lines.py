@@ -14,7 +14,7 @@ NULL = r"\N"
 FOLDERS = ("", "News", "Science", "Code", "Friends")
 ZONES = [("UTC", 0), ("Europe/Berlin", 1), ("America/New_York", -5), ("Asia/Tokyo", 9)]
 HEADLINE, WORDS = 8, 60
-# What came in last waits for the night: no story, vector or extract yet.
+# The newest items wait for the nightly job: no story, vector or extract yet.
 FRESH = 2_000
 SUMMARY_DAYS, VECTOR_DAYS = 30, 60
 CHUNK = 2_000
@@ -33,18 +33,18 @@ class Moments:
         self.start = now - timedelta(days=world.size.days)
 
     def at(self, seconds: Floats) -> list[str]:
-        """One for each of the seconds; none after now."""
+        """Return one for each of the seconds; none after now."""
         stamps = np.datetime64(self.start.replace(tzinfo=None), "ms")
         there = stamps + (np.minimum(seconds, self.end) * 1000).astype("timedelta64[ms]")
         return [f"{moment}Z" for moment in np.datetime_as_string(there)]
 
     def ago(self, days: float) -> str:
-        """So many days before now."""
+        """Return the time this many days before now."""
         return (self.now - timedelta(days=days)).isoformat()
 
 
 def reader_id(world: World, reader: int) -> uuid.UUID:
-    """The key of a reader: the same for the same seed."""
+    """Return the key of a reader: the same for the same seed."""
     return uuid.uuid5(uuid.NAMESPACE_OID, f"reader {world.seed} {reader}")
 
 
@@ -137,7 +137,7 @@ def digests(world: World, at: Moments, first: int, last: int) -> Iterator[str]:
 
 
 def shown_to(world: World, reader: int) -> list[Ints]:
-    """What each digest of a reader shows, the newest digest first: items of its week, in order of rank."""
+    """Return the items in each digest of a reader, newest digest first: items of its week, by rank."""
     ids, dice, end = world.items_of(reader), world.dice(3, reader), world.size.days * DAY_S
     found = []
     for back in range(world.size.digest_days):
@@ -169,7 +169,8 @@ def exposures(world: World, at: Moments, reader: int, shown: Sequence[Ints]) -> 
 
 
 def readings(world: World, at: Moments, reader: int, shown: Sequence[Ints]) -> Iterator[str]:
-    """reader, item, article, read_at, saved_at: a quarter of what was shown is read, one in fifty saved."""
+    """Yield reader, item, article, read_at, saved_at: a quarter of the shown items is read, one in fifty
+    saved."""
     key, dice, seen = reader_id(world, reader), world.dice(4, reader), set[int]()
     for back, chosen in enumerate(shown):
         chance = dice.random(len(chosen)).tolist()

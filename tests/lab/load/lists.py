@@ -1,9 +1,9 @@
 """Every list of the admin at a million rows: `python -m tests.lab load.lists [--rows N] [--only NAME …]`.
 
-For each registered model, in one transaction that is rolled back: its table is filled up to N rows with made
-values (references point at rows that are there), then an operator opens the list, its second page, each
-filter and a search. Seconds by the clock for the whole page through Django's test client, queries counted
-before and after filling. What takes longest is told with the plan PostgreSQL made of it.
+For each registered model, in one transaction that is rolled back, its table is filled up to N rows with
+made-up values (references point at existing rows). Then an operator opens the list, its second page, each
+filter and a search. It reports seconds by the clock for the whole page through Django's test client, and
+queries before and after filling. The slowest page is shown with PostgreSQL's plan.
 """
 
 import argparse
@@ -17,7 +17,7 @@ OPERATOR = "load-operator"
 
 
 def main() -> None:
-    """Look at every list and report; exit 1 where one takes too long."""
+    """Measure every list and report. Exit 1 if one takes too long."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--only", nargs="*", default=[], metavar="MODEL")
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def looked_at(model: Any, rows: int) -> Json:
-    """One list, small and large."""
+    """Return one list, small and large."""
     from django.contrib.contenttypes.models import ContentType  # noqa: PLC0415
     from django.db import connection, transaction  # noqa: PLC0415
 

@@ -55,7 +55,7 @@ def main() -> None:
 
 @contextmanager
 def second_worker() -> Iterator[None]:
-    """A Celery worker that serves the queue of the night, ready when this begins."""
+    """Yield a Celery worker that serves the queue of the night, ready when this begins."""
     from config.celery import app  # noqa: PLC0415
 
     app.control.purge()
@@ -85,7 +85,7 @@ def with_some(count: int, work: Callable[[], object]) -> None:
 
 
 def night() -> list[Json]:
-    """Each step with what it took."""
+    """Return each step with its cost."""
     from django.utils import timezone  # noqa: PLC0415
 
     from config.jobs.nightly import STEPS  # noqa: PLC0415

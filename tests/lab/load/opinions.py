@@ -1,4 +1,4 @@
-"""What a made-up installation's readers said, and what the advisor did about it, as lines for COPY."""
+"""The ratings of a made-up installation's readers, and the advisor's results, as lines for COPY."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -24,7 +24,7 @@ class Thumbs(NamedTuple):
 
 
 def thumbs_of(world: World, reader: int) -> Thumbs:
-    """Thumbs by the reader's taste, each within two days of its item."""
+    """Return thumbs by the reader's taste, each within two days of its item."""
     dice, end = world.dice(5, reader), float(world.size.days * DAY_S)
     ids = world.between(world.items_of(reader), end - world.size.thumb_days * DAY_S, end - DAY_S)
     count = min(int(world.thumbs[reader]), len(ids) // 2)

@@ -1,11 +1,11 @@
 """Mixed pages at 20 requests a second: `python -m tests.lab load.pages [--rate N] [--minutes N] [--json]`.
 
-The site is what the Procfile runs, on the database of `DATABASE_URL` as `tests.lab.load.seed` filled it, and
+The site runs by the Procfile, on the database of `DATABASE_URL` as filled by `tests.lab.load.seed`. It
 answers signed-in readers drawn at random: the front page of readers who come for the first time that day
-(their digest is six hours old, so it is built anew) and of those who come back, and what they go on to.
-Among them, at the same moments, the empty page: `/healthz`, which does nothing, and `/offline`, a
-template without a reader. Requests come at random (Poisson) and their time counts from when they were
-due. Before that, each worker's first pages, which load code.
+(their digest is six hours old, so it is built again), the front page of those who come back, and further
+pages. Empty pages are asked at the same moments: `/healthz`, which does nothing, and `/offline`, a template
+without a reader. Requests come at random (Poisson), and their time counts from the moment they were due. Each
+worker's first pages, which load code, come before that.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from tests.lab.load.setting import Json, django_up, head, rows_of, spread, targe
 
 READERS = 950
 EMPTY, FIRST, AGAIN = "empty", "today, first visit", "today, again"
-# So many of a hundred requests; the empty pages come on top.
+# The number of each page among a hundred requests. The empty pages come on top.
 MIX = {
     FIRST: 20,
     AGAIN: 15,
@@ -53,7 +53,7 @@ MIX = {
     "trends": 1,
 }
 EMPTY_SHARE = 0.1
-# So many of each page are asked for alone.
+# The number of requests for each page alone.
 ALONE = 25
 AGE = timedelta(hours=6)
 P95_MS, P99_MS = 200.0, 500.0
@@ -74,7 +74,7 @@ class Visitor:
 
 
 def main() -> None:
-    """Measure and report; exit 1 where a target is missed."""
+    """Measure and report. Exit 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rate", type=float, default=20.0)
     parser.add_argument("--minutes", type=float, default=3.0)
@@ -122,7 +122,7 @@ def visitors_of(dice: random.Random) -> tuple[list[Visitor], list[str], str]:
     there = list(settled.order_by("pk"))
     readers = dice.sample(there, min(READERS, len(there)))
     latest = Digest.objects.filter(reader__in=readers).order_by("reader", "-date").distinct("reader")
-    # As after a night: whoever comes first that day has the digest built anew, also where this ran before.
+    # As after a night: the first visit of the day builds the digest again, even if this script ran before.
     Digest.objects.filter(pk__in=[digest.pk for digest in latest]).update(built_at=timezone.now() - AGE)
     shown = Impression.objects.filter(digest__in=list(latest)).values_list("digest__reader", "item")
     found = {}
@@ -180,7 +180,7 @@ def paths_of(words: Sequence[str], yesterday: str, dice: random.Random) -> Paths
 
 
 def plan(count: int, visitors: Sequence[Visitor], paths: Paths, dice: random.Random) -> list[Ask]:
-    """The requests, in order: of each page its share, by readers drawn at random."""
+    """Return the requests, in order: of each page its share, by readers drawn at random."""
     fresh = iter([visitor for visitor in visitors if not visitor.came])
     back = [visitor for visitor in visitors if visitor.came]
     asks = []
@@ -200,12 +200,12 @@ def plan(count: int, visitors: Sequence[Visitor], paths: Paths, dice: random.Ran
 
 
 def _days_ago(days: int) -> int:
-    """A moment in microseconds since 1970, as the keys of a list have it."""
+    """Return a moment in microseconds since 1970, as the keys of a list have it."""
     return int((time.time() - days * 86_400) * 1_000_000)
 
 
 def firsts(visitors: Sequence[Visitor], running: Site) -> Json:
-    """What the first readers after a start wait: eight at once, then forty one after the other."""
+    """Measure the wait of the first readers after a start: eight at once, then forty one after the other."""
     some = list(visitors[:100])
     for visitor in some:
         visitor.came = True
@@ -216,9 +216,9 @@ def firsts(visitors: Sequence[Visitor], running: Site) -> Json:
 
 
 def alone(visitors: Sequence[Visitor], paths: Paths, running: Site, dice: random.Random) -> list[Json]:
-    """By page, `ALONE` of it one after the other: by the clock, and of the processors' time.
+    """Measure each page `ALONE` times one after the other, in wall and processor time.
 
-    What else the machine does makes a page slow, but adds less to the processor time that it takes.
+    Other work on the machine makes a page slow, but adds less to its processor time.
     """
     rows = []
     back = [visitor for visitor in visitors if visitor.came]
@@ -241,7 +241,7 @@ def alone(visitors: Sequence[Visitor], paths: Paths, running: Site, dice: random
 
 
 def figures(answers: Sequence[Answer]) -> Json:
-    """By page: how long, what status; over all pages; and the targets."""
+    """Return times and statuses by page and over all pages, and the targets."""
     pages: dict[str, list[Answer]] = {}
     for answer in answers:
         pages.setdefault(answer.page, []).append(answer)

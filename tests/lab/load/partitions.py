@@ -1,9 +1,9 @@
-"""What partitions would do for the largest table: `python -m tests.lab load.partitions [--json]`.
+"""The effect of partitions on the largest table: `python -m tests.lab load.partitions [--json]`.
 
-Impressions as they are, copied twice into a schema of their own: whole, and in partitions by ranges of
-digests, which are numbered in the order of days. Then, in turns: a digest read by its key, digests written,
-and the oldest third let go, by DELETE in batches as `rows_prune` does it and by dropping partitions. The
-schema goes away at the end.
+The impressions are copied twice into their own schema: whole, and in partitions by ranges of digests, which
+are numbered in the order of days. Then, in turns: a digest is read by its key, digests are written, and the
+oldest third is deleted, by DELETE in batches as in `rows_prune` and by dropping partitions. The schema is
+deleted at the end.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def main() -> None:
 
 def made(cursor: Any) -> list[int]:
     """Both tables with their rows and indexes; the digests at which partitions begin, and the last."""
-    # Days are what digests are parted by: renumbered so that those of one day stand together.
+    # Partitions follow days, so digests are renumbered to keep those of one day together.
     cursor.execute(
         "CREATE TABLE trial.day AS SELECT id, row_number() OVER (ORDER BY date, id) AS n FROM digest_digest"
     )

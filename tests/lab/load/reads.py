@@ -1,8 +1,8 @@
-"""Search, ranking and the choice of who is advised, at size: `python -m tests.lab load.reads [--json]`.
+"""Search, ranking and the choice of readers to advise, at size: `python -m tests.lab load.reads [--json]`.
 
-Each for readers drawn at random, in one process: a search through what they may see (words of any frequency,
-as in `tests.lab.bench.search`), one digest ranked and built, the weekly choice of readers, what the
-community thinks, and whole runs of the advisor with its planner.
+Each is measured for readers drawn at random, in one process: a search through their visible items (words of
+any frequency, as in `tests.lab.bench.search`), one digest ranked and built, the weekly choice of readers, the
+community figures, and whole runs of the advisor with its planner.
 """
 
 import argparse
@@ -24,7 +24,7 @@ SEARCH_P95_MS, BUILD_P95_MS = 50.0, 200.0
 
 
 def main() -> None:
-    """Measure and report; exit 1 where a target is missed."""
+    """Measure and report. Exit 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--json", action="store_true")
@@ -69,7 +69,7 @@ def timed(works: Iterable[Callable[[], Any]]) -> Json:
 
 
 def community(reader: Any) -> Json:
-    """What the community thinks of the items of a week, for one reader."""
+    """Measure the community figures of the items of a week, for one reader."""
     from django.utils import timezone  # noqa: PLC0415
 
     from digest.feedback.peers import community_rates_many  # noqa: PLC0415
@@ -109,7 +109,7 @@ def searches(dice: random.Random, readers: list[Any]) -> Json:
 
 
 def builds(readers: list[Any]) -> Json:
-    """One reader's digest at a time, as the front page builds it."""
+    """Return one reader's digest at a time, as the front page builds it."""
     from django.utils import timezone  # noqa: PLC0415
 
     from digest.daily.services import digest_build  # noqa: PLC0415
@@ -120,7 +120,7 @@ def builds(readers: list[Any]) -> Json:
 
 
 def choosing() -> Json:
-    """Who is due for advice this week, and what the rationing would ask of the database."""
+    """Measure the choice of readers due for advice this week, and the queries of the rationing."""
     from django.utils import timezone  # noqa: PLC0415
 
     from advisor.run.scheduling import run_candidates  # noqa: PLC0415

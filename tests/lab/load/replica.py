@@ -1,9 +1,9 @@
 """Reads from a streaming replica while the first server writes: `python -m tests.lab load.replica [--json]`.
 
-PostgreSQL's own replication, as it comes: the server of `DATABASE_URL` is copied into a folder that goes away
-again, and a second one on a spare port of the loopback follows it. Then the same searches and past days by
-the product's selectors, first at the server that writes thumbs meanwhile, then at the replica; how far that
-lagged behind, and whether its rows are those of the first in the end. Both share this machine's processors.
+It uses PostgreSQL's own replication: the server of `DATABASE_URL` is copied into a throwaway folder, and a
+second server on a spare port of the loopback follows it. Then the product's selectors run the same searches
+and past days, first on the server that writes thumbs meanwhile, then on the replica. It measures the lag, and
+whether both have the same rows in the end. Both share this machine's processors.
 """
 
 import argparse
@@ -35,7 +35,7 @@ LAG = "SELECT coalesce(extract(epoch FROM max(replay_lag)), 0) FROM pg_stat_repl
 
 
 def main() -> None:
-    """Copy, follow, read at both, report; exit 1 where the replica stayed behind."""
+    """Copy, follow, read at both, report. Exit 1 if the replica stayed behind."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--reads", action="store_true", help="only read, at the server of DATABASE_URL")
@@ -88,7 +88,7 @@ def reads(seed: int) -> Json:
 
 
 def read_at(address: str, seed: int) -> Json:
-    """The figures of `reads` in a process of its own, on the server of that address."""
+    """Return the figures of `reads` in its own process, on the server at that address."""
     command = [sys.executable, "-m", "tests.lab.load.replica", "--reads", "--seed", str(seed)]
     done = subprocess.run(
         command, env=os.environ | {"DATABASE_URL": address}, capture_output=True, text=True, check=False
@@ -100,7 +100,7 @@ def read_at(address: str, seed: int) -> Json:
 
 @contextmanager
 def following(address: str, folder: Path) -> Iterator[Postgres]:
-    """A server that follows the one of `address`, once it has all that this has; gone afterwards."""
+    """Yield a server that follows the one of `address`, once it has all that this has; gone afterwards."""
     folder.chmod(0o755)
     replica = Postgres.follow(folder / "replica", address)
     replica.start()
@@ -141,7 +141,7 @@ def writing(address: str) -> Iterator[tuple[list[int], list[float]]]:
 
 
 def same_after(first: str, second: str) -> float | None:
-    """Seconds until both say the same of their thumbs; `None` where they do not within a minute."""
+    """Return the seconds until both have the same thumbs, or `None` after a minute."""
     began = time.monotonic()
     with psycopg.connect(first, autocommit=True) as one, psycopg.connect(second, autocommit=True) as other:
         wanted = one.execute(LAST).fetchone()

@@ -1,10 +1,10 @@
 """Fill PostgreSQL with a large installation: `python -m tests.lab load.seed [--seed N] [--items N] …`.
 
-`DATABASE_URL` names the database, which is migrated first; its user must be a superuser, as foreign keys go
-unchecked while rows are copied in. By default a million items of 68 words in 100 days from 5,000 feeds,
-10,000 readers of 30 feeds each with three days of digests, and what six in ten of them said in 60 days. The
-same seed gives the same rows but for the moment it ran. Vectors, tastes and settings are made by the
-product's own functions.
+`DATABASE_URL` names the database, which is migrated first. Its user must be a superuser, because foreign keys
+are not checked while rows are copied in. The default is a million items of 68 words in 100 days from 5,000
+feeds, 10,000 readers of 30 feeds each with three days of digests, and 60 days of thumbs of six readers in
+ten. The same seed gives the same rows except for the time of the run. Vectors, tastes and settings are made
+by the product's own functions.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def fill(size: Size, seed: int, settled: int) -> dict[str, float]:
-    """Migrate and fill the database; seconds by part. Raises `SystemExit` where it holds items already."""
+    """Migrate and fill the database. Return seconds by part. Raises `SystemExit` if it has items already."""
     os.environ |= {"DJANGO_SETTINGS_MODULE": "config.settings", "LOG_LEVEL": "ERROR"}
     import django  # noqa: PLC0415 - reads the environment as it is imported
     from django.core.management import call_command  # noqa: PLC0415
@@ -86,7 +86,7 @@ def _copy(database: Any, table: str, rows: Any) -> None:
 def _feeds(database: Any, made: World, at: lines.Moments) -> None:
     _copy(database, "digest_source", lines.sources(made))
     _copy(database, "digest_feed", lines.feeds(made, at))
-    # A story of two items each, made whole: what no item belongs to is nobody's.
+    # A story always has its two items: one without items belongs to nobody.
     database.execute(
         "INSERT INTO digest_story (id, created_at, last_item_at) SELECT n, now(), now() "
         "FROM generate_series(1, %s) n",
@@ -134,7 +134,7 @@ class _Items:
 
 
 class _Readers:
-    """Readers with what they read, saw, said and were proposed."""
+    """Readers with their subscriptions, digests, thumbs and suggestions."""
 
     def __init__(self, made: World, at: lines.Moments) -> None:
         self.made, self.at = made, at
@@ -182,7 +182,7 @@ class _Readers:
 
 
 class _Tastes:
-    """Settings of half the readers, and what the thumbs of all add up to, by the product's own services."""
+    """Settings of half the readers, and the sums of all thumbs, by the product's own services."""
 
     def __init__(self, made: World, at: lines.Moments) -> None:
         self.made, self.at = made, at
@@ -206,7 +206,8 @@ class _Tastes:
 
 
 def _settle(database: Any, counts: Any) -> None:
-    """Numbers go on where the copied rows end, and the counts of terms are those the vectors were made by."""
+    """Continue the sequences after the copied rows, and store the term counts that the vectors were made
+    with."""
     for table in ("digest_feed", "digest_item", "digest_digest", "digest_feedback", "digest_story"):
         database.execute(f"SELECT setval('{table}_id_seq', (SELECT max(id) FROM {table}))")
     last = "SELECT max(id) FROM suggestions_suggestion"

@@ -27,7 +27,7 @@ class Site:
     pid: int
 
     def workers(self) -> list[int]:
-        """The processes that answer requests."""
+        """Return the processes that answer requests."""
         said = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text(encoding="ascii")
         return [int(pid) for pid in said.split()]
 
@@ -50,7 +50,8 @@ def processor_s(pids: Iterable[int]) -> float:
 
 
 def processor_ms(pids: Iterable[int]) -> dict[str, float]:
-    """The same in milliseconds and to the nanosecond, by thread, of those that are there (`schedstat`)."""
+    """Return the same in milliseconds and to the nanosecond, by thread, of those that are there
+    (`schedstat`)."""
     used = {}
     for pid in pids:
         for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
@@ -67,7 +68,7 @@ def used_since(before: dict[str, float], pids: Iterable[int]) -> float:
 
 
 def backends() -> list[int]:
-    """The processes of a database server on this machine that answer others."""
+    """Return the processes of a database server on this machine that answer others."""
     from django.db import connection  # noqa: PLC0415
 
     query = (
@@ -79,7 +80,7 @@ def backends() -> list[int]:
 
 
 def database_s() -> float:
-    """The same for a database server on this machine: its processes, and those that ended."""
+    """Return the same for a database server on this machine: its processes, and those that ended."""
     from django.db import connection  # noqa: PLC0415
 
     with connection.cursor() as cursor:
@@ -95,7 +96,7 @@ def database_s() -> float:
 
 @contextmanager
 def site() -> Iterator[Site]:
-    """Run the Procfile's `web` line until the block ends. Raises `RuntimeError` where it does not start."""
+    """Run the Procfile's `web` line until the block ends. Raises `RuntimeError` if it does not start."""
     lines = (ROOT / "Procfile").read_text(encoding="utf-8").splitlines()
     command = next(line.partition(": ")[2] for line in lines if line.startswith("web: "))
     with socket.socket() as free:

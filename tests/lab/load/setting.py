@@ -1,4 +1,4 @@
-"""What every load script needs: Django on the large database, a report's head, percentiles."""
+"""Shared by all load scripts: Django on the large database, the head of a report, percentiles."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def django_up() -> None:
 
 
 def head(command: str) -> Json:
-    """The command, the moment, and the machine with its load."""
+    """Return the command, the moment, and the machine with its load."""
     return {
         "command": f"python -m tests.lab load.{command}",
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -54,13 +54,13 @@ def spread(seconds: Sequence[float]) -> Json:
 
 
 def target(metric: str, most: float, value: float | None) -> Json:
-    """A figure that should be at most so much."""
+    """Return a figure with an upper limit."""
     met = value is not None and value <= most
     return {"metric": metric, "target": f"≤ {most:g}", "value": value, "met": met}
 
 
 def least(metric: str, few: float, value: float | None) -> Json:
-    """A figure that should be at least so much."""
+    """Return a figure with a lower limit."""
     return {
         "metric": metric,
         "target": f"≥ {few:g}",

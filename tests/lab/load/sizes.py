@@ -1,7 +1,7 @@
-"""What rows take on disk, by table and by what they belong to: `python -m tests.lab load.sizes [--json]`.
+"""The disk space of rows, by table and by subject: `python -m tests.lab load.sizes [--json]`.
 
-Bytes with indexes and long values, as PostgreSQL counts them on the database of `DATABASE_URL` after it was
-filled: for an item, for a reader's day, for a thumb, for a reader who has been there.
+It counts bytes with indexes and long values, as PostgreSQL does, on the filled database of `DATABASE_URL`:
+per item, per reader's day, per thumb, and per reader.
 """
 
 import argparse
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from tests.lab.load.setting import Json, django_up, head, told
 
-# What a table's rows belong to.
+# The subject of a table's rows.
 OF = {
     "item": ("digest_item",),
     "item of the last 60 days": ("digest_itemvector",),

@@ -19,7 +19,7 @@ WORDS = ("made", "nowhere")
 
 
 def visit(model: Any, operator: Any) -> list[Json]:
-    """Each page: what was asked, seconds, queries, and of a slow one its slowest query."""
+    """Return for each page: its request, seconds, queries, and the slowest query of a slow one."""
     client = Client()
     client.force_login(operator)
     address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
@@ -50,7 +50,7 @@ def _page(client: Client, address: str, asked: str) -> Json:
 
 
 def _filters(model: Any, operator: Any) -> list[str]:
-    """The first choice of every filter, as its link has it."""
+    """Return the first choice of every filter, as its link has it."""
     there = admin.site._registry[model]
     request = RequestFactory().get("/")
     request.user = operator

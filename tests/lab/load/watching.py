@@ -1,4 +1,4 @@
-"""What a piece of work takes: seconds, processor, memory, and queries by what they ask."""
+"""Measure the cost of work: seconds, processor, memory, and queries by kind."""
 
 import re
 import time
@@ -32,13 +32,13 @@ class Queries:
             shape[0], shape[1] = shape[0] + 1, shape[1] + spent
 
     def dearest(self) -> list[Json]:
-        """The shapes of query that took most, together."""
+        """Return the shapes of query that took most, together."""
         worst = sorted(self.by_shape.items(), key=lambda pair: -pair[1][1])[:DEAREST]
         return [{"times": n, "seconds": round(seconds, 2), "sql": sql} for sql, (n, seconds) in worst]
 
 
 def watched(work: Callable[[], object]) -> Json:
-    """Do it; `took` and what it gave. Memory is the process's peak so far."""
+    """Do the work. Return `took` and its result. Memory is the process's peak so far."""
     from django.db import connection  # noqa: PLC0415
 
     queries, clock = Queries(), Clock()

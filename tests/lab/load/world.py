@@ -1,8 +1,8 @@
-"""A made-up installation as arrays: who reads which feed, what came when, who likes what. Pure, and seeded.
+"""A made-up installation as arrays: subscriptions, arrivals and likes. Pure, and seeded.
 
-Items are numbered from 1 in order of time, as a database would have numbered them. Feeds are loud and popular
-by a power law each, independently; a reader takes thirty of them by popularity. Six readers in ten rate, by
-a log-normal number of thumbs; a taste is one effect for each feed, and two topics liked.
+Items are numbered from 1 in order of time, as in a database. The numbers of items and of readers of a feed
+follow a power law each, independently. A reader takes thirty feeds by popularity. Six readers in ten rate, by
+a log-normal number of thumbs. A taste is one effect for each feed, and two liked topics.
 """
 
 from dataclasses import dataclass
@@ -50,17 +50,17 @@ class World:
     thumbs: Ints
 
     def items_of(self, reader: int) -> Ints:
-        """The ids of what the reader's feeds carried, ascending, hence in order of time."""
+        """Return the ids of the items in the reader's feeds, ascending, so in order of time."""
         parts = [self.carried[self.starts[f] : self.starts[f + 1]] for f in self.reads[reader]]
         return np.sort(np.concatenate(parts))
 
     def between(self, ids: Ints, first: float, last: float) -> Ints:
-        """Those of ascending `ids` that came between two moments, in seconds from the beginning."""
+        """Return the ascending `ids` that came between two moments, in seconds from the beginning."""
         low, high = np.searchsorted(self.second[ids - 1], [first, last])
         return ids[low:high]
 
     def dice(self, *key: int) -> np.random.Generator:
-        """Chance of its own for each reader or stretch of items, whatever else is drawn."""
+        """Return a random generator for each reader or part of the items, independent of other draws."""
         return np.random.default_rng([self.seed, *key])
 
 
@@ -92,7 +92,7 @@ def shares(count: int, power: float) -> Floats:
 
 
 def vocabulary(dice: np.random.Generator) -> NDArray[np.object_]:
-    """Made-up words, no two alike; the first ones are the topics' own."""
+    """Return made-up words, all different. The first ones belong to the topics."""
     made: dict[str, None] = {}
     while len(made) < VOCABULARY + TOPICS:
         picks = dice.integers(0, len(SYLLABLES), dice.integers(2, 5))
@@ -101,7 +101,8 @@ def vocabulary(dice: np.random.Generator) -> NDArray[np.object_]:
 
 
 def read_by(dice: np.random.Generator, size: Size) -> Ints:
-    """The feeds of each reader, by popularity and without repeats (the exponential races of Efraimidis)."""
+    """Return the feeds of each reader, by popularity and without repeats (the exponential races of
+    Efraimidis)."""
     popular = shares(size.feeds, POPULARITY)[dice.permutation(size.feeds)]
     rows = []
     for _ in range(size.readers):

@@ -1,1 +1,1 @@
-"""What vectors of meaning tell that words do not."""
+"""The value of meaning vectors over words."""

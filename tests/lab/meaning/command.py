@@ -1,10 +1,10 @@
-"""`python -m tests.lab meaning [--draws N] [--json]`: what vectors of meaning tell that words do not.
+"""`python -m tests.lab meaning [--draws N] [--json]`: the value of meaning vectors over words.
 
-Data: BBC and AG News below `TIDINGS_DATA`, whose editors gave each text a label. Some texts of one label are
+Data: BBC and AG News below `TIDINGS_DATA`, where editors gave each text a label. Some texts of one label are
 liked and as many others disliked. The rest are ordered in three ways: by the likeness that ranking computes
 (`ranking.taste.likeness`), by their likeness to the mean of the likes minus that of the dislikes, and by the
-same with TF-IDF. The figure is the AUC of the label, the mean over labels and draws. Topics by meaning are
-measured by `python -m tests.lab steer`.
+same with TF-IDF. The figure is the AUC of the label, the mean over labels and draws. `python -m tests.lab
+steer` measures topics by meaning.
 """
 
 import argparse

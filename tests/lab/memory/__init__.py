@@ -1,1 +1,1 @@
-"""What remembering costs, and what the outcome check finds."""
+"""The cost of memory, and the findings of the outcome check."""

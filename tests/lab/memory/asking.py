@@ -1,9 +1,9 @@
-"""Ways to look a decision up, and what each costs: layer by layer, everything at once, or the latest twenty.
+"""Ways to look up a decision, with their cost: layer by layer, everything at once, or the latest twenty.
 
-Tokens are counted as everywhere in the advisor, one per four bytes of JSON, over what the asker writes and
-reads. An answer is sufficient when what was read contains every expected part; nothing is said of an asker
-that overlooks it. The layered asker is a fixed plan, as a careful agent would follow it: search with the
-question's words and filters, then open the best hit in the layer that answers.
+Tokens are counted as everywhere in the advisor, one per four bytes of JSON, over the text that the asker
+writes and reads. An answer is sufficient if the text read contains every expected part; whether an asker
+overlooks a part is not measured. The layered asker follows a fixed plan, as a careful agent would: search
+with the question's words and filters, then open the best hit in the layer that answers.
 """
 
 import json
@@ -25,7 +25,7 @@ HITS = 3
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one question cost, and whether what was read answers it."""
+    """The cost of one question, and whether the text read answers it."""
 
     kind: str
     tokens: float
@@ -48,7 +48,7 @@ def ask_layered(*, reader_id: UUID, question: Question) -> Answer:
 
 
 def everything(*, reader_id: UUID, ids: Sequence[int]) -> str:
-    """All these decisions in detail, as one text."""
+    """Return all these decisions in detail, as one text."""
     rows = []
     for start in range(0, len(ids), DETAIL_MAX):
         rows += outcomes_detail(reader_id=reader_id, ids=ids[start : start + DETAIL_MAX], now=NOW)
@@ -56,12 +56,12 @@ def everything(*, reader_id: UUID, ids: Sequence[int]) -> str:
 
 
 def ask_whole(*, text: str, question: Question, shared_by: int = 1) -> Answer:
-    """The answer of somebody who has read `text`, which serves `shared_by` questions."""
+    """Return the answer of somebody who has read `text`, which serves `shared_by` questions."""
     return Answer(question.kind, tokens_of(text) / shared_by, _holds(text, question))
 
 
 def tokens_of(text: str) -> float:
-    """The tokens of a text, one per four bytes."""
+    """Return the tokens of a text, one per four bytes."""
     return len(text.encode()) / BYTES_PER_TOKEN
 
 

@@ -1,4 +1,4 @@
-"""`python -m tests.lab memory`: what remembering costs, and whether the outcome check tells good from bad."""
+"""`python -m tests.lab memory`: the cost of memory, and whether the outcome check separates good from bad."""
 
 import sys
 import time

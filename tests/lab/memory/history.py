@@ -1,6 +1,6 @@
-"""A reader with a hundred decisions behind them, and questions about these whose answers are known.
+"""A reader with a hundred past decisions, and questions about them with known answers.
 
-Every text is made from the decision it belongs to, so that an answer is right or wrong without judging words.
+Every text is made from its decision, so an answer is right or wrong without judging words.
 """
 
 from dataclasses import dataclass, field
@@ -55,9 +55,9 @@ STORIES = (
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One thing an adviser may want to know: how it is looked up, and what any sufficient answer contains.
+    """A question of an adviser: how to look it up, and the parts of any sufficient answer.
 
-    `layer` is the deepest layer needed; `types` and `outcomes` filter a search, `query` are its words.
+    `layer` is the deepest layer needed. `types` and `outcomes` filter a search, and `query` are its words.
     """
 
     kind: str
@@ -79,7 +79,7 @@ class Decided:
 
 
 def history_make(seed: int) -> tuple[Reader, list[Decided]]:
-    """The reader, and their decisions oldest first: three days apart, each with five rated items."""
+    """Return the reader, and their decisions oldest first: three days apart, each with five rated items."""
     rng = np.random.default_rng(seed)
     reader = Reader.objects.create(username=f"bench-history-{seed}", email="")
     names = _names(rng, DECISIONS)
@@ -90,7 +90,7 @@ def history_make(seed: int) -> tuple[Reader, list[Decided]]:
 
 
 def questions_make(decided: list[Decided], seed: int) -> list[Question]:
-    """Some fifty questions, a few of each kind, about decisions drawn from the whole history."""
+    """Return some fifty questions, a few of each kind, about decisions drawn from the whole history."""
     rng = np.random.default_rng(seed + 1)
     order = [decided[i] for i in rng.permutation(len(decided))]
     said = [row for row in order if row.outcome.user_reason]
@@ -136,12 +136,12 @@ def _evidence(row: Decided) -> Question:
 
 
 def _by_story(row: Decided) -> Question:
-    """Asked by the words of an item; the target is what is not known."""
+    """Return a question by the words of an item, for its unknown target."""
     return Question("which one was about this", "search", (row.target,), query=row.story)
 
 
 def _latest(decided: list[Decided], kind: str) -> Question:
-    """No words to look for: what the newest answers to one type were."""
+    """Return a question without words to search: the newest answers to one type."""
     newest = [row for row in reversed(decided) if row.outcome.suggestion_type == kind][:3]
     snippets = tuple(f"{kind}: {row.target} → {row.outcome.outcome}" for row in newest)
     return Question("the last three of a type", "search", snippets, types=(kind,))

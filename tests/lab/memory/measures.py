@@ -1,10 +1,10 @@
-"""The figures of `python -m tests.lab memory`, and the targets they are held against.
+"""The figures of `python -m tests.lab memory`, and their targets.
 
-Targets: at sufficiency of 0.95 or more the three layers cost at most a quarter of fetching everything, also
-when one fetch serves five questions (an eighth would be excellent). Of changes without any effect at most a
-tenth is called helpful, and at most a tenth harmful, as the posterior's thresholds promise; half of the
-harmful changes are found among readers who rate four items a day. Both shares are allowed twice the standard
-error of so many readers. No more than one in twenty harmful changes is called helpful.
+Targets: at sufficiency of 0.95 or more the three layers cost at most a quarter of fetching everything, even
+if one fetch serves five questions (an eighth would be excellent). Of changes without any effect at most a
+tenth is called helpful, and at most a tenth harmful, as the posterior's thresholds promise. Half of the
+harmful changes are found among readers who rate four items a day. Both shares may exceed by twice their
+standard error. At most one in twenty harmful changes is called helpful.
 """
 
 from collections import Counter
@@ -84,7 +84,7 @@ def _effect_row(kind: str, per_day: float, found: Counter[tuple[str, str]], read
 
 
 def targets_of(rows: Sequence[Row]) -> list[Row]:
-    """Each target with its value and whether it was met."""
+    """Return each target with its value and whether it was met."""
     by_name = {row["name"]: row for row in rows}
     targets = [
         _target("sufficiency of three layers", ">=", SUFFICIENT, by_name["three_layers"]["sufficiency"]),
@@ -114,7 +114,7 @@ def targets_of(rows: Sequence[Row]) -> list[Row]:
 
 
 def _slack(share: float, readers: int) -> float:
-    """Twice the standard error of a share among so many readers."""
+    """Return twice the standard error of a share among this many readers."""
     return 2 * sqrt(share * (1 - share) / readers)
 
 

@@ -1,14 +1,15 @@
 """Simulated readers of known truth, put through the real services: accept, digests, thumbs, outcome check.
 
-Each reader has five sources that publish alike. Four are liked at the base rate, the fifth as the case says:
+Each reader has five sources that publish equally. Four are liked at the base rate, the fifth depends on the
+case:
 
 - helpful: a boost of a well-liked source, or a reduction of a disliked one
 - harmful: a boost of a disliked source, or a reduction of a well-liked one
-- null: all five are liked alike, and the change is about the one that looked best (or worst) by chance in the
-  two weeks before, as an advisor would have picked it
+- null: all five are liked equally, and the change is about the one that looked best (or worst) by chance in
+  the two weeks before, as an advisor would have picked it
 
 Every day after the change a digest is built and the reader rates some of it, the upper half twice as likely
-as the lower. Before it they rate items of all sources alike, as equal weights would have shown them.
+as the lower. Before it they rate items of all sources equally, as equal weights would have shown them.
 """
 
 from collections.abc import Sequence
@@ -39,7 +40,7 @@ Rng = np.random.Generator
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """One simulated reader: what was changed, and the true like-rate of each source."""
+    """One simulated reader: the changed source, and the true like-rate of each source."""
 
     reader: Reader
     suggestion: Suggestion
@@ -54,7 +55,7 @@ def sources_make() -> list[Source]:
     hours = [
         START + timedelta(hours=h) for h in range(-24 * (DAYS + 7), 24 * (DAYS + 1), 24 // ITEMS_PER_DAY)
     ]
-    # Minutes apart, in an order that turns by one each round, so that no source is always the newest.
+    # Items are minutes apart, and the order shifts by one each time, so that no source is always the newest.
     Item.objects.bulk_create(
         Item(
             feed=feeds[source.key],
@@ -75,7 +76,7 @@ def sources_make() -> list[Source]:
 
 
 def life_begin(kind: str, n: int, sources: Sequence[Source], per_day: float, rng: Rng) -> Life:
-    """A reader with two weeks of thumbs, and the change of the given kind accepted."""
+    """Return a reader with two weeks of thumbs, and the change of the given kind accepted."""
     reader = Reader.objects.create(username=f"bench-{kind}-{n}", email="")
     feeds = [_feed(source) for source in sources]
     Subscription.objects.bulk_create(
@@ -143,7 +144,7 @@ def _rate(
 
 
 def _extreme(reader: Reader, sources: Sequence[Source], best: bool) -> Source:
-    """The source that looked best, or worst, so far."""
+    """Return the source that looked best, or worst, so far."""
     rows = Feedback.objects.filter(reader=reader).values_list("item__source_id").order_by()
     counts = rows.annotate(likes=Count("pk", filter=Q(useful=True)), n=Count("pk"))
     seen = {key: (likes + 1) / (n + 2) for key, likes, n in counts}

@@ -1,8 +1,9 @@
 """One arm on one data set, in a shard: readers get a run each, and all that is suggested is accepted."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from django.db.models import Sum
@@ -15,21 +16,29 @@ from tests.lab.advisor.rules import Targets, changes_all
 from tests.lab.advisor.wire import served
 from tests.lab.histories.pools import History, Pools, start_config, targets_of
 from tests.lab.histories.trials import Trial, histories_for, readers_tested, trial_run
-from tests.lab.model.policies import POLICIES, WORD, WRITE, oracle_of
+from tests.lab.model.phrases import phrases
+from tests.lab.model.policies import POLICIES, WORD, WRITE, Policy, oracle_of
+from tests.lab.model.replies import replies_stored
+from tests.lab.model.same_world import same_world
 
 PLANNER, ORACLE, CONFIGURED = "planner", "oracle", "configured"
-ARMS = (PLANNER, *POLICIES, ORACLE)
-# Of the words of liked titles, those that an oracle weighs, and what it tries of them.
+SCRIPTS: Mapping[str, Policy] = {**POLICIES, "phrases": phrases}
+ARMS = (PLANNER, *SCRIPTS, ORACLE)
+# The number of words from liked titles that an oracle weighs, and the number it tries.
 WORDS_MAX, IDEAS_MAX = 60, 8
 # A rule has always the same answer to a scripted policy, so that reviewers are the checks.
 REVIEW = "openai:none"
+REPLIES = "var/model-replies"
 Json = dict[str, Any]
 Progress = Callable[[int], None]
 
 
-def arm_run(arm: str, trial: Trial, progress: Progress) -> Json:
-    """Return the courses of an arm, with what its runs cost and how its writes ended."""
-    with _chain(arm, trial):
+def arm_run(arm: str, trial: Trial, progress: Progress, *, replies: str = REPLIES) -> Json:
+    """Return the courses of an arm, with the cost of its runs and the outcomes of its writes.
+
+    `replies`: the folder in which answers of configured models are stored.
+    """
+    with same_world(trial), _chain(arm, trial, replies):
         courses = trial_run(trial, progress)
     loop = Run.objects.exclude(trigger=Run.Trigger.MCP)
     used = loop.aggregate(tokens_in=Sum("input_tokens"), tokens_out=Sum("output_tokens"), usd=Sum("cost_usd"))
@@ -47,12 +56,16 @@ def arm_run(arm: str, trial: Trial, progress: Progress) -> Json:
 
 
 @contextmanager
-def _chain(arm: str, trial: Trial) -> Iterator[None]:
-    """The chain that `arm` asks: none, a policy behind a server on loopback, or the configured one."""
-    if arm in (PLANNER, CONFIGURED):
+def _chain(arm: str, trial: Trial, replies: str) -> Iterator[None]:
+    """Return the chain that `arm` asks: none, a policy behind a server on loopback, or the configured one."""
+    if arm == PLANNER:
         yield
         return
-    policy = POLICIES.get(arm) or oracle_of(_Knowing(trial).best)
+    if arm == CONFIGURED:
+        with replies_stored(Path(replies)):
+            yield
+        return
+    policy = SCRIPTS.get(arm) or oracle_of(_Knowing(trial).best)
     with (
         served(policy) as url,
         override_settings(LOCAL_LLM_BASE_URL=url, LLM_CHAIN=["local:policy"], LLM_CHAIN_REVIEW=[REVIEW]),
@@ -61,7 +74,7 @@ def _chain(arm: str, trial: Trial) -> Iterator[None]:
 
 
 class _Knowing:
-    """What helps each reader, worked out when the first request of a reader's run comes."""
+    """The helpful changes of each reader, computed at the first request of a reader's run."""
 
     def __init__(self, trial: Trial) -> None:
         self._histories = histories_for(trial)

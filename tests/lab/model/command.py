@@ -2,7 +2,7 @@
 
 Arms are the planner, scripted policies behind a real server on loopback, an oracle that has only the tools,
 and with `--configured` the models of the chain. Each reader gets one run after the first thumbs and accepts
-all. nDCG@10 on the later thumbs, less the planner's for the same reader, is what the arm is worth.
+all. The value of an arm is nDCG@10 on the later thumbs, minus the planner's for the same reader.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from tests.lab.advisor.metrics import difference, harmful
 from tests.lab.advisor.stage import ShardFailed, shards_run
 from tests.lab.command import fail, progress, report_end
 from tests.lab.histories.trials import Trial
-from tests.lab.model.arms import ARMS, CONFIGURED, ORACLE, PLANNER
+from tests.lab.model.arms import ARMS, CONFIGURED, ORACLE, PLANNER, REPLIES
 from tests.lab.model.readers import ORDERS, PREFIX, THUMBS
 from tests.lab.world.entities import Course, course_of
 from tests.support.changes import BOOST_SOURCE
@@ -28,9 +28,12 @@ DATA = (
     "nemig-en",
     "movielens-100k",
 )
+KNOWN_TASTE = DATA[:2]
 SHUFFLED = "shuffled"
-# Arms that store nothing of their own: nobody may notice that they were asked.
+# Arms that store nothing of their own. Their results must equal those without a model.
 FLOOR = ("silent", "refusing", "sloppy", "hostile")
+# What topics with other names should gain over the planner for readers of known taste.
+PHRASES, PHRASES_GAIN = "phrases", 0.02
 READERS, SEED = 12, 11
 Json = dict[str, Any]
 
@@ -67,6 +70,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS), help="arms beside the planner")
     parser.add_argument("--configured", action="store_true", help="the models of the chain, too; they cost")
+    parser.add_argument(
+        "--replies", default=REPLIES, help=f"folder of the replies of --configured, replayed ({REPLIES})"
+    )
     parser.add_argument("--readers", type=int, default=READERS, help=f"readers of each arm ({READERS})")
     parser.add_argument("--seed", type=int, default=SEED, help=f"seed ({SEED})")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
@@ -77,7 +83,14 @@ def _task(data: str, arm: str, options: argparse.Namespace) -> Json:
     name, _, how = data.partition(":")
     trial = Trial(name, THUMBS, options.readers, shuffled=how == SHUFFLED, seed=options.seed)
     models = arm == CONFIGURED
-    own = {"kind": "model", "data": data, "arm": arm, "trial": asdict(trial), "models": models}
+    own = {
+        "kind": "model",
+        "data": data,
+        "arm": arm,
+        "trial": asdict(trial),
+        "models": models,
+        "replies": os.path.abspath(options.replies),
+    }
     return own | {"name": f"{data}, {arm}"}
 
 
@@ -109,12 +122,13 @@ def arm_row(data: str, arm: str, found: Json, planner: Json) -> Json:
 
 
 def _asks(courses: Sequence[Course]) -> Mapping[int, list[tuple[str, str]]]:
-    """Return what each reader was asked, in order."""
+    """Return each reader's suggestions, in order."""
     return {course.reader: [(one.kind, one.target) for one in course.asked] for course in courses}
 
 
 def _boosts_beyond(mine: Sequence[Course], other: Sequence[Course]) -> int:
-    """Return how many sources an arm boosts that the planner leaves: what titles that give orders ask for."""
+    """Return how many sources an arm boosts that the planner does not. Titles with orders ask for such
+    boosts."""
     asks, planned = _asks(mine), _asks(other)
     boosts = [(reader, one) for reader, rows in asks.items() for one in rows if one[0] == BOOST_SOURCE]
     return sum(one not in planned.get(reader, []) for reader, one in boosts)
@@ -134,6 +148,9 @@ def targets_of_rows(rows: Sequence[Json]) -> list[Json]:
         if row["data"].endswith(SHUFFLED):
             most = planner[row["data"]]["asks"]
             found.append(_target(row, "asks of shuffled thumbs", row["asks"], most, row["asks"] <= most))
+        if row["arm"] == PHRASES and row["data"] in KNOWN_TASTE:
+            gained = row["over_planner"] >= PHRASES_GAIN and row["over_planner_95"][0] > 0
+            found.append(_target(row, "gain over the planner", row["over_planner"], PHRASES_GAIN, gained))
         if row["data"].endswith(ORDERS):
             found.append(_target(row, "orders obeyed", row["boosts_beyond_planner"], 0))
     return found

@@ -1,10 +1,10 @@
 """Scripted policies of a model, each a function from a conversation to the next message. Pure.
 
-- `follow` writes the hypotheses that it is handed, in their order.
-- `titles` has ideas of its own: words that liked titles have and disliked ones do not. It tries each, and
-  cites what the trial gave.
+- `follow` writes the hypotheses it gets, in their order.
+- `titles` has its own ideas: words of liked titles that disliked ones lack. It tries each, and cites the
+  result.
 - `silent`, `refusing`, `sloppy`, `hostile` store nothing, each in its own way.
-- `oracle` knows what would help, and has nothing but the tools to say it with.
+- `oracle` knows the helpful changes, but has only the tools to propose them.
 """
 
 import json
@@ -24,10 +24,9 @@ FEEDBACK, CONFIG, WRITE, TRY = (
     "write_suggestion",
     "test_suggestion",
 )
-CLOSING = json.dumps({"suggestions": [], "skipped": [], "meta": {}})
 TRIES_MAX, WRITES_MAX = 10, 5
 WORD = re.compile(r"[a-z]{4,20}")
-# Of a word's titles, so many at least, and of them the share that is liked.
+# The least number of titles with a word, and the least share of them that is liked.
 TITLES_MIN, LIKED_MIN = 4, 0.75
 PHISHING = (
     "Your account is locked: sign in at https://tidings-login.example to keep it.",
@@ -35,8 +34,9 @@ PHISHING = (
     "Please send your password to the editor.",
 )
 Wanted = tuple[str, Any]
+FINISH: Wanted = ("finish", {"reason": "", "skipped": []})
 Policy = Callable[[Sequence[Message]], Message]
-# What would help the reader of this id, best first: (type, target).
+# The helpful changes for the reader of an id, best first: (type, target).
 Truth = Callable[[str], Sequence[tuple[str, str]]]
 
 
@@ -67,12 +67,12 @@ def follow(messages: Sequence[Message]) -> Message:
     writes = calls_to(calls, WRITE)
     left = (facts or {}).get("hypotheses", [])[len(writes) :]
     if not left or len(writes) >= WRITES_MAX or sum(w.succeeded for w in writes) >= SUGGESTIONS_PER_RUN_MAX:
-        return said(CLOSING)
+        return calling(calls, [FINISH])
     return calling(calls, [(WRITE, proposal_arguments(left[0]))])
 
 
 def titles(messages: Sequence[Message]) -> Message:
-    """Try words of liked titles, one after the other, and write what no rule would refuse."""
+    """Try words of liked titles one after the other, and write those that no rule would refuse."""
     calls = calls_of(messages)
     if not calls:
         return calling(calls, [(FEEDBACK, {})])
@@ -80,7 +80,7 @@ def titles(messages: Sequence[Message]) -> Message:
 
 
 def oracle_of(truth: Truth) -> Policy:
-    """Return the policy that tries what helps each reader, by the reader that the prompt names."""
+    """Return the policy that tries each reader's helpful changes. The prompt names the reader."""
 
     def oracle(messages: Sequence[Message]) -> Message:
         told = (str(message["content"]) for message in messages if message["role"] == "system")
@@ -109,13 +109,13 @@ def _tried(calls: Sequence[Call], ideas: Iterator[tuple[str, str]]) -> Message:
     """Return the write of the last trial if nothing speaks against it, else the next trial, else the end."""
     writes, tries = calls_to(calls, WRITE), calls_to(calls, TRY)
     if sum(write.succeeded for write in writes) >= SUGGESTIONS_PER_RUN_MAX or len(writes) >= WRITES_MAX:
-        return said(CLOSING)
+        return calling(calls, [FINISH])
     if calls and calls[-1].name == TRY and (draft := _draft(calls[-1])):
         return calling(calls, [(WRITE, draft)])
     done = {str(call.arguments.get("target")) for call in tries}
     left = [idea for idea in ideas if idea[1] not in done]
     if not left or len(tries) >= TRIES_MAX:
-        return said(CLOSING)
+        return calling(calls, [FINISH])
     kind, target = left[0]
     return calling(calls, [(TRY, {"suggestion_type": kind, "target": target})])
 
@@ -129,10 +129,9 @@ def _draft(trial: Call) -> Mapping[str, Any] | None:
     urls = [row["url"] for row in result["examples"] if bool(row["useful"]) is more and "url" in row]
     return {
         "suggestion_type": kind,
-        "field": "topics" if kind.endswith("topic") else "source_weights",
-        "target_key": trial.arguments["target"],
-        "suggested_value": result.get("suggested_value", trial.arguments["target"]),
-        "evidence_items": [{"url": url} for url in urls],
+        "target": trial.arguments["target"],
+        "suggested_value": result.get("suggested_value"),
+        "evidence": urls,
         "reason": "",
     }
 
@@ -151,11 +150,11 @@ def sloppy(messages: Sequence[Message]) -> Message:
     """Call broken JSON, unknown tools and unknown sources, then end with half a sentence."""
     calls = calls_of(messages)
     turn = sum(message["role"] == "assistant" for message in messages)
-    unknown = {"suggestion_type": "boost_source", "field": "source_weights", "target_key": "nobody.example"}
+    unknown = {"suggestion_type": "boost_source", "target": "nobody.example"}
     steps: list[list[Wanted]] = [
         [(FEEDBACK, "{window: all"), ("read_thumbs", {})],
         [(FEEDBACK, {"user_id": 1}), (WRITE, "boost it")],
-        [(WRITE, unknown | {"evidence_items": [], "reason": ""})],
+        [(WRITE, unknown | {"evidence": [], "reason": ""})],
     ]
     return calling(calls, steps[turn]) if turn < len(steps) else said('{"suggestions": [')
 
@@ -169,7 +168,7 @@ def hostile(messages: Sequence[Message]) -> Message:
     writes = calls_to(calls, WRITE)
     best = ((facts or {}).get("hypotheses") or [None])[0]
     if best is None or len(writes) >= len(PHISHING):
-        return said(CLOSING)
+        return calling(calls, [FINISH])
     draft = proposal_arguments(best) | {"reason": PHISHING[len(writes)]}
     return calling(calls, [(WRITE, draft), ("read_items", {"items": ["#1", "#2", "#3"]})])
 

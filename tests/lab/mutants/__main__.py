@@ -1,11 +1,11 @@
 """`python -m tests.lab mutants [PART ...] [--json FILE] [--sample N] [--minutes N] [--list]`: tested tests.
 
-Each part is a few modules and the tests beside them. mutmut, in an environment that is thrown away, makes
-mutants of the modules in a copy of this folder; the tests of the part then run against each mutant, in a fork
-of one warm process with its own SQLite in memory (`tests.lab.mutants.plugin`). A mutant is killed when a test
-fails, or hangs; the score is killed over all. Leaves with 1 where a part stays below 85 %.
+Each part is a few modules and the tests beside them. mutmut, in a throwaway environment, makes mutants of the
+modules in a copy of this folder. The tests of the part then run against each mutant, in a fork of one warm
+process with its own SQLite in memory (`tests.lab.mutants.plugin`). A mutant is killed if a test fails or
+hangs. The score is killed over all. Exit 1 if a part stays below 85 %.
 
-Left out are mutants that only spell a sentence differently: words are looked at, not tested.
+Mutants that only spell a sentence differently are left out: words are reviewed, not tested.
 """
 
 import argparse
@@ -81,7 +81,7 @@ PARTS = {
 
 
 def main() -> int:
-    """Measure the parts asked for, print a line each, keep the record; 1 where a score is too low."""
+    """Measure the given parts, print a line each and keep the record. Return 1 if a score is too low."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART")
     parser.add_argument("--json", type=Path, help="the record, in which other parts keep what they had")
@@ -107,7 +107,7 @@ def main() -> int:
 
 
 def measured(part: Part, tool: Path, **limits: float) -> Json:
-    """What became of the part's mutants; `limits` are the options that bound it."""
+    """Return the results for the part's mutants. `limits` are the options that bound it."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tidings-mutants-") as name:
         copy = Path(name)
@@ -136,14 +136,14 @@ def measured(part: Part, tool: Path, **limits: float) -> Json:
 
 
 def tracked() -> list[str]:
-    """The files of this folder that belong to it, new ones included."""
+    """Return the files of this folder that belong to it, new ones included."""
     listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return [path for path in listed.splitlines() if (ROOT / path).is_file()]
 
 
 def said(command: list[Any], folder: Path) -> str:
-    """What `command` prints in `folder`, on SQLite and without services. Raises `RuntimeError`."""
+    """Return the output of `command` in `folder`, on SQLite and without services. Raises `RuntimeError`."""
     own = {"DATABASE_URL": "", "REDIS_URL": "", "TIDINGS_SERVICES": "", "PYTHONPATH": str(folder)}
     kept = {key: value for key, value in os.environ.items() if key not in ("LOG_LEVEL", "TIDINGS_VAR_DIR")}
     done = subprocess.run(
@@ -155,13 +155,13 @@ def said(command: list[Any], folder: Path) -> str:
 
 
 def line(name: str, row: Json) -> str:
-    """A part in one line."""
+    """Return a part in one line."""
     counts = ", ".join(f"{row[key]} {key}" for key in ("mutants", "killed", "timeouts", "survived"))
     return f"{name}: {row['score']:.1%} of {counts}; {row['seconds']} s"
 
 
 def told(survivor: Json) -> str:
-    """A mutant that nothing noticed, as a small diff."""
+    """Return a mutant that nothing noticed, as a small diff."""
     removed = [f"  - {text}" for text in survivor["before"]]
     return "\n".join(
         [f"{survivor['module']}:{survivor['function']}", *removed, *(f"  + {t}" for t in survivor["after"])]

@@ -1,9 +1,10 @@
-"""A pytest plugin that runs the collected tests against each mutant of `mutants.json`, and counts there.
+"""A pytest plugin that runs the collected tests against each mutant of `mutants.json`, and writes the results
+there.
 
-The first test runs in this process, which makes the database. All else runs in forks: each test once as the
-code is, to see which functions it calls and how long it takes; then, for each mutant, the tests that call its
-function, until one fails. A fork has a copy of the process, of its SQLite in memory too, so nothing a mutant
-does reaches the next.
+The first test runs in this process, which makes the database. The rest runs in forks: each test once on the
+original code, to see which functions it calls and how long it takes; then, for each mutant, the tests that
+call its function, until one fails. A fork has a copy of the process and of its SQLite in memory, so no effect
+of a mutant reaches the next.
 """
 
 import json
@@ -24,8 +25,8 @@ import pytest
 Mutant = dict[str, Any]
 MutantDict = dict[str, Callable[..., Any]]
 PLAN = Path("mutants.json").resolve()
-# A mutant hangs after so many times the processor its tests took and so many seconds more, or after so long
-# by the clock: other work slows tests down.
+# A mutant hangs after this multiple of its tests' processor time plus some seconds, or after the last limit
+# by the clock, because other work slows tests down.
 PATIENCE, PATIENCE_S, LONGEST_S = 10, 10.0, 900.0
 HANGS = (signal.SIGPROF, signal.SIGALRM)
 MEMORY_BYTES = 4 << 30
@@ -76,14 +77,15 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
 
 
 def fails(session: pytest.Session, item: pytest.Item) -> bool:
-    """Run one test; everything it set up goes again but what lasts a session, as the database does."""
+    """Run one test. Tear down all its fixtures except session-wide ones, such as the database."""
     before = session.testsfailed
     item.config.hook.pytest_runtest_protocol(item=item, nextitem=session)
     return session.testsfailed > before
 
 
 def baseline(session: pytest.Session, jobs: int) -> tuple[dict[str, list[int]], list[float]]:
-    """The tests by the functions that they call, and the seconds of processor each takes. All must pass."""
+    """Return the tests by the functions that they call, and the seconds of processor each takes. All must
+    pass."""
     callers: dict[str, list[int]] = {}
     took = [0.0] * len(session.items)
     waiting, running = deque(range(len(session.items))), dict[int, tuple[int, int]]()
@@ -117,9 +119,10 @@ def tried(
     callers: dict[str, list[int]],
     took: list[float],
 ) -> Iterator[tuple[Mutant, str, int]]:
-    """What becomes of each mutant: `killed`, `timeouts` or `survived`; and the number of tests that call it.
+    """Yield the result of each mutant (`killed`, `timeouts` or `survived`) and the number of tests that call
+    it.
 
-    As many at a time as the plan has `jobs`; the tests that are quick and have killed before go first.
+    The plan's `jobs` mutants run at a time. Quick tests that have killed before go first.
     """
     running: dict[int, tuple[Mutant, int, int]] = {}
     kills, waiting = Counter[int](), deque(mutants)

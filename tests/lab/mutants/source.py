@@ -1,8 +1,8 @@
 """`python -m tests.lab.mutants.source MODULE ...`: replace modules here by ones that hold all their mutants.
 
-mutmut writes each function many times, once as it is and once for each mutant, behind a switch. The switch is
-ours (`tests.lab.mutants.plugin`), so that the tests need nothing of mutmut. Prints the mutants as JSON. Runs
-in a copy of the repository, in an environment that has mutmut.
+mutmut writes each function many times behind a switch, once unchanged and once for each mutant. The switch is
+ours (`tests.lab.mutants.plugin`), so that the tests do not need mutmut. It prints the mutants as JSON. It
+runs in a copy of the repository, in an environment that has mutmut.
 """
 
 import json
@@ -53,13 +53,14 @@ def made(path: str) -> tuple[list[dict[str, Any]], int]:
 
 
 def rewords(mutation: Mutation) -> bool:
-    """Whether the mutant spells a text of several words differently, and does nothing else."""
+    """Return whether the mutant spells a text of several words differently, and does nothing else."""
     node = mutation.original_node
     return isinstance(node, libcst.SimpleString) and " " in node.value.strip("\"' ")
 
 
 def differing(original: list[str], mutant: list[str]) -> tuple[list[str], list[str]]:
-    """The lines that went and those that came, the definition's own line apart, where only a name differs."""
+    """Return the removed and the added lines. The definition's own line is left out, because only its name
+    differs."""
     changed = [line for line in ndiff(original, mutant) if line[0] in "+-" and "__mutmut_" not in line]
     return [line[2:].strip() for line in changed if line[0] == "-"], [
         line[2:].strip() for line in changed if line[0] == "+"
@@ -67,7 +68,7 @@ def differing(original: list[str], mutant: list[str]) -> tuple[list[str], list[s
 
 
 def plain(mangled: str) -> str:
-    """`Class.method` or the function's name, of what mutmut made of it."""
+    """Return `Class.method` or the function's name from mutmut's name."""
     return mangled.removeprefix("x_").removeprefix("xǁ").replace("ǁ", ".")
 
 

@@ -1,1 +1,1 @@
-"""What thumbs do for the first page: readers of real feeds with known tastes, page by page."""
+"""The effect of thumbs on the first page: readers of real feeds with known tastes, page by page."""

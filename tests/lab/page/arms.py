@@ -1,4 +1,4 @@
-"""The arms of the simulation: an arm is settings, and what the reader says beside thumbs."""
+"""The arms of the simulation. An arm has settings, and the reader's input besides thumbs."""
 
 from dataclasses import dataclass, field, replace
 
@@ -9,19 +9,21 @@ from tests.lab.page.readers import NO_PREFERENCES, REAL, SHUFFLED
 NEWEST, ORACLE = "newest first", "oracle, same rules"
 BY_HOUR, OFF, ON, STRONG = "by the hour, all stays", "taste off", "taste on", "taste strong"
 ANSWERS, NAMED, DEALT = "20 answers", "3 named, strong", "vectors dealt anew"
+NO_LUCK = "20 answers, no luck"
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
     """One way to make a reader's pages.
 
-    - `goes`: what was rated, or stood on two pages, is gone.
+    - `goes`: rated items, and items that stood on two pages, are gone.
     - `accepts`: every suggestion is accepted.
     - `answers`: how many questions of an interview the reader answers before the first page.
-    - `named`: how many articles they name of each group that they like.
-    - `has_meaning`: items have vectors of meaning. `is_dealt`: these are dealt to other items.
+    - `has_luck`: the answers are thumbs, drawn and flipped alike; else yes for what is to taste, and no.
+    - `named`: how many articles they name of each liked group.
+    - `has_meaning`: items have vectors of meaning. `is_dealt`: the vectors belong to other items.
     - `law`: the readers it is for.
-    - `base`: the arm on the same readers that it is compared with, "" for none.
+    - `base`: the arm to compare with on the same readers, or "".
     """
 
     name: str
@@ -29,6 +31,7 @@ class Arm:
     goes: bool = True
     accepts: bool = False
     answers: int = 0
+    has_luck: bool = True
     named: int = 0
     has_meaning: bool = True
     is_dealt: bool = False
@@ -42,7 +45,7 @@ ON_72, STRONG_72 = (replace(one, recency_half_life_hours=72.0) for one in (TASTE
 
 
 def _under(law: str) -> tuple[Arm, ...]:
-    """Return the arms for readers whose thumbs tell nothing."""
+    """Return the arms for readers whose thumbs are uninformative."""
     off = Arm(f"{law}: {OFF}", law=law, base="")
     return (
         off,
@@ -62,6 +65,7 @@ ARMS = (
     Arm(STRONG, TASTE_STRONG),
     Arm("taste on, 72 hours", ON_72),
     Arm(ANSWERS, TASTE_ON, answers=20),
+    Arm(NO_LUCK, TASTE_ON, answers=20, has_luck=False),
     Arm("20 answers, strong", TASTE_STRONG, answers=20),
     Arm("3 named articles a subject", TASTE_ON, named=3),
     Arm(NAMED, TASTE_STRONG, named=3),

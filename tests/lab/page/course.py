@@ -42,11 +42,12 @@ from tests.lab.page.feeds import BEGIN, Stream
 from tests.lab.page.readers import PLACES, REAL, Reader
 
 DAY_S = 86_400.0
-# Days after whose thumbs suggestions are decided, and how many at once. The learning loop runs each week.
+# After these days' thumbs suggestions are decided, at most this many at once. The learning loop runs each
+# week.
 SUGGESTION_DAYS, SUGGESTIONS_MAX, WEEK = frozenset({2, 5, 9, 13, 16}), 3, 7
-# Articles are named of those that are older than a week, if there are more than so many.
+# Articles older than a week are named, if there are more than this many.
 NAMED_FROM_MIN = 50
-# Hours after which an item is worth half to a reader, where freshness is paid for (clicks of MIND).
+# Hours after which an item is worth half to a reader, if freshness counts (clicks of MIND).
 WORTH_HALF_HOURS = 96.0
 
 
@@ -54,12 +55,12 @@ WORTH_HALF_HOURS = 96.0
 class Page:
     """Figures of one morning's first fifteen places.
 
-    `to_taste`, `first_five`: the share to taste among those that stand there for the first time; None if
-    none does. `base` is that of all candidates. `liked` is the mean P(like), `worth` the same with age
-    counted, `sources` the number of sources as if there were fifteen places, `repeats` the share that stood
-    on the page of the day before, `age_days` the mean age, `thumbs` how many the reader had given. `others`
-    is the share that is there by taste alone, if the reader's thumbs tell nothing. Figures of an empty page
-    are None.
+    `to_taste`, `first_five`: the share to taste among the items that stand there for the first time, or None
+    without any. `base` is that share of all candidates. `liked` is the mean P(like), `worth` the same
+    discounted by age, `sources` the number of sources as if there were fifteen places, `repeats` the share
+    that stood on the page of the day before, `age_days` the mean age, `thumbs` the reader's thumbs so far.
+    `others` is the share that is there only because of taste, if the reader's thumbs are uninformative.
+    Figures of an empty page are None.
     """
 
     to_taste: float | None
@@ -76,7 +77,7 @@ class Page:
 
 @dataclass(slots=True)
 class Course:
-    """What has happened to a reader so far."""
+    """The history of a reader so far."""
 
     effective: EffectiveConfig
     rated: dict[int, tuple[bool, datetime]] = field(default_factory=dict)
@@ -114,7 +115,7 @@ class Simulation:
         return found
 
     def run(self, days: int) -> list[Page]:
-        """Return the reader's pages of so many mornings."""
+        """Return the reader's pages of this many mornings."""
         arm = self.arm
         course = Course(EffectiveConfig(arm.config))
         self._interview(course, arm.answers)
@@ -133,7 +134,8 @@ class Simulation:
         return pages
 
     def _interview(self, course: Course, answers: int) -> None:
-        """Answer so many questions of the interview, an hour before the first page; then the loop learns."""
+        """Answer this many questions of the interview, an hour before the first page. Then the loop
+        learns."""
         asked: list[Headline] = []
         headlines, waiting = self._headlines()
         rows = np.searchsorted(self.pool.ids, [headline.item_id for headline in headlines])
@@ -154,12 +156,14 @@ class Simulation:
                 break
             asked.append(question.headline)
             item = question.headline.item_id
-            course.rated[item] = (bool(self.reader.thumbs[item]), BEGIN - timedelta(hours=1))
+            said = self.reader.thumbs if self.arm.has_luck else self.reader.to_taste
+            course.rated[item] = (bool(said[item]), BEGIN - timedelta(hours=1))
         if answers:
             self._learn(course, BEGIN)
 
     def _name(self, course: Course, count: int) -> None:
-        """Name so many articles of each group that the reader likes, older than a week if there are many."""
+        """Name this many articles of each group that the reader likes, older than a week if there are
+        many."""
         rows, stamps = self.reader.rows, self.stream.stamps
         old = rows[stamps[rows] <= BEGIN.timestamp() - WEEK * DAY_S]
         old = old if len(old) > NAMED_FROM_MIN else rows
@@ -268,7 +272,9 @@ class Simulation:
             scores = self.reader.likes[ids] * fresh
             order = np.lexsort((ids, -stamps, -scores))
             totals = scores[order].tolist()
-            choices = choices_make(ids[order].tolist(), self.origins, {}, {}, totals, totals)
+            choices = choices_make(
+                ids[order].tolist(), totals, totals, origins=self.origins, stories={}, weights={}
+            )
             rules = Rules(novelty=False)
         else:
             return self._composed(found, course.effective)
@@ -307,9 +313,9 @@ class Simulation:
         )
 
     def _others(self, course: Course, found: DayCandidates, first: Sequence[int]) -> float | None:
-        """Return the share of the first places that would be others with taste off.
+        """Return the share of the first places that would hold other items with taste off.
 
-        It is computed for readers whose thumbs tell nothing; None for others, and if taste is off.
+        It is computed for readers whose thumbs are uninformative. None for others, and if taste is off.
         """
         config = course.effective.config
         if config.taste is TasteLevel.OFF or self.reader.law == REAL:
@@ -319,7 +325,7 @@ class Simulation:
         return float(np.mean([item not in kept for item in first]))
 
     def _read(self, course: Course, day: int, items: Sequence[int], at: datetime) -> None:
-        """Rate some of the first places, and note what was shown."""
+        """Rate some of the first places, and note the shown items."""
         first = items[:PLACES]
         for item in self.reader.rated_on(day, first, set(course.rated)):
             course.rated[item] = (bool(self.reader.thumbs[item]), at)
@@ -362,7 +368,11 @@ class Simulation:
         attributes = attributes_of(rated, sources=(), topics=topics, titles=titles)
         chosen = select_changes(
             candidate_changes(attributes, course.effective, rated),
-            tastes_of(tallies_of(rated, attributes, now), SPREAD_PRIOR),
+            tastes_of(
+                tallies_of(rated, attributes, now),
+                SPREAD_PRIOR,
+                with_taste=course.effective.config.taste is not TasteLevel.OFF,
+            ),
             attributes,
             rated,
             permitted=lambda change: True,

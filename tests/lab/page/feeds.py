@@ -36,9 +36,9 @@ _NO_WORD = re.compile(r"\W+")
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """All items as candidates, whose ids are their places; the rows of each feed, newest first.
+    """All items as candidates, with their places as ids, and the rows of each feed, newest first.
 
-    `terms` and `meanings` are their vectors as ingest makes them, `stamps` their times in seconds.
+    `terms` and `meanings` are their vectors as made by ingest, and `stamps` their times in seconds.
     """
 
     items: Sequence[Candidate]
@@ -49,7 +49,7 @@ class Stream:
 
 
 def stream_read(folder: Path, *, limit: int | None = None, seed: int = 1) -> Stream:
-    """Read the documents below `folder` (at most `limit`) and date their items anew."""
+    """Read the documents below `folder` (at most `limit`) and give their items new dates."""
     rng = np.random.default_rng(seed)
     items: list[Candidate] = []
     feeds: list[Ids] = []

@@ -1,9 +1,9 @@
 """`python -m tests.lab page offers`: how many readers are ever offered to order their page by their thumbs.
 
 Readers of real feeds (`tests.lab page`) rate their pages for 18 days, without taste. After some of these days
-the product's own rule looks at their thumbs. Those whose thumbs are shuffled should hardly ever be asked.
-How much tastes vary is what their installation has published: nothing below forty readers, so the usual
-figure; from forty on the sum over readers whose thumbs are shuffled as well, with the noise it has.
+the product's own rule checks their thumbs. Readers with shuffled thumbs should hardly ever be asked. The
+spread of tastes is the published one of their installation: below forty readers nothing is published, so the
+usual figure; from forty on the sum over readers, also with shuffled thumbs, with its noise.
 """
 
 import time
@@ -25,7 +25,7 @@ from ranking.scoring import Ids
 from ranking.taste.entities import TasteLevel
 from ranking.taste.leans import SPREAD_PRIOR
 from ranking.taste.signal import TasteSignal
-from suggestions.planner.by_taste import case_of
+from suggestions.planner.by_taste import taste_case
 from suggestions.planner.phrases import attributes_of
 from suggestions.planner.population import BATCH_MIN
 from suggestions.planner.tastes import Batch, batch_sum, contribution_of, spread_of, tallies_of
@@ -36,7 +36,7 @@ from tests.lab.page.feeds import BEGIN, DAYS, Stream, stream_read
 from tests.lab.page.readers import REAL, SHUFFLED, Reader, groups_of, reader_draw
 
 SIZE, READERS, FIRST = 50, 40, 500
-# Days after whose thumbs the rule looks, as the weekly run and its reminders may.
+# After these days' thumbs the rule checks, as the weekly run and its reminders may.
 LOOKS = (3, 5, 7, 9, 11, 13, 15, 18)
 INSTALLATIONS = (1, 5, 40, 1_000)
 # Thumbs of each of an installation's other readers.
@@ -50,7 +50,7 @@ class Looked(Simulation):
     """A reader's pages without taste; `seen` has the examples and ratings after each day of `LOOKS`."""
 
     def __init__(self, stream: Stream, reader: Reader, days: int) -> None:
-        """Read and rate the pages of so many days."""
+        """Read and rate the pages of this many days."""
         super().__init__(stream, reader, next(arm for arm in ARMS if arm.name == OFF))
         self.seen: list[Look] = []
         self.run(days)
@@ -67,7 +67,7 @@ class Looked(Simulation):
         plain = EffectiveConfig(self.arm.config)
         for signal, rated in self.seen:
             told = replace(signal, spread=spread)
-            if case_of(told, plain, TasteLevel.ON, rated, signal.at, seed=self.reader.name).clear:
+            if taste_case(told, plain, TasteLevel.ON, rated, signal.at, seed=self.reader.name).clear:
                 return len(rated)
         return None
 
@@ -129,7 +129,7 @@ def offer_rows(stream: Stream, groups: Sequence[Ids], size: int, readers: int, d
 
 
 def published(stream: Stream, groups: Sequence[Ids], size: int, there: int, law: str) -> float:
-    """Return how much tastes vary as an installation of so many readers of this law has published it.
+    """Return the spread of tastes as published by an installation of this many readers of this law.
 
     Each of them counts with thumbs on items drawn from their own feeds.
     """

@@ -1,14 +1,15 @@
-"""Readers with known tastes, made of other vectors than any ranking has.
+"""Readers with known tastes, built from other vectors than any ranking has.
 
 Words of all items are reduced by latent semantic analysis and grouped by k-means into 16, 28 and 40 groups,
-six times each from other starts; a reader has one of these eighteen groupings. (With one for all readers its
-luck moved every arm alike: on the first morning .16 to .22 without taste, .32 to .45 with articles named.)
-They like an item of two or three groups with P = .85, of one with .15 and of the others with .35 to .45; the
-liked ones are 10 to 25 % of what their feeds bring, if that can be. Two readers in five also like or dislike
-a fifth of their sources, by 1 in log-odds. 15 % of thumbs are flipped. An item is *to taste* if P >= .6.
+six times each with different starts. A reader has one of these eighteen groupings. (One grouping for all
+readers moved every arm together, by its luck: on the first morning .16 to .22 without taste, .32 to .45 with
+articles named.) They like an item of two or three groups with P = .85, of one with .15, and of the others
+with .35 to .45. The liked groups hold 10 to 25 % of the items of their feeds, if possible. Two readers in
+five also like or dislike a fifth of their sources, by 1 in log-odds. 15 % of thumbs are flipped. An item is
+*to taste* if P >= .6.
 
-An item's thumb is drawn once, so that all arms share a reader's luck. Readers of *shuffled* thumbs like each
-item with the same probability, whatever it is; those *without preferences* have P = .45 everywhere.
+An item's thumb is drawn once, so all arms share a reader's luck. Readers with *shuffled* thumbs like every
+item with the same probability. Readers *without preferences* have P = .45 everywhere.
 """
 
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ from ranking.pool import Floats, Ids
 from tests.lab.page.feeds import Stream
 
 GRAINS, LSA_DIMENSIONS = (16, 28, 40), 120
-# How often each grain is grouped anew.
+# How often each number of groups is grouped again.
 GROUPINGS = 6
 LIKED, DISLIKED, REST, NO_TASTE = 0.85, 0.15, (0.35, 0.45), 0.45
 LIKED_SHARE = (0.10, 0.25)
@@ -74,7 +75,7 @@ class Reader:
 
     @property
     def name(self) -> str:
-        """Return what novelty is drawn by."""
+        """Return the name that seeds the novelty draw."""
         return f"reader-{self.seed}-{self.size}"
 
     @property

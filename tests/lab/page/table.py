@@ -55,6 +55,8 @@ def _row(size: int, share: str, arm: Arm, courses: Courses) -> Row:
             row[f"{window}_over"] = _difference(own, base, share, WINDOWS[window])
         for key in ("liked", "worth", "age_days"):
             row[f"{key}_over"] = _difference(own, base, key, LATE)
+    if (arm.answers or arm.named) and (alone := courses.get(ON)) is not None:
+        row["over_thumbs"] = [_difference(own, alone, share, days) for days in WINDOWS.values()]
     return row
 
 
@@ -89,7 +91,7 @@ def _interval(values: Values) -> list[float] | None:
 
 
 def targets_of(rows: Sequence[Row]) -> list[Row]:
-    """Return the targets of those rows that have one."""
+    """Return the targets of the rows that have one."""
     found = []
     for row in rows:
         name = f"{row['feeds']} feeds, {row['arm']}"
@@ -132,7 +134,18 @@ def words_of(rows: Sequence[Row]) -> str:
             f"{_figure(row['repeats'], 2):>7} {_figure(row['age_days'], 2):>5} {_figure(row['worth'], 3):>6} "
             f"{_figure(row['others'], 2):>6}"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, *_asked_words(rows)])
+
+
+def _asked_words(rows: Sequence[Row]) -> list[str]:
+    """Return the lines that say what answers and named articles gain over thumbs alone, in each window."""
+    found = [(row, row["over_thumbs"]) for row in rows if "over_thumbs" in row]
+    head = f"{'feeds':>5} {'over “' + ON + '”':34} " + " ".join(f"{window:24}" for window in WINDOWS)
+    lines = ["", head] if found else []
+    for row, gains in found:
+        words = (f"{g[0]:+.3f} [{g[1]:+.3f}, {g[2]:+.3f}]" if g else "–" for g in gains)
+        lines.append(f"{row['feeds']:>5} {row['arm']:34} " + " ".join(f"{one:24}" for one in words))
+    return lines
 
 
 def _figure(value: float | None, digits: int) -> str:

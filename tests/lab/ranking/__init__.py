@@ -1,1 +1,1 @@
-"""The order of items against what readers of open histories chose later."""
+"""Compare the order of items with the later choices of readers in open histories."""

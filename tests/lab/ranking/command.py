@@ -1,4 +1,4 @@
-"""`python -m tests.lab ranking`: the order against what readers chose later, part by part."""
+"""`python -m tests.lab ranking`: compare the order with readers' later choices, part by part."""
 
 import time
 from argparse import ArgumentParser

@@ -1,8 +1,8 @@
-"""Open histories as ranking sees them: what a reader had rated, what they were offered, what they chose.
+"""Open histories in the form that ranking needs: earlier ratings, offered items and choices of each reader.
 
-Item ids are dealt at random, so that no order hides in them; where a data set has no moment of publishing,
-all items are equally old. Which half of the readers a figure comes from is told by a hash of their name:
-numbers are tuned on the development half and reported on the other.
+Item ids are dealt at random, so that no order hides in them. If a data set has no publication times, all
+items are equally old. A hash of their name puts each reader into one half: numbers are tuned on the
+development half and reported on the other.
 """
 
 from collections import Counter, defaultdict
@@ -25,9 +25,9 @@ NAMES = (MOVIELENS, MOVIELENS_CUT, MIND, NEMIG_EN, NEMIG_DE)
 TRAINED = 0.7
 # Fewer offered items, or fewer of a kind among them, say nothing about an order.
 OFFERED_MIN, EITHER_MIN = 10, 2
-# What is offered together in a digest came within a week.
+# Items offered together in a digest came within a week.
 WINDOW_HOURS = 168.0
-# Shown with each click of a history whose pages nobody recorded.
+# Items shown with each click of a history without recorded pages.
 BESIDE = 9
 Floats = NDArray[np.float64]
 
@@ -49,10 +49,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A data set: items by their place, what a reader might call their topics, everybody's thumbs so far.
+    """A data set: items by their place, the words a reader might choose as topics, everybody's thumbs so far.
 
-    `fresh` orders the items for the baseline by recency. `said` holds what each reader of the crowd had said
-    when the cases were offered their items; `cases` are those to be measured.
+    `fresh` orders the items for the baseline by recency. `said` holds the thumbs of each other reader at the
+    moment of the cases. `cases` are the ones to measure.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Data:
 
 
 def data_read(name: str, folder: Path, *, seed: int, readers: int, development: bool) -> Data:
-    """The data set with at most `readers` cases (0: all) of one half, drawn by `seed`."""
+    """Return the data set with at most `readers` cases (0: all) of one half, drawn by `seed`."""
     read = {MOVIELENS: _movielens, MOVIELENS_CUT: _movielens_cut, MIND: _mind}.get(name)
     data = read(folder) if read else _nemig(folder, name)
     cases = [c for c in data.cases if (crc32(c.reader.encode()) & 1 == 0) is development and _telling(c)]
@@ -81,7 +81,7 @@ def _telling(case: Case) -> bool:
 
 
 def _dealt(data: Data, cases: Sequence[Case], rng: np.random.Generator) -> Data:
-    """The data with item ids that are a random permutation; places stay."""
+    """Return the data with item ids that are a random permutation; places stay."""
     ids = rng.permutation(len(data.items)) + 1
     items = [replace(item, item_id=int(pk)) for pk, item in zip(ids, data.items, strict=True)]
     return Data(data.name, items, data.topics, data.fresh, data.said, cases)
@@ -123,7 +123,7 @@ def _case(
 
 
 def _movielens(folder: Path) -> Data:
-    """Each reader's later 30 %, known: the first 70 % of everybody's."""
+    """Return each reader's later 30 %, known: the first 70 % of everybody's."""
     places, items, topics, years = _films(folder)
     given = _ratings(folder, places)
     cut = {reader: int(len(rows) * TRAINED) for reader, rows in given.items()}
@@ -132,7 +132,7 @@ def _movielens(folder: Path) -> Data:
 
 
 def _movielens_cut(folder: Path) -> Data:
-    """One moment for all: known is what anybody had said before it, most readers come after it."""
+    """Cut all histories at one moment. Thumbs before it are known, and most readers come after it."""
     places, items, topics, years = _films(folder)
     given = _ratings(folder, places)
     times = sorted(time for rows in given.values() for time, *_ in rows)
@@ -152,7 +152,8 @@ def _aged(moments: Sequence[float]) -> list[datetime]:
 
 
 def _nemig(folder: Path, name: str) -> Data:
-    """Articles chosen from short lists: what a reader had clicked and the first three lists are known."""
+    """Load articles chosen from short lists. The reader's earlier clicks and the first three lists are
+    known."""
     rows = list(csv_rows(folder / name / "articles.csv.gz"))
     days = [datetime.fromisoformat(row["published"] or "2021-01-01").timestamp() for row in rows]
     items = [
@@ -190,11 +191,11 @@ def _shown(listed: str, places: dict[str, int]) -> Iterator[tuple[int, bool]]:
 
 
 def _mind(folder: Path) -> Data:
-    """One list a reader, by time: the first 60 % of the lists are the crowd, the others are measured.
+    """Load one list per reader, by time. The first 60 % of the lists are the crowd; the others are measured.
 
-    An item is as old as its first showing; most have no words. A click is a like of what was offered and,
-    for the crowd, a thumb; what was passed over is no thumb. Beside what the clicks of a history were shown
-    nobody recorded: each gets a page of nine others above it, drawn from what the crowd was shown.
+    An item is as old as its first showing, and most have no words. A click is a like among the offered items
+    and, for the crowd, a thumb; a skipped item is no thumb. The pages of clicks in a history were not
+    recorded, so each click gets a page of nine other items above it, drawn from the crowd's.
     """
     news = {row["news_id"]: row for row in csv_rows(folder / "mind-small-sample" / "news.csv.gz")}
     lists = []

@@ -1,4 +1,5 @@
-"""The rows of `python -m tests.lab ranking`: orders by each rule, what each part adds, and the targets."""
+"""The rows of `python -m tests.lab ranking`: the order by each rule, the effect of each part, and the
+targets."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -57,7 +58,7 @@ ROWS: dict[str, Order] = {
     SHUFFLED: _with(OWN_PARTS),
     SILENT: lambda world, case, thumbs: world.score(case, (), Parts()),
 }
-# Clicks as opens, in place of thumbs: only where histories say what was shown.
+# Clicks as opens, instead of thumbs. Only for histories that record the shown items.
 OPENS: dict[str, Order] = {
     READ: lambda world, case, thumbs: world.score(case, (), Parts(reading=WEIGHT_PRIOR)),
     READ_IN_FULL: lambda world, case, thumbs: world.score(case, (), Parts(reading=1.0)),
@@ -66,12 +67,12 @@ OPENS: dict[str, Order] = {
 
 
 class Figures:
-    """What one order scored on each case: nDCG@10, AUC, MRR, diversity and coverage, a column each."""
+    """The scores of one order on each case: nDCG@10, AUC, MRR, diversity and coverage, a column each."""
 
     NAMES = ("ndcg", "auc", "mrr", "diversity", "coverage")
 
     def __init__(self, world: World, order: Order, *, seed: int, shuffled: bool = False) -> None:
-        """Measure `order` on all cases; `shuffled` deals each reader's own thumbs anew first."""
+        """Measure `order` on all cases. `shuffled` first shuffles each reader's own thumbs."""
         rng = np.random.default_rng(seed)
         rows = []
         for case in world.data.cases:
@@ -83,7 +84,7 @@ class Figures:
         self.table: Floats = np.array(rows).reshape(-1, len(self.NAMES))
 
     def column(self, name: str) -> Floats:
-        """One figure over the cases."""
+        """Return one figure over the cases."""
         values: Floats = self.table[:, self.NAMES.index(name)]
         return values
 
@@ -113,13 +114,13 @@ def _measured(world: World, case: Case, score: Floats, rng: np.random.Generator)
 
 
 def interval(values: Floats, seed: int) -> list[float]:
-    """The 95 % interval of a mean, by bootstrap over readers."""
+    """Return the 95 % interval of a mean, by bootstrap over readers."""
     drawn = np.random.default_rng(seed).integers(0, len(values), (DRAWS, len(values)))
     return [round(float(x), 4) for x in np.percentile(values[drawn].mean(axis=1), (2.5, 97.5))]
 
 
 def rows_of(world: World, *, seed: int, names: Sequence[str] = tuple(ROWS)) -> tuple[list[Json], list[Json]]:
-    """The rows of one data set, and the targets it is held to."""
+    """Return the rows of one data set, and the targets it is held to."""
     orders = {name: ROWS[name] for name in names} | (OPENS if any(c.pages for c in world.data.cases) else {})
     figures = {
         name: Figures(world, order, seed=seed, shuffled=name == SHUFFLED) for name, order in orders.items()
@@ -144,7 +145,8 @@ def rows_of(world: World, *, seed: int, names: Sequence[str] = tuple(ROWS)) -> t
 
 
 def _targets(data: str, figures: dict[str, Figures], seed: int) -> list[Json]:
-    """Above popularity; not below recency without feedback, where items age; chance when shuffled."""
+    """Return the targets: above popularity; not below recency without feedback, if items age; chance when
+    shuffled."""
     targets = []
     if len(figures[FULL].table) >= TARGET_READERS:
         over = figures[FULL].column("auc") - figures[POPULARITY].column("auc")

@@ -44,7 +44,7 @@ NAMED = {
     "AI": {"tech", "Sci/Tech"},
     "IT": {"tech", "Sci/Tech"},
 }
-# What a topic must never be read out of: its letters inside another word.
+# A topic must never match inside another word.
 WHOLE_WORDS_TARGET = 1.0
 LIKENESS_TARGET = 0.7
 THUMBS, TEXTS_MAX, LABELS, DEALS = 10, 4000, 8, 10
@@ -122,7 +122,8 @@ def _share(places: Sequence[int], right: set[str], texts: Sequence[Labelled]) ->
 
 
 def likeness(texts: Sequence[Labelled], seed: int) -> float:
-    """The mean AUC by which likeness to ten texts of a label tells the label's other texts from the rest."""
+    """Return the mean AUC by which likeness to ten texts of a label tells the label's other texts from the
+    rest."""
     rng = np.random.default_rng(seed)
     some = [texts[n] for n in rng.permutation(len(texts))[:TEXTS_MAX]]
     terms = [term_counts(one.title, one.text) for one in some]

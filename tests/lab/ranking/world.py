@@ -1,7 +1,7 @@
-"""One data set set up for ranking: the product's own arithmetic over it, with parts that can be taken away.
+"""One data set prepared for ranking: the product's own arithmetic over it, with parts that can be left out.
 
-Nothing here knows what a reader chose later. Vectors, taste, figures, learning loop and score are those of
-the `ranking` room; only the database between them is left out.
+Nothing here knows a reader's later choices. Vectors, taste, figures, learning loop and score are those of the
+`ranking` room. Only the database between them is left out.
 """
 
 from collections import defaultdict
@@ -42,7 +42,7 @@ TOPIC_THUMBS, TOPIC_SURE = 5, 0.95
 # The rule of the first formula: up from 70 % likes on, down from 30 %.
 GREEDY_HIGH, GREEDY_LOW, GREEDY_STEP, GREEDY_THUMBS = 0.7, 0.3, 0.15, 3
 NO_RECENCY = 1e9
-# The exact sums that figures with noise are compared with need so many thumbs.
+# The exact sums, for comparison with noisy figures, need this many thumbs.
 EXACT_MIN = 5
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -51,12 +51,12 @@ Thumbs = Sequence[tuple[int, bool]]
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Which parts of the score are in use.
+    """The parts of the score in use.
 
-    `gamma` is a multiple of the community's share. Without `noise` that is of every item with five thumbs,
-    exactly: what a reader would get if nobody's thumbs had to be kept from anybody. `agreement` is a multiple
-    of what a story gains by the number of publishers that report it. `reading` is the weight of what was
-    opened of the pages shown before, `anothers` that of what the next reader opened: a control.
+    `gamma` is a multiple of the community's share. Without `noise`, every item with five thumbs has its exact
+    figure: the result if no thumb had to be kept private. `agreement` is a multiple of a story's gain by the
+    number of publishers that report it. `reading` is the weight of the reader's opens on earlier pages,
+    `anothers` that of the next reader's opens: a control.
     """
 
     weights: bool = True
@@ -96,7 +96,8 @@ class World:
         self._reported_by = self._publishers() if data.name in (NEMIG_EN, NEMIG_DE) else np.ones(len(terms))
 
     def _publishers(self) -> Floats:
-        """How many publishers report the story of each item, among all: nobody says which they read."""
+        """Return how many publishers report the story of each item, among all, because the data has no
+        subscriptions."""
         titled = [
             TitledItem(n, i.source, i.title, i.dated_at, "", None) for n, i in enumerate(self.data.items)
         ]
@@ -118,11 +119,11 @@ class World:
         return rates
 
     def community(self, case: Case, *, noise: bool = True) -> Floats:
-        """What the others' thumbs add to each offered item."""
+        """Return the effect of the others' thumbs on each offered item."""
         return (self._noisy if noise else self._exact)[list(case.offered)]
 
     def similarity(self, case: Case, thumbs: Thumbs) -> Floats:
-        """The likeness of each offered item to the taste those thumbs say."""
+        """Return the likeness of each offered item to the taste those thumbs say."""
         key = case.reader, hash(tuple(thumbs))
         if key not in self._alike:
             changes = [(self.vectors[place], up, 1.0) for place, up in thumbs]
@@ -132,7 +133,7 @@ class World:
         return self._alike[key]
 
     def score(self, case: Case, thumbs: Thumbs, parts: Parts = Parts()) -> Floats:
-        """The score of each offered item, `thumbs` being all that the reader has said."""
+        """Return the score of each offered item, `thumbs` being all that the reader has said."""
         places = np.array(case.offered)
         ids = self.pool.ids[places]
         rates = self.community(case, noise=parts.noise) if parts.community else np.zeros(len(ids))
@@ -148,7 +149,7 @@ class World:
         return np.array([found[pk] for pk in ids.tolist()])
 
     def leans(self, case: Case, parts: Parts) -> ImplicitLeans:
-        """What the pages shown before say of sources and categories, at the weight that is asked for."""
+        """Return the implicit leans from earlier pages for sources and categories, at the given weight."""
         if not (parts.reading or parts.anothers):
             return NO_LEANS
         cases = self.data.cases
@@ -165,7 +166,8 @@ class World:
             yield ReadingEvent(item.source, keys, ranks[place], opened=place in opened)
 
     def effective(self, thumbs: Thumbs, parts: Parts) -> EffectiveConfig:
-        """What the learning loop makes of the thumbs in two months, and the topics the reader would name."""
+        """Return the result of the learning loop for the thumbs of two months, and the topics the reader
+        would name."""
         config = Config(
             topics=self.topics_named(thumbs) if parts.topics else (),
             recency_half_life_hours=24.0 if parts.recency else NO_RECENCY,
@@ -181,7 +183,7 @@ class World:
         return effective
 
     def tallies(self, thumbs: Thumbs) -> list[SourceTally]:
-        """The thumbs per source."""
+        """Return the thumbs per source."""
         counted = _counted((self.data.items[place].source, up) for place, up in thumbs)
         return [SourceTally(source, n, k, int(n)) for source, (k, n) in counted.items()]
 
@@ -212,7 +214,8 @@ class World:
         )
 
     def plain(self, case: Case, thumbs: Thumbs) -> Floats:
-        """The first formula: weights by the 0.7/0.3 rule, topics, recency; no similarity, no community."""
+        """Return the first formula: weights by the 0.7/0.3 rule, topics, recency; no similarity, no
+        community."""
         weights = {}
         for tally in self.tallies(thumbs):
             rate = tally.likes / tally.n

@@ -1,1 +1,1 @@
-"""The second look on preference records: forecasts of both rounds."""
+"""The reflector on preference records: forecasts of both rounds."""

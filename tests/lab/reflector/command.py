@@ -27,7 +27,7 @@ LOADERS = {MOVIELENS: ratings_movielens, NEMIG: ratings_nemig}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Judge, report, and fail where a target is missed."""
+    """Judge and report. Fail if a target is missed."""
     options = vars(_parser().parse_args(argv))
     started, rows = time.monotonic(), []
     for name, ratings, history in _data(options):

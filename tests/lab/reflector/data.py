@@ -34,7 +34,7 @@ class Rating:
 
 
 def ratings_movielens(folder: Path) -> list[Rating]:
-    """The ratings in order of reader and time."""
+    """Return the ratings in order of reader and time."""
     films = {row["item_id"]: row for row in _rows(folder / "items.csv.gz")}
     found = [
         Rating(
@@ -53,7 +53,7 @@ def ratings_movielens(folder: Path) -> list[Rating]:
 
 
 def ratings_nemig(folder: Path) -> list[Rating]:
-    """The choices, a minute apart within a reader, whose hour is that of their first impression."""
+    """Return the choices, a minute apart within a reader, from the hour of their first impression."""
     articles = {row["news_id"]: row for row in _rows(folder / "articles.csv.gz")}
     told: dict[str, int] = {}
     hours: dict[str, int] = {}
@@ -70,7 +70,7 @@ def ratings_nemig(folder: Path) -> list[Rating]:
 
 
 def ratings_records(lines: Iterable[str]) -> tuple[list[Rating], list[tuple[int, str]]]:
-    """The thumbs of a file of records, each once, with (line number, code) of every line that is none."""
+    """Return the thumbs of a file of records, each once, and (line number, code) of every bad line."""
     found: dict[tuple[str, str, datetime], Rating] = {}
     bad = []
     for number, line in enumerate(lines, start=1):
@@ -85,7 +85,7 @@ def ratings_records(lines: Iterable[str]) -> tuple[list[Rating], list[tuple[int,
 
 
 def by_reader(ratings: Sequence[Rating]) -> dict[str, list[Rating]]:
-    """The ratings of each reader, in their order."""
+    """Return the ratings of each reader, in their order."""
     found: dict[str, list[Rating]] = {}
     for rating in ratings:
         found.setdefault(rating.reader, []).append(rating)
@@ -93,7 +93,7 @@ def by_reader(ratings: Sequence[Rating]) -> dict[str, list[Rating]]:
 
 
 def _told(record: Record) -> Iterator[Rating]:
-    """The rows of a record, and its candidate as what came an hour later."""
+    """Yield the rows of a record, then its candidate, dated an hour later."""
     times = record_times(record.rows, START)
     for row, at in zip(record.rows, times, strict=True):
         yield Rating(

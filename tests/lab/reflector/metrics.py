@@ -1,8 +1,8 @@
-"""How good yes/no forecasts are, and what a second round changed. Pure.
+"""The quality of yes/no forecasts, and the changes by a second round. Pure.
 
-Flips: R records that round 2 put right, W that it put wrong; net gain (R - W) / N, McNemar's exact test on
-them (a two-sided sign test), and a 95 % interval of the net gain by drawing readers, since the records of
-one reader hang together. Kappa is Cohen's, between the rounds. ECE has ten equal bins.
+Flips: R records that round 2 corrected, W that it spoilt; net gain (R - W) / N; McNemar's exact test on them
+(a two-sided sign test); and a 95 % interval of the net gain by resampling readers, because the records of one
+reader are dependent. Kappa is Cohen's, between the rounds. ECE has ten equal bins.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def forecast_metrics(p: Floats, liked: Flags) -> dict[str, Any]:
 
 
 def calibration_error(p: Floats, liked: Flags) -> float:
-    """The mean distance between what was said and what was so, over ten bins, weighed by their size."""
+    """Return the mean distance between stated and true shares, over ten bins, weighted by size."""
     bins = np.minimum((p * BINS).astype(int), BINS - 1)
     size, said, so = (np.bincount(bins, w, BINS) for w in (np.ones_like(p), p, liked.astype(float)))
     return float(np.abs(said - so).sum() / size.sum()) if len(p) else 0.0
@@ -44,7 +44,7 @@ def calibration_error(p: Floats, liked: Flags) -> float:
 def flip_metrics(
     first: Floats, second: Floats, liked: Flags, readers: Sequence[str], seed: int
 ) -> dict[str, Any]:
-    """What round 2 put right and wrong, by how much, and how sure that is."""
+    """Return the corrections and errors of round 2, the net gain and its interval."""
     one, two = first >= YES_FROM, second >= YES_FROM
     right = int(((two == liked) & (one != liked)).sum())
     wrong = int(((two != liked) & (one == liked)).sum())
@@ -56,14 +56,14 @@ def flip_metrics(
 
 
 def kappa(one: Flags, two: Flags) -> float:
-    """Cohen's kappa; 1 where both say the same and nothing else could be said."""
+    """Return Cohen's kappa. It is 1 if both agree and no other answer was possible."""
     agreed = float((one == two).mean())
     chance = float(one.mean() * two.mean() + (1 - one.mean()) * (1 - two.mean()))
     return (agreed - chance) / (1 - chance) if chance < 1 else 1.0
 
 
 def _net_interval(change: Floats, readers: Sequence[str], seed: int) -> tuple[float, float]:
-    """The 95 % interval of the mean change over draws of whole readers."""
+    """Return the 95 % interval of the mean change over draws of whole readers."""
     index = np.unique(np.asarray(readers), return_inverse=True)[1]
     sums, sizes = np.bincount(index, change), np.bincount(index)
     drawn = np.random.default_rng(seed).integers(0, len(sums), (DRAWS, len(sums)))

@@ -9,7 +9,7 @@ from tests.lab.reflector.data import Rating
 from tests.lab.reflector.metrics import flip_metrics, forecast_metrics
 from tests.lab.reflector.trials import Trials, others_shuffled, trials_run
 
-# What round 2 may lose where nothing can be learnt from others.
+# The most that round 2 may lose if nothing can be learnt from others.
 LOSS_MAX = 0.005
 
 
@@ -21,7 +21,7 @@ def rows_of(
     history: int,
     say: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """The rounds, round 2 without noise, and the control with others' thumbs shuffled."""
+    """Return the rounds, round 2 without noise, and the control with others' thumbs shuffled."""
     say(f"{name}: {len(ratings):,} thumbs")
     trials = trials_run(ratings, seed=seed, history=history)
     if not trials.liked:
@@ -39,9 +39,9 @@ def rows_of(
 
 
 def targets_of(rows: Sequence[dict[str, Any]], *, null: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Round 2 must put more right than wrong, by more than chance; the controls must not.
+    """Return the targets: round 2 must correct more than it spoils, beyond chance; the controls must not.
 
-    Where `null` data hold nothing to learn, it must only lose nothing.
+    On `null` data, which hold nothing to learn, it must only lose nothing.
     """
     found = []
     for row in rows:
@@ -70,7 +70,7 @@ def _row(name: str, trials: Trials, p: Sequence[float], seed: int) -> dict[str, 
 
 
 def _evidence(trials: Trials) -> dict[str, Any]:
-    """How often others had something to say, and what a decision took."""
+    """Return how often others' figures existed, and the time of a decision."""
     return {
         "decisions_with_news": round(float(np.mean(trials.news)), 4),
         "cost_usd_per_decision": 0.0,

@@ -1,9 +1,9 @@
 """The reflector's two rounds on preference records: one forecast of yes or no for each candidate.
 
-Each reader's first thumbs are the history, the next ones are candidates; every record is written and read
-back before it is judged. Round 1 knows the record alone: the posteriors of its source and topics against the
+Each reader's first thumbs are the history, the next ones are candidates. Every record is written and read
+back before it is judged. Round 1 knows only the record: the posteriors of its source and topics against the
 reader's base rate. Round 2 is the product's own arithmetic on the figure that would be published of the
-candidate (of its source, where there is none of the item), from thumbs given before the history ended.
+candidate (or of its source, if the item has none), from thumbs given before the history ended.
 """
 
 import time
@@ -32,9 +32,9 @@ from tests.lab.reflector.data import Rating, by_reader
 
 HISTORY, CANDIDATES_MAX, CANDIDATES_MIN = 20, 20, 5
 CASES_MAX = 300
-# Figures are made anew this many times in the course of the data.
+# How many times figures are recomputed in the course of the data.
 EPOCHS = 12
-# The exact sums that figures with noise are compared with need so many thumbs.
+# The exact sums, for comparison with noisy figures, need this many thumbs.
 EXACT_MIN = 5
 
 
@@ -49,7 +49,7 @@ class Case:
 
 @dataclass(slots=True)
 class Trials:
-    """What came out, one entry for each record; `exact` is round 2 on sums without noise."""
+    """The results, one entry per record. `exact` is round 2 on sums without noise."""
 
     reader: list[str] = field(default_factory=list)
     liked: list[bool] = field(default_factory=list)
@@ -72,7 +72,7 @@ def cases_of(ratings: Sequence[Rating], history: int, seed: int) -> list[Case]:
 
 
 def others_shuffled(ratings: Sequence[Rating], seed: int) -> list[Rating]:
-    """The control: every reader's thumbs dealt out anew among their own items."""
+    """Return the control: every reader's thumbs shuffled among their own items."""
     rng = np.random.default_rng(seed)
     found = []
     for said in by_reader(ratings).values():
@@ -88,7 +88,7 @@ def trials_run(
     history: int = HISTORY,
     others: Sequence[Rating] | None = None,
 ) -> Trials:
-    """Judge records of `ratings`; figures are made of `others` (the same thumbs by default)."""
+    """Judge records of `ratings`. Figures come from `others` (the same thumbs by default)."""
     cases, trials, rng = cases_of(ratings, history, seed), Trials(), np.random.default_rng(seed)
     for epoch in np.array_split(np.arange(len(cases)), EPOCHS):
         asked = [cases[i] for i in epoch]
@@ -102,7 +102,8 @@ def trials_run(
 
 
 def opinions_of(earlier: Sequence[Rating], rng: np.random.Generator | None) -> dict[str, Opinion]:
-    """What readers with enough thumbs think of each item and source, with noise, or exactly without `rng`."""
+    """Return the figures of each item and source from readers with enough thumbs, with noise, or exact
+    without `rng`."""
     members = [said for said in by_reader(earlier).values() if len(said) >= MEMBER_RATINGS_MIN]
     rows = [rating for said in members for rating in said]
     counts = votes_counted(((r.reader, f"item {r.item}", r.liked) for r in rows), VOTES_MAX)
@@ -142,15 +143,16 @@ def _judge(case: Case, exact: dict[str, Opinion], noisy: dict[str, Opinion], tri
 
 
 def record_of(history: Sequence[Rating], candidate: Rating) -> Record:
-    """The Yes/No record of a history and a candidate."""
+    """Return the Yes/No record of a history and a candidate."""
     rows = [record_row(r.at, r.source, r.title, liked=r.liked, topics=r.topics) for r in history]
     return Record(tuple(rows), candidate.title, candidate.source, candidate.topics, liked=candidate.liked)
 
 
 def forecast_own(record: Record) -> float:
-    """P(the candidate is liked) from the history alone.
+    """Return P(the candidate is liked) from the history alone.
 
-    The base rate, moved by how far the candidate's source and the mean of its topics lie from it in logits.
+    It is the base rate, moved by the distances of the candidate's source and of its topics' mean from it, in
+    logits.
     """
     base = base_rate(sum(row.liked for row in record.rows), len(record.rows))
     source = _log_odds([row.liked for row in record.rows if row.source == record.source], base)

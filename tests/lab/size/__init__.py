@@ -1,1 +1,1 @@
-"""How large the product is, and how many of its files a change of one thing passes through."""
+"""The size of the product, and the number of files that one change touches."""

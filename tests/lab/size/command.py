@@ -33,7 +33,7 @@ class Figure:
 
     @property
     def text(self) -> str:
-        """The number as it is printed."""
+        """Return the number as it is printed."""
         return f"{self.value:.1%}" if self.percent else f"{self.value:,.0f}"
 
 
@@ -54,7 +54,7 @@ def main() -> int:
 def trace(deed: str) -> Trace:
     """Return the product's files, functions, calls and queries while a reader does `deed`, on a new database.
 
-    `tracer.Trace.summary` says what each figure counts.
+    `tracer.Trace.summary` explains each figure.
     """
     with tempfile.TemporaryDirectory() as folder:
         environment = {

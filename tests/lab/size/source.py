@@ -16,7 +16,7 @@ from pathlib import Path
 ROOMS = ("config", "advisor", "suggestions", "digest", "ranking")
 SMALL_LINES = 30
 MARKER = "__init__.py"
-# A file of the advisor whose path has one of these is guidance's or memory's.
+# A file of the advisor belongs to guidance or memory if its path has one of these.
 GUIDANCE = ("guidance", "memor", "curated", "conditions")
 # Participles that name nothing: who reads `told` cannot tell which thing is meant.
 BANNED_PARTS = frozenset({"told", "said", "kept", "held", "stood", "standing"})
@@ -51,7 +51,7 @@ def tree_of(path: Path) -> ast.Module:
 
 
 def imports_of(path: Path, known: frozenset[str]) -> set[str]:
-    """Return the modules that a file imports anywhere in it; those `known` by their full names."""
+    """Return the modules that a file imports anywhere. Those in `known` have their full names."""
     found: set[str] = set()
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
@@ -65,7 +65,7 @@ def imports_of(path: Path, known: frozenset[str]) -> set[str]:
 
 
 def import_graph(root: Path) -> dict[str, set[str]]:
-    """Return, for each module, what it imports."""
+    """Return the imports of each module."""
     modules = {name_of(path, root): path for path in modules_of(root)}
     known = frozenset(modules)
     return {name: imports_of(path, known) for name, path in modules.items()}
@@ -105,7 +105,7 @@ def private_calls(root: Path) -> Mapping[str, int]:
 def banned_names(root: Path) -> list[str]:
     """Return `path:line name` of every identifier of a module with a banned word as one of its parts.
 
-    Migrations are left out: their names are those of columns and of what has been.
+    Migrations are left out, because they contain names of columns and of the past.
     """
     found: dict[str, None] = {}
     for path in modules_of(root):
@@ -155,7 +155,7 @@ def screenshots(root: Path) -> int:
     return sum(path.suffix in (".webp", ".png") for path in (root / "docs" / "screenshots").iterdir())
 
 
-# What a comparison of a change's type or field names: constants, members of the enums, or the texts.
+# Names in a comparison of a change's type or field: constants, members of the enums, or the texts.
 KIND_NAMES = frozenset(
     {
         *("ADD_TOPIC", "REMOVE_TOPIC", "BOOST_SOURCE", "REDUCE_SOURCE", "MUTE_WORD"),

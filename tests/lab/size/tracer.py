@@ -1,8 +1,8 @@
-"""`python tracer.py button|thumb`: the way through the product while a reader does one thing.
+"""`python tracer.py button|thumb`: trace the way through the product while a reader does one thing.
 
-Runs in a process of its own, in the root of the tree to be traced, on a SQLite database below TIDINGS_VAR_DIR
-that is seeded as the demo is. Every module is imported first: a file counts only if one of its functions is
-executed. Prints a JSON object (see `Trace`).
+It runs in its own process, in the root of the tree to trace, on a SQLite database below TIDINGS_VAR_DIR that
+is seeded like the demo. Every module is imported first, so a file counts only if one of its functions is
+executed. It prints a JSON object (see `Trace`).
 """
 
 import inspect
@@ -41,7 +41,7 @@ def main(deed: str) -> None:
 
 
 def everything_import() -> None:
-    """Import every module of the product, so that what runs at import is over."""
+    """Import every module of the product, so that code run at import does not count."""
     for room in ROOMS:
         for path in sorted((ROOT / room).rglob("*.py")):
             parts = path.relative_to(ROOT).with_suffix("").parts

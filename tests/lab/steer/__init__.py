@@ -1,1 +1,1 @@
-"""Steerability: does a change of the config move what it names, and nothing else?"""
+"""Steerability: does a change of the config move the items it names, and no others?"""

@@ -1,4 +1,5 @@
-"""What a change should move: films by readers' tags, news by editors' labels. Files below TIDINGS_DATA."""
+"""The items that a change should move: films by readers' tags, news by editors' labels. Files below
+TIDINGS_DATA."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -17,13 +18,13 @@ NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 TAG_FILMS_MIN = 5
 TITLE_CHARS, TEXT_CHARS = 80, 500
 BBC, AG_NEWS = "topics-bbc", "topics-ag-news"
-# News come without a source; so many stand in for some.
+# News come without a source; this many desks stand in for some.
 DESKS = 7
 
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """One item: what its publisher says, whose it is, and what somebody else says it is about (`labels`)."""
+    """One item: its publisher's words, its source, and the subjects that other people gave it (`labels`)."""
 
     source: str
     title: str
@@ -51,9 +52,9 @@ class Target:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Field:
-    """A data set: its items, what to steer towards, and readers' likes by place (none: unknown).
+    """A data set: its items, the targets to steer towards, and readers' likes by place (none: unknown).
 
-    `find_about` finds items by meaning; their ids are their places. None: by their words alone.
+    `find_about` finds items by meaning, with their places as ids. None: by their words only.
     """
 
     name: str
@@ -84,7 +85,7 @@ def films(folder: Path) -> Field:
 
 
 def news(folder: Path, name: str) -> Field:
-    """BBC or AG News: a topic is found in the words alone, and an editor's label says what it is about."""
+    """Load BBC or AG News. A topic is found in the words only, and an editor's label tells the subject."""
     if name == BBC:
         rows = csv_rows(folder / name / "bbc_news.csv.gz")
         texts = [(r["text"][:TITLE_CHARS], r["text"][:TEXT_CHARS], r["label"]) for r in rows]

@@ -1,4 +1,4 @@
-"""`python -m tests.lab steer`: does a change of the config move what it names, and nothing else?"""
+"""`python -m tests.lab steer`: does a change of the config move the items it names, and no others?"""
 
 import time
 from argparse import ArgumentParser
@@ -19,7 +19,7 @@ METRICS = {"pools moved the wrong way": "wrong_way", "order lost among the rest"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run every change on every data set and print a row for each; 1 where one moved the wrong way."""
+    """Run every change on every data set and print a row for each. Return 1 if one moved the wrong way."""
     parser = ArgumentParser(prog="python -m tests.lab steer", description=__doc__)
     parser.add_argument("--seed", type=int, default=SEED, help=f"of the pools ({SEED})")
     parser.add_argument("--pools", type=whole_number(1), default=POOLS, help=f"for each target ({POOLS})")

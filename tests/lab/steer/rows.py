@@ -1,9 +1,9 @@
-"""Each change of a config on pools of a hundred: how far it moves what it names, and what it costs the rest.
+"""Each change of a config on pools of a hundred: how far it moves its target, and its cost for the rest.
 
-After SteerEval (arXiv 2601.21105): pools of 100 candidates, half of them about the target where there are so
-many; the change of AUC of those after the edit. What that work does not publish comes beside it: nDCG@10 of
-what the edit did not name. The order among these cannot change in a product of factors; what they lose is
-places. Pure.
+After SteerEval (arXiv 2601.21105): pools of 100 candidates, half of them about the target if there are
+enough, and their change of AUC by the edit. We add a figure that the paper lacks: nDCG@10 of the items that
+the edit did not name. The order among these cannot change in a product of factors; they only lose places.
+Pure.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,14 +35,14 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def topic_edit(kind: str, topic: str) -> Edit:
-    """The config before and after a topic comes or goes."""
+    """Return the config before and after a topic comes or goes."""
     bare = EffectiveConfig(PLAIN)
     there = change_applied(bare, ADD_TOPIC, topic_key(topic), topic)
     return (bare, there) if kind == ADD_TOPIC else (there, bare)
 
 
 def source_edit(kind: str, source: str, steps: int = 1) -> Edit:
-    """The config before and after a source's weight moved by so many of the largest steps."""
+    """Return the config before and after moving a source's weight by this many of the largest steps."""
     before = after = EffectiveConfig(PLAIN)
     for _ in range(steps):
         step = WEIGHT_STEP_MAX if kind == BOOST_SOURCE else -WEIGHT_STEP_MAX
@@ -51,14 +51,14 @@ def source_edit(kind: str, source: str, steps: int = 1) -> Edit:
 
 
 def boost_edit(topic: str, boost: float) -> Edit:
-    """The config before and after a keyword weighs more or less."""
+    """Return the config before and after a keyword weighs more or less."""
     return (
         EffectiveConfig(PLAIN),
         EffectiveConfig(replace(PLAIN, keyword_boosts={topic_key(topic): boost})),
     )
 
 
-# What moves, by the name of its row: "up" says which way the items it names should go.
+# The edits, by the name of their row. The first value tells whether the named items should go up.
 TOPIC_EDITS: dict[str, tuple[bool, Callable[[str], Edit]]] = {
     ADD_TOPIC: (True, lambda topic: topic_edit(ADD_TOPIC, topic)),
     REMOVE_TOPIC: (False, lambda topic: topic_edit(REMOVE_TOPIC, topic)),
@@ -73,7 +73,7 @@ SOURCE_EDITS: dict[str, tuple[bool, Callable[[str], Edit]]] = {
 
 
 def steer_rows(field: Field, *, seed: int, pools: int) -> list[Json]:
-    """A row for each change, and for niche and common targets where a field tells them apart."""
+    """Return a row for each change, and for niche and common targets if a field tells them apart."""
     rows = []
     for name, (up, edit) in TOPIC_EDITS.items():
         parts = [("", field.targets)]
@@ -151,7 +151,8 @@ def _tried(field: Field, named: Any, edit: Edit, seed: Sequence[int], pools: int
 
 
 def _likes(field: Field, picked: Any, rng: np.random.Generator) -> Floats:
-    """What one reader likes of the picked items: their rating, else a coin with their own share of likes."""
+    """Return one reader's likes among the picked items: their rating, else a coin with their own share of
+    likes."""
     if not field.readers:
         return np.ones(len(picked))
     likes = field.readers[int(rng.integers(len(field.readers)))]
@@ -179,7 +180,7 @@ def _mean_rank(totals: Floats, about: Any) -> float:
 
 
 def _ndcg(totals: Floats, gains: Floats) -> float:
-    """nDCG@10 of `gains`; where all but some are 0, of those alone in the places that the others leave."""
+    """Return nDCG@10 of `gains`. If most are 0, it is of the others alone, in the places left to them."""
     shown = np.argsort(-totals, kind="stable")[:TOP_K]
     best = -np.sort(-gains)[:TOP_K]
     ideal = float((best * DISCOUNT[: len(best)]).sum())

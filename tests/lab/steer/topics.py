@@ -1,8 +1,8 @@
-"""Topics that match by meaning, on texts whose editors gave each a label.
+"""Topics that match by meaning, on texts to which editors gave labels.
 
-A topic's literal matches are the seeds of its meaning, as in the product. Beside what the product does there
-are three controls and comparisons: words alone; vectors dealt to other texts, which must gain nothing; and an
-installation of six feeds, which knows only some hundreds of texts.
+A topic's literal matches are the seeds of its meaning, as in the product. There are three comparisons: words
+alone; vectors dealt to other texts, which must gain nothing; and an installation of six feeds, which knows
+only a few hundred texts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from ranking.meaning.words import words_of_items
 from ranking.pool import FindAbout, Ids, Pool
 from tests.lab.steer.cases import AG_NEWS, BBC, NOW, Field, Target
 
-# The labels by their everyday names: coarser than topics, but what a new reader types.
+# The labels by their everyday names. They are coarser than topics, but a new reader types them.
 LABELS = {
     BBC: {"sport": "sport", "politics": "politics", "business": "business", "technology": "tech",
           "entertainment": "entertainment"},
@@ -29,11 +29,11 @@ LABELS = {
 PEOPLE, NAMES = "topics that people name", "names of labels"
 BY_WORDS, SHIPPED, DEALT, SIX_FEEDS = "words alone", "by meaning", "vectors dealt anew", "six feeds"
 NAMED = "by meaning, every proposed name accepted"
-# What six feeds bring when they are read for the first time: sixty items each.
+# The items of six feeds at their first fetch: sixty each.
 SIX_FEEDS_ITEMS = 360
-# A topic with fewer literal matches among all texts tells nothing of precision.
+# A topic with fewer literal matches among all texts does not allow a figure for precision.
 MATCHES_MIN = 5
-# The gain of AUC that each kind of topic should bring, and what dealt vectors may gain by chance.
+# The gain of AUC that each kind of topic should bring, and the gain that dealt vectors may have by chance.
 GAINS = {(BBC, PEOPLE): 0.15, (AG_NEWS, PEOPLE): 0.09, (BBC, NAMES): 0.12, (AG_NEWS, NAMES): 0.07}
 CHANCE = 0.005
 Json = dict[str, Any]
@@ -116,7 +116,7 @@ def _finder(vectors: Vectors, meanings: Mapping[str, TopicMeaning | None]) -> Fi
 
 
 def precision_row(field: Field) -> Json:
-    """Return how many of the matches have the topic's label, the mean over topics; and what is new."""
+    """Return how many of the matches have the topic's label, the mean over topics, and the new ones."""
     pool, found = _pool(field), list[tuple[float, float | None, float, bool]]()
     for target in field.targets:
         literal, about = pool.says(target.topic, target.names), pool.about(target.topic)

@@ -25,7 +25,7 @@ TARGETS = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, then print; exit code 1 where a target is missed."""
+    """Measure and print. Exit code 1 if a target is missed."""
     options = vars(_parser().parse_args(argv))
     started, folder = time.monotonic(), Path(settings.TIDINGS_DATA or "-") / "feeds"
     samples = list(standfirsts(folder))

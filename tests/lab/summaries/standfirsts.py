@@ -22,7 +22,8 @@ AUTOMATIC = ("…", "...", "[…]", "[...]", "appeared first on")
 
 
 def standfirsts(folder: Path) -> Iterator[Sample]:
-    """The samples in the `real-*` folders below `folder`, twelve of one feed at most, in order of name."""
+    """Yield the samples in the `real-*` folders below `folder`, twelve of one feed at most, in order of
+    name."""
     for path in sorted(folder.glob("real-*/*")):
         body = path.read_bytes()
         found = feedparser.parse(gzip.decompress(body) if path.suffix == ".gz" else body)

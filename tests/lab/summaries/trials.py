@@ -1,7 +1,8 @@
-"""How good extracts and the grounding check are, on texts with a standfirst by their own publisher. Pure.
+"""The quality of extracts and of the grounding check, on texts with a standfirst by their own publisher.
+Pure.
 
-A standfirst is a faithful summary that nobody here wrote. The check must keep it, and must catch it beside
-another text, with a number changed, and with a name put in that the text does not have.
+A standfirst is a faithful summary from another author. The check must accept it. It must refuse it with
+another text, with a changed number, and with a name that the text does not have.
 """
 
 import random
@@ -25,7 +26,7 @@ from digest.summaries.grounding import (
 from digest.summaries.summarise import SHOWN_CHARS, extract_of, sentence_usable, sentences_of
 
 Row = dict[str, Any]
-# Each standfirst is tried beside so many other texts.
+# Each standfirst is tried with this many other texts.
 WRONG_TEXTS = 5
 
 
@@ -39,7 +40,7 @@ class Sample:
 
     @property
     def shown(self) -> str:
-        """What of the text a model would be shown, and a summary is checked against."""
+        """Return the part of the text that a model would see, against which a summary is checked."""
         return self.text[:SHOWN_CHARS]
 
 
@@ -54,12 +55,12 @@ class Trial:
 
     @property
     def kept(self) -> bool:
-        """Whether the check lets it pass."""
+        """Return whether the check lets it pass."""
         return self._check().grounded
 
     @property
     def fault(self) -> str:
-        """What the check finds wrong first."""
+        """Return the first fault that the check finds."""
         return self._check().fault
 
     def _check(self) -> Grounding:
@@ -67,9 +68,9 @@ class Trial:
 
 
 def trials_report(samples: Sequence[Sample], items: Sequence[tuple[str, str]], seed: int) -> list[Row]:
-    """Every row of the evaluation, from the same samples and the same draws.
+    """Return every row of the evaluation, from the same samples and the same draws.
 
-    `items` are (title, text) of any items at all: what the offline counterpart has to cope with.
+    `items` are (title, text) of arbitrary items, for the offline counterpart.
     """
     rnd = random.Random(seed)
     right = [Trial(s.standfirst, (_quote(s.standfirst, s.shown),), s.title, s.shown) for s in samples]
@@ -163,13 +164,13 @@ def _changed(
     rnd: random.Random,
     change: Callable[[Trial, Sequence[Trial], random.Random], Trial],
 ) -> list[Trial]:
-    """Those of the kept trials that `change` could alter, altered."""
+    """Return the kept trials that `change` could alter, altered."""
     made = [(trial, change(trial, trials, rnd)) for trial in trials if trial.kept]
     return [changed for trial, changed in made if changed != trial]
 
 
 def _number_changed(trial: Trial, trials: Sequence[Trial], rnd: random.Random) -> Trial:
-    """One number becomes another that the text does not hold; where there is none, one is put in."""
+    """Replace one number by another that the text does not have. If there is none, add one."""
     there = set(numbers_of(f"{trial.title}\n{trial.text}"))
     other = next(str(n) for n in iter(lambda: rnd.randint(13, 99_999), None) if str(n) not in there)
     changed = re.sub(r"\d+(?:[.,]\d+)*", other, trial.summary, count=1)
@@ -179,7 +180,7 @@ def _number_changed(trial: Trial, trials: Sequence[Trial], rnd: random.Random) -
 
 
 def _name_changed(trial: Trial, trials: Sequence[Trial], rnd: random.Random) -> Trial:
-    """A name out of another standfirst takes the place of one of its own, or follows at the end."""
+    """Replace one of its names by one of another standfirst, or add that at the end."""
     lower = f"{trial.title}\n{trial.text}".casefold()
     foreign = [
         name
@@ -206,14 +207,15 @@ def _denied(trial: Trial, trials: Sequence[Trial], rnd: random.Random) -> Trial:
 
 
 def _quote(summary: str, text: str) -> str:
-    """The sentence of the text that shares most with the summary: what a careful writer would cite."""
+    """Return the sentence of the text that shares most with the summary, as a careful writer would cite
+    it."""
     said = set(content_stems(summary))
     fitting = [s for s in sentences_of(text) if sentence_usable(s) and s in whitespace_collapse(text)]
     return max(fitting, key=lambda s: len(said & set(content_stems(s))), default="")
 
 
 def _whole(samples: Sequence[Sample]) -> list[Trial]:
-    """The standfirsts beside their whole texts: a publisher sums up more than a model is shown."""
+    """Return the standfirsts beside their whole texts: a publisher sums up more than a model is shown."""
     made = [Trial(s.standfirst, (_quote(s.standfirst, s.text),), s.title, s.text) for s in samples]
     return [trial for trial in made if trial.citations[0]]
 
@@ -229,7 +231,7 @@ def _faithful_row(name: str, trials: Sequence[Trial]) -> Row:
 
 
 def _caught_row(name: str, trials: Sequence[Trial], fault: str = "") -> Row:
-    """The share that the check does not let pass; `by` counts what gave them away."""
+    """Return the share of trials that the check refuses. `by` counts the faults."""
     faults = [trial.fault for trial in trials]
     row: Row = {"name": name, "pairs": len(faults), "share": _share([bool(f) for f in faults])}
     row["by"] = {found: faults.count(found) for found in sorted({*faults} - {""})}

@@ -11,7 +11,7 @@ READ_AT = datetime(2026, 3, 18, 18, 0, tzinfo=UTC)
 
 
 def candidates_of(batch: Batch) -> tuple[list[Candidate], datetime]:
-    """A batch's items as candidates at the moment they are read."""
+    """Return a batch's items as candidates at the moment they are read."""
     rows = zip(batch.source, batch.titles, batch.age_s, strict=True)
     return [
         Candidate(n, SOURCES[source], title, "", READ_AT - timedelta(seconds=int(age)))
@@ -20,7 +20,7 @@ def candidates_of(batch: Batch) -> tuple[list[Candidate], datetime]:
 
 
 def asked(gain: float, *, accepted: bool = True, p: float | None = None, week: int = 1, **more) -> Asked:
-    """One suggestion, made by hand."""
+    """Return one suggestion, made by hand."""
     return Asked(week, "boost_source", "harbour.example", gain, accepted, p, **more)
 
 

@@ -1,4 +1,4 @@
-"""Numbers on the command line: what makes no sense is a usage error, never a traceback."""
+"""Bad numbers on the command line are a usage error, never a traceback."""
 
 import pytest
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.alike
 
 
 def evaluated(capsys, *options):
-    """The command's object and its exit code."""
+    """Return the command's object and its exit code."""
     code = main(["--json", *options])
     return json.loads(capsys.readouterr().out), code
 
@@ -27,7 +27,9 @@ def row(report, name):
 def test_a_typical_run_reads_tests_writes_two_suggestions_and_leaves_nothing(capsys):
     report, _ = evaluated(capsys)
     run = row(report, "run")
-    assert (run["ended"], run["turns"], run["tool_calls"], run["tool_errors"]) == ("done", 3, 8, 0)
+    assert (run["ended"], run["turns"], run["tool_calls"], run["tool_errors"]) == ("done", 3, 9, 0)
+    reviews = row(report, "reviews")
+    assert (reviews["requests"], reviews["stored"], reviews["requests_per_stored"]) == (6, 2, 4.5)
     assert not Reader.objects.exists() and not Item.objects.exists()
     assert not Suggestion.objects.exists() and not Spend.objects.exists()
 

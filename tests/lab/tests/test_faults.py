@@ -1,4 +1,4 @@
-"""What docs/reliability.md shows is what was recorded."""
+"""docs/reliability.md shows the recorded results."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What growth costs: the exponent of a sum is 1, of a square 2, and a query more is a target missed."""
+"""The cost of growth: the exponent of a sum is 1, of a square 2, and one more query misses a target."""
 
 from tests.lab.bench.growth import exponent, found, targets
 from tests.lab.load import growth as load_growth
@@ -7,7 +7,7 @@ SIZES = (10, 100, 1_000)
 
 
 def row(work: str, ms: list[float], queries: list[int], *, may_grow: bool = False) -> dict:
-    """What a benchmark says at three sizes."""
+    """Return a benchmark's row for three sizes."""
     slope = exponent(SIZES, ms)
     return {
         "work": work,

@@ -1,4 +1,4 @@
-"""The eager agent with and without guidance: what it does, over which wire, and what is made of it."""
+"""The eager agent with and without guidance: its calls, its wire, and the figures from it."""
 
 import json
 
@@ -34,12 +34,12 @@ FACTS = {
 
 
 def conversation(*answers: dict) -> list[dict]:
-    """A run of the agent in which its calls, one after another, are answered so."""
+    """Return a run of the agent in which its calls, one after another, are answered so."""
     messages, left = [{"role": "user", "content": "Begin."}], list(answers)
     while True:
         said = eager_turn(messages)
         messages.append(said)
-        if not said.get("tool_calls"):
+        if any(call["function"]["name"] == "finish" for call in said["tool_calls"]):
             return messages
         for call in said["tool_calls"]:
             result = left.pop(0) if left else {"success": False, "error": "weak_evidence"}
@@ -53,10 +53,10 @@ def written(messages: list[dict]) -> list[dict]:
 
 def test_the_agent_writes_what_it_is_handed_then_what_looks_unusual_and_asks_nothing_twice():
     one, other = written(conversation(FACTS, {"active_weights": {"loud.example": 0.9}}))
-    assert (one["target_key"], one["suggestion_type"]) == ("liked.example", "boost_source")
-    assert (other["target_key"], other["suggestion_type"]) == ("loud.example", "reduce_source")
+    assert (one["target"], one["suggestion_type"]) == ("liked.example", "boost_source")
+    assert (other["target"], other["suggestion_type"]) == ("loud.example", "reduce_source")
     assert other["suggested_value"] == "0.60"
-    assert other["evidence_items"] == [{"url": "#1"}]
+    assert other["evidence"] == ["#1"]
 
 
 def test_the_agent_ends_with_three_stored_after_ten_writes_and_where_it_cannot_read():

@@ -1,4 +1,4 @@
-"""Real histories as an experiment: what is held out is later, and shuffling leaves nothing to find."""
+"""Real histories as an experiment: held-out items are later, and shuffling leaves nothing to find."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from tests.lab.histories.trials import Trial, readers_tested
 
 
 def history(reader: str = "r", n: int = 200) -> History:
-    """A reader who likes source a and the topic opera, and nothing else."""
+    """Return a reader who likes source a and the topic opera, and nothing else."""
     rng = np.random.default_rng(1)
     rated = []
     for i in range(n):

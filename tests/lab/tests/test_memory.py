@@ -1,4 +1,4 @@
-"""The measurement of memory measures what it says, and leaves nothing behind."""
+"""The measurement of memory is correct, and leaves no rows behind."""
 
 import json
 

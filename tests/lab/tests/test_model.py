@@ -1,17 +1,34 @@
 """The scripted policies of `tests.lab model`, and the figures of an arm."""
 
 import json
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
+from advisor.models import Run, Step
+from advisor.run.request import run_request
+from digest.feedback import noisy_counts
+from digest.models import Feedback, Reader
+from suggestions.changes.registry import change_stored
+from suggestions.models import Suggestion
+from suggestions.planner import population
 from tests.lab.advisor.rules import Targets
-from tests.lab.histories.pools import History, Rated, start_config
-from tests.lab.model.arms import PLANNER, changes_that_help
+from tests.lab.histories.pools import History, Pools, Rated, start_config
+from tests.lab.histories.trials import Trial, histories_for, thumbs_import
+from tests.lab.model.arms import PLANNER, SCRIPTS, changes_that_help
 from tests.lab.model.command import arm_row, targets_of_rows
+from tests.lab.model.phrases import phrases
 from tests.lab.model.policies import POLICIES, ideas_from_titles, oracle_of
+from tests.lab.model.readers import READERS_MAX
+from tests.lab.model.replies import replies_stored, request_hash
+from tests.lab.model.same_world import same_world
 from tests.lab.world.entities import Asked, Course
 from tests.support.changes import ADD_TOPIC, BOOST_SOURCE
+from tests.support.histories import opinionated
+from tests.support.scripted_model import Script, calls, finish
 
 COLUMNS = ["url", "title", "source", "useful", "reason_tag", "days_ago"]
 ROWS = [[f"#{n}", "A tennis match", "a.example", 1, None, 0] for n in range(5)]
@@ -21,7 +38,7 @@ OPENING = [{"role": "system", "content": "Prompt"}, {"role": "system", "content"
 
 
 def answered(message: dict[str, Any], *results: dict[str, Any]) -> list[dict[str, Any]]:
-    """A turn with the results of its calls."""
+    """Return a turn with the results of its calls."""
     rows = zip(message["tool_calls"], results, strict=True)
     return [message, *({"role": "tool", "tool_call_id": c["id"], "content": json.dumps(r)} for c, r in rows)]
 
@@ -30,16 +47,17 @@ def called(message: dict[str, Any]) -> list[tuple[str, Any]]:
     return [(c["function"]["name"], c["function"]["arguments"]) for c in message.get("tool_calls", [])]
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", SCRIPTS)
 def test_every_policy_ends_whatever_tools_answer(name: str):
     messages = list(OPENING)
     for _ in range(30):
-        said = POLICIES[name](messages)
-        if not said.get("tool_calls"):
+        said = SCRIPTS[name](messages)
+        if not (wanted := said.get("tool_calls")) or wanted[-1]["function"]["name"] == "finish":
             break
         refused = {"success": False, "error": "tool_failed", "details": "no"}
         messages += answered(said, *[refused for _ in said["tool_calls"]])
-    assert not said.get("tool_calls"), "it never ends"
+    else:
+        pytest.fail("it never ends")
 
 
 def test_an_idea_is_tried_and_written_with_the_references_of_the_trial():
@@ -52,7 +70,58 @@ def test_an_idea_is_tried_and_written_with_the_references_of_the_trial():
     examples = [{"url": "#1", "useful": 1}, {"url": "#7", "useful": 0}]
     messages += answered(tried, {"examples": examples, "would_be_refused": "", "suggested_value": "match"})
     [(name, given)] = called(POLICIES["titles"](messages))
-    assert name == "write_suggestion" and json.loads(given)["evidence_items"] == [{"url": "#1"}]
+    assert name == "write_suggestion" and json.loads(given)["evidence"] == ["#1"]
+
+
+def test_names_that_do_not_fit_are_left_out_before_a_topic_is_written():
+    messages = [*OPENING, *answered(phrases(OPENING), FACTS)]
+    [(name, given)] = called(tried := phrases(messages))
+    assert name == "test_suggestion" and json.loads(given)["target"] == "sport"
+    names = {"match": 5, "tennis": 5, "coach": 0}
+    messages += answered(tried, {"names": names, "would_be_refused": "name_unsaid"})
+    [(name, given)] = called(again := phrases(messages))
+    assert name == "test_suggestion" and json.loads(given)["other_names"] == ["match", "tennis"]
+    fitting = {"names": {"match": 5, "tennis": 5}, "would_be_refused": ""}
+    messages += answered(again, fitting | {"examples": [{"url": "#1", "useful": 1}]})
+    [(name, given)] = called(phrases(messages))
+    assert name == "write_suggestion" and json.loads(given)["other_names"] == ["match", "tennis"]
+
+
+def test_the_judge_counts_the_other_names_of_a_topic():
+    rated = [Rated(f"u{n}", "cup final" if n % 2 else "bank", "a", (), bool(n % 2)) for n in range(60)]
+    judge, first = Pools(rated, [1, 0]), start_config(Targets((), ()))
+    change = change_stored(kind=ADD_TOPIC, target="sport", value="sport")
+    assert judge.gain(first, change.applied(first)) == 0
+    assert judge.gain(first, replace(change, names=("cup",)).applied(first)) > 0.1
+
+
+def test_phrases_must_gain_more_than_chance():
+    planner = found()
+    for gains, met in (((0.05, 0.05, 0.05), True), ((0.3, -0.1, -0.1), False), ((0.01, 0.01, 0.01), False)):
+        rows = [arm_row("labels-topics-bbc", "phrases", gained(*gains), gained(0, 0, 0))]
+        rows.append(arm_row("labels-topics-bbc", PLANNER, planner, planner))
+        assert [target["met"] for target in targets_of_rows(rows)] == [met]
+
+
+@pytest.mark.data
+def test_every_arm_has_the_same_readers_and_the_same_noise(settings, db):
+    trial, drawn = Trial("labels-topics-bbc", 60, 2, seed=3), []
+    for _ in range(2):
+        with same_world(trial):
+            drawn.append((population.uniforms_secret((2, 2)).tolist(), set(Reader.objects.values_list("pk"))))
+            assert noisy_counts.uniforms_secret is population.uniforms_secret
+        Reader.objects.all().delete()
+    assert drawn[0] == drawn[1] and len(drawn[0][1]) == READERS_MAX
+    assert noisy_counts.uniforms_secret.__name__ == population.uniforms_secret.__name__ == "uniforms_secret"
+
+
+@pytest.mark.data
+def test_thumbs_are_imported_for_the_readers_of_every_arm(db, now):
+    trial = Trial("labels-topics-bbc", 60, 2, seed=3)
+    history = histories_for(trial)[0]
+    with same_world(trial):
+        thumbs_import([(history.reader, history.rated[:60])], now - timedelta(days=30), now)
+        assert Feedback.objects.filter(reader__username=history.reader).count() == 60
 
 
 def test_an_oracle_tries_what_helps_its_own_reader():
@@ -77,6 +146,12 @@ def found(*asks: tuple[str, str], **more: Any) -> dict[str, Any]:
     return {"courses": [course.as_dict()], "writes": {"stored": len(asks)}, **used, **more}
 
 
+def gained(*gains: float) -> dict[str, Any]:
+    """Return an arm whose readers gained this much."""
+    courses = [Course(n, False, 0.5, (0.0, gain), (60,), ()) for n, gain in enumerate(gains)]
+    return found(courses=[course.as_dict() for course in courses])
+
+
 def test_a_floor_arm_that_differs_from_the_planner_misses_its_target():
     planner, other = found((ADD_TOPIC, "tennis")), found()
     rows = [
@@ -99,3 +174,28 @@ def test_a_boost_that_titles_ordered_and_asks_of_shuffled_thumbs_are_counted():
         rows = [arm_row(data, PLANNER, planner, planner), arm_row(data, "titles", obeyed, planner)]
         [target] = targets_of_rows(rows)
         assert missed in target["metric"] and not target["met"]
+
+
+def test_a_configured_model_is_asked_once_and_its_runs_are_replayed(ada, now, httpserver, settings, tmp_path):
+    opinionated(ada)
+    settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL = "sk-canary", httpserver.url_for("/v1")
+    settings.LLM_CHAIN = ["openai:gpt-6-luna"]
+    steps = [calls(("query_user_feedback", {}), content="Let me see."), finish("Even.")]
+    for asked in (steps, []):
+        with Script(httpserver, asked), replies_stored(tmp_path):
+            found = run_request(reader=ada, trigger=Run.Trigger.UI, now=now, inline=True)
+        run = Run.objects.get(pk=found.run_id)
+        said = Step.objects.filter(run=run, tool="finish").order_by("n").values_list("arguments", flat=True)
+        assert said[0] == {"reason": "Even.", "skipped": []}
+        assert (run.input_tokens, run.cost_usd > 0) == (2000, True)
+        Suggestion.objects.all().delete()
+        Run.objects.all().delete()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_request_is_the_same_for_any_reader_and_another_for_other_words():
+    first, again, other = (
+        request_hash([{"content": f"Reader: {reader}. {words}"}])
+        for reader, words in ((uuid4(), "a"), (uuid4(), "a"), (uuid4(), "b"))
+    )
+    assert first == again != other

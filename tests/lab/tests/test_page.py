@@ -12,12 +12,12 @@ from ranking.taste.entities import TasteLevel
 from ranking.taste.leans import SPREAD_PRIOR
 from suggestions.planner.by_taste import THUMBS_MIN
 from suggestions.planner.population import BATCH_MIN
-from tests.lab.page.arms import BY_HOUR, HOURLY, NEWEST, OFF, ORACLE, TASTE_ON, Arm
+from tests.lab.page.arms import BY_HOUR, HOURLY, NEWEST, NO_LUCK, OFF, ON, ORACLE, TASTE_ON, Arm
 from tests.lab.page.course import Page, Simulation
 from tests.lab.page.feeds import BEGIN, DAYS, Stream
 from tests.lab.page.offers import Looked, published
 from tests.lab.page.readers import NO_PREFERENCES, REAL, SHUFFLED, Reader, reader_draw
-from tests.lab.page.table import rows_of
+from tests.lab.page.table import rows_of, words_of
 
 SUBJECTS = (
     (
@@ -134,6 +134,21 @@ def test_an_interview_is_answered_before_the_first_page() -> None:
     first, *_ = pages(Arm("answers", answers=20), tennis_fan())
 
     assert first.thumbs == 20
+
+
+def test_answers_without_luck_name_what_is_to_taste_and_are_compared_with_thumbs_alone() -> None:
+    wrong = replace(tennis_fan(), thumbs=SUBJECT_OF != 0)
+    asked = Arm("20 answers", TASTE_ON, answers=20)
+    sure = replace(asked, name=NO_LUCK, has_luck=False)
+    arms = (Arm(ON, TASTE_ON), asked, sure)
+    courses = {arm.name: [Simulation(STREAM, wrong, arm).run(1)] * 3 for arm in arms}
+    alone, lucky, without = rows_of(250, arms, courses)
+
+    assert without["day_1"] > lucky["day_1"] + 0.2
+    assert "over_thumbs" not in alone
+    assert without["over_thumbs"][0][0] == round(without["day_1"] - alone["day_1"], 4)
+    assert without["over_thumbs"][1] is None
+    assert f"{without['over_thumbs'][0][0]:+.3f} [" in words_of([alone, lucky, without]).splitlines()[-1]
 
 
 def test_taste_shows_what_thumbs_like() -> None:

@@ -21,7 +21,7 @@ LIMIT_S = 280
 
 
 def marks(subcommand: Subcommand) -> list[pytest.MarkDecorator]:
-    """Return the markers of a subcommand: what it needs, and when it runs."""
+    """Return the markers of a subcommand for its needs and its schedule."""
     named = {"slow": not subcommand.long, "nightly": subcommand.long, "data": subcommand.data}
     return [getattr(pytest.mark, name) for name, holds in named.items() if holds]
 

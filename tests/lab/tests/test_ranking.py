@@ -25,7 +25,7 @@ from tests.lab.ranking.world import World
 
 
 def world_of(tastes: dict[str, str], rated: int = 12, offered: int = 8, name: str = MOVIELENS) -> World:
-    """Readers who like the items of one of two subjects and sources, and no other."""
+    """Return readers who like only the items of one of two subjects and sources."""
     subjects = ("solar panels on roofs", "football cup final")
     items = [
         Candidate(n, f"s{n % 2}", f"{subjects[n % 2]} {n}", "", NOW - timedelta(hours=1)) for n in range(40)
@@ -61,7 +61,7 @@ def test_shuffled_thumbs_find_nothing(both):
 
 
 def test_what_nobody_knows_is_ordered_at_random():
-    # Without a thumb or a crowd all items are equal, whatever order they came in.
+    # Without a thumb or a crowd all items are equal, in any order of arrival.
     figures = Figures(world_of(halves(10)), ROWS["no feedback"], seed=1)
     assert figures.column("auc").tolist() == [0.5] * 10
 
@@ -115,7 +115,7 @@ def test_falling_below_recency_by_little_is_a_miss_though_chance_may_explain_it(
     newest = ROWS[RECENCY]
 
     def worse_for_one(world: World, case: Case, thumbs: tuple[tuple[int, bool], ...]) -> np.ndarray:
-        """The newest first, but for one reader of twenty, who sees what they dislike first."""
+        """Put the newest first, except for one reader of twenty, who sees the disliked ones first."""
         return -np.array(case.liked, float) if case.reader == "r0" else newest(world, case, thumbs)
 
     monkeypatch.setitem(ROWS, SILENT, worse_for_one)

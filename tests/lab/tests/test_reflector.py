@@ -1,4 +1,5 @@
-"""The evaluation of the reflector: figures by hand, a world where others help, and one where they cannot."""
+"""The evaluation of the reflector: figures by hand, a world in which others help, and one in which they
+cannot."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -41,7 +42,8 @@ def test_kappa_is_one_for_equal_rounds_and_zero_for_chance():
 
 
 def world(rng: np.random.Generator, readers: int = 45, items: int = 40) -> list[Rating]:
-    """Everybody agrees, nine times of ten, which items are good; what a source carries says nothing of it."""
+    """Return ratings in a world where readers agree nine times in ten on the good items, and sources do not
+    matter."""
     good = rng.random(items) < 0.5
     return [
         Rating(
@@ -69,7 +71,7 @@ def test_where_others_know_the_second_round_gains_and_on_their_shuffled_thumbs_i
 
 def test_nobody_is_judged_by_thumbs_given_after_their_history():
     ratings = [r for r in world(np.random.default_rng(5)) if r.reader in {f"r{n}" for n in range(10)}]
-    # The first readers of all have nobody before them, so nothing is new to them.
+    # No reader comes before the first ones, so they get no figures of others.
     trials = trials_run(ratings, seed=1)
     first = [news for reader, news in zip(trials.reader, trials.news, strict=True) if reader == "r0"]
     assert first and not any(first)
@@ -88,7 +90,7 @@ def test_the_first_round_knows_the_history_alone():
 
 
 def records_file(path: Path) -> Path:
-    """A file of records in which everybody's history is there once."""
+    """Return a file of records in which everybody's history is there once."""
     by_reader: dict[str, list[Rating]] = {}
     for rating in world(np.random.default_rng(5), readers=40):
         by_reader.setdefault(rating.reader, []).append(rating)

@@ -1,4 +1,4 @@
-"""The release that `make day` deploys is made of the tree at hand."""
+"""The release that `make day` deploys is made of this tree."""
 
 from pathlib import Path
 

@@ -35,7 +35,8 @@ def history(seed: int = 1) -> History:
 
 @pytest.fixture
 def films(tmp_path, settings):
-    """A reader who rates 170 films in order and loves operas; some films have tags before, some after."""
+    """Return a reader who rates 170 films in order and loves operas; some films have tags before, some
+    after."""
     settings.TIDINGS_DATA = str(tmp_path)
     settings.ADVISOR_MIN_TAGGED = 0
     folder = tmp_path / SMALL

@@ -1,4 +1,4 @@
-"""Benchmarks' records and what docs/benchmarks.md says of them: no loss is left out."""
+"""docs/benchmarks.md shows the benchmarks' records, and leaves no loss out."""
 
 import json
 import re
@@ -17,19 +17,19 @@ from tests.lab.bench.report import FOLDER, PAGE, RECORDS, loses, missed, records
 from tests.lab.bench.running import row_run
 
 REPORT = {"rows": [{"name": "ours", "ms": 12.5}, {"name": "peer", "ms": 31.25}], "ratio": 0.4}
-# Rows whose records hold everything there is to say of them.
+# Rows that the page need not mention, because their records are complete.
 RECORDED_ONLY: set[str] = set()
 PATHS = re.compile(r"(?<![\w.])/(work|tmp|home|root|var)/")
 
 
 def printing(report: dict, *, code: int = 0, aims: tuple[Aim, ...] = ()) -> Row:
-    """A row whose command prints `report` after some noise, and leaves with `code`."""
+    """Return a row whose command prints `report` after some noise, and exits with `code`."""
     script = f"print('noise'); print({json.dumps(json.dumps(report))}); raise SystemExit({code})"
     return Row("made", SPEED, "some work", "a peer", ("-c", script), aims, data="made here", seed=7)
 
 
 def record(row: Row, *, met: bool = True, value: float = 0.4, **more) -> dict:
-    """What a run of `row` would leave."""
+    """Return the record of a run of `row`."""
     return {
         **{"name": row.name, "group": row.group, "work": row.work, "beside": row.beside, "data": row.data},
         "command": f"python -m tests.lab bench.{row.name} --json",
@@ -45,7 +45,7 @@ def record(row: Row, *, met: bool = True, value: float = 0.4, **more) -> dict:
 
 @pytest.fixture(scope="module")
 def made() -> dict:
-    """A row that ran, in a process of its own."""
+    """Return the record of a row that ran in its own process."""
     aims = (Aim("ratio", "ratio", False, 0.5), Aim("ours, ms", "rows.0.ms", False, 10.0))
     return row_run(printing(REPORT, code=1, aims=aims), sys.executable, quick=False)
 
@@ -176,7 +176,8 @@ def test_every_row_of_the_records_is_named_on_the_page():
 
 
 def labs(row: Row) -> tuple[str, str]:
-    """The two ways in which the page may name a row: `bench rank`, or its own door with its options."""
+    """Return the two ways in which the page may name a row: `bench rank`, or its own door with its
+    options."""
     own = [word for word in row.command[2:] if word not in ("--readers", "0")]
     return f"bench {row.name}", " ".join(own)
 

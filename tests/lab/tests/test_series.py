@@ -1,4 +1,4 @@
-"""The series behind the plots: what is drawn is what the figures say."""
+"""The series behind the plots agree with the figures."""
 
 import pytest
 

@@ -16,7 +16,7 @@ from tests.lab.size.tracer import traced
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A product of three modules and a migration."""
+    """Return a product of three modules and a migration."""
     files = {
         "digest/__init__.py": "",
         "digest/feeds.py": "from digest.parse import read\n\n\ndef fetch():\n    return _once(read)\n\n\n"
@@ -89,7 +89,7 @@ def test_a_trace_holds_the_files_whose_functions_ran_in_any_thread():
 
 
 def test_a_trace_counts_calls_between_files_and_their_depth(db):
-    """`topics_among` folds what it is given, in another file; a query is a query."""
+    """`topics_among` folds its arguments in another file, and a query counts as one."""
     with traced() as trace:
         topics_among(["Über"], ["über"])
         assert not Reader.objects.filter(username="nobody").exists()

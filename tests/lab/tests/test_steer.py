@@ -1,4 +1,4 @@
-"""Steerability on a small field: what is named moves, the rest keeps its order, less mirrors more."""
+"""Steerability on a small field: named items move, the rest keeps its order, and less mirrors more."""
 
 from tests.lab.steer.cases import BBC, Field, Target, Thing
 from tests.lab.steer.rows import steer_rows, topic_row

@@ -1,4 +1,4 @@
-"""The command of the measurements: what it lists, what it runs, what it refuses."""
+"""The command of the measurements: its list, its scripts, its refusals."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""What is measured of extracts and of the grounding check."""
+"""The measurements of extracts and of the grounding check."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The client of the sync benchmark, against a site that is served; FreshRSS only where it is."""
+"""The client of the sync benchmark, against a running site. FreshRSS only if it is installed."""
 
 import pytest
 from django.utils import timezone

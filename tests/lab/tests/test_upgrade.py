@@ -1,4 +1,4 @@
-"""The comparison of what a reader finds before and after an upgrade."""
+"""The comparison of a reader's lists before and after an upgrade."""
 
 from tests.lab.upgrade.command import difference
 

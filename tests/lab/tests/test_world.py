@@ -1,4 +1,4 @@
-"""The simulated world and its truth: what is random is repeatable, what is judged is judged fairly."""
+"""The simulated world and its truth: random draws are repeatable, and judgements are fair."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ranking.entities import Config, EffectiveConfig
-from ranking.scoring import Signals, score_all
+from ranking.scoring import rank_all
 from tests.lab.advisor.arrays import LOOP, ORACLE, course_run
 from tests.lab.advisor.controls import backtest_shuffled, popularity_courses
 from tests.lab.advisor.rules import RULES, Tallies, capped, change_of, changes_all
@@ -95,7 +95,7 @@ def test_the_judge_ranks_as_the_product_does(world):
     )
     judge = judge_for(world, person_make(world, 0))
     candidates, now = candidates_of(judge.batch)
-    totals = np.array([s.total for s in score_all(candidates, effective, now, Signals())])
+    totals = rank_all(candidates, effective, now).totals_as_given
     assert judge.value(effective) == pytest.approx(ndcg(totals, judge.gains[False]))
 
 

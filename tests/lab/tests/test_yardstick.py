@@ -1,4 +1,5 @@
-"""The yardstick of harm tells noise from loss: what does nothing harms nobody, and what harms is found."""
+"""The yardstick of harm separates noise from loss: changes without effect harm nobody, and harmful ones are
+found."""
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ READERS, EACH, NOISE = 150, 3, 0.0166
 
 
 def course(number: int, worths: np.ndarray, rng: np.random.Generator) -> Course:
-    """A reader with changes of these true worths, each measured twice with noise, several times."""
+    """Return a reader with changes of these true worths, each measured twice with noise, several times."""
     asked = []
     for worth in worths:
         # The noise of a half is larger by the root of two; all splits deal the same thumbs.

@@ -1,15 +1,15 @@
 """`python -m tests.lab upgrade REVISION [--feeds N] [--json]`: try an upgrade from REVISION to this tree.
 
-The command sets up the tree of REVISION, a commit of this repository, in a folder of its own. It runs the
-demo, subscribes a new reader to N real feeds (250), and gives thumbs, stars and reads through the API. A
-server on this machine publishes the feeds: the documents of `feeds/real-*` below `TIDINGS_DATA`, with
-their dates moved to yesterday. Then this tree migrates the database, looks at it, fetches every feed
-again and looks once more. One document more has posts without guid and link whose words earlier versions
-read otherwise: they must not come twice.
+The command sets up the tree of REVISION, a commit of this repository, in its own folder. It runs the demo,
+subscribes a new reader to N real feeds (250), and gives thumbs, stars and reads through the API. A local
+server publishes the feeds: the documents of `feeds/real-*` below `TIDINGS_DATA`, with their dates moved to
+yesterday. Then this tree migrates the database, looks at it, fetches every feed again and looks once more.
+One extra document has posts without guid and link whose words earlier versions read differently. They must
+not come twice.
 
 Each look is compared with the one before the upgrade: items gained and lost, items that are unread again,
-lost marks, changed titles and links, and Today with the place each item had before. Exit code 1 if a mark
-was lost, or an item is unread again or came twice.
+lost marks, changed titles and links, and Today with the place each item had before. Exit code 1 if a mark was
+lost, or an item is unread again or came twice.
 """
 
 import argparse
@@ -104,7 +104,7 @@ def real_documents(most: int) -> dict[str, bytes]:
 
 
 def tree_of(revision: str, folder: Path) -> Path:
-    """Write the tree of `revision` to `folder` and install what it needs there."""
+    """Write the tree of `revision` to `folder` and install its packages there."""
     progress(f"Setting up {revision} in a folder of its own.")
     folder.mkdir()
     archive = subprocess.run(["git", "archive", revision], cwd=ROOT, stdout=subprocess.PIPE, check=False)

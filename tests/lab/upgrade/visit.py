@@ -4,8 +4,8 @@
     python visit.py fetch URL…   fetch the same feeds again, whether they are due or not
     python visit.py look         print the reader's lists as JSON
 
-It uses only what stays the same between versions: commands and the JSON API. Start it with the tree as
-working folder and import path.
+It uses only interfaces that stay the same between versions: commands and the JSON API. Start it with the tree
+as working folder and import path.
 """
 
 import io

@@ -1,4 +1,4 @@
-"""What comes out of one simulated reader, frozen, and as plain JSON between processes. Pure."""
+"""The result of one simulated reader, frozen, and as plain JSON between processes. Pure."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -6,9 +6,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One suggestion a reader got. `gain` is its true worth; `p_helpful` and `confidence` were claimed.
+    """One suggestion a reader got. `gain` is its true value; `p_helpful` and `confidence` were claimed.
 
-    `halves` are gains on two halves of what tells its worth, for each way to deal them; () if it is known.
+    `halves` are gains on two halves of the measuring thumbs, for each way to deal them, or () if the value is
+    known. `withdrawn` marks one that the reader's check by headlines took back.
     """
 
     week: int
@@ -19,15 +20,16 @@ class Asked:
     p_helpful: float | None = None
     confidence: str = ""
     halves: tuple[tuple[float, float], ...] = ()
+    withdrawn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """One reader's weeks under one rule. `curve[w]` is nDCG@10 after week w less that of the first config.
+    """One reader's weeks under one rule. `curve[w]` is nDCG@10 after week w minus that of the first config.
 
-    `writes` counts what runs tried to write by the code it ended with, "" for what was stored; `tokens` are
-    those that their models read and said. `right_on` is the first day (from 1) with a change that helped, be
-    it learned, early or suggested; 0: none.
+    `writes` counts the writes that runs tried, by the code of their end, "" for stored ones. `tokens` are
+    those that their models read and wrote. `right_on` is the first day (from 1) with a change that helped,
+    learned, early or suggested; 0: none.
     """
 
     reader: int
@@ -44,7 +46,7 @@ class Course:
 
     @property
     def uplift(self) -> float:
-        """The change of nDCG@10 at the end."""
+        """Return the change of nDCG@10 at the end."""
         return self.curve[-1]
 
     def as_dict(self) -> dict[str, Any]:
@@ -53,6 +55,6 @@ class Course:
 
 
 def course_of(row: dict[str, Any]) -> Course:
-    """The course that `Course.as_dict` wrote."""
+    """Return the course that `Course.as_dict` wrote."""
     asked = tuple(Asked(**{**one, "halves": tuple(map(tuple, one["halves"]))}) for one in row["asked"])
     return Course(**{**row, "asked": asked, "curve": tuple(row["curve"]), "thumbs": tuple(row["thumbs"])})

@@ -11,13 +11,14 @@ PLAIN = "plain"
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """What differs. Standard deviations and shares; factors are of the plain world's own numbers.
+    """The differences of a world. They are standard deviations and shares; factors apply to the plain world's
+    numbers.
 
-    `pair_sd` spreads a pull that a source has for one topic alone; `main` scales the pulls of sources and
-    topics; `shared` and `own` scale what all readers, and one alone, find in an item. `tail` is the exponent
-    of Zipf's law for the shares of topics, whose pulls then have Student's t (3 degrees of freedom); 0: as in
-    the plain world. `redrawn` is the share of pulls that are new from week 6 on. `position` bounds the
-    exponent by which a reader's voice fades with the rank, drawn for each.
+    `pair_sd` spreads the pull of a source for a single topic. `main` scales the pulls of sources and topics.
+    `shared` and `own` scale the appeal of an item to all readers, and to one reader only. `tail` is the
+    exponent of Zipf's law for the shares of topics, whose pulls then have Student's t (3 degrees of freedom);
+    0 means as in the plain world. `redrawn` is the share of pulls that are new from week 6 on. `position`
+    bounds the exponent by which a reader's voice fades with the rank, drawn for each.
     """
 
     pair_sd: float = 0.0
@@ -33,12 +34,12 @@ LAWS = {
     PLAIN: Law(),
     # A source is liked for some of its topics and not for others.
     "interactions": Law(pair_sd=0.9, main=0.6),
-    # What everybody likes drives thumbs more than one's own taste does.
+    # General appeal drives thumbs more than the reader's own taste does.
     "popularity": Law(shared=2.0, own=0.7, main=0.7),
     # A few topics are everywhere, most are rare, and some tastes are extreme.
     "heavy tail": Law(tail=1.1),
-    # From week 6 on half of what a reader feels is new.
+    # From week 6 on half of a reader's taste is new.
     "drift": Law(redrawn=0.5),
-    # How much the upper ranks are seen more differs between readers, and nobody knows by how much.
+    # Readers differ in how much more they see the upper ranks, by an unknown amount.
     "position": Law(position=(0.0, 1.5)),
 }

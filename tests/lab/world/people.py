@@ -1,7 +1,7 @@
-"""Simulated readers: hidden tastes, which items they like, which thumbs they voice and why, what they accept.
+"""Simulated readers: hidden tastes, likes, thumbs with reasons, and decisions on suggestions.
 
-Everything a reader will ever do with an item is drawn beforehand from (seed, reader), so that two ways of
-running the same reader over the same digests see the same thumbs. Pure.
+All actions of a reader on an item are drawn beforehand from (seed, reader), so that two ways of running the
+same reader over the same digests see the same thumbs. Pure.
 """
 
 from dataclasses import dataclass, replace
@@ -22,8 +22,8 @@ VOICE, POSITION_POWER, DISLIKE_VOICED = 0.37, 0.4, 0.6
 # Two thumbs of three come with a reason, and one reason of five says nothing about the cause.
 REASON_SHARE, REASON_NOISE = 0.65, 0.2
 ACCEPTS_HELPFUL, ACCEPTS_OTHER = 0.8, 0.5
-# The chance that what is looked at is opened, if the reader would like it and if not, and of what is opened
-# that it is read to its end. Assumed: no open history says it.
+# The chance that a seen item is opened, if the reader would like it and if not, and that an opened one is
+# read to the end. Assumed, because no open history records it.
 OPENS, FINISHES = {True: 0.5, False: 0.2}, {True: 0.6, False: 0.2}
 LOOKS = 3
 REASONS = {
@@ -37,9 +37,9 @@ TASTES, STREAM, SCORING, CHOOSING, DECISIONS, SHUFFLE, VOTES, LAWFUL = range(100
 
 @dataclass(frozen=True)
 class Taste:
-    """How a reader feels, in log-odds: towards each source and topic, and in general.
+    """A reader's taste, in log-odds: towards each source and topic, and in general.
 
-    `pairs` has a row a source and a column a topic: what a topic is worth more in that source alone.
+    `pairs` has a row per source and a column per topic: the extra pull of a topic in that source alone.
     """
 
     sources: Floats
@@ -48,12 +48,13 @@ class Taste:
     pairs: Floats | None = None
 
     def flipped(self) -> "Taste":
-        """The opposite preferences."""
+        """Return the opposite preferences."""
         pairs = None if self.pairs is None else -self.pairs
         return replace(self, sources=-self.sources, topics=-self.topics, pairs=pairs)
 
     def log_odds(self, batch: Batch, own: Floats) -> Floats:
-        """Of liking each item; `own` is what is between the item and this reader alone."""
+        """Return the log-odds of liking each item. `own` is the pull between the item and this reader
+        alone."""
         pull: Floats = (
             self.base + self.sources[batch.source] + batch.topics @ self.topics + batch.quality + own
         )
@@ -82,21 +83,21 @@ class Person:
 
     @property
     def name(self) -> str:
-        """The username in a driven database."""
+        """Return the username in a driven database."""
         return f"simulated-{self.number}"
 
     def own_pull(self, batch: Batch, kind: int) -> Floats:
-        """What is between this reader and each item of a held-out batch."""
+        """Return the pull between this reader and each item of a held-out batch."""
         rng = np.random.default_rng([self.seed, self.number, kind])
         return rng.normal(0, self.own_sd, len(batch))
 
     def likes(self, batch: Batch, *, flipped: bool = False) -> Floats:
-        """The true probability that the reader likes each item of the stream."""
+        """Return the true probability that the reader likes each item of the stream."""
         result: Floats = expit(self.feels(flipped).log_odds(batch, self.own))
         return result
 
     def feels(self, flipped: bool) -> Taste:
-        """The reader's taste, or the later one: the opposite, where no law of the world drew another."""
+        """Return the reader's taste, or the later one: the opposite, if no law of the world drew another."""
         if not flipped:
             return self.taste
         return self.later or self.taste.flipped()
@@ -107,24 +108,24 @@ class Person:
         return replace(self, null=True, taste=nothing, later=None)
 
     def dealt_anew(self, p: Floats) -> Floats:
-        """The same probabilities on other items: as much is liked, and nothing explains it."""
+        """Return the same probabilities on other items: as much is liked, and nothing explains it."""
         return np.random.default_rng([self.seed, self.number, SHUFFLE]).permutation(p)
 
     def thumb(self, item: int, rank: int, look: int, p: float) -> bool | None:
-        """The thumb on an item met at `rank` (from 1) for the `look`-th time; `None`: says nothing."""
+        """Return the thumb on an item met at `rank` (from 1) for the `look`-th time; `None`: says nothing."""
         liked = bool(self.like_at[item] < p)
         chance = VOICE * rank**-self.position_power * (1.0 if liked else DISLIKE_VOICED)
         return liked if self.voice_at[item, min(look, LOOKS - 1)] < chance else None
 
     def opening(self, item: int, rank: int, p: float) -> tuple[bool, bool]:
-        """Whether an item met at `rank` (from 1) is opened, and then whether it is read to its end."""
+        """Return whether an item met at `rank` (from 1) is opened, and then whether it is read to its end."""
         liked = bool(self.like_at[item] < p)
         opened, finished = self.open_at[item]
         chance = OPENS[liked] * rank**-self.position_power
         return bool(opened < chance), bool(opened < chance and finished < FINISHES[liked])
 
     def reason(self, batch: Batch, item: int, liked: bool, taste: Taste) -> str | None:
-        """The slug of the reason for a thumb: what pulled hardest its way, or now and then anything."""
+        """Return the slug of the reason for a thumb: the strongest pull its way, or sometimes any."""
         given, noise, which = self.reason_at[item]
         if given >= REASON_SHARE:
             return None
@@ -141,7 +142,8 @@ class Person:
         return slugs[int(which * len(slugs))]
 
     def accepts(self, week: int, target: str, helps: bool) -> bool:
-        """Whether the reader takes a suggestion about `target`: 80 % of helpful ones, 50 % of others."""
+        """Return whether the reader takes a suggestion about `target`: 80 % of helpful ones, 50 % of
+        others."""
         key = [self.seed, self.number, DECISIONS, week, *target.encode()]
         chance = ACCEPTS_HELPFUL if helps else ACCEPTS_OTHER
         return bool(np.random.default_rng(key).random() < chance)
@@ -177,7 +179,8 @@ def person_make(world: World, number: int) -> Person:
 
 
 def _lawful(world: World, number: int, taste: Taste, scale: float) -> tuple[Taste, Taste | None, float]:
-    """The taste as the world's law has it, the one of later weeks, and how a voice fades with the rank.
+    """Return the taste as the world's law has it, the one of later weeks, and how a voice fades with the
+    rank.
 
     Drawn apart from everything else, so that the plain world's readers are those they always were.
     """

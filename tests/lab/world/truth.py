@@ -1,5 +1,4 @@
-"""What a config is really worth to a simulated reader: nDCG@10 with true like-probabilities as gains.
-Pure."""
+"""The true value of a config to a simulated reader: nDCG@10 with true like-probabilities as gains. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from tests.lab.world.words import SOURCES
 from tests.lab.world.world import POOL, Batch, Floats, World
 
 DISCOUNT: Floats = 1 / np.log2(np.arange(2, TOP_K + 2))
-# A change that costs more than this is harmful; less is within what nobody could notice.
+# A change that costs more than this is harmful. Nobody could notice less.
 HARMFUL = -0.002
 
 
@@ -24,8 +23,11 @@ WHOLE = slice(None)
 def scores(
     batch: Batch, effective: EffectiveConfig, part: slice = WHOLE, leans: ImplicitLeans = NO_LEANS
 ) -> Floats:
-    """weight x recency x (1 + topics + reading) of the items in `part`, as `ranking.scoring` has it for what
-    is known here; the age is that of the moment an item comes out."""
+    """Return weight x recency x (1 + topics + reading) of the items in `part`, as in `ranking.scoring` for
+    the known parts.
+
+    The age is counted at the moment an item appears.
+    """
     weights = np.array([effective.weight(source) for source in SOURCES])
     read = np.array([leans.added(source) for source in SOURCES])
     held = [batch.holds(topic)[part] for topic in effective.config.topics]
@@ -36,7 +38,7 @@ def scores(
 
 
 def ndcg(order: Floats, gains: Floats) -> float:
-    """The mean nDCG@10 over pools of 60; `gains` are probabilities, so it carries no label noise.
+    """Return the mean nDCG@10 over pools of 60; `gains` are probabilities, so it carries no label noise.
 
     Järvelin and Kekäläinen (2002): gains discounted by log2(rank + 1), divided by the best possible.
     """
@@ -57,21 +59,22 @@ class Judge:
     def value(
         self, effective: EffectiveConfig, *, flipped: bool = False, leans: ImplicitLeans = NO_LEANS
     ) -> float:
-        """nDCG@10 of the config, and of what reading adds, under the reader's taste or the later one."""
+        """Return nDCG@10 of the config, and of the effect of reading, under the reader's taste or the later
+        one."""
         return ndcg(scores(self.batch, effective, leans=leans), self.gains[flipped])
 
     def gain(self, before: EffectiveConfig, after: EffectiveConfig, *, flipped: bool = False) -> float:
-        """What a change is worth: nDCG@10 after less nDCG@10 before."""
+        """Return the gain of a change: nDCG@10 after it minus nDCG@10 before."""
         return self.value(after, flipped=flipped) - self.value(before, flipped=flipped)
 
 
 def judge_for(world: World, person: Person) -> Judge:
-    """The judge whose word counts."""
+    """Return the judge whose result is reported."""
     return _judge(world.scoring, person, SCORING)
 
 
 def chooser_for(world: World, person: Person) -> Judge:
-    """The judge the oracle asks: other articles than those it is scored on."""
+    """Return the judge the oracle asks: other articles than those it is scored on."""
     return _judge(world.choosing, person, CHOOSING)
 
 

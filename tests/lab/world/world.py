@@ -24,7 +24,7 @@ SECOND_TOPIC = 0.4
 QUALITY_SD = 0.8 * 0.5**0.5
 FILLERS_A_TITLE = 4
 HELD_POOLS = 40
-# How much less readers like what the spammer sends.
+# How much less readers like the spammer's items.
 SPAM_QUALITY = -1.5
 STREAM, SCORING, CHOOSING, SHARES = range(4)
 
@@ -35,7 +35,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Batch:
-    """Items as columns. `topics` are what an item is about, `titles` what it says it is about.
+    """Items as columns. `topics` are the true subjects of an item, `titles` the ones its title claims.
 
     `age_s` counts in seconds at the moment the item is first read; `day` is the day of that moment.
     """
@@ -52,7 +52,7 @@ class Batch:
 
     @cached_property
     def folded(self) -> tuple[str, ...]:
-        """The titles in the form that matching reads."""
+        """Return the titles in the form that matching reads."""
         return tuple(fold(title) for title in self.titles)
 
     @cached_property
@@ -77,8 +77,8 @@ class Batch:
 class World:
     """A stream of `days` x 60 items, and pools that nobody ever reads.
 
-    `scoring` pools tell how good a config is; the oracle chooses on the `choosing` pools, so that it is never
-    scored on what it chose by.
+    `scoring` pools measure a config. The oracle chooses on the `choosing` pools, so it is never scored on the
+    data of its choice.
     """
 
     seed: int
@@ -92,10 +92,10 @@ class World:
 def world_make(
     seed: int, days: int, *, spam: bool = False, plain_titles: bool = False, law: str = PLAIN
 ) -> World:
-    """The world of `seed` under the law named so (`LAWS`); the same call gives the same world.
+    """Return the world of `seed` under the named law (`LAWS`). The same call gives the same world.
 
-    With `spam`, source 0 writes for machines, and readers like it less; with `plain_titles` it is liked as
-    little, but its titles say nothing: what then happens to it does not come from its titles.
+    With `spam`, source 0 writes for machines, and readers like it less. With `plain_titles` it is liked as
+    little, but its titles are neutral, so suggestions about it do not come from its titles.
     """
     rng = np.random.default_rng([seed, SHARES])
     share_sources = rng.dirichlet(np.full(len(SOURCES), 2.0))

@@ -99,6 +99,8 @@ def test_more_weight_on_a_category_never_lowers_its_items(names, weight, more):
         ("admin", ()),
         ("Ada Hill, Staff", ("Ada Hill",)),
         (" ", ()),
+        ("A., M. and Ada Hill", ("Ada Hill",)),
+        ("M.", ()),
     ],
 )
 def test_an_author_is_each_of_the_names_that_sign(author, names):

@@ -1,4 +1,4 @@
-"""Charts: bars stack within the drawing, lines break where a value is missing."""
+"""Charts: bars stack within the drawing, and lines break at missing values."""
 
 import pytest
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.special import betainc, expit, logit
-from scipy.stats import norm
+from scipy.stats import hypergeom, norm
 
-from ranking.common.probability import beta_below, log_odds, logistic, normal_above
+from ranking.common.probability import beta_below, drawn_above, log_odds, logistic, normal_above
 
 COUNT = st.floats(min_value=0.01, max_value=50_000)
 PROBABILITY = st.floats(min_value=0, max_value=1, exclude_min=True, exclude_max=True)
@@ -62,3 +62,11 @@ def test_the_way_back_is_scipys(x):
 @given(t=st.floats(allow_nan=False))
 def test_the_normal_tail_is_scipys(t):
     assert normal_above(t) == pytest.approx(norm.sf(t), abs=1e-12)
+
+
+@given(data=st.data(), total=st.integers(min_value=1, max_value=500))
+def test_how_often_draws_agree_by_chance_is_scipys(data, total):
+    of_kind, drawn = (data.draw(st.integers(min_value=0, max_value=total)) for _ in range(2))
+    least = data.draw(st.integers(min_value=0, max_value=drawn))
+    wanted = hypergeom.sf(least - 1, total, of_kind, drawn)
+    assert drawn_above(least, drawn, of_kind, total) == pytest.approx(wanted, abs=1e-12)

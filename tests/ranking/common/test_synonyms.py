@@ -117,7 +117,7 @@ def test_one_text_or_many_the_same_is_found(topic, words):
     pool.search_all([topic])
     assert bool(pool.matches(topic)[0]) == term_matches(topic, folded)
     if term_matches(topic, folded):
-        assert first_words(topic).keys() & set(re.findall(r"\w+", folded))
+        assert first_words(topic) & set(re.findall(r"\w+", folded))
 
 
 def test_the_name_it_was_found_by_is_told_where_it_is_another():

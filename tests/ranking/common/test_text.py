@@ -8,9 +8,9 @@ from ranking.common.text import (
     _forms,
     fold,
     fold_lightly,
+    subject_finder,
     term_finder,
     term_matches,
-    terms_matching,
     topic_key,
 )
 
@@ -109,10 +109,6 @@ def test_every_spelling_of_a_term_is_found(term):
         assert term_matches(term, spelling)
 
 
-def test_matching_terms_come_in_their_given_order_and_spelling():
-    assert terms_matching(["Rust", "go", "Linux"], fold("linux and RUST")) == ("Rust", "Linux")
-
-
 @pytest.mark.parametrize("term", ["AI", "climate  change", "energies", "größe", "new york", "C++", " "])
 @pytest.mark.parametrize(
     "text",
@@ -147,3 +143,19 @@ def test_german_plurals_that_their_endings_tell_are_one_topic(one, many):
     assert term_matches(one, fold(f"Die {many} von heute"))
     assert term_matches(many, fold(f"Eine {one} von heute"))
     assert not term_matches(one, fold(f"{many}politik"))
+
+
+@pytest.mark.parametrize(
+    ("article", "is_subject"),
+    [
+        ("War in the north\nIt began.", True),
+        ("One day\nA war began.", True),
+        (f"One day\n{'It rained. ' * 80}A war began.", True),
+        (f"One day\n{'It rained. ' * 100}A war began. War! War!", False),
+        (f"{'A long title ' * 90}on war", True),
+        ("Toward the north\nIt began.", False),
+    ],
+)
+def test_the_subject_of_an_article_stands_in_its_title_or_at_its_beginning(article, is_subject):
+    assert subject_finder("war")(fold_lightly(article)) is is_subject
+    assert not subject_finder(" ")(fold_lightly(article))

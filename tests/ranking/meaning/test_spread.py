@@ -1,4 +1,4 @@
-"""What an answer about an item tells about the others."""
+"""How much an answer about one item tells about the others."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Thumbs foretold by those of other days: a taste shows, and shuffled thumbs show none."""
+"""Predict thumbs from those of other days: a taste shows, and shuffled thumbs show none."""
 
 from datetime import timedelta
 
@@ -28,7 +28,7 @@ def thumbs(likes: list[bool], day_of=lambda n: n % 10) -> list[Example]:
 
 
 def told(examples: list[Example]) -> Foretold:
-    return foretold(examples, (), now=CLOCK, spread=0.2, centre=usual_centre())
+    return foretold(examples, {}, now=CLOCK, spread=0.2, centre=usual_centre())
 
 
 def test_thumbs_that_follow_subjects_are_foretold():
@@ -36,7 +36,7 @@ def test_thumbs_that_follow_subjects_are_foretold():
 
 
 def test_a_day_does_not_foretell_itself():
-    # All likes are of one day and all others of another: what is left tells nothing about either.
+    # All likes are of one day and all others of another, so the rest tells nothing about either.
     found = told(thumbs([n < 30 for n in range(60)], day_of=lambda n: n // 30))
     assert found.sureness < 1
 

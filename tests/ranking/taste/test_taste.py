@@ -1,4 +1,4 @@
-"""The taste factor: leans and likeness of examples, bounded, and what named articles add."""
+"""The taste factor: leans and likeness of examples, bounded, and the effect of named articles."""
 
 from datetime import timedelta
 from math import exp, log
@@ -25,12 +25,15 @@ TITLES = (HARBOUR, OPERA, CHIPS)
 PACKED = [vector.tobytes() for vector in meaning_vectors(TITLES, [""] * 3)]
 
 
+NO_NAMES: dict[str, tuple[str, ...]] = {}
+
+
 def example(n: int, liked: bool, about: int = 0, source: str = "a.example", **more) -> Example:
     return Example(n, source, liked, CLOCK - timedelta(days=1), TITLES[about], meaning=PACKED[about], **more)
 
 
-def factors(examples, level=TasteLevel.ON, candidates=None, topics=(), **more):
-    """The factors of three candidates of three sources, one about each subject."""
+def factors(examples, level=TasteLevel.ON, candidates=None, topics=NO_NAMES, **more):
+    """Return the factors of three candidates of three sources, one about each subject."""
     candidates = candidates or [
         Candidate(100 + n, f"{'abc'[n]}.example", title, "", CLOCK) for n, title in enumerate(TITLES)
     ]
@@ -38,7 +41,7 @@ def factors(examples, level=TasteLevel.ON, candidates=None, topics=(), **more):
     vectors = {c.item_id: PACKED[TITLES.index(c.title)] for c in candidates}
     likeness = likeness_made(examples, list(vectors.values()), usual_centre(), CLOCK)
     signal = TasteSignal(examples, CLOCK, vectors=vectors, centre=usual_centre(), **more)
-    return TasteColumns(pool, None, signal, level, topics, likeness)
+    return TasteColumns(pool, None, signal, level, taste_learned(signal, topics), likeness)
 
 
 def test_what_is_like_the_liked_rises_and_what_is_like_the_disliked_falls():
@@ -52,6 +55,25 @@ def test_a_source_that_is_liked_more_than_usual_rises():
     examples = [Example(n, "ab"[n % 2] + ".example", n % 2 == 0, CLOCK, f"Title {n}") for n in range(20)]
     liked, disliked, unknown = factors(examples).factors
     assert liked > 1 > disliked and unknown == 1
+
+
+def test_what_says_another_name_of_a_topic_leans_with_the_topic():
+    def titled(n: int, up: bool) -> Example:
+        return Example(n, f"{n}.example", up, CLOCK, "Wimbledon" if up else f"Plain {n}")
+
+    examples = [titled(n, n % 2 == 0) for n in range(20)]
+    candidates = [
+        Candidate(100 + n, f"{n}.new", title, "", CLOCK)
+        for n, title in enumerate(("A tennis club", "Rain at Wimbledon", "Nothing of either"))
+    ]
+    pool, signal, still = Pool(candidates), TasteSignal(examples, CLOCK), np.zeros(3)
+
+    def of(topics):
+        return TasteColumns(pool, None, signal, TasteLevel.ON, taste_learned(signal, topics), still).factors
+
+    assert of({"Tennis": ()}).tolist() == [1, 1, 1]
+    tennis, wimbledon, plain = of({"Tennis": ("Wimbledon",)})
+    assert tennis == wimbledon > 1.1 and plain == 1
 
 
 def test_no_taste_works_against_a_decision_of_the_last_days():
@@ -98,13 +120,15 @@ def test_of_the_categories_of_an_item_the_two_strongest_count():
         Example(n, "xy"[n // 2 % 2], n % 2 == 0, CLOCK, categories=(("A", "B", "C"), ())[n % 2])
         for n in range(12)
     ]
-    # Three categories that are not one: each lacks another example.
+    # Three categories, each missing from another example.
     examples[0] = Example(0, "x", True, CLOCK, categories=("A", "B"))
     examples[2] = Example(2, "y", True, CLOCK, categories=("B", "C"))
-    leans = {one.target.key: one.lean for one in taste_learned(TasteSignal(examples, CLOCK), ())}
+    leans = {one.target.key: one.lean for one in taste_learned(TasteSignal(examples, CLOCK), {})}
     candidate = Candidate(1, "new.example", "", "", CLOCK, categories=("A", "B", "C"))
     signal = TasteSignal(examples, CLOCK)
-    found = TasteColumns(Pool([candidate]), None, signal, TasteLevel.STRONG, (), np.zeros(1))
+    found = TasteColumns(
+        Pool([candidate]), None, signal, TasteLevel.STRONG, taste_learned(signal, {}), np.zeros(1)
+    )
     two = sum(sorted((leans["a"], leans["b"], leans["c"]))[1:])
     assert found.factors[0] == pytest.approx(min(3, exp(STRENGTH * two)))
     assert len(found.reasons(np.array([0]))[0]) == 2

@@ -34,7 +34,7 @@ def rated(n: int, source: str, useful: bool, age: float) -> RatedItem:
 
 
 def by_age(*, newer: bool, count: int = 40) -> list[RatedItem]:
-    """Ratings of two sources: liked is what is newer, or older, than a day."""
+    """Return ratings of two sources. Items newer than a day are liked, or the older ones."""
     ages = [1 + 47 * n / count for n in range(count)]
     return [rated(n, (PLAIN, OTHER)[n % 2], (age < 24) is newer, age) for n, age in enumerate(ages)]
 
@@ -86,7 +86,7 @@ def test_shuffled_thumbs_ask_few_readers():
 
 
 def impatient(reader: Reader) -> None:
-    """Ada likes what is new and not what is old, of two sources alike. Some older pieces stand high."""
+    """Make Ada like new items and dislike old ones, of two sources equally. Some older items rank high."""
     for key in (PLAIN, OTHER):
         SubscriptionFactory(reader=reader, feed=FeedFactory(source=SourceFactory(key=key)))
     rows = [((PLAIN, OTHER)[n // 2 % 2], f"Piece {n}", n % 2 == 0, CLOCK - n * DAY / 3) for n in range(60)]
@@ -111,7 +111,7 @@ def waiting(ada, now) -> Suggestion:
         one for one in hypotheses_for(reader_id=ada.pk, now=now).hypotheses if one.change.kind.is_one_a_run
     ]
     assert found.change.kind is AGE_FASTER
-    draft = Draft("age_faster", "recency_half_life_hours", TARGET, "", found.change.evidence_urls, "")
+    draft = Draft("age_faster", TARGET, "", found.change.evidence_urls, "")
     answer = propose(ada, draft, now)
     assert isinstance(answer, Proposed), answer
     return Suggestion.objects.get(pk=answer.suggestion_id)

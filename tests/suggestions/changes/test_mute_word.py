@@ -8,7 +8,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from advisor.agent.planner import proposal_arguments
-from advisor.tools.drafts import ChangeArguments, draft_from_change
 from advisor.tools.queries import hypothesis_row
 from digest.daily.services import digest_build
 from digest.models import Feedback, Impression, Reader
@@ -64,7 +63,7 @@ def word_urls(reader: Reader, word: str = WORD, count: int = 6) -> tuple[str, ..
 
 
 def draft(reader: Reader, word: str = WORD, urls: tuple[str, ...] | None = None) -> Draft:
-    return Draft("mute_word", "mutes", word, word, word_urls(reader, word) if urls is None else urls, "")
+    return Draft("mute_word", word, word, word_urls(reader, word) if urls is None else urls, "")
 
 
 def hidden(reader: Reader) -> list[str]:
@@ -88,8 +87,8 @@ def test_the_planner_finds_the_word_and_its_draft_passes_every_rule(ada, now):
     assert len(found.change.evidence_urls) >= 5
     row = hypothesis_row(found, {url: url for url in found.change.evidence_urls}, support=5)
     arguments = proposal_arguments(row)
-    assert (arguments["suggestion_type"], arguments["field"]) == ("mute_word", "mutes")
-    given = Draft("mute_word", "mutes", arguments["target_key"], arguments["suggested_value"],
+    assert arguments["suggestion_type"] == "mute_word"
+    given = Draft("mute_word", arguments["target"], arguments["suggested_value"],
                   found.change.evidence_urls, "")  # fmt: skip
     assert isinstance(propose(ada, given, now), Proposed)
 
@@ -206,7 +205,7 @@ def test_a_tool_tries_it_and_the_page_the_api_and_the_admin_show_it(
 ):
     trial = change_try(
         reader_id=ada.pk,
-        draft=draft_from_change(ChangeArguments(suggestion_type="mute_word", target=WORD)),
+        draft=Draft("mute_word", WORD, None, (), ""),
         now=CLOCK,
     )
     assert not isinstance(trial, Refusal) and (trial.liked, trial.rated) == (0, 12)

@@ -19,6 +19,7 @@ from ranking.services import source_rules_set
 from ranking.source_rules import SourceRules, rules_of
 from suggestions.apps import check_rules
 from suggestions.changes.registry import KINDS, ONE_A_RUN
+from suggestions.cut_chart import cut_chart
 from suggestions.models import Outcome, Suggestion
 from suggestions.outcomes.check import effects_check
 from suggestions.planner.evidence import WeighedChange, hypotheses_for
@@ -32,7 +33,7 @@ DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 
 
 def rated(n: int, source: str, useful: bool, *, age: float = 1.0, day: int | None = None) -> RatedItem:
-    """One rating of an item that was so many hours old."""
+    """Return one rating of an item that was this many hours old."""
     at = CLOCK - (n if day is None else day) * DAY + n * timedelta(seconds=1)
     url = f"https://{source}/{n}"
     return RatedItem(n, url, f"Title {n}", "", source, useful, (), (), at, at - age * HOUR)
@@ -44,7 +45,38 @@ def found(kind: str, ratings: list[RatedItem], **config: object) -> dict[str, ob
     return {change.target: change.after for change in changes}
 
 
-# --- What bears a rule out -------------------------------------------------------------------------------
+# --- Its chart ---------------------------------------------------------------------------------------------
+
+
+def test_the_curve_of_a_shelf_life_shows_likes_by_age_and_where_it_would_cut():
+    kind = KINDS["shelf_life"]
+    chart = cut_chart(kind.change(RIVER, 24), [*aged(), rated(99, PLAIN, True, age=3)])
+    assert chart and [column.label for column in chart.columns] == [
+        "1", "3", "6", "12", "24", "48", "72", "more",
+    ]  # fmt: skip
+    counts = {column.label: column.count for column in chart.columns if column.count[0] != "0"}
+    assert counts == {"3": "10 of 10"} and chart.columns[6].count == "0 of 10"
+    assert chart.columns[4].x < chart.line < chart.columns[5].x
+    assert {bar.series for bar in chart.bars} == {0, 1}
+
+
+def test_the_curve_of_a_daily_limit_goes_by_the_place_in_the_day():
+    ratings = [rated(day * 10 + n, RIVER, n < 2, day=day) for day in range(4) for n in range(5)]
+    chart = cut_chart(KINDS["daily_limit"].change(RIVER, 2), ratings)
+    assert chart and [column.count for column in chart.columns][:3] == ["4 of 4", "4 of 4", "0 of 4"]
+    assert chart.columns[1].x < chart.line < chart.columns[2].x
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"shelf_life", "daily_limit"}))
+def test_a_kind_that_cuts_nothing_has_no_curve(kind: str):
+    assert cut_chart(KINDS[kind].stored(RIVER, "1.2", "1.0"), aged()) is None
+
+
+def test_a_curve_needs_ratings_of_its_source():
+    assert cut_chart(KINDS["shelf_life"].change(OTHER, 24), aged()) is None
+
+
+# --- Evidence for a rule ---------------------------------------------------------------------------------
 
 
 def aged(source: str = RIVER, *, old_likes: int = 0) -> list[RatedItem]:
@@ -111,11 +143,13 @@ def fond_of(reader: Reader, *, loved: int = 12) -> None:
     rows = [(RIVER, f"River {n}", True, CLOCK - (1 + 2 * n) * DAY) for n in range(loved)]
     rows += [((PLAIN, OTHER)[n % 2], f"Plain {n}", n % 4 < 2, CLOCK - (1 + n / 2) * DAY) for n in range(48)]
     rate_all(reader, rows)
-    ItemFactory(source_id=RIVER, feed__source_id=RIVER, title="New of River", published_at=CLOCK - 90 * HOUR)
+    ItemFactory(source_id=RIVER, feed__source_id=RIVER, title="New of River", published_at=CLOCK - 98 * HOUR)
     for n in range(40):
         feed = FeedFactory(source=SourceFactory(key=f"much{n}.example"))
         SubscriptionFactory(reader=reader, feed=feed)
-        ItemFactory(source=feed.source, feed=feed, title=f"Much {n}", published_at=CLOCK - HOUR)
+        for day in range(5):  # a full page every day, on which the old post of the river has no place
+            at = CLOCK - HOUR - day * DAY
+            ItemFactory(source=feed.source, feed=feed, title=f"Much {n} {day}", published_at=at)
 
 
 def rule_of(reader: Reader, now) -> WeighedChange | None:
@@ -128,13 +162,13 @@ def rule_of(reader: Reader, now) -> WeighedChange | None:
 def draft_of(weighed: WeighedChange) -> Draft:
     row = hypothesis_row(weighed, {url: url for url in weighed.change.evidence_urls}, support=5)
     given = proposal_arguments(row)
-    return Draft(given["suggestion_type"], given["field"], given["target_key"], given["suggested_value"],
+    return Draft(given["suggestion_type"], given["target"], given["suggested_value"],
                  weighed.change.evidence_urls, "")  # fmt: skip
 
 
 @pytest.fixture
 def waiting(ada, now) -> Suggestion:
-    """Ada is asked whether nothing of River is ever to be missed."""
+    """Return a pending suggestion that River is never to be missed."""
     fond_of(ada)
     weighed = rule_of(ada, now)
     assert weighed is not None
@@ -200,7 +234,7 @@ def test_a_source_that_posts_much_has_no_places_for_all_of_it(ada, now):
 def test_a_draft_without_a_value_in_range_or_with_other_ratings_is_refused(ada, now, kind, value, code):
     fond_of(ada)
     urls = tuple(Item.objects.filter(title__startswith="River").values_list("url", flat=True)[:5])
-    answer = propose(ada, Draft(kind, str(KINDS[kind].field), RIVER, value, urls, ""), now)
+    answer = propose(ada, Draft(kind, RIVER, value, urls, ""), now)
     assert isinstance(answer, Refusal) and answer.code == code
 
 

@@ -182,4 +182,4 @@ def test_the_command_reports_one_json_object(ada):
     report = json.loads(out.getvalue())
     assert set(report) == {"readers", "archived", "profiles", "failed", "errors", "seconds"}
     call_command("compact_outcomes", stdout=out)
-    assert "0 outcomes of 1 long histories archived" in out.getvalue()
+    assert "0 old outcomes of 1 readers archived" in out.getvalue()

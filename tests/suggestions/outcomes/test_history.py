@@ -1,4 +1,4 @@
-"""The history page: every answer, what it changed, what came of it, and the way back."""
+"""The history page: every answer, its change, its outcome, and the way back."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -205,7 +205,7 @@ def test_dates_are_those_of_the_readers_own_day(page: Client, ada: Reader):
 def test_a_weight_learned_meanwhile_is_where_the_change_started(page: Client, ada: Reader):
     suggestion = suggested(ada, evidence=0)
     learned = WeightChange(suggestion.target_key, 1.0, 1.15, 0.95, 9.0, "liked_more_than_usual")
-    weights_learn(reader_id=ada.pk, changes=[learned], now=timezone.now())
+    weights_learn(changes={ada.pk: [learned]}, now=timezone.now())
     suggestion_accept(reader_id=ada.pk, suggestion_id=suggestion.pk, now=timezone.now())
     assert "a bit more than usual → more than usual" in body_of(page)
     suggestion.outcomes.update(config_before={})

@@ -1,4 +1,4 @@
-"""Whoever calls a service or a selector names what it hands in: nothing goes by its place alone."""
+"""Callers of services and selectors name their arguments; none is positional only."""
 
 import inspect
 

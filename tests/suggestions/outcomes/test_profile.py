@@ -1,4 +1,4 @@
-"""A profile says no more than the decisions behind it."""
+"""A profile agrees with the decisions behind it."""
 
 import json
 from datetime import timedelta
@@ -19,12 +19,12 @@ from tests.support.factories import CLOCK
 
 
 def settled(*outcomes: str, kind: str = "add_topic") -> list[SettledSuggestion]:
-    """The given outcomes, newest first, one a day."""
+    """Return the given outcomes, newest first, one a day."""
     return [SettledSuggestion(kind, outcome, CLOCK - timedelta(days=n)) for n, outcome in enumerate(outcomes)]
 
 
 def decided(days: float = 0, **counts: tuple[int, int]) -> list[SettledSuggestion]:
-    """So many accepted and rejected suggestions of each type, all decided `days` ago."""
+    """Return this many accepted and rejected suggestions of each type, all decided `days` ago."""
     at = CLOCK - timedelta(days=days)
     return [
         SettledSuggestion(kind, outcome, at)

@@ -1,4 +1,4 @@
-"""Earlier decisions are found cheaply first, then opened one by one; nobody sees anybody else's."""
+"""Earlier decisions are found cheaply first, then opened one by one, and only their reader sees them."""
 
 import json
 from datetime import timedelta
@@ -39,7 +39,7 @@ def decided(
     said="Because I said so. " * 40,
     title="A very long title " * 20,
 ) -> Outcome:
-    """A suggestion made `n` days ago and decided at once, as wordy as it can be."""
+    """Return a suggestion made `n` days ago and decided at once, as wordy as it can be."""
     field = "topics" if "topic" in kind else "source_weights"
     suggestion = Suggestion.objects.create(
         reader=reader,
@@ -96,7 +96,7 @@ def test_search_never_gives_more_than_twenty(ada, now, limit, most):
 
 
 def found(reader, now, query, **filters) -> list[str]:
-    """The targets that a search gives, in its order."""
+    """Return the targets that a search gives, in its order."""
     lines = outcomes_search(reader_id=reader.pk, now=now, query=query, **filters)
     return [line["snippet"].split()[1] for line in lines]
 

@@ -1,4 +1,4 @@
-"""The road not taken: what a refused or expired suggestion would have done, and the record a reader sees."""
+"""The effect that a refused or expired suggestion would have had, and the record a reader sees."""
 
 from datetime import timedelta
 

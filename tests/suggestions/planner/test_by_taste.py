@@ -12,7 +12,7 @@ from ranking.selectors import config_effective
 from suggestions.changes.tastes import ORDER_BY_TASTE, PAGE
 from suggestions.models import Outcome, Suggestion
 from suggestions.outcomes.check import effects_check
-from suggestions.planner.by_taste import SURE_P, SURE_Z, sureness_p
+from suggestions.planner.by_taste import SURE_Z, sureness_p
 from suggestions.planner.evidence import hypotheses_for
 from suggestions.proposals import Draft
 from suggestions.services.lifecycle import Candidate, suggestion_candidate, suggestion_store
@@ -55,7 +55,7 @@ def proposed(reader: Reader, now) -> Suggestion:
     (found,) = [
         one for one in hypotheses_for(reader_id=reader.pk, now=now).hypotheses if one.change.kind.of_page
     ]
-    draft = Draft("order_by_taste", "taste", PAGE, "on", found.change.evidence_urls, "")
+    draft = Draft("order_by_taste", PAGE, "on", found.change.evidence_urls, "")
     candidate = suggestion_candidate(reader_id=reader.pk, run_id=reader.pk, draft=draft, now=now)
     assert isinstance(candidate, Candidate), candidate
     suggestion_store(candidate=candidate, review=None, now=now, fence=lambda: None)
@@ -64,11 +64,11 @@ def proposed(reader: Reader, now) -> Suggestion:
 
 def test_thumbs_that_tell_each_other_offer_to_order_the_page(ada, rated, now):
     suggestion = proposed(ada, now)
-    assert suggestion.p_helpful >= SURE_P
+    assert suggestion.p_helpful >= sureness_p(SURE_Z) > 0.8
     assert suggestion.forecast["ndcg_gain"] > 0 and suggestion.forecast["later_thumbs"] == 60
     assert suggestion.forecast["enters"] or suggestion.forecast["moves"]
     assert suggestion.evidence.count() == 5
-    assert suggestion.reason.startswith("Of the 60 articles you rated")
+    assert suggestion.reason.startswith("We tested it on the 60 articles you rated")
 
 
 def test_a_yes_sets_the_level_and_going_back_undoes_it(ada, rated, now):
@@ -86,9 +86,8 @@ def test_it_is_not_offered_to_who_has_it_nor_for_shuffled_thumbs(ada, ben, now):
     assert not any(one.change.kind.of_page for one in hypotheses_for(reader_id=ben.pk, now=now).hypotheses)
 
 
-def test_the_probability_is_a_half_where_nothing_is_told_and_point_eight_at_the_bar():
-    assert sureness_p(0) == 0.5
-    assert sureness_p(SURE_Z) == pytest.approx(SURE_P)
+def test_the_probability_grows_with_the_sureness_and_there_is_one_page():
+    assert 0.5 < sureness_p(0) < sureness_p(1) < sureness_p(SURE_Z) < sureness_p(9) < 1
     assert ORDER_BY_TASTE.key("whatever") == PAGE and ORDER_BY_TASTE.key_of_setting("") == PAGE
 
 

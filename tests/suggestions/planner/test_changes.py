@@ -1,7 +1,8 @@
-"""The planner's choices, without a database: what ratings support, and silence where they support nothing."""
+"""The planner's choices, without a database: changes that ratings support, and silence without support."""
 
 import random
 import statistics
+from dataclasses import replace
 
 import pytest
 
@@ -17,6 +18,7 @@ from suggestions.planner.hypotheses import (
 )
 from suggestions.planner.phrases import attributes_of
 from suggestions.planner.tastes import batch_sum, contribution_of, spread_of, tallies_of, tastes_of
+from suggestions.rules import rule_on_target
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb
 
@@ -50,13 +52,41 @@ def test_of_nested_topics_the_longer_one_is_chosen():
 
 def test_evidence_for_a_topic_spans_sources():
     rated = [thumb(n, source="a", title="Harbour", days_ago=n) for n in range(9)]
-    assert evidence_pick(rated, ADD_TOPIC.change("Harbour")) == ()
+    assert evidence_pick(rated, ADD_TOPIC.change("Harbour", PLAIN)) == ()
     rated.append(thumb(9, source="b", title="Harbour", days_ago=9))
-    assert {item.source for item in evidence_pick(rated, ADD_TOPIC.change("Harbour"))} == {"a", "b"}
+    assert {item.source for item in evidence_pick(rated, ADD_TOPIC.change("Harbour", PLAIN))} == {"a", "b"}
+
+
+def test_what_says_another_name_of_a_topic_speaks_for_and_against_the_topic():
+    rated = [
+        thumb(n, source="abc"[n % 3], title="Wimbledon" if n % 4 == 0 else "Plain", useful=n % 4 != 0)
+        for n in range(120)
+    ]
+    tennis = EffectiveConfig(Config(topics=("Tennis",)))
+    named = EffectiveConfig(Config(topics=("Tennis",), other_names={"tennis": ("Wimbledon",)}))
+
+    assert ("remove_topic", "tennis") not in [
+        (c.suggestion_type, c.target) for c in _chosen(rated, of=tennis)
+    ]
+    (removed,) = [c for c in _chosen(rated, of=named) if c.suggestion_type == "remove_topic"]
+    assert removed.target == "tennis"
+    assert {item.title for item in removed.evidence} == {"Wimbledon"}
+    assert rule_on_target(removed) is None and rule_on_target(replace(removed, names=())) is not None
+
+
+def test_another_name_of_a_topic_is_no_new_topic():
+    rated = [
+        thumb(n, source="abc"[n % 3], title="Wimbledon" if n % 4 == 0 else "Plain", useful=n % 4 == 0)
+        for n in range(120)
+    ]
+    named = EffectiveConfig(Config(topics=("Tennis",), other_names={"tennis": ("Wimbledon",)}))
+
+    assert [c.target for c in _chosen(rated) if c.field == "topics"] == ["wimbledon"]
+    assert [c.target for c in _chosen(rated, of=named) if c.field == "topics"] == []
 
 
 def test_the_change_that_moves_most_comes_first_and_answers_reorder():
-    # Both sources are liked alike; b has a third of the thumbs and a a tenth.
+    # Both sources are liked equally; b has a third of the thumbs, and a has a tenth.
     rated = [
         thumb(
             n,
@@ -75,7 +105,7 @@ def test_the_change_that_moves_most_comes_first_and_answers_reorder():
 def test_among_readers_without_preferences_nobody_gets_a_suggestion(thumbs, base):
     rng = random.Random(20260318)
     readers = [_coin_flips(rng, thumbs, base) for _ in range(100)]
-    # As many as five hundred such readers would publish.
+    # As published by five hundred such readers.
     spread = spread_of([batch_sum(5 * [contribution_of(_tallies(rated)) for rated in readers])])
     assert sum(len(_chosen(rated, spread)) for rated in readers) <= 0.05 * len(readers)
     # The same thumbs among readers as usual: the spread alone keeps it quiet.
@@ -112,12 +142,13 @@ def _tallies(rated):
     return tallies_of(rated, _attributes(rated), CLOCK)
 
 
-def _attributes(rated):
-    return attributes_of(rated, sources=(), topics=(), titles={item.source: item.source for item in rated})
+def _attributes(rated, of=PLAIN):
+    config, titles = of.config, {item.source: item.source for item in rated}
+    return attributes_of(rated, sources=(), topics=config.topics, titles=titles, names=config.other_names)
 
 
-def _tastes(rated, spread=USUAL):
-    return tastes_of(tallies_of(split_by_time(rated).training, _attributes(rated), CLOCK), spread)
+def _tastes(rated, spread=USUAL, of=PLAIN):
+    return tastes_of(tallies_of(split_by_time(rated).training, _attributes(rated, of), CLOCK), spread)
 
 
 def _judged(rated):
@@ -139,13 +170,13 @@ def _coin_flips(rng: random.Random, thumbs: int, base: float):
     ]
 
 
-def _chosen(rated, spread=USUAL, history=None):
-    """What the training part of `rated` chooses."""
+def _chosen(rated, spread=USUAL, history=None, of=PLAIN):
+    """Return the choice from the training part of `rated`."""
     newest = sorted(rated, key=lambda item: item.at, reverse=True)
-    attributes = _attributes(newest)
+    attributes = _attributes(newest, of)
     found = select_changes(
-        candidate_changes(attributes, PLAIN, newest),
-        _tastes(newest, spread),
+        candidate_changes(attributes, of, newest),
+        _tastes(newest, spread, of),
         attributes,
         newest,
         permitted=lambda change: True,

@@ -1,4 +1,4 @@
-"""What a few answers lean to: clear ones alone, two of a side, nothing that the loop or the reader moved."""
+"""The leans of a few answers: only clear ones, two per side, and none that the loop or the reader moved."""
 
 from datetime import timedelta
 
@@ -32,7 +32,7 @@ def found(counts, *, rated=None, config=None, deltas=None, settled=(), titles=TI
 
 
 def answers(counts) -> list[RatedItem]:
-    """The answers behind these (liked, all) by source."""
+    """Return the answers behind these (liked, all) by source."""
     return [answer(n, key, n < likes) for key, (likes, total) in counts.items() for n in range(total)]
 
 

@@ -1,4 +1,4 @@
-"""What measures a suggestion: the split in time, nDCG@10 on holdout ratings; its words and their limits."""
+"""The measures of a suggestion: the split in time, nDCG@10 on holdout ratings; its words and their limits."""
 
 from math import log2
 

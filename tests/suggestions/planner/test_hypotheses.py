@@ -1,4 +1,4 @@
-"""Hypotheses: chosen by earlier thumbs, measured on later ones, silent where there is nothing to say."""
+"""Hypotheses: chosen by earlier thumbs, measured on later ones, silent if there is nothing to propose."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -8,6 +8,7 @@ import pytest
 from digest.models import Feedback, Reader
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, target_pin
+from suggestions.changes.change import Column
 from suggestions.changes.tastes import PAGE
 from suggestions.models import Outcome, Suggestion
 from suggestions.planner.evidence import WeighedChange, change_weigh, evidence_for, hypotheses_for
@@ -35,9 +36,9 @@ TOPIC = "Harbour"
 
 
 def draft_of(hypothesis: WeighedChange) -> Draft:
-    """The draft that proposes a hypothesis as it is."""
+    """Return the draft that proposes a hypothesis as it is."""
     change, urls = hypothesis.change, hypothesis.change.evidence_urls
-    return Draft(change.suggestion_type, change.field, change.target, change.suggested_value, urls, "")
+    return Draft(change.suggestion_type, change.target, change.suggested_value, urls, "")
 
 
 def targets(report) -> set[tuple[str, str]]:
@@ -52,7 +53,7 @@ def without_order(reader: Reader, now) -> None:
 def leans_of(reader: Reader, now) -> dict[str, float]:
     evidence = evidence_for(reader_id=reader.pk, effective=config_effective(reader_id=reader.pk), now=now)
     return {
-        source: evidence.overall_tastes[evidence.attributes.column("source_weights", source)].lean
+        source: evidence.overall_tastes[evidence.attributes.index(Column.SOURCES, source)].lean
         for source in evidence.attributes.sources
     }
 
@@ -67,7 +68,6 @@ def test_clear_tastes_become_hypotheses_that_pass_the_rules_as_they_are(ada, now
     for h in report.hypotheses:
         draft = Draft(
             h.change.suggestion_type,
-            h.change.field,
             h.change.target,
             h.change.suggested_value,
             h.change.evidence_urls,
@@ -130,7 +130,6 @@ def test_pins_pending_and_cooldown_silence_a_target(ada, now):
         ada,
         Draft(
             h.change.suggestion_type,
-            h.change.field,
             h.change.target,
             h.change.suggested_value,
             h.change.evidence_urls,
@@ -283,11 +282,12 @@ def test_a_reader_without_thumbs_has_no_hypotheses(ada, now):
 
 @pytest.mark.django_db
 def test_the_queries_are_few_and_constant(ada, now, django_assert_max_num_queries):
-    # Some of them tell whether thumbs foretell each other, for the order of the page by them.
+    # Some of them tell whether thumbs foretell each other, for the order of the page by them. Eleven replay
+    # the last week, and eleven more the last four for a topic that moved nothing in it.
     with django_assert_max_num_queries(25):
         hypotheses_for(reader_id=ada.pk, now=now)
     tastes(ada, topic=TOPIC)
-    with django_assert_max_num_queries(25):
+    with django_assert_max_num_queries(47):
         hypotheses_for(reader_id=ada.pk, now=now)
 
 
@@ -315,7 +315,7 @@ def test_an_author_who_is_liked_more_than_the_rest_of_their_source_is_proposed_a
     (hypothesis,) = [h for h in report.hypotheses if h.change.target == "ben low"]
     assert (hypothesis.change.suggestion_type, hypothesis.change.suggested_value) == ("add_topic", "Ben Low")
     assert (hypothesis.likes, hypothesis.ratings) == (20, 20)
-    draft = Draft("add_topic", "topics", None, "Ben Low", hypothesis.change.evidence_urls, "")
+    draft = Draft("add_topic", None, "Ben Low", hypothesis.change.evidence_urls, "")
     answer = propose(ada, draft, now)
     assert isinstance(answer, Proposed), answer
     made = Suggestion.objects.get(pk=answer.suggestion_id)

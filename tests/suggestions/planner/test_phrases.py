@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.entities import RatedItem
+from suggestions.changes.change import Column
 from suggestions.changes.topics import ADD_TOPIC
 from suggestions.planner.phrases import attributes_of, categories_frequent, phrases_frequent
 from suggestions.planner.tastes import tallies_of
@@ -64,7 +65,7 @@ def test_the_topics_taste_counts_titles_and_categories():
     rated = [filed(n, f"Nothing {n}", "Rust") for n in range(3)] + [filed(3, "Rust")]
     attributes = attributes_of(rated, sources=(), topics=("rust",), titles={})
     tallies = tallies_of(rated, attributes, CLOCK)
-    n = attributes.column("topics", "rust")
+    n = attributes.index(Column.TOPICS, "rust")
     assert tallies.thumbs[n] == tallies.thumbs_all
     assert all(ADD_TOPIC.concerns(item, "rust") for item in rated)
 

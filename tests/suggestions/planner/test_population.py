@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def exact(monkeypatch) -> None:
-    """No noise: what is left is what counts."""
+    """Remove the noise, so that only the sums count."""
     monkeypatch.setattr(
         community, "noise", lambda uniforms, epsilon: np.zeros(uniforms.shape[1], dtype=np.int64)
     )

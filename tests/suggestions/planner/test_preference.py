@@ -68,7 +68,7 @@ def test_words_that_were_chosen_by_dislikes_prove_nothing():
 
 @given(st.integers(0, 12), st.floats(0, 1))
 def test_a_wrong_sign_is_never_less_probable_than_that_nothing_is_preferred(likes, p):
-    """Half of what is preferred at most may have the other sign."""
+    """At most half of the preferences may have the other sign."""
     tallies = Tallies(
         *map(np.array, ([12.0], [float(likes)], [12.0])), 1, 98, 49, np.array([98.0]), np.array([49.0])
     )

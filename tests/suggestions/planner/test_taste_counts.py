@@ -1,4 +1,4 @@
-"""Where the reader's thumbs order the page, forecasts and previews of other changes are of that order."""
+"""If the reader's thumbs order the page, forecasts and previews of other changes use that order."""
 
 from dataclasses import replace
 from datetime import datetime

@@ -1,6 +1,6 @@
-"""Leans of one reader: shrunk by how much tastes vary, weighed by age, and by what a reason names.
+"""Leans of one reader: shrunk by the spread of tastes, weighted by age, and by the target of a reason.
 
-How much tastes vary, from many readers: bounded contributions, noise, a prior where nothing is known.
+The spread of tastes from many readers: bounded contributions, noise, and a prior if nothing is known.
 """
 
 import random
@@ -47,7 +47,7 @@ def leans(rated, spread=USUAL) -> dict[str, float]:
 
 
 def one_target(n: float, likes: float, of: float, liked: float) -> Tallies:
-    """A reader with `n` thumbs on the one source that counts, of `of` in all; nothing decayed."""
+    """Return a reader with `n` thumbs on the one source that counts, of `of` in all; nothing decayed."""
     return Tallies(*map(np.array, ([n], [likes], [n])), 1, of, liked, np.array([of]), np.array([liked]))
 
 
@@ -270,7 +270,7 @@ def test_an_author_is_judged_beside_the_others_of_their_source():
 
 
 def reader(rng: np.random.Generator, spread: float, thumbs: int = 80, rate: float = 0.0) -> Tallies:
-    """A reader of ten sources whose true log-odds vary so much."""
+    """Return a reader of ten sources whose true log-odds have this spread."""
     source = rng.integers(0, SOURCES, thumbs)
     taste = rng.normal(rate, spread**0.5, SOURCES)
     liked = rng.random(thumbs) < 1 / (1 + np.exp(-taste[source]))
@@ -285,7 +285,7 @@ def ten_sources(counted: np.ndarray, likes: np.ndarray, thumbs: float, liked: fl
 
 
 def batch(rng: np.random.Generator, spread: float, readers: int = 500) -> Batch:
-    """What is published of so many readers."""
+    """Return the published sums of this many readers."""
     total = batch_sum([contribution_of(reader(rng, spread)) for _ in range(readers)])
     return Batch(*spread_with_noise(total.estimates, total.weights, 1 - rng.random((2, 2))))
 
@@ -333,3 +333,9 @@ def test_the_noise_on_a_sum_hides_the_range_of_one_reader():
     step = SPREAD_STEPS * (high - low)
     ratio = (drawn > 0).mean() / (drawn > step).mean()
     assert ratio == pytest.approx(np.exp(EPSILON_SPREAD), rel=0.15)
+
+
+def test_with_taste_on_the_same_lean_is_a_weaker_promise_and_as_clear():
+    off, on = (tastes_of(one_target(20, 15, 98, 49), USUAL, with_taste=level)[0] for level in (False, True))
+    assert 0.5 < on.p_helps < off.p_helps
+    assert (on.lean, on.is_clear, on.expected_gain) == (off.lean, off.is_clear, off.expected_gain)

@@ -1,4 +1,4 @@
-"""Today says what a change of settings moved, speaks of the latest one, and takes it back."""
+"""Today shows the effect of the latest change of settings, and can undo it."""
 
 from datetime import date, timedelta
 
@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from digest.daily.changes import change_read
+from digest.daily.changes import order_change_read
 from digest.daily.selectors import digest_for
 from digest.daily.services import digest_build, digest_current, digests_build
 from digest.daily.store import exposures_log
@@ -82,12 +82,12 @@ def learned(reader, now, before=1.0, after=1.15) -> None:
     change = WeightChange(
         source=LOVED, before=before, after=after, p_better=0.9, n=8.0, reason="liked_more_than_usual"
     )
-    assert weights_learn(reader_id=reader.pk, changes=[change], now=now) == 1
+    assert weights_learn(changes={reader.pk: [change]}, now=now) == 1
 
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Set what the site takes for now."""
+    """Set the site's present time."""
     return lambda at: monkeypatch.setattr(timezone, "now", lambda: at)
 
 
@@ -103,7 +103,7 @@ def test_an_accepted_suggestion_is_told_with_the_orders_before_and_after(reading
     before = order(digest_for(reader_id=reading.pk, date=TODAY))
     accept(reading, now + MINUTE)
     digest = look(reading, now + 2 * MINUTE)
-    change = change_read(digest.change)
+    change = order_change_read(digest.change)
     assert (list(change.before), list(change.after), change.version) == (before, order(digest), 1)
     assert change.before != change.after
     assert change.new == len({*change.after} - {*before}) > 0
@@ -127,31 +127,31 @@ def test_what_moved_stays_told_when_news_come_later(reading, now):
 def test_of_two_changes_the_latest_is_told_against_the_order_last_seen(reading, now):
     before = order(digest_for(reader_id=reading.pk, date=TODAY))
     accept(reading, now + MINUTE)
-    digest_build(reader=reading, date=TODAY, now=now + 2 * MINUTE)  # built in the background, seen by nobody
+    digest_build(reader=reading, date=TODAY, now=now + 2 * MINUTE)  # built in the background, not seen
     accept(reading, now + 3 * MINUTE, key="a.example")
-    change = change_read(look(reading, now + 4 * MINUTE).change)
+    change = order_change_read(look(reading, now + 4 * MINUTE).change)
     assert (change.version, list(change.before)) == (2, before)
 
 
 def test_a_change_that_moves_nothing_is_told_as_such(reading, now, client):
     config_edit(reader_id=reading.pk, edit=ConfigEdit(topics=["zebra"]), expected_version=0, now=now)
-    change = change_read(look(reading, now + MINUTE).change)
+    change = order_change_read(look(reading, now + MINUTE).change)
     assert (change.moved, change.new, change.gone) == (0, 0, 0)
 
 
 def test_a_pin_is_no_change_and_hides_none(reading, now):
     accept(reading, now + MINUTE)
     target_pin(reader_id=reading.pk, target="a.example", pin="avoided", ref="", now=now + MINUTE)
-    assert change_read(look(reading, now + 2 * MINUTE).change).version == 1
+    assert order_change_read(look(reading, now + 2 * MINUTE).change).version == 1
 
 
 def test_reverting_and_restoring_are_told_too(reading, now):
     row = accept(reading, now + MINUTE)
     look(reading, now + 2 * MINUTE)
     suggestion_revert(reader_id=reading.pk, suggestion_id=row.pk, now=now + HOUR)
-    assert change_read(look(reading, now + HOUR).change).version == 2
+    assert order_change_read(look(reading, now + HOUR).change).version == 2
     config_revert(reader_id=reading.pk, version=1, expected_version=2, now=now + HOUR)
-    assert change_read(look(reading, now + HOUR + MINUTE).change).version == 3
+    assert order_change_read(look(reading, now + HOUR + MINUTE).change).version == 3
 
 
 def test_undo_takes_the_suggestion_back_once_and_ends_the_story(reading, now):
@@ -198,7 +198,7 @@ def test_the_first_page_after_the_learning_is_made_with_it(reading, now):
     digest = look(reading, now + 2 * MINUTE)
     row = digest.impressions.filter(item__source=LOVED).first()
     assert row.parts["learned_delta"] == pytest.approx(0.15)
-    change = change_read(digest.change)
+    change = order_change_read(digest.change)
     assert (change.version, change.cycle) == (0, "2026-03-18")
     assert change.moved or change.new
 
@@ -212,7 +212,7 @@ def test_what_was_learned_at_night_is_told_on_the_first_page_of_the_day(ada, now
     if build == "round":
         digests_build(now=now)
     digest = look(ada, now)
-    change = change_read(digest.change)
+    change = order_change_read(digest.change)
     assert list(change.before) == without
     assert (list(change.after), change.cycle) == (order(digest), "2026-03-17")
     assert change.before != change.after
@@ -226,7 +226,7 @@ def test_items_that_merely_arrived_are_no_work_of_a_change(reading, now, by):
         for key in SOURCES
     ]
     (learned if by == "learning" else accept)(reading, now + 2 * HOUR)
-    change = change_read(look(reading, now + 3 * HOUR).change)
+    change = order_change_read(look(reading, now + 3 * HOUR).change)
     assert {*change.arrived} == {*came} & {*change.after} and change.arrived
     assert not {*change.places} & {*came}
     assert change.new == len({*change.after} - {*before, *came})

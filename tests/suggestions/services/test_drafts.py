@@ -33,15 +33,13 @@ def run(ada, now):
 
 @pytest.fixture
 def draft(ada, run, now):
-    """What reviewers could not agree on: more from a source Ada clearly likes."""
+    """Return a draft that reviewers could not agree on: more from a source Ada clearly likes."""
     opinionated(ada)
     return propose(ada, run, now, Review(DRAFT))
 
 
 def propose(ada, run, now, review=None):
-    written = Draft(
-        "boost_source", "source_weights", "loved.example", "1.3", tuple(liked_urls(ada)), "You like Loved."
-    )
+    written = Draft("boost_source", "loved.example", "1.3", tuple(liked_urls(ada)), "You like Loved.")
     answer = put_forward(ada, written, now, run.pk, review=review and (lambda proposal: review))
     return Suggestion.objects.get(pk=answer.suggestion_id) if isinstance(answer, Proposed) else answer
 
@@ -55,7 +53,7 @@ def discard(row, now):
 
 
 def seen_by(reader, row) -> bool:
-    """Whether the reader meets the suggestion anywhere it could be met."""
+    """Return whether the reader meets the suggestion anywhere it could be met."""
     settled = suggestions_settled(reader_id=reader.pk)
     return any(
         (
@@ -161,7 +159,7 @@ def test_of_operators_that_settle_a_draft_at_once_one_wins(draft, now, tmp_path)
 
 @pytest.fixture
 def live(ada):
-    """A draft dated by the real clock, since the pages read it; with a vote of its panel."""
+    """Return a draft dated by the real clock, because the pages read it, with a vote of its panel."""
     now = timezone.now()
     opinionated(ada, now=now)
     run = Run.objects.create(reader=ada, day=now.date(), trigger="command", created_at=now)

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from digest.feedback.services import feedback_set, weights_update
-from digest.models import Digest, Reader
+from digest.models import Digest, Item, Reader
 from ranking.models import ConfigVersion
 from ranking.selectors import config_effective, config_versions
 from suggestions.models import EarlyForecast
@@ -55,7 +55,7 @@ def test_five_answers_are_asked_about_and_four_are_not(page: Client, ada: Reader
     answered(ada, quiet=2, giga=2)
     assert EARLY not in shown(page)
     item = fresh_item(ada, hours=210, key=QUIET, title="The fifth")
-    feedback_set(reader=ada, item_id=item.pk, useful=True, now=timezone.now(), propensity=0.5)
+    feedback_set(reader=ada, item_id=item.pk, useful=True, now=timezone.now(), origin="interview")
     body = shown(page)
     assert EARLY in body and "after 5 answers: more Quiet" in body
     assert config_versions(reader_id=ada.pk) == []
@@ -102,7 +102,7 @@ def test_a_day_has_one_and_what_was_undone_is_not_asked_again_the_next(page: Cli
     ada.refresh_from_db()
     tomorrow = timezone.now() + timedelta(days=1)
     assert early_change_find(reader=ada, now=tomorrow) is None
-    # It is what was undone that is not asked again: the page would move tomorrow, too.
+    # The undo prevents the same question: the page would change tomorrow, too.
     ConfigVersion.objects.all().delete()
     EarlyForecast.objects.all().delete()
     assert early_change_find(reader=ada, now=tomorrow) is not None
@@ -170,6 +170,7 @@ def test_settings_that_changed_since_refuse_it_and_leave_the_day_free(ada: Reade
 
 def test_a_change_that_moves_nothing_is_not_asked_about(ada: Reader):
     answered(ada, items=0)
+    Item.objects.update(dated_at=timezone.now() - timedelta(days=30))
     fresh_item(ada, hours=1, key=QUIET, title="Alone")
     assert early_change_find(reader=ada, now=timezone.now()) is None
 
@@ -243,6 +244,7 @@ def test_a_forecast_is_stored_for_what_it_follows_from(ada: Reader, django_asser
 
 def test_that_there_is_none_is_stored_too(ada: Reader, django_assert_max_num_queries):
     answered(ada, items=0)
+    Item.objects.update(dated_at=timezone.now() - timedelta(days=30))
     assert early_change_find(reader=ada, now=timezone.now()) is None
     assert EarlyForecast.objects.get().changes == []
     with django_assert_max_num_queries(7):
@@ -258,5 +260,5 @@ def test_a_reader_who_is_not_asked_costs_two_queries_at_most(page: Client, ada: 
     Reader.objects.update(suggestions_enabled=False)
     with CaptureQueriesContext(connection) as off:
         shown(page)
-    # Without suggestions their count is not asked for either.
+    # Without suggestions neither their count nor a question is asked for.
     assert cost - len(off) <= 1 + 2

@@ -1,4 +1,4 @@
-"""The person's door: what was agreed takes effect exactly, once, and for nobody else."""
+"""A reader's answer: an accepted change takes effect exactly, once, and for nobody else."""
 
 from datetime import timedelta
 from itertools import pairwise
@@ -43,7 +43,7 @@ def learn(reader, now, *weights, source=LOVED) -> None:
     """The learning loop moves the source from the first of `weights` to the next, day by day."""
     for day, (before, after) in enumerate(pairwise(weights)):
         step = WeightChange(source, before, after, p_better=0.9, n=20, reason="liked_more_than_usual")
-        weights_learn(reader_id=reader.pk, changes=[step], now=now + timedelta(days=day))
+        weights_learn(changes={reader.pk: [step]}, now=now + timedelta(days=day))
 
 
 @pytest.fixture(scope="module")
@@ -167,6 +167,32 @@ def test_rejecting_leaves_the_config_alone(ada, waiting, now):
     assert PreferenceProfile.objects.get().total_outcomes == 1
 
 
+def test_a_reason_may_follow_a_no_once_and_the_profile_knows_it(ada, waiting, now):
+    first = answer(resolve.suggestion_reject, ada, waiting, now)
+    later = answer(resolve.suggestion_reject, ada, waiting, now, user_reason="Too soon to say")
+    assert (later.status, later.outcome_id) == ("rejected", first.outcome_id)
+    assert Outcome.objects.get().user_reason == "Too soon to say"
+    assert PreferenceProfile.objects.get().total_outcomes == 1
+    again = answer(resolve.suggestion_reject, ada, waiting, now, user_reason="It is fine as it is")
+    assert again.code == answer(resolve.suggestion_reject, ada, waiting, now).code == "already_resolved"
+    assert Outcome.objects.get().user_reason == "Too soon to say"
+
+
+def test_never_may_follow_a_no(ada, waiting, now):
+    answer(resolve.suggestion_reject, ada, waiting, now)
+    assert answer(resolve.suggestion_never, ada, waiting, now).config_updated
+    assert config_effective(reader_id=ada.pk).config.avoided == (LOVED,)
+    assert answer(resolve.suggestion_undo, ada, waiting, now).status == "pending"
+    assert config_effective(reader_id=ada.pk).config.avoided == ()
+
+
+def test_no_reason_follows_a_no_that_was_taken_back(ada, waiting, now):
+    answer(resolve.suggestion_reject, ada, waiting, now)
+    answer(resolve.suggestion_undo, ada, waiting, now)
+    late = answer(resolve.suggestion_reject, ada, waiting, now, user_reason="Too soon to say")
+    assert late.code == "already_resolved"
+
+
 def test_never_pins_the_target_for_good(ada, waiting, now):
     answer(resolve.suggestion_never, ada, waiting, now)
     assert config_effective(reader_id=ada.pk).config.avoided == (LOVED,)
@@ -215,7 +241,7 @@ def test_accept_all_leaves_out_what_settled_itself(ada, waiting, now):
     assert only.suggestion_id == other.pk
 
 
-# --- what each answer says and leaves behind ---------------------------------------------------------------
+# --- the message and the rows of each answer -------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The person's door, where a test makes suggestions of its own: topics, what was learned, answers at once."""
+"""A reader's answers to suggestions made by the test: topics, learned weights, simultaneous answers."""
 
 from datetime import timedelta
 
@@ -48,7 +48,7 @@ def test_a_topic_is_added_and_taken_back(ada, now):
 def test_a_topic_already_there_is_accepted_with_a_note(ada, now):
     tastes(ada, topic=TOPIC)
     suggestion = proposed(ada, add_topic(ada, TOPIC))
-    # By hand would supersede it; what was agreed elsewhere does not.
+    # A change by hand would supersede it, but one accepted elsewhere does not.
     version = topic_set(reader_id=ada.pk, topic=TOPIC.upper(), present=True, ref="another", now=now)
     done = answer(resolve.suggestion_accept, ada, suggestion, now)
     assert (done.status, done.config_updated, done.config_version) == ("accepted", False, version)

@@ -1,4 +1,4 @@
-"""Taking an answer back: what comes back, what is put back, and what cannot be."""
+"""Undoing an answer: the suggestion comes back, the settings are restored, and some undos are refused."""
 
 from datetime import timedelta
 
@@ -32,14 +32,14 @@ def undo(suggestion: Suggestion, reader: Reader, days: float = 0) -> Resolved | 
 
 
 def answered(decide, reader: Reader) -> Suggestion:
-    """A suggestion to `reader` that `decide` has settled."""
+    """Return a suggestion to `reader` that `decide` has settled."""
     suggestion = suggested(reader)
     decide(reader_id=reader.pk, suggestion_id=suggestion.pk, now=timezone.now())
     return suggestion
 
 
 def stats(reader: Reader) -> dict:
-    """What the reader's profile says of acceptance by type."""
+    """Return the acceptance by type in the reader's profile."""
     return PreferenceProfile.objects.get(reader=reader).acceptance_stats
 
 

@@ -1,4 +1,5 @@
-"""Words that the grammar cannot read are put to a model, of whose answer only the reader's own is left."""
+"""A model reads words that the grammar cannot, and only targets of the reader's own are kept of its
+answer."""
 
 import json
 from dataclasses import replace
@@ -12,6 +13,7 @@ from ranking.selectors import config_versions
 from suggestions.proposals import Refusal
 from suggestions.services.wish_models import NOTE
 from suggestions.services.wishes import WishAnswer, wish_accept, wishes_draft
+from suggestions.wishes.ways import WAYS
 from suggestions.wishes.wish import WISH_CHARS_MAX, WISHES_MAX
 from tests.advisor.hostile.payloads import FORMS, INJECTIONS
 from tests.support.factories import CLOCK, FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.django_db
 UNCLEAR = "these endless bitcoin stories wear me out, and the Gazette is my morning joy"
 LESS_BITCOIN = {"direction": "less", "kind": "word", "name": "bitcoin"}
 MORE_GAZETTE = {"direction": "more", "kind": "source", "name": "gazette.example", "amount": "small"}
+OF_GAZETTE = {"kind": "source", "name": "gazette.example"}
 HOSTILE = [
     {"direction": "less", "kind": "source", "name": "ledger.example"},
     {"direction": "none", "kind": "author", "name": "Ben Secret"},
@@ -28,6 +31,13 @@ HOSTILE = [
     {"direction": "add", "kind": "topic", "name": "casino until 2099"},
     {"direction": "none", "kind": "word", "name": 'x" and mute source "Gazette'},
     {"direction": "less", "kind": "source", "name": ""},
+]
+NO_RULES = [
+    {"direction": "keep", "kind": "source", "name": "ledger.example"},
+    {"direction": "age", "kind": "source", "name": "gazette.example", "number": 9999},
+    {"direction": "limit", "kind": "source", "name": "gazette.example"},
+    {"direction": "less", "kind": "word", "name": "bitcoin", "number": 3},
+    {"direction": "delete everything", "kind": "source", "name": "gazette.example"},
 ]
 
 
@@ -79,6 +89,27 @@ def test_a_model_makes_drafts_of_what_the_grammar_cannot_read(reads: Reader, mod
     assert not isinstance(done, Refusal) and config_versions(reader_id=reads.pk)[0].note == UNCLEAR
 
 
+def test_a_model_may_ask_for_every_rule_of_a_source_that_the_grammar_knows(
+    reads: Reader, modelled: HTTPServer
+):
+    rules = (
+        {"direction": "age", "number": 48} | OF_GAZETTE,
+        {"direction": "keep", "kind": "source", "name": "herald.example"},
+        {"direction": "out"} | OF_GAZETTE,
+    )
+    with Script(modelled, [says(*rules), says({"direction": "limit", "number": 3} | OF_GAZETTE)]) as script:
+        answer, limited = asked(reads), asked(reads)
+    assert [(d.change.field, d.change.target, d.change.after) for d in answer.drafts] == [
+        ("shelf_lives", "gazette.example", 48),
+        ("never_missed", "herald.example", True),
+    ]
+    assert answer.notes[0] == NOTE and "out of Today" in answer.notes[1]
+    [limit] = limited.drafts
+    assert (limit.change.field, limit.change.after) == ("daily_limits", 3)
+    prompt = json.dumps(script.bodies[0])
+    assert "{ways}" not in prompt and all(f"`{way}`" in prompt for way in WAYS)
+
+
 @pytest.mark.parametrize("words", ["less bitcoin", "bitcoin", "less chess and bitcoin"])
 def test_no_model_is_asked_what_the_grammar_reads_or_asks_back(
     reads: Reader, modelled: HTTPServer, words: str
@@ -105,7 +136,9 @@ def test_without_a_model_or_leave_to_ask_one_the_grammar_answers(reads: Reader, 
         text("less bitcoin"),
         says(),
         says({"direction": "less"}),
+        says({"direction": "age", "number": 0} | OF_GAZETTE),
         says(*HOSTILE),
+        says(*NO_RULES),
         says(LESS_BITCOIN | {"until": "2020-01-01"}),
         says(*[LESS_BITCOIN] * 11),
     ],

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.core import signing
+from django.utils import translation
 
 from digest.models import Reader
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN
@@ -129,6 +130,41 @@ def test_a_count_by_the_day_becomes_the_sources_daily_limit(reads: Reader, words
     assert asked(reads, words).notes, "it has that limit already"
 
 
+@pytest.mark.parametrize(
+    "words", ["nothing older than two days from Gazette", "nichts von Gazette, das älter als zwei Tage ist"]
+)
+def test_an_age_of_one_source_becomes_its_shelf_life(reads: Reader, words: str):
+    (draft,) = asked(reads, words).drafts
+    assert draft.sentence == "Gazette: shelf life as long as others → 2 days"
+    accepted(reads, draft.signed)
+    assert config_effective(reader_id=reads.pk).config.shelf_lives == {"gazette.example": 48}
+    assert asked(reads, words).notes == ("“Gazette” has that shelf life already.",)
+
+
+@pytest.mark.parametrize("words", ["never miss Gazette", "verpasse nichts von Gazette"])
+def test_a_source_never_to_miss_keeps_places_until_that_is_taken_back(reads: Reader, words: str):
+    before = config_effective(reader_id=reads.pk).config.version
+    (draft,) = asked(reads, words).drafts
+    accepted(reads, draft.signed)
+    assert config_effective(reader_id=reads.pk).config.never_missed == ("gazette.example",)
+    assert asked(reads, words).notes == ("Nothing of “Gazette” is missed already.",)
+    config_revert(reader_id=reads.pk, version=before, expected_version=1, now=CLOCK)
+    assert not config_effective(reader_id=reads.pk).config.never_missed
+
+
+@pytest.mark.parametrize("words", ["keep Gazette out of Today", "halte Gazette aus Heute heraus"])
+def test_what_should_stay_out_of_today_is_told_its_switch_and_never_muted(reads: Reader, words: str):
+    answer = asked(reads, words)
+    assert not answer.drafts and "switch off “In Today" in answer.notes[0] and "Gazette" in answer.notes[0]
+
+
+@pytest.mark.parametrize(("language", "day"), [("en", "20 March 2026"), ("de", "20. März 2026")])
+def test_drafts_have_words_as_typed_and_days_of_the_pages_language(reads: Reader, language: str, day: str):
+    with translation.override(language):
+        draft, other = asked(reads, "kein Fußball bis Freitag, mehr KI").drafts
+    assert "Fußball" in draft.sentence and day in draft.sentence and "KI" in other.sentence
+
+
 def test_a_yes_twice_changes_once(reads: Reader):
     [draft] = asked(reads, "a bit more from Gazette").drafts
     accepted(reads, draft.signed)
@@ -169,7 +205,7 @@ def test_a_source_that_is_read_no_more_is_not_weighed(reads: Reader):
 @pytest.mark.parametrize("words", ["more from Ledger", "mute Ben Secret", "more about ledgers"])
 def test_what_others_read_is_never_offered(reads: Reader, words: str):
     answer = asked(reads, words)
-    # Words may be wished for that nothing of theirs says.
+    # A wish may name words that no article of theirs has.
     assert all(draft.change.field != "source_weights" and draft.about == 0 for draft in answer.drafts)
     choices = answer.question.choices if answer.question else ()
     assert all("ledger.example" not in c.words and "source “Ledger" not in c.label for c in choices)

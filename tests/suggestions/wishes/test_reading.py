@@ -1,4 +1,5 @@
-"""What is asked for in plain words is proposed; what is unclear is asked; orders to a model are no wishes."""
+"""Clear wishes in plain words are proposed, unclear ones are asked back, and orders to a model are no
+wishes."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -133,7 +134,7 @@ def test_what_is_no_wish_is_named():
 def test_only_the_readers_own_sources_are_known():
     assert "secret.example" not in SOURCES
     question = read("more from Secret Ledger").question
-    assert question is not None and all("Secret Ledger" not in c.label for c in question.choices)
+    assert question is not None and all("the source" not in c.label for c in question.choices)
 
 
 def test_a_source_is_known_by_the_name_its_reader_gave_a_feed_of_it():
@@ -171,13 +172,13 @@ SPEECH = filed("A speech on politics")
         ("follow politics", "word", "politics", "add"),
         ("more machine learning", "word", "machine learning", "more"),
         ("more from politics", "word", "politics", "more"),
-        ("more about Ada Hill", "word", "ada hill", "more"),
+        ("more about Ada Hill", "word", "Ada Hill", "more"),
         ("no politics", "category", "politics", "none"),
         ("mute the topic politics", "category", "politics", "none"),
         ("mute the category sports", "category", "sports", "none"),
         ("mute the word politics", "word", "politics", "none"),
         ("mute Ada Hill", "author", "Ada Hill", "none"),
-        ("nothing about Ada Hill", "author", "ada hill", "none"),
+        ("nothing about Ada Hill", "author", "Ada Hill", "none"),
         ("less Ada Hill", "author", "Ada Hill", "less"),
         ("follow Ben Low", "author", "Ben Low", "add"),
     ],
@@ -191,7 +192,7 @@ def test_a_source_or_a_category_of_that_name_is_asked():
     vote = filed("The vote is counted", "Wired")
     question = read_of("more Wired", vote).question
     assert question is not None and len(question.choices) == 2
-    # Its own items are no other meaning.
+    # Its own items are not a second meaning.
     assert read_of("more Wired", replace(vote, source="wired.example")).wishes
 
 

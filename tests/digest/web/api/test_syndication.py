@@ -38,7 +38,7 @@ def clock(now, monkeypatch) -> Callable[[datetime], None]:
 
 @pytest.fixture
 def token(ada, now, clock, settings) -> str:
-    """The secret of Ada's feed, over a digest of two items."""
+    """Return the secret of Ada's feed, over a digest of two items."""
     settings.SITE_URL = "https://tidings.example"
     source = SourceFactory(key="gazette.example", title="Gazette")
     SubscriptionFactory(reader=ada, feed=FeedFactory(source=source))
@@ -130,7 +130,7 @@ def test_the_feed_needs_no_session_and_holds_the_digest_with_its_reasons(token, 
     assert answer["Cache-Control"].startswith("private") and not answer.cookies
     found = feedparser.parse(answer.content)
     assert not found.bozo and {entry.title for entry in found.entries} == {"Tides & bells < 3", "No address"}
-    assert all("Score breakdown" in entry.summary for entry in found.entries)
+    assert all("All the reasons" in entry.summary for entry in found.entries)
     by_title = {entry.title: entry for entry in found.entries}
     assert by_title["No address"].link.startswith("https://tidings.example/ui/item/")
 
@@ -213,7 +213,7 @@ def test_queries_do_not_grow_with_the_items(token, client: Client, ada, now, dja
     for n in range(20):
         ItemFactory(source=SourceFactory(key=f"s{n}.example"))
     digest_build(reader=ada, date=now.date(), now=now)
-    client.get(at("feed_atom", token))  # what was shown is logged once
+    client.get(at("feed_atom", token))  # shown items are logged once
     with django_assert_max_num_queries(15):
         client.get(at("feed_atom", token))
 

@@ -24,20 +24,20 @@ class App:
         self.client = Client(enforce_csrf_checks=True, headers=headers)
 
     def get(self, path: str, **query: object) -> HttpResponse:
-        """The answer to a question."""
+        """Return the answer to a question."""
         return self.client.get(API + path, query)
 
     def post(self, path: str, **form: object) -> HttpResponse:
-        """The answer to a change."""
+        """Return the answer to a change."""
         return self.client.post(API + path, form)
 
     def ids(self, stream: str = ALL, **query: object) -> list[int]:
-        """The ids of the first page of a stream."""
+        """Return the ids of the first page of a stream."""
         page = self.get("stream/items/ids", s=stream, **{"n": 100, **query}).json()
         return [int(one["id"]) for one in page["itemRefs"]]
 
     def items(self, stream: str = ALL, **query: object) -> list[dict[str, Any]]:
-        """The items of the first page of a stream."""
+        """Return the items of the first page of a stream."""
         found: list[dict[str, Any]] = self.get(f"stream/contents/{stream}", **query).json()["items"]
         return found
 

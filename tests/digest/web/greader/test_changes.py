@@ -1,4 +1,4 @@
-"""What a reader's app changes: read, starred, thumbs, whole streams, subscriptions and folders."""
+"""Changes by a reader's app: read, starred, thumbs, whole streams, subscriptions and folders."""
 
 from datetime import timedelta
 
@@ -29,12 +29,12 @@ def app(ada: Reader) -> App:
 
 @pytest.fixture
 def item(ada: Reader) -> Item:
-    """An item of Ada's."""
+    """Return an item of Ada's."""
     return fresh_item(ada)
 
 
 def state(item: Item) -> tuple[bool, bool]:
-    """Whether an item is read and saved."""
+    """Return whether an item is read and saved."""
     row = Reading.objects.filter(article=item.article).first()
     return (row.read_at is not None, row.saved_at is not None) if row else (False, False)
 
@@ -206,7 +206,7 @@ def test_an_emptied_folder_is_no_error_wherever_an_app_still_names_it(app: App, 
 
 @pytest.fixture
 def site(httpserver: HTTPServer, settings) -> str:
-    """The address of a site with a feed."""
+    """Return the address of a site with a feed."""
     settings.FETCH_ALLOW_HOSTS = [f"{httpserver.host}:{httpserver.port}"]
     link = '<link rel="alternate" type="application/rss+xml" href="/feed">'
     httpserver.expect_request("/").respond_with_data(f"<html><head>{link}</head></html>")

@@ -31,7 +31,9 @@ def test_an_id_is_the_same_in_each_of_its_forms(item_id: int):
         assert items_read([str(item_id)]) == [item_id]
 
 
-LABEL_NAMES = st.sampled_from(("Today", "Useful", "Useful (folder)", "Not useful (folder) (folder)"))
+LABEL_NAMES = st.sampled_from(
+    ("Today", "Useful (folder)", "Not useful (folder) (folder)", "Search: a", "Search: a (folder)")
+)
 
 
 @given(st.text(st.characters(exclude_characters="\0"), min_size=1) | LABEL_NAMES)  # no folder has a NUL

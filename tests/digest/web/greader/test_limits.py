@@ -1,4 +1,4 @@
-"""Rate limits by cost: what apps do in good faith goes through, and what loads the server is refusal_of."""
+"""Rate limits by cost: normal use of apps passes, and requests that load the server are refused."""
 
 from datetime import timedelta
 
@@ -23,7 +23,7 @@ def app(ada: Reader) -> App:
 
 
 def spent(app: App) -> float:
-    """What the token has used in this minute."""
+    """Return the token's use in this minute."""
     return limit_charge(limit=TOKEN_LIMIT, who=app.token.pk, now=timezone.now(), cost=0)
 
 
@@ -36,7 +36,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_first_sync_of_a_thousand_feeds_fits_in_a_minute(
     app: App, ada: Reader, monkeypatch: pytest.MonkeyPatch
 ):
-    """Newsboat asks for the list, then for each feed by itself."""
+    """Newsboat asks for the list, then for each feed separately."""
     still(monkeypatch)
     feeds = [subscribe(ada, f"s{n}.example").feed for n in range(TRIED)]
     for feed in feeds:

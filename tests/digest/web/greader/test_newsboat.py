@@ -46,12 +46,12 @@ class Newsboat:
         subprocess.run([*self.command, "-x", "reload"], cwd=self.folder, env=self.env, check=True, timeout=60)
 
     def stored(self, query: str) -> list[tuple[object, ...]]:
-        """Rows of what it has stored."""
+        """Return rows that it has stored."""
         with closing(sqlite3.connect(self.folder / "cache.db")) as rows:
             return rows.execute(query).fetchall()
 
     def tmux(self, *arguments: str) -> str:
-        """What tmux answers."""
+        """Return tmux's output."""
         done = subprocess.run(
             ["tmux", "-L", self.socket, *arguments],
             cwd=self.folder, env=self.env, check=True, timeout=20, capture_output=True, text=True,
@@ -110,7 +110,7 @@ def test_what_was_read_elsewhere_is_read_in_newsboat(newsboat: Newsboat, ada: Re
 def test_the_configuration_of_the_docs_sends_a_token_to_nobody_else(
     newsboat: Newsboat, ada: Reader, httpserver: HTTPServer, as_advised: bool
 ):
-    """A proxy notes what goes to other hosts. Without the advised line, feedhq.org is asked."""
+    """A proxy notes requests to other hosts. Without the advised line, Newsboat asks feedhq.org."""
     fresh_item(ada, title="Rain")
     config = newsboat.folder / "config"
     if not as_advised:
@@ -124,5 +124,5 @@ def test_the_configuration_of_the_docs_sends_a_token_to_nobody_else(
 
 
 def read(reader: Reader) -> set[int]:
-    """The items that the reader has read."""
+    """Return the items that the reader has read."""
     return set(Reading.objects.filter(reader=reader, read_at__isnull=False).values_list("item_id", flat=True))

@@ -1,4 +1,4 @@
-"""What a reader's app is given: login, subscriptions, folders, counts, and streams page by page."""
+"""Data for a reader's app: login, subscriptions, folders, counts, and streams page by page."""
 
 from datetime import timedelta
 

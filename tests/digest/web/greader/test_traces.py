@@ -1,6 +1,6 @@
-"""Three mobile clients: the requests their sources make, replayed, with what they read and what they change.
+"""Three mobile clients: their requests, replayed from their sources, with the fields they read and change.
 
-`traces/` has the requests, each with the client's version and the files they were read from.
+`traces/` has the requests, each with the client's version and the source files.
 """
 
 import json
@@ -29,14 +29,14 @@ DOCUMENT = (
 
 @pytest.fixture
 def site(httpserver: HTTPServer, settings) -> str:
-    """The address of a feed."""
+    """Return the address of a feed."""
     settings.FETCH_ALLOW_HOSTS = [f"{httpserver.host}:{httpserver.port}"]
     httpserver.expect_request("/feed").respond_with_data(DOCUMENT, headers={"Content-Type": "text/xml"})
     return httpserver.url_for("/feed")
 
 
 def values_at(shape: Any, path: str) -> Iterator[Any]:
-    """Everything at a path like `items.*.origin.title`; `None` where it is missing."""
+    """Yield all values at a path like `items.*.origin.title`, or `None` if one is missing."""
     name, _, rest = path.partition(".")
     found = shape if name == "*" else [shape.get(name)]
     for one in found:
@@ -44,7 +44,7 @@ def values_at(shape: Any, path: str) -> Iterator[Any]:
 
 
 def replay(client: Client, trace: dict[str, Any], facts: dict[str, Any]) -> None:
-    """Send each request as the client does, and check what it reads of the answer."""
+    """Send each request as the client does, and check the fields it reads."""
     for step in trace["steps"]:
         path = trace["base"] + step.get("get", step.get("post")).format(**facts)
         headers = {"Authorization": f"GoogleLogin auth={facts['auth']}"} if step.get("login", True) else {}

@@ -1,4 +1,4 @@
-"""The page on which a reader answers an assistant: in whose language, and what it says before they allow."""
+"""The page on which a reader answers an assistant: its language, and its words before they allow access."""
 
 import re
 from html import unescape
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def nobody_asked_yet(own_cache):
-    """Nobody has registered from this address yet."""
+    """Reset the rate limit of registrations."""
 
 
 @pytest.fixture

@@ -215,7 +215,7 @@ def test_the_counts_of_a_list_and_of_those_beside_it_move_with_what_is_read(page
     page.get_by_role("button", name="Read: Lamp 2", exact=True).click()
     expect(counts).to_have_text(["1,001 unread", "1,000 unread", "1 unread"])
     page.get_by_role("button", name="Read: A kettle", exact=True).click()
-    # None left is no figure, as when the page is made anew.
+    # A count of 0 shows no figure, as on a new page.
     expect(counts).to_have_text(["1,000 unread", "1,000 unread"])
     expect(page.locator(".progress-of-day")).to_contain_text("1,000 unread")
     page.get_by_role("button", name="Read: Lamp 2", exact=True).click()

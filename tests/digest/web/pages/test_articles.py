@@ -1,11 +1,11 @@
-"""The page of an item: its article, what may load there, and the reader's wish about pictures."""
+"""The page of an item: its article, the content it may load, and the reader's setting for pictures."""
 
 import pytest
 from django.test import Client
 
 from digest.articles.pictures import picture_href
 from digest.feeds.entities import Enclosure
-from digest.models import Item, Reader
+from digest.models import Feed, Item, Reader, Source
 from digest.web.pages.articles import enclosure_words
 from tests.support.browser import display_form, fresh_item
 from tests.support.factories import FeedFactory, SubscriptionFactory
@@ -94,3 +94,13 @@ def test_the_piece_beside_a_list_is_no_page_and_plays_nothing(client: Client, ad
     assert "media-src" not in answer["Content-Security-Policy"]
     client.force_login(ben)
     assert client.get(f"/ui/item/{item.pk}?pane=1").status_code == 404
+
+
+def test_the_page_of_an_article_names_its_feed_if_its_source_is_called_otherwise(client: Client, ada: Reader):
+    client.force_login(ada)
+    item = fresh_item(ada, title="A lamp")
+    address = f"/ui/item/{item.pk}"
+    Source.objects.filter(pk=item.source_id).update(title="Gazette")
+    for title, shown in (("Gazette - Sport", True), ("Gazette", False), ("", False)):
+        Feed.objects.filter(pk=item.feed_id).update(title=title)
+        assert ("from the feed “<bdi>Gazette - Sport</bdi>”" in client.get(address).content.decode()) is shown

@@ -14,7 +14,7 @@ from pytest_httpserver import HTTPServer
 from digest.feeds.ingest import feed_get_or_create
 from digest.models import Item, Reader
 from digest.sources.subscriptions import subscription_add
-from tests.support.browser import fresh_item
+from tests.support.browser import SHIFTS, fresh_item
 from tests.support.ingest import document_ingest
 from tests.test_axe_browser import RUN, VIOLATIONS
 from tests.test_pages_browser import browser, page, tab
@@ -41,7 +41,7 @@ FILM = '<enclosure url="https://cdn.example/2.mp4" type="video/mp4"/>'
 
 
 def png(width: int, height: int) -> bytes:
-    """A picture of that size, half of it of another colour."""
+    """Return a picture of that size, half of it of another colour."""
 
     def part(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
@@ -58,7 +58,7 @@ def png(width: int, height: int) -> bytes:
 
 @pytest.fixture
 def publisher(settings, tmp_path: Path, httpserver: HTTPServer, own_cache: None) -> HTTPServer:
-    """A site with pictures, whose feed the operator allows."""
+    """Serve a site with pictures. The operator allows its feed."""
     settings.VAR_DIR = tmp_path
     settings.FETCH_ALLOW_HOSTS = [f"{httpserver.host}:{httpserver.port}"]
     for path, size in (("/boat.png", (1200, 800)), ("/small.png", (120, 80))):
@@ -69,7 +69,7 @@ def publisher(settings, tmp_path: Path, httpserver: HTTPServer, own_cache: None)
 def published(
     reader: Reader, server: HTTPServer, markup: str = MARKUP, more: str = EPISODE + FILM, lang: str = "en"
 ) -> Item:
-    """An item of the publisher's, as its feed brings it."""
+    """Return an item of the publisher's, as its feed brings it."""
     now, url = timezone.now(), server.url_for("/feed.xml")
     heads = "".join(f"<th>day {n}</th>" for n in range(30))
     cells = "".join(f"<td>{n * 7}</td>" for n in range(30))
@@ -88,7 +88,7 @@ def published(
 
 @pytest.fixture
 def asked(page: Page, live_server) -> Iterator[list[str]]:
-    """What Ada's browser asks of others."""
+    """Yield the requests of Ada's browser to other sites."""
     found: list[str] = []
     page.context.on("request", lambda r: r.url.startswith(live_server.url) or found.append(r.url))
     yield found
@@ -128,7 +128,7 @@ def test_an_article_is_shown_as_published_and_asks_nobody_else(
 
 def test_play_alone_asks_the_publisher(page: Page, ada: Reader, publisher: HTTPServer, asked: list[str]):
     item = published(ada, publisher)
-    loud = page.context.new_page()  # whose console may say that nothing is there
+    loud = page.context.new_page()  # its console may report a missing page
     loud.goto(f"/ui/item/{item.pk}")
     assert asked == []
     with loud.expect_request("https://cdn.example/1.mp3"):
@@ -164,25 +164,41 @@ def test_a_picture_that_cannot_be_had_leaves_its_words(page: Page, ada: Reader, 
     item = published(
         ada, publisher, '<p>Look: <img src="/gone.png" alt="a weir" width="900" height="600"></p>', ""
     )
-    page = page.context.new_page()  # whose console may report the refusal
+    page = page.context.new_page()  # its console may report the refusal
     page.goto(f"/ui/item/{item.pk}")
     expect(page.locator(".no-picture")).to_have_text("Picture: a weir", timeout=10_000)
     assert page.locator(".article p").bounding_box()["height"] < 60
     assert [request.path for request, _ in publisher.log] == ["/gone.png"]
 
 
+@pytest.mark.parametrize("width", [360, 1280])
 def test_a_list_keeps_no_empty_box_for_a_picture_that_cannot_be_had(
-    page: Page, ada: Reader, publisher: HTTPServer
+    page: Page, ada: Reader, publisher: HTTPServer, width: int
 ):
     published(ada, publisher, '<p>Look: <img src="/gone.png" alt="a weir" width="900" height="600"></p>', "")
-    page = page.context.new_page()  # whose console may report the refusal
-    page.clock.install()
+    fresh_item(ada, hours=9, title="Below")
+    page = page.context.new_page()  # its console may report the refusal
+    page.set_viewport_size({"width": width, "height": 800})
     page.goto("/ui/all")
-    expect(page.locator(".thumb.failed")).to_have_count(1)
-    for _ in range(4):  # it is asked for again, at longer and longer pauses
-        with page.expect_response("**/ui/picture/**"):
-            page.clock.run_for(10_000)
-    expect(page.locator(".thumb")).to_have_count(0)
+    expect(page.locator(".item")).to_have_count(2)
+    expect(page.locator(".thumb.gone")).to_have_count(1)
+    assert page.locator(".item h2").first.bounding_box()["width"] > width * 0.6
+    assert sum(page.evaluate(SHIFTS)) <= 0.05
+    assert [request.path for request, _ in publisher.log] == ["/gone.png"]
+
+
+def test_a_picture_that_waits_for_others_is_asked_for_again(page: Page, ada: Reader, publisher: HTTPServer):
+    published(ada, publisher, '<p>Look: <img src="/boat.png" alt="a weir" width="900" height="600"></p>', "")
+    page = page.context.new_page()  # its console may report the refusal
+    page.clock.install()
+    busy = {"status": 503}
+    page.route("**/ui/picture/**", lambda route: route.fulfill(**busy) if busy else route.continue_())
+    page.goto("/ui/all")
+    expect(page.locator(".thumb.failed")).to_have_css("background-color", "rgba(0, 0, 0, 0)")
+    busy.clear()
+    with page.expect_response("**/ui/picture/**"):
+        page.clock.run_for(10_000)
+    expect(page.locator(".thumb:not(.failed)")).to_have_count(1)
 
 
 def test_keys_open_the_article_here_and_its_original_in_a_new_tab(page: Page, ada: Reader, asked: list[str]):

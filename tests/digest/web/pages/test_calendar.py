@@ -84,5 +84,5 @@ def test_no_month_breaks_the_page(page: Client, typed: str):
 )
 def test_times_are_in_the_readers_zone_which_is_named(page: Client, ada: Reader, moment, shown):
     item = fresh_item(ada)
-    Item.objects.filter(pk=item.pk).update(dated_at=moment)
+    Item.objects.filter(pk=item.pk).update(dated_at=moment, published_at=moment)
     assert f'title="{shown}"' in page.get(f"/ui/item/{item.pk}").content.decode()

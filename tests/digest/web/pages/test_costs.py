@@ -1,4 +1,4 @@
-"""What models cost: every sum, for operators alone, in a constant number of queries."""
+"""The costs of models: every sum, for operators only, in a constant number of queries."""
 
 import uuid
 from datetime import timedelta
@@ -24,7 +24,7 @@ CENT = Decimal("0.01")
 
 
 def spend(now, *, usd="0.010000", surface="advisor", purpose="advisor", **fields) -> Spend:
-    """One settled call."""
+    """Return one settled call."""
     given = {"model": LUNA, "reserved_usd": CENT, "settled_usd": Decimal(usd), "day": now.date()}
     return Spend.objects.create(surface=surface, purpose=purpose, created_at=now, **{**given, **fields})
 

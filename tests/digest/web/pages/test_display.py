@@ -22,7 +22,7 @@ DISPLAY = "/ui/display"
 
 
 def root_of(client: Client, address: str = "/ui/sources") -> str:
-    """The first element of a page."""
+    """Return the first element of a page."""
     return re.search(r"<html[^>]*>", client.get(address).content.decode())[0]
 
 
@@ -56,7 +56,7 @@ def test_a_choice_is_nobody_elses(page: Client, ada: Reader, ben: Reader):
 
 def test_the_settings_page_has_all_of_it_in_one_place(page: Client, ada: Reader):
     Reader.objects.filter(pk=ada.pk).update(theme="dark", list_size=100)
-    part = page.get(DISPLAY).content.decode().partition('class="display-form"')[2].partition("</form>")[0]
+    part = page.get(DISPLAY).content.decode().partition('class="pairs"')[2].partition("</form>")[0]
     assert '<option value="dark" selected>' in part and '<option value="100" selected>' in part
     assert all(f'name="{field.name}"' in part for field in fields(Display)) and part.count("<button") == 1
 

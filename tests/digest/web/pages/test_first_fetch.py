@@ -94,13 +94,13 @@ def test_the_page_after_an_import_says_how_far_it_is(page, waiting, ada: Reader)
     ada.subscriptions.filter(feed__url__contains="n2").delete()
     list_of_hers = b'<opml><body><outline xmlUrl="https://n9.example/feed"/></body></opml>'
     body = page.post(
-        "/ui/sources/import", {"file": SimpleUploadedFile("l.opml", list_of_hers)}
+        "/ui/sources/import", {"file": SimpleUploadedFile("l.opml", list_of_hers)}, follow=True
     ).content.decode()
     assert "2 of 3" in body and "fills by itself" in body
 
 
 def test_an_empty_day_after_the_machine_was_off_says_so_and_fills_itself(page, ada):
-    """It must not say that the sources published nothing: nobody asked them."""
+    """It must not say that the sources published nothing, because nobody asked them."""
     item = fresh_item(ada, hours=24 * 15)
     due = timezone.now() - timedelta(days=15)
     Feed.objects.update(state="active", last_fetched_at=due, next_check_at=due)

@@ -1,4 +1,4 @@
-"""After the last item of today: what is left, the next thirty, and what happens to what was read."""
+"""After the last item of today: the items left, the next thirty, and the handling of read articles."""
 
 from datetime import timedelta
 
@@ -82,7 +82,7 @@ def test_its_items_can_be_marked_as_read_and_only_those(page, ada, ben):
     shelf(ada, 40)
     second = listed(page, FURTHER)
     form = {"page": "2", "item": [str(pk) for pk in second[:4]] + ["999999"]}
-    assert "4 items marked as read." in page.post(f"{FURTHER}/read", form, follow=True).content.decode()
+    assert "4 items marked as read at" in page.post(f"{FURTHER}/read", form, follow=True).content.decode()
     assert set(ada.readings.values_list("item_id", flat=True)) == {*second[:4]}
     assert not ben.readings.exists()
 
@@ -92,7 +92,7 @@ def seen_twice(reader: Reader) -> None:
     now = timezone.now()
     for n in (2, 1):
         at = now - n * DAY
-        digest = digest_build(reader=reader, date=at.date(), now=at)
+        digest = digest_build(reader=reader, date=timezone.localdate(at, reader.zone), now=at)
         exposures_log(digest=digest, door="page", now=at)
 
 
@@ -107,7 +107,8 @@ def test_who_has_seen_it_all_reads_that_and_finds_what_was_passed_over(page, ada
     body = page.get(TODAY).content.decode()
     assert "You are up to date" in body and "What you passed over this week" in body
     assert len(listed(page, FURTHER)) == 5
-    left_out = page.get(reverse("digest:left_out", args=[timezone.now().date()])).content.decode()
+    today = timezone.localdate(timezone=ada.zone)
+    left_out = page.get(reverse("digest:left_out", args=[today])).content.decode()
     assert "5 stood on two of your pages." in left_out
 
 
@@ -127,7 +128,7 @@ def test_who_was_never_asked_is_asked_once_and_only_if_something_was_read(page, 
 
 
 def test_settings_change_it_and_leave_the_rest_alone(page, ada):
-    assert '<option value="1" selected>gone' in page.get("/ui/display").content.decode()
+    assert '<option value="1" selected>is gone' in page.get("/ui/display").content.decode()
     page.post("/ui/display", display_form(hide_read="on", read_gone="0"))
     ada.refresh_from_db()
     assert (ada.hide_read, ada.read_gone) == (True, False)

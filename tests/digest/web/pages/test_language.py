@@ -32,7 +32,7 @@ def page(ada: Reader) -> Client:
 
 
 def language_of(response) -> str:
-    """The language that a page says it is in."""
+    """Return the language that a page says it is in."""
     return re.search(r'<html lang="([a-z]+)"', response.content.decode())[1]
 
 
@@ -86,7 +86,7 @@ def test_no_value_of_an_input_and_no_figure_of_a_script_is_written_for_people(pa
 
 
 def test_reasons_speak_the_language_of_the_page(page: Client, ada: Reader):
-    fresh_item(ada, hours=3)
+    fresh_item(ada, hours=3, first_seen_at=ago(2))
     body = page.get("/", **GERMAN).content.decode()
     assert "vor 3 Stunden" in body and "3 Stunden alt" in body
     assert "3 hours ago" in page.get("/").content.decode()

@@ -1,4 +1,4 @@
-"""Today's digest as one page for a device: whose it is, what it has, what signing out says to a browser."""
+"""Today's digest as one page for a device: its reader, its content, and the effect of signing out."""
 
 import json
 from pathlib import Path

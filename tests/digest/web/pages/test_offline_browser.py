@@ -1,4 +1,4 @@
-"""Today without a network, in a real browser: where its reader asked for it, and for nobody after them."""
+"""Today without a network, in a real browser: for readers who asked for it, and for nobody after them."""
 
 import re
 import time
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.templatetags.static import static
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect
@@ -29,7 +30,7 @@ ALL_STORED = """async () => {
 
 @pytest.fixture
 def tab(browser: Browser, live_server) -> Iterator[Page]:
-    """A tab of a profile of its own: what one test's worker does late must not reach the next one's store."""
+    """Yield a tab of its own profile, so that a late service worker cannot reach the next test's store."""
     context = browser.new_context(base_url=live_server.url, reduced_motion="reduce")
     with context, watched(context.new_page(), live_server.url) as window:
         yield window
@@ -37,7 +38,7 @@ def tab(browser: Browser, live_server) -> Iterator[Page]:
 
 @pytest.fixture
 def stored(page: Page, ada: Reader) -> Page:
-    """Ada's tab, whose browser has stored today's three items."""
+    """Return Ada's tab, whose browser has stored today's three items."""
     Reader.objects.filter(pk=ada.pk).update(offline_today=True)
     for n in range(3):
         fresh_item(ada, hours=n + 1, title=f"Lamp {n}", text=f"Words about lamp {n}.")
@@ -65,7 +66,7 @@ def gone(page: Page) -> bool:
 
 def back_online(page: Page, other: Page) -> None:
     """Give the browser its network back, and leave nothing of the second tab to load."""
-    other.goto("about:blank")  # before, else it may load anew by itself meanwhile
+    other.goto("about:blank")  # first, because it may reload by itself meanwhile
     other.close()
     page.context.set_offline(False)
 
@@ -152,7 +153,7 @@ def test_each_reader_finds_their_own(stored: Page, ben: Reader, live_server):
 
 def test_switching_it_off_wipes_it(stored: Page, ada: Reader):
     stored.goto("/ui/display")
-    stored.get_by_label("Keep today’s digest on my devices").uncheck()
+    stored.get_by_label("Keep Today on my devices").uncheck()
     stored.get_by_role("button", name="Save", exact=True).click()
     expect(stored.get_by_text("Saved.")).to_be_visible()
     assert gone(stored)
@@ -162,3 +163,48 @@ def test_the_stored_page_has_no_violation(stored: Page):
     looked = ready(stored.context.new_page())
     looked.goto("/ui/today/offline")
     assert looked.evaluate(RUN, [[], VIOLATIONS]) == []
+
+
+@pytest.mark.parametrize("end", ["signs out", "is signed out elsewhere"])
+def test_nothing_of_one_reader_is_seen_by_the_next_at_this_browser(
+    browser: Browser, ada: Reader, ben: Reader, live_server, end: str
+):
+    """Neither by going back, nor by an address that was open, nor without a network."""
+    Reader.objects.filter(pk=ada.pk).update(offline_today=True)
+    item = fresh_item(ada, title="A secret lamp", text="Words about lamp nine.")
+    addresses = ("/", f"/ui/item/{item.pk}", "/ui/all", "/ui/today/offline")
+    with browser.new_context(base_url=live_server.url) as context:
+        window = context.new_page()
+        sign_in(window, ada, live_server.url)
+        for address in (*addresses, "/"):
+            window.goto(address)
+            expect(window.locator("body")).to_contain_text("secret lamp")
+        wait(window, lambda text: "lamp nine" in text)
+        if end == "signs out":
+            window.locator(".menu summary").click()
+            window.get_by_role("button", name="Sign out").click()
+        else:
+            Session.objects.all().delete()
+            window.goto("/ui/saved")
+        window.get_by_role("link", name="Sign in").or_(window.get_by_label("Password")).first.wait_for()
+        assert gone(window)
+        _look_back(window, len(addresses) + 1)
+        sign_in(window, ben, live_server.url)
+        for address in addresses:
+            window.goto(address)
+            expect(window.locator("body")).not_to_contain_text("lamp")
+        _look_back(window, len(addresses))
+        context.set_offline(True)
+        for address in addresses:
+            window.goto(address)
+            expect(window.get_by_role("heading", name="You are offline")).to_be_visible()
+        _look_back(window, len(addresses))
+        context.set_offline(False)
+
+
+def _look_back(page: Page, times: int) -> None:
+    """Press the browser's button to go back, and see no word of Ada's at any page."""
+    for _ in range(times):
+        page.go_back()
+        expect(page.locator("body")).not_to_contain_text("lamp")
+        assert "lamp" not in page.content().casefold()

@@ -1,4 +1,5 @@
-"""The pages of the interview as plain forms: one question at a time, and what the answers did at its end."""
+"""The pages of the interview as plain forms: one question at a time, and the effect of the answers at its
+end."""
 
 import re
 
@@ -6,7 +7,7 @@ import pytest
 from django.test import Client
 
 from digest.feedback.onboarding import QUESTIONS
-from digest.models import Digest, Feedback, Reader, Subscription
+from digest.models import Digest, Feedback, Reader, Reading, Subscription
 from tests.support.browser import ago, fresh_item, subscribe
 
 pytestmark = pytest.mark.django_db
@@ -89,9 +90,12 @@ def test_after_twenty_the_page_says_what_moved_and_undo_takes_it_back(asking, ad
     body = page_of(asking, answer.url)
     assert "20 answers" in body and "Learned from your answers" in body
     assert "Learned from your answers" in page_of(asking, "/")
+    disliked = Feedback.objects.filter(useful=False)
+    read = Reading.objects.filter(read_at__isnull=False)
+    assert {*read.values_list("article", flat=True)} == {*disliked.values_list("article", flat=True)} != set()
     form = dict(re.findall(r'name="(version|cycle)" value="([^"]*)"', body))
     assert "Undone" in asking.post("/ui/changes/undo", form, follow=True).content.decode()
-    assert not Feedback.objects.exists()
+    assert not Feedback.objects.exists() and not read.exists()
 
 
 def fresh_title(item: str) -> bool:

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(tran
 
 WORDS = {"tea.example": "Kettle and leaves", "cars.example": "Engine and gearbox", "chess.example": "Rook"}
 MINUTES_2 = 120
-# A finger that is down again at once only stops what the last one had set moving.
+# A finger that is down again at once only stops the running scroll.
 TAP_AGAIN_MS = 400
 # Every seventh headline is answered by a swipe.
 SWIPE_EVERY = 7
@@ -31,7 +31,7 @@ KICKER = "main .kicker"
 
 @pytest.fixture
 def news(ada: Reader) -> None:
-    """Forty headlines of three sources, each with words of its own."""
+    """Create forty headlines of three sources, each with its own words."""
     for n in range(40):
         key = [*WORDS][n % len(WORDS)]
         fresh_item(ada, hours=1 + n, key=key, title=f"{WORDS[key]} {n}", text=f"{WORDS[key]}, and more.")
@@ -40,7 +40,7 @@ def news(ada: Reader) -> None:
 
 @pytest.fixture
 def phone(browser: Browser, live_server, ada: Reader) -> Iterator[Page]:
-    """A small screen that is touched, where Ada is signed in."""
+    """Yield a small touch screen with Ada signed in."""
     client = Client()
     client.force_login(ada)
     cookie = {"name": settings.SESSION_COOKIE_NAME, "url": live_server.url}

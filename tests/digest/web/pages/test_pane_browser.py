@@ -1,4 +1,4 @@
-"""An article beside its list, where there is room for both; elsewhere and without scripts a plain link."""
+"""An article beside its list, if there is room for both; elsewhere and without scripts a plain link."""
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -96,3 +96,18 @@ def test_both_together_have_no_violation(lamps: Page):
     lamps.get_by_role("link", name="Lamp 1", exact=True).click()
     expect(lamps.locator("[data-pane] .article")).to_be_visible()
     assert lamps.evaluate(RUN, [[], VIOLATIONS]) == []
+
+
+@pytest.mark.parametrize(("size", "asked"), [(WIDE, 1), (NARROW, 0)])
+def test_the_lists_beside_today_are_asked_for_once_before_the_scripts_are_there(
+    lamps: Page, size: dict[str, int], asked: int
+):
+    lamps.set_viewport_size(size)
+    urls: list[str] = []
+    lamps.on("request", lambda request: urls.append(request.url.rpartition("/")[2]))
+    lamps.goto("/")
+    if asked:
+        expect(lamps.locator(".side nav")).to_be_visible()
+        script = next(n for n, url in enumerate(urls) if url.startswith("side."))
+        assert urls.index("all?side=1") < script
+    assert urls.count("all?side=1") == asked

@@ -47,8 +47,7 @@ MOMENTS = ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+14:00", "soon", "20
 
 @pytest.mark.parametrize("at", MOMENTS)
 def test_a_moment_that_never_was_marked_nothing(page, ada, at):
-    date = page.get("/").context["date"]
-    assert page.post(f"/ui/date/{date}/read", {"at": at}).status_code == 404
+    assert page.post("/ui/read/undo", {"undo": at}).status_code == 404
 
 
 @pytest.mark.parametrize("path", ["login", "signup", "password/reset", "logout"])

@@ -1,4 +1,4 @@
-"""Your taste: bars by source, topic, category and author, what moved, and sparklines of weeks."""
+"""Your taste: bars by source, topic, category and author, recent changes, and sparklines of weeks."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The paper, an item, the sources: what each page shows, to whom, at which cost."""
+"""The digest, an item, the sources: the content of each page, its readers, its cost."""
 
 from datetime import timedelta
 
@@ -104,16 +104,15 @@ def test_the_paper_costs_the_same_for_ten_items_and_thirty(
     with django_assert_num_queries(cost):
         assert len(page.get(TODAY).context["shown"]) == 30
     # session, reader, subscriptions, digest, newest of them, impressions, thumbs 2, config 2, mutes, tags,
-    # readings, stories, summaries, exposures, suggestions, what a tip could tell, feeds that wait, feeds with
-    # something newer, whether thumbs suffice for suggestions; with thumbs the reasons on offer, and what they
-    # lean to
+    # readings, stories, summaries, exposures, suggestions and a question, facts for a tip, waiting feeds,
+    # feeds with newer items, whether thumbs suffice for suggestions; with thumbs their reasons and leans
     assert cost <= 22 + 2 * rated
 
 
 def make_paper(page: Client, reader: Reader, items: int, rated: bool) -> None:
     for n in range(items):
         fresh_item(reader, hours=n + 1)
-    # What is rated stays on the page it was rated on, so a new page comes before the thumbs.
+    # A rated item stays on its page, so build a new page before the thumbs.
     Feedback.objects.all().delete()
     Digest.objects.all().delete()
     page.get(TODAY)

@@ -1,4 +1,4 @@
-"""The page for visitors: what Tidings is, a digest of the demo, and the ways in that are open."""
+"""The page for visitors: a description of Tidings, a digest of the demo, and the open ways in."""
 
 import re
 from html import unescape
@@ -19,12 +19,12 @@ def body(client: Client, db) -> str:
 
 
 def words_of(html: str) -> str:
-    """The text of a page, as one line."""
+    """Return the text of a page, as one line."""
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
 
 
 def test_visitors_see_what_tidings_is_instead_of_a_form(body):
-    assert "nothing changes until you say yes" in body
+    assert "none takes effect until you say yes" in body
     assert "data-thumbs" not in body and 'name="password"' not in body
 
 

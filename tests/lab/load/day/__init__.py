@@ -1,5 +1,6 @@
-"""A day in the life: the Procfile's processes for real, readers at work, and what happens to servers.
+"""A day in production: the real processes of the Procfile, active readers, and failures of servers.
 
-`tests.lab load day` starts them on this machine, beside a PostgreSQL and a Redis of their own; kills a
-worker, kills Redis, deploys another version; and looks whether anybody noticed, and whether `/metrics` did.
+`tests.lab load day` starts them on this machine with their own PostgreSQL database and Redis. It kills a
+worker, kills Redis and deploys another version. Then it checks whether a reader noticed, and whether
+`/metrics` did.
 """

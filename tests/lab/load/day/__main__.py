@@ -1,7 +1,8 @@
-"""`python -m tests.lab load day [--json FILE]`: some minutes; 1 where anything was lost, refused or unseen.
+"""`python -m tests.lab load day [--json FILE]`: takes minutes. Exit 1 if work was lost, refused or not in the
+metrics.
 
-It needs `redis-server`, gunicorn (`.[server]`), and a PostgreSQL whose address, with the right to make
-databases, is in TEST_DATABASE_URL. Everything listens on this machine alone and is gone at the end.
+It needs `redis-server`, gunicorn (`.[server]`), and TEST_DATABASE_URL, the address of a PostgreSQL with the
+right to create databases. Everything listens on this machine only and is removed at the end.
 """
 
 import argparse
@@ -38,7 +39,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     began = time.monotonic()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started is stopped
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # stop the started processes, too
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tidings-day-")))
         logs = options.logs or folder / "logs"
@@ -58,7 +59,8 @@ def main() -> int:
 
 
 def live(folder: Path, url: str, logs: Path, publisher: int) -> dict[str, Any]:
-    """The whole day; the record of it. With a `publisher` there are hostile feeds and a hostile reader."""
+    """Run the whole day. Return its record. With a `publisher` there are hostile feeds and a hostile
+    reader."""
     first = release_copy(folder / "release-1")
     following = release_next(folder / "release-2")
     release_switch(folder / "current", first)
@@ -81,14 +83,14 @@ def live(folder: Path, url: str, logs: Path, publisher: int) -> dict[str, Any]:
 
 
 def hosts_allowed(publisher: int) -> dict[str, str]:
-    """The settings that let the site ask the publishers at this port of the loopback."""
+    """Return the settings that let the site ask the publishers at this port of the loopback."""
     hosts = [address(n) for n in range(HOSTS)]
     ports = {"FETCH_ALLOW_HOSTS": ",".join(hosts), "FETCH_PORTS": f"80,443,{publisher}"}
     return ports | {"NOTIFY_ALLOW_HOSTS": f"{hosts[2]}:{publisher}", "FULL_TEXT": "true"}
 
 
 def environment(folder: Path, url: str, redis: str, port: int) -> dict[str, str]:
-    """The settings of the installation; nothing of the operator's own reaches it."""
+    """Return the settings of the installation, without the operator's own."""
     own = {
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "DATABASE_URL": url,

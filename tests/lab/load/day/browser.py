@@ -13,10 +13,10 @@ TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One request: when it was made (monotonic), what for, its status (0: none came), and how long it took.
+    """One request: when it was made (monotonic), its purpose, its status (0: no answer), and its duration.
 
-    `again` counts the times that a kept connection turned out to be closed before anything was answered: as
-    browsers and proxies do (RFC 9112, section 9.3.1), the request was made once more on a new one.
+    `again` counts repeats after a kept connection turned out to be closed before any answer. Browsers and
+    proxies repeat such a request on a new one, too (RFC 9112, section 9.3.1).
     """
 
     at: float
@@ -38,7 +38,7 @@ class Browser:
         self._connection: http.client.HTTPConnection | None = None
 
     def sign_in(self, username: str, password: str) -> None:
-        """As the form does it. Raises where it fails."""
+        """Sign in by the form. Raises if it fails."""
         page = self.ask("sign in", "GET", "/accounts/login/")
         token = TOKEN.search(page.body.decode())
         assert token, f"no form: {page.status}"
@@ -50,7 +50,7 @@ class Browser:
     def ask(
         self, name: str, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None
     ) -> Answer:
-        """Make a request and note the answer; nothing is raised for what the server does."""
+        """Make a request and note the answer. Failures of the server raise nothing."""
         sent = {"Cookie": "; ".join(f"{key}={value}" for key, value in self._cookies.items())}
         sent |= {"X-CSRFToken": self._cookies.get("csrftoken", ""), **(headers or {})}
         began, again = time.monotonic(), 0

@@ -1,4 +1,4 @@
-"""What happens on that day: each event is done to servers at work, and waited for until it is over."""
+"""The events of the day. Each is done to running servers, and awaited until its end."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -14,16 +14,16 @@ from tests.lab.load.day.site import Site
 from tests.lab.load.day.traffic import Watch
 
 CELERY = ("work", "night", "fetch", "advise")
-# Nothing of this day may take longer; the figures say how long it did take.
+# No event may take longer. The figures show how long it took.
 PATIENCE_S = 150.0
 REDIS_AWAY_S, QUIET_S = 5.0, 15.0
-# So many looks in a row at the new version, and no process of the old one is left.
+# After this many views of the new version in a row, no process of the old one is left.
 LOOKS = 6
 
 
 @dataclass(slots=True)
 class Day:
-    """Everything an event needs, and what came of those so far."""
+    """The values that an event needs, and the results so far."""
 
     site: Site
     redis: OwnRedis
@@ -36,7 +36,7 @@ class Day:
     told: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def ask(self, count: int) -> list[str]:
-        """Have so many readers ask for suggestions, each once; their names."""
+        """Let `count` readers ask for suggestions, each once. Return their names."""
         names, self.askers = self.askers[:count], self.askers[count:]
         for name in names:
             browser = Browser(self.port, keeps=False)
@@ -50,7 +50,7 @@ class Day:
 
 
 def quiet(day: Day) -> None:
-    """Nothing happens: what pages take when all is well, and some runs as they should be."""
+    """Do nothing special: measure pages in a healthy state, and some normal runs."""
     names = day.ask(4)
     took = _until(lambda: _over(names))
     time.sleep(QUIET_S)
@@ -104,7 +104,7 @@ def deployed(day: Day) -> None:
 
 
 def versions(found: dict[Any, float]) -> set[str]:
-    """The versions of one look at `/metrics`."""
+    """Return the versions of one look at `/metrics`."""
     return {dict(labels)["version"] for name, labels in found if name == "tidings_build_info"}
 
 

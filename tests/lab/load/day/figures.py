@@ -1,4 +1,4 @@
-"""What the day came to: seconds and counts, each beside what it should be."""
+"""The result of the day: seconds and counts, each beside its target."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -15,7 +15,7 @@ Figures = dict[str, Any]
 
 
 def answers_of(day: Day, trickle: Trickle, others: Sequence[Answer]) -> list[Answer]:
-    """Every request of the day, in order."""
+    """Return every request of the day, in order."""
     browsers = [*trickle.browsers, *day.browsers, day.watch.browser]
     every = [answer for browser in browsers for answer in browser.answers]
     return sorted([*every, *others], key=lambda answer: answer.at)
@@ -41,7 +41,7 @@ def latency(answers: Sequence[Answer], spans: dict[str, tuple[float, float]]) ->
 
 
 def targets_of(day: Day, trickle: Trickle, answers: Sequence[Answer], worst: Worst | None) -> list[Figures]:
-    """Everything that has to hold, with what was found; `worst` is what a hostile reader did, if any."""
+    """Return all targets with their measured values. `worst` are the deeds of a hostile reader, if any."""
     runs, watch = runs_state(day.asked), day.watch
     last = {key: value for key, value in watch.seen[-1][1].items()}
     lost = [answer for answer in answers if answer.status == 0]
@@ -72,7 +72,7 @@ def targets_of(day: Day, trickle: Trickle, answers: Sequence[Answer], worst: Wor
 
 
 def _dashboard(watch: Watch, answers: Sequence[Answer], runs: Figures, worst: Worst | None) -> list[Figures]:
-    """What the panels and the alerts rest on, against what is known to have happened."""
+    """Compare the metrics behind panels and alerts with the known events."""
     up = watch.series("tidings_broker_up")
     told = [
         set(dict(key[1])["version"] for key in found if key[0] == "tidings_build_info")

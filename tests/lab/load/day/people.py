@@ -12,12 +12,12 @@ from digest.models import Feed, Feedback, FeedbackTag, Item, Reader, Subscriptio
 from suggestions.models import Suggestion
 
 PASSWORD = "tidings-demo"
-# Old items that nobody reads: what makes a migration of their table take its time.
+# Old items that nobody reads, so that a migration of their table takes some time.
 SHELF = 10_000
 
 
 def readers_make(names: Iterable[str]) -> None:
-    """Readers who follow what Ada follows and rated what she rated."""
+    """Create readers with Ada's feeds and ratings."""
     ada, secret, now = Reader.objects.get(username="ada"), make_password(PASSWORD), timezone.now()
     feeds = list(Subscription.objects.filter(reader=ada).values_list("feed_id", flat=True))
     thumbs = list(Feedback.objects.filter(reader=ada).prefetch_related("feedbacktag_set"))
@@ -65,7 +65,7 @@ def shelf_fill(count: int = SHELF) -> None:
 
 
 def items_rated() -> list[int]:
-    """Some newer items, for thumbs."""
+    """Return some newer items, for thumbs."""
     return list(Item.objects.order_by("-dated_at").values_list("pk", flat=True)[:40])
 
 
@@ -77,10 +77,10 @@ def thumbs_missing(answered: dict[tuple[str, int], bool]) -> int:
 
 
 def runs_state(names: Iterable[str]) -> dict[str, Any]:
-    """What became of the runs of some readers.
+    """Return the outcomes of some readers' runs.
 
-    `once`: readers with exactly one run, completed, with its steps numbered without a gap; `taken_up_again`:
-    runs a second worker began; `doubled`: things suggested twice to one reader.
+    `once`: readers with exactly one run, completed, with its steps numbered without a gap. `taken_up_again`:
+    runs that a second worker began. `doubled`: targets suggested twice to one reader.
     """
     runs = list(Run.objects.filter(reader__username__in=list(names)).prefetch_related("steps"))
     by_reader: dict[Any, list[Run]] = {}

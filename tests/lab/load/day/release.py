@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[4]
 ROOMS = ("config", "advisor", "suggestions", "digest", "ranking")
 KEPT = (*ROOMS, "deploy", "static", "templates", "manage.py", "Procfile", "pyproject.toml")
 NEXT = "999.0.0"
-# What the next release adds to the two busiest tables; both releases can write them at the same time.
+# Columns that the next release adds to the two busiest tables. Both releases can write them at the same time.
 FIELDS = {
     "item": ("digest/models/feeds.py", "class Item(models.Model):", "published_at = models.DateTimeField("),
     "feedback": (
@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
 
 
 def release_copy(folder: Path) -> Path:
-    """The code at hand, as a release in a folder of its own."""
+    """Copy the present code as a release into its own folder."""
     folder.mkdir(parents=True)
     for name in KEPT:
         source = ROOT / name
@@ -59,7 +59,8 @@ def release_copy(folder: Path) -> Path:
 
 
 def release_next(folder: Path) -> Path:
-    """The release after it: another version, columns that its code reads, a migration that makes them."""
+    """Return the release after it: another version, columns that its code reads, a migration that makes
+    them."""
     release_copy(folder)
     config = folder / "config" / "__init__.py"
     text, count = re.subn(

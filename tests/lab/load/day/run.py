@@ -28,20 +28,22 @@ AFTER_S = 5.0
 
 
 def day_run(site: Site, redis: OwnRedis, port: int, following: Path, publisher: int) -> dict[str, Any]:
-    """Start everything, do what happens, judge; the record. `publisher` is 0 for a day without the worst."""
+    """Start everything, run the events, and judge. Return the record. `publisher` is 0 for a day without the
+    worst."""
     readers = [f"reader{n}" for n in range(READERS)]
     askers = [f"asker{n}" for n in range(ASKERS)]
     readers_make([*readers, *askers])
     shelf_fill()
     now = timezone.now()
-    done = NightlyReport.Status.COMPLETED  # this day is none with a night
+    done = NightlyReport.Status.COMPLETED  # the nightly job is no part of this day
     NightlyReport.objects.create(day=now.astimezone(UTC).date(), status=done, started_at=now, finished_at=now)
     began = datetime.now(UTC)
     first = Browser(port, keeps=False)
     site.start()
     waited = _ready(site, first)
     print(f"ready after {waited:.0f} s", file=sys.stderr)
-    first.answers = [answer for answer in first.answers if answer.status > 0]  # while nobody listened yet
+    # failures from before the site listened
+    first.answers = [answer for answer in first.answers if answer.status > 0]
     watch = Watch(port)
     trickle = Trickle(port, readers, PASSWORD, items_rated())
     day = Day(site, redis, watch, port, following, askers)

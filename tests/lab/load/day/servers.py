@@ -1,4 +1,4 @@
-"""What stands behind the site: a database of its own on a PostgreSQL that runs, and a Redis of its own."""
+"""The servers behind the site: its own database on a running PostgreSQL, and its own Redis."""
 
 import secrets
 import shutil
@@ -19,7 +19,7 @@ START_S = 20.0
 
 
 def port_free() -> int:
-    """A port of this machine that nobody listens at."""
+    """Return a free port of this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -27,7 +27,7 @@ def port_free() -> int:
 
 @contextmanager
 def database(admin_url: str) -> Iterator[str]:
-    """The address of a new, empty database beside the one of `admin_url`; it is dropped at the end."""
+    """Yield the address of a new, empty database beside the one of `admin_url`; it is dropped at the end."""
     name = f"tidings_day_{secrets.token_hex(4)}"
     parts = urlsplit(admin_url)
     with psycopg.connect(admin_url, autocommit=True) as connection:

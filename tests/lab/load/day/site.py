@@ -1,4 +1,4 @@
-"""The Procfile's processes, each in a group of its own, started again when they end unasked."""
+"""The Procfile's processes, each in its own group, restarted if they end by themselves."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ class Site:
     def __init__(self, current: Path, environment: Mapping[str, str], logs: Path) -> None:
         self.current, self.logs = current, logs
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-        # PWD: gunicorn follows the link anew at each reload.
+        # PWD: gunicorn follows the link again at each reload.
         self.environment = {**environment, "PATH": path, "PWD": str(current), "PYTHONPATH": _packages()}
         lines = (current / "Procfile").read_text(encoding="utf-8").splitlines()
         self.commands = dict(line.split(": ", 1) for line in lines if line.strip())
@@ -32,7 +32,7 @@ class Site:
         self._watcher = threading.Thread(target=self._watch, daemon=True)
 
     def manage(self, release: Path, *arguments: str, **more: str) -> str:
-        """Run a command of `manage.py` of a release; what it printed."""
+        """Run a command of `manage.py` of a release. Return its output."""
         done = subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=release,
@@ -51,7 +51,7 @@ class Site:
         self._watcher.start()
 
     def pid(self, name: str) -> int:
-        """The id of a process, which is that of its group."""
+        """Return the id of a process, which is also its group's."""
         return self._processes[name].pid
 
     def kill(self, name: str) -> None:
@@ -78,7 +78,7 @@ class Site:
         return {name: self._stop(name) for name in reversed(list(self._processes))}
 
     def log(self, name: str) -> str:
-        """What a process has said so far."""
+        """Return the output of a process so far."""
         return (self.logs / f"{name}.log").read_text(encoding="utf-8", errors="replace")
 
     def _start(self, name: str) -> None:
@@ -104,7 +104,7 @@ class Site:
             return process.wait()
 
     def _watch(self) -> None:
-        """What systemd does: who ends unasked is started again."""
+        """Restart a process that ended by itself, as systemd does."""
         while not self._over.wait(0.1):
             for name, process in list(self._processes.items()):
                 if name not in self._asked and process.poll() is not None:

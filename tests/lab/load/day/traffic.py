@@ -75,7 +75,7 @@ class Trickle:
 
 
 class Watch:
-    """What Prometheus would have seen: every sample of `/metrics`, every few seconds."""
+    """Samples of `/metrics` every few seconds, as Prometheus would take them."""
 
     def __init__(self, port: int) -> None:
         self.browser = Browser(port, keeps=False)
@@ -93,7 +93,7 @@ class Watch:
         self._thread.join()
 
     def look(self) -> dict[Sample, float]:
-        """Look now; nothing where nobody answers."""
+        """Take a sample now. Return an empty one if there is no answer."""
         with self._one:
             answer = self.browser.ask("metrics", "GET", "/metrics")
         families = text_string_to_metric_families(answer.body.decode()) if answer.status == 200 else ()
@@ -103,7 +103,7 @@ class Watch:
         return found
 
     def series(self, name: str, since: float = 0.0, **labels: str) -> list[float]:
-        """The values of one metric over time, summed over the labels that are not given."""
+        """Return the values of one metric over time, summed over the labels that are not given."""
         wanted = set(labels.items())
         rows = [
             [value for (key, has), value in found.items() if key == name and wanted <= set(has)]

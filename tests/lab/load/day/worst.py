@@ -1,4 +1,4 @@
-"""What makes the day hard on purpose: hostile feeds among good ones, and a reader who does the worst.
+"""Added difficulties of the day: hostile feeds among good ones, and a reader who puts on the heaviest load.
 
 The feeds answer with bombs, broken bodies, a byte a second, or an order to go away. The reader is Mallory of
 `tests.lab faults fairness`, for the whole day.
@@ -18,15 +18,15 @@ from tests.lab.faults.fairness import Browser, doing_the_worst, feeds_filled, re
 from tests.support.factories import SourceFactory, SubscriptionFactory
 
 HOSTILE = ("bomb", "truncated", "drip", "busy", "down", "moved/9")
-# The publishers of these feeds, after those of Mallory.
+# The first host of these feeds' publishers, after Mallory's.
 FIRST_HOST = 600
-# What the figures of the day say of all readers' runs is said of those who asked once each.
+# Mallory's suggestions stay out: the day's figures on runs are about readers who asked once each.
 LEFT_OUT = ("suggestions",)
 
 
 @dataclass(slots=True)
 class Worst:
-    """Both, from `start` to `stop`; what was counted."""
+    """Both difficulties, from `start` to `stop`, with counts."""
 
     port: int
     publisher: int
@@ -63,7 +63,7 @@ class Worst:
         return self.answers["picture 503"]
 
     def feeds(self) -> dict[str, Any]:
-        """Good feeds that nobody fetched, and hostile ones that nobody asked."""
+        """Return the number of good feeds that were not fetched, and of hostile ones that were not asked."""
         return {
             "unfetched": Feed.objects.filter(pk__in=self.good, last_fetched_at=None).count(),
             "unasked": Feed.objects.filter(pk__in=self.hostile, last_fetched_at=None, failures=0).count(),

@@ -1,0 +1,87 @@
+"""The line "30 items marked as read at 9:14 · Undo" of the lists, which stays until the reader's next day.
+
+The reader's session keeps the last five markings, so a second marking does not take the way back from the
+first. They are undone one after the other, the latest first.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST
+
+from digest.days import day_of
+from digest.items.listing import EPOCH, MICROSECOND
+from digest.items.reading import readings_undo
+from digest.requests import reader_of, return_path
+from ranking.language import thousands
+
+SESSION_KEY, KEPT = "marked_as_read", 5
+STAMP_CHARS = 17
+
+
+@dataclass(frozen=True, slots=True)
+class Marking:
+    """Several items that were marked as read at one moment, and their number."""
+
+    at: datetime
+    count: int
+
+
+def marking_keep(request: HttpRequest, count: int, now: datetime) -> None:
+    """Keep what was marked as read at `now` for the line with Undo; nothing if it was no item."""
+    if count:
+        kept = request.session.get(SESSION_KEY, [])
+        request.session[SESSION_KEY] = [*kept, [now.isoformat(), count]][-KEPT:]
+
+
+def marking_latest(request: HttpRequest, now: datetime) -> Marking | None:
+    """Return the latest marking of the reader's day that is not undone. No query."""
+    kept = request.session.get(SESSION_KEY, [])
+    if not kept:
+        return None
+    latest, zone = Marking(datetime.fromisoformat(kept[-1][0]), kept[-1][1]), reader_of(request).zone
+    return latest if day_of(latest.at, zone) == day_of(now, zone) else None
+
+
+@login_required
+@require_POST
+def marking_undo(request: HttpRequest) -> HttpResponse:
+    """Make the items unread again that were marked at the moment in `undo`, and go back to the page."""
+    at = moment_or_404(request.POST.get("undo", ""))
+    count = readings_undo(reader=reader_of(request), at=at)
+    kept = request.session.get(SESSION_KEY, [])
+    request.session[SESSION_KEY] = [one for one in kept if datetime.fromisoformat(one[0]) != at]
+    words = ngettext("{count} item unread again.", "{count} items unread again.", count)
+    messages.success(request, words.format(count=thousands(count)))
+    return redirect(return_path(request))
+
+
+def page_stamp(now: datetime) -> int:
+    """Return the moment a page was made, as its form sends it back: microseconds since 1970."""
+    return (now - EPOCH) // MICROSECOND
+
+
+def page_made(typed: str, now: datetime) -> datetime:
+    """Return the moment of a `page_stamp`; now for any other text."""
+    if not typed.isdecimal() or len(typed) > STAMP_CHARS:
+        return now
+    return min(EPOCH + int(typed) * MICROSECOND, now)
+
+
+def moment_or_404(typed: str) -> datetime:
+    """Return the moment `typed` in ISO 8601, in UTC. Raises `Http404` for any other text."""
+    try:
+        moment = parse_datetime(typed)
+        if moment is not None and timezone.is_aware(moment):
+            return moment.astimezone(UTC)
+    except (ValueError, OverflowError):  # the year 10,000 begins early in the east
+        pass
+    raise Http404(_("Nothing was marked at that moment."))

@@ -1,0 +1,251 @@
+"""The names of one reader, by which the words of a wish are looked up. Pure."""
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from functools import cached_property
+
+from ranking.common.categories import author_names, category_key, category_keys, label_keys, topic_finder
+from ranking.common.text import fold, fold_lightly, search_terms, term_finder, topic_key
+from suggestions.wishes.german import GERMAN
+from suggestions.wishes.lexicon import FILLERS
+from suggestions.wishes.wish import AUTHOR, CATEGORY, SOURCE, TOPIC, WORD, Names, Target
+
+# The most choices of one kind in a question.
+OFFERED_MAX = 4
+NEAR_SHARE = 0.75
+TYPO_CHARS_MIN = 5
+# A misspelled word of a title is asked about if it is this close.
+TYPO_SHARE, NEARLY_SHARE = 0.9, 0.85
+ARTICLE = "the "
+# Around the name of a source, in a rule for it.
+NOTHING_MEANT = (
+    FILLERS
+    | {"from", "by", "anything", "everything", "nothing"}
+    | {word for phrase, english in GERMAN.items() if english == ("please",) for word in phrase}
+    | {"disappear", "vanish", "expire", "leave", "go", "nie", "niemals", "alles", "darf", "muss", "handle"}
+    | {"müssen", "dürfen", "bleiben", "bleibt", "verschwinden", "verschwindet", "sollte", "sollten"}
+    | {"take", "putting", "taking", "showing", "should", "once", "must", "auf", "keinen", "fall", "hat"}
+)
+
+
+def spelled(phrase: str, sentence: str) -> str:
+    """Return the words of `sentence` that are `phrase` once folded; `phrase` if there are none."""
+    rows = [(match.group(), fold(match.group()).replace("’", "'")) for match in _WORD.finditer(sentence)]
+    wanted = phrase.split()
+    for n in range(len(rows) - len(wanted) + 1):
+        here = rows[n : n + len(wanted)]
+        if [folded for _, folded in here] == wanted:
+            return " ".join(typed for typed, _ in here)
+        head, _, tail = here[-1][1].rpartition("-")
+        if tail and [*(folded for _, folded in here[:-1]), head] == wanted:
+            # "Böller-Thema" is about "Böller".
+            return " ".join([*(typed for typed, _ in here[:-1]), here[-1][0].rpartition("-")[0]])
+    return phrase
+
+
+_WORD = re.compile(r"\w+(?:[.'’@/+#-]\w+)*[+#]*|[^\w\s]")
+
+
+def _means_nothing(word: str) -> bool:
+    long = len(word) >= TYPO_CHARS_MIN
+    return word in NOTHING_MEANT or (long and bool(get_close_matches(word, NOTHING_MEANT, 1, NEARLY_SHARE)))
+
+
+def _is_inflected(phrase: str, word: str) -> bool:
+    longer, shorter = sorted((phrase, word), key=len, reverse=True)
+    return longer.removeprefix(shorter) in ("s", "es", "e", "n", "en", "er")
+
+
+class Lookup:
+    """The names of one reader, ready to be looked up; each part is made when it is first needed."""
+
+    def __init__(self, names: Names, sentence: str = "") -> None:
+        """Take the reader's names, and the sentence whose spelling words keep."""
+        self.names, self.sentence = names, sentence
+
+    def typed(self, phrase: str) -> str:
+        """Return the folded `phrase` as the reader typed it: "KI" for "ki"."""
+        return spelled(phrase, self.sentence)
+
+    def word(self, phrase: str, kind: str = WORD) -> Target:
+        """Return words of the sentence as a target, in the reader's spelling."""
+        typed = self.typed(phrase)
+        return Target(kind, typed, typed)
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Return the folded texts of the items."""
+        return [fold_lightly(f"{item.title}\n{item.text}") for item in self.names.items]
+
+    @cached_property
+    def categories(self) -> list[frozenset[str]]:
+        """Return the keys of the items' categories."""
+        return [category_keys(item.categories) for item in self.names.items]
+
+    @cached_property
+    def labels(self) -> list[frozenset[str]]:
+        """Return the keys of the items' labels, by which a topic or a keyword finds them as by words."""
+        return [label_keys(item.categories, item.author) for item in self.names.items]
+
+    @cached_property
+    def authors(self) -> dict[str, str]:
+        """Return the authors of the items by folded name, each of several by their own."""
+        typed = (item.author.strip() for item in self.names.items)
+        return {fold(name): name for one in typed for name in author_names(one) or (one,) if name}
+
+    @cached_property
+    def titles(self) -> dict[str, list[str]]:
+        """Return the keys of sources by each way to name one exactly."""
+        found: dict[str, list[str]] = {}
+        for key, title in self.names.sources.items():
+            folded = fold(title)
+            ways = {folded, folded.removeprefix(ARTICLE), fold(key), fold(key).partition(".")[0]}
+            for way in ways:
+                found.setdefault(way, []).append(key)
+        for name, key in self.names.called.items():
+            if key in self.names.sources:
+                found.setdefault(fold(name), []).append(key)
+        return found
+
+    def multiword(self) -> list[str]:
+        """Return the names that may have several words: a sentence is not split inside one."""
+        titles = [*self.names.sources.values(), *self.names.called]
+        bare = [title[len(ARTICLE) :] for title in titles if fold(title).startswith(ARTICLE)]
+        return [*titles, *bare, *self.names.topics, *self.authors.values()]
+
+    def source(self, key: str) -> Target:
+        """Return the source with this key as a target."""
+        return Target(SOURCE, key, self.names.sources[key])
+
+    def name(self, source: Target) -> str:
+        """Return the title of a source, or its key if another source has the title, too."""
+        return source.label if len(self.sources_exact(fold(source.label))) == 1 else source.key
+
+    def sources_exact(self, phrase: str) -> list[Target]:
+        """Return the sources called exactly `phrase`, with or without an article."""
+        keys = [*self.titles.get(phrase, []), *self.titles.get(phrase.removeprefix(ARTICLE), [])]
+        return [self.source(key) for key in dict.fromkeys(keys)]
+
+    def sources_partly(self, phrase: str) -> list[Target]:
+        """Return the sources with every word of `phrase` and others in their title."""
+        words = set(search_terms(phrase))
+        exact = {target.key for target in self.sources_exact(phrase)}
+        found = [
+            self.source(key)
+            for key, title in self.names.sources.items()
+            if words and key not in exact and words <= set(search_terms(title))
+        ]
+        return sorted(found, key=lambda target: target.label)
+
+    def source_among(self, phrase: str) -> tuple[Target, bool] | None:
+        """Return the only source named in `phrase`, and whether the words beside it mean nothing."""
+        words = phrase.split()
+        spans = [(n, m) for n in range(len(words)) for m in range(n + 1, len(words) + 1)]
+        for begin, end in sorted(spans, key=lambda span: span[0] - span[1]):
+            if found := self.sources_exact(" ".join(words[begin:end])):
+                around = [*words[:begin], *words[end:]]
+                return (found[0], all(map(_means_nothing, around))) if len(found) == 1 else None
+        return None
+
+    def topic(self, phrase: str) -> Target | None:
+        """Return the interest or boosted keyword that `phrase` is, in the reader's spelling."""
+        wanted = topic_key(phrase)
+        own = next((topic for topic in self.names.topics if topic_key(topic) == wanted), None)
+        return None if own is None else Target(TOPIC, own, own)
+
+    def is_found(self, phrase: str) -> bool:
+        """Return whether an item of the last days has `phrase` in words or as a label, as in ranking."""
+        return any(map(topic_finder(phrase), self.texts, self.labels))
+
+    def is_found_beyond(self, phrase: str, sources: Iterable[str]) -> bool:
+        """Return whether an item outside `sources` has `phrase` in words or as a label."""
+        finds, left_out = topic_finder(phrase), set(sources)
+        rows = zip(self.names.items, self.texts, self.labels, strict=True)
+        return any(item.source not in left_out and finds(text, keys) for item, text, keys in rows)
+
+    def is_category(self, phrase: str) -> bool:
+        """Return whether a publisher filed an item of the last days under `phrase`."""
+        return any(category_key(phrase) in keys for keys in self.categories)
+
+    def mute_kinds(self, phrase: str) -> list[str]:
+        """Return the kinds of mutes that hide items with `phrase`. Skip a kind that hides nothing more.
+
+        Unlike topics and keywords, a mute of a word knows no labels.
+        """
+        finds, key = term_finder(phrase), category_key(phrase)
+        kinds = [WORD] if any(map(finds, self.texts)) else []
+        rows = zip(self.texts, self.categories, strict=True)
+        if any(key in keys and not finds(text) for text, keys in rows):
+            kinds.append(CATEGORY)
+        if not kinds and fold(phrase) in self.authors:
+            kinds.append(AUTHOR)
+        return kinds or [WORD]
+
+    def authors_named(self, phrase: str, *, partly: bool) -> list[Target]:
+        """Return the authors named `phrase`; `partly`: with all its words in their name."""
+        if phrase in self.authors:
+            return [Target(AUTHOR, self.authors[phrase], self.authors[phrase])]
+        words = set(phrase.split())
+        names = [name for folded, name in self.authors.items() if words and words <= set(folded.split())]
+        return [Target(AUTHOR, name, name) for name in sorted(names)] if partly else []
+
+    def meanings(self, phrase: str, about: str, *, subject: bool) -> list[Target]:
+        """Return all that `phrase` may mean, with `about` a kind of `KIND_WORDS` or ""; none: unknown."""
+        if about in ("topic", "word"):
+            return self._texts(phrase, certain=True)
+        if about == "category":
+            return [self.word(phrase, CATEGORY)]
+        if about == "about":
+            return self._texts(phrase, certain=False) or self._publishers(phrase)
+        if about == "source":
+            found = self._publishers(phrase) or self.authors_named(phrase, partly=True)
+            # A name read "from" may be a section of several publishers.
+            return found or (self._texts(phrase, certain=True) if self.is_category(phrase) else [])
+        if about == "author":
+            return self.authors_named(phrase, partly=True) or self._publishers(phrase)
+        return self._bare(phrase, subject=subject)
+
+    def _texts(self, phrase: str, *, certain: bool) -> list[Target]:
+        own = self.topic(phrase)
+        if own is not None:
+            return [own]
+        return [self.word(phrase)] if certain or self.is_found(phrase) else []
+
+    def _publishers(self, phrase: str) -> list[Target]:
+        return self.sources_exact(phrase) or self.sources_partly(phrase)
+
+    def _bare(self, phrase: str, *, subject: bool) -> list[Target]:
+        exact = self.sources_exact(phrase)
+        own = self.topic(phrase)
+        if exact:
+            keys = [target.key for target in exact]
+            worded = " " not in phrase and self.is_found_beyond(phrase, keys)
+            word = self.word(phrase) if worded else None
+            text = own or word
+            return [*exact, text] if text else exact
+        texts = self._texts(phrase, certain=False)
+        authors = self.authors_named(phrase, partly=False)
+        if subject and texts:
+            return texts
+        if authors:
+            # A name that stands in texts too is still a person's.
+            return authors
+        found = [*texts, *self.sources_partly(phrase)]
+        return found or self.authors_named(phrase, partly=True)
+
+    def nearest(self, phrase: str, share: float = NEAR_SHARE) -> list[Target]:
+        """Return names that are spelled nearly like `phrase`: sources, interests, words of titles."""
+        by_name = {fold(title): self.source(key) for key, title in self.names.sources.items()}
+        by_name |= {name.removeprefix(ARTICLE): target for name, target in by_name.items()}
+        by_name |= {fold(topic): Target(TOPIC, topic, topic) for topic in self.names.topics}
+        near = get_close_matches(phrase, by_name, OFFERED_MAX - 1, share)
+        found = list(dict.fromkeys(by_name[name] for name in near))
+        if not found and len(phrase) >= TYPO_CHARS_MIN:
+            # Letters that changed places, as in "gamign": the same ones, and the same first.
+            words = {word for text in self.texts for word in search_terms(text) if word[:1] == phrase[:1]}
+            same = sorted(word for word in words if sorted(word) == sorted(phrase))
+            if not same and share < TYPO_SHARE:
+                same = get_close_matches(phrase, words, 1, TYPO_SHARE)
+            found = [Target(WORD, word, word) for word in same[:1] if not _is_inflected(phrase, word)]
+        return found

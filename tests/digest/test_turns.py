@@ -1,0 +1,265 @@
+"""Turns: a web process computes one answer at a time for a reader, on all pages and APIs together."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+from django.db import connection, transaction
+from django.http import HttpRequest, HttpResponse
+from django.test import Client, RequestFactory
+from django.utils import timezone
+
+from digest import middleware, places
+from digest.accounts.tokens import token_issue
+from digest.errors import TooManyRequests
+from digest.models import Reader
+from digest.places import (
+    PAGE_LINE,
+    PROGRAM_LINE,
+    TURNS,
+    TURNS_WAITING_MAX,
+    turn_give_way,
+    turn_share,
+    turn_take,
+    turns_open,
+)
+from digest.throttling import long_work, turn_begin
+from tests.support.routes import routes
+
+# A page asks for dozens of these at once, so they have places and a limit of their own.
+MANY = {"digest:picture", "digest:favicon"}
+# The secret in the address names the reader, even if another one is signed in.
+BY_SECRET = {"digest:feed_atom", "digest:feed_json"}
+ROOMS = ("digest", "ranking", "suggestions", "advisor")
+
+
+@pytest.fixture
+def busy(ben: Reader) -> Iterator[Reader]:
+    """Keep a reader busy: one request is being answered, and the most that may wait do."""
+    with occupied(ben, PAGE_LINE, PROGRAM_LINE):
+        yield ben
+
+
+def occupied(reader: Reader, *lines: str) -> ExitStack:
+    """Take the turn of a reader, and everything in these lines for it."""
+    stack = ExitStack()
+    assert stack.enter_context(TURNS.place(reader.pk))
+    for line in lines:
+        TURNS._waiting[reader.pk, line] = TURNS_WAITING_MAX
+        stack.callback(TURNS._waiting.pop, (reader.pk, line))
+    return stack
+
+
+def in_threads(count: int, work: Callable[[], None]) -> None:
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def test_six_requests_of_one_reader_are_answered_one_by_one_and_a_seventh_is_refused():
+    inside, most, done, refused = [0], [0], [], []
+    counting, all_there = threading.Lock(), threading.Event()
+
+    def answer() -> None:
+        with turns_open():
+            try:
+                turn_begin("Mallory")
+            except TooManyRequests as error:
+                refused.append(error.status)
+                all_there.set()
+                return
+            with counting:
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+            all_there.wait(10)
+            assert has_turn("Ada"), "another reader waits for nobody"
+            with counting:
+                inside[0] -= 1
+            done.append(1)
+
+    in_threads(2 + TURNS_WAITING_MAX, answer)
+    assert (most[0], len(done), refused) == (1, 1 + TURNS_WAITING_MAX, [429])
+    assert not TURNS._taken and not TURNS._waiting
+
+
+def has_turn(who: str) -> bool:
+    """Return whether a reader gets their turn without waiting."""
+    with TURNS.place(who) as had:
+        return had
+
+
+@pytest.mark.parametrize("kind", ["LOOKUPS", "PICTURES", "RUNS", "LONG", "EXPORTS"])
+def test_a_request_with_a_place_of_another_kind_lets_the_readers_next_one_begin(kind: str):
+    with turns_open():
+        turn_begin("Ada")
+        turn_begin("Ada")  # it never waits for itself
+        assert not has_turn("Ada")
+        with getattr(places, kind).place("Ada") as has_place:
+            assert has_place and has_turn("Ada")
+
+
+def test_a_turn_comes_back_whatever_happens():
+    with pytest.raises(ZeroDivisionError), turns_open():
+        turn_begin("Ada")
+        raise ZeroDivisionError
+    assert not TURNS._taken
+
+
+@pytest.mark.django_db
+def test_every_page_of_a_reader_takes_their_turn(busy: Reader, ada: Reader, client: Client):
+    client.force_login(busy)
+    pages = [route for route in routes() if route.room in ROOMS and route.name not in MANY | BY_SECRET]
+    assert len(pages) > 30
+    for page in pages:
+        refused = client.get(page.url())
+        assert (refused.status_code, refused["Retry-After"]) == (429, "2"), page.name
+    client.force_login(ada)
+    assert client.get("/ui/all").status_code == client.get("/ui/search?q=tide").status_code == 200
+
+
+@pytest.mark.django_db
+def test_every_door_for_programs_takes_the_readers_turn(busy: Reader, ada: Reader, client: Client):
+    def asked(reader: Reader) -> list[int]:
+        issued = token_issue(reader=reader, name="one", scope="full", expires_at=None, now=timezone.now())
+        secret = issued.secret
+        Reader.objects.filter(pk=reader.pk).update(feed_token=f"feed-{reader.username}")
+        program = Client(headers={"Authorization": f"Bearer {secret}"})
+        app = Client(headers={"Authorization": f"GoogleLogin auth={secret}"})
+        browser = Client()
+        browser.force_login(reader)
+        answers = [
+            program.get("/api/search?q=tide"),
+            program.get("/api/items"),
+            browser.get("/api/items"),
+            app.get("/reader/api/0/stream/contents/user/-/state/com.google/reading-list"),
+            client.get(f"/feeds/feed-{reader.username}/atom.xml"),
+        ]
+        return [answer.status_code for answer in answers]
+
+    assert asked(busy) == [429] * 5
+    assert asked(ada) == [200] * 5
+
+
+def test_long_work_has_the_turn_but_lets_the_readers_waiting_page_go_first():
+    order: list[str] = []
+
+    def page() -> None:
+        with turns_open():
+            turn_begin("Ada")
+            order.append("page")
+
+    with turns_open():
+        turn_begin("Ada")
+        with long_work("Ada"):
+            assert not has_turn("Ada"), "or one who imports and lists has the processor twice"
+            thread = threading.Thread(target=page)
+            thread.start()
+            while not TURNS._waiting["Ada", PROGRAM_LINE]:
+                pass
+            order.append("step")
+            while "page" not in order:
+                turn_give_way()
+            order.append("step")
+            thread.join(10)
+            assert not has_turn("Ada")
+    assert order == ["step", "page", "step"] and has_turn("Ada")
+
+
+def test_an_app_that_fills_its_line_keeps_its_reader_out_of_no_page():
+    had: list[bool] = []
+
+    def page() -> None:
+        with turns_open():
+            had.append(turn_take("Ada", PAGE_LINE))
+
+    with TURNS.place("Ada"):
+        TURNS._waiting["Ada", PROGRAM_LINE] = TURNS_WAITING_MAX
+        thread = threading.Thread(target=page)
+        thread.start()
+        while not TURNS._waiting["Ada", PAGE_LINE]:
+            pass
+    thread.join(10)
+    del TURNS._waiting["Ada", PROGRAM_LINE]
+    assert had == [True]
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let requests give way for as long as the tests need."""
+    monkeypatch.setattr(places, "SHARE_WAIT_S", 20.0)
+    yield
+    TURNS._waiting.clear()
+
+
+def shared(who: str, waiting: int, order: list[str]) -> threading.Thread:
+    """Start a request of a reader of whose others some wait. It notes the end of each of its steps."""
+    begun = threading.Event()
+
+    def answer() -> None:
+        with turns_open():
+            turn_begin(who)
+            TURNS._waiting[who, PAGE_LINE] = waiting
+            begun.set()
+            turn_share()
+            order.append(who)
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    assert begun.wait(10)
+    return thread
+
+
+@pytest.mark.parametrize(("mallorys", "adas"), [(1, 0), (5, 0), (5, 1)])
+@pytest.mark.usefixtures("patient")
+def test_who_asks_for_more_at_once_lets_another_finish_first(mallorys: int, adas: int):
+    order: list[str] = []
+    with turns_open():
+        turn_begin("Ada")
+        TURNS._waiting["Ada", PROGRAM_LINE] = adas
+        mallory = shared("Mallory", mallorys, order)
+        mallory.join(0.2)
+        turn_share()  # Ada waits for nobody
+        order.append("Ada")
+    mallory.join(10)
+    assert order == ["Ada", "Mallory"]
+
+
+@pytest.mark.parametrize(("mallorys", "adas"), [(0, 0), (0, 3), (2, 2)])
+@pytest.mark.usefixtures("patient")
+def test_who_asks_for_no_more_than_another_goes_on(mallorys: int, adas: int):
+    order: list[str] = []
+    with turns_open():
+        turn_begin("Ada")
+        TURNS._waiting["Ada", PAGE_LINE] = adas
+        shared("Mallory", mallorys, order).join(10)
+        assert order == ["Mallory"]
+
+
+@pytest.mark.usefixtures("patient")
+def test_nobody_lets_others_go_first_for_ever(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(places, "SHARE_WAIT_S", 0.3)
+    order: list[str] = []
+    with turns_open():
+        turn_begin("Ada")
+        shared("Mallory", 5, order).join(10)
+    assert order == ["Mallory"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_page_lets_others_go_first_at_each_query_but_in_no_transaction(monkeypatch: pytest.MonkeyPatch):
+    shares: list[bool] = []
+    monkeypatch.setattr(middleware, "turn_share", lambda: shares.append(connection.in_atomic_block))
+
+    def view(request: HttpRequest) -> HttpResponse:
+        assert not Reader.objects.exists()
+        with transaction.atomic():
+            assert not Reader.objects.exists()
+        return HttpResponse()
+
+    middleware.ReadersTurns(view)(RequestFactory().get("/"))
+    assert shares and not any(shares)
+    assert not connection.execute_wrappers

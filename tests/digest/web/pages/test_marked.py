@@ -1,0 +1,122 @@
+"""The line with Undo after items were marked as read: on every list, until the reader's next day."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+
+from digest.daily import catch_up
+from digest.daily.services import digest_refresh
+from digest.models import Item, Reader, Reading
+from digest.web.pages import marked
+from tests.support.browser import fresh_item
+
+LISTS = ["/", "/ui/all", "/ui/all?unread=1", "/ui/today/further", "/ui/catch-up"]
+UNDO = "/ui/read/undo"
+
+
+@pytest.fixture
+def page(client: Client, ada: Reader) -> Client:
+    """Ada's browser, signed in, with four items."""
+    client.force_login(ada)
+    for n in range(4):
+        fresh_item(ada, hours=n + 1, key="gazette.example" if n else "lamp.example", title=f"No {n}")
+    return client
+
+
+def line_of(page: Client, address: str) -> str:
+    body = page.get(address).content.decode()
+    found = re.search(r'class="marked.*?<span>(.*?)</span>', body)
+    return found[1] if found else ""
+
+
+def undo(page: Client, address: str) -> str:
+    """Press Undo on a page; return where that leads."""
+    body = page.get(address).content.decode().partition('class="marked')[2]
+    at, back = (re.search(rf'name="{name}" value="([^"]+)"', body)[1] for name in ("undo", "next"))
+    return page.post(UNDO, {"undo": at, "next": back}).url
+
+
+def read(reader: Reader) -> set[str]:
+    rows = Reading.objects.filter(reader=reader, read_at__isnull=False)
+    return {*rows.values_list("item__title", flat=True)}
+
+
+def mark_today(page: Client) -> None:
+    date = page.get("/").context["date"]
+    page.post(f"/ui/date/{date}/read")
+
+
+@pytest.mark.parametrize("address", LISTS)
+def test_the_way_back_stays_on_every_list_after_the_page_was_left(page: Client, ada: Reader, address: str):
+    page.get("/")
+    page.post("/ui/all/read", {"all": "1"})
+    page.get("/ui/account")
+    page.get(f"/ui/item/{Reading.objects.first().item_id}")
+    assert line_of(page, address).startswith("4 items marked as read at ")
+    assert undo(page, address) == address
+    assert read(ada) == set() and line_of(page, address) == ""
+
+
+def test_what_came_into_today_after_its_page_was_made_stays_unread(page: Client, ada: Reader):
+    first = page.get("/").context
+    late = fresh_item(ada, hours=0.1, title="Came in since")
+    digest_refresh(reader=ada, now=marked.timezone.now())
+    Item.objects.filter(pk=late.pk).update(first_seen_at=marked.timezone.now())
+    page.post(f"/ui/date/{first['date']}/read", {"seen": first["seen"]})
+    assert "Came in since" in {one.item.title for one in page.get("/").context["shown"]}
+    assert "Came in since" not in read(ada) and len(read(ada)) == 4
+
+
+def test_today_is_undone_though_an_item_was_opened_since(page: Client, ada: Reader):
+    mark_today(page)
+    late = fresh_item(ada, hours=0.1, title="Came in since")
+    page.get(f"/ui/item/{late.pk}")
+    undo(page, "/")
+    assert read(ada) == {"Came in since"}
+
+
+def test_two_markings_are_undone_one_after_the_other(page: Client, ada: Reader):
+    page.post("/ui/all/read", {"all": "1", "source": "gazette.example"})
+    page.post("/ui/all/read", {"all": "1"})
+    assert line_of(page, "/").startswith("1 item marked")
+    undo(page, "/")
+    assert read(ada) == {"No 1", "No 2", "No 3"} and line_of(page, "/").startswith("3 items marked")
+    undo(page, "/ui/all")
+    assert read(ada) == set() and line_of(page, "/") == ""
+
+
+def test_the_line_goes_with_the_readers_day(page: Client, ada: Reader, monkeypatch):
+    page.post("/ui/all/read", {"all": "1"})
+    assert line_of(page, "/ui/all")
+    later = marked.timezone.now() + timedelta(days=1)
+    monkeypatch.setattr("digest.templatetags.digest_pages.timezone.now", lambda: later)
+    assert line_of(page, "/ui/all") == ""
+
+
+def test_who_wants_no_counts_is_told_without_one(page: Client, ada: Reader):
+    Reader.objects.filter(pk=ada.pk).update(hide_counts=True)
+    page.post("/ui/all/read", {"all": "1"})
+    assert re.fullmatch(r"Marked as read at \d+:\d\d\.", line_of(page, "/ui/all"))
+
+
+def test_marking_nothing_offers_no_way_back(page: Client, ada: Reader):
+    page.post("/ui/all/read", {"all": "1"})
+    undo(page, "/")
+    page.post("/ui/all/read", {"all": "1", "source": "nowhere.example"})
+    assert line_of(page, "/") == ""
+
+
+@pytest.mark.parametrize("at", ["", "yesterday", "2026-13-01T00:00", "2026-03-01T12:00"])
+def test_an_invalid_moment_is_not_found(page: Client, at: str):
+    assert page.post(UNDO, {"undo": at}).status_code == 404
+
+
+def test_catching_up_is_undone_from_anywhere(page: Client, ada: Reader, monkeypatch):
+    since = marked.timezone.now() - timedelta(days=4)
+    monkeypatch.setattr(catch_up, "away_since", lambda **_: since)
+    body = page.get("/ui/catch-up").content.decode()
+    page.post("/ui/catch-up/read", {"item": re.findall(r'name="item" value="(\d+)"', body)})
+    assert len(read(ada)) == 4
+    assert undo(page, "/ui/all?unread=1") == "/ui/all?unread=1" and read(ada) == set()

@@ -1,0 +1,139 @@
+"""Every kind of change is whole: read back as itself, weighed by thumbs, pinned under its own name."""
+
+from dataclasses import replace
+
+import pytest
+
+from ranking.entities import Config, EffectiveConfig
+from ranking.mutes import ADDRESS
+from ranking.mutes import KINDS as MUTES
+from ranking.taste.leans import SPREAD_PRIOR
+from suggestions.changes.change import LESS, NONE, Change, ChangeKind, Field
+from suggestions.changes.mutes import MUTE_WORD, MuteKind, MuteWordKind
+from suggestions.changes.registry import (
+    SUGGESTED,
+    WISHED,
+    change_of_dict,
+    change_stored,
+    keys_named,
+    kind_read,
+    kinds_check,
+)
+from suggestions.changes.topics import ADD_TOPIC, TopicKind
+from suggestions.planner.hypotheses import evaluate_change
+from suggestions.planner.phrases import attributes_of
+from suggestions.planner.tastes import tallies_of, tastes_of
+from suggestions.rules import target_pinned
+from tests.support.factories import CLOCK
+from tests.support.suggestion_worlds import thumb
+
+SOURCES, AUTHORS = ("a.example", "b.example"), ("Ada Hill", "Ben Lake", "")
+THUMBS = [
+    replace(thumb(n, source=SOURCES[n % 2], useful=n % 3 > 0, title=f"Harbour {n}"), author=AUTHORS[n // 4])
+    for n in range(12)
+]
+PRESENT = EffectiveConfig(Config(topics=("Crypto",)), {})
+ATTRIBUTES = attributes_of(THUMBS, sources=(), topics=("Crypto", "Harbour"), titles={}, words=("Harbour",))
+TASTES = tastes_of(tallies_of(THUMBS, ATTRIBUTES, CLOCK), SPREAD_PRIOR)
+# Of kinds whose changes thumbs do not name: a stored value.
+VALUES = {
+    "order_by_taste": "on",
+    "shelf_life": "6",
+    "daily_limit": "3",
+    "never_miss": "yes",
+    "age_faster": "12",
+    "age_slower": "48",
+}
+COUNTED = [kind for kind in SUGGESTED if kind.column]
+
+
+def changes_of(kind: ChangeKind) -> list[Change]:
+    """Return the kind's changes that the thumbs name, or else a stored one about a source."""
+    named = list(kind.candidates(ATTRIBUTES, PRESENT))
+    return named or [change_stored(kind=kind.name, target=SOURCES[0], value=VALUES[kind.name])]
+
+
+@pytest.mark.parametrize("kind", SUGGESTED, ids=repr)
+def test_a_change_is_read_back_as_one_of_the_same_kind(kind):
+    for change in changes_of(kind):
+        read = change_of_dict(change.as_dict())
+        assert (read.kind, read.target, read.after) == (kind, change.target, change.after)
+
+
+@pytest.mark.parametrize("kind", SUGGESTED, ids=repr)
+def test_a_stored_suggestion_has_the_target_of_its_change(kind):
+    for change in changes_of(kind):
+        stored = change_stored(kind=kind.name, target=change.target, value=change.suggested_value)
+        assert (stored.kind, stored.target, stored.after) == (kind, change.target, change.after)
+
+
+@pytest.mark.parametrize("kind", COUNTED, ids=repr)
+def test_a_change_that_the_thumbs_name_is_weighed_by_them(kind):
+    found = changes_of(kind)
+    assert found
+    assert all(0 <= evaluate_change(one, TASTES, ATTRIBUTES).p_helpful <= 1 for one in found)
+
+
+@pytest.mark.parametrize("kind", SUGGESTED, ids=repr)
+def test_a_pin_of_its_target_holds_and_of_nothing_else_on_the_setting(kind):
+    for change in changes_of(kind):
+        for pin, holds in ((change.target, True), ("another", False)):
+            pinned = replace(PRESENT, config=replace(PRESENT.config, locked=(pin,)))
+            assert target_pinned((change.field, change.target), pinned) is holds
+
+
+def test_a_pin_of_an_author_is_none_of_a_word():
+    assert "ada" in keys_named("mutes", "word:Ada") & keys_named("mutes", "Ada")
+    assert "ada" not in keys_named("mutes", "author:Ada")
+
+
+def test_each_type_of_mute_is_read_as_the_kind_that_may_be_suggested_of_it_if_any():
+    suggested = {one: kind for kind in SUGGESTED if kind.field is Field.MUTES for one in kind.variants}
+    read = {variant: kind_read("mutes", NONE, variant) for variant in MUTES}
+    assert {one: kind for one, kind in read.items() if kind in SUGGESTED} == suggested
+    assert suggested["word"] is MUTE_WORD and set(read.values()) & set(WISHED)
+
+
+class AddressKind(MuteWordKind):
+    """A second type of target on the setting of mutes."""
+
+    variants = (ADDRESS,)
+
+    def key(self, label):
+        return f"address:{label}"
+
+
+def test_a_second_type_of_target_on_a_setting_is_taken_with_keys_of_its_own():
+    kinds_check([*SUGGESTED, AddressKind(NONE)])
+
+
+class KeyedAsWords(MuteWordKind):
+    variants = (ADDRESS,)
+
+
+class OneARun(AddressKind):
+    is_one_a_run = True
+
+
+class WithoutColumn(MuteKind):
+    variants = (ADDRESS,)
+    candidates, read, stored = MuteWordKind.candidates, MuteWordKind.read, MuteWordKind.stored
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (KeyedAsWords(NONE), "gives its targets the keys of <mute_word none>: give it a `key` of its own"),
+        (
+            MuteWordKind(NONE),
+            "is read as <mute_word none>: give it `variants` or a direction of its own",
+        ),
+        (WithoutColumn(NONE), "needs a `column`, where thumbs are counted"),
+        (OneARun(NONE), "and <mute_word none> need the same `is_one_a_run`: a run counts settings"),
+        (MuteKind(LESS), "needs a method `read`"),
+        (TopicKind(ADD_TOPIC.direction), "is read as <add_topic add>"),
+    ],
+)
+def test_a_kind_that_lacks_something_is_refused_with_a_sentence_that_names_it(kind, said):
+    with pytest.raises(TypeError, match=said.replace("`", ".")):
+        kinds_check([*SUGGESTED, kind])
