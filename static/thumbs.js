@@ -2,6 +2,7 @@
 import { announce, said } from "./http.js";
 import { show } from "./marks.js";
 
+// The taps that wait, by the box of the buttons they were made on.
 const waiting = new WeakMap();
 // The second half of a double click is no second thought.
 const DOUBLE_MS = 500;
@@ -19,8 +20,8 @@ document.addEventListener("submit", (event) => {
 
 async function send(form, button) {
   const box = form.closest("[data-response]");
-  // A second tap while the first is under way waits for its turn: quick keys lose nothing.
-  if (box.dataset.busy) return waiting.set(box, marks(button));
+  // Taps while one is under way wait for their turn: quick keys lose nothing.
+  if (box.dataset.busy) return waiting.set(box, [...(waiting.get(box) ?? []), marks(button)]);
   box.dataset.busy = "yes";
   try {
     const response = await fetch(form.action, {
@@ -93,7 +94,11 @@ function replace(box, html, button) {
   announce(said(same?.getAttribute("aria-pressed") === "true" ? "noted" : "taken_back", { label }));
   elsewhere(fresh);
   if (["d", "undo"].includes(button.dataset.key)) looks(fresh);
-  const next = waiting.get(box);
-  const turn = next && find(fresh, next);
-  if (turn) send(turn.form, turn);
+  const taps = waiting.get(box) ?? [];
+  // A tap on what the answer took away has nothing left to change.
+  const first = taps.findIndex((tap) => find(fresh, tap));
+  if (first < 0) return;
+  waiting.set(fresh, taps.slice(first + 1));
+  const turn = find(fresh, taps[first]);
+  send(turn.form, turn);
 }

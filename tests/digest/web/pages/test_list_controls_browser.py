@@ -230,6 +230,7 @@ def rate(desk: Desk, act: Callable[[str], None]) -> None:
         desk.page.wait_for_timeout(500)
         act(key)
     desk.until_rated(None)
+    expect(desk.row.locator("[data-key=d]")).to_have_attribute("aria-pressed", "false")
     desk.until_read(set())
 
 
@@ -252,6 +253,7 @@ def give_a_reason(desk: Desk, act: Callable[[], None]) -> None:
         desk.page.wait_for_timeout(500)
     desk.press("u")
     desk.until_rated(None)
+    expect(desk.row.locator("[data-key=u]")).to_have_attribute("aria-pressed", "false")
 
 
 def walk_unread(desk: Desk) -> None:

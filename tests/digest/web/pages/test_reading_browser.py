@@ -1,7 +1,9 @@
 """A reader's day in a real browser: by mouse, by keyboard alone, without a network, on paper."""
 
+import re
+
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from digest.models import Feedback, Reader, Reading, Subscription
 from tests.support.browser import fresh_item, subscribe, suggested
@@ -110,6 +112,23 @@ def test_a_day_by_keys_alone(day_tab: Page, ada: Reader):
     day_tab.wait_for_selector("html[data-scripts=ready]", state="attached")
     keys.press("/")
     expect(day_tab.get_by_label("Words in a title")).to_be_focused()
+
+
+def test_quick_taps_on_a_slow_network_all_arrive(day_tab: Page, ada: Reader):
+    sent: list[Route] = []
+    day_tab.route(re.compile(r"/ui/item/\d+/(save|feedback)"), lambda route: sent.append(route))
+    box = day_tab.locator(".item").first
+    for name in ("Useful", "Save for later", "Not useful"):
+        box.get_by_role("button", name=name, exact=True).click()
+    # No answer has come, so the other two wait.
+    assert len(sent) == 1
+    for count in (1, 2, 3):
+        while len(sent) < count:
+            day_tab.wait_for_timeout(20)
+        sent[-1].continue_()
+    expect(box.get_by_role("button", name="Not useful")).to_have_attribute("aria-pressed", "true")
+    assert [row.useful for row in Feedback.objects.filter(reader=ada)] == [False]
+    assert [row.item.title for row in Reading.objects.filter(reader=ada, saved_at__isnull=False)] == ["Lamp 0"]
 
 
 def test_keys_explain_themselves_and_can_be_switched_off(day_tab: Page):
