@@ -19,7 +19,16 @@ __all__ = ["browser", "page", "tab"]
 pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
 # A Wednesday in September is the widest day in English.
 WIDE_DAY = "/ui/date/2026-09-30"
-PAGES = ("/", WIDE_DAY, "/ui/all", "/ui/sources", "/ui/suggestions", "/ui/config", "/ui/account", "/ui/search?q=lamp")
+PAGES = (
+    "/",
+    WIDE_DAY,
+    "/ui/all",
+    "/ui/sources",
+    "/ui/suggestions",
+    "/ui/config",
+    "/ui/account",
+    "/ui/search?q=lamp",
+)
 # A code that no catalogue of a library has.
 MADE_UP = "xr"
 # How far past its right or left edge the page reaches.

@@ -128,7 +128,9 @@ def test_quick_taps_on_a_slow_network_all_arrive(day_tab: Page, ada: Reader):
         sent[-1].continue_()
     expect(box.get_by_role("button", name="Not useful")).to_have_attribute("aria-pressed", "true")
     assert [row.useful for row in Feedback.objects.filter(reader=ada)] == [False]
-    assert [row.item.title for row in Reading.objects.filter(reader=ada, saved_at__isnull=False)] == ["Lamp 0"]
+    assert [row.item.title for row in Reading.objects.filter(reader=ada, saved_at__isnull=False)] == [
+        "Lamp 0"
+    ]
 
 
 def test_keys_explain_themselves_and_can_be_switched_off(day_tab: Page):
