@@ -5,14 +5,15 @@ Gains are the thumbs themselves. The honest oracle chooses on one half of the la
 other. Pure.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ranking.common.categories import category_keys, topic_matches
-from ranking.common.text import fold
+from ranking.common.text import fold, fold_lightly, topic_key
 from ranking.entities import Config, EffectiveConfig
+from ranking.meaning.topics import ABOUT_WORTH
 from ranking.other_names import topic_names
 from tests.lab.advisor.rules import RULES, Change, Tallies, Targets, capped, changes_all
 from tests.lab.world.entities import Asked, Course
@@ -52,6 +53,10 @@ class Rated:
         return tuple(dict.fromkeys((*self.topics, *self.categories)))
 
 
+# Return which of some items are about a topic by meaning.
+About = Callable[[str, Sequence[Rated]], Bools]
+
+
 @dataclass(frozen=True, slots=True)
 class History:
     """One reader's thumbs in the order they were given."""
@@ -67,22 +72,30 @@ class History:
 
 
 class Pools:
-    """Later items dealt into pools; `value` is the mean nDCG@10 of a config on them."""
+    """Later items dealt into pools; `value` is the mean nDCG@10 of a config on them.
 
-    def __init__(self, items: Sequence[Rated], seed: Sequence[int]) -> None:
+    A topic is found in title, text and categories, as ranking finds it, and by meaning if `about` is given.
+    """
+
+    def __init__(self, items: Sequence[Rated], seed: Sequence[int], about: About | None = None) -> None:
         rng = np.random.default_rng(list(seed))
         size = min(POOL, len(items))
         self.picks = np.array([rng.choice(len(items), size, replace=False) for _ in range(POOLS)])
         self.recency: Floats = 0.5 ** (AGE_DAYS_MAX * rng.random(self.picks.shape))
         self.liked: Floats = np.array([r.liked for r in items], dtype=np.float64)[self.picks]
         self.sources = [r.source for r in items]
-        self.said = [(fold(r.title), category_keys(r.categories)) for r in items]
+        self.said = [
+            (fold_lightly(f"{r.title}\n{r.text}" if r.text else r.title), category_keys(r.categories))
+            for r in items
+        ]
+        self._items, self._find_about = items, about
         self._held: dict[str, Bools] = {}
+        self._about: dict[str, Bools] = {}
 
     def value(self, effective: EffectiveConfig, factors: Floats | float = 1.0) -> float:
         """nDCG@10 over the pools in which something was liked; `factors` (items,) multiply the scores."""
         weights = np.array([effective.weight(source) for source in self.sources])
-        held = [self._holds(topic, *names) for topic, names in topic_names(effective.config).items()]
+        held = [self._worth(topic, names) for topic, names in topic_names(effective.config).items()]
         worth = (weights * (1.0 + np.sum(held, axis=0)) * factors)[self.picks] * self.recency
         shown = np.argsort(-worth, axis=1, kind="stable")[:, :TOP_K]
         dcg = (np.take_along_axis(self.liked, shown, axis=1) * DISCOUNT).sum(axis=1)
@@ -93,6 +106,16 @@ class Pools:
     def gain(self, before: EffectiveConfig, after: EffectiveConfig) -> float:
         """Return the gain of a change."""
         return self.value(after) - self.value(before)
+
+    def _worth(self, topic: str, names: Sequence[str]) -> Floats:
+        """Return what a topic adds to the interest of each item: 1 if it says it, less if it is about it."""
+        says: Floats = self._holds(topic, *names).astype(np.float64)
+        if self._find_about is None:
+            return says
+        key = topic_key(topic)
+        if key not in self._about:
+            self._about[key] = self._find_about(topic, self._items)
+        return np.maximum(says, ABOUT_WORTH * self._about[key])
 
     def _holds(self, topic: str, *names: str) -> Bools:
         """Return which items have a topic, by itself or by another name of it."""
@@ -107,13 +130,13 @@ class Pools:
 class Halves:
     """The same later items dealt into two halves, several times, to tell worth from noise."""
 
-    def __init__(self, items: Sequence[Rated], number: int) -> None:
+    def __init__(self, items: Sequence[Rated], number: int, about: About | None = None) -> None:
         self._pairs: list[tuple[Pools, Pools]] = []
         for split in range(SPLITS):
             first = np.random.default_rng([number, 5, split]).random(len(items)) < 0.5
             dealt = list(zip(items, first.tolist(), strict=True))
             parts = ([r for r, here in dealt if here is half] for half in (True, False))
-            a, b = (Pools(part, [number, 6, split, n]) for n, part in enumerate(parts))
+            a, b = (Pools(part, [number, 6, split, n], about) for n, part in enumerate(parts))
             self._pairs.append((a, b))
 
     def gains(self, before: EffectiveConfig, after: EffectiveConfig) -> tuple[tuple[float, float], ...]:

@@ -37,6 +37,7 @@ from suggestions.services.resolve import suggestion_accept
 from tests.lab.histories.data import movielens, nemig
 from tests.lab.histories.pools import (
     HELD_MIN,
+    About,
     Halves,
     History,
     Pools,
@@ -46,12 +47,12 @@ from tests.lab.histories.pools import (
 )
 from tests.lab.histories.scholar import SCHOLAR, scholar_histories
 from tests.lab.model.readers import PREFIX as LABELS
-from tests.lab.model.readers import label_histories
+from tests.lab.model.readers import label_about, label_histories
 from tests.lab.world.entities import Asked, Course
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 SPAN = timedelta(days=60)
-PROGRESS_EVERY = 50
+PROGRESS_EVERY = 10
 # Twice the items of today's page, with the ages of those in the pools.
 NEWS, NEWS_HOURS = 60, 48
 # Some of the 13,352 readers of Scholar Inbox: importing all of their thumbs would take hours.
@@ -93,7 +94,7 @@ def histories_for(trial: Trial) -> list[History]:
     elif trial.data.startswith("movielens"):
         histories = movielens(folder, trial.data, by_genre=trial.by_genre)
     elif trial.data.startswith(LABELS):
-        histories = label_histories(folder, trial.data, trial.seed)
+        histories = label_histories(folder, trial.data, trial.seed, trial.readers)
     else:
         histories = nemig(folder, trial.data.removeprefix("nemig-"))
     if trial.shuffled:
@@ -114,12 +115,18 @@ def trial_run(trial: Trial, progress: Progress) -> list[Course]:
     readers = {reader.username: reader for reader in Reader.objects.all()}
     news_publish(histories, [readers[histories[n].reader] for n in tested], trial.seed, NOW)
     topics = start_config(targets_of(histories)).config.topics if trial.thumbs else ()
-    courses = []
+    courses, about = [], about_for(trial)
     for done, n in enumerate(tested, start=1):
-        courses.append(_tested(n, histories[n], readers[histories[n].reader], topics, trial))
+        courses.append(_tested(n, histories[n], readers[histories[n].reader], topics, trial, about))
         if done % PROGRESS_EVERY == 0:
             progress(done)
     return courses
+
+
+def about_for(trial: Trial) -> About | None:
+    """Return what finds a trial's items by meaning; `None` if its data have titles alone."""
+    is_labelled = trial.data.startswith(LABELS)
+    return label_about(Path(settings.TIDINGS_DATA), trial.data) if is_labelled else None
 
 
 def _there(histories: Sequence[History], tested: Sequence[int], trial: Trial) -> list[History]:
@@ -219,14 +226,17 @@ def _lines(thumbs: Sequence[Thumbs], begin: datetime, end: datetime) -> Iterator
             yield json.dumps(row | {"useful": int(one.liked), "at": at, "published": at})
 
 
-def _tested(n: int, history: History, reader: Reader, topics: Sequence[str], trial: Trial) -> Course:
+def _tested(
+    n: int, history: History, reader: Reader, topics: Sequence[str], trial: Trial, about: About | None
+) -> Course:
     """Run the advisor for one reader. Return the result."""
     if topics:
         edit = ConfigEdit(topics=topics)
         config_edit(reader_id=reader.pk, edit=edit, expected_version=0, now=NOW)
     first = config_effective(reader_id=reader.pk)
-    judge = Pools(history.rated[trial.thumbs :], [n, 0]) if trial.thumbs else None
-    halves = Halves(history.rated[trial.thumbs :], n) if trial.thumbs else None
+    later = history.rated[trial.thumbs :]
+    judge = Pools(later, [n, 0], about) if trial.thumbs else None
+    halves = Halves(later, n, about) if trial.thumbs else None
     result = run_request(reader=reader, trigger=Run.Trigger.COMMAND, now=NOW, force=True, inline=True)
     asked = []
     for suggestion in suggestions_pending(reader_id=reader.pk):

@@ -14,8 +14,8 @@ from digest.models import Reader
 from ranking.entities import EffectiveConfig
 from tests.lab.advisor.rules import Targets, changes_all
 from tests.lab.advisor.wire import served
-from tests.lab.histories.pools import History, Pools, start_config, targets_of
-from tests.lab.histories.trials import Trial, histories_for, readers_tested, trial_run
+from tests.lab.histories.pools import About, History, Pools, start_config, targets_of
+from tests.lab.histories.trials import Trial, about_for, histories_for, readers_tested, trial_run
 from tests.lab.model.phrases import phrases
 from tests.lab.model.policies import POLICIES, WORD, WRITE, Policy, oracle_of
 from tests.lab.model.replies import replies_stored
@@ -80,19 +80,21 @@ class _Knowing:
         self._histories = histories_for(trial)
         self._numbers = {self._histories[n].reader: n for n in readers_tested(self._histories, trial)}
         self._thumbs, self._truth = trial.thumbs, dict[str, Sequence[tuple[str, str]]]()
-        self._first = start_config(targets_of(self._histories))
+        self._first, self._about = start_config(targets_of(self._histories)), about_for(trial)
 
     def best(self, reader_id: str) -> Sequence[tuple[str, str]]:
         """Return the changes that gain most on a reader's later thumbs, best first."""
         if reader_id not in self._truth:
             number = self._numbers[Reader.objects.get(pk=reader_id).username]
             history = self._histories[number]
-            self._truth[reader_id] = changes_that_help(history, number, self._thumbs, self._first)
+            self._truth[reader_id] = changes_that_help(
+                history, number, self._thumbs, self._first, self._about
+            )
         return self._truth[reader_id]
 
 
 def changes_that_help(
-    history: History, number: int, thumbs: int, first: EffectiveConfig
+    history: History, number: int, thumbs: int, first: EffectiveConfig, about: About | None = None
 ) -> list[tuple[str, str]]:
     """Return (type, target) of the changes of `first` that gain most on a reader's later thumbs, best first.
 
@@ -103,7 +105,7 @@ def changes_that_help(
     words = [word for word, _ in liked.most_common(WORDS_MAX)]
     topics = tuple(dict.fromkeys([*(name for one in rated for name in one.named), *words]))
     targets = Targets(tuple(sorted({one.source for one in rated})), topics)
-    judge = Pools(held, [number, 0])
+    judge = Pools(held, [number, 0], about)
     worth = [(judge.gain(first, one.applied(first)), one) for one in changes_all(first, targets)]
     best = sorted((pair for pair in worth if pair[0] > 0), key=lambda pair: -pair[0])
     return [(one.kind, one.key) for _, one in best[:IDEAS_MAX]]

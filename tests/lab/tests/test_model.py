@@ -3,9 +3,11 @@
 import json
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
 import pytest
 
 from advisor.models import Run, Step
@@ -22,7 +24,7 @@ from tests.lab.model.arms import PLANNER, SCRIPTS, changes_that_help
 from tests.lab.model.command import arm_row, targets_of_rows
 from tests.lab.model.phrases import phrases
 from tests.lab.model.policies import POLICIES, ideas_from_titles, oracle_of
-from tests.lab.model.readers import READERS_MAX
+from tests.lab.model.readers import READERS_MIN, label_about
 from tests.lab.model.replies import replies_stored, request_hash
 from tests.lab.model.same_world import same_world
 from tests.lab.world.entities import Asked, Course
@@ -95,6 +97,29 @@ def test_the_judge_counts_the_other_names_of_a_topic():
     assert judge.gain(first, replace(change, names=("cup",)).applied(first)) > 0.1
 
 
+def test_the_judge_finds_a_topic_in_the_text_and_by_meaning_as_ranking_does():
+    texts = {True: "The cup went to Leeds.", False: "Shares went down."}
+    rated = [
+        Rated(f"u{n}", "Monday’s news", "a", (), bool(n % 2), text=texts[bool(n % 2)]) for n in range(60)
+    ]
+    first = start_config(Targets((), ()))
+    after = change_stored(kind=ADD_TOPIC, target="cup", value="cup").applied(first)
+    by_text = Pools(rated, [1, 0]).gain(first, after)
+    bare = [replace(one, text="") for one in rated]
+    assert by_text > 0.1 and Pools(bare, [1, 0]).gain(first, after) == 0
+    by_meaning = Pools(bare, [1, 0], lambda topic, items: np.array([one.liked for one in items]))
+    assert 0 < by_meaning.gain(first, after) <= by_text
+
+
+@pytest.mark.data
+def test_texts_are_about_a_topic_that_they_do_not_say(settings):
+    folder, history = Path(settings.TIDINGS_DATA), histories_for(Trial("labels-topics-bbc", 60, 2, seed=3))[0]
+    found = label_about(folder, "labels-topics-bbc")("tennis", history.rated)
+    about = [one for one, is_about in zip(history.rated, found, strict=True) if is_about]
+    assert 0 < len(about) < len(history.rated) / 4
+    assert not label_about(folder, "labels-topics-bbc")("house of no such name", history.rated).any()
+
+
 def test_phrases_must_gain_more_than_chance():
     planner = found()
     for gains, met in (((0.05, 0.05, 0.05), True), ((0.3, -0.1, -0.1), False), ((0.01, 0.01, 0.01), False)):
@@ -111,7 +136,7 @@ def test_every_arm_has_the_same_readers_and_the_same_noise(settings, db):
             drawn.append((population.uniforms_secret((2, 2)).tolist(), set(Reader.objects.values_list("pk"))))
             assert noisy_counts.uniforms_secret is population.uniforms_secret
         Reader.objects.all().delete()
-    assert drawn[0] == drawn[1] and len(drawn[0][1]) == READERS_MAX
+    assert drawn[0] == drawn[1] and len(drawn[0][1]) == READERS_MIN
     assert noisy_counts.uniforms_secret.__name__ == population.uniforms_secret.__name__ == "uniforms_secret"
 
 
