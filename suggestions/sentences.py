@@ -66,8 +66,33 @@ def reason_shown(reason: str) -> str:
     return stored_text(reason, REASONS)
 
 
+# The target of a reason is named in its headline already.
+_COUNTED = re.compile(
+    r"You liked (?P<likes>\d+) of (?P<thumbs>\d+) articles? (?:by|from|about|with) .+?"
+    r"(?:, against (?P<else_likes>\d+) of (?P<else_thumbs>\d+) elsewhere)?\.",
+    re.DOTALL,
+)
+
+
 def because(reason: str) -> str:
-    """Return a suggestion's reason as the rest of its headline: ", since you liked 8 of 10 …"."""
+    """Return a stored reason as the rest of its headline: ", since you liked 8 of 10 such articles …"."""
+    if counted := _COUNTED.fullmatch(reason):
+        counts = {name: int(count) for name, count in counted.groupdict().items() if count}
+        if "else_thumbs" in counts:
+            such = ngettext(
+                ", since you liked {likes} of {thumbs} such article, "
+                "against {else_likes} of {else_thumbs} elsewhere.",
+                ", since you liked {likes} of {thumbs} such articles, "
+                "against {else_likes} of {else_thumbs} elsewhere.",
+                counts["thumbs"],
+            )
+        else:
+            such = ngettext(
+                ", since you liked {likes} of {thumbs} such article.",
+                ", since you liked {likes} of {thumbs} such articles.",
+                counts["thumbs"],
+            )
+        return such.format(**counts)
     shown = reason_shown(reason)
     return f", since y{shown[1:]}" if shown.startswith("You ") else f". {shown}"
 

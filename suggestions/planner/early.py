@@ -79,14 +79,30 @@ def changes_early(wishes: Iterable[Wish], *, facts: Facts, settled: Collection[s
 _SOURCES = {MORE: gettext_noop("more {source}"), LESS: gettext_noop("less {source}")}
 
 
-def early_words(changes: Iterable[Change], titles: Mapping[str, str]) -> str:
-    """Return changes in a few words: "more Quiet Port, less Gigawow"."""
-    return ", ".join(
-        _(_SOURCES[change.kind.direction]).format(source=titles.get(change.label, change.label))
-        if change.kind.of_source
-        else _("more about “{target}”").format(target=change.label)
-        for change in changes
-    )
+def answers_on(change: Change, rated: Iterable[RatedItem]) -> tuple[int, int]:
+    """Return how many of the rated articles that a change is about were liked, and how many they are."""
+    found = [item.useful for item in rated if change.kind.concerns(item, change.label)]
+    return sum(found), len(found)
+
+
+def early_words(
+    changes: Iterable[Change], titles: Mapping[str, str], answers: Iterable[tuple[int, int]]
+) -> str:
+    """Return changes in a few words: "more Quiet Port (you liked 3 of 3), less Gigawow (0 of 4)".
+
+    `answers` are those of `answers_on`, in the changes' order.
+    """
+    said = []
+    for change, (likes, thumbs) in zip(changes, answers, strict=True):
+        counts = _("you liked {likes} of {thumbs}") if not said else _("{likes} of {thumbs}")
+        said.append(f"{_change_words(change, titles)} ({counts.format(likes=likes, thumbs=thumbs)})")
+    return ", ".join(said)
+
+
+def _change_words(change: Change, titles: Mapping[str, str]) -> str:
+    if change.kind.of_source:
+        return _(_SOURCES[change.kind.direction]).format(source=titles.get(change.label, change.label))
+    return _("more about “{target}”").format(target=change.label)
 
 
 def _weighed_sources(effective: EffectiveConfig) -> set[str]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -24,7 +25,13 @@ from ranking.services import Cause, body_change
 from suggestions.changes.change import Change
 from suggestions.changes.registry import change_of_dict, changes_make
 from suggestions.models import EarlyForecast
-from suggestions.planner.early import answers_differ, changes_early, early_words, wishes_early
+from suggestions.planner.early import (
+    answers_differ,
+    answers_on,
+    changes_early,
+    early_words,
+    wishes_early,
+)
 from suggestions.proposals import Facts, Refusal
 from suggestions.rules import visibility_refusal
 from suggestions.selectors import facts_for
@@ -32,6 +39,8 @@ from suggestions.week import week_for
 
 log = structlog.get_logger(__name__)
 SALT = "suggestions.services.early"
+# What is stored of a change; a forecast of another form is made again.
+FORM = 2
 _ANSWERED = gettext_noop(
     "Today’s early change is answered already. The next one comes tomorrow at the earliest."
 )
@@ -65,7 +74,7 @@ def early_change_find(*, reader: Reader, now: datetime) -> EarlyChange | None:
     basis = _basis(reader, tallies, titles, effective, now)
     stored = EarlyForecast.objects.filter(reader_id=reader.pk, basis=basis).first()
     if stored is None:
-        found = [one.as_dict() for one in _forecast(reader.pk, tallies, titles, now)]
+        found = _forecast(reader.pk, tallies, titles, now)
         made = {"basis": basis, "changes": found, "made_at": now}
         stored, _created = EarlyForecast.objects.update_or_create(reader_id=reader.pk, defaults=made)
     if not stored.changes:
@@ -73,7 +82,10 @@ def early_change_find(*, reader: Reader, now: datetime) -> EarlyChange | None:
     answers, version = sum(tally.count for tally in tallies), effective.config.version
     values = {"changes": stored.changes, "answers": answers, "version": version}
     signed = values_sign(salt=SALT, reader_id=reader.pk, values=values)
-    return EarlyChange(early_words(map(change_of_dict, stored.changes), titles), answers, signed)
+    words = early_words(
+        map(change_of_dict, stored.changes), titles, [one["answers"] for one in stored.changes]
+    )
+    return EarlyChange(words, answers, signed)
 
 
 def _basis(
@@ -87,6 +99,7 @@ def _basis(
     today = day_of(now, reader.zone)
     digest = digest_for(reader_id=reader.pk, date=today)
     parts = (
+        FORM,
         today,
         digest and digest.built_at,
         feedback_counts(reader_id=reader.pk).last_at,
@@ -100,14 +113,20 @@ def _basis(
 
 def _forecast(
     reader_id: UUID, tallies: Sequence[SourceTally], titles: Mapping[str, str], now: datetime
-) -> list[Change]:
-    """Return the changes that the answers support, whose effect would have been seen last week."""
+) -> list[dict[str, Any]]:
+    """Return the changes that the answers support, whose effect would have been seen last week.
+
+    Each has its own answers beside it: how many are likes, and how many there are.
+    """
     rated = feedback_recent(reader_id=reader_id)
     if not (wishes := wishes_early(tallies=tallies, rated=rated, titles=titles)):
         return []
     facts = _facts(reader_id, frozenset(titles), now)
     changes = changes_early(wishes, facts=facts, settled=weights_on_hold(reader_id=reader_id, now=now))
-    return _visible(reader_id, changes, facts.effective, now)
+    return [
+        {**one.as_dict(), "answers": answers_on(one, rated)}
+        for one in _visible(reader_id, changes, facts.effective, now)
+    ]
 
 
 def early_change_apply(*, reader: Reader, signed: str, now: datetime) -> int | Refusal:

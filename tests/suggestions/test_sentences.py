@@ -112,6 +112,9 @@ def test_moves_say_where_from_and_where_to():
 
 
 def test_a_reason_ends_its_headline():
+    reason = "You liked 1 of 9 articles from Medscape, against 43 of 99 elsewhere."
+    assert because(reason) == ", since you liked 1 of 9 such articles, against 43 of 99 elsewhere."
+    assert because("You liked 1 of 1 article by Ann.") == ", since you liked 1 of 1 such article."
     assert because("You liked 8 of 10.") == ", since you liked 8 of 10."
     assert because("Gazette was liked.") == ". Gazette was liked."
 

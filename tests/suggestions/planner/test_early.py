@@ -11,6 +11,7 @@ from suggestions.planner.early import (
     ANSWERS_MIN,
     SIDE_MAX,
     SURE_MIN,
+    answers_on,
     changes_early,
     early_words,
     wishes_early,
@@ -44,14 +45,14 @@ def answer(n: int, source: str, useful: bool, *categories: str) -> RatedItem:
 def test_five_answers_that_agree_name_a_source_and_the_usual_step():
     (change,) = found(FIVE)
     assert (change.target, change.kind.direction, change.before, change.after) == (QUIET, "more", 1.0, 1.2)
-    assert early_words([change], TITLES) == "more Quiet Port"
+    assert early_words([change], TITLES, [(5, 5)]) == "more Quiet Port (you liked 5 of 5)"
 
 
 def test_three_likes_of_three_are_enough_to_ask_though_not_for_the_loop_to_act():
     counts = {QUIET: (3, 3), GIGA: (1, 3)}
     base = base_rate(4, 6)
     assert SURE_MIN <= posterior(3, 3, base).p_better < P_HIGH
-    assert early_words(found(counts), TITLES) == "more Quiet Port"
+    assert [(change.target, change.kind.direction) for change in found(counts)] == [(QUIET, "more")]
     assert posterior(4, 5, base_rate(6, 10)).p_better < SURE_MIN
     assert found({QUIET: (4, 5), GIGA: (2, 5)}) == []
 
@@ -62,8 +63,10 @@ def test_four_answers_name_nothing_however_they_agree():
 
 
 def test_what_is_liked_comes_before_what_is_not():
-    changes = found({GIGA: (0, 4), QUIET: (4, 4)})
-    assert early_words(changes, TITLES) == "more Quiet Port, less Gigawow"
+    counts = {GIGA: (0, 4), QUIET: (4, 4)}
+    changes = found(counts)
+    said = [answers_on(change, answers(counts)) for change in changes]
+    assert early_words(changes, TITLES, said) == "more Quiet Port (you liked 4 of 4), less Gigawow (0 of 4)"
     assert [change.after for change in changes] == [1.2, 0.8]
 
 
@@ -113,7 +116,8 @@ def test_a_category_counts_on_answers_about_sources_that_do_not_lean():
     counts = {PLAIN: (2, 4), GIGA: (2, 4)}
     (change,) = found(counts, rated=liked + others)
     assert (change.field, change.label, change.after) == ("topics", "Climate", True)
-    assert early_words([change], TITLES) == "more about “Climate”"
+    on = answers_on(change, liked + others)
+    assert early_words([change], TITLES, [on]) == "more about “Climate” (you liked 4 of 4)"
     assert found(counts, rated=liked + others, config=Config(topics=("climate",))) == []
     assert found(counts, rated=liked + others, cooling={("topics", "climate"): CLOCK}) == []
     of_one = [answer(n, QUIET, True, "Climate") for n in range(4)] + answers({GIGA: (0, 4)})
