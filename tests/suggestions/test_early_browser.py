@@ -18,7 +18,8 @@ def test_it_is_applied_and_undone_from_todays_page(page: Page, ada: Reader):
     page.goto("/")
     first = page.locator("article.item h2").all_inner_texts()
     strip = page.get_by_role("complementary", name="An early change")
-    expect(strip).to_contain_text("Early, after 8 answers: more Quiet (you liked 4 of 4), less Giga (0 of 4). Apply this?")
+    words = "more Quiet (you liked 4 of 4), less Giga (0 of 4)"
+    expect(strip).to_contain_text(f"Early, after 8 answers: {words}. Apply this?")
     strip.get_by_role("button", name="Apply the early change").click()
     changed = page.get_by_role("complementary", name="What changed on this page")
     expect(changed).to_contain_text("You applied an early change, after 8 answers: ")
