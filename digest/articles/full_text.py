@@ -25,7 +25,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext_noop
 
-from digest.articles.page_text import page_article, robots_answer
+from digest.articles.page_text import article_check, page_article, robots_answer
 from digest.articles.pictures import inside_allowed
 from digest.errors import FullTextMissing
 from digest.feeds.bodies import LEVEL
@@ -273,9 +273,10 @@ def _fetch(item: Item, now: datetime, who: object = "") -> FeedProblem | None:
     with isolate("page", item.pk, "full_text_failed") as attempt:
         try:
             page = page_get(item.address, allow=allow, who=who)
+            article_check(page.html, title=item.title, text=item.text)
         except FeedProblem as found:
             problem = found
-    if page is None:
+    if problem or page is None:
         problem = problem or internal_problem("read this page", attempt.error)
         log.info("full_text.refused", item_id=item.pk, host=host_of(item.url), code=problem.code)
         if problem.code != "host_busy":

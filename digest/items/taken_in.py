@@ -16,8 +16,8 @@ from digest.items.selectors import items_candidates
 from digest.models import Item
 from ranking.common.text import topic_key
 from ranking.entities import Candidate
-from ranking.meaning.table import Floats, Vectors, meaning_vectors, unit_rows
-from ranking.meaning.topics import Mask, centre_rows, topic_meaning
+from ranking.meaning.table import Floats, Vectors, known_words, meaning_vectors, unit_rows
+from ranking.meaning.topics import centre_rows, topic_meaning
 from ranking.pool import Ids, Pool
 
 DAYS, ITEMS_MAX = 30, 2_000
@@ -58,38 +58,47 @@ def topics_take_in(*, reader_id: UUID, topics: Sequence[str], now: datetime) -> 
     return found
 
 
-def items_about(*, reader_id: UUID, query: str, found: Sequence[int], now: datetime) -> list[Item]:
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Items about a query that do not say it, the most similar first. `words` are those that were compared."""
+
+    words: str = ""
+    items: tuple[Item, ...] = ()
+
+
+def items_about(*, reader_id: UUID, query: str, found: Sequence[int], now: datetime) -> Alike:
     """Return up to ten of the reader's items of 30 days that are about a query and do not say it.
 
-    Items in `found` are left out. If too few items say it, likeness to the query itself decides. The most
-    similar come first. The list is empty if the query has no meaning.
+    Items in `found` are left out. If too few items say it, likeness to its known words decides: those in the
+    table, or in an item. There are none if no word is known.
     """
     candidates = items_candidates(reader_id=reader_id, now=now, days=DAYS, limit=ITEMS_MAX)
     if not candidates:
-        return []
+        return Alike()
     pool = Pool(candidates)
     vectors = vectors_for(pool.ids.tolist())
-    likeness = _likeness(vectors, pool.matches(query), query)
+    words, likeness = _likeness(vectors, pool, query)
     rows = [row for row in np.argsort(-likeness, kind="stable").tolist() if likeness[row] > 0]
     known = {*found, *pool.ids[pool.matches(query)].tolist()}
     ids = [candidates[row].item_id for row in rows if candidates[row].item_id not in known][:ALIKE_MAX]
     items = Item.objects.select_related("source").in_bulk(ids)
-    return [items[pk] for pk in ids]
+    return Alike(words, tuple(items[pk] for pk in ids))
 
 
-def _likeness(vectors: Vectors, says: Mask, query: str) -> Floats:
-    """Return how similar each item is to the query, (rows,). 0 or less means that it is not about it."""
-    if (meaning := topic_meaning(vectors, says)) is not None:
+def _likeness(vectors: Vectors, pool: Pool, query: str) -> tuple[str, Floats]:
+    """Return the words that were compared, and how similar each item is to them, (rows,); 0 if it is not."""
+    if (meaning := topic_meaning(vectors, pool.matches(query))) is not None:
         found = meaning.likeness(vectors)
-        return np.where(found >= meaning.cut, found, 0.0).astype(np.float32)
+        return query, np.where(found >= meaning.cut, found, 0.0).astype(np.float32)
     known = vectors.any(axis=1)
-    if not known.any():
-        return np.zeros(len(vectors), dtype=np.float32)
+    words = " ".join(known_words(query, or_if=lambda word: bool(pool.matches(word).any())))
+    if not words or not known.any():
+        return "", np.zeros(len(vectors), dtype=np.float32)
     mean = unit_rows(vectors[known]).mean(axis=0)
-    asked = centre_rows(meaning_vectors([query], [""]), mean)[0]
+    asked = centre_rows(meaning_vectors([words], [""]), mean)[0]
     found = centre_rows(vectors, mean) @ asked
     found[~known] = 0.0
-    return np.where(found >= ALIKE_MIN, found, 0.0).astype(np.float32)
+    return words, np.where(found >= ALIKE_MIN, found, 0.0).astype(np.float32)
 
 
 def _own_pool(candidates: Sequence[Candidate]) -> Pool:

@@ -11,7 +11,7 @@ AUC of .84 by these vectors and of .64 by TF-IDF. 64 dimensions lose .01 (docs/r
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,8 @@ from ranking.common.text import fold
 DIMENSIONS = 128
 # The beginning of an item tells its subject: the title and about 60 words. Longer texts gained nothing.
 TEXT_CHARS = 400
+# The letters of a known word that may have an ending, as "podcast" and "s".
+STEM_CHARS = 4
 # Texts in one pass, which bounds the memory of the gathered pieces to some megabytes.
 BATCH = 256
 FOLDER = Path(__file__).parent
@@ -78,6 +80,15 @@ class MeaningTable:
             found[start : start + BATCH] = self._encode(texts[start : start + BATCH])
         return found
 
+    def knows(self, word: str) -> bool:
+        """Return whether the word has a vector of its own, or is a known word of four letters and an ending.
+
+        Other words fall into pieces, and the pieces of "qqzzyx" are as good as those of any rare word.
+        """
+        pieces = self.tokenizer.encode(word, add_special_tokens=False).tokens
+        stem = pieces[0] if pieces else ""
+        return stem not in {"", "[UNK]"} and len(pieces) <= (2 if len(stem) >= STEM_CHARS else 1)
+
     def _encode(self, texts: Sequence[str]) -> Vectors:
         unknown = self.tokenizer.token_to_id("[UNK]")
         pieces = [
@@ -113,6 +124,11 @@ def meaning_vectors(titles: Sequence[str], texts: Sequence[str]) -> Vectors:
     return english_table().encode(
         [f"{title}. {text[:TEXT_CHARS]}" for title, text in zip(titles, texts, strict=True)]
     )
+
+
+def known_words(text: str, *, or_if: Callable[[str], bool]) -> list[str]:
+    """Return the words of a text that the table knows, or for which `or_if` is true, in their order."""
+    return [word for word in _WORD.findall(text) if english_table().knows(word) or or_if(word)]
 
 
 def is_english(text: str, language: str) -> bool:

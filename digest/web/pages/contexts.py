@@ -42,7 +42,7 @@ from digest.items.reading import items_saved
 from digest.items.search import NO_FILTERS, Order, SearchFilters, SearchPage, items_search
 from digest.items.search_query import Term, TextPart, highlight, terms_snippet
 from digest.items.selectors import CANDIDATES_MAX
-from digest.items.taken_in import items_about
+from digest.items.taken_in import Alike, items_about
 from digest.models import Digest, Feed, Impression, Item, Reader
 from digest.mutes.preview import item_mute
 
@@ -252,17 +252,18 @@ def search_page(
         "order": order,
         "found": found,
         "hits": hits,
-        "about": _hits(reader, about, found.terms, now),
+        "about": _hits(reader, about.items, found.terms, now),
+        "about_words": about.words,
     }
 
 
 def _items_about(
     reader: Reader, query: str, found: SearchPage, filters: SearchFilters, now: datetime
-) -> Sequence[Item]:
+) -> Alike:
     """Return the items about a plain query that do not say it, if all that say it fit on one page."""
     is_plain = found.terms and not any(term.excluded for term in found.terms) and filters == NO_FILTERS
     if not is_plain or found.instead or found.more or found.page > 1 or '"' in query or "*" in query:
-        return ()
+        return Alike()
     ids = [item.pk for item in found.items]
     return items_about(reader_id=reader.pk, query=query, found=ids, now=now)
 

@@ -187,6 +187,39 @@ def test_what_is_no_article_is_refused_in_words(
     assert said.startswith(code) and "feed" not in said and said.endswith(".")
 
 
+COOKIES = (
+    "We and our partners store information on your device, measure how this website is used and choose "
+    "advertising for you. Accept everything, or change your choices in the settings of your account."
+)
+STANDFIRST = (
+    f"{SENTENCE}. Engineers opened the upper sluice before midnight, and farmers below Osterbrook moved their "
+    "cattle to the churchyard hill."
+)
+
+
+@pytest.mark.parametrize(
+    ("page", "text", "code"),
+    [
+        (markup(COOKIES), STANDFIRST, "another_text: What can be read on that page is another text"),
+        (markup(), STANDFIRST * 10, "not_more: That page has no more of the article than its feed."),
+        (markup(), STANDFIRST, ""),
+        (markup(COOKIES), "水位は高い。" * 12, ""),
+    ],
+)
+def test_a_page_that_is_worse_than_its_feeds_text_does_not_replace_it(
+    page: str, text: str, code: str, feed: Feed, httpserver: HTTPServer
+):
+    serve(httpserver, page)
+    item = item_at(feed, "/a", httpserver)
+    item.title, item.text = "The weir held", text
+    item.save()
+    if code:
+        assert refused(item).startswith(code)
+    else:
+        full_text_get(item=item, reader_id=ADA_ID, now=timezone.now())
+        assert full_text_of(item=item)
+
+
 def test_a_slow_server_is_not_waited_for(feed: Feed, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(full_text, "READ_S", 0.3)
     serve(httpserver)
