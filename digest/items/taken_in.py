@@ -60,7 +60,7 @@ def topics_take_in(*, reader_id: UUID, topics: Sequence[str], now: datetime) -> 
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Items about a query that do not say it, the most similar first. `words` are those that were compared."""
+    """Items about a query that do not say it, the most similar first. `words` were compared with them."""
 
     words: str = ""
     items: tuple[Item, ...] = ()

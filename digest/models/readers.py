@@ -102,6 +102,12 @@ class Reader(AbstractUser):
         unique=True,
         help_text="The secret in the reader's own address for newsletters.",
     )
+    undo_steps = models.JSONField(
+        default=dict,
+        db_default={},
+        blank=True,
+        help_text="What was marked as read, moved and removed today, for Undo.",
+    )
     early_answered_on = models.DateField(
         null=True,
         blank=True,

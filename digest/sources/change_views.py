@@ -10,13 +10,11 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, ngettext_lazy
 from django.views.decorators.http import require_POST
 
-from digest.days import day_of
 from digest.errors import DigestError
 from digest.feeds.selectors import subscription_of, subscriptions_of
 from digest.models import Reader
@@ -32,12 +30,12 @@ from digest.sources.subscription_changes import (
     subscriptions_restore,
 )
 from digest.sources.weights import sources_weigh
+from digest.undo import step_forget, step_keep, steps_of
 from ranking.entities import InvalidSetting
 from ranking.setting_scale import LEVELS
 
-# The last removal and the last move are kept in the reader's session. They can be undone until the next day.
-REMOVAL: Final = "sources_removed"
-MOVE: Final = "sources_moved"
+REMOVAL: Final = "removed"
+MOVE: Final = "moved"
 ID_CHARS: Final = 18
 # Words for levels in messages.
 LEVEL_WORDS: Final = {
@@ -124,7 +122,7 @@ def source_undo(request: HttpRequest) -> HttpResponse:
     except DigestError as error:
         messages.error(request, error.message)
     else:
-        del request.session[REMOVAL]
+        _forget(request, REMOVAL, removal)
         messages.success(request, _("You read {name} again.").format(name=removal["name"]))
     return redirect("digest:sources")
 
@@ -139,7 +137,7 @@ def move_undo(request: HttpRequest) -> HttpResponse:
         return redirect("digest:sources")
     before = {feed_id: folder for feed_id, folder in move["feeds"]}
     count = subscriptions_move_back(reader=reader_of(request), before=before, folder=move["folder"])
-    del request.session[MOVE]
+    _forget(request, MOVE, move)
     messages.success(
         request, ngettext("{n} feed moved back.", "{n} feeds moved back.", count).format(n=count)
     )
@@ -147,7 +145,7 @@ def move_undo(request: HttpRequest) -> HttpResponse:
 
 
 def removal_read(request: HttpRequest, now: datetime) -> dict[str, Any] | None:
-    """Return the session's last removal, `name`, `count` and `feeds`; `None` if it was not today."""
+    """Return the reader's last removal, `name`, `count` and `feeds`; `None` if it was not today."""
     return _undo_read(request, REMOVAL, now)
 
 
@@ -158,14 +156,19 @@ def move_words(request: HttpRequest, now: datetime) -> str:
 
 
 def _undo_read(request: HttpRequest, name: str, now: datetime) -> dict[str, Any] | None:
-    done: dict[str, Any] = request.session.get(name, {})
-    at, zone = parse_datetime(done.get("at", "")), reader_of(request).zone
-    return done if at is not None and day_of(at, zone) == day_of(now, zone) else None
+    steps = steps_of(reader_of(request), name, now)
+    return steps[-1] if steps else None
+
+
+def _forget(request: HttpRequest, name: str, step: dict[str, Any]) -> None:
+    at = datetime.fromisoformat(step["at"])
+    step_forget(reader=reader_of(request), kind=name, at=at, now=timezone.now())
 
 
 def _report_move(request: HttpRequest, before: dict[int, str], folder: str, now: datetime) -> HttpResponse:
-    # JSON, in which a session is stored, has no numbers as keys.
-    request.session[MOVE] = {"at": now.isoformat(), "folder": folder, "feeds": list(before.items())}
+    # Pairs, because JSON has no numbers as keys.
+    values = {"folder": folder, "feeds": list(before.items())}
+    step_keep(reader=reader_of(request), kind=MOVE, values=values, now=now)
     return _back(request)
 
 
@@ -173,12 +176,8 @@ def _remove(request: HttpRequest, reader: Reader, chosen: list[int], now: dateti
     row = subscription_of(reader_id=reader.pk, feed_id=chosen[0])
     removed = subscriptions_remove(reader=reader, feed_ids=chosen, now=now)
     name = row.name if row and len(chosen) == 1 else _feeds(len(chosen))
-    request.session[REMOVAL] = {
-        "at": now.isoformat(),
-        "name": name,
-        "count": len(chosen),
-        "feeds": removed,
-    }
+    values = {"name": name, "count": len(chosen), "feeds": removed}
+    step_keep(reader=reader, kind=REMOVAL, values=values, now=now)
     return _back(request)
 
 

@@ -4,7 +4,6 @@ import re
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.test import Client
 from django.utils import timezone
 
 from digest.models import Item, Reader, Subscription
@@ -44,11 +43,11 @@ def fresh_item(reader: Reader, hours: float = 3, key: str = "gazette.example", *
     return ItemFactory(source=SourceFactory(key=key), published_at=ago(hours), **fields)
 
 
-def done_yesterday(page: Client, key: str) -> None:
-    """Make what the session keeps under `key` a day older."""
-    session = page.session
-    session[key] = session[key] | {"at": ago(24).isoformat()}
-    session.save()
+def done_yesterday(reader: Reader, kind: str) -> None:
+    """Make the reader's steps of a kind, which wait for Undo, a day older."""
+    reader.refresh_from_db()
+    reader.undo_steps[kind] = [step | {"at": ago(24).isoformat()} for step in reader.undo_steps[kind]]
+    reader.save()
 
 
 def ago(hours: float) -> datetime:

@@ -1,7 +1,7 @@
 """The line "30 items marked as read at 9:14 · Undo" of the lists, which stays until the reader's next day.
 
-The reader's session keeps the last five markings, so a second marking does not take the way back from the
-first. They are undone one after the other, the latest first.
+The last five markings are kept, so a second marking does not take the way back from the first. They are
+undone one after the other, the latest first.
 """
 
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
-from digest.days import day_of
 from digest.items.listing import EPOCH, MICROSECOND
 from digest.items.reading import readings_undo
 from digest.requests import reader_of, return_path
+from digest.undo import step_forget, step_keep, steps_of
 from ranking.language import thousands
 
-SESSION_KEY, KEPT = "marked_as_read", 5
+MARKED = "marked"
 STAMP_CHARS = 17
 
 
@@ -38,27 +38,22 @@ class Marking:
 def marking_keep(request: HttpRequest, count: int, now: datetime) -> None:
     """Keep what was marked as read at `now` for the line with Undo; nothing if it was no item."""
     if count:
-        kept = request.session.get(SESSION_KEY, [])
-        request.session[SESSION_KEY] = [*kept, [now.isoformat(), count]][-KEPT:]
+        step_keep(reader=reader_of(request), kind=MARKED, values={"count": count}, now=now)
 
 
 def marking_latest(request: HttpRequest, now: datetime) -> Marking | None:
     """Return the latest marking of the reader's day that is not undone. No query."""
-    kept = request.session.get(SESSION_KEY, [])
-    if not kept:
-        return None
-    latest, zone = Marking(datetime.fromisoformat(kept[-1][0]), kept[-1][1]), reader_of(request).zone
-    return latest if day_of(latest.at, zone) == day_of(now, zone) else None
+    kept = steps_of(reader_of(request), MARKED, now)
+    return Marking(datetime.fromisoformat(kept[-1]["at"]), kept[-1]["count"]) if kept else None
 
 
 @login_required
 @require_POST
 def marking_undo(request: HttpRequest) -> HttpResponse:
     """Make the items unread again that were marked at the moment in `undo`, and go back to the page."""
-    at = moment_or_404(request.POST.get("undo", ""))
-    count = readings_undo(reader=reader_of(request), at=at)
-    kept = request.session.get(SESSION_KEY, [])
-    request.session[SESSION_KEY] = [one for one in kept if datetime.fromisoformat(one[0]) != at]
+    reader, at = reader_of(request), moment_or_404(request.POST.get("undo", ""))
+    count = readings_undo(reader=reader, at=at)
+    step_forget(reader=reader, kind=MARKED, at=at, now=timezone.now())
     words = ngettext("{count} item unread again.", "{count} items unread again.", count)
     messages.success(request, words.format(count=thousands(count)))
     return redirect(return_path(request))

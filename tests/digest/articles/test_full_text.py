@@ -192,8 +192,8 @@ COOKIES = (
     "advertising for you. Accept everything, or change your choices in the settings of your account."
 )
 STANDFIRST = (
-    f"{SENTENCE}. Engineers opened the upper sluice before midnight, and farmers below Osterbrook moved their "
-    "cattle to the churchyard hill."
+    f"{SENTENCE}. Engineers opened the upper sluice before midnight, and farmers below Osterbrook moved "
+    "their cattle to the churchyard hill."
 )
 
 

@@ -87,7 +87,7 @@ def test_the_chosen_move_and_come_back_to_the_same_list(page: Client, feeds: lis
     assert page.post("/ui/sources/folder", {"folder": "Bad", "name": "x"}).status_code == 404
 
 
-def test_a_move_of_many_and_a_renamed_folder_can_be_undone(page: Client, feeds: list[int]):
+def test_a_move_of_many_and_a_renamed_folder_can_be_undone(page: Client, ada: Reader, feeds: list[int]):
     page.post(CHANGE, {"do": "move", "folder": "Best", "feed": feeds})
     page.get("/ui/all")
     shown = page.get(PAGE)
@@ -102,10 +102,24 @@ def test_a_move_of_many_and_a_renamed_folder_can_be_undone(page: Client, feeds: 
     again = page.post(f"{PAGE}/undo-move", follow=True)
     assert "can no longer be undone" in messages_in(again.content.decode())
     page.post(CHANGE, {"do": "move", "folder": "Best", "feed": feeds})
-    done_yesterday(page, "sources_moved")
+    done_yesterday(ada, "moved")
     assert "4 feeds moved to Best." not in page.get(PAGE).content.decode()
     page.post(f"{PAGE}/undo-move")
     assert Subscription.objects.filter(folder="Best").count() == 4
+
+
+def test_what_was_moved_and_removed_is_undone_in_another_browser(page: Client, ada: Reader, feeds: list[int]):
+    desk = Client()
+    desk.force_login(ada)
+    page.post(CHANGE, {"do": "move", "folder": "Best", "feed": feeds})
+    assert "4 feeds moved to Best." in desk.get(PAGE).content.decode()
+    desk.post(f"{PAGE}/undo-move")
+    assert not Subscription.objects.filter(folder="Best").exists()
+    page.post(CHANGE, {"do": "remove", "feed": feeds})
+    assert desk.get(PAGE).context["undo"]["count"] == 4
+    desk.post(f"{PAGE}/undo")
+    assert Subscription.objects.filter(reader=ada).count() == 4
+    assert page.get(PAGE).context["undo"] is None
 
 
 def test_a_row_weighs_its_source_with_one_button(page: Client, ada: Reader, feeds: list[int]):

@@ -201,7 +201,7 @@ def test_another_readers_removal_and_an_old_one_cannot_be_undone(page: Client, a
     assert "can no longer be undone" in page.post(f"{PAGE}/undo", follow=True).content.decode()
     page.post(f"{PAGE}/{subscribe(ada).feed_id}/remove")
     assert page.get(PAGE).context["undo"]["count"] == 1
-    done_yesterday(page, "sources_removed")
+    done_yesterday(ada, "removed")
     assert page.get(PAGE).context["undo"] is None
     assert "can no longer be undone" in page.post(f"{PAGE}/undo", follow=True).content.decode()
     assert not Subscription.objects.exists()

@@ -77,6 +77,27 @@ def test_today_is_undone_though_an_item_was_opened_since(page: Client, ada: Read
     assert read(ada) == {"Came in since"}
 
 
+def test_what_was_marked_on_the_phone_is_undone_on_the_desk(page: Client, ada: Reader):
+    desk = Client()
+    desk.force_login(ada)
+    page.post("/ui/all/read", {"all": "1", "source": "gazette.example"})
+    desk.post("/ui/all/read", {"all": "1"})
+    assert line_of(desk, "/") == line_of(page, "/") and line_of(page, "/").startswith("1 item marked")
+    undo(page, "/ui/all")
+    undo(desk, "/ui/all")
+    assert read(ada) == set() and line_of(page, "/") == line_of(desk, "/") == ""
+
+
+def test_another_reader_sees_and_undoes_nothing_of_it(page: Client, ada: Reader, ben: Reader):
+    page.post("/ui/all/read", {"all": "1"})
+    his = Client()
+    his.force_login(ben)
+    assert line_of(his, "/ui/all") == ""
+    at = Reader.objects.get(pk=ada.pk).undo_steps["marked"][0]["at"]
+    his.post(UNDO, {"undo": at, "next": "/"})
+    assert len(read(ada)) == 4 and line_of(page, "/")
+
+
 def test_two_markings_are_undone_one_after_the_other(page: Client, ada: Reader):
     page.post("/ui/all/read", {"all": "1", "source": "gazette.example"})
     page.post("/ui/all/read", {"all": "1"})
