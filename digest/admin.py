@@ -5,9 +5,6 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-import allauth.mfa.admin  # noqa: F401  # registers what is replaced below
-from allauth.account.admin import EmailAddressAdmin
-from allauth.mfa.models import Authenticator
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.utils import quote, unquote
@@ -19,6 +16,7 @@ from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
+from digest.account_admin import is_below
 from digest.accounts.invitations import VALID, invitation_issue
 from digest.accounts.services import reader_delete
 from digest.errors import DigestError
@@ -314,11 +312,6 @@ DIGEST_FIELDS = (
 RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
 
-def _is_below(request: HttpRequest, reader: Reader | None) -> bool:
-    """Return whether who asks has as many rights as `reader`. Somebody may always change themselves."""
-    return bool(reader is None or request.user.is_superuser or not reader.is_staff or reader == request.user)
-
-
 if TYPE_CHECKING:  # generic in the stubs only
     _UserAdmin = UserAdmin[Reader]
 else:
@@ -355,11 +348,11 @@ class ReaderAdmin(OperatorAdmin, _UserAdmin):
 
     def has_change_permission(self, request: HttpRequest, obj: Reader | None = None) -> bool:
         """Let only operators with all rights change others of the staff, their passwords too."""
-        return super().has_change_permission(request, obj) and _is_below(request, obj)
+        return super().has_change_permission(request, obj) and is_below(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Reader | None = None) -> bool:
         """Let only operators with all rights delete others of the staff."""
-        return super().has_delete_permission(request, obj) and _is_below(request, obj)
+        return super().has_delete_permission(request, obj) and is_below(request, obj)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, Any, Any]:
         """Allow deleting readers with all their records, but never the last operator."""
@@ -367,7 +360,7 @@ class ReaderAdmin(OperatorAdmin, _UserAdmin):
         readers = list(objs)
         if any(reader.is_superuser for reader in readers) and not operators_remain(readers=readers):
             protected = [*protected, "the only operator"]
-        if not all(_is_below(request, reader) for reader in readers):
+        if not all(is_below(request, reader) for reader in readers):
             protected = [*protected, "others of the staff"]
         return listed, counts, set(), protected
 
@@ -425,27 +418,6 @@ class InvitationAdmin(OperatorAdmin):
         row, link = invitation_issue(note=obj.note, now=timezone.now(), valid=days)
         obj.pk = row.pk
         messages.warning(request, f"This link is for one person and is shown only now: {link}")
-
-
-# The library offers this to whoever may look. A confirmed address opens an account through a provider.
-EmailAddressAdmin.make_verified.allowed_permissions = ("change",)
-# The library's own page shows the key, and with it anybody could make codes.
-admin.site.unregister(Authenticator)
-
-
-@admin.register(Authenticator)
-class AuthenticatorAdmin(ReadOnlyAdmin, OperatorAdmin):
-    """Second factors and recovery codes, without their keys. Delete one for a reader who lost the phone."""
-
-    list_display = ["user", "type", "created_at", "last_used_at"]
-    list_filter = ["type"]
-    list_select_related = ["user"]
-    exclude = ["data"]
-    search_fields = ["user__username", "user__email"]
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Allow operators with the permission to delete a second factor."""
-        return request.user.has_perm("mfa.delete_authenticator")
 
 
 class MoveForm(forms.Form):

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.utils import flatten_fieldsets
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.admin.widgets import AdminSplitDateTime
 from django.contrib.auth.models import AbstractUser
@@ -150,6 +151,11 @@ def has_word(model: type[Model], path: str, word: str) -> Q | None:
     return Q(**{f"{name}__{'startswith' if many else 'icontains'}": word})
 
 
+def _names_of(field: Any) -> tuple[str, str]:
+    """Return the names by which a query names a field: `reader` and `reader_id`."""
+    return field.name, getattr(field, "attname", field.name)
+
+
 class OperatorAdmin(_ModelAdmin):
     """A list that stays fast with any number of rows: newest first, and never counted in full.
 
@@ -169,6 +175,23 @@ class OperatorAdmin(_ModelAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         """Return the class of the list."""
         return QuickChangeList
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Return whether the list may be filtered by `lookup`: only by columns that its pages show.
+
+        Filtered by the beginning of a hidden column, a list tells that column letter by letter.
+        """
+        fields = flatten_fieldsets(self.fieldsets or self.get_fieldsets(request))
+        shown = {*fields, *self.list_display, *self._filtered, self.opts.pk.name}
+        hidden = {name for one in self.opts.get_fields() if one.name not in shown for name in _names_of(one)}
+        is_shown = lookup.partition("__")[0] not in hidden
+        return is_shown and super().lookup_allowed(lookup, value, request)
+
+    @property
+    def _filtered(self) -> set[str]:
+        """Return the columns of the filters beside the list."""
+        named = (one[0] if isinstance(one, tuple) else one for one in self.list_filter)
+        return {name.partition("__")[0] for name in named if isinstance(name, str)}
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

@@ -1,11 +1,17 @@
 """The admin for staff who may do some things only: no action, page or form gives them more."""
 
 import pytest
+from allauth.account.models import EmailAddress
+from allauth.idp.oidc.models import Client as Assistant
+from allauth.idp.oidc.models import Token
+from allauth.mfa.models import Authenticator
 from django.contrib import admin
-from django.contrib.auth.models import Permission
+from django.contrib.admin.utils import flatten_fieldsets
+from django.contrib.auth.models import Group, Permission
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
+from digest.account_admin import AccountRowAdmin
 from digest.models import Feed, Reader
 from tests.support.factories import FeedFactory, OperatorFactory, ReaderFactory
 
@@ -123,3 +129,112 @@ def test_who_may_not_see_a_list_gets_none_of_its_pages():
             if address:
                 assert client.get(address).status_code in (302, 403), address
                 assert client.post(address).status_code in (302, 403), address
+
+
+def every_right() -> Reader:
+    """Return a member of the staff with every permission there is, but not all rights."""
+    stan = staff()
+    stan.user_permissions.set(Permission.objects.all())
+    return Reader.objects.get(pk=stan.pk)
+
+
+def test_no_list_is_filtered_by_a_column_that_its_pages_hide():
+    client = signed_in(every_right())
+    hidden: dict[str, list[str]] = {}
+    for model, page in admin.site._registry.items():
+        address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+        request = client.get(address).wsgi_request
+        fields = flatten_fieldsets(page.fieldsets or page.get_fieldsets(request))
+        filtered = {one[0] if isinstance(one, tuple) else one for one in page.list_filter}
+        shown = {*fields, *page.list_display, *filtered, model._meta.pk.name}
+        for field in model._meta.concrete_fields:
+            if field.name not in shown or field.name == "password":
+                ways = [
+                    field.name,
+                    f"{field.name}__startswith",
+                    f"{field.name}__regex",
+                    f"{field.name}__a__gte",
+                ]
+                assert not any(page.lookup_allowed(way, "1", request) for way in ways), (model, field.name)
+                hidden.setdefault(model._meta.label, []).append(field.name)
+    secret = {"digest.Reader": "feed_token", "digest.Feed": "own_address", "digest.ApiToken": "digest"}
+    secret |= {"mfa.Authenticator": "data", "allauth_idp_oidc.Token": "hash", "digest.Notification": "news"}
+    assert all(name in hidden[label] for label, name in secret.items())
+    assert "newsletter_token" in hidden["digest.Reader"]
+
+
+def test_who_sees_readers_learns_no_secret_address_letter_by_letter():
+    ada = ReaderFactory(username="ada", feed_token="Lamp-and-kettle", newsletter_token="kettle")
+    app = Authenticator.objects.create(user=ada, type=Authenticator.Type.TOTP, data={"secret": "JBSWY3DP"})
+    client = signed_in(staff("digest.view_reader", "mfa.view_authenticator"))
+    for list_, filters in (
+        ("admin:digest_reader_changelist", "feed_token__startswith=Lamp"),
+        ("admin:digest_reader_changelist", "newsletter_token__gte=k"),
+        ("admin:digest_reader_changelist", "username=ada&feed_token__regex=^L"),
+        ("admin:mfa_authenticator_changelist", "data__secret__startswith=J"),
+        ("admin:mfa_authenticator_changelist", f"id={app.pk}&data__contains=J"),
+    ):
+        assert client.get(f"{reverse(list_)}?{filters}").status_code == 400, filters
+    assert client.get(f"{reverse('admin:digest_reader_changelist')}?is_staff__exact=0").status_code == 200
+
+
+def test_who_may_do_everything_else_opens_no_account_of_others_of_the_staff():
+    olga, ada = OperatorFactory(username="olga"), ReaderFactory(username="ada")
+    client = signed_in(every_right())
+    address, factor = reverse("admin:account_emailaddress_add"), Authenticator.Type.TOTP
+    for who, added in ((olga, False), (ada, True)):
+        sent = {"user": who.pk, "email": f"{who.username}@stan.example", "verified": "on"}
+        assert client.post(address, sent).status_code == (302 if added else 200)
+        assert EmailAddress.objects.filter(user=who).exists() == added
+        Authenticator.objects.create(user=who, type=factor, data={})
+        own = EmailAddress.objects.create(user=who, email=f"{who.username}@example.org", verified=False)
+        client.post(
+            reverse("admin:account_emailaddress_changelist"),
+            {"action": "make_verified", "_selected_action": [own.pk]},
+        )
+        own.refresh_from_db()
+        assert own.verified == added
+    mine = EmailAddress.objects.get(email="ada@stan.example")
+    moved = {"user": olga.pk, "email": mine.email, "verified": "on"}
+    assert client.post(reverse("admin:account_emailaddress_change", args=[mine.pk]), moved).status_code == 200
+    assert not EmailAddress.objects.filter(user=olga, verified=True).exists()
+    for who, done in ((olga, 0), (ada, 1)):
+        row = Authenticator.objects.get(user=who)
+        client.post(reverse("admin:mfa_authenticator_delete", args=[row.pk]), {"post": "yes"})
+        client.post(
+            reverse("admin:mfa_authenticator_changelist"),
+            {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes"},
+        )
+        assert Authenticator.objects.filter(user=who).count() == 1 - done
+
+
+def test_nobody_makes_or_changes_a_token_of_an_assistant_by_hand():
+    pages = [admin.site._registry[model] for model in (Assistant, Token)]
+    request = signed_in(every_right()).get("/admin/").wsgi_request
+    assert not any(page.has_add_permission(request) or page.has_change_permission(request) for page in pages)
+    assert all(page.has_delete_permission(request) for page in pages)
+
+
+def test_who_may_change_groups_gives_no_group_more_rights():
+    stan = every_right()
+    group = Group.objects.create(name="helpers")
+    stan.groups.add(group)
+    client, every = signed_in(stan), [*Permission.objects.values_list("pk", flat=True)]
+    sent = {"name": "helpers", "permissions": every}
+    assert client.post(reverse("admin:auth_group_change", args=[group.pk]), sent).status_code == 403
+    assert client.post(reverse("admin:auth_group_add"), sent | {"name": "friends"}).status_code == 403
+    assert not group.permissions.exists()
+
+
+def test_every_row_of_a_reader_that_staff_may_write_by_hand_is_known():
+    """A new table whose rows open an account, or give rights, must be added to `digest.account_admin`."""
+    request = signed_in(every_right()).get("/admin/").wsgi_request
+    written = {
+        model._meta.label
+        for model, page in admin.site._registry.items()
+        if page.has_add_permission(request) or page.has_change_permission(request)
+        if any(field.related_model in (Reader, Permission) for field in model._meta.get_fields())
+        if not isinstance(page, AccountRowAdmin)
+    }
+    known = {"digest.Reader", "digest.Subscription", "digest.Feed", "digest.Invitation"}
+    assert written == known | {"advisor.GuidanceRule", "advisor.GuidanceInsight"}
