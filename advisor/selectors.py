@@ -1,6 +1,7 @@
 """Queries about runs: a reader's own, the progress of one, and which readers have enough feedback for one."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -114,16 +115,28 @@ def run_suggestion_ids(*, run_id: UUID) -> list[int]:
     return list(rows.order_by("pk").values_list("pk", flat=True))
 
 
-def topics_tried(*, run_id: UUID, topic: str) -> int:
-    """Count the topics with other names that a run has tried so far, `topic` included; one query."""
+@dataclass(frozen=True, slots=True)
+class NamesTried:
+    """The other names that a run has tried for a topic, and the number of topics it has tried names for, with
+    this one."""
+
+    names: tuple[str, ...]
+    topics: int
+
+
+def names_tried(*, run_id: UUID, topic: str) -> NamesTried:
+    """Return what a run has tried so far of `topic` and others with other names; one query."""
     calls = Step.objects.filter(run_id=run_id, kind=Step.Kind.TOOL, tool__in=DRAFT_TOOLS)
-    found = {topic_key(topic)}
+    key = topic_key(topic)
+    found, names = {key}, dict[str, None]()
     for arguments in calls.values_list("arguments", flat=True):
         given = arguments if isinstance(arguments, dict) else {}
         for draft in (given, *(given.get("drafts") or ()), *(given.get("changes") or ())):
             if isinstance(draft, dict) and draft.get("other_names") and isinstance(draft.get("target"), str):
                 found.add(topic_key(draft["target"]))
-    return len(found)
+                if topic_key(draft["target"]) == key and isinstance(draft["other_names"], list):
+                    names |= dict.fromkeys(one for one in draft["other_names"] if isinstance(one, str))
+    return NamesTried(tuple(names), len(found))
 
 
 def mcp_suggestions_count(*, reader_id: UUID, since: datetime) -> int:

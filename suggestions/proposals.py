@@ -40,8 +40,9 @@ class FenceLost(Exception):
 class Draft:
     """A proposal as an agent sends it, before any rule. Values are unchecked.
 
-    `other_names` are those of a new topic, and `topics_tried` counts the new topics that the run has tried,
-    this one included. `question` is the id of the question whose answer led to it.
+    `other_names` are those of a new topic. `names_tried` are those that the run has tried for this topic so
+    far, and `topics_tried` counts the new topics that it has tried, this one included. `question` is the id
+    of the question whose answer led to it.
     """
 
     suggestion_type: str
@@ -50,6 +51,7 @@ class Draft:
     evidence_urls: tuple[str, ...]
     reason: str
     other_names: Sequence[object] = ()
+    names_tried: Sequence[object] = ()
     topics_tried: int = 1
     question: int | None = None
 

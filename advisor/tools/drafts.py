@@ -19,7 +19,7 @@ from advisor.result_size import (
     tokens_left,
 )
 from advisor.run_values import ToolContext
-from advisor.selectors import topics_tried
+from advisor.selectors import NamesTried, names_tried
 from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, SuggestionType
 from advisor.tools.references import evidence_addresses
 from digest.entities import RatedItem
@@ -34,6 +34,8 @@ from suggestions.services.lifecycle import REVIEW_IMPROVE, suggestion_candidate,
 EXAMPLES_FOR, EXAMPLES_AGAINST = 5, 3
 EXAMPLE_CHARS = 60
 DETAILS_TOKENS = 40
+# A refusal may name several of sixteen names.
+REFUSAL_TOKENS = 100
 VALUE_TOKENS = 16
 # The requests of three reviewers need more room than the name of a rule.
 REVIEW_TOKENS = 300
@@ -100,6 +102,9 @@ def draft_of(context: ToolContext, given: ChangeArguments) -> Draft:
     """
     cited = given.evidence if isinstance(given, DraftArguments) else ()
     reason = given.reason if isinstance(given, SuggestionArguments) else ""
+    earlier = (
+        names_tried(run_id=context.run_id, topic=given.target) if given.other_names else NamesTried((), 1)
+    )
     return Draft(
         suggestion_type=given.suggestion_type,
         target_key=given.target,
@@ -107,7 +112,8 @@ def draft_of(context: ToolContext, given: ChangeArguments) -> Draft:
         evidence_urls=evidence_addresses(context, cited),
         reason="" if quotes_prompt(reason) else reason,
         other_names=given.other_names,
-        topics_tried=topics_tried(run_id=context.run_id, topic=given.target) if given.other_names else 1,
+        names_tried=earlier.names,
+        topics_tried=earlier.topics,
         question=given.question if isinstance(given, SuggestionArguments) else None,
     )
 
@@ -117,7 +123,7 @@ def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[st
 
     `examples` are references to cite: items that support the change first, then some against it. `names` are
     the other names of a new topic, each with the number of rated items that say it. Holdout ratings
-    measure `ndcg_gain` (90 % interval). `would_be_refused` is the refusing rule or "".
+    measure `ndcg_gain` (90 % interval). `would_be_refused` is the refusing rule or "", `details` its words.
     """
     trial = change_try(reader_id=context.reader_id, draft=draft_of(context, arguments), now=context.now)
     if isinstance(trial, Refusal):
@@ -137,6 +143,8 @@ def test_suggestion(context: ToolContext, arguments: ChangeArguments) -> dict[st
         "would_be_refused": refusal.code if refusal else "",
         "note": OUTSIDE_TEXT_NOTE,
     }
+    if refusal:
+        result["details"] = fit_text(refusal.message, REFUSAL_TOKENS)
     examples = _examples(context, trial)
     enters = [cut_title(one.title) for one in trial.effect.enters]
     leaves = [cut_title(one.title) for one in trial.effect.leaves]

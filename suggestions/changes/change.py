@@ -390,8 +390,9 @@ class Change:
     `target` is its target's identity, `label` the spelling; `before` and `after` are states of the setting.
     `names` are the other names of a topic: those that it gets, or has. `variant` is the kind of a mute,
     `within` the key of the only source in which it hides. `tried` counts the topics that a run has tried,
-    with this one. Of a draft `evidence` are the cited ratings, `ungrounded` counts cited
-    addresses that the reader never rated, and `notes` say how the rules corrected it.
+    with this one, and `names_tried` are the names that it has tried for this one and left out. Of a draft
+    `evidence` are the cited ratings, `ungrounded` counts cited addresses that the reader never rated, and
+    `notes` say how the rules corrected it.
     """
 
     kind: ChangeKind
@@ -406,6 +407,7 @@ class Change:
     within: str = ""
     names: tuple[str, ...] = ()
     tried: int = 1
+    names_tried: tuple[str, ...] = ()
 
     @property
     def suggestion_type(self) -> str:

@@ -185,22 +185,25 @@ class NewTopicKind(TopicKind):
         if len(names) > NAMES_MAX:
             message = f"A topic has at most {NAMES_MAX} other names, not {len(names)}."
             return change.refusal("invalid_name", message)
-        return replace(change, names=tuple(names.values()), tried=draft.topics_tried)
+        tried = {topic_key(name): name for one in draft.names_tried if (name := topic_clean(one)) is not None}
+        left_out = tuple(name for key, name in tried.items() if key not in {change.target, *names})
+        return replace(change, names=tuple(names.values()), tried=draft.topics_tried, names_tried=left_out)
 
     def contradiction(self, change: Change, rated: Sequence[RatedItem]) -> Refusal | None:
         """Refuse a topic with other names that chance may explain, or a name of mostly disliked articles."""
-        for name in change.names:
-            thumbs = Counter(item.useful for item in rated if says(name, item))
-            if thumbs.total() >= EVIDENCE_MIN and thumbs[False] > thumbs[True]:
-                message = (
-                    f"Of {thumbs.total()} items that say “{name}” the reader disliked most. Leave it out."
-                )
-                return change.refusal("name_disliked", message)
+        if disliked := [f"“{name}”" for name in change.names if _is_disliked(name, rated)]:
+            message = f"The reader disliked most items that say {', '.join(disliked)}. Leave these names out."
+            return change.refusal("name_disliked", message)
         return self._by_chance(change, rated) if change.names else None
 
     def _by_chance(self, change: Change, rated: Sequence[RatedItem]) -> Refusal | None:
-        """Refuse a topic that would have as many likes in too many of the readers with shuffled thumbs."""
-        about = change.among(rated)
+        """Refuse a topic that would have as many likes in too many of the readers with shuffled thumbs.
+
+        Articles count by title and text, as ranking finds them, and by every name that the run has tried for
+        the topic. If names could be left out until the rest is liked enough, all readers would have a topic.
+        """
+        terms = (change.label, *change.names, *change.names_tried)
+        about = [item for item in rated if any(says(term, item) for term in terms)]
         likes, likes_all = (sum(item.useful for item in some) for some in (about, rated))
         if drawn_above(likes, len(about), likes_all, len(rated)) * change.tried <= CHANCE_MAX:
             return None
@@ -255,6 +258,12 @@ def says(name: str, item: RatedItem) -> bool:
     """Return whether a rated item says `name` in its title or text, or has it as a label."""
     labels = label_keys(item.categories, item.author)
     return topic_matches(name, fold_lightly(f"{item.title}\n{item.text}"), labels)
+
+
+def _is_disliked(name: str, rated: Sequence[RatedItem]) -> bool:
+    """Return whether the reader rated some items that say `name`, and disliked most of them."""
+    thumbs = Counter(item.useful for item in rated if says(name, item))
+    return thumbs.total() >= EVIDENCE_MIN and thumbs[False] > thumbs[True]
 
 
 def names_unsaid(names: Iterable[str], rated: Sequence[RatedItem]) -> tuple[str, ...]:

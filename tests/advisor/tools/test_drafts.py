@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from advisor.models import Run, Step
 from advisor.result_size import item_ref
 from advisor.run.request import run_request
-from advisor.selectors import topics_tried
+from advisor.selectors import names_tried
 from advisor.tools.registry import schemas
 from digest.llm.forms import tool_close
 from digest.models import Feedback, FeedbackTag, Item
@@ -22,7 +22,7 @@ from tests.advisor.tools.test_tools import SLACK, answer, boost, call, liked_url
 from tests.support.factories import FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
 from tests.support.histories import context_for, opinionated, thumbs
 from tests.support.scripted_model import Script, calls
-from tests.support.suggestion_worlds import tastes
+from tests.support.suggestion_worlds import rate, tastes
 
 pytestmark = [pytest.mark.alike, pytest.mark.django_db]
 BOOST = {"suggestion_type": "boost_source", "target": "loved.example"}
@@ -378,9 +378,19 @@ def test_topics_with_names_that_a_run_has_tried_are_counted_once_each_whatever_t
     ]
     for n, (tool, arguments) in enumerate(steps):
         Step.objects.create(run=run, n=n, kind="tool", tool=tool, arguments=arguments, at=now)
-    assert topics_tried(run_id=run.pk, topic="harbour") == 3
-    assert topics_tried(run_id=run.pk, topic="Sail") == 4
-    assert topics_tried(run_id=uuid4(), topic="Sail") == 1
+    assert names_tried(run_id=run.pk, topic="harbour").topics == 3
+    assert names_tried(run_id=run.pk, topic="Sail").topics == 4
+    assert names_tried(run_id=uuid4(), topic="Sail").topics == 1
+    assert names_tried(run_id=run.pk, topic="Harbour").names == ("Quayside",)
+
+
+def test_a_trial_says_which_names_were_disliked(ada, now):
+    harbour(ada)
+    for n in range(3):
+        rate(ada, "plain.example", f"Wharf closed {n}", False, now - timedelta(days=n + 1))
+    tried = answer(context_for(ada), "test_suggestion", **NAMED | {"other_names": ["Quayside", "Wharf"]})
+    assert tried["would_be_refused"] == "name_disliked" and "“Wharf”" in tried["details"]
+    assert "details" not in answer(context_for(ada), "test_suggestion", **NAMED)
 
 
 def test_sixteen_long_names_fit_the_budget_of_a_trial(ada):

@@ -53,6 +53,7 @@ from tests.lab.world.entities import Asked, Course
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 SPAN = timedelta(days=60)
 PROGRESS_EVERY = 10
+BATCH = 500
 # Twice the items of today's page, with the ages of those in the pools.
 NEWS, NEWS_HOURS = 60, 48
 # Some of the 13,352 readers of Scholar Inbox: importing all of their thumbs would take hours.
@@ -161,27 +162,29 @@ def readers_tested(histories: Sequence[History], trial: Trial) -> list[int]:
 
 
 def thumbs_import(thumbs: Sequence[Thumbs], begin: datetime, end: datetime) -> None:
-    """Import thumbs, each reader's spread evenly over the time, with the categories of their items.
+    """Import thumbs, each reader's spread evenly over the time, with the texts and categories of their items.
 
     They count as given on feeds that everybody could read; imported histories are in no published figure.
     """
     feedback_import(lines=_lines(thumbs, begin, end), now=end)
     imported = Feed.objects.filter(url__startswith=URN_PREFIX)
     imported.update(url=Concat(Value("https://histories.example/"), F("url")))
-    named = {(reader, one.url): one.categories for reader, rated in thumbs for one in rated if one.categories}
-    rows = Feedback.objects.filter(item__url__in={url for _, url in named}).select_related("item", "reader")
-    items = []
-    for row in rows:
-        if categories := named.get((row.reader.username, row.item.url)):
-            row.item.categories = list(categories)
-            items.append(row.item)
-    Item.objects.bulk_update(items, ["categories"], batch_size=500)
+    more = {(reader, one.url): one for reader, rated in thumbs for one in rated if one.categories or one.text}
+    urls = sorted({url for _, url in more})
+    for begin_at in range(0, len(urls), BATCH):
+        some = Feedback.objects.filter(item__url__in=urls[begin_at : begin_at + BATCH])
+        items = []
+        for row in some.select_related("item", "reader"):
+            if one := more.get((row.reader.username, row.item.url)):
+                row.item.categories, row.item.text = list(one.categories), one.text
+                items.append(row.item)
+        Item.objects.bulk_update(items, ["categories", "text"], batch_size=BATCH)
 
 
 def news_publish(histories: Sequence[History], readers: Sequence[Reader], seed: int, now: datetime) -> None:
     """Store fresh articles like those that anybody rated, as feeds that the readers read."""
     rated = sorted((one for h in histories for one in h.rated), key=lambda one: len(one.categories))
-    found = {(one.source, one.title): one.categories for one in rated}
+    found = {(one.source, one.title): (one.categories, one.text) for one in rated}
     rng = random.Random(seed)
     drawn = rng.sample(sorted(found), min(NEWS, len(found)))
     sources = sorted({source for source, _ in drawn})
@@ -193,7 +196,7 @@ def news_publish(histories: Sequence[History], readers: Sequence[Reader], seed: 
         _item(
             f"{now:%F}/{n}",
             feeds[source],
-            Rated("", title, source, (), True, found[source, title]),
+            Rated("", title, source, (), True, *found[source, title]),
             now - timedelta(hours=NEWS_HOURS * rng.random()),
         )
         for n, (source, title) in enumerate(drawn)
@@ -214,7 +217,7 @@ def _item(name: str, feed_id: int, one: Rated, at: datetime) -> Item:
     dates = {"published_at": at, "first_seen_at": at, "dated_at": at}
     article = article_hash(url)
     own = {"guid": url, "url": url, "article": article, "own": True, "fingerprint": f"{article % 2**64:064x}"}
-    words = {"title": one.title, "text": "", "categories": list(one.categories)}
+    words = {"title": one.title, "text": one.text, "categories": list(one.categories)}
     return Item(feed_id=feed_id, source_id=one.source, **words, **dates, **own)
 
 

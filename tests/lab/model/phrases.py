@@ -74,10 +74,15 @@ def topics_liked(facts: Mapping[str, Any]) -> list[str]:
 
 
 def _after(trial: Call) -> tuple[str, dict[str, Any]] | None:
-    """Return the trial again without the names that do not fit, else the write; `None` to drop the topic."""
+    """Return the trial again without the names that do not fit, else the write; `None` to drop the topic.
+
+    Names fit if an article says them and the refusal does not ask to leave them out.
+    """
     result, topic = trial.result, str(trial.arguments["target"])
     given = list(trial.arguments.get("other_names", []))
-    fitting = [name for name, rated in result.get("names", {}).items() if rated]
+    refused = result.get("details", "") if result.get("would_be_refused") == "name_disliked" else ""
+    names = result.get("names", {}).items()
+    fitting = [name for name, rated in names if rated and f"“{name}”" not in refused]
     if fitting != given:
         return (TRY, _change(topic, fitting)) if fitting else None
     urls = [row["url"] for row in result.get("examples", []) if row["useful"]]

@@ -83,6 +83,13 @@ def test_names_that_do_not_fit_are_left_out_before_a_topic_is_written():
     messages += answered(tried, {"names": names, "would_be_refused": "name_unsaid"})
     [(name, given)] = called(again := phrases(messages))
     assert name == "test_suggestion" and json.loads(given)["other_names"] == ["match", "tennis"]
+    told = {
+        "would_be_refused": "name_disliked",
+        "details": "The reader disliked most items that say “match”.",
+    }
+    refused = answered(again, {"names": {"match": 5, "tennis": 5}} | told)
+    [(name, given)] = called(phrases([*messages, *refused]))
+    assert name == "test_suggestion" and json.loads(given)["other_names"] == ["tennis"]
     fitting = {"names": {"match": 5, "tennis": 5}, "would_be_refused": ""}
     messages += answered(again, fitting | {"examples": [{"url": "#1", "useful": 1}]})
     [(name, given)] = called(phrases(messages))

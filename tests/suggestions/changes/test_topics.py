@@ -17,6 +17,8 @@ from suggestions.models import Outcome, Suggestion
 from suggestions.outcomes.check import cases_of
 from suggestions.preview import change_try
 from suggestions.proposals import Draft, Proposed, Refusal
+from suggestions.rules import draft_read
+from suggestions.selectors import facts_for
 from suggestions.services import resolve
 from suggestions.services.checks import suggestion_check_begin
 from suggestions.services.drafts import draft_release
@@ -154,7 +156,13 @@ def test_a_name_that_no_article_of_the_reader_says_is_refused_by_trial_and_write
 def test_a_name_whose_articles_the_reader_disliked_is_refused(ada, now):
     for n in range(3):
         rate(ada, PLAIN, f"Wharf closed {n}", False, now - timedelta(days=n + 1))
-    assert code(propose(ada, draft(ada, NAME, "Wharf"))) == "name_disliked"
+        rate(ada, OTHER, f"Pier closed {n}", False, now - timedelta(days=n + 1))
+    refusal = propose(ada, draft(ada, NAME, "Wharf", "Pier"))
+    assert (
+        code(refusal) == "name_disliked"
+        and "“Wharf”, “Pier”" in refusal.message
+        and NAME not in refusal.message
+    )
     assert isinstance(propose(ada, draft(ada, NAME)), Proposed)
 
 
@@ -170,6 +178,34 @@ def test_the_more_topics_a_run_has_tried_the_surer_one_has_to_be(likes: int, tri
     answer = ADD_TOPIC.contradiction(change, thumbs)
     assert (answer.code if answer else "") == ("weak_evidence" if refused else "")
     assert ADD_TOPIC.contradiction(replace(change, names=()), thumbs) is None, "the planner's own bar"
+
+
+def test_names_that_a_run_left_out_still_count_against_chance():
+    """Ten of ten likes are no chance, but twelve of sixteen may be: four dislikes went with a name."""
+    wharf = [thumb(n, title="Wharf report", useful=n < 2) for n in range(6)]
+    about = [thumb(6 + n, title=f"{(TOPIC, NAME)[n % 2]} in focus", useful=True) for n in range(10)]
+    thumbs = [*wharf, *about, *(thumb(16 + n, title="Elsewhere", useful=n < 18) for n in range(44))]
+    change = replace(ADD_TOPIC.change(TOPIC, EffectiveConfig(Config())), names=(NAME,))
+    assert ADD_TOPIC.contradiction(change, thumbs) is None
+    tried = replace(change, names_tried=("Wharf",))
+    assert code(ADD_TOPIC.contradiction(tried, thumbs)) == "weak_evidence"
+
+
+def test_articles_count_for_a_topic_by_their_texts_too_as_ranking_finds_them():
+    """Four of four likes by titles may be chance; twelve of twelve by texts are none."""
+    about = [thumb(n, title=f"{(TOPIC, NAME)[n % 2]} in focus", useful=True) for n in range(4)]
+    told = [replace(thumb(4 + n, title="Monday", useful=True), text=f"The {NAME} is open.") for n in range(8)]
+    others = [thumb(12 + n, title="Elsewhere", useful=n < 18) for n in range(48)]
+    change = replace(ADD_TOPIC.change(TOPIC, EffectiveConfig(Config())), names=(NAME,))
+    assert ADD_TOPIC.contradiction(change, [*about, *told, *others]) is None
+    bare = [replace(one, text="") for one in told]
+    assert code(ADD_TOPIC.contradiction(change, [*about, *bare, *others])) == "weak_evidence"
+
+
+def test_what_a_run_tried_is_read_from_its_draft(ada, now):
+    asked = replace(draft(ada, NAME), names_tried=(NAME.upper(), "Wharf", TOPIC, "\n"))
+    change = draft_read(asked, facts_for(reader_id=ada.pk, now=now))
+    assert change.names == (NAME,) and change.names_tried == ("Wharf",)
 
 
 def test_shuffled_thumbs_find_no_topic_by_its_names_in_more_than_one_reader_of_a_hundred():
