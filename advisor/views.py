@@ -15,13 +15,12 @@ from advisor.run.request import run_request
 from advisor.run.status_words import status_message
 from digest.places import turn_end
 from digest.requests import reader_of, return_path
-from digest.throttling import GENERATE, long_page, rate_limited
+from digest.throttling import GENERATE, rate_limited
 
 
 @login_required
 @require_POST
-@rate_limited(GENERATE)
-@long_page
+@rate_limited(GENERATE, is_long=True)
 def generate(request: HttpRequest) -> HttpResponse:
     """Request a run, and show its result on the suggestions page."""
     turn_end()  # without a worker the run happens here

@@ -1,7 +1,6 @@
 """Middleware for readers' pages: language, time zone, caching, sign-in and the first visit."""
 
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from allauth.account.internal.flows.reauthentication import STATE_SESSION_KEY
@@ -153,7 +152,7 @@ class ReadersTurns:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer, and end the turn."""
-        with turns_open(), connection.execute_wrapper(_share_between_queries):
+        with turns_open(), connection.execute_wrapper(turn_share):
             return self._get_response(request)
 
     def process_view(
@@ -168,14 +167,6 @@ class ReadersTurns:
         except TooManyRequests as refused:
             return too_many_requests_page(request, refused)
         return None
-
-
-def _share_between_queries(
-    execute: Callable[..., object], sql: str, params: object, many: bool, context: dict[str, Any]
-) -> object:
-    if not context["connection"].in_atomic_block:
-        turn_share()
-    return execute(sql, params, many, context)
 
 
 class TooManyChangesPage(MiddlewareMixin):

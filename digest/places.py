@@ -9,10 +9,10 @@ for much at once lets others go first between the queries of an answer (`turn_sh
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from threading import Condition, local
-from typing import Final
+from typing import Any, Final
 
 # Looking up sites, fetching full texts, sending things on, and first fetches by a page.
 LOOKUPS_AT_ONCE: Final = 2
@@ -32,7 +32,7 @@ TURNS_WAITING_MAX: Final = 5
 TURN_WAIT_S: Final = 10.0
 # A request lets others go first for so long in all, however many come.
 SHARE_WAIT_S: Final = 2.0
-LINES = PAGE_LINE, PROGRAM_LINE, LONG_LINE = "page", "program", "long"
+PAGE_LINE, PROGRAM_LINE, LONG_LINE = "page", "program", "long"
 
 
 class Places:
@@ -45,7 +45,7 @@ class Places:
 
     def __init__(self, count: int | None, *, waiting: int = WAITING_MAX) -> None:
         self._count, self._waiting_max = count, waiting
-        self._taken, self._waiting = Counter[object](), Counter[object]()
+        self._taken, self._waiting = Counter[object](), Counter[tuple[object, str]]()
         self._changed = Condition()
 
     @contextmanager
@@ -91,14 +91,13 @@ class Places:
             self._changed.wait_for(lambda: not self._is_outdone(who), timeout=wait_s)
 
     def _is_outdone(self, who: object) -> bool:
-        mine = self._in_line(who)
-        return mine > 0 and any(self._in_line(other) < mine for other in self._taken if other != who)
-
-    def _in_line(self, who: object) -> int:
-        return sum(self._waiting[who, line] for line in LINES)
+        in_line = Counter[object]()
+        for (one, _line), count in self._waiting.items():
+            in_line[one] += count
+        return any(in_line[other] < in_line[who] for other in self._taken)
 
     @staticmethod
-    def _less(counts: Counter[object], who: object) -> None:
+    def _less(counts: Counter[Any], who: object) -> None:
         counts[who] -= 1
         if not counts[who]:
             del counts[who]  # or every reader there ever was would stay in memory
@@ -159,12 +158,16 @@ def turn_give_way() -> None:
         turn.enter_context(TURNS.place(_request.who, wait_s=TURN_WAIT_S, line=LONG_LINE))
 
 
-def turn_share() -> None:
-    """Let readers go first who asked for less at once: between the steps of an answer.
+def turn_share(
+    execute: Callable[..., object], sql: str, params: object, many: bool, context: Mapping[str, Any]
+) -> object:
+    """Run a query, but let readers go first who asked for less at once (`connection.execute_wrapper`).
 
-    Call it in no transaction: the others may wait for its locks.
+    In a transaction nobody goes first, because the others may wait for its locks.
     """
-    if getattr(_request, "turn", None) and _request.had and (left := SHARE_WAIT_S - _request.shared_s) > 0:
+    shares = getattr(_request, "turn", None) and _request.had and not context["connection"].in_atomic_block
+    if shares and (left := SHARE_WAIT_S - _request.shared_s) > 0:
         began = time.monotonic()
         TURNS.let_pass(_request.who, left)
         _request.shared_s += time.monotonic() - began
+    return execute(sql, params, many, context)

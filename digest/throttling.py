@@ -5,7 +5,7 @@ process separately. If the cache is down, nothing is counted, so nobody is locke
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import wraps
@@ -111,14 +111,17 @@ Response = TypeVar("Response", bound=HttpResponseBase)
 
 
 def rate_limited(
-    limit: Limit, when: Callable[[HttpRequest], bool] = lambda request: request.method == "POST"
+    limit: Limit,
+    when: Callable[[HttpRequest], bool] = lambda request: request.method == "POST",
+    *,
+    is_long: bool = False,
 ) -> Callable[
     [Callable[Concatenate[HttpRequest, P], Response]],
     Callable[Concatenate[HttpRequest, P], Response | HttpResponse],
 ]:
     """Decorate a view: it answers a signed-in reader with 429 beyond `limit`.
 
-    Only requests for which `when` is true count.
+    Only requests for which `when` is true count. A view that `is_long` also needs a place for long work.
     """
 
     def decorate(
@@ -129,9 +132,10 @@ def rate_limited(
             try:
                 if when(request):
                     limit_count(limit=limit, who=reader_of(request).pk, now=timezone.now())
+                with long_work(reader_of(request).pk) if is_long else nullcontext():
+                    return view(request, *args, **kwargs)
             except TooManyRequests as refused:
                 return too_many_requests_page(request, refused)
-            return view(request, *args, **kwargs)
 
         return guarded
 
@@ -195,19 +199,3 @@ class PlacedStream:
     def close(self) -> None:
         """Give the place back."""
         self._place.close()
-
-
-def long_page(
-    view: Callable[Concatenate[HttpRequest, P], Response],
-) -> Callable[Concatenate[HttpRequest, P], Response | HttpResponse]:
-    """Decorate a view that does long work for a reader: it answers with 429 if there is no place."""
-
-    @wraps(view)
-    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> Response | HttpResponse:
-        try:
-            with long_work(reader_of(request).pk):
-                return view(request, *args, **kwargs)
-        except TooManyRequests as refused:
-            return too_many_requests_page(request, refused)
-
-    return guarded

@@ -285,15 +285,19 @@ def steps_in_force(
     return found
 
 
+def weights_changed(changes: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return those of `body_changes` that changed the effective weight of a source."""
+    return [change for change in changes if change["field"] == "source_weights"]
+
+
 def learned_changes_undone(
     changes: Sequence[Mapping[str, Any]], now: Body, then: Body
 ) -> list[Mapping[str, Any]]:
     """Return the `changes` (`body_changes` from `now` to `then`) that undo a learned delta."""
     return [
         change
-        for change in changes
-        if change["field"] == "source_weights"
-        and now["learned"].get(change["target"], 0.0) != then["learned"].get(change["target"], 0.0)
+        for change in weights_changed(changes)
+        if now["learned"].get(change["target"], 0.0) != then["learned"].get(change["target"], 0.0)
     ]
 
 

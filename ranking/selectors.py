@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from django.db.models import F, QuerySet
@@ -22,6 +22,7 @@ from ranking.config_body import (
     body_validate,
     effective_body,
 )
+from ranking.config_words import weights_changed
 from ranking.entities import Config, EffectiveConfig, Mute, WeightPoint
 from ranking.implicit import ImplicitLeans, Lean
 from ranking.learning import HOLD_DAYS
@@ -63,6 +64,13 @@ class SnapshotRow:
     before: float
     after: float
     reason: str
+
+
+class Hiding(NamedTuple):
+    """Settings that hide items: all mutes, even those that are over, and shelf lives of sources in hours."""
+
+    mutes: tuple[Mute, ...]
+    shelf_lives: Mapping[str, int]
 
 
 @contextmanager
@@ -149,24 +157,13 @@ def config_of_row(row: RankConfig | None) -> Config:
     )
 
 
-def config_mutes(*, reader_id: UUID) -> tuple[Mute, ...]:
-    """Return all mutes of the reader's config, including those that are over. One query a request."""
+def config_hiding(*, reader_id: UUID) -> Hiding:
+    """Return the reader's settings that hide items. One query a request."""
 
-    return _config_hiding(reader_id)[0]
-
-
-def config_shelf_lives(*, reader_id: UUID) -> Mapping[str, int]:
-    """Return the shelf lives of sources in hours. No query in a request that has read the mutes."""
-    return _config_hiding(reader_id)[1]
-
-
-def _config_hiding(reader_id: UUID) -> tuple[tuple[Mute, ...], Mapping[str, int]]:
-    """Return the settings that hide items: mutes and shelf lives. One query a request."""
-
-    def read() -> tuple[tuple[Mute, ...], Mapping[str, int]]:
+    def read() -> Hiding:
         row = RankConfig.objects.filter(reader_id=reader_id).values_list("mutes", "shelf_lives").first()
         mutes, lives = row or ([], {})
-        return mutes_read(mutes), lives
+        return Hiding(mutes_read(mutes), lives)
 
     return read_once(("hiding", reader_id), read)
 
@@ -233,8 +230,7 @@ def weight_history(*, reader_id: UUID, since: datetime) -> list[WeightPoint]:
     points = [
         WeightPoint(change["target"], row.created_at, change["before"], change["after"], row.cause)
         for row in ConfigVersion.objects.filter(reader_id=reader_id, created_at__gte=since).defer("body")
-        for change in row.changes
-        if change["field"] == "source_weights"
+        for change in weights_changed(row.changes)
     ]
     moved = WeightSnapshot.objects.filter(reader_id=reader_id, cycle__gte=since.date())
     points += [

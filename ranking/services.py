@@ -32,7 +32,7 @@ from ranking.config_body import (
     body_weigh,
     mute_sources,
 )
-from ranking.config_words import change_words
+from ranking.config_words import change_words, weights_changed
 from ranking.entities import (
     SAME_WEIGHT,
     WEIGHT_DEFAULT,
@@ -438,7 +438,7 @@ def _version_store(row: RankConfig, before: Body, after: Body, changes: list[Cha
             setattr(row, name, value)
     row.save()
     read_again()
-    sources = {c["target"] for c in changes if c["field"] == "source_weights"}
+    sources = {change["target"] for change in weights_changed(changes)}
     hold = now + timedelta(days=HOLD_DAYS)
     touched = sources | {
         s for s in {*before["learned"], *after["learned"]} if body_delta(before, s) != body_delta(after, s)

@@ -353,12 +353,12 @@ def history_page(*, reader_id: UUID, number: object, now: datetime) -> dict[str,
 def _decision(suggestion: Suggestion, effective: EffectiveConfig, now: datetime) -> Decided:
     outcomes = {row.kind: row for row in suggestion.outcomes.all()}
     decision, effect = outcomes.get(Outcome.Kind.DECISION), outcomes.get(Outcome.Kind.EFFECT)
-    said = decision.user_reason if decision else None
+    reason = decision.user_reason if decision else None
     status = sentences.settled_status(
         suggestion.status,
         decided=decision.outcome if decision else "",
         reverted=Outcome.Kind.REVERT in outcomes,
-        never=said == NEVER,
+        never=reason == NEVER,
     )
     accepted = suggestion.status == Suggestion.Status.ACCEPTED
     undo = _undo_label(suggestion, now)
@@ -373,12 +373,12 @@ def _decision(suggestion: Suggestion, effective: EffectiveConfig, now: datetime)
         at=suggestion.resolved_at or (decision.decided_at if decision else None),
         change=_change(suggestion, decision) if accepted else "",
         until=suggestion.snoozed_until if suggestion.status == Suggestion.Status.SNOOZED else None,
-        reason=stored_text(said) if said and said != NEVER else "",
+        reason=stored_text(reason) if reason and reason != NEVER else "",
         effect=sentences.effect_words(effect.outcome, effect.measured) if effect else "",
         harmed=bool(effect and effect.outcome == Outcome.Result.HARMED),
         chart=effect_chart(label=suggestion.label, measured=effect.measured) if effect else None,
         undo="" if over else undo,
-        asks_why=suggestion.status == Suggestion.Status.REJECTED and said == "",
+        asks_why=suggestion.status == Suggestion.Status.REJECTED and reason == "",
         came_back=_(wording.CAME_BACK) if came_back else "",
         not_in_force=_(wording.NOT_IN_FORCE) if over else "",
     )

@@ -14,7 +14,7 @@ from pytest_httpserver import HTTPServer
 
 from digest.articles.favicons import favicons_update
 from digest.models import Feed, Reader
-from ranking.selectors import config_effective, config_mutes
+from ranking.selectors import config_effective, config_hiding
 from tests.digest.web.pages.test_articles_browser import png
 from tests.support.browser import SHIFTS, fresh_item, subscribe
 from tests.test_axe_browser import RUN, SCHEMES
@@ -62,10 +62,10 @@ def test_a_mute_is_looked_at_saved_and_taken_back(here: Page, ada: Reader):
     here.get_by_role("link", name="the word “lamp”", exact=True).click()
     preview = here.locator("[data-preview]")
     expect(preview).to_contain_text("hides 1 of the last 7 days’ 2 items")
-    assert is_fine(here) and config_mutes(reader_id=ada.pk) == ()
+    assert is_fine(here) and config_hiding(reader_id=ada.pk).mutes == ()
     preview.get_by_role("button", name="Mute it").click()
     expect(here.get_by_role("status").filter(has_text="Undo")).to_be_visible()
-    assert is_fine(here) and [mute.value for mute in config_mutes(reader_id=ada.pk)] == ["lamp"]
+    assert is_fine(here) and [mute.value for mute in config_hiding(reader_id=ada.pk).mutes] == ["lamp"]
     here.goto("/")
     expect(here.locator(".item h2")).to_have_text(["A ferry"])
 

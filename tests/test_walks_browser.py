@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from digest.models import Reader, Reading, SavedSearch
-from ranking.selectors import config_effective, config_mutes
+from ranking.selectors import config_effective, config_hiding
 from tests.suggestions.test_check_browser import checkable
 from tests.support.browser import fresh_item
 from tests.test_pages_browser import browser, page, tab
@@ -100,13 +100,13 @@ def test_a_word_is_hidden_in_one_source(hand: Hand, ada: Reader):
     hand.fits()
     hand.button("Mute it")
     expect(hand.page.get_by_role("status").filter(has_text="Undo")).to_be_visible()
-    assert [(mute.value, mute.within) for mute in config_mutes(reader_id=ada.pk)] == [
+    assert [(mute.value, mute.within) for mute in config_hiding(reader_id=ada.pk).mutes] == [
         ("lamp", "gazette.example")
     ]
     hand.page.goto("/ui/mutes")
     hand.button("Stop muting the word “lamp” in Gazette")
     expect(hand.page.get_by_role("status").filter(has_text="Undo")).to_be_visible()
-    assert config_mutes(reader_id=ada.pk) == ()
+    assert config_hiding(reader_id=ada.pk).mutes == ()
 
 
 def test_an_article_is_named_and_taken_back(hand: Hand, ada: Reader):
@@ -153,7 +153,7 @@ def test_own_words_mute_in_one_source_and_save_a_search(hand: Hand, ada: Reader)
     expect(hand.page.locator("article.card")).to_have_count(1)
     hand.button("Accept: Muted for ever: the word “lamp” in Herald")
     expect(hand.page.locator(".messages")).to_contain_text("the word “lamp” in Herald")
-    assert [(mute.value, mute.within) for mute in config_mutes(reader_id=ada.pk)] == [
+    assert [(mute.value, mute.within) for mute in config_hiding(reader_id=ada.pk).mutes] == [
         ("lamp", "herald.example")
     ]
     assert SavedSearch.objects.get(reader=ada).filters == {"source": "gazette.example"}

@@ -27,7 +27,7 @@ from digest.models import Digest, Feed, Impression, Item, Reader, Subscription
 from ranking.entities import EffectiveConfig, Mute, Score
 from ranking.language import ngettext, thousands
 from ranking.scoring import Ranking
-from ranking.selectors import config_effective, config_shelf_lives, learning_steps, reading_once
+from ranking.selectors import config_effective, config_hiding, learning_steps, reading_once
 from ranking.source_rules import is_past_shelf
 
 PAGE_SIZE = 50
@@ -58,7 +58,7 @@ def digest_impressions(*, digest: Digest, now: dt.datetime, as_built: bool = Fal
     """
     with reading_once():
         shown = _impressions_unmuted(digest, now)
-        lives = {} if as_built else config_shelf_lives(reader_id=digest.reader_id)
+        lives = {} if as_built else config_hiding(reader_id=digest.reader_id).shelf_lives
     shown = [row for row in shown if not is_past_shelf(lives, row.item.source_id, row.item.dated_at, now)]
     ratings = feedback_by_items(reader_id=digest.reader_id, items=[row.item for row in shown])
     for row in shown:

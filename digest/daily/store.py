@@ -17,7 +17,7 @@ from digest.days import day_begin
 from digest.items.selectors import items_hidden, mutes_in_force
 from digest.models import Digest, Exposure, Feedback, Impression, Item, Reader
 from ranking.entities import Score
-from ranking.selectors import config_shelf_lives, reading_once, versions_of_order
+from ranking.selectors import config_hiding, reading_once, versions_of_order
 from ranking.source_rules import is_past_shelf
 
 # Rows per INSERT. With ten columns each, this is far below the limit of any database.
@@ -308,7 +308,7 @@ def exposures_write(*, digest: Digest, shown: Collection[Impression], door: str,
 def _hidden_ids(digest: Digest, shown: Collection[Impression], now: dt.datetime) -> set[int]:
     with reading_once():
         mutes = mutes_in_force(reader_id=digest.reader_id, now=now)
-        lives = config_shelf_lives(reader_id=digest.reader_id)
+        lives = config_hiding(reader_id=digest.reader_id).shelf_lives
     hidden = items_hidden(mutes=mutes, item_ids=[row.item_id for row in shown])
     if lives:
         rows = Item.objects.filter(pk__in=[row.item_id for row in shown], source__in=list(lives))

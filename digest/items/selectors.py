@@ -19,7 +19,7 @@ from digest.models import Feed, Feedback, Impression, Item, Reader, Reading, Sou
 from ranking.common.categories import category_key, category_keys, label_keys
 from ranking.entities import Candidate, Mute
 from ranking.mutes import MuteFilter
-from ranking.selectors import config_mutes, keys_current, read_once
+from ranking.selectors import config_hiding, keys_current, read_once
 
 CANDIDATES_MAX = 5000
 # For this long after a reader subscribed to a feed, its latest posts compete even if older than a week.
@@ -384,7 +384,7 @@ def mutes_in_force(*, reader_id: UUID, now: datetime) -> MuteFilter:
 
     Within a request they are loaded once, however many callers ask.
     """
-    mutes = config_mutes(reader_id=reader_id)
+    mutes = config_hiding(reader_id=reader_id).mutes
     today = date.min
     if any(mute.until for mute in mutes):
         today = day_of(now, read_once(("zone", reader_id), lambda: _zone_of(reader_id)))

@@ -27,7 +27,7 @@ from digest.mail.due import (
 from digest.mail.links import thumb_sign, unsubscribe_sign
 from digest.mail.render import MailContent, MailItem, site_link
 from digest.models import Digest, Impression, Reader
-from ranking.selectors import config_shelf_lives, reading_once
+from ranking.selectors import config_hiding, reading_once
 from ranking.source_rules import is_past_shelf
 
 # This many other sources of a story are named. The rest are counted.
@@ -63,7 +63,7 @@ def draft_weekly(*, reader: Reader, day: Date, now: datetime) -> MailDraft | Non
     """
     with reading_once():
         mutes = mutes_in_force(reader_id=reader.pk, now=now)
-        lives = config_shelf_lives(reader_id=reader.pk)
+        lives = config_hiding(reader_id=reader.pk).shelf_lives
     week = week_impressions(reader_id=reader.pk, since=day - WEEK + timedelta(days=1), until=day)
     week = [row for row in week if not is_past_shelf(lives, row.item.source_id, row.item.dated_at, now)]
     shown = [row for row in week if not item_is_hidden(mutes, row.item)]

@@ -17,7 +17,7 @@ from digest.models import Item, Reader
 from ranking.common.text import FUNCTION_WORDS, fold, search_terms
 from ranking.entities import InvalidMute, Mute
 from ranking.mutes import AUTHOR, CATEGORY, SOURCE, WORD, MuteFilter, mute_check, mute_key
-from ranking.selectors import config_mutes
+from ranking.selectors import config_hiding
 
 # How many titles a preview shows, and how many categories and words an item suggests.
 TITLES_MAX, CATEGORIES_MAX, WORDS_MAX = 10, 5, 8
@@ -55,7 +55,7 @@ def mute_named(
             _("{until} is over. Choose today or a later day, or none for ever.").format(until=until)
         )
     mute = mute_check(Mute(kind, value, until, within))
-    there = {mute_key(one) for one in config_mutes(reader_id=reader.pk)}
+    there = {mute_key(one) for one in config_hiding(reader_id=reader.pk).mutes}
     if kind == SOURCE:
         return replace(mute, value=_source_key(reader, mute.value, known=mute_key(mute) in there))
     if within:

@@ -5,7 +5,7 @@ import datetime as dt
 from digest.models import Reader
 from ranking.entities import Mute
 from ranking.mutes import mute_key
-from ranking.selectors import config_mutes
+from ranking.selectors import config_hiding
 from ranking.services import mute_remove, mute_set
 
 
@@ -14,7 +14,7 @@ def mutes_change(*, reader: Reader, mute: Mute, muted: bool, now: dt.datetime) -
 
     Raises `InvalidMute` and `TooManyMutes`.
     """
-    there = {mute_key(one): one for one in config_mutes(reader_id=reader.pk)}
+    there = {mute_key(one): one for one in config_hiding(reader_id=reader.pk).mutes}
     write = mute_set if muted else mute_remove
     write(reader_id=reader.pk, mute=mute, now=now)
     return there.get(mute_key(mute))

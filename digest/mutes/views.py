@@ -37,7 +37,7 @@ from ranking.mutes import (
     mute_over,
     mutes_read,
 )
-from ranking.selectors import config_mutes
+from ranking.selectors import config_hiding
 
 KIND_NAMES = {
     WORD: gettext_noop("A word"),
@@ -208,7 +208,7 @@ def _suggestions(item: Item, back: str) -> list[dict[str, str]]:
 
 def _lines(reader: Reader, page: Mapping[str, Any]) -> dict[str, Any]:
     """Return the reader's mutes as lines, expired ones last, and the form's context."""
-    found, today = config_mutes(reader_id=reader.pk), day_of(timezone.now(), reader.zone)
+    found, today = config_hiding(reader_id=reader.pk).mutes, day_of(timezone.now(), reader.zone)
     preview = page.get("preview")
     titles = source_titles(keys=_sources([*found, preview.mute] if preview else found))
     own = subscribed_titles(reader_id=reader.pk)

@@ -34,7 +34,7 @@ from digest.sources.rule_choices import rules_context
 from digest.sources.subscription_changes import subscription_change
 from digest.sources.subscriptions import opml_export
 from digest.sources.weights import source_pin, source_rules_choose, sources_weigh
-from digest.throttling import IMPORT, LOOKUP, SEARCH, limit_count, long_page, rate_limited
+from digest.throttling import IMPORT, LOOKUP, SEARCH, limit_count, rate_limited
 from ranking.config_words import AVOIDED, CHOICES, LOCKED, OPEN
 from ranking.entities import InvalidSetting, RankingError
 from ranking.language import thousands
@@ -330,8 +330,7 @@ def source_address(request: HttpRequest, feed_id: int) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-@rate_limited(IMPORT)
-@long_page
+@rate_limited(IMPORT, is_long=True)
 def files_upload(request: HttpRequest) -> HttpResponse:
     """Import lists and stars. The page that it leads to shows what each file was. A GET leads to the form."""
     if request.method != "POST":

@@ -68,8 +68,8 @@ def outcome_reason_add(*, suggestion: Suggestion, user_reason: str, now: datetim
     if suggestion.status != Suggestion.Status.REJECTED or not (reason := reason_clean(user_reason)):
         return None
     profile_lock(reader_id=suggestion.reader_id, now=now)
-    said = Outcome.objects.filter(suggestion=suggestion, suggestion__status=Suggestion.Status.REJECTED)
-    outcome = said.filter(kind=Kind.DECISION, outcome=Outcome.Result.REJECTED, user_reason="").first()
+    rejected = Outcome.objects.filter(suggestion=suggestion, suggestion__status=Suggestion.Status.REJECTED)
+    outcome = rejected.filter(kind=Kind.DECISION, outcome=Outcome.Result.REJECTED, user_reason="").first()
     if outcome is None:
         return None
     outcome.user_reason = reason

@@ -13,8 +13,9 @@ from pydantic import BaseModel, Field
 from ranking.common.text import fold, fold_lightly, term_finder
 from suggestions.changes.change import ADD, FRESHER, NONE, OLDER
 from suggestions.wishes.lookup import Lookup
-from suggestions.wishes.reading import SAYS_AMOUNT, said, wishes_read
-from suggestions.wishes.ways import OUT, PLAIN_WAYS, WAYS
+from suggestions.wishes.questions import SAYS_AMOUNT
+from suggestions.wishes.reading import wishes_read
+from suggestions.wishes.ways import OUT, PLAIN_WAYS, WAYS, wish_words
 from suggestions.wishes.wish import (
     AUTHOR,
     FRESHNESS,
@@ -89,7 +90,7 @@ def _reading_of(change: ModelChange, words: str, lookup: Lookup, today: date) ->
         # A mute hides words or a category, be they an interest or not.
         is_text = target.kind in (TOPIC, WORD) and change.direction == NONE
         kind = lookup.mute_kinds(target.key)[0] if is_text else target.kind
-        sentence = said(change.direction, kind, target.label, change.number)
+        sentence = wish_words(change.direction, kind, target.label, change.number)
     if is_fresh or change.direction in PLAIN_WAYS:
         sentence = f"{SAYS_AMOUNT[change.amount]} {sentence}".strip()
     if change.until:

@@ -17,13 +17,13 @@ in words of one meaning.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 
 from ranking.common.text import TOPIC_MAX_CHARS, fold, topic_key
 from ranking.language import date_words, gettext_noop
 from ranking.language import gettext as _
-from ranking.source_rules import DAILY_LIMIT_MAX, SHELF_HOURS_MAX, hours_words
+from ranking.source_rules import DAILY_LIMIT_MAX, SHELF_HOURS_MAX
 from suggestions.changes.change import ADD, FRESHER, LESS, MORE, NONE, OLDER, REMOVE, UNMUTE
 from suggestions.changes.daily_limits import LIMIT
 from suggestions.changes.never_missed import KEEP
@@ -33,21 +33,18 @@ from suggestions.wishes.last_days import NUMBERS, is_week_stretched
 from suggestions.wishes.lexicon import AGAINST, FILLERS, SO_MUCH, UNCLEAR
 from suggestions.wishes.limits import ASKING, COUNT, LIMITS, QUESTION
 from suggestions.wishes.lookup import OFFERED_MAX, Lookup
+from suggestions.wishes.questions import Asker, target_words
 from suggestions.wishes.rule_words import ALWAYS_SHOWN, NEVER_MISS, OUT_OF_TODAY, SHELF
-from suggestions.wishes.ways import OUT, PLAIN_WAYS, WAYS
+from suggestions.wishes.ways import PLAIN_WAYS
 from suggestions.wishes.wish import (
     AUTHOR,
-    BIG,
     CATEGORY,
     FRESHNESS,
-    SMALL,
     SOURCE,
     TOPIC,
-    USUAL,
     WISH_CHARS_MAX,
     WISHES_MAX,
     WORD,
-    Choice,
     Names,
     Question,
     Reading,
@@ -56,7 +53,6 @@ from suggestions.wishes.wish import (
 )
 
 ALL_FRESH = Target(FRESHNESS, FRESHNESS, FRESHNESS)
-SAYS_AMOUNT = {SMALL: "a bit", USUAL: "", BIG: "much"}
 LENGTH_NOTE = gettext_noop("“{}”: settings know nothing of an item’s length, so that was left out.")
 NOT_UNDERSTOOD = gettext_noop(
     "Not understood: “{}”. Say more, less, mute, newer or older, and of what: "
@@ -65,15 +61,6 @@ NOT_UNDERSTOOD = gettext_noop(
 NOTHING = gettext_noop(
     "Nothing there could be understood. Say more or less, and of what: “less crypto, more from Gazette”."
 )
-TARGETS = {
-    SOURCE: gettext_noop("the source “{label}”"),
-    TOPIC: gettext_noop("the topic “{label}”"),
-    WORD: gettext_noop("the word “{label}”"),
-    CATEGORY: gettext_noop("the category “{label}”"),
-    AUTHOR: gettext_noop("the author “{label}”"),
-    FRESHNESS: gettext_noop("the freshness “{label}”"),
-}
-QUOTED_MAX = 80
 # A name this close is taken for the intended one. The change is shown before it is made.
 TAKEN_SHARE = 0.9
 # A phrase with more words is no name of anything.
@@ -107,71 +94,6 @@ NO_AGE = gettext_noop(
 )
 
 
-def target_words(target: Target) -> str:
-    """Return a target in words, with its kind."""
-    return _(TARGETS[target.kind]).format(label=target.label)
-
-
-@dataclass(frozen=True, slots=True)
-class _Asker:
-    """Makes questions about one clause of a sentence. `is_clear`: each of its clauses has a direction."""
-
-    sentence: str
-    clause: Clause
-    lookup: Lookup
-    is_clear: bool
-
-    def choice(self, label: str, given: str) -> Choice:
-        """Return the answer that says `given` in the place of the clause."""
-        until = f" until {self.clause.until.isoformat()}" if self.clause.until else ""
-        return Choice(label, f"{given}{until}")
-
-    def change(self, direction: str, target: Target, within: Target | None = None) -> Choice:
-        """Return the answer that means `direction` of `target`, in the source `within` alone if given."""
-        is_text = target.kind in (TOPIC, WORD) and direction == NONE
-        kind = self.lookup.mute_kinds(target.key)[0] if is_text else target.kind
-        named = target_words(Target(kind, target.key, target.label))
-        amount = SAYS_AMOUNT[self.clause.amount]
-        given = f"{amount} {said(direction, kind, target.label)}".strip()
-        if within:
-            named = _("{label} in {source}").format(label=named, source=within.label)
-            given = f'{given} in source "{plain(self.lookup.name(within))}"'
-        label = _(_VERBS[direction]).format(target=named)
-        return self.choice(label[0].upper() + label[1:], given)
-
-    def rule(self, rule: str, source: Target) -> Choice:
-        """Return the answer that means this rule for `source`."""
-        kind, _space, hours = rule.partition(" ")
-        name, label = self.lookup.name(source), source.label
-        if kind == SHELF:
-            words = _("Nothing older than {age} from {source}")
-            words = words.format(age=hours_words(int(hours)), source=label)
-            return self.choice(words, said(AGE, SOURCE, name, int(hours)))
-        if kind == OUT_OF_TODAY:
-            words = _("Keep {source} out of Today").format(source=label)
-            return self.choice(words, said(OUT, SOURCE, name))
-        return self.choice(_("Never miss {source}").format(source=label), said(KEEP, SOURCE, name))
-
-    def quoted(self, words: str) -> str:
-        """Return the beginning of folded words as the reader typed them."""
-        return _short(self.lookup.typed(words))
-
-    def ask(self, text: str, choices: Sequence[Choice]) -> Question:
-        """Return the question with those answers that are short enough to be sent again."""
-        text = text[0].upper() + text[1:]
-        choices = [choice for choice in choices if len(choice.words) <= WISH_CHARS_MAX]
-        return Question(text, tuple(dict.fromkeys(choices)))
-
-
-_VERBS = {
-    MORE: gettext_noop("more of {target}"),
-    LESS: gettext_noop("less of {target}"),
-    NONE: gettext_noop("mute {target}"),
-    ADD: gettext_noop("add to your interests: {target}"),
-    REMOVE: gettext_noop("take off your interests: {target}"),
-}
-
-
 def wishes_read(sentence: str, names: Names, today: date) -> Reading:
     """Read `sentence`: at most three changes, the first open question, notes on the rest.
 
@@ -186,7 +108,7 @@ def wishes_read(sentence: str, names: Names, today: date) -> Reading:
     for clause in clauses:
         if clause.length and clause.target:
             notes.append(_(LENGTH_NOTE).format(clause.length))
-        found = _clause_read(clause, _Asker(sentence, clause, lookup, is_clear), lookup, today)
+        found = _clause_read(clause, Asker(sentence, clause, lookup, is_clear), lookup, today)
         if isinstance(found, Question):
             asked.append((clause, found))
         elif isinstance(found, str):
@@ -249,7 +171,7 @@ def _first_asked(sentence: str, asked: Sequence[tuple[Clause, Question]]) -> Que
     return replace(question, choices=fitting, unknown=unknown)
 
 
-def _clause_read(clause: Clause, asker: _Asker, lookup: Lookup, today: date) -> Wish | Question | str:
+def _clause_read(clause: Clause, asker: Asker, lookup: Lookup, today: date) -> Wish | Question | str:
     if clause.limit:
         return _(LIMITS[clause.limit])
     if clause.dated and (clause.until is None or clause.until < today):
@@ -264,7 +186,7 @@ def _clause_read(clause: Clause, asker: _Asker, lookup: Lookup, today: date) -> 
     words = set(clause.target.split())
     if words & TIME_WORDS and words <= TIME_WORDS | FILLERS and not clause.about:
         # "No football this week or weekend": a time that was not read is no word to mute.
-        return _(NOT_UNDERSTOOD).format(_short(asker.sentence[slice(*clause.span)]))
+        return _(NOT_UNDERSTOOD).format(asker.part)
     if not clause.target or special == "all":
         return _no_target(clause, asker, lookup)
     if clause.direction == UNMUTE:
@@ -288,7 +210,7 @@ def _clause_read(clause: Clause, asker: _Asker, lookup: Lookup, today: date) -> 
     return _meant(clause, asker, found[0], lookup)
 
 
-def _source_rule(clause: Clause, asker: _Asker, lookup: Lookup) -> Wish | Question | str | None:
+def _source_rule(clause: Clause, asker: Asker, lookup: Lookup) -> Wish | Question | str | None:
     """Return the rule for one source that is wished for; `None` if the clause asks for no such rule."""
     kind, _space, hours = clause.rule.partition(" ")
     if not kind:
@@ -316,7 +238,7 @@ def _source_rule(clause: Clause, asker: _Asker, lookup: Lookup) -> Wish | Questi
     return Wish(KEEP, sources[0], until=clause.until)
 
 
-def _rule_of_part(kind: str, clause: Clause, asker: _Asker) -> Question | None:
+def _rule_of_part(kind: str, clause: Clause, asker: Asker) -> Question | None:
     """Return the question about a rule for something in one source, which only a mute knows."""
     parts = _source_of(clause, asker.lookup)
     if parts is None:
@@ -328,7 +250,7 @@ def _rule_of_part(kind: str, clause: Clause, asker: _Asker) -> Question | None:
     return asker.ask(text, [asker.rule(clause.rule, where), *others])
 
 
-def _rule_of_none(kind: str, clause: Clause, asker: _Asker, found: Sequence[Target]) -> Question | str:
+def _rule_of_none(kind: str, clause: Clause, asker: Asker, found: Sequence[Target]) -> Question | str:
     """Return the question about a rule for something that is no source of the reader's."""
     among = asker.lookup.source_among(clause.target)
     if among:
@@ -342,7 +264,7 @@ def _rule_of_none(kind: str, clause: Clause, asker: _Asker, found: Sequence[Targ
         return asker.ask(text, [asker.rule(clause.rule, source) for source in near])
     text, directions = _ONLY_SOURCES[kind]
     if not found and len(clause.target.split()) > NAME_WORDS_MAX:
-        return _(NOT_UNDERSTOOD).format(_short(asker.sentence[slice(*clause.span)]))
+        return _(NOT_UNDERSTOOD).format(asker.part)
     targets = found or [asker.lookup.word(clause.target)]
     choices = [asker.change(way, target) for target in targets[:2] for way in directions]
     return asker.ask(f"“{asker.quoted(clause.target)}”: {_(text)}", choices)
@@ -371,7 +293,7 @@ def _source_of(clause: Clause, lookup: Lookup) -> tuple[str, Target] | None:
     return (what, found[0]) if len(found) == 1 and not lookup.sources_exact(what) else None
 
 
-def _muted_within(clause: Clause, asker: _Asker, lookup: Lookup) -> Wish | Question | None:
+def _muted_within(clause: Clause, asker: Asker, lookup: Lookup) -> Wish | Question | None:
     """Return the mute of something in one source, or `None` if the clause does not ask for one."""
     parts = _source_of(clause, lookup)
     if parts is None or clause.direction != NONE or clause.cap or clause.condition:
@@ -389,7 +311,7 @@ def _muted_within(clause: Clause, asker: _Asker, lookup: Lookup) -> Wish | Quest
     return Wish(NONE, targets[0], clause.amount, clause.until, within=where.key)
 
 
-def _bound(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | None:
+def _bound(clause: Clause, asker: Asker, lookup: Lookup) -> Question | None:
     """Return the question about a count, a condition, or two things at once, which settings cannot express.
 
     `None` if a target of two halves names no source, because it is one phrase then, or if nothing is named.
@@ -428,7 +350,7 @@ def _bound(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | None:
     return asker.ask(text, choices) if choices else None
 
 
-def _meant(clause: Clause, asker: _Asker, target: Target, lookup: Lookup) -> Wish | Question | str:
+def _meant(clause: Clause, asker: Asker, target: Target, lookup: Lookup) -> Wish | Question | str:
     """Return the wish about a known target, or a question about its direction."""
     about = target_words(target)
     if clause.only:
@@ -465,7 +387,7 @@ def _directions_open(clause: Clause, target: Target, lookup: Lookup) -> tuple[st
     return None
 
 
-def _fresh(clause: Clause, special: str, asker: _Asker, lookup: Lookup) -> Wish | Question | str:
+def _fresh(clause: Clause, special: str, asker: Asker, lookup: Lookup) -> Wish | Question | str:
     """Return the wish about freshness, which counts for all items equally."""
     choices = [asker.choice(_("Newer items first"), "newer"), asker.choice(_("Items stay longer"), "older")]
     opposite = {FRESHER: OLDER, OLDER: FRESHER}
@@ -485,20 +407,19 @@ def _fresh(clause: Clause, special: str, asker: _Asker, lookup: Lookup) -> Wish 
     return asker.ask(_("Freshness counts for all items alike. What do you mean?"), [choice, *more])
 
 
-def _no_target(clause: Clause, asker: _Asker, lookup: Lookup) -> Question | str:
+def _no_target(clause: Clause, asker: Asker, lookup: Lookup) -> Question | str:
     if clause.length:
         return _(LENGTH_NOTE).format(clause.length)
-    given = asker.sentence[slice(*clause.span)]
     if clause.direction not in PLAIN_WAYS:
-        return _(NOT_UNDERSTOOD).format(_short(given))
+        return _(NOT_UNDERSTOOD).format(asker.part)
     known = [Target(TOPIC, topic, topic) for topic in lookup.names.topics[:2]]
     known += [lookup.source(key) for key in sorted(lookup.names.sources)[:2]]
     direction = LESS if clause.direction == REMOVE else MORE if clause.direction == ADD else clause.direction
-    text = _("“{short}”: of what? Name a source, an interest or a word.").format(short=_short(given))
+    text = _("“{short}”: of what? Name a source, an interest or a word.").format(short=asker.part)
     return asker.ask(text, [asker.change(direction, target) for target in known])
 
 
-def _unknown(clause: Clause, asker: _Asker, lookup: Lookup) -> Wish | Question | str:
+def _unknown(clause: Clause, asker: Asker, lookup: Lookup) -> Wish | Question | str:
     """Return the wish for words that no recent item has. Without a direction there is no wish.
 
     A word that resembles nothing known stands for itself if the sentence is clear, because wishes are about
@@ -507,9 +428,9 @@ def _unknown(clause: Clause, asker: _Asker, lookup: Lookup) -> Wish | Question |
     if clause.direction == AGAINST and len(clause.target.split()) <= NAME_WORDS_MAX:
         return _meant(clause, asker, lookup.word(clause.target), lookup)
     if clause.direction not in PLAIN_WAYS or len(clause.target.split()) > NAME_WORDS_MAX:
-        return _(NOT_UNDERSTOOD).format(_short(asker.sentence[slice(*clause.span)]))
+        return _(NOT_UNDERSTOOD).format(asker.part)
     if clause.inherited and _SENTENCE & set(fold(asker.sentence[slice(*clause.span)]).split()):
-        return _(NOT_UNDERSTOOD).format(_short(asker.sentence[slice(*clause.span)]))
+        return _(NOT_UNDERSTOOD).format(asker.part)
     near = lookup.nearest(clause.target)
     if clause.direction in (MORE, LESS) and len(taken := lookup.nearest(clause.target, TAKEN_SHARE)) == 1:
         return Wish(clause.direction, taken[0], clause.amount, clause.until)
@@ -557,7 +478,7 @@ _PLACED = frozenset(
 )
 
 
-def _ask_which(clause: Clause, asker: _Asker, found: Sequence[Target]) -> Question:
+def _ask_which(clause: Clause, asker: Asker, found: Sequence[Target]) -> Question:
     if clause.direction not in PLAIN_WAYS:
         pairs = [(direction, t) for t in found[:2] for direction in (MORE, LESS)]
         choices = [asker.change(direction, target) for direction, target in pairs]
@@ -573,21 +494,7 @@ def _ask_which(clause: Clause, asker: _Asker, found: Sequence[Target]) -> Questi
     return asker.ask(_("Which “{short}” do you mean?").format(short=asker.quoted(clause.target)), choices)
 
 
-def _ask_until(clause: Clause, asker: _Asker) -> Question:
+def _ask_until(clause: Clause, asker: Asker) -> Question:
     text = _("Until when? That day is over, or is none.") if clause.until else _("Until when?")
     how = _("Write a day like 2026-03-18, “until Friday” or “for two weeks”.")
     return Question(f"{text} {how}")
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= QUOTED_MAX else f"{text[: QUOTED_MAX - 1]}…"
-
-
-def said(way: str, kind: str, name: str, number: int | None = None) -> str:
-    """Return the words of a wish that the grammar reads in one way; `name` may be a stranger's."""
-    return WAYS[way].said(f'{kind} "{plain(name)}"', number)
-
-
-def plain(text: str) -> str:
-    """Return a name that can stand between quotation marks in a wish."""
-    return text.replace('"', "'").replace("\n", " ")

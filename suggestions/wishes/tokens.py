@@ -158,14 +158,14 @@ def _cap(words: Sequence[str]) -> tuple[str, set[int]] | None:
     numbers = [n for n, word in enumerate(words) if _number(word) and not any(n in end for end in ends)]
     for number in sorted(numbers, key=lambda n: words[n] in ("a", "an")):
         totals = [span for span in _spans(CAP_TOTALS, words) if span.stop == number]
-        said = totals or [span for span in _spans(CAP_BEGINS, words) if span.stop == number]
-        said = said or [span for span in _spans(CAP_AFTER, words) if span.start > number]
-        said = said or [span for span in _spans(CAP_BEFORE, words) if span.stop <= number]
-        if ends and said:
+        limits = totals or [span for span in _spans(CAP_BEGINS, words) if span.stop == number]
+        limits = limits or [span for span in _spans(CAP_AFTER, words) if span.start > number]
+        limits = limits or [span for span in _spans(CAP_BEFORE, words) if span.stop <= number]
+        if ends and limits:
             value = f"total {words[number]}" if totals else words[number]
             if any("week" in words[n] for n in ends[0]):
                 value = f"{value} {WEEKLY}"
-            return value, {number, *ends[0], *said[0]}
+            return value, {number, *ends[0], *limits[0]}
     return None
 
 

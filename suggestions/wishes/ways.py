@@ -1,4 +1,4 @@
-"""The ways to wish something, as the grammar reads them and as a model is told them. Pure.
+"""The ways to wish something, as the grammar reads them and as a model knows them. Pure.
 
 One table feeds both, so a model can ask for whatever a reader's own words can, and for nothing else.
 """
@@ -18,19 +18,15 @@ NUMBER = "{number}"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way to wish: `words` that the grammar reads as this way only, and what a model is `told` of it."""
+    """A way to wish: `words` that the grammar reads as this way only, and its `meaning` for a model."""
 
     words: str
-    told: str
+    meaning: str
 
     @property
     def has_number(self) -> bool:
         """Return whether it needs a number."""
         return NUMBER in self.words
-
-    def said(self, target: str, number: int | None = None) -> str:
-        """Return the words about `target`, such as `source "Gazette"`."""
-        return self.words.replace("{target}", target).replace(NUMBER, str(number))
 
 
 WAYS: Mapping[str, Way] = {
@@ -57,4 +53,15 @@ PLAIN_WAYS = (MORE, LESS, NONE, ADD, REMOVE)
 
 def ways_for_prompt() -> str:
     """Return the list of ways for a prompt, one a line."""
-    return "\n".join(f"  - `{name}`: {way.told}" for name, way in WAYS.items())
+    return "\n".join(f"  - `{name}`: {way.meaning}" for name, way in WAYS.items())
+
+
+def wish_words(way: str, kind: str, name: str, number: int | None = None) -> str:
+    """Return the words of a wish that the grammar reads in one way; `name` may be a stranger's."""
+    words = WAYS[way].words.replace("{target}", f'{kind} "{plain(name)}"')
+    return words.replace(NUMBER, str(number))
+
+
+def plain(text: str) -> str:
+    """Return a name that can stand between quotation marks in a wish."""
+    return text.replace('"', "'").replace("\n", " ")

@@ -195,6 +195,11 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     TURNS._waiting.clear()
 
 
+def query() -> None:
+    """Do as a request does before each of its queries."""
+    turn_share(lambda *_: None, "SELECT 1", None, False, {"connection": connection})
+
+
 def shared(who: str, waiting: int, order: list[str]) -> threading.Thread:
     """Start a request of a reader of whose others some wait. It notes the end of each of its steps."""
     begun = threading.Event()
@@ -204,7 +209,7 @@ def shared(who: str, waiting: int, order: list[str]) -> threading.Thread:
             turn_begin(who)
             TURNS._waiting[who, PAGE_LINE] = waiting
             begun.set()
-            turn_share()
+            query()
             order.append(who)
 
     thread = threading.Thread(target=answer)
@@ -222,7 +227,7 @@ def test_who_asks_for_more_at_once_lets_another_finish_first(mallorys: int, adas
         TURNS._waiting["Ada", PROGRAM_LINE] = adas
         mallory = shared("Mallory", mallorys, order)
         mallory.join(0.2)
-        turn_share()  # Ada waits for nobody
+        query()  # Ada waits for nobody
         order.append("Ada")
     mallory.join(10)
     assert order == ["Ada", "Mallory"]
@@ -252,9 +257,10 @@ def test_nobody_lets_others_go_first_for_ever(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.django_db(transaction=True)
 def test_a_page_lets_others_go_first_at_each_query_but_in_no_transaction(monkeypatch: pytest.MonkeyPatch):
     shares: list[bool] = []
-    monkeypatch.setattr(middleware, "turn_share", lambda: shares.append(connection.in_atomic_block))
+    monkeypatch.setattr(TURNS, "let_pass", lambda *_: shares.append(connection.in_atomic_block))
 
     def view(request: HttpRequest) -> HttpResponse:
+        turn_begin("Ada")
         assert not Reader.objects.exists()
         with transaction.atomic():
             assert not Reader.objects.exists()

@@ -21,7 +21,7 @@ from ranking.mutes import (
     mute_over,
     text_finder,
 )
-from ranking.selectors import config_effective, config_mutes, reader_export_ranking
+from ranking.selectors import config_effective, config_hiding, reader_export_ranking
 from ranking.services import config_revert, mute_remove, mute_set, source_key_rename
 
 AT = datetime(2026, 3, 18, 12, tzinfo=UTC)
@@ -124,7 +124,7 @@ def test_a_mute_is_a_version_and_going_back_brings_it_back(ada):
     mute_set(reader_id=ada.pk, mute=Mute("word", "lamp"), now=now)
     mute_set(reader_id=ada.pk, mute=Mute("word", "LAMP", date(2030, 1, 2)), now=now)
     assert mute_remove(reader_id=ada.pk, mute=Mute("word", "Lamp"), now=now) == 3
-    assert config_mutes(reader_id=ada.pk) == ()
+    assert config_hiding(reader_id=ada.pk).mutes == ()
     config_revert(reader_id=ada.pk, version=2, expected_version=3, now=now)
     assert config_effective(reader_id=ada.pk).config.mutes == (Mute("word", "LAMP", date(2030, 1, 2)),)
     rows = ConfigVersion.objects.filter(reader=ada).order_by("version")
@@ -144,7 +144,7 @@ def test_a_version_from_before_mutes_can_be_gone_back_to(ada):
     del row.body["mutes"]
     row.save()
     config_revert(reader_id=ada.pk, version=1, expected_version=1, now=now)
-    assert config_mutes(reader_id=ada.pk) == ()
+    assert config_hiding(reader_id=ada.pk).mutes == ()
 
 
 def test_a_config_holds_a_hundred_mutes(ada):
@@ -153,7 +153,7 @@ def test_a_config_holds_a_hundred_mutes(ada):
     with pytest.raises(TooManyMutes) as refused:
         mute_set(reader_id=ada.pk, mute=Mute("word", "more"), now=timezone.now())
     assert refused.value.code == "too_many_mutes"
-    assert len(config_mutes(reader_id=ada.pk)) == MUTES_MAX
+    assert len(config_hiding(reader_id=ada.pk).mutes) == MUTES_MAX
 
 
 def test_a_renamed_source_stays_muted(ada, ben):
@@ -161,8 +161,8 @@ def test_a_renamed_source_stays_muted(ada, ben):
     mute_set(reader_id=ada.pk, mute=Mute("source", "old.example"), now=now)
     mute_set(reader_id=ben.pk, mute=Mute("word", "old.example"), now=now)
     assert source_key_rename(old="old.example", new="new.example", now=now) == 1
-    assert config_mutes(reader_id=ada.pk) == (Mute("source", "new.example"),)
-    assert config_mutes(reader_id=ben.pk) == (Mute("word", "old.example"),)
+    assert config_hiding(reader_id=ada.pk).mutes == (Mute("source", "new.example"),)
+    assert config_hiding(reader_id=ben.pk).mutes == (Mute("word", "old.example"),)
 
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
@@ -236,9 +236,9 @@ def test_a_mute_of_one_source_follows_it_when_it_is_renamed_and_reads_well_in_ve
     now = timezone.now()
     mute_set(reader_id=ada.pk, mute=Mute("word", "a:b", within="host.example/blog:1"), now=now)
     source_key_rename(old="host.example/blog:1", new="new.example", now=now)
-    assert config_mutes(reader_id=ada.pk) == (Mute("word", "a:b", within="new.example"),)
+    assert config_hiding(reader_id=ada.pk).mutes == (Mute("word", "a:b", within="new.example"),)
     mute_set(reader_id=ada.pk, mute=Mute("word", "sea", within="host.example/blog:1"), now=now)
-    assert config_mutes(reader_id=ada.pk)[1].within == "new.example", "an old key is the new one"
+    assert config_hiding(reader_id=ada.pk).mutes[1].within == "new.example", "an old key is the new one"
     changes = ConfigVersion.objects.filter(reader=ada).order_by("version").values_list("changes", flat=True)
     titles = {"host.example/blog:1": "The Blog"}
     assert change_words(changes[0][0], titles) == "Muted for ever: the word “a:b” in The Blog"

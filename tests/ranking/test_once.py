@@ -8,7 +8,7 @@ from django.utils import timezone
 from digest.items.selectors import mutes_in_force
 from digest.models import Reader
 from ranking.entities import Mute
-from ranking.selectors import config_mutes, reading_once
+from ranking.selectors import config_hiding, reading_once
 from ranking.services import mute_set
 from tests.support.browser import fresh_item
 
@@ -33,4 +33,4 @@ def test_what_is_written_meanwhile_is_seen_by_its_reader_alone(ada: Reader, ben:
         with reading_once():  # shares the outer block's memory
             assert mutes_in_force(reader_id=ada.pk, now=now).mutes == (LAMP,)
         assert not mutes_in_force(reader_id=ben.pk, now=now)
-    assert config_mutes(reader_id=ada.pk) == (LAMP,)
+    assert config_hiding(reader_id=ada.pk).mutes == (LAMP,)

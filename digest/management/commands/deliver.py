@@ -63,5 +63,5 @@ def _words(report: DeliveryReport, waiting: int) -> str:
         "{n} left for the next run": report.left,
         f"{{n}} waiting for another try in {RETRY_AFTER.seconds // 60} minutes": waiting,
     }
-    told = [words.format(n=n) for words, n in parts.items() if n]
-    return f"{report.due} mails due" + (f": {', '.join(told)}." if told else ".")
+    counts = [words.format(n=n) for words, n in parts.items() if n]
+    return f"{report.due} mails due" + (f": {', '.join(counts)}." if counts else ".")

@@ -43,8 +43,8 @@ def marking_keep(request: HttpRequest, count: int, now: datetime) -> None:
 
 def marking_latest(request: HttpRequest, now: datetime) -> Marking | None:
     """Return the latest marking of the reader's day that is not undone. No query."""
-    kept = steps_of(reader_of(request), MARKED, now)
-    return Marking(datetime.fromisoformat(kept[-1]["at"]), kept[-1]["count"]) if kept else None
+    steps = steps_of(reader_of(request), MARKED, now)
+    return Marking(datetime.fromisoformat(steps[-1]["at"]), steps[-1]["count"]) if steps else None
 
 
 @login_required

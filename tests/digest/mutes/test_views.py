@@ -11,7 +11,7 @@ from digest.days import day_of
 from digest.items.selectors import mutes_in_force
 from digest.models import Item, Reader, Subscription
 from ranking.entities import Mute
-from ranking.selectors import config_mutes
+from ranking.selectors import config_hiding
 from ranking.services import mute_set
 from tests.support.browser import fresh_item
 
@@ -34,7 +34,7 @@ def test_a_mute_is_shown_with_what_it_hides_before_it_is_saved(page: Client, ada
     shown = body(page.get(HERE, {"kind": "word", "value": "lamp"}))
     assert "A lamp is lit" in shown and "A ferry" not in shown
     assert "hides <strong>1</strong> of the last 7 days’ <strong>2</strong> items" in shown
-    assert config_mutes(reader_id=ada.pk) == ()
+    assert config_hiding(reader_id=ada.pk).mutes == ()
 
 
 def test_adding_and_ending_a_mute_can_be_undone(page: Client, ada: Reader):
@@ -45,14 +45,14 @@ def test_adding_and_ending_a_mute_can_be_undone(page: Client, ada: Reader):
 
     lamp = Mute("word", "lamp")
     added = page.post(f"{HERE}/add", {"kind": "word", "value": "lamp"})
-    assert config_mutes(reader_id=ada.pk) == (lamp,)
+    assert config_hiding(reader_id=ada.pk).mutes == (lamp,)
     undo(added)
-    assert config_mutes(reader_id=ada.pk) == ()
+    assert config_hiding(reader_id=ada.pk).mutes == ()
     mute_set(reader_id=ada.pk, mute=lamp, now=timezone.now())
     ended = page.post(f"{HERE}/end", {"kind": "word", "value": "Lamp"})
-    assert config_mutes(reader_id=ada.pk) == ()
+    assert config_hiding(reader_id=ada.pk).mutes == ()
     undo(ended)
-    assert config_mutes(reader_id=ada.pk) == (lamp,)
+    assert config_hiding(reader_id=ada.pk).mutes == (lamp,)
 
 
 def test_a_source_is_muted_by_its_title_and_by_the_readers_own_name_for_it(
@@ -62,7 +62,7 @@ def test_a_source_is_muted_by_its_title_and_by_the_readers_own_name_for_it(
     Subscription.objects.filter(reader=ada).update(own_name="My Paper")
     Subscription.objects.create(reader=ben, feed=feed, own_name="Ben’s", created_at=timezone.now())
     page.post(f"{HERE}/add", {"kind": "source", "value": "my paper"})
-    assert config_mutes(reader_id=ada.pk) == (Mute("source", "gazette.example"),)
+    assert config_hiding(reader_id=ada.pk).mutes == (Mute("source", "gazette.example"),)
     assert "You read no source called “Ben’s”" in body(page.get(HERE, {"kind": "source", "value": "Ben’s"}))
 
 
@@ -70,7 +70,7 @@ def test_an_undo_is_its_readers_alone(page: Client, ada: Reader, ben: Reader):
     added = page.post(f"{HERE}/add", {"kind": "word", "value": "lamp"})
     page.force_login(ben)
     page.post(f"{HERE}/undo", {"done": added.url.partition("done=")[2].replace("%3A", ":")})
-    assert config_mutes(reader_id=ada.pk) == (Mute("word", "lamp"),)
+    assert config_hiding(reader_id=ada.pk).mutes == (Mute("word", "lamp"),)
 
 
 def test_what_cannot_be_muted_is_named_and_kept(page: Client, ada: Reader):
@@ -83,7 +83,7 @@ def test_what_cannot_be_muted_is_named_and_kept(page: Client, ada: Reader):
         answer = page.get(HERE, fields)
         assert answer.status_code == 422 and words in body(answer)
         assert page.post(f"{HERE}/add", fields).status_code == 422
-    assert config_mutes(reader_id=ada.pk) == ()
+    assert config_hiding(reader_id=ada.pk).mutes == ()
 
 
 def test_an_item_offers_its_source_author_and_words(page: Client, ada: Reader):
@@ -175,13 +175,13 @@ def test_a_word_is_muted_in_one_source_alone(page: Client, ada: Reader):
     shown = body(page.get(HERE, fields))
     assert "the word “lamp” in Gazette" in shown and "hides <strong>1</strong> of" in shown
     added = page.post(f"{HERE}/add", fields)
-    assert config_mutes(reader_id=ada.pk) == (Mute("word", "lamp", within="gazette.example"),)
+    assert config_hiding(reader_id=ada.pk).mutes == (Mute("word", "lamp", within="gazette.example"),)
     rows = page.get("/ui/all").context["rows"]
     assert [row.shown.item.title for row in rows] == ["A lamp is sold"]
     assert "the word “lamp” in Gazette" in body(page.get(added.url))
     signed = added.url.partition("done=")[2].replace("%3A", ":")
     page.post(f"{HERE}/undo", {"done": signed})
-    assert config_mutes(reader_id=ada.pk) == ()
+    assert config_hiding(reader_id=ada.pk).mutes == ()
 
 
 def test_a_mute_of_one_source_stands_beside_one_of_all_and_ends_alone(page: Client, ada: Reader):
@@ -189,9 +189,9 @@ def test_a_mute_of_one_source_stands_beside_one_of_all_and_ends_alone(page: Clie
     everywhere, there = {"kind": "word", "value": "lamp"}, {"within": "gazette.example"}
     page.post(f"{HERE}/add", everywhere)
     page.post(f"{HERE}/add", everywhere | there)
-    assert len(config_mutes(reader_id=ada.pk)) == 2
+    assert len(config_hiding(reader_id=ada.pk).mutes) == 2
     page.post(f"{HERE}/end", everywhere | there)
-    assert config_mutes(reader_id=ada.pk) == (Mute("word", "lamp"),)
+    assert config_hiding(reader_id=ada.pk).mutes == (Mute("word", "lamp"),)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_where_a_mute_cannot_hold_is_said(page: Client, ada: Reader, fields: dic
     fresh_item(ada, key="gazette.example")
     answer = page.post(f"{HERE}/add", {"value": "lamp"} | fields)
     assert answer.status_code == 422 and words in body(answer)
-    assert config_mutes(reader_id=ada.pk) == ()
+    assert config_hiding(reader_id=ada.pk).mutes == ()
 
 
 def test_the_api_mutes_in_one_source_and_ends_it(page: Client, ada: Reader):

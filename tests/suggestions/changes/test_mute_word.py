@@ -12,7 +12,7 @@ from advisor.tools.queries import hypothesis_row
 from digest.daily.services import digest_build
 from digest.models import Feedback, Impression, Reader
 from ranking.entities import Mute
-from ranking.selectors import config_effective, config_mutes
+from ranking.selectors import config_effective, config_hiding
 from ranking.services import mute_remove, mute_set
 from suggestions.changes.mutes import MUTE_WORD
 from suggestions.models import Outcome, Suggestion
@@ -67,7 +67,7 @@ def draft(reader: Reader, word: str = WORD, urls: tuple[str, ...] | None = None)
 
 
 def hidden(reader: Reader) -> list[str]:
-    return [mute.value for mute in config_mutes(reader_id=reader.pk)]
+    return [mute.value for mute in config_hiding(reader_id=reader.pk).mutes]
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_going_back_gives_a_mute_its_earlier_last_day(waiting, ada, now):
     Suggestion.objects.filter(pk=waiting.pk).update(config_version=1)
     suggestion_accept(reader_id=ada.pk, suggestion_id=waiting.pk, now=now)
     suggestion_revert(reader_id=ada.pk, suggestion_id=waiting.pk, now=now + DAY)
-    assert [mute.until for mute in config_mutes(reader_id=ada.pk)] == [until]
+    assert [mute.until for mute in config_hiding(reader_id=ada.pk).mutes] == [until]
 
 
 def test_hidden_by_hand_meanwhile_the_suggestion_is_settled(waiting, ada, now):

@@ -1,0 +1,113 @@
+"""Questions about a clause of a wish, and answers in words of one meaning. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ranking.language import gettext as _
+from ranking.language import gettext_noop
+from ranking.source_rules import hours_words
+from suggestions.changes.change import ADD, LESS, MORE, NONE, REMOVE
+from suggestions.changes.never_missed import KEEP
+from suggestions.changes.shelf_lives import AGE
+from suggestions.wishes.grammar import Clause
+from suggestions.wishes.lookup import Lookup
+from suggestions.wishes.rule_words import OUT_OF_TODAY, SHELF
+from suggestions.wishes.ways import OUT, plain, wish_words
+from suggestions.wishes.wish import (
+    AUTHOR,
+    BIG,
+    CATEGORY,
+    FRESHNESS,
+    SMALL,
+    SOURCE,
+    TOPIC,
+    USUAL,
+    WISH_CHARS_MAX,
+    WORD,
+    Choice,
+    Question,
+    Target,
+)
+
+SAYS_AMOUNT = {SMALL: "a bit", USUAL: "", BIG: "much"}
+TARGETS = {
+    SOURCE: gettext_noop("the source “{label}”"),
+    TOPIC: gettext_noop("the topic “{label}”"),
+    WORD: gettext_noop("the word “{label}”"),
+    CATEGORY: gettext_noop("the category “{label}”"),
+    AUTHOR: gettext_noop("the author “{label}”"),
+    FRESHNESS: gettext_noop("the freshness “{label}”"),
+}
+_VERBS = {
+    MORE: gettext_noop("more of {target}"),
+    LESS: gettext_noop("less of {target}"),
+    NONE: gettext_noop("mute {target}"),
+    ADD: gettext_noop("add to your interests: {target}"),
+    REMOVE: gettext_noop("take off your interests: {target}"),
+}
+QUOTED_MAX = 80
+
+
+def target_words(target: Target) -> str:
+    """Return a target in words, with its kind."""
+    return _(TARGETS[target.kind]).format(label=target.label)
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Makes questions about one clause of a sentence. `is_clear`: each of its clauses has a direction."""
+
+    sentence: str
+    clause: Clause
+    lookup: Lookup
+    is_clear: bool
+
+    def choice(self, label: str, given: str) -> Choice:
+        """Return the answer that says `given` in the place of the clause."""
+        until = f" until {self.clause.until.isoformat()}" if self.clause.until else ""
+        return Choice(label, f"{given}{until}")
+
+    def change(self, direction: str, target: Target, within: Target | None = None) -> Choice:
+        """Return the answer that means `direction` of `target`, in the source `within` alone if given."""
+        is_text = target.kind in (TOPIC, WORD) and direction == NONE
+        kind = self.lookup.mute_kinds(target.key)[0] if is_text else target.kind
+        named = target_words(Target(kind, target.key, target.label))
+        amount = SAYS_AMOUNT[self.clause.amount]
+        given = f"{amount} {wish_words(direction, kind, target.label)}".strip()
+        if within:
+            named = _("{label} in {source}").format(label=named, source=within.label)
+            given = f'{given} in source "{plain(self.lookup.name(within))}"'
+        label = _(_VERBS[direction]).format(target=named)
+        return self.choice(label[0].upper() + label[1:], given)
+
+    def rule(self, rule: str, source: Target) -> Choice:
+        """Return the answer that means this rule for `source`."""
+        kind, _space, hours = rule.partition(" ")
+        name, label = self.lookup.name(source), source.label
+        if kind == SHELF:
+            words = _("Nothing older than {age} from {source}")
+            words = words.format(age=hours_words(int(hours)), source=label)
+            return self.choice(words, wish_words(AGE, SOURCE, name, int(hours)))
+        if kind == OUT_OF_TODAY:
+            words = _("Keep {source} out of Today").format(source=label)
+            return self.choice(words, wish_words(OUT, SOURCE, name))
+        return self.choice(_("Never miss {source}").format(source=label), wish_words(KEEP, SOURCE, name))
+
+    @property
+    def part(self) -> str:
+        """Return the beginning of the clause as the reader typed it."""
+        return _shorten(self.sentence[slice(*self.clause.span)])
+
+    def quoted(self, words: str) -> str:
+        """Return the beginning of folded words as the reader typed them."""
+        return _shorten(self.lookup.typed(words))
+
+    def ask(self, text: str, choices: Sequence[Choice]) -> Question:
+        """Return the question with those answers that are short enough to be sent again."""
+        text = text[0].upper() + text[1:]
+        choices = [choice for choice in choices if len(choice.words) <= WISH_CHARS_MAX]
+        return Question(text, tuple(dict.fromkeys(choices)))
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= QUOTED_MAX else f"{text[: QUOTED_MAX - 1]}…"
