@@ -14,7 +14,7 @@ from digest.days import day_of
 from digest.models import Reader
 
 # Many markings can be undone one after the other; of removals and moves only the last.
-KEPT: Final = {"marked": 5, "removed": 1, "moved": 1}
+STEPS_MAX: Final = {"marked": 5, "removed": 1, "moved": 1}
 
 Step = dict[str, Any]
 
@@ -48,9 +48,9 @@ def _steps_change(
     """Change the steps of one kind under the lock of the reader's row: another browser may add one, too."""
     with transaction.atomic():
         row = Reader.objects.select_for_update().only("undo_steps", "time_zone").get(pk=reader.pk)
-        kept = {name: steps_of(row, name, now) for name in KEPT}
-        kept[kind] = change(kept[kind])[-KEPT[kind] :]
-        reader.undo_steps = {name: steps for name, steps in kept.items() if steps}
+        steps_by_kind = {name: steps_of(row, name, now) for name in STEPS_MAX}
+        steps_by_kind[kind] = change(steps_by_kind[kind])[-STEPS_MAX[kind] :]
+        reader.undo_steps = {name: steps for name, steps in steps_by_kind.items() if steps}
         Reader.objects.filter(pk=reader.pk).update(undo_steps=reader.undo_steps)
 
 

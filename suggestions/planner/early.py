@@ -92,11 +92,11 @@ def early_words(
 
     `answers` are those of `answers_on`, in the changes' order.
     """
-    said = []
+    parts = []
     for change, (likes, thumbs) in zip(changes, answers, strict=True):
-        counts = _("you liked {likes} of {thumbs}") if not said else _("{likes} of {thumbs}")
-        said.append(f"{_change_words(change, titles)} ({counts.format(likes=likes, thumbs=thumbs)})")
-    return ", ".join(said)
+        counts = _("you liked {likes} of {thumbs}") if not parts else _("{likes} of {thumbs}")
+        parts.append(f"{_change_words(change, titles)} ({counts.format(likes=likes, thumbs=thumbs)})")
+    return ", ".join(parts)
 
 
 def _change_words(change: Change, titles: Mapping[str, str]) -> str:
