@@ -21,6 +21,8 @@ from tests.lab.advisor.shard import DATABASE_VARIABLE
 Json = dict[str, Any]
 WORKERS = 2
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "LOCAL_LLM_BASE_URL")
+# Tasks whose progress counts readers, not weeks of all readers.
+OF_READERS = ("model", "trial")
 Say = Callable[[str], None]
 
 
@@ -63,7 +65,7 @@ def _shard(task: Json, say: Say) -> Json:
 
 
 def _converse(process: "subprocess.Popen[str]", task: Json, say: Say) -> list[str]:
-    """Hand over the task, pass on the progress, and keep the other output."""
+    """Hand over the task, pass on the progress in weeks or readers, and keep the other output."""
     if process.stdin is None or process.stderr is None:
         return []
     process.stdin.write(json.dumps(task))
@@ -71,7 +73,8 @@ def _converse(process: "subprocess.Popen[str]", task: Json, say: Say) -> list[st
     said = []
     for line in process.stderr:
         if line.strip().isdigit():
-            say(f"{task['name']}: week {line.strip()}")
+            unit = "reader" if task.get("kind") in OF_READERS else "week"
+            say(f"{task['name']}: {unit} {line.strip()}")
         elif line.strip():
             said.append(line.strip())
     return said
