@@ -13,6 +13,7 @@ from tests.lab.advisor.asking import asking_rows
 from tests.lab.advisor.checking import checking_rows
 from tests.lab.advisor.fortnight import fortnight_rows
 from tests.lab.advisor.guided import ALL, ARMS, guided_rows, guided_targets
+from tests.lab.advisor.new_kinds import kind_rows
 from tests.lab.advisor.report import (
     PLANNER,
     Scale,
@@ -37,7 +38,7 @@ PARTS = ("simulator", "movielens", "nemig")
 # Short names: the planner alone of the simulator; both open histories, or the one with tags; the taste;
 # worlds of other laws; the effect of answers, opens and early changes; how often the planner asks for its
 # gain; the effect of a check by headlines; all that Today asks of a new reader in a fortnight; installations
-# of one reader, of forty and of all.
+# of one reader, of forty and of all; the newer kinds of change for readers who wish for them.
 SHORT = (
     "planner",
     "histories",
@@ -49,6 +50,7 @@ SHORT = (
     "checking",
     "fortnight",
     "installations",
+    "kinds",
 )
 SEED = 11
 
@@ -162,6 +164,8 @@ def _rows(scale: Scale, options: dict[str, Any]) -> list[dict[str, Any]]:
         rows += fortnight_rows(scale, progress)
     if "installations" in parts:
         rows += installation_rows(options["seed"], progress, readers=options["readers"] or 0)
+    if "kinds" in parts:
+        rows += kind_rows(scale, progress)
     rows += _history_rows(options)
     for row in rows:
         if "skipped" in row:
