@@ -1,12 +1,38 @@
 // Says when the network is gone, and leaves pages behind for navigations that cannot be answered.
-import { announce } from "./http.js";
+import { announce, said } from "./http.js";
 
 const note = document.querySelector("[data-offline]");
+const usual = note.textContent;
+const STORE = "today-1", DIGEST = "/ui/today/offline";
 
 function show() {
+  note.textContent = usual;
   note.hidden = navigator.onLine;
-  if (!navigator.onLine) announce(note.textContent);
+  if (!navigator.onLine) announce(usual);
 }
+
+/** The article of the item in today's stored digest; null if this device does not have it. */
+export async function storedArticle(item) {
+  const digest = await globalThis.caches?.match(DIGEST, { cacheName: STORE });
+  if (!digest) return null;
+  return new DOMParser().parseFromString(await digest.text(), "text/html").getElementById(`item-${item}`);
+}
+
+/** Say that an article is not on this device, and stay on the list. */
+export function sayNotStored() {
+  note.textContent = said("not_here");
+  note.hidden = false;
+  announce(note.textContent);
+}
+
+// On a narrow screen, too, an article that is not stored leaves the list where it is. Beside it the pane answers.
+addEventListener("click", async (event) => {
+  const link = event.target.closest?.("article[data-item] a[data-open]");
+  if (!link || event.defaultPrevented || navigator.onLine) return;
+  event.preventDefault();
+  if (await storedArticle(link.closest("[data-item]").dataset.item)) location.assign(link.href);
+  else sayNotStored();
+});
 
 addEventListener("online", show);
 addEventListener("offline", show);
@@ -27,7 +53,7 @@ tell({ reader, store: document.querySelector("[data-today]") !== null });
 for (const form of document.querySelectorAll('form[action$="/logout/"]')) {
   form.addEventListener("submit", () => {
     workers?.controller?.postMessage({ reader: "" });
-    globalThis.caches?.delete("today-1");
+    globalThis.caches?.delete(STORE);
     // Nor is anybody else here notified of their news.
     workers?.ready.then(({ pushManager }) => pushManager?.getSubscription()).then((push) => push?.unsubscribe());
   });

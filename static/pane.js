@@ -1,6 +1,7 @@
 // Where there is room, an article opens beside its list; on a narrow screen its link is followed.
 import { announce, said } from "./http.js";
 import { show } from "./marks.js";
+import { sayNotStored, storedArticle } from "./offline.js";
 import { watchPictures } from "./pictures.js";
 import { watchEnd } from "./reading.js";
 
@@ -27,20 +28,41 @@ addEventListener("popstate", () => {
   if (!pane.hidden) hide();
 });
 
-/** Fill the pane with the piece of the item's page; where that fails, follow the link. */
+/** Fill the pane with the piece of the item's page. Without a network it is the stored article, if there is one. */
 async function open(link) {
   asked?.abort();
   asked = new AbortController();
   const { signal } = asked;
+  if (!navigator.onLine) return openStored(link);
   try {
     const answer = await fetch(`${link.href}?pane=1`, { credentials: "same-origin", signal });
     if (answer.redirected || !answer.ok) throw new Error(String(answer.status));
     const piece = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-pane-item]");
     if (!piece) throw new Error("The answer is no piece of a page.");
     fill(link, piece);
-  } catch {
-    if (!signal.aborted) location.assign(link.href);
+  } catch (error) {
+    if (signal.aborted) return;
+    // Only a network that is gone makes `fetch` itself fail; the server's refusals have a page of their own.
+    if (error instanceof TypeError) await openStored(link);
+    else location.assign(link.href);
   }
+}
+
+async function openStored(link) {
+  const stored = await storedArticle(link.closest("[data-item]").dataset.item);
+  if (stored) fill(link, pieceOf(stored));
+  else sayNotStored();
+}
+
+/** What the pane shows of a stored article: where it comes from, its heading and text, and a way to close it. */
+function pieceOf(stored) {
+  const piece = document.createElement("div");
+  const bar = Object.assign(document.createElement("p"), { className: "row apart", textContent: said("stored_here") });
+  const close = Object.assign(document.createElement("button"), { type: "button", className: "text", textContent: said("close") });
+  close.dataset.paneClose = "";
+  bar.append(close);
+  piece.append(bar, stored.querySelector("h2"), stored.querySelector(".article"));
+  return piece;
 }
 
 function fill(link, piece) {

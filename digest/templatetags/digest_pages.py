@@ -58,6 +58,7 @@ def _script_words(language: str) -> SafeString:
         "again": _("Try again"),
         "all_read": _("All {size} read"),
         "chosen": _("{n} chosen"),
+        "close": _("Close"),
         "gone": _("That item is not there any more. Reload the page."),
         "is_read": pgettext("an item", "Read"),
         "lost": _("That did not reach us, so it was not stored."),
@@ -67,6 +68,9 @@ def _script_words(language: str) -> SafeString:
         "no_picture": _("A picture that cannot be had"),
         "none_chosen": _("None chosen"),
         "not_stored": _("That was not stored. Try again."),
+        "not_here": _(
+            "You are offline, and this article is not stored on this device. It opens when the network is back."
+        ),
         "noted": _("{label}: noted"),
         "of_all": _("{n} of {all}"),
         "offline": _("You are offline, so it was not stored."),
@@ -80,6 +84,7 @@ def _script_words(language: str) -> SafeString:
         "signed_out": _("You are signed out, so it was not stored. Sign in and try again."),
         "save": _("Save for later"),
         "stale": _("This page is older than your last sign-in, so it was not stored."),
+        "stored_here": _("You are offline. This was stored on this device."),
         "taken_back": _("{label}: taken back"),
         "unread": _("{unread} unread"),
         "unread_now": _("Unread again"),

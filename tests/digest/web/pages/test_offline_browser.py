@@ -109,6 +109,52 @@ def test_without_a_network_today_and_its_articles_are_read_and_nothing_else(stor
     assert not Reading.objects.exists() and Exposure.objects.count() == exposures
 
 
+def test_without_a_network_o_opens_the_stored_article_beside_its_list(stored: Page, ada: Reader):
+    stored.set_viewport_size({"width": 1280, "height": 900})
+    fresh_item(ada, hours=200, title="An old lamp", text="Words about an old lamp.")
+    stored.goto("/ui/all")
+    stored.wait_for_selector("html[data-scripts=ready]")
+    pane = stored.locator("[data-pane]")
+    stored.context.set_offline(True)
+    try:
+        stored.keyboard.press("j")
+        stored.keyboard.press("o")
+        expect(pane.locator(".article")).to_have_text("Words about lamp 0.")
+        expect(pane).to_contain_text("You are offline. This was stored on this device.")
+        stored.keyboard.press("Escape")
+        expect(pane).to_be_hidden()
+        for _ in range(3):
+            stored.keyboard.press("j")
+        stored.keyboard.press("o")
+        expect(stored.locator("[data-offline]")).to_contain_text("this article is not stored on this device")
+        expect(pane).to_be_hidden()
+        expect(stored).to_have_url(re.compile("/ui/all$"))
+    finally:
+        stored.context.set_offline(False)
+    expect(stored.locator("[data-offline]")).to_be_hidden()
+    stored.keyboard.press("o")
+    expect(pane.locator(".article")).to_have_text("Words about an old lamp.")
+
+
+def test_on_a_phone_without_a_network_a_tap_stays_on_the_list_or_opens_what_is_stored(
+    stored: Page, ada: Reader
+):
+    stored.set_viewport_size({"width": 360, "height": 700})
+    fresh_item(ada, hours=200, title="An old lamp", text="Words about an old lamp.")
+    stored.goto("/ui/all")
+    stored.wait_for_selector("html[data-scripts=ready]")
+    stored.context.set_offline(True)
+    try:
+        stored.get_by_role("link", name="An old lamp").click()
+        expect(stored.locator("[data-offline]")).to_contain_text("this article is not stored on this device")
+        expect(stored).to_have_url(re.compile("/ui/all$"))
+        stored.get_by_role("link", name="Lamp 1").click()
+        expect(stored).to_have_url(re.compile(r"/#item-\d+$"))
+        expect(stored.get_by_text("Words about lamp 1.")).to_be_visible()
+    finally:
+        stored.context.set_offline(False)
+
+
 def test_after_three_days_without_a_network_it_is_gone(stored: Page):
     stored.goto("/ui/saved")
     other = stored.context.new_page()
