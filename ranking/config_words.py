@@ -253,9 +253,9 @@ def cause_words(cause: str, ref: str) -> str:
     if cause != "revert":
         return _(CAUSES.get(cause, cause))
     if ref.startswith("revert:"):
-        return _("You took a suggestion back")
+        return _("You undid a suggestion")
     if ref.startswith("learned:"):
-        return _("You took back what was learned from your thumbs")
+        return _("You undid what was learned from your thumbs")
     if ref == "0":
         return _("You went back to the defaults")
     return _("You went back to version {version}").format(version=ref)

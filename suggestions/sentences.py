@@ -32,7 +32,7 @@ from suggestions.wording import (
     SENTENCES,
     STATUSES,
     TOO_LARGE,
-    UNDO_AT_ONCE,
+    UNDO,
     WHY_NOT,
 )
 
@@ -184,7 +184,7 @@ def script_words() -> dict[str, Any]:
         "other": _(ERROR_OTHER),
         "all_done": _(ALL_DONE),
         "all_kept": _(NOTHING_CHANGED),
-        "undo": _(UNDO_AT_ONCE),
+        "undo": _(UNDO),
         "why_not": _("Why not?"),
         "accept_all": _(ACCEPT_ALL),
         "sign_in": _("Sign in"),

@@ -361,10 +361,13 @@ def _decision(suggestion: Suggestion, effective: EffectiveConfig, now: datetime)
         never=reason == NEVER,
     )
     accepted = suggestion.status == Suggestion.Status.ACCEPTED
-    undo = _undo_label(suggestion, now)
+    can_undo = suggestion_can_undo(suggestion=suggestion, now=now)
     came_back = any(note in wording.BROUGHT_BACK.values() for note in suggestion.validation_notes)
-    over = undo == _(wording.REVERT) and suggestion_not_in_force(
-        suggestion=suggestion, decision=decision, effective=effective
+    over = (
+        can_undo
+        and accepted
+        and not suggestion_undo_forgets(suggestion=suggestion, now=now)
+        and suggestion_not_in_force(suggestion=suggestion, decision=decision, effective=effective)
     )
     return Decided(
         suggestion=suggestion,
@@ -377,19 +380,11 @@ def _decision(suggestion: Suggestion, effective: EffectiveConfig, now: datetime)
         effect=sentences.effect_words(effect.outcome, effect.measured) if effect else "",
         harmed=bool(effect and effect.outcome == Outcome.Result.HARMED),
         chart=effect_chart(label=suggestion.label, measured=effect.measured) if effect else None,
-        undo="" if over else undo,
+        undo=_(wording.UNDO) if can_undo and not over else "",
         asks_why=suggestion.status == Suggestion.Status.REJECTED and reason == "",
         came_back=_(wording.CAME_BACK) if came_back else "",
         not_in_force=_(wording.NOT_IN_FORCE) if over else "",
     )
-
-
-def _undo_label(suggestion: Suggestion, now: datetime) -> str:
-    if not suggestion_can_undo(suggestion=suggestion, now=now):
-        return ""
-    if suggestion_undo_forgets(suggestion=suggestion, now=now):
-        return _(wording.UNDO_AT_ONCE)
-    return _(wording.UNDO.get(suggestion.status, ""))
 
 
 def _change(suggestion: Suggestion, decision: Outcome | None) -> str:

@@ -47,7 +47,7 @@ STATUSES = {
     "superseded": gettext_noop("Replaced by your own change"),
     "expired": gettext_noop("Expired unanswered"),
     "withdrawn": gettext_noop("Withdrawn after your check"),
-    "reverted": gettext_noop("Accepted, then reverted"),
+    "reverted": gettext_noop("Accepted, then undone"),
     "taken_back": gettext_noop("Rejected, then undone"),
     "undone": gettext_noop("Accepted, then undone at once"),
     "never": gettext_noop("Never to be suggested again"),
@@ -83,14 +83,8 @@ BROUGHT_BACK = {
 }
 CAME_BACK = gettext_noop("the same suggestion, after you undid your first answer")
 NOT_IN_FORCE = gettext_noop("No longer in force: your settings are as they were before.")
-REVERT = gettext_noop("Revert")
-UNDO = {
-    "accepted": REVERT,
-    "rejected": gettext_noop("Undo"),
-    "snoozed": gettext_noop("Bring it back"),
-}
-# For an accept of the last minutes.
-UNDO_AT_ONCE = gettext_noop("Undo")
+# The one word for taking anything back, whatever the API calls it.
+UNDO = gettext_noop("Undo")
 EFFECTS = {
     "helped": gettext_noop("Checked two weeks later: it helped."),
     "harmed": gettext_noop("Checked two weeks later: it made your digest worse."),
@@ -101,7 +95,7 @@ DONE = {
     "reject": gettext_noop("✗ Rejected"),
     "snooze": gettext_noop("Later: it comes back in a week"),
     "never": gettext_noop("✗ Never to be suggested again"),
-    "revert": gettext_noop("Put back as it was"),
+    "revert": gettext_noop("Undone"),
     "undo": gettext_noop("Undone"),
 }
 ERRORS = {

@@ -95,7 +95,7 @@ def test_inside_the_menu_and_on_pages_within_a_page_the_way_is_marked_too(
 
 
 def test_the_promise_about_suggestions_stands_on_readers_pages_only(client: Client, ada: Reader):
-    promise = "No suggestion takes effect"
+    promise = "Every larger change waits for your yes."
     assert promise not in client.get("/accounts/login/").content.decode()
     client.force_login(ada)
     assert promise in client.get("/ui/sources").content.decode()

@@ -181,6 +181,8 @@ _MESSAGES: Final = {
     "http_403": gettext_noop("Its publisher’s server does not hand out that page to us (status 403)."),
     "http_451": gettext_noop("Its publisher’s server does not hand out that page to us (status 451)."),
     "too_large": gettext_noop("That page is too large."),
+    "malformed": gettext_noop("Its publisher’s page is damaged, so that it cannot be read."),
+    "internal": gettext_noop("This site could not read that page. Tell whoever runs it."),
     "host_busy": gettext_noop("That site is being asked by others right now. Try again in a minute."),
     "parse_unavailable": gettext_noop(
         "No process could be started to read that page. Tell whoever runs this site."

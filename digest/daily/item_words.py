@@ -8,11 +8,10 @@ from typing import Any
 from digest.daily.compose import NOVELTY, NOVELTY_EVERY
 from digest.daily.diversity import RATED, RESERVED
 from digest.entities import ITEM_WINDOW_DAYS
-from digest.feeds.entities import FETCH_PROBLEMS
 from digest.feeds.health import FeedCondition
 from ranking.config_words import weight_of_source, weight_words
 from ranking.entities import WEIGHT_DEFAULT
-from ranking.language import date_words, figure, gettext_noop, ngettext, percent, pgettext, stored_text
+from ranking.language import date_words, figure, gettext_noop, ngettext, percent, pgettext
 from ranking.language import gettext as _
 from ranking.meaning.topics import ABOUT_WORTH
 from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, agreement
@@ -434,9 +433,9 @@ def feed_health(
 ) -> str:
     """Return how a feed's last fetch went, when it last had something new, and when it is checked next.
 
-    For a healthy feed it names the interval of checks instead of the next time.
+    `error` is what went wrong, in words for readers. For a healthy feed the interval of checks is named
+    instead of the next time.
     """
-    error = stored_text(error, FETCH_PROBLEMS)
     if state == FeedCondition.IMPORTED:
         words = _("Imported from files.")
         if fetched:

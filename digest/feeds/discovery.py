@@ -26,15 +26,15 @@ from digest.feeds.access import REFUSED, REFUSED_MESSAGE, REFUSED_STATUSES, refu
 from digest.feeds.address_checks import FEED_GONE, check_address, check_fetchable
 from digest.feeds.addresses import address_read, feed_address, feed_scheme_dropped
 from digest.feeds.connect import allowed_from
-from digest.feeds.entities import FETCH_PROBLEMS, FeedProblem, ParsedFeed
+from digest.feeds.entities import FeedProblem, ParsedFeed
 from digest.feeds.fetch import Access, FetchResponse, fetch, host_of
 from digest.feeds.page_tags import page_tags
 from digest.feeds.parse import parse_document
 from digest.feeds.prechecks import decode, decompress
+from digest.feeds.problem_words import problem_words
 from digest.feeds.rate_limit import LookupLock, hold_seconds, host_limiter
 from digest.feeds.sanitise import one_line, title_to_text
 from digest.places import LOOKUPS
-from ranking.language import stored_text
 
 FEED_TYPES: Final = frozenset(
     {
@@ -162,7 +162,7 @@ def feed_as_typed(*, url: str) -> str:
     try:
         check_fetchable(address)
     except FeedProblem as problem:
-        raise InvalidFeedUrl(stored_text(problem.message, FETCH_PROBLEMS)) from problem
+        raise InvalidFeedUrl(problem_words(problem.code, problem.message)) from problem
     return address
 
 
@@ -193,10 +193,10 @@ def _unreachable(problem: FeedProblem, advice: str) -> DigestError:
     if problem.gone:
         return FeedIsGone(FEED_GONE)
     if problem.code in HOPELESS:
-        return SiteUnreachable(stored_text(problem.message, FETCH_PROBLEMS), may_answer=False)
+        return SiteUnreachable(problem_words(problem.code, problem.message), may_answer=False)
     if problem.code in REFUSED_STATUSES:
-        return SiteUnreachable(stored_text(problem.message, FETCH_PROBLEMS), is_locked=True)
-    return SiteUnreachable(f"{stored_text(problem.message, FETCH_PROBLEMS)} {advice}")
+        return SiteUnreachable(problem_words(problem.code, problem.message), is_locked=True)
+    return SiteUnreachable(f"{problem_words(problem.code, problem.message)} {advice}")
 
 
 def _is_for_now(problem: FeedProblem) -> bool:
@@ -209,7 +209,7 @@ def _named_unreachable(url: str, problem: FeedProblem) -> SiteUnreachable:
     words = _(
         "This site names a feed, {url}, but it cannot be read for now. {problem} Try again later, or paste "
         "that address and add it as it is: it is fetched once it answers."
-    ).format(url=url, problem=stored_text(problem.message, FETCH_PROBLEMS))
+    ).format(url=url, problem=problem_words(problem.code, problem.message))
     # The reader typed a page, which would never be a feed.
     return SiteUnreachable(words, may_answer=False)
 

@@ -18,6 +18,7 @@ from digest.feeds.connect import ADDRESS_QUESTION
 from digest.feeds.fetch import host_of
 from digest.feeds.health import FeedCondition, feed_condition, feed_counts, feed_trouble
 from digest.feeds.identity import web_url
+from digest.feeds.problem_words import problem_words
 from digest.feeds.selectors import NEWSLETTER_PREFIX, feed_facts, subscriptions_of
 from digest.models import Reader, Subscription
 from ranking.config_words import weight_words
@@ -221,7 +222,7 @@ def _source_line(
     feed, weight, tally = row.feed, effective.weight(row.feed.source_id), rated.get(row.feed.source_id)
     health = feed_health(
         feed.state,
-        feed.error_message,
+        problem_words(feed.error_code, feed.error_message),
         feed.failures,
         feed.last_fetched_at,
         now,

@@ -23,14 +23,13 @@ from digest.feeds.access import (
     AccessGiven,
     Kind,
 )
-from digest.feeds.entities import FETCH_PROBLEMS
 from digest.feeds.identity import web_url
+from digest.feeds.problem_words import problem_words
 from digest.feeds.selectors import subscription_of
 from digest.models import Feed, FeedAccess
 from digest.requests import reader_of
 from digest.sources.private_feeds import access_of_feed, private_feed_add, private_feed_change
 from digest.throttling import LOOKUP_PRIVATE, limit_count
-from ranking.language import stored_text
 
 
 class AccessForm(forms.Form):
@@ -156,7 +155,7 @@ def _access_page(
     request: HttpRequest, feed: Feed, form: AccessForm | None, stored: FeedAccess | None, status: int
 ) -> HttpResponse:
     page: dict[str, Any] = {"feed": feed, "form": form, "stored": stored, "locked": feed.error_code in LOCKED}
-    page["error"] = stored_text(feed.error_message, FETCH_PROBLEMS)
+    page["error"] = problem_words(feed.error_code, feed.error_message)
     return render(request, "digest/source_access.html", page, status=status)
 
 

@@ -69,7 +69,7 @@ def _script_words(language: str) -> SafeString:
         "none_chosen": _("None chosen"),
         "not_stored": _("That was not stored. Try again."),
         "not_here": _(
-            "You are offline, and this article is not stored on this device. It opens when the network is back."
+            "You are offline, and this article is not stored on this device. It opens with the network."
         ),
         "noted": _("{label}: noted"),
         "of_all": _("{n} of {all}"),
@@ -85,7 +85,7 @@ def _script_words(language: str) -> SafeString:
         "save": _("Save for later"),
         "stale": _("This page is older than your last sign-in, so it was not stored."),
         "stored_here": _("You are offline. This was stored on this device."),
-        "taken_back": _("{label}: taken back"),
+        "taken_back": _("{label}: undone"),
         "unread": _("{unread} unread"),
         "unread_now": _("Unread again"),
         "unread_of": _("{unread} of {size} unread"),

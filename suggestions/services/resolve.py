@@ -372,7 +372,7 @@ def _bring_back(suggestion: Suggestion, now: datetime) -> Resolved:
     """Make a pending copy of an answered suggestion, and mark the answer as taken back."""
     reader_id, accepted = suggestion.reader_id, suggestion.status == Status.ACCEPTED
     if suggestion.status not in DECIDED or _is_reverted(suggestion):
-        message = _("There is no answer about {label} to take back.").format(label=suggestion.label)
+        message = _("There is no answer about {label} to undo.").format(label=suggestion.label)
         raise _Refused("already_resolved", message, suggestion)
     if suggestion_outdated(suggestion=suggestion, now=now):
         message = _("The suggestion about {label} is too old to come back.").format(label=suggestion.label)

@@ -291,7 +291,7 @@ def test_what_was_decided_stays_listed_and_an_accepted_change_can_be_reverted(pa
     assert "Recently decided" in body_of(page)
     answer(page, suggestion, "revert")
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
-    assert "Accepted, then reverted" in body_of(page)
+    assert "Accepted, then undone" in body_of(page)
 
 
 def test_an_old_suggestion_expires_when_the_page_is_opened(page: Client, ada: Reader):
@@ -447,7 +447,7 @@ def test_a_change_that_did_harm_is_put_back_in_one_click(page: Client, ada: Read
     Suggestion.objects.update(resolved_at=ago(24 * 15))
     assert "it made your digest worse" in body_of(page) and "Undo this change" in body_of(page)
     told = messages_in(answer(page, suggestion, "undo").content.decode())
-    assert "Put back as it was. We count this as a no" in told and "is open again" not in told
+    assert "Undone. We count this as a no" in told and "is open again" not in told
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
     assert "Undo this change" not in body_of(page)
 

@@ -107,12 +107,12 @@ def test_what_was_accepted_just_now_is_undone_and_waits_again(page: Client, ada:
 def test_one_click_reverts_and_stays_on_the_page(page: Client, ada: Reader):
     suggestion = decided(ada)
     Suggestion.objects.update(resolved_at=timezone.now() - timedelta(minutes=11))
-    assert 'aria-label="Revert: ' in body_of(page)
+    assert 'aria-label="Undo: ' in body_of(page)
     answer = page.post(f"/ui/suggestions/{suggestion.pk}/undo", {"next": "history"}, follow=True)
     assert answer.redirect_chain[-1][0] == PAGE
-    assert "Accepted, then reverted" in answer.content.decode()
+    assert "Accepted, then undone" in answer.content.decode()
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
-    assert 'aria-label="Revert' not in body_of(page)
+    assert 'aria-label="Undo' not in body_of(page)
 
 
 def test_drafts_and_what_waits_stay_out(page: Client, ada: Reader):
@@ -130,20 +130,20 @@ def test_the_history_of_others_stays_theirs(page: Client, ben: Reader):
 def test_what_the_settings_no_longer_hold_is_said_and_not_offered_to_be_reverted(page: Client, ada: Reader):
     accepted = decided(ada)
     Suggestion.objects.filter(pk=accepted.pk).update(resolved_at=ago(5))
-    assert ">Revert</button>" in body_of(page) and "No longer in force" not in body_of(page)
+    assert ">Undo</button>" in body_of(page) and "No longer in force" not in body_of(page)
     config_revert(reader_id=ada.pk, version=0, expected_version=1, now=timezone.now())
     for address in (PAGE, "/ui/suggestions"):
         body = body_of(page, address)
-        assert ">Revert</button>" not in body and "No longer in force" in body
+        assert ">Undo</button>" not in body and "No longer in force" in body
 
 
 def test_a_topic_that_left_by_hand_is_not_offered_to_be_reverted(page: Client, ada: Reader):
     topic = {"suggestion_type": "add_topic", "field": "topics", "target_key": "tram", "label": "trams"}
     accepted = suggested(ada, evidence=0, current_value="", suggested_value="trams", **topic)
     suggestion_accept(reader_id=ada.pk, suggestion_id=accepted.pk, now=ago(5))
-    assert ">Revert</button>" in body_of(page)
+    assert ">Undo</button>" in body_of(page)
     config_revert(reader_id=ada.pk, version=0, expected_version=1, now=timezone.now())
-    assert ">Revert</button>" not in body_of(page)
+    assert ">Undo</button>" not in body_of(page)
 
 
 def test_a_suggestion_that_came_back_says_so_and_counts_once(page: Client, ada: Reader):

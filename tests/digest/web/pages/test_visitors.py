@@ -24,7 +24,7 @@ def words_of(html: str) -> str:
 
 
 def test_visitors_see_what_tidings_is_instead_of_a_form(body):
-    assert "none takes effect until you say yes" in body
+    assert "Every larger change is a suggestion, and waits for your yes." in body
     assert "data-thumbs" not in body and 'name="password"' not in body
 
 
