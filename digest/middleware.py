@@ -6,6 +6,7 @@ from urllib.parse import urlencode, urlsplit
 from allauth.account.internal.flows.reauthentication import STATE_SESSION_KEY
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth import logout
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render, resolve_url
@@ -15,7 +16,7 @@ from django.utils.deprecation import MiddlewareMixin
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_noop
 
-from digest.errors import TooManyRequests
+from digest.errors import SignInNeeded, TooManyRequests
 from digest.feeds.selectors import subscriptions_exist
 from digest.models import Reader
 from digest.places import PAGE_LINE, turn_share, turns_open
@@ -158,7 +159,10 @@ class ReadersTurns:
     def process_view(
         self, request: HttpRequest, view: Callable[..., object], *_: object
     ) -> HttpResponse | None:
-        """Wait for the turn of a signed-in reader; the page for 429 if too many of their requests wait."""
+        """Wait for the turn of a signed-in reader; the page for 429 if too many of their requests wait.
+
+        If the account was deleted meanwhile, lead to the sign-in.
+        """
         by_program = request.path.startswith(PROGRAMS) and request.path not in PAGES
         if by_program or getattr(view, "without_turn", False) or not isinstance(request.user, Reader):
             return None
@@ -166,6 +170,9 @@ class ReadersTurns:
             turn_begin(request.user.pk, PAGE_LINE)
         except TooManyRequests as refused:
             return too_many_requests_page(request, refused)
+        except SignInNeeded:
+            logout(request)
+            return HttpResponseRedirect(resolve_url("account_login"))
         return None
 
 

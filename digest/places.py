@@ -72,6 +72,7 @@ class Places:
                 if wait_s <= 0 or self._waiting[who, line] >= self._waiting_max:
                     return False
                 self._waiting[who, line] += 1
+                _request.waited = True
                 try:
                     if not self._changed.wait_for(lambda: self._is_free(who), timeout=wait_s):
                         return False
@@ -120,11 +121,11 @@ def turns_open() -> Iterator[None]:
     previews and imports they ask for at once.
     """
     with ExitStack() as turn:
-        _request.turn, _request.had = turn, False
+        _request.turn, _request.had, _request.waited = turn, False, False
         try:
             yield
         finally:
-            _request.turn = None
+            _request.turn, _request.waited = None, False
 
 
 def turn_take(who: object, line: str) -> bool:
@@ -140,6 +141,11 @@ def turn_take(who: object, line: str) -> bool:
     _request.who, _request.shared_s = who, 0.0
     _request.had = turn.enter_context(TURNS.place(who, wait_s=TURN_WAIT_S, line=line))
     return bool(_request.had)
+
+
+def turn_was_waited_for() -> bool:
+    """Return whether this request had to wait for its turn or another place."""
+    return getattr(_request, "waited", False)
 
 
 def turn_end() -> None:

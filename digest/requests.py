@@ -22,6 +22,12 @@ def reader_of(request: HttpRequest) -> Reader:
     return request.user
 
 
+def account_check(*, reader_id: UUID) -> None:
+    """Raise `SignInNeeded` if the account was deleted or switched off while its reader's request waited."""
+    if not Reader.objects.filter(pk=reader_id, is_active=True).exists():
+        raise SignInNeeded(_("This account was deleted or switched off meanwhile."))
+
+
 def is_seen(request: HttpRequest) -> bool:
     """Return whether the reader really sees the page: not a prefetch, and not caused by another site.
 

@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import wraps
 from math import ceil
 from typing import Concatenate, ParamSpec, TypeVar
+from uuid import UUID
 
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
@@ -20,8 +21,8 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
 from digest.errors import TooManyRequests
-from digest.places import LONG, PROGRAM_LINE, Places, turn_give_way, turn_take
-from digest.requests import reader_of
+from digest.places import LONG, PROGRAM_LINE, Places, turn_give_way, turn_take, turn_was_waited_for
+from digest.requests import account_check, reader_of
 
 KEYS = "digest:limit"
 MINUTE, HOUR = 60, 3600
@@ -160,9 +161,15 @@ def long_work(who: object) -> Iterator[None]:
 
 
 def turn_begin(who: object, line: str = PROGRAM_LINE) -> None:
-    """Wait for the turn of a reader's request. Raises `TooManyRequests` if too many of theirs wait for it."""
+    """Wait for the turn of a reader's request, and check that the account is still there then.
+
+    An earlier request may have deleted it. Raises `TooManyRequests` if too many of theirs wait, and
+    `SignInNeeded`.
+    """
     if not turn_take(who, line):
         raise busy_refusal()
+    if isinstance(who, UUID) and turn_was_waited_for():
+        account_check(reader_id=who)
 
 
 Answering = TypeVar("Answering", bound=Callable[..., HttpResponseBase])

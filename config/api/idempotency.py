@@ -24,6 +24,7 @@ from digest.accounts.tokens import TokenAuth
 from digest.errors import TooManyRequests
 from digest.models import ApiToken, Reader
 from digest.places import PAGE_LINE, PROGRAM_LINE
+from digest.requests import account_check
 from digest.throttling import API, limit_count, turn_begin
 
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -116,7 +117,8 @@ def key_claim(*, reader_id: UUID, key: str, fingerprint: str, now: datetime) -> 
     """Claim a reader's `key`, or return the stored response to its first call.
 
     `fingerprint` is a hash of the request. Raises `IdempotencyKeyError` with code `idempotency_key_reused`
-    (422) for the key of another request, or `request_in_flight` (409) while the first call runs.
+    (422) for the key of another request, or `request_in_flight` (409) while the first call runs, and
+    `SignInNeeded` if the account was deleted meanwhile.
     """
     until = now + CLAIM_TIME
     try:
@@ -127,6 +129,8 @@ def key_claim(*, reader_id: UUID, key: str, fingerprint: str, now: datetime) -> 
         return KeyClaim(new.pk, new.turn)
     except IntegrityError:
         row = IdempotentResponse.objects.filter(reader_id=reader_id, key=key).first()
+    if row is None:
+        account_check(reader_id=reader_id)  # else this would try again for ever
     if row is None or row.created_at <= now - KEY_LIFETIME:
         if row is not None:
             IdempotentResponse.objects.filter(pk=row.pk, created_at=row.created_at).delete()

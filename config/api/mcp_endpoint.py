@@ -21,7 +21,7 @@ from django.views.decorators.csrf import csrf_exempt
 from advisor.run_values import ToolOutcome
 from digest.accounts.assistant_access import PROPOSE, Access, access_of
 from digest.accounts.tokens import REQUESTS_PER_MINUTE, TOO_OFTEN
-from digest.errors import InvalidToken, TooManyRequests
+from digest.errors import InvalidToken, SignInNeeded, TooManyRequests
 from digest.throttling import API, MINUTE, Limit, limit_count, turn_begin
 from suggestions.proposals import FenceLost
 
@@ -59,7 +59,7 @@ def mcp(request: HttpRequest) -> HttpResponse:
         limit_count(limit=LIMIT, who=f"{access.reader.pk}:{access.client}", now=now)
         limit_count(limit=API, who=access.reader.pk, now=now)
         turn_begin(access.reader.pk)
-    except InvalidToken as error:
+    except (InvalidToken, SignInNeeded) as error:
         challenge = _challenge("invalid_token" if _bearer(request) else "")
         return _refusal(error.code, error.message, 401, **{"WWW-Authenticate": challenge})
     except TooManyRequests as error:

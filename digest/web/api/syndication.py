@@ -28,7 +28,7 @@ from digest.daily.selectors import digest_impressions
 from digest.daily.services import digest_current
 from digest.daily.store import exposures_log
 from digest.days import day_of
-from digest.errors import TooManyRequests
+from digest.errors import SignInNeeded, TooManyRequests
 from digest.mail.content import also_words, impressions_shown, origin_words
 from digest.mail.render import site_link
 from digest.models import Digest, Exposure, Impression, Reader
@@ -264,6 +264,8 @@ def _feed_answer(
         turn_begin(reader.pk)
     except TooManyRequests as refused:
         return HttpResponse(status=refused.status, headers={"Retry-After": str(refused.retry_after_s)})
+    except SignInNeeded as gone:
+        raise Http404(gone.message) from None
     with translation.override(reader.language_of_mails):
         channel, digests = channel_of(reader=reader, token=token, now=now)
         steady = repr((content_type, _(DESCRIPTION), replace(channel, updated=ANY_TIME)))

@@ -4,8 +4,10 @@ import json
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config.api import idempotency
@@ -20,7 +22,8 @@ from config.api.idempotency import (
 )
 from config.models import IdempotentResponse
 from digest.accounts.tokens import token_issue
-from digest.models import ApiToken
+from digest.errors import SignInNeeded
+from digest.models import ApiToken, Reader
 from suggestions.models import Outcome, Suggestion
 from tests.support.concurrency import at_once, database_on_disk, seen_by_writers
 from tests.support.suggestion_worlds import proposed, tastes
@@ -68,6 +71,13 @@ def test_a_key_that_comes_back_with_another_body_or_address_is_refused(as_ada, w
     accept(as_ada, waiting, "k1")
     for other in (accept(as_ada, waiting, "k1", reason="because"), accept(as_ada, waiting, "k1", "reject")):
         assert (other.status_code, other.json()["error"]) == (422, "idempotency_key_reused")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_key_of_an_account_that_was_deleted_meanwhile_is_refused_at_once():
+    with CaptureQueriesContext(connection) as queries, pytest.raises(SignInNeeded):
+        key_claim(reader_id=Reader().pk, key="k1", fingerprint="x", now=timezone.now())
+    assert len(queries) < 10
 
 
 def test_the_same_key_of_another_reader_is_another_key(as_ada, waiting, ben):

@@ -1,17 +1,24 @@
 """An account is deleted while its reader's own requests and tasks write."""
 
+from collections.abc import Callable
 from threading import Barrier
 
 import pytest
 from django.apps import apps
 from django.db import DatabaseError
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
 
 from advisor.models import Run
 from advisor.run.request import run_request
+from digest import places
 from digest.accounts.services import reader_delete
+from digest.accounts.tokens import token_issue
 from digest.daily.services import digest_build
 from digest.feedback.services import feedback_set, weights_update
 from digest.models import Reader
+from digest.places import TURNS, Places
 from digest.sources.past_import import past_import
 from ranking.entities import RankingError
 from ranking.services import ConfigEdit, config_edit
@@ -72,3 +79,54 @@ def test_no_task_that_runs_beside_a_deletion_leaves_rows_of_its_reader(what: str
         assert answers[1] == "deleted", answers
         left, others = seen_by_writers(lambda: (rows_of(ada.pk), Reader.objects.filter(pk=ben.pk).count()))
     assert (left, others) == ({}, 1), answers
+
+
+ANSWERS: dict[str, tuple[int, Callable[[Client, str, str], HttpResponse]]] = {
+    "page": (302, lambda client, token, feed: client.get("/ui/all")),
+    "form": (302, lambda client, token, feed: client.post("/ui/searches/save", {"q": "harbour"})),
+    "wish": (302, lambda client, token, feed: client.post("/ui/wishes", {"words": "mute cats"})),
+    "api": (401, lambda client, token, feed: client.get("/api/items")),
+    "call with a key": (
+        401,
+        lambda client, token, feed: Client().post(
+            "/api/searches",
+            {"q": "harbour"},
+            content_type="application/json",
+            headers={"Authorization": f"Bearer {token}", "Idempotency-Key": "k1"},
+        ),
+    ),
+    "app": (
+        401,
+        lambda client, token, feed: Client().post(
+            "/reader/api/0/mark-all-as-read",
+            {"s": "user/-/state/com.google/reading-list"},
+            headers={"Authorization": f"GoogleLogin auth={token}"},
+        ),
+    ),
+    "feed": (404, lambda client, token, feed: Client().get(f"/feeds/{feed}/atom.xml")),
+}
+
+
+@pytest.mark.parametrize("door", ANSWERS)
+def test_a_request_that_waited_for_its_turn_while_the_account_was_deleted_does_nothing(
+    door: str, ada: Reader, client: Client, monkeypatch: pytest.MonkeyPatch
+):
+    token = token_issue(reader=ada, name="app", scope="full", expires_at=None, now=timezone.now()).secret
+    ada.feed_token, ada.welcomed_at = "lamp-and-kettle", timezone.now()
+    ada.save()
+    client.force_login(ada)
+
+    def deleted_meanwhile(self: Places, who: object, wait_s: float, line: str) -> bool:
+        if self is TURNS and Reader.objects.filter(pk=who).exists():
+            reader_delete(reader=Reader.objects.get(pk=who))
+            places._request.waited = True  # as if that request had been answered first
+        return take(self, who, wait_s, line)
+
+    take = Places._take
+    monkeypatch.setattr(Places, "_take", deleted_meanwhile)
+    expected, ask = ANSWERS[door]
+    answer = ask(client, token, "lamp-and-kettle")
+    assert answer.status_code == expected
+    assert not Reader.objects.filter(pk=ada.pk).exists() and not rows_of(ada.pk)
+    if expected == 302:
+        assert answer["Location"] == "/accounts/login/" and "_auth_user_id" not in client.session
