@@ -15,7 +15,7 @@ from typing import Any
 from tests.lab.advisor.metrics import difference, harmful
 from tests.lab.advisor.stage import ShardFailed, shards_run
 from tests.lab.command import fail, progress, report_end
-from tests.lab.histories.trials import Trial
+from tests.lab.histories.trials import ALONE, Trial
 from tests.lab.model.arms import ARMS, CONFIGURED, ORACLE, PLANNER, REPLIES
 from tests.lab.model.readers import ORDERS, PREFIX, THUMBS
 from tests.lab.world.entities import Course, course_of
@@ -55,6 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     report = {
         "command": "python -m tests.lab model",
         "seed": options.seed,
+        "alone": options.alone,
         "rows": rows,
         "targets": targets_of_rows(rows),
         "seconds": round(time.monotonic() - began, 1),
@@ -74,6 +75,9 @@ def _parser() -> argparse.ArgumentParser:
         "--replies", default=REPLIES, help=f"folder of the replies of --configured, replayed ({REPLIES})"
     )
     parser.add_argument("--readers", type=int, default=READERS, help=f"readers of each arm ({READERS})")
+    parser.add_argument(
+        "--alone", action="store_true", help="each reader on an installation of one: nothing is published"
+    )
     parser.add_argument("--seed", type=int, default=SEED, help=f"seed ({SEED})")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     return parser
@@ -81,7 +85,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _task(data: str, arm: str, options: argparse.Namespace) -> Json:
     name, _, how = data.partition(":")
-    trial = Trial(name, THUMBS, options.readers, shuffled=how == SHUFFLED, seed=options.seed)
+    there = ALONE if options.alone else 0
+    trial = Trial(name, THUMBS, options.readers, shuffled=how == SHUFFLED, seed=options.seed, there=there)
     models = arm == CONFIGURED
     own = {
         "kind": "model",
