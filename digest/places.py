@@ -69,7 +69,7 @@ class Places:
     def _take(self, who: object, wait_s: float, line: str) -> bool:
         with self._changed:
             if not self._is_free(who):
-                if wait_s <= 0 or self._waiting[who, line] >= self._waiting_max:
+                if wait_s <= 0 or self.is_full(who, line):
                     return False
                 self._waiting[who, line] += 1
                 _request.waited = True
@@ -80,6 +80,10 @@ class Places:
                     self._less(self._waiting, (who, line))
             self._taken[who] += 1
             return True
+
+    def is_full(self, who: object, line: str) -> bool:
+        """Return whether as many of the reader's requests wait in this `line` as may."""
+        return self._waiting[who, line] >= self._waiting_max
 
     def _is_free(self, who: object) -> bool:
         if self._count is None:
@@ -140,12 +144,20 @@ def turn_take(who: object, line: str) -> bool:
         return True
     _request.who, _request.shared_s = who, 0.0
     _request.had = turn.enter_context(TURNS.place(who, wait_s=TURN_WAIT_S, line=line))
+    if not _request.had:
+        _request.refused = who, line
     return bool(_request.had)
 
 
 def turn_was_waited_for() -> bool:
     """Return whether this request had to wait for its turn or another place."""
     return getattr(_request, "waited", False)
+
+
+def turn_refused() -> tuple[object, str]:
+    """Return the reader and the line in which the last request of this thread got no place, and forget it."""
+    refused, _request.refused = getattr(_request, "refused", (None, "")), (None, "")
+    return refused
 
 
 def turn_end() -> None:

@@ -1,24 +1,23 @@
 """The items to rank, in columns: their texts, labels, sources and values by id. Pure."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranking.common.categories import author_names, category_key, category_keys, topic_categories
-from ranking.common.phrases import Phrases
+from ranking.common.phrases import terms_search
 from ranking.common.text import first_words, fold_lightly, subject_finder, topic_key
 from ranking.entities import WEIGHT_DEFAULT, Candidate, Config, EffectiveConfig, clamp_weight
 from ranking.implicit import IMPLICIT_MAX, ImplicitLeans
+from ranking.meaning.topics import ABOUT_WORTH
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+# Topics, each with its other names.
+NamedTopics = tuple[tuple[str, tuple[str, ...]], ...]
 FindAbout = Callable[[Sequence[str], Ids], Mapping[str, Ids]]
-_WORD = re.compile(r"\w+")
-# Up to so many terms that may be in a text are looked for one by one, which is quicker for few.
-FINDERS_MAX = 24
 
 
 class ItemValues(Mapping[int, float]):
@@ -88,6 +87,7 @@ class Pool:
         self._by_author: dict[str, list[int]] | None = None
         self._matches: dict[str, Mask] = {}
         self._says: dict[tuple[str, tuple[str, ...]], Mask] = {}
+        self._worths: dict[tuple[NamedTopics, NamedTopics], Floats] = {}
         self._find_about = find_about
         self._about: dict[str, Ids | None] = {}
 
@@ -101,23 +101,12 @@ class Pool:
 
     def search_all(self, terms: Iterable[str]) -> None:
         """Search for all `terms` in one pass over the texts, so that `matches` need not search again."""
-        finders = {
-            term: subject_finder(term) for term in terms if term not in self._matches and first_words(term)
+        rows: dict[str, list[int]] = {
+            term: [] for term in terms if term not in self._matches and first_words(term)
         }
-        by_word: dict[str, list[str]] = {}
-        for term in finders:
-            for word in first_words(term):
-                by_word.setdefault(word, []).append(term)
-        rows: dict[str, list[int]] = {term: [] for term in finders}
-        phrases: Phrases | None = None
-        for row, text in enumerate(self._texts_folded() if finders else ()):
-            begun = [one for word in by_word.keys() & _WORD.findall(text) for one in by_word[word]]
-            if len(begun) <= FINDERS_MAX:
-                found = {term for term in begun if finders[term](text)}
-            else:
-                phrases = phrases or Phrases(finders)
-                found = phrases.found(text)
-            for term in found:
+        search = terms_search(rows)
+        for row, text in enumerate(self._texts_folded() if rows else ()):
+            for term in search(text):
                 rows[term].append(row)
         for term, places in rows.items():
             self._matches[term] = np.zeros(len(self), dtype=np.bool_)
@@ -157,15 +146,26 @@ class Pool:
         self.search_meanings([topic])
         return self._about.get(topic_key(topic)) is not None
 
-    def about(self, topic: str) -> Mask:
-        """Return a mask of candidates that are about `topic` by meaning and do not say it."""
+    def about(self, topic: str, names: tuple[str, ...] = ()) -> Mask:
+        """Return a mask of candidates that are about `topic` by meaning, and say none of its names."""
         self.search_meanings([topic])
         found = np.zeros(len(self), dtype=np.bool_)
         rows = self._about.get(topic_key(topic))
         if rows is None or not len(rows):
             return found
         found[rows] = True
-        return found & ~self.matches(topic)
+        return found & ~self.says(topic, names)
+
+    def topics_worth(self, topics: NamedTopics, wide: NamedTopics) -> Floats:
+        """Return the number of `topics` that each candidate says, and `ABOUT_WORTH` for each of `wide` that
+        it is about. Computed once: a pool is ranked for many days."""
+        if (worth := self._worths.get((topics, wide))) is None:
+            worth = self._worths[topics, wide] = np.zeros(len(self))
+            for topic, names in topics:
+                worth += self.says(topic, names)
+            for topic, names in wide:
+                worth += ABOUT_WORTH * self.about(topic, names)
+        return worth
 
     def _label_rows(self, term: str) -> list[int]:
         """Return the rows of candidates that have `term` as a category or author."""

@@ -28,7 +28,6 @@ from ranking.entities import (
 )
 from ranking.freshness import day_ages, freshness_by_day, freshness_by_hour
 from ranking.implicit import NO_LEANS, UNKNOWN, ImplicitLeans
-from ranking.meaning.topics import ABOUT_WORTH
 from ranking.pool import Floats, Ids, Mask, Pool, values_for
 from ranking.taste.columns import TasteColumns, taste_learned
 from ranking.taste.entities import TasteLevel
@@ -152,8 +151,7 @@ class Ranking(Sequence[Score]):
 
     def _about(self, topic: str) -> Mask:
         """Return a mask of the pool for items that are about `topic` by meaning and say none of its names."""
-        found = self._pool.about(topic)
-        return found & ~self._says(topic) if self._names_of(topic) else found
+        return self._pool.about(topic, self._names_of(topic))
 
     def _names_by_row(self, rows: Ids) -> list[dict[str, str]]:
         """Return for each of `rows` the other name that it says, by topic, if it does not say the topic."""
@@ -169,10 +167,10 @@ class Ranking(Sequence[Score]):
         config = self._effective.config
         interest = 1 + config.ai_score_alpha * self._similarity + COMMUNITY_GAMMA * self._community
         interest += agreement(self._reported_by) + self._reading
-        for topic in self._topics:
-            interest += self._at(self._says(topic))
-        for topic in self._wide:
-            interest += ABOUT_WORTH * self._at(self._about(topic))
+        topics, wide = (
+            tuple((topic, self._names_of(topic)) for topic in some) for some in (self._topics, self._wide)
+        )
+        interest += self._at(self._pool.topics_worth(topics, wide))
         for word, boost in boosts.items():
             interest += boost * self._at(self._pool.matches(word))
         return np.maximum(INTEREST_MIN, interest)

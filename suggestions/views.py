@@ -25,6 +25,7 @@ from digest.models import Reader
 from digest.requests import reader_of
 from digest.throttling import DECIDE, rate_limited
 from ranking.common.charts import Bar, slopes_make
+from ranking.common.phrases import searching_once
 from ranking.config_body import body_effective
 from ranking.entities import EffectiveConfig
 from ranking.language import stored_text
@@ -201,8 +202,9 @@ def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
     reader_id = reader.pk
     waiting = suggestions_pending(reader_id=reader_id)
     pending = waiting[:CARDS_MAX]
-    previews = suggestion_previews(reader_id=reader_id, suggestions=pending, now=now)
-    weeks = suggestion_weeks(reader_id=reader_id, suggestions=pending, now=now)
+    with searching_once():  # today's articles are among last week's
+        previews = suggestion_previews(reader_id=reader_id, suggestions=pending, now=now)
+        weeks = suggestion_weeks(reader_id=reader_id, suggestions=pending, now=now)
     cited = {row.source_key for suggestion in pending for row in suggestion.evidence.all()}
     moved = {i.source for p in previews.values() for i in (*p.enters, *p.leaves, *p.moves)}
     moved |= {i.source for effect in weeks.values() for i in (*effect.enters, *effect.leaves)}

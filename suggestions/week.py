@@ -19,6 +19,9 @@ from suggestions.changes.change import Change
 from suggestions.models import Suggestion
 from suggestions.proposals import WEEK_DAYS, WeekEffect, WeekItem
 
+# An article's id and source, its title (folded), and the keys of its labels.
+Title = tuple[int, str, str, frozenset[str]]
+
 
 @dataclass(frozen=True, slots=True)
 class Week:
@@ -35,24 +38,29 @@ class Week:
         Of a kind with rare effects, such as a topic, it replays more days if the week shows nothing.
         """
         found: dict[int, WeekEffect] = {}
+        titles = [
+            (c.item_id, c.source, fold(c.title), label_keys(c.categories, c.author))
+            for c in self.replay.days[-1].pool.candidates
+        ]
         replay, wanted = self.replay, list(range(len(changes)))
         while wanted:
             old = replay.pages(self.before, self.before)
             for n in wanted:
                 after = changes[n].applied(self.before)
                 effect = _effect(replay, old, replay.pages(after, self.before))
-                found[n] = self._about_first(effect, changes[n])
+                found[n] = self._about_first(effect, changes[n], titles)
             days = len(replay.days)
             wanted = [n for n in wanted if not found[n].places and changes[n].kind.effect_days > days]
             if wanted:
-                afters = [changes[n].applied(self.before) for n in wanted]
                 days = max(changes[n].kind.effect_days for n in wanted)
+                # With the terms of all changes, as before, so that no text is searched again.
+                afters = [change.applied(self.before) for change in changes]
                 replay = replay_load(
                     reader=self.reader, now=self.now, configs=[self.before, *afters], days=days
                 )
         return [found[n] for n in range(len(changes))]
 
-    def _about_first(self, effect: WeekEffect, change: Change) -> WeekEffect:
+    def _about_first(self, effect: WeekEffect, change: Change, titles: Sequence[Title]) -> WeekEffect:
         """Return the effect with `about` and `unsaid`, by the candidates of the last seven days.
 
         The articles that the change is about come first: others only make room for them, or fill it.
@@ -62,9 +70,9 @@ class Week:
         candidates = every if today.rows is None else [every[row] for row in today.rows.tolist()]
         named = change.named_in(self.before)
         about = {
-            c.item_id
-            for c in every
-            if named.covers(source=c.source, text=fold(c.title), labels=label_keys(c.categories, c.author))
+            item_id
+            for item_id, source, title, labels in titles
+            if named.covers(source=source, text=title, labels=labels)
         }
         alone = {name: replace(change, label=name, names=()) for name in change.names}
         unsaid = tuple(name for name, one in alone.items() if not any(map(one.touches, candidates)))

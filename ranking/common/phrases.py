@@ -5,13 +5,65 @@ every text. Here a text costs the same for any number of terms.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import islice
 
-from ranking.common.text import OPENING_CHARS, subject_finder, term_spellings
+from ranking.common.text import TOPIC_MAX_CHARS, first_words, subject_end, subject_finder, term_spellings
 
 # Words, white space, and single signs. They cover every text.
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
+_WORD = re.compile(r"\w+")
+# Up to so many terms that may be in a text are looked for one by one, which is quicker for few.
+FINDERS_MAX = 24
+# More than the longest word of a term, with the ending of a plural.
+WORD_MAX_CHARS = 2 * TOPIC_MAX_CHARS
+Search = Callable[[str], Collection[str]]
+_SEARCHES: ContextVar[dict[frozenset[str], Search] | None] = ContextVar("searches", default=None)
+
+
+@contextmanager
+def searching_once() -> Iterator[None]:
+    """Search each text only once for the same terms, until the block ends: several pools may hold it."""
+    token = _SEARCHES.set({})
+    try:
+        yield
+    finally:
+        _SEARCHES.reset(token)
+
+
+def terms_search(terms: Collection[str]) -> Search:
+    """Return a function that returns which of `terms` are the subject of a text (see `subject_finder`)."""
+    searches, wanted = _SEARCHES.get(), frozenset(terms)
+    if searches is None:
+        return Terms(wanted).found
+    if wanted not in searches:
+        searches[wanted] = cache(Terms(wanted).found)
+    return searches[wanted]
+
+
+class Terms:
+    """Terms to look for in many texts: few are looked for one by one, and many in one pass."""
+
+    def __init__(self, terms: Iterable[str]) -> None:
+        self._by_word: defaultdict[str, list[str]] = defaultdict(list)
+        for term in terms:
+            for word in first_words(term):
+                self._by_word[word].append(term)
+        self._phrases: Phrases | None = None
+
+    def found(self, text: str) -> Collection[str]:
+        """Return the terms that are the subject of "title\\ntext" after `fold_lightly`."""
+        said = self._by_word.keys() & _WORD.findall(text, 0, subject_end(text) + WORD_MAX_CHARS)
+        if sum(len(self._by_word[word]) for word in said) <= FINDERS_MAX:
+            return {term for word in said for term in self._by_word[word] if subject_finder(term)(text)}
+        if self._phrases is None:
+            self._phrases = Phrases({term for terms in self._by_word.values() for term in terms})
+        return self._phrases.found(text)
 
 
 @dataclass(slots=True, eq=False)
@@ -68,34 +120,30 @@ class Phrases:
 
     def found(self, text: str) -> set[str]:
         """Return the terms that are the subject of "title\\ntext" after `fold_lightly`."""
-        found = {term for term, finds in self._others if finds(text)}
-        title_end = text.find("\n")
-        last = title_end + OPENING_CHARS if title_end >= 0 else len(text)
-        starts, state, beyond = [], self._start, 0
-        # Most texts say the same again and again: each state counts once.
-        passed: set[_State] = set()
-        for match in _TOKEN.finditer(text):
-            token, start = match.group(), match.start()
-            starts.append(start)
-            beyond += start > last
-            if beyond > self._longest:
-                break
-            token = " " if token.isspace() else token
+        cut = min(len(text), subject_end(text) + 1)
+        # The tokens at which a term may begin, and as many more as one may have, and the next.
+        tokens = _TOKEN.findall(text, 0, cut)
+        begin = len(tokens)
+        rest = _TOKEN.finditer(text, cut - len(tokens.pop())) if tokens else ()
+        tokens += (match.group() for match in islice(rest, self._longest + 1))
+        tokens = [" " if token.isspace() else token for token in tokens]
+        start = state = self._start
+        states = []
+        for token in tokens:
             while token not in state.following and state.fallback is not None:
                 state = state.fallback
-            state = state.following.get(token, self._start)
-            if not beyond:
-                passed.add(state)
-            elif state.whole:
-                found |= {term for term, length in state.whole.items() if starts[-length] <= last}
+            state = state.following.get(token, start)
+            states.append(state)
+        found = {term for term, finds in self._others if finds(text)}
+        # Most texts say the same again and again: each state counts once.
+        found = found.union(*(state.whole for state in {*states[:begin]}))
+        for end, state in enumerate(states[begin:], begin + 1):
+            found |= {term for term, length in state.whole.items() if end - length < begin}
+        for end, state in enumerate(states, 1):
             for term, length in state.signed:
-                if (
-                    term not in found
-                    and starts[-length] <= last
-                    and _is_apart(text, starts, length, match.end())
-                ):
+                if end - length < begin and _is_apart(tokens, end - length, end):
                     found.add(term)
-        return found.union(*(state.whole for state in passed))
+        return found
 
 
 def _is_plain(form: str, pattern: str) -> bool:
@@ -107,13 +155,13 @@ def _is_plain(form: str, pattern: str) -> bool:
     )
 
 
-def _is_apart(text: str, starts: Sequence[int], length: int, end: int) -> bool:
-    """Return whether no letter stands right beside a sign at an edge of the newest `length` tokens."""
-    start = starts[-length]
-    return not (_is_word(text[start - 1 : start]) and not _is_word(text[start])) and not (
-        _is_word(text[end : end + 1]) and not _is_word(text[end - 1])
+def _is_apart(tokens: Sequence[str], start: int, end: int) -> bool:
+    """Return whether no word stands right beside a sign at an edge of the tokens from `start` to `end`."""
+    before, after = tokens[start - 1 : start], tokens[end : end + 1]
+    return not (before and _is_word(before[0]) and not _is_word(tokens[start])) and not (
+        after and _is_word(after[0]) and not _is_word(tokens[end - 1])
     )
 
 
-def _is_word(text: str) -> bool:
-    return text[:1].isalnum() or text[:1] == "_"
+def _is_word(token: str) -> bool:
+    return token[0].isalnum() or token[0] == "_"

@@ -246,11 +246,16 @@ def subject_finder(term: str) -> Callable[[str], bool]:
     def finds(text: str) -> bool:
         if not any(stem in text for stem in stems):
             return False
-        title_end = text.find("\n")
         first = pattern.search(text)
-        return first is not None and (title_end < 0 or first.start() <= title_end + OPENING_CHARS)
+        return first is not None and first.start() <= subject_end(text)
 
     return finds
+
+
+def subject_end(text: str) -> int:
+    """Return the last place of "title\\ntext" at which the subject of the article may begin."""
+    title_end = text.find("\n")
+    return len(text) if title_end < 0 else title_end + OPENING_CHARS
 
 
 def term_places(term: str) -> Callable[[str], Iterator[int]]:

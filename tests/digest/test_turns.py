@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
+from django.conf import settings
 from django.db import connection, transaction
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
@@ -110,7 +111,10 @@ def test_a_turn_comes_back_whatever_happens():
 
 
 @pytest.mark.django_db
-def test_every_page_of_a_reader_takes_their_turn(busy: Reader, ada: Reader, client: Client):
+def test_every_page_of_a_reader_takes_their_turn(
+    busy: Reader, ada: Reader, client: Client, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(middleware, "REFUSAL_S", 0.0)
     client.force_login(busy)
     pages = [route for route in routes() if route.room in ROOMS and route.name not in MANY | BY_SECRET]
     assert len(pages) > 30
@@ -119,6 +123,43 @@ def test_every_page_of_a_reader_takes_their_turn(busy: Reader, ada: Reader, clie
         assert (refused.status_code, refused["Retry-After"]) == (429, "2"), page.name
     client.force_login(ada)
     assert client.get("/ui/all").status_code == client.get("/ui/search?q=tide").status_code == 200
+
+
+@pytest.mark.django_db
+def test_further_refusals_of_a_readers_pages_read_nothing_until_their_line_is_shorter(
+    ada: Reader, ben: Reader, client: Client, django_assert_num_queries: Callable[..., ExitStack]
+):
+    client.force_login(ben)
+    with occupied(ben, PAGE_LINE):
+        first = client.get("/ui/search?q=tide")
+        with django_assert_num_queries(0):
+            second = client.get("/ui/all")
+            sent = client.post("/ui/mutes", {"kind": "word"})
+        assert first.status_code == second.status_code == sent.status_code == 429
+        assert (second.content, second.headers) == (first.content, first.headers)
+        assert client.get("/ui/no-such-page").status_code == 404
+        other = Client()
+        other.handler = client.handler
+        other.force_login(ada)
+        assert other.get("/ui/all").status_code == 200, "another reader"
+        other.logout()
+        assert other.get("/ui/all").status_code == 302, "a visitor"
+    assert client.get("/ui/all").status_code == 200
+
+
+def test_the_refusals_of_many_sessions_take_no_memory_without_end(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(middleware, "REFUSALS_MAX", 2)
+
+    def refusing(request: HttpRequest) -> HttpResponse:
+        places._request.refused = "Mallory", PAGE_LINE
+        return HttpResponse(status=429)
+
+    site = middleware.RefusalsRepeated(refusing)
+    for n in range(5):
+        request = RequestFactory().get("/ui/all")
+        request.COOKIES[settings.SESSION_COOKIE_NAME] = f"session-{n}"
+        assert site(request).status_code == 429
+    assert 1 <= len(site._refusals) <= 2
 
 
 @pytest.mark.django_db

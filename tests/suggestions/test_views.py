@@ -1,6 +1,7 @@
 """The suggestions page: every card with its evidence, every answer, every state."""
 
 from collections import Counter
+from collections.abc import Collection
 from datetime import timedelta
 
 import pytest
@@ -9,6 +10,7 @@ from django.utils import timezone
 
 from advisor.models import Run
 from digest.models import Reader
+from ranking.common.phrases import Terms
 from ranking.entities import WeightChange
 from ranking.pool import Pool
 from ranking.selectors import config_effective
@@ -195,22 +197,34 @@ def test_however_many_wait_twelve_are_shown_at_once_and_the_rest_once_these_are_
 def test_however_many_topics_are_suggested_each_text_is_searched_once_for_all_of_them(
     page, ada: Reader, monkeypatch: pytest.MonkeyPatch
 ):
-    """Twelve cards of a reader with a hundred topics read all texts 21 times, which took half of 9 s."""
+    """Twelve cards of a reader with a hundred topics read all texts 21 times, which took half of 9 s.
+
+    Then each of three pools read them once, and each text is in two or three of these.
+    """
     passes: Counter[int] = Counter()
-    texts = Pool._texts_folded
+    searched: Counter[str] = Counter()
+    texts, found = Pool._texts_folded, Terms.found
 
     def counted(pool: Pool) -> list[str]:
         passes[id(pool)] += 1
         pools.append(pool)
         return texts(pool)
 
+    def searched_in(terms: Terms, text: str) -> Collection[str]:
+        searched[text] += 1
+        return found(terms, text)
+
     pools: list[Pool] = []  # or a later pool may have the id of an earlier one
     monkeypatch.setattr(Pool, "_texts_folded", counted)
+    monkeypatch.setattr(Terms, "found", searched_in)
     fresh_item(ada)
+    fresh_item(ada, hours=20 * 24)
     for n in range(12):
         topic(ada, target_key=f"proof {n}", label=f"proof {n}")
     assert body_of(page).count('data-card="') == 12
-    assert set(passes.values()) == {1}
+    # Today's page, last week's, and that of four weeks, since none of these topics changed a page last week.
+    assert list(passes.values()) == [1, 1, 1]
+    assert len(searched) >= 2 and set(searched.values()) == {1}
 
 
 def test_another_amount_may_be_accepted_instead(page: Client, ada: Reader):
