@@ -53,14 +53,16 @@ def page_of(request: HttpRequest) -> int:
 
 def reader_argument_add(parser: ArgumentParser) -> None:
     """Add the required `--user-id` to a command: the id or username of one reader."""
-    parser.add_argument("--user-id", metavar="UUID|NAME", required=True, help="the reader, by id or username")
+    parser.add_argument(
+        "--user-id", metavar="UUID|NAME", required=True, help="The reader, by id or username."
+    )
 
 
 def reader_arguments_add(parser: ArgumentParser) -> None:
     """Add `--user-id UUID|NAME` and `--all-users` to a command; neither or both is a usage error."""
     group = parser.add_mutually_exclusive_group(required=True)
-    group.add_argument("--user-id", metavar="UUID|NAME", help="one reader, by id or username")
-    group.add_argument("--all-users", action="store_true", help="every active reader")
+    group.add_argument("--user-id", metavar="UUID|NAME", help="Do it for one reader, by id or username.")
+    group.add_argument("--all-users", action="store_true", help="Do it for every active reader.")
 
 
 def readers_named(user_id: UUID | str | None) -> Sequence[Reader]:

@@ -25,6 +25,7 @@ async function follow() {
     if (!fresh) continue;
     box.replaceWith(fresh);
     box = fresh;
+    if (moved) document.dispatchEvent(new Event("filled"));
     if (isEmpty() && Number(box.dataset.newer)) return location.reload();
   }
   announce(said(box));

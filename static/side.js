@@ -1,19 +1,52 @@
-// Where there is room, the reader's sources and folders stand beside a page that does not bring them along.
+// Where there is room, the reader's sources and folders stand beside a page that does not bring them along. Their
+// counts follow while feeds are fetched for the first time.
 const box = document.querySelector("[data-side]");
 const wide = matchMedia("(min-width: 68.75rem)");
+const PAUSE_MS = 2000;
+let busy = false;
+let again = false;
 
-if (wide.matches) fill();
-else wide.addEventListener("change", fill, { once: true });
+if (!box.querySelector("nav")) {
+  if (wide.matches) fill();
+  else wide.addEventListener("change", fill, { once: true });
+}
+
+// Nobody looks at lists that are not shown, and one question at a time is enough.
+document.addEventListener("filled", async () => {
+  if (busy || box.hidden) return void (again = busy);
+  busy = true;
+  do {
+    again = false;
+    await fill();
+    await new Promise((done) => setTimeout(done, PAUSE_MS));
+  } while (again);
+  busy = false;
+});
 
 async function fill() {
   try {
     const answer = await fetch(box.dataset.side, { credentials: "same-origin" });
     if (answer.redirected || !answer.ok) return;
     const piece = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("nav");
-    if (!piece) return;
-    box.replaceChildren(piece);
-    box.hidden = false;
+    if (piece) put(piece);
   } catch {
     // Without the lists, the page is as it is on a narrow screen.
   }
+}
+
+/** Show the fresh lists: folders stay as open as they were, and the focus stays on its line. */
+function put(piece) {
+  const old = box.querySelector("nav");
+  const open = new Map([...(old?.querySelectorAll("details") ?? [])].map((one) => [nameOf(one), one.open]));
+  for (const one of piece.querySelectorAll("details")) one.open = open.get(nameOf(one)) ?? one.open;
+  const focused = old?.contains(document.activeElement) ? document.activeElement : null;
+  if (old) old.replaceWith(piece);
+  else box.replaceChildren(piece);
+  box.hidden = false;
+  if (focused?.href) [...piece.querySelectorAll("a")].find((one) => one.href === focused.href)?.focus({ preventScroll: true });
+  else if (focused) [...piece.querySelectorAll("summary")].find((one) => nameOf(one.parentElement) === nameOf(focused.parentElement))?.focus({ preventScroll: true });
+}
+
+function nameOf(details) {
+  return details.querySelector("summary")?.firstChild?.textContent.trim();
 }

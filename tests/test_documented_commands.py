@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command, get_commands, load_command_class
+from django.core.management import BaseCommand, CommandError, call_command, get_commands, load_command_class
 
 from digest.models import Reader
 from tests.lab.tests.parsing import lab_parses
@@ -21,6 +21,7 @@ from tests.support.factories import ReaderFactory
 from tests.support.suggestion_worlds import tastes
 
 COMMANDS = documented_commands()
+ROOMS = {"ranking", "digest", "suggestions", "advisor", "config"}
 # Commands that are parsed instead of run, and the reason.
 PARSED = {
     "changepassword": "asks for a password",
@@ -182,3 +183,16 @@ def test_a_command_is_known_by_its_form(line: str, words: tuple[str, ...]):
 def test_the_pages_name_many_commands():
     """A page that changed its form must not leave this file without work."""
     assert len(COMMANDS) > 100
+
+
+@pytest.mark.parametrize("name", sorted(name for name, room in get_commands().items() if room in ROOMS))
+def test_the_help_of_a_command_and_its_options_reads_as_sentences(name: str):
+    command = load_command_class(get_commands()[name], name)
+    parser = command.create_parser("manage.py", name)
+    # Options that Django adds, and the command `migrate`, whose options are Django's, have Django's words.
+    django = {
+        option for action in BaseCommand().create_parser("", "")._actions for option in action.option_strings
+    }
+    own = [] if name == "migrate" else [one for one in parser._actions if not django & {*one.option_strings}]
+    for text in [command.help, *(action.help for action in own)]:
+        assert text and text[0].isupper() and text.endswith("."), text

@@ -10,7 +10,7 @@ from digest.entities import DIGEST_FROZEN
 from digest.feeds.first_fetch import FirstFetch, feeds_overdue, first_fetch_of, reader_first_fetch
 from digest.models import Digest, Reader, Subscription
 
-Place = Literal["today", "sources"]
+Place = Literal["today", "all", "sources"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,12 @@ def notice_sources(subscriptions: Sequence[Subscription], now: datetime) -> Firs
     """Return the notice on the sources page; None if no feed waits."""
     progress = first_fetch_of(subscriptions=subscriptions, now=now)
     return notice_of("sources", progress, 0, now) if progress else None
+
+
+def notice_list(reader: Reader, now: datetime) -> FirstFetchNotice | None:
+    """Return the notice above a list of items; None if no feed waits. One query if none does."""
+    progress = reader_first_fetch(reader_id=reader.pk, now=now)
+    return notice_of("all", progress, 0, now) if progress else None
 
 
 def notice_import(reader: Reader, now: datetime) -> FirstFetchNotice | None:

@@ -150,7 +150,10 @@ class ListFilter:
 
 @dataclass(frozen=True, slots=True)
 class ReadFeed:
-    """A feed with a subscription. `ids` also contains feeds that moved here, whose items it lists."""
+    """A feed with a subscription. `ids` also contains feeds that moved here, whose items it lists.
+
+    `waits`: it was never fetched yet.
+    """
 
     feed_id: int
     ids: tuple[int, ...]
@@ -160,6 +163,7 @@ class ReadFeed:
     folder: str
     url: str
     site_url: str
+    waits: bool = False
 
 
 def feeds_read(*, reader_id: UUID, feed_ids: Collection[int] | None = None) -> list[ReadFeed]:
@@ -170,8 +174,10 @@ def feeds_read(*, reader_id: UUID, feed_ids: Collection[int] | None = None) -> l
     others read.
     """
     subscriptions = Subscription.objects.filter(reader_id=reader_id).select_related("feed__source")
-    columns = ("url", "own_address", "state", "moved_url", "title", "site_url", "owner", "source__title")
-    subscriptions = subscriptions.only("folder", "own_name", *(f"feed__{name}" for name in columns))
+    columns = ("url", "own_address", "state", "moved_url", "title", "site_url", "owner", "last_fetched_at")
+    subscriptions = subscriptions.only(
+        "folder", "own_name", "feed__source__title", *(f"feed__{name}" for name in columns)
+    )
     moved = Feed.State.MOVED
     if feed_ids is not None:
         rows = list(subscriptions.filter(Q(feed_id__in=feed_ids) | Q(feed__state=moved)))
@@ -203,6 +209,7 @@ def feeds_read(*, reader_id: UUID, feed_ids: Collection[int] | None = None) -> l
             row.folder,
             row.feed.address,
             row.feed.site_url,
+            row.feed.state == Feed.State.ACTIVE and row.feed.last_fetched_at is None,
         )
         for row in rows
         if row.feed_id in ids

@@ -80,14 +80,14 @@ def sigterm_as_exit() -> Iterator[None]:
 
 def line_arguments(parser: CommandParser) -> None:
     """Add the arguments FILE, `--rejects PATH` and `--json`."""
-    parser.add_argument("file", metavar="FILE", help="JSON Lines, or - for standard input")
+    parser.add_argument("file", metavar="FILE", help="The file in JSON Lines, or - for standard input.")
     parser.add_argument(
         "--rejects",
         type=Path,
         metavar="PATH",
-        help="where rejected lines go (FILE.rejects; made at need)",
+        help="The file for rejected lines, written if there are any. Default: FILE.rejects, beside FILE.",
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a report.")
 
 
 @contextmanager
@@ -104,6 +104,13 @@ def lines_open(options: Mapping[str, Any], unnamed: str) -> Iterator[tuple[TextI
             yield lines, file
     except OSError as error:
         raise CommandError(f"“{error.filename}” cannot be used ({error.strerror}).", returncode=2) from error
+
+
+def rejects_words(path: str | None) -> list[str]:
+    """Return the line that says where the rejected lines are; none if nothing was rejected."""
+    if path is None:
+        return []
+    return [f"  The rejected lines, each with its number and reason, were written to {path}."]
 
 
 def rejected_exit(rejected: int, rest: str) -> None:

@@ -19,8 +19,8 @@ class Command(SettingsCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the period and the form of the report."""
-        parser.add_argument("--days", type=_days, metavar="N", help="only the last N days")
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        parser.add_argument("--days", type=_days, metavar="N", help="Report only the last N days.")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a report.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Count and print."""

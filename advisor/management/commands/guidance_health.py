@@ -16,13 +16,13 @@ from ranking.common.start import JsonCommand
 class Command(JsonCommand):
     """Exit code 0 if all is fine, 1 if something should be looked at, 2 if something is broken."""
 
-    help = "Check guidance: errors, time, hold-out, memories, rules, the exported note."
+    help = "Check guidance: its errors, time, hold-out, memories and rules, and the exported note."
     # A bad tunable is a check of its own here, so that the rest of the report still appears.
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the form of the report."""
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a report.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Check, print, and exit with the worst state."""

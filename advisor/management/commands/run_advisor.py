@@ -22,16 +22,18 @@ from ranking.common.start import SettingsCommand
 class Command(SettingsCommand):
     """Exit codes: 0 done (skipped readers too), 1 a run or its request failed, 2 wrong usage."""
 
-    help = "Run the advisor for one reader or for all, each at most once a day and once a week."
+    help = "Run the advisor for one reader or for all, for each at most once a week."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the readers and the form of the report."""
         reader_arguments_add(parser)
         parser.add_argument(
-            "--force", action="store_true", help="skip the weekly window, never the daily one"
+            "--force",
+            action="store_true",
+            help="Do not wait for the week to pass. There is still at most one run a day.",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
-        parser.add_argument("--quiet", action="store_true", help="no progress and no summary")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a report.")
+        parser.add_argument("--quiet", action="store_true", help="Print neither progress nor summary.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run and report; exit with 1 when a run failed or timed out."""

@@ -19,7 +19,9 @@ class Command(SettingsCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the reader."""
-        parser.add_argument("--reader", required=True, metavar="NAME|UUID", help="a username or an id")
+        parser.add_argument(
+            "--reader", required=True, metavar="NAME|UUID", help="The reader, by id or username."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Serve until the client disconnects."""

@@ -15,11 +15,11 @@ from ranking.common.start import SettingsCommand
 class Command(SettingsCommand):
     """Exit code 1 if files were refused. They are listed, and the others are stored."""
 
-    help = "Sync curated insights and anonymised patterns over readers into the advisor's memory."
+    help = "Bring curated insights and nameless patterns over all readers into the advisor's memory."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the form of the report."""
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a report.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Sync and report."""

@@ -30,9 +30,9 @@ class Command(SettingsCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add FILE, `--force` and `--json`."""
-        parser.add_argument("file", type=Path, help="the archive to write (a zip)")
-        parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
-        parser.add_argument("--json", action="store_true", help="print the manifest as one JSON object")
+        parser.add_argument("file", type=Path, help="The archive to write, a zip.")
+        parser.add_argument("--force", action="store_true", help="Replace FILE if it exists.")
+        parser.add_argument("--json", action="store_true", help="Print the manifest as one JSON object.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the file and print the number of rows and tables."""

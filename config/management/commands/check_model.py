@@ -33,13 +33,15 @@ NO_MODEL = (
 class Command(SettingsCommand):
     """Check the configured model. Exit codes: 0 good, 1 usable, 2 not usable, no model, or a failed check."""
 
-    help = "Check the configured model: one whole run for a made-up reader, beside the planner's."
+    help = "Check the configured model. It does one whole run for a made-up reader, beside the planner's."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add `--json` and `--here`."""
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a report.")
         parser.add_argument(
-            "--here", action="store_true", help="in this database, which must have no reader, and leave it so"
+            "--here",
+            action="store_true",
+            help="Check in this database. It must have no reader, and has none afterwards.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

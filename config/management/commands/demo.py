@@ -223,7 +223,7 @@ def _count_words(number: int, noun: str) -> str:
 class Command(SettingsCommand):
     """Seed the demo and show the main job for one of its readers."""
 
-    help = "Seed the demo and show the main job: feeds, digest, suggestion, decision, another digest."
+    help = "Seed the demo and show the main job, from feeds to a digest, a suggestion and a decision."
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the walkthrough. Exit code 1 if the demo is refused."""

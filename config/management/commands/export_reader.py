@@ -24,7 +24,9 @@ class Command(SettingsCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the reader and `--out FILE`."""
         reader_argument_add(parser)
-        parser.add_argument("--out", type=Path, metavar="FILE", help="default: standard output")
+        parser.add_argument(
+            "--out", type=Path, metavar="FILE", help="The file to write. Default: standard output."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the export piece by piece."""

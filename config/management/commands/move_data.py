@@ -23,8 +23,10 @@ class Command(SettingsCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the source and `--json`."""
-        parser.add_argument("source", help="an SQLite file, or an address in the form of DATABASE_URL")
-        parser.add_argument("--json", action="store_true", help="print the manifest as one JSON object")
+        parser.add_argument(
+            "source", help="The old database: an SQLite file, or an address as in DATABASE_URL."
+        )
+        parser.add_argument("--json", action="store_true", help="Print the manifest as one JSON object.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Copy, compare, and print each table's rows and hash."""

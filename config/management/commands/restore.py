@@ -20,10 +20,10 @@ class Command(SettingsCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add FILE, `--replace`, `--yes` and `--json`."""
-        parser.add_argument("file", type=Path, help="an archive written by `backup`")
-        parser.add_argument("--replace", action="store_true", help="delete all rows of the database first")
-        parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-        parser.add_argument("--json", action="store_true", help="print the manifest as one JSON object")
+        parser.add_argument("file", type=Path, help="An archive that `backup` wrote.")
+        parser.add_argument("--replace", action="store_true", help="Delete all rows of the database first.")
+        parser.add_argument("--yes", action="store_true", help="Do not ask for confirmation.")
+        parser.add_argument("--json", action="store_true", help="Print the manifest as one JSON object.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Check the archive, ask for confirmation, restore, compare."""

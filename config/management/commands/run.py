@@ -17,14 +17,16 @@ from ranking.common.commands import manage_command, signals_as_interrupt
 class Command(BaseCommand):
     """Run `migrate`, `demo` and `serve`, one after the other."""
 
-    help = "Bring the database up to date, show the demo, serve the site with its worker. Ctrl-C ends it."
+    help = "Bring the database up to date, show the demo, and serve the site with its worker. Ctrl-C ends it."
     # `migrate` runs the checks.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the address to listen on, and whether to show the demo."""
-        parser.add_argument("--host", default="127.0.0.1", help="links go by SITE_URL, or PORT")
-        parser.add_argument("--no-demo", action="store_true", help="begin with an empty site")
+        parser.add_argument(
+            "--host", default="127.0.0.1", help="The address to listen at. Links follow SITE_URL, or PORT."
+        )
+        parser.add_argument("--no-demo", action="store_true", help="Begin with an empty site.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the steps, then serve on PORT. If a step fails, exit with its exit code.

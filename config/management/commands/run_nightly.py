@@ -26,15 +26,17 @@ class Command(SettingsCommand):
     Exit code 1 if a step failed or another worker holds the night.
     """
 
-    help = "Run the rest of today's (UTC) night: fetch, cluster, summarise, learn, digests, deliver, advise."
+    help = "Run the steps of today's night (UTC) that are left, from fetching to advice."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add `--force`, `--release REASON` and `--json`."""
-        parser.add_argument("--force", action="store_true", help="repeat every step of a finished night")
+        parser.add_argument("--force", action="store_true", help="Repeat every step of a finished night.")
         parser.add_argument(
-            "--release", metavar="REASON", help="take the night from the worker that holds it; run nothing"
+            "--release",
+            metavar="REASON",
+            help="Take the night from the worker that holds it, for this reason, and run nothing.",
         )
-        parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a report.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Release the night, or run it and print the report."""

@@ -15,11 +15,11 @@ from ranking.common.start import SettingsCommand
 class Command(SettingsCommand):
     """Seed fictional feeds and three readers. A second call only adds newly published items."""
 
-    help = "Seed the demo: fictional feeds, three readers with a month of feedback, an operator."
+    help = "Seed the demo: made-up feeds, three readers with a month of thumbs, and an operator."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add `--json`."""
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a report.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Seed and print the totals. Exit code 1 if the demo is refused."""

@@ -144,9 +144,16 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add `--host` and `--port`."""
-        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument(
+            "--host", default="127.0.0.1", help="The address to listen at. Default: 127.0.0.1."
+        )
         port = whole_number(0, 65535)
-        parser.add_argument("--port", type=port, default=settings.PORT, help="0: any that is free")
+        parser.add_argument(
+            "--port",
+            type=port,
+            default=settings.PORT,
+            help="The port to listen at. 0 takes any that is free.",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Serve until stopped. Exit code 1 if tables are missing or the port is in use."""

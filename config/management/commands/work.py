@@ -28,12 +28,12 @@ NICE = 5
 class Command(SettingsCommand):
     """Run queued runs and scheduled jobs, one at a time, until stopped."""
 
-    help = "Run queued work and the schedule from the database. SIGTERM or Ctrl-C ends it after its job."
+    help = "Run queued work and the schedule. SIGTERM or Ctrl-C ends it after the job that is running."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add `--once` and `--parent PID`."""
-        parser.add_argument("--once", action="store_true", help="run what is due now and leave")
-        parser.add_argument("--parent", type=int, metavar="PID", help="leave when this process is gone")
+        parser.add_argument("--once", action="store_true", help="Run what is due now, then end.")
+        parser.add_argument("--parent", type=int, metavar="PID", help="End when this process is gone.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Work until stopped, then delete the heartbeat, so that no request waits for this worker."""

@@ -32,15 +32,19 @@ class Command(SettingsCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the options: readers, day, number of entries, form of output."""
         reader_arguments_add(parser)
-        parser.add_argument("--date", type=date_argument, metavar="YYYY-MM-DD", help="default: today")
+        parser.add_argument(
+            "--date", type=date_argument, metavar="YYYY-MM-DD", help="The day, as 2026-03-18. Default: today."
+        )
         parser.add_argument(
             "--limit",
             type=int,
             metavar="N",
-            help=f"list the first N entries (all; {DIGEST_SIZE} with --plain); the digest is stored whole",
+            help=f"List the first N entries. Default: all, or {DIGEST_SIZE} with --plain. It is stored whole.",
         )
-        parser.add_argument("--plain", action="store_true", help="the bare order by score; store nothing")
-        parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+        parser.add_argument(
+            "--plain", action="store_true", help="List the bare order by score, and store nothing."
+        )
+        parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a report.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Build or rank, then print."""

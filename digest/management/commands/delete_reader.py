@@ -16,12 +16,14 @@ class Command(SettingsCommand):
     Asks for the username unless `--yes` gives it.
     """
 
-    help = "Delete one reader with everything of theirs in every room. Spend stays, without the reader."
+    help = "Delete one reader with all their data. What models cost for them stays, without their name."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the options: the reader, and the username that confirms."""
         reader_argument_add(parser)
-        parser.add_argument("--yes", metavar="USERNAME", help="the username, to be asked nothing")
+        parser.add_argument(
+            "--yes", metavar="USERNAME", help="Type the reader's username here, so that nothing is asked."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Ask for confirmation, delete, and list the deleted rows."""

@@ -19,11 +19,11 @@ class Command(SettingsCommand):
     Exit code 1 without a mail server, or if every mail failed.
     """
 
-    help = "Send the digests whose hour has come and which were not sent yet."
+    help = "Send the digests by mail whose hour has come and that were not sent yet."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the option: form of output."""
-        parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a report.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Send, then print the counts.

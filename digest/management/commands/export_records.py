@@ -17,15 +17,23 @@ class Command(SettingsCommand):
     1 if it failed for a reader; the records of the others are written.
     """
 
-    help = "Export readers' histories as JSON Lines of Yes/No questions (instruction, output, …)."
+    help = "Export readers' histories as JSON Lines of yes-or-no questions and their answers."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the options: readers, and how much of each."""
         reader_arguments_add(parser)
         parser.add_argument(
-            "--history", type=int, default=HISTORY_ROWS, help="thumbs before each question (10)"
+            "--history",
+            type=int,
+            default=HISTORY_ROWS,
+            help="How many thumbs stand before each question. Default: 10.",
         )
-        parser.add_argument("--questions", type=int, default=QUESTIONS_MAX, help="questions a reader (5)")
+        parser.add_argument(
+            "--questions",
+            type=int,
+            default=QUESTIONS_MAX,
+            help="How many questions are asked about each reader. Default: 5.",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write every record."""

@@ -23,14 +23,18 @@ from ranking.common.start import SettingsCommand
 class Command(SettingsCommand):
     """Fetch the feeds that are due, or the named ones, and store their items. Failures are reported."""
 
-    help = "Fetch the feeds that are due and the newsletters, the feeds named, or a folder of feed documents."
+    help = "Fetch newsletters and the feeds that are due, or the feeds named, or read a folder of documents."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the options: the feeds or folder to read, and the form of output."""
         where = parser.add_mutually_exclusive_group()
-        where.add_argument("--from-dir", type=Path, metavar="PATH", help="read every document in this folder")
-        where.add_argument("--feed", nargs="+", metavar="URL", help="fetch these feeds, due or not")
-        parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+        where.add_argument(
+            "--from-dir", type=Path, metavar="PATH", help="Read every document in this folder instead."
+        )
+        where.add_argument(
+            "--feed", nargs="+", metavar="URL", help="Fetch these feeds, whether they are due or not."
+        )
+        parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a report.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Fetch, then report."""

@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from digest.feedback.transfer import ImportReport, feedback_import
-from ranking.common.commands import line_arguments, lines_open, rejected_exit
+from ranking.common.commands import line_arguments, lines_open, rejected_exit, rejects_words
 from ranking.common.start import SettingsCommand
 
 
@@ -19,7 +19,7 @@ class Command(SettingsCommand):
     Exit code 1 if lines were rejected; all others are imported.
     """
 
-    help = "Import readers' histories: one JSON object a line, from FILE or - for standard input."
+    help = "Import readers' histories, one JSON object a line. Rejected lines go to a file of their own."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the options: file, accounts to import for, file for rejected lines, form of output."""
@@ -29,7 +29,7 @@ class Command(SettingsCommand):
             action="append",
             default=[],
             metavar="NAME",
-            help="An account that exists already and whose ratings the file may hold; once for each.",
+            help="An account that exists already and whose ratings the file may hold. Repeat it for several.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -65,6 +65,4 @@ def _words(report: ImportReport, rejects_file: str | None, seconds: float) -> st
         "{rejected} rejected; {readers} readers, {sources} new sources, {items} new items"
     ).format(**sums)
     bad = [f"  line {number}: {reason} [{code}]" for number, code, reason in report.rejects]
-    return "\n".join(
-        [f"{head}, {seconds} s.", *bad, *([f"  All of them: {rejects_file}"] if rejects_file else [])]
-    )
+    return "\n".join([f"{head}, {seconds} s.", *bad, *rejects_words(rejects_file)])

@@ -23,13 +23,13 @@ class Command(SettingsCommand):
     Exit code 1 if lines were refused; all others are imported.
     """
 
-    help = "Import an OPML list for one reader. Nothing is fetched: new feeds are due at once."
+    help = "Import an OPML list for one reader. Nothing is fetched now: the next fetch takes the new feeds."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the options: the file, the reader, and form of output."""
-        parser.add_argument("file", metavar="FILE", help="an OPML list, or - for standard input")
+        parser.add_argument("file", metavar="FILE", help="The OPML list, or - for standard input.")
         reader_argument_add(parser)
-        parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a report.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Import, then report. A file that cannot be used is an error with exit code 2."""

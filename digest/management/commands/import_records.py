@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from digest.feedback.transfer import RecordsReport, records_import
-from ranking.common.commands import line_arguments, lines_open, rejected_exit
+from ranking.common.commands import line_arguments, lines_open, rejected_exit, rejects_words
 from ranking.common.start import SettingsCommand
 
 
@@ -18,7 +18,7 @@ class Command(SettingsCommand):
     Exit code 1 if lines or thumbs were rejected; all others are imported.
     """
 
-    help = "Import readers' histories from preference records (JSON Lines), from FILE or -."
+    help = "Import readers' histories from preference records. Rejected lines go to a file of their own."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the options: the file, the file for rejected lines, and the form of the output."""
@@ -54,5 +54,4 @@ def _words(body: dict[str, Any]) -> str:
         "{seconds} s."
     ).format(**body)
     bad = [f"  line {row['line']}: {row['reason']} [{row['code']}]" for row in body["rejects"]]
-    rejects = [f"  All of them: {body['rejects_file']}"] if body["rejects_file"] else []
-    return "\n".join([head, *bad, *rejects])
+    return "\n".join([head, *bad, *rejects_words(body["rejects_file"])])

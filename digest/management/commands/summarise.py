@@ -16,7 +16,9 @@ from ranking.common.start import SettingsCommand
 class Command(SettingsCommand):
     """Summarise the items of the last week within the day's cap. Existing summaries are kept."""
 
-    help = "Summarise recent items: extracts for all, a model (if one is configured) for the most valuable."
+    help = (
+        "Summarise recent items. All get extracts. A model, if one is set up, writes for the most valuable."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the options: number of texts, and form of output."""
@@ -24,9 +26,9 @@ class Command(SettingsCommand):
             "--limit",
             type=int,
             metavar="N",
-            help="texts for a model at most (LLM_SUMMARIES_PER_NIGHT); 0: none",
+            help="How many texts a model gets at most. Default: LLM_SUMMARIES_PER_NIGHT. 0 asks no model.",
         )
-        parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a report.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run one round, then print the result."""

@@ -24,12 +24,12 @@ class Command(SettingsCommand):
     Exit code 1 if it failed for a reader; the others are done.
     """
 
-    help = "Learn source weights from thumbs: small, bounded steps, at most once per reader and day."
+    help = "Learn source weights from thumbs in small steps, at most once per reader and day."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the options: readers, and form of output."""
         reader_arguments_add(parser)
-        parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a report.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the cycle for each reader, then print."""

@@ -25,12 +25,14 @@ ITEM_ID_CHARS = 18
 def all_items(request: HttpRequest) -> HttpResponse:
     """Show a page of the reader's items: `source`, `folder`, `feed`, `unread`, `saved`, `order`, `before`.
 
-    With `side`, show only the list of sources and folders, which wide pages load beside the content.
+    With `side`, show only the list of sources and folders, which wide pages load beside the content. With
+    `side=here` it is that of this list.
     """
-    reader, now = reader_of(request), timezone.now()
+    reader, now, asked = reader_of(request), timezone.now(), list_request(request.GET)
     if "side" in request.GET:
-        return render(request, "digest/_side.html", lists_beside(reader, now))
-    return render(request, "digest/all.html", list_page(reader, list_request(request.GET), now))
+        here = asked if request.GET["side"] == "here" else None
+        return render(request, "digest/_side.html", lists_beside(reader, here, now))
+    return render(request, "digest/all.html", list_page(reader, asked, now))
 
 
 @login_required

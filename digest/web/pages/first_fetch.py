@@ -1,5 +1,7 @@
 """Views of first fetches: renew the notice on a page, and rebuild today's digest with new items."""
 
+from typing import Final
+
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -14,6 +16,8 @@ from digest.days import day_of
 from digest.feeds.first_fetch import reader_first_fetch
 from digest.requests import reader_of
 
+PLACES: Final[dict[str, Place]] = {"all": "all", "sources": "sources"}
+
 
 @login_required
 @require_safe
@@ -23,7 +27,7 @@ def filling(request: HttpRequest) -> HttpResponse:
     If no worker takes the feeds, some are fetched meanwhile (`first_fetch_advance`).
     """
     reader = reader_of(request)
-    place: Place = "sources" if request.GET.get("page") == "sources" else "today"
+    place = PLACES.get(request.GET.get("page", ""), "today")
     first_fetch_advance(reader=reader, now=timezone.now())
     if request.headers.get("X-Requested-With") != "fetch":
         return redirect(f"digest:{place}")

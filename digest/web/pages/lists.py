@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from digest.daily.best import best_ids, best_key, best_page
+from digest.daily.first_fetch_notice import notice_list
 from digest.daily.presentation import ScoredItem, ShownItem, items_score, items_shown
 from digest.entities import UNREAD_DAYS
 from digest.items.listing import (
@@ -175,6 +176,7 @@ def list_page(reader: Reader, asked: ListRequest, now: datetime) -> dict[str, An
         "older": replace(asked, before=page.older).address() if page.older else "",
         "newest": asked.other() if asked.before else "",
         "here": asked.address(),
+        "beside": f"{asked.address()}{'&' if '?' in asked.address() else '?'}side=here",
         "fields": asked.fields,
         "with_muted": counts.with_muted,
         "unread": counts.within(**asked.chosen.names),
@@ -184,18 +186,19 @@ def list_page(reader: Reader, asked: ListRequest, now: datetime) -> dict[str, An
         "tabs": _tabs(asked),
         "orders": _orders(asked),
         "seen": page_stamp(now),
+        "filling": notice_list(reader, now) if any(feed.waits for feed in feeds) else None,
     }
 
 
-def lists_beside(reader: Reader, now: datetime) -> dict[str, Any]:
-    """Return the context of the lists beside a page that is no list itself: none of them is current."""
+def lists_beside(reader: Reader, here: ListRequest | None, now: datetime) -> dict[str, Any]:
+    """Return the context of the lists beside the list `here`, or beside a page that is none of them."""
     feeds = feeds_read(reader_id=reader.pk)
     counts = unread_counts(reader_id=reader.pk, feeds=feeds, now=now)
-    asked = ListRequest(ListFilter())
+    asked = here or ListRequest(ListFilter())
     return {
         "side": side_list(asked, feeds, counts),
         "searches": _searches(reader, feeds),
-        "total": _total(asked, counts, current=False),
+        "total": _total(asked, counts, current=here is not None and not here.chosen.narrow),
     }
 
 

@@ -17,13 +17,11 @@ from suggestions.outcomes.untaken import records_by_kind, untaken_check
 class Command(SettingsCommand):
     """It may run at any time and any number of times. Exit code 1 if it failed for a reader, else 0."""
 
-    help = (
-        "Judge each accepted, refused or expired change of two weeks ago or more; print the record by kind."
-    )
+    help = "Judge the changes that were decided or expired two weeks ago or more. Print the record by kind."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add `--json`."""
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a report.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Check the due changes, with progress on a terminal, and report."""

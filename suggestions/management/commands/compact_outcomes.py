@@ -19,7 +19,7 @@ class Command(SettingsCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add `--json`."""
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a report.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Compact, with progress on a terminal, and report."""

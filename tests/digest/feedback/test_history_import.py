@@ -128,6 +128,15 @@ def test_the_command_prints_one_object_and_writes_what_it_rejected(tmp_path: Pat
 
 
 @pytest.mark.django_db
+def test_the_report_says_where_the_rejected_lines_are(tmp_path: Path):
+    source, out = tmp_path / "history.jsonl", StringIO()
+    source.write_text(f"{line()}\nnonsense\n")
+    with pytest.raises(CommandError):
+        call_command("import_feedback", str(source), stdout=out, skip_checks=True)
+    assert f"each with its number and reason, were written to {source}.rejects." in out.getvalue()
+
+
+@pytest.mark.django_db
 def test_usage_errors_exit_with_two(tmp_path: Path):
     for command in (
         ["import_feedback", str(tmp_path / "none")],

@@ -35,7 +35,7 @@ def part(page: Client, place: str) -> str:
     return page.get(FILLING + place, headers={"X-Requested-With": "fetch"}).content.decode()
 
 
-@pytest.mark.parametrize(("path", "place"), [("/", "today"), ("/ui/sources", "sources")])
+@pytest.mark.parametrize(("path", "place"), [("/", "today"), ("/ui/all", "all"), ("/ui/sources", "sources")])
 def test_pages_say_how_far_it_is_and_ask_again_by_themselves(page, waiting, path, place):
     body = page.get(path).content.decode()
     assert "Fetching your new feeds: 2 of 3. 1 item came. " in body and "could not be fetched" in body
@@ -47,14 +47,23 @@ def test_a_script_gets_the_part_of_its_page_and_others_the_page(page, waiting):
     assert part(page, "today").strip().startswith('<div class="filling')
     assert page.get(f"{FILLING}today").url == "/"
     assert page.get(f"{FILLING}sources").url == "/ui/sources"
+    assert page.get(f"{FILLING}all").url == "/ui/all"
     assert page.get("/ui/filling?page=//evil.example").url == "/"
+
+
+def test_the_lists_beside_a_list_are_those_of_that_list(page, waiting):
+    body = page.get("/ui/all?unread=1").content.decode()
+    assert 'data-side="/ui/all?unread=1&amp;side=here"' in body
+    beside = page.get("/ui/all?unread=1&side=here").content.decode()
+    assert beside.count("unread=1") > 3 and 'aria-current="true"' in beside
+    assert 'aria-current="true"' not in page.get("/ui/all?side=1").content.decode()
 
 
 def test_once_all_were_tried_nothing_asks_any_more(page, waiting):
     Feed.objects.update(last_fetched_at=timezone.now())
     assert "Fetched 3 new feeds. 1 item came. " in part(page, "sources")
     assert "data-watched" not in part(page, "sources")
-    for path in ("/", "/ui/sources"):
+    for path in ("/", "/ui/all", "/ui/sources"):
         body = page.get(path).content.decode()
         assert "data-filling" not in body and "refresh" not in body
 

@@ -1,10 +1,13 @@
 """An article beside its list, if there is room for both; elsewhere and without scripts a plain link."""
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
-from digest.models import Feedback, Reader, Reading
-from tests.support.browser import fresh_item
+from digest.models import Feed, Feedback, Reader, Reading
+from digest.sources.subscriptions import subscription_add
+from tests.support.browser import ago, fresh_item
+from tests.support.factories import ItemFactory
 from tests.test_axe_browser import RUN, VIOLATIONS, ready
 from tests.test_pages_browser import browser, page, tab
 
@@ -111,3 +114,22 @@ def test_the_lists_beside_today_are_asked_for_once_before_the_scripts_are_there(
         script = next(n for n, url in enumerate(urls) if url.startswith("side."))
         assert urls.index("all?side=1") < script
     assert urls.count("all?side=1") == asked
+
+
+@pytest.mark.parametrize("address", ["/", "/ui/all"])
+def test_the_counts_beside_a_list_grow_while_new_feeds_are_fetched(
+    lamps: Page, ada: Reader, address: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("digest.web.pages.first_fetch.first_fetch_advance", lambda **_: 0)
+    for n in range(2):
+        subscription_add(reader=ada, url=f"https://new{n}.example/feed", now=timezone.now())
+    new = Feed.objects.get(url__contains="new0")
+    lamps.goto(address)
+    count = lamps.locator(f".side li[data-feed='{new.pk}'] [data-count]")
+    expect(count).to_be_hidden()
+    expect(lamps.locator("[data-words]").first).to_contain_text("Fetching your new feeds: 0 of 2.")
+    for n in range(3):
+        ItemFactory(feed=new, source=new.source, title=f"New {n}", published_at=ago(1))
+    Feed.objects.filter(pk=new.pk).update(last_fetched_at=timezone.now())
+    expect(count).to_have_text("3 unread")
+    expect(count).to_be_visible()
