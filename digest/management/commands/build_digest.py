@@ -39,7 +39,7 @@ class Command(SettingsCommand):
             "--limit",
             type=int,
             metavar="N",
-            help=f"List the first N entries. Default: all, or {DIGEST_SIZE} with --plain. It is stored whole.",
+            help=f"List the first N entries. Default: all, or {DIGEST_SIZE} with --plain.",
         )
         parser.add_argument(
             "--plain", action="store_true", help="List the bare order by score, and store nothing."
