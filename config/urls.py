@@ -59,6 +59,16 @@ OIDC = (
     if settings.OIDC_ISSUER
     else []
 )
+if settings.PASSKEYS:
+    from digest.web.pages.passkeys import RemovePasskey
+
+    OIDC.append(
+        path(
+            "accounts/2fa/webauthn/keys/<int:pk>/remove/",
+            RemovePasskey.as_view(),
+            name="mfa_remove_webauthn",
+        )
+    )
 # Addresses for assistants (programs). The page on which a reader allows one is in digest.urls.
 ASSISTANTS = [
     path("mcp", mcp, name="mcp"),

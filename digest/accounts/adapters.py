@@ -88,6 +88,13 @@ def has_passkey(user: Any) -> bool:
     return bool(is_mfa_enabled(user, [Authenticator.Type.WEBAUTHN]))
 
 
+def is_last_way(passkey: Authenticator) -> bool:
+    """Return whether its reader has no password, provider or other passkey to sign in with."""
+    user = passkey.user
+    others = Authenticator.objects.filter(user=user, type=Authenticator.Type.WEBAUTHN).exclude(pk=passkey.pk)
+    return not (user.has_usable_password() or _is_known_at_provider(user) or others.exists())
+
+
 def _is_known_at_provider(user: Any) -> bool:
     if not (settings.OIDC_ISSUER and user.is_authenticated):
         return False

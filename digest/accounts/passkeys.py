@@ -4,6 +4,7 @@ They refuse malformed answers that no browser sends. allauth and fido2 would rai
 fail.
 """
 
+from hashlib import sha256
 from typing import Any
 
 import structlog
@@ -14,7 +15,11 @@ from allauth.mfa.webauthn.forms import (
     LoginWebAuthnForm,
     ReauthenticateWebAuthnForm,
 )
-from allauth.mfa.webauthn.internal.auth import parse_authentication_response
+from allauth.mfa.webauthn.internal.auth import (
+    get_authenticator_by_credential_id,
+    parse_authentication_response,
+    parse_registration_response,
+)
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.forms.utils import ErrorDict
@@ -22,8 +27,11 @@ from django.utils.translation import gettext as _
 
 log = structlog.get_logger(__name__)
 
-# The key in a stored passkey of the counter in its last answer. 0 before the first.
-COUNTER = "counter"
+# The keys in a stored passkey: of the counter in its last answer (0 before the first), and of the hashes of
+# the last challenges that it answered.
+COUNTER, ANSWERED = "counter", "answered"
+# Two answers to one challenge that come at once are seconds apart at most.
+ANSWERED_MAX = 20
 # allauth's error code for too many failures.
 TOO_MANY = "too_many_login_attempts"
 # A person has a few devices. Each passkey is a row.
@@ -68,7 +76,8 @@ class CountedAnswer(PasskeyAnswer):
     """An answer that opens something. A device's counter must have grown since its last answer.
 
     A counter that stands still or goes back means that the key was copied (WebAuthn, section 6.1.1). Passkeys
-    that are kept in several devices always send 0.
+    that are kept in several devices always send 0. A challenge is answered once: the session forgets it, but
+    two requests that come at once both read it there.
     """
 
     def clean_credential(self) -> Authenticator:
@@ -82,8 +91,12 @@ class CountedAnswer(PasskeyAnswer):
             if counter <= last and (counter or last):
                 log.warning("passkey_copied", reader_id=str(row.user_id))
                 raise self.refusal()
-            row.data[COUNTER] = passkey.data[COUNTER] = counter
+            challenge = sha256(answer.response.client_data.challenge).hexdigest()
+            if challenge in (answered := row.data.get(ANSWERED, [])):
+                raise self.refusal()
+            row.data |= {COUNTER: counter, ANSWERED: [*answered, challenge][-ANSWERED_MAX:]}
             row.save(update_fields=["data"])
+            passkey.data = row.data
         return passkey
 
 
@@ -118,12 +131,16 @@ class NewPasskeyForm(PasskeyAnswer, AddWebAuthnForm):  # type: ignore[misc]
     def clean(self) -> dict[str, Any]:
         """Return the device's answer.
 
-        Raises `ValidationError` if the device did not verify its owner, or the reader has twenty passkeys.
+        Raises `ValidationError` if the device did not verify its owner, or the reader has twenty passkeys or
+        this one.
         """
         if Authenticator.objects.filter(user=self.user).count() >= PASSKEYS_MAX:
             raise self.refusal()
         self.cleaned_data["passwordless"] = True
         cleaned: dict[str, Any] = super().clean()
+        answer = parse_registration_response(cleaned["credential"]).response.attestation_object.auth_data
+        if get_authenticator_by_credential_id(self.user, answer.credential_data.credential_id):
+            raise self.refusal()
         return cleaned
 
     def refusal(self) -> ValidationError:
