@@ -92,7 +92,7 @@ def early_words(
 
     `answers` are those of `answers_on`, in the changes' order.
     """
-    parts = []
+    parts: list[str] = []
     for change, (likes, thumbs) in zip(changes, answers, strict=True):
         counts = _("you liked {likes} of {thumbs}") if not parts else _("{likes} of {thumbs}")
         parts.append(f"{_change_words(change, titles)} ({counts.format(likes=likes, thumbs=thumbs)})")
