@@ -1,6 +1,5 @@
 """The reader's whole day in a real browser, from signing up to going back on a change; then by keys alone."""
 
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -12,6 +11,7 @@ from digest.feedback.services import feedback_set
 from digest.feeds.fetch_batch import feeds_fetch
 from digest.models import Feedback, Item, Reader, Reading
 from ranking.selectors import config_effective
+from tests.support.chromium import listening, until
 from tests.test_pages_browser import browser, tab
 from tests.test_ring import DAYS, GAZETTE, RUMOURS, last_noon, rss
 
@@ -140,7 +140,7 @@ def test_a_whole_day_by_keyboard_alone(tab: Page, feeds: dict[str, str]):
     expect(tab.locator(".item").nth(1).get_by_role("button", name="Useful", exact=True)).to_have_attribute(
         "aria-pressed", "true"
     )
-    until(lambda: Reading.objects.filter(reader=dora, saved_at__isnull=False).exists(), tab)
+    until(tab, Reading.objects.filter(reader=dora, saved_at__isnull=False).exists)
     assert Feedback.objects.filter(reader=dora, item__title=before[1], useful=True).exists()
     keys.press("/")
     expect(tab.get_by_role("searchbox")).to_be_focused()
@@ -175,10 +175,10 @@ def source_by_keys(tab: Page, dora: Reader) -> None:
     wanted = source.locator("bdi").inner_text()
     press(tab, source)
     expect(tab.get_by_role("heading", level=1)).to_have_text(wanted)
-    tab.wait_for_selector("html[data-scripts=ready]", state="attached")
+    listening(tab)
     for key in "jjm":
         tab.keyboard.press(key)
-    until(lambda: Reading.objects.filter(reader=dora, read_at__isnull=False).count() == 1, tab)
+    until(tab, Reading.objects.filter(reader=dora, read_at__isnull=False).count, 1)
     tab.keyboard.press("A")
     press(tab, tab.locator(".marked").get_by_role("button", name="Undo"))
     expect(tab.locator(".messages")).to_contain_text("unread again")
@@ -198,12 +198,3 @@ def reach(page: Page, target: Locator) -> None:
 def press(page: Page, target: Locator) -> None:
     reach(page, target)
     page.keyboard.press("Enter")
-
-
-def until(holds: Callable[[], bool], page: Page) -> None:
-    """Wait up to five seconds for a script's request to arrive."""
-    for _ in range(50):
-        if holds():
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError("It never arrived.")

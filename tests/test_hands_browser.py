@@ -8,10 +8,11 @@ from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, expec
 
 from digest.models import Feedback, Reader, Reading
 from tests.support.browser import fresh_item
+from tests.support.chromium import listening, until
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.alike]
 TRIAGED = 300
 READ = re.compile(r"\bread\b")
 # Each press of a key is answered in the page; the server follows.
@@ -47,7 +48,7 @@ def test_a_row_is_swiped_to_the_right_and_to_the_left(phone: Page, ada: Reader):
     for n in range(4):
         fresh_item(ada, hours=n + 1, title=f"Lamp {n}")
     phone.goto("/ui/all")
-    phone.wait_for_selector("html[data-scripts=ready]")
+    listening(phone)
     row = phone.locator("article[data-item]").filter(has_text="Lamp 1")
     swipe(phone, "Lamp 1", 40)
     assert "read" not in (row.get_attribute("class") or "").split(), "a short move springs back"
@@ -59,16 +60,15 @@ def test_a_row_is_swiped_to_the_right_and_to_the_left(phone: Page, ada: Reader):
     saved = phone.locator("article[data-item]").filter(has_text="Lamp 2").locator("[data-key=s]")
     expect(saved).to_have_attribute("aria-pressed", "true")
     assert phone.url.endswith("/ui/all"), "no row was opened"
-    phone.wait_for_timeout(300)
+    until(phone, Reading.objects.filter(reader=ada, read_at__isnull=False).exists, False)
     assert Reading.objects.get(reader=ada, item__title="Lamp 2").saved_at
-    assert not Reading.objects.filter(reader=ada, read_at__isnull=False).exists()
 
 
 def test_a_day_by_touch_alone(phone: Page, ada: Reader):
     for n in range(4):
         fresh_item(ada, hours=n + 1, title=f"Lamp {n}", text="Words. " * 30)
     phone.goto("/")
-    phone.wait_for_selector("html[data-scripts=ready]")
+    listening(phone)
     phone.get_by_role("button", name="Useful", exact=True).first.tap()
     expect(phone.get_by_role("button", name="Useful", exact=True).first).to_have_attribute(
         "aria-pressed", "true"
@@ -76,10 +76,12 @@ def test_a_day_by_touch_alone(phone: Page, ada: Reader):
     phone.get_by_role("link", name="Lamp 1").first.tap()
     expect(phone.get_by_role("heading", level=1)).to_contain_text("Lamp 1")
     phone.go_back()
-    phone.wait_for_selector("html[data-scripts=ready]")
+    listening(phone)
     swipe(phone, "Lamp 2", 120)
     phone.get_by_role("button", name="More for: Lamp 3").tap()
-    phone.locator("article[data-item]").filter(has_text="Lamp 3").locator("[data-key=s]").tap()
+    saved = phone.locator("article[data-item]").filter(has_text="Lamp 3").locator("[data-key=s]")
+    saved.tap()
+    expect(saved).to_have_attribute("aria-pressed", "true")
     phone.get_by_role("button", name="Mark all as read").tap()
     expect(phone.get_by_text("All 4 read")).to_be_visible()
     assert Feedback.objects.get(reader=ada).useful
@@ -92,20 +94,16 @@ def test_three_hundred_items_are_triaged_by_keyboard_alone(page: Page, ada: Read
     for n in range(TRIAGED):
         fresh_item(ada, hours=n / 60 + 1, title=f"Lamp {n}")
     page.goto("/ui/all?unread=1")
-    page.wait_for_selector("html[data-scripts=ready]")
+    listening(page)
     for n in range(TRIAGED):
         page.keyboard.press("j")
         expect(page.locator(":focus")).to_have_text(f"Lamp {n}", timeout=PATIENCE_MS)
         page.keyboard.press(["+", "-", "s"][n % 3])
         page.keyboard.press("m")
     third = TRIAGED // 3
-    for _ in range(100):
-        if Reading.objects.filter(reader=ada, saved_at__isnull=False).count() == third:
-            break
-        page.wait_for_timeout(100)
-    assert Feedback.objects.filter(reader=ada, useful=True).count() == third
-    assert Feedback.objects.filter(reader=ada, useful=False).count() == third
-    assert Reading.objects.filter(reader=ada, saved_at__isnull=False).count() == third
+    until(page, Reading.objects.filter(reader=ada, saved_at__isnull=False).count, third)
+    until(page, Feedback.objects.filter(reader=ada, useful=True).count, third)
+    until(page, Feedback.objects.filter(reader=ada, useful=False).count, third)
     page.keyboard.press("g")
     page.keyboard.press("t")
     expect(page).to_have_url(page.url.split("/ui/")[0] + "/")

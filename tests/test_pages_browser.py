@@ -17,7 +17,7 @@ from digest.throttling import GENERATE, limit_charge
 from ranking.selectors import config_effective
 from suggestions.models import Suggestion
 from tests.support.browser import fresh_item, suggested
-from tests.support.chromium import chromium
+from tests.support.chromium import chromium, listening
 from tests.support.histories import opinionated
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.alike]
@@ -77,14 +77,14 @@ def watched(window: Page, origin: str) -> Iterator[Page]:
     window.on("console", said)
     window.on("pageerror", broken)
     window.context.on("request", asked)
-    goto = window.goto
-    window.goto = until_ready(window)  # a click before the scripts are there is a plain form's business
+    goto, press = window.goto, window.keyboard.press
+    window.goto, window.keyboard.press = until_ready(window), press_when_ready(window)
     yield window
     window.context.cookies()  # a question to the browser, so that its earlier messages have arrived
     window.context.remove_listener("request", asked)
     window.remove_listener("console", said)
     window.remove_listener("pageerror", broken)
-    window.goto = goto
+    window.goto, window.keyboard.press = goto, press
     assert complaints == []
 
 
@@ -126,7 +126,18 @@ def until_ready(page: Page) -> Callable[[str], None]:
 
     def ready(url: str) -> None:
         goto(url)
-        page.wait_for_selector("html[data-scripts=ready]", state="attached")
+        listening(page)
+
+    return ready
+
+
+def press_when_ready(page: Page) -> Callable[[str], None]:
+    """`page.keyboard.press` that waits until the page's scripts listen: a form or link may have led to it."""
+    press = page.keyboard.press
+
+    def ready(key: str) -> None:
+        listening(page)
+        press(key)
 
     return ready
 
@@ -166,7 +177,7 @@ def test_the_account_page_leaves_the_time_zone_alone_wherever_the_browser_is(pag
     page.goto("/ui/account")
     expect(page.get_by_label("Time zone")).to_have_value("UTC")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.wait_for_selector("html[data-scripts=ready]", state="attached")
+    expect(page.locator(".messages")).to_be_visible()
     assert Reader.objects.get(pk=ada.pk).time_zone == "UTC"
 
 

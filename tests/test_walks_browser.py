@@ -13,6 +13,7 @@ from digest.models import Reader, Reading, SavedSearch
 from ranking.selectors import config_effective, config_hiding
 from tests.suggestions.test_check_browser import checkable
 from tests.support.browser import fresh_item
+from tests.support.chromium import listening
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]
@@ -113,7 +114,7 @@ def test_an_article_is_named_and_taken_back(hand: Hand, ada: Reader):
     item = fresh_item(ada, title="A lamp is lit")
     hand.page.goto(f"/ui/item/{item.pk}")
     if hand.touch:
-        hand.page.wait_for_selector("html[data-scripts=ready]")
+        listening(hand.page)
     named = Reading.objects.filter(reader=ada, named_at__isnull=False)
     button = hand.page.get_by_role("button", name="More like this")
     for pressed in ("true", "false"):

@@ -1,10 +1,11 @@
-"""One Chromium for all files of a process, closed before the first test that drives none."""
+"""One Chromium for all files of a process, closed before the first test without one; waits for its pages."""
 
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from playwright.sync_api import Browser, Playwright, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 CHROMIUM = "/usr/bin/chromium"
 # The browser without windows, if it is installed: a page takes a quarter less.
@@ -15,6 +16,11 @@ NO_NAMES = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 12
 NO_LATER = "--js-flags=--no-opt"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", NO_NAMES, NO_LATER]
 ASYNC_UNSAFE = "DJANGO_ALLOW_ASYNC_UNSAFE"
+# The scripts of a page listen, and no part of it waits for the server's answer.
+SETTLED = (
+    """() => document.documentElement.dataset.scripts === "ready" && !document.querySelector("[data-busy]")"""
+)
+POLL_MS, POLLS = 50, 200
 
 
 @dataclass
@@ -52,3 +58,21 @@ def chromium_close() -> None:
             browser.close()
         running.driver.stop()
         del os.environ[ASYNC_UNSAFE]
+
+
+def listening(page: Page) -> None:
+    """Wait until the page's scripts listen: a key pressed sooner is lost, and a click sends a plain form."""
+    page.wait_for_selector("html[data-scripts=ready]", state="attached")
+
+
+def until(page: Page, found: Callable[[], object], wanted: object = True) -> None:
+    """Wait until the database says `wanted` and the page shows it.
+
+    The database says it first. A key or click before the page does would be about the page before.
+    """
+    for _ in range(POLLS):
+        if found() == wanted:
+            break
+        page.wait_for_timeout(POLL_MS)
+    assert found() == wanted
+    page.wait_for_function(SETTLED)

@@ -44,7 +44,13 @@ FIELDS = {
     "remove_topic": "topics",
     "boost_source": "source_weights",
     "reduce_source": "source_weights",
+    "mute_word": "mutes",
     "order_by_taste": "taste",
+    "shelf_life": "shelf_lives",
+    "daily_limit": "daily_limits",
+    "never_miss": "never_missed",
+    "age_faster": "recency_half_life_hours",
+    "age_slower": "recency_half_life_hours",
 }
 NOT_RUN = "not_executed"
 QUOTED_WORDS = 10
@@ -249,7 +255,7 @@ def _problems(row: Suggestion, world: World) -> Iterator[str]:
         yield "of another reader"
     if FIELDS.get(row.suggestion_type) != row.field or row.status not in ("pending", "draft"):
         yield f"{row.field} {row.status}"
-    yield from {"topics": _topic, "taste": _taste}.get(row.field, _weight)(row)
+    yield from VALUES.get(row.field, _number)(row)
     if row.target_key in (AVOIDED, COOLING) or row.target_key in _recent(world):
         yield "pinned or decided lately"
     yield from _evidence(row, world)
@@ -273,6 +279,23 @@ def _weight(row: Suggestion) -> Iterator[str]:
         yield f"the wrong way: {row.current_value} to {wanted}"
 
 
+def _number(row: Suggestion) -> Iterator[str]:
+    """Yield what is wrong with a whole number of hours, or of articles a day."""
+    if not row.suggested_value.isdecimal() or not 1 <= int(row.suggested_value) <= NUMBERS_MAX[row.field]:
+        yield f"from {row.current_value} to {row.suggested_value}"
+
+
+def _never_missed(row: Suggestion) -> Iterator[str]:
+    if (row.current_value, row.suggested_value) != ("", "yes"):
+        yield f"from {row.current_value} to {row.suggested_value}"
+
+
+def _word(row: Suggestion) -> Iterator[str]:
+    text = row.suggested_value
+    if len(text) > 64 or text.split() != [text] or not VISIBLE.search(text) or row.current_value:
+        yield "no word to hide"
+
+
 def _taste(row: Suggestion) -> Iterator[str]:
     if row.suggested_value not in ("on", "strong") or row.current_value != "off":
         yield f"from {row.current_value} to {row.suggested_value}"
@@ -287,15 +310,29 @@ def _topic(row: Suggestion) -> Iterator[str]:
         yield "already so"
 
 
+# Kinds whose evidence is items that the reader liked, and settings of one source.
+LIKED = {"add_topic", "boost_source", "order_by_taste", "never_miss", "age_slower"}
+OF_SOURCES = {"source_weights", "shelf_lives", "daily_limits", "never_missed"}
+VALUES = {
+    "topics": _topic,
+    "source_weights": _weight,
+    "mutes": _word,
+    "taste": _taste,
+    "never_missed": _never_missed,
+}
+# Hours of a shelf life and of the slowest half-life, and articles a day.
+NUMBERS_MAX = {"shelf_lives": 7 * 24, "recency_half_life_hours": 72, "daily_limits": 10}
+
+
 def _evidence(row: Suggestion, world: World) -> Iterator[str]:
-    liked = row.suggestion_type in ("add_topic", "boost_source", "order_by_taste")
+    liked = row.suggestion_type in LIKED
     cited = list(row.evidence.all())
     own = dict(Feedback.objects.filter(reader=world.ada).values_list("item__url", "useful"))
     if len({e.url for e in cited}) < 3:
         yield "fewer than three items"
     if any(own.get(e.url) is not liked for e in cited):
         yield "evidence that is not the reader's, or says otherwise"
-    if row.field == "source_weights" and any(e.source_key != row.target_key for e in cited):
+    if row.field in OF_SOURCES and any(e.source_key != row.target_key for e in cited):
         yield "evidence of another source"
     if row.field == "topics":
         names = "|".join(map(re.escape, (row.suggested_value, *row.other_names)))

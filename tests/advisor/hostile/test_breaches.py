@@ -11,12 +11,13 @@ from digest.models import Feedback
 from ranking.models import RankConfig
 from suggestions import rules, selectors
 from suggestions.changes import topics, weights
+from suggestions.changes.registry import SUGGESTED
 from suggestions.changes.weights import BOOST_SOURCE, WeightKind
 from suggestions.models import Suggestion
 from suggestions.planner.evidence import WeighedChange
 from suggestions.services import lifecycle
 from tests.advisor.hostile.doors import attack
-from tests.advisor.hostile.invariants import breaches, shown_as_text
+from tests.advisor.hostile.invariants import FIELDS, LIKED, breaches, shown_as_text
 from tests.advisor.hostile.payloads import LOOKS, boost, foreign_evidence, honest, telling_secrets, topic
 from tests.advisor.hostile.world import AVOIDED, COOLING, World
 
@@ -39,6 +40,11 @@ def any_change_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ask neither how well thumbs support a change nor whether today's page would show it."""
     monkeypatch.setattr(WeighedChange, "refusal", lambda *a: None)
     monkeypatch.setattr(lifecycle, "visibility_refusal", lambda *a: None)
+
+
+def test_the_invariants_know_every_kind_that_may_be_suggested():
+    assert {str(kind.name): str(kind.field) for kind in SUGGESTED} == FIELDS
+    assert {str(kind.name) for kind in SUGGESTED if kind.liked} == LIKED
 
 
 def test_with_every_rule_in_place_the_same_attacks_break_nothing(world, httpserver):

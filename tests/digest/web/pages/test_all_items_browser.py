@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from digest.models import Item, Reader, Reading, Subscription
 from tests.support.browser import fresh_item
+from tests.support.chromium import listening, until
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]
@@ -28,11 +29,7 @@ def read(reader: Reader) -> set[str]:
 
 
 def until_read(page: Page, reader: Reader, titles: set[str]) -> None:
-    for _ in range(50):
-        if read(reader) == titles:
-            return
-        page.wait_for_timeout(100)
-    assert read(reader) == titles
+    until(page, lambda: read(reader), titles)
 
 
 def test_reading_by_keys_alone(page: Page, ada: Reader):
@@ -55,7 +52,7 @@ def test_reading_by_keys_alone(page: Page, ada: Reader):
     keys.press("Enter")
     page.wait_for_url(f"**/ui/item/{rows[0].pk}")
     page.go_back()
-    page.wait_for_selector("html[data-scripts=ready]", state="attached")
+    listening(page)
     for key in "jjo":
         keys.press(key)
     page.wait_for_url(f"**/ui/item/{rows[1].pk}")

@@ -15,6 +15,7 @@ from digest.feeds.ingest import feed_get_or_create
 from digest.models import Item, Reader
 from digest.sources.subscriptions import subscription_add
 from tests.support.browser import SHIFTS, fresh_item
+from tests.support.chromium import listening
 from tests.support.ingest import document_ingest
 from tests.test_axe_browser import RUN, VIOLATIONS
 from tests.test_pages_browser import browser, page, tab
@@ -215,7 +216,7 @@ def test_keys_open_the_article_here_and_its_original_in_a_new_tab(page: Page, ad
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/ui/item/{item.pk}")
     expect(page.locator(".article")).to_have_text("It glows.")
-    page.wait_for_selector("html[data-scripts=ready]", state="attached")
+    listening(page)
     with page.context.expect_page() as opened:
         page.keyboard.press("v")
     opened.value.get_by_text("The publisher's page").wait_for()

@@ -13,6 +13,7 @@ from digest.feedback.onboarding import QUESTIONS
 from digest.items.vectors import item_vectors_update
 from digest.models import Feedback, Reader
 from tests.support.browser import ago, fresh_item
+from tests.support.chromium import listening
 from tests.test_axe_browser import complaints, ready
 from tests.test_pages_browser import browser, page, tab, until_ready
 
@@ -58,7 +59,7 @@ def phone(browser: Browser, live_server, ada: Reader) -> Iterator[Page]:
 def asked(page: Page, n: int) -> str:
     """Wait for question `n`, and return its headline."""
     expect(page.locator(KICKER)).to_contain_text(f"{n} of {QUESTIONS}")
-    page.wait_for_selector("html[data-scripts=ready]", state="attached")
+    listening(page)
     return page.locator("#headline").inner_text()
 
 

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, Route, expect
 
 from digest.models import Feedback, Reader, Reading, Subscription
 from tests.support.browser import fresh_item, subscribe, suggested
+from tests.support.chromium import listening
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]
@@ -109,7 +110,7 @@ def test_a_day_by_keys_alone(day_tab: Page, ada: Reader):
     keys.type("lamp")
     keys.press("Enter")
     expect(day_tab.locator("mark").first).to_be_visible()
-    day_tab.wait_for_selector("html[data-scripts=ready]", state="attached")
+    listening(day_tab)
     keys.press("/")
     expect(day_tab.get_by_label("Words in a title")).to_be_focused()
 
@@ -254,7 +255,7 @@ def test_keys_on_an_articles_page_walk_the_list_it_was_opened_from(page: Page, a
     heading = page.get_by_role("heading", level=1)
     # The second was opened. What a key leads to is read, so `p` passes it over, and so does `n`.
     for key, at in (("j", 2), ("k", 1), ("n", 3), ("j", 3), ("n", 3), ("p", 0), ("k", 0), ("j", 1)):
-        page.wait_for_selector("html[data-scripts=ready]")
+        listening(page)
         page.keyboard.press(key)
         expect(heading).to_have_text(titles[at])
     page.get_by_role("link", name="Next:").click()
@@ -267,6 +268,6 @@ def test_keys_on_an_article_opened_by_its_address_walk_its_source(page: Page, ad
     heading = page.get_by_role("heading", level=1)
     page.goto(f"/ui/item/{items[1].pk}")
     for key, at in (("j", 2), ("k", 1), ("n", 3), ("j", 3), ("p", 0), ("k", 0)):
-        page.wait_for_selector("html[data-scripts=ready]")
+        listening(page)
         page.keyboard.press(key)
         expect(heading).to_have_text(f"Lamp {at}")
