@@ -218,11 +218,7 @@ def _calling(calls: Sequence[Call], wanted: Sequence[tuple[str, dict[str, Any]]]
         ToolCall(f"planner_{len(calls) + n}", name, as_json(arguments))
         for n, (name, arguments) in enumerate(wanted, start=1)
     )
-    sent = [
-        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.text}}
-        for call in new
-    ]
-    message = {"role": "assistant", "content": "", "tool_calls": sent}
+    message = {"role": "assistant", "content": "", "tool_calls": [call.as_message() for call in new]}
     return Turn(message, tool_calls=new, model=PLANNER_MODEL)
 
 

@@ -125,7 +125,7 @@ def reviewer_for(context: ReviewContext, *, reflector: Reflector | None) -> Revi
         except Exception as error:
             log.exception("review_failed", run_id=str(context.run.pk), target=proposal.change.target)
             reason = f"{type(error).__name__}: {error}"
-            decision_add(proposal=proposal, context=context, action=REVIEW_FAILED, reason=reason)
+            review_end_add(proposal=proposal, context=context, action=REVIEW_FAILED, reason=reason)
             return Review(DRAFT, notes=("The review broke off, so an operator looks at this first.",))
 
     return review
@@ -146,7 +146,7 @@ def _review(proposal: Proposal, context: ReviewContext, reflector: Reflector | N
         if context.models_unreachable:
             notes = (*notes, "Rules reviewed this: no reviewing model could be reached.")
         if verdict == DRAFT:
-            decision_add(proposal=revised, context=context, action=PANEL_DRAFT, reason=message)
+            review_end_add(proposal=revised, context=context, action=PANEL_DRAFT, reason=message)
             why = "The reviewers could not agree" if context.models else "Checks found faults"
             notes = (*notes, f"{why}, so an operator looks at this first.")
     p_helpful = None if revised is proposal else revised.p_helpful
@@ -240,7 +240,7 @@ def review_round(
         log.warning("panel_unreachable", run_id=str(context.run.pk), error=missing[0].error_code)
         errors = " ".join(f"{ballot.reviewer.title()}: {ballot.error}" for ballot in missing)
         reason = f"No model of the reviewers gave a vote, so rules vote for the rest of this run. {errors}"
-        decision_add(proposal=proposal, context=context, action=PANEL_BY_RULES, reason=reason)
+        review_end_add(proposal=proposal, context=context, action=PANEL_BY_RULES, reason=reason)
     return count_votes(ballots, case.round)
 
 
@@ -423,7 +423,7 @@ def _about(proposal: Proposal, context: ReviewContext, round_n: int) -> dict[str
     }
 
 
-def decision_add(*, proposal: Proposal, context: ReviewContext, action: str, reason: str) -> None:
+def review_end_add(*, proposal: Proposal, context: ReviewContext, action: str, reason: str) -> None:
     """Store the end of a review: `panel_draft`, `review_failed` (both a draft) or `panel_by_rules`.
 
     Raises `FenceLost`.

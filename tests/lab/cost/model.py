@@ -76,12 +76,42 @@ def typical_history(now: datetime) -> Iterator[str]:
 
 
 @dataclass
-class TypicalModel:
-    """Plays the typical run behind the `Model` protocol, and records the messages of each turn."""
+class _Replay:
+    """A part that is played behind the `Model` protocol for nothing. It records each request and answer."""
 
-    name: str = "replay:typical"
+    name: str
     asked: list[tuple[list[Message], list[ToolSchema]]] = field(default_factory=list)
     said: list[Message] = field(default_factory=list)
+
+    def worst_case_usd(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Decimal:
+        """Nothing: it is a replay."""
+        return Decimal(0)
+
+    def cost_usd(self, usage: Usage) -> Decimal:
+        """Nothing."""
+        return Decimal(0)
+
+    def answer(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSchema],
+        text: str,
+        calls: tuple[ToolCall, ...] = (),
+    ) -> Turn:
+        """Record the request and its answer, and return the answer as a turn."""
+        message: Message = {"role": "assistant", "content": text}
+        if calls:
+            message["tool_calls"] = [call.as_message() for call in calls]
+        self.asked.append((list(messages), list(tools)))
+        self.said.append(message)
+        return Turn(message, text, calls, model=self.name)
+
+
+@dataclass
+class TypicalModel(_Replay):
+    """Plays the typical run."""
+
+    name: str = "replay:typical"
 
     def complete(
         self,
@@ -92,38 +122,19 @@ class TypicalModel:
         form: AnswerForm | None = None,
     ) -> Turn:
         """Return the next turn of the run."""
-        self.asked.append((list(messages), list(tools)))
         wanted = _wanted(calls_of(messages), len(self.said))
         calls = tuple(
             ToolCall(f"call_{len(self.said)}_{k:022d}", name, json.dumps(arguments))
             for k, (name, arguments) in enumerate(wanted)
         )
-        content = THOUGHT
-        message: Message = {"role": "assistant", "content": content}
-        if calls:
-            message["tool_calls"] = [
-                {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.text}}
-                for c in calls
-            ]
-        self.said.append(message)
-        return Turn(message, content, calls, model=self.name)
-
-    def worst_case_usd(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Decimal:
-        """Nothing: it is a replay."""
-        return Decimal(0)
-
-    def cost_usd(self, usage: Usage) -> Decimal:
-        """Nothing."""
-        return Decimal(0)
+        return self.answer(messages, tools, THOUGHT, calls)
 
 
 @dataclass
-class TypicalReviewer:
-    """Approves whatever it is asked about, in the form asked for, and records each request and answer."""
+class TypicalReviewer(_Replay):
+    """Approves whatever it is asked about, in the form asked for."""
 
     name: str = "replay:reviewer"
-    asked: list[list[Message]] = field(default_factory=list)
-    said: list[Message] = field(default_factory=list)
 
     def complete(
         self,
@@ -137,18 +148,7 @@ class TypicalReviewer:
         named = form.schema["properties"] if form else {}
         answer: Mapping[str, Any] = YES if "helps" in named else APPROVAL
         text = json.dumps({name: APPROVAL for name in named} if "trust" in named else answer)
-        message: Message = {"role": "assistant", "content": text}
-        self.asked.append(list(messages))
-        self.said.append(message)
-        return Turn(message, text, (), model=self.name)
-
-    def worst_case_usd(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Decimal:
-        """Nothing: it is a replay."""
-        return Decimal(0)
-
-    def cost_usd(self, usage: Usage) -> Decimal:
-        """Nothing."""
-        return Decimal(0)
+        return self.answer(messages, tools, text)
 
 
 def slug(title: str) -> str:

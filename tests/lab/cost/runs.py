@@ -131,7 +131,7 @@ def _sizes(model: TypicalModel) -> tuple[CallSize, ...]:
 
 def _review_sizes(reviewer: TypicalReviewer) -> tuple[CallSize, ...]:
     """Return the size of each review. From a cache comes the beginning that an earlier one had, too."""
-    sent = [json.dumps(messages) for messages in reviewer.asked]
+    sent = [json.dumps(messages) for messages, _tools in reviewer.asked]
     said = [tokens_estimated(len(json.dumps(message))) for message in reviewer.said]
     return tuple(
         CallSize(tokens_estimated(len(text)), _cacheable(tokens_estimated(_shared(text, sent[:n]))), said[n])
