@@ -1,8 +1,14 @@
 """Turns: a web process computes one answer at a time for a reader, on all pages and APIs together."""
 
+import json
+import sqlite3
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
 
 import pytest
 from django.conf import settings
@@ -20,11 +26,13 @@ from digest.places import (
     PROGRAM_LINE,
     TURNS,
     TURNS_WAITING_MAX,
+    step_end,
     turn_give_way,
     turn_share,
     turn_take,
     turns_open,
 )
+from digest.sources import past_import, subscriptions
 from digest.throttling import long_work, turn_begin
 from tests.support.routes import routes
 
@@ -208,6 +216,59 @@ def test_long_work_has_the_turn_but_lets_the_readers_waiting_page_go_first():
             thread.join(10)
             assert not has_turn("Ada")
     assert order == ["step", "page", "step"] and has_turn("Ada")
+
+
+def test_steps_that_store_leave_the_write_lock_of_sqlite_to_others(tmp_path: Path):
+    """SQLite lets no one queue: who waits looks every 0.1 s, and steps that follow at once are never gone."""
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL lets writers queue")
+    over, waits = threading.Event(), []
+
+    def opened() -> sqlite3.Connection:
+        return sqlite3.connect(tmp_path / "lock.sqlite3", timeout=20, isolation_level=None)
+
+    def stores(session: sqlite3.Connection, hold_s: float) -> None:
+        session.execute("BEGIN IMMEDIATE")
+        time.sleep(hold_s)
+        session.execute("COMMIT")
+
+    def importing() -> None:
+        session = opened()
+        while not over.is_set():
+            stores(session, 0.2)
+            step_end()
+        session.close()
+
+    reading = opened()
+    reading.execute("PRAGMA journal_mode=WAL")
+    thread = threading.Thread(target=importing)
+    thread.start()
+    try:
+        for _ in range(8):
+            began = time.monotonic()
+            stores(reading, 0.0)
+            waits.append(time.monotonic() - began)
+            time.sleep(0.05)
+    finally:
+        over.set()
+        thread.join(20)
+        reading.close()
+    assert median(waits) < 0.6, waits
+
+
+@pytest.mark.django_db
+def test_imports_end_each_of_their_steps_so(ada: Reader, monkeypatch: pytest.MonkeyPatch):
+    ended: Counter[str] = Counter()
+    monkeypatch.setattr(subscriptions, "step_end", lambda: ended.update(["list"]))
+    monkeypatch.setattr(past_import, "step_end", lambda: ended.update(["stars"]))
+    monkeypatch.setattr(subscriptions, "IMPORT_BATCH", 2)
+    monkeypatch.setattr(past_import, "BATCH", 2)
+    outlines = "".join(f'<outline xmlUrl="https://a{n}.example/feed"/>' for n in range(5))
+    now = timezone.now()
+    subscriptions.opml_import(reader=ada, document=f"<opml><body>{outlines}</body></opml>".encode(), now=now)
+    stars = [{"title": "Tide", "url": f"https://a{n}.example/"} for n in range(5)]
+    past_import.past_import(reader=ada, document=json.dumps(stars).encode(), now=now)
+    assert ended == {"list": 3, "stars": 3}
 
 
 def test_an_app_that_fills_its_line_keeps_its_reader_out_of_no_page():
