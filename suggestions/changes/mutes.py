@@ -1,13 +1,17 @@
 """Mutes: the kind mute_word, and the other mutes, which are only wished for. Pure.
 
 A word may be suggested if at least five disliked items say it in title or lead, and no liked item says it
-anywhere. Hidden items get no more thumbs, so the check after two weeks uses thumbs given earlier.
+anywhere. Some word is always unlucky, so chance must not explain it, with all words tried together. Hidden
+items get no more thumbs, so the check after two weeks uses thumbs given earlier.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
 from digest.entities import RatedItem
+from ranking.common.probability import drawn_above
 from ranking.common.text import LEAD_CHARS, fold
 from ranking.config_body import Body, term_searchable, term_visible
 from ranking.entities import Candidate, EffectiveConfig, Mute
@@ -30,6 +34,10 @@ from suggestions.changes.topics import topic_clean
 from suggestions.proposals import TOPIC_SOURCES_MIN, Draft, Facts, Refusal
 
 WORD_ITEMS_MIN = 5
+# How many words without a liked item chance may give a reader on average. Chosen on simulated readers
+# (docs/planner.md).
+BY_CHANCE_MAX = 0.5
+_WORD = re.compile(r"[^\W\d_]{4,}")
 
 
 class MuteKind(ChangeKind):
@@ -123,13 +131,23 @@ class MuteWordKind(MuteKind):
         return change.refusal("too_few_sources", message)
 
     def contradiction(self, change: Change, rated: Sequence[RatedItem]) -> Refusal | None:
-        """Refuse a word that an item the reader liked says anywhere."""
+        """Refuse a word that an item the reader liked says anywhere, and one that chance may explain."""
         finds = mute_finder(Mute(WORD, change.label))
-        liked = sum(item.useful and finds(fold(f"{item.title}\n{item.text}")) for item in rated)
-        if not liked:
+        about = [item for item in rated if finds(fold(f"{item.title}\n{item.text}"))]
+        if liked := sum(item.useful for item in about):
+            message = (
+                f"The reader liked {liked} items that say “{change.label}”, which would be hidden. Drop it."
+            )
+            return change.refusal("evidence_contradicts", message)
+        dislikes = sum(not item.useful for item in rated)
+        by_chance = drawn_above(len(about), len(about), dislikes, len(rated))
+        if by_chance * max(1, words_often(rated)) <= BY_CHANCE_MAX:
             return None
-        message = f"The reader liked {liked} items that say “{change.label}”, which would be hidden. Drop it."
-        return change.refusal("evidence_contradicts", message)
+        message = (
+            f"The reader disliked {dislikes} of {len(rated)} items, so all {len(about)} that say "
+            f"“{change.label}” may well be chance. Choose another hypothesis."
+        )
+        return change.refusal("weak_evidence", message)
 
     def reason(self, label: str, counts: tuple[int, int, int, int], *, is_author: bool) -> str:
         """Return how many articles with the word were liked, the word in quotation marks."""
@@ -181,6 +199,14 @@ class UnmuteKind(MuteKind):
 
 MUTE_ANYTHING = MuteKind(NONE, liked=False)
 UNMUTE_ANYTHING = UnmuteKind(UNMUTE)
+
+
+def words_often(rated: Iterable[RatedItem]) -> int:
+    """Return how many words could have been found: those in titles or leads of at least five items."""
+    items: Counter[str] = Counter()
+    for item in rated:
+        items.update(set(_WORD.findall(fold(f"{item.title}\n{item.text[:LEAD_CHARS]}"))))
+    return sum(count >= WORD_ITEMS_MIN for count in items.values())
 
 
 def state_of(mute: Mute, effective: EffectiveConfig) -> State:

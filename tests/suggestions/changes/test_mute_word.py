@@ -1,6 +1,7 @@
 """A word that a reader keeps thumbing down may be hidden: an accept hides it, going back shows it."""
 
 from datetime import timedelta
+from random import Random
 
 import pytest
 from django.test import Client
@@ -14,7 +15,7 @@ from digest.models import Feedback, Impression, Reader
 from ranking.entities import Mute
 from ranking.selectors import config_effective, config_hiding
 from ranking.services import mute_remove, mute_set
-from suggestions.changes.mutes import MUTE_WORD
+from suggestions.changes.mutes import MUTE_WORD, words_often
 from suggestions.models import Outcome, Suggestion
 from suggestions.outcomes.check import effects_check
 from suggestions.planner.evidence import hypotheses_for
@@ -28,7 +29,7 @@ from suggestions.services.resolve import (
     suggestion_undo,
 )
 from tests.support.factories import CLOCK, FeedFactory, ItemFactory, SourceFactory, SubscriptionFactory
-from tests.support.suggestion_worlds import propose, rate, rate_all
+from tests.support.suggestion_worlds import propose, rate, rate_all, thumb
 
 pytestmark = pytest.mark.django_db
 PLAIN, OTHER = "plain.example", "other.example"
@@ -100,6 +101,42 @@ def test_a_word_that_one_liked_item_says_is_not_found_and_refused(ada, now):
     assert not [one for one in report.hypotheses if one.change.kind is MUTE_WORD]
     answer = propose(ada, draft(ada), now)
     assert isinstance(answer, Refusal) and answer.code == "evidence_contradicts"
+
+
+def test_a_word_without_a_like_that_chance_may_explain_is_refused():
+    """If eight of ten are dislikes, chance leaves many a word without a like."""
+    thumbs = [
+        thumb(
+            n,
+            source="ab"[n % 2],
+            title=f"{WORD if n < 10 else f'Word{chr(97 + n // 8)}'} told",
+            useful=n >= 160,
+        )
+        for n in range(200)
+    ]
+    change = MUTE_WORD.change(WORD)
+    assert MUTE_WORD.contradiction(change, thumbs[:10] + thumbs[150:]) is None, (
+        "ten of ten where most are liked"
+    )
+    refusal = MUTE_WORD.contradiction(change, thumbs[:5] + thumbs[10:])
+    assert refusal and refusal.code == "weak_evidence" and "160" not in refusal.message
+    assert words_often(thumbs) == 26, "“told”, the word, and 24 others"
+
+
+def test_shuffled_thumbs_have_words_to_hide_for_one_reader_in_two_at_most():
+    found, rng = 0, Random(5)
+    for _ in range(100):
+        liked = [n < 30 for n in range(100)]
+        rng.shuffle(liked)
+        thumbs = [
+            thumb(
+                n, source="ab"[n % 2], title=f"About {'abcdefghijklmnopqrstuvwxy'[n % 20] * 4}", useful=useful
+            )
+            for n, useful in enumerate(liked)
+        ]
+        words = {one.title.split()[1] for one in thumbs}
+        found += sum(MUTE_WORD.contradiction(MUTE_WORD.change(word), thumbs) is None for word in words)
+    assert found <= 50
 
 
 @pytest.mark.parametrize(
