@@ -30,14 +30,28 @@ class ShardFailed(Exception):
     """A shard ended without a result. The message holds the end of its output."""
 
 
-def shards_run(tasks: Sequence[Json], *, say: Say, workers: int = WORKERS) -> list[Json]:
+def shards_run(
+    tasks: Sequence[Json],
+    *,
+    say: Say,
+    workers: int = WORKERS,
+    done: Callable[[Json, Json], None] | None = None,
+) -> list[Json]:
     """Return the tasks' results, in the tasks' order. A task with `"models": true` keeps the configured
     models.
 
-    Each task names itself in `"name"`, for `say`. Raises `ShardFailed`.
+    Each task names itself in `"name"`, for `say`. `done` is told each task with its result as soon as there
+    is one. Raises `ShardFailed`.
     """
+
+    def run(task: Json) -> Json:
+        result = _shard(task, say)
+        if done:
+            done(task, result)
+        return result
+
     with ThreadPoolExecutor(max_workers=workers) as pool:
-        return list(pool.map(lambda task: _shard(task, say), tasks))
+        return list(pool.map(run, tasks))
 
 
 def _shard(task: Json, say: Say) -> Json:

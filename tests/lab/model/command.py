@@ -46,12 +46,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     began = time.monotonic()
     arms = list(dict.fromkeys([PLANNER, *options.arms, *([CONFIGURED] if options.configured else [])]))
     tasks = [_task(data, arm, options) for data in options.data for arm in arms]
+    by_task: dict[tuple[str, str], Json] = {}
+
+    def tell(task: Json, found: Json) -> None:
+        """Print the rows that are known so far: a run of hours may be stopped before its end."""
+        by_task[task["data"], task["arm"]] = found
+        for row in rows_known(by_task, task):
+            progress(str(row))
+
     try:
-        results = shards_run(tasks, say=progress)
+        shards_run(tasks, say=progress, done=tell)
     except ShardFailed as failed:
         fail(f"A part of the evaluation broke: {failed}")
-    by_task = {(task["data"], task["arm"]): found for task, found in zip(tasks, results, strict=True)}
-    rows = [arm_row(data, arm, by_task[data, arm], by_task[data, PLANNER]) for data, arm in by_task]
+    pairs = [(task["data"], task["arm"]) for task in tasks]
+    rows = [arm_row(data, arm, by_task[data, arm], by_task[data, PLANNER]) for data, arm in pairs]
     report = {
         "command": "python -m tests.lab model",
         "seed": options.seed,
@@ -97,6 +105,15 @@ def _task(data: str, arm: str, options: argparse.Namespace) -> Json:
         "replies": os.path.abspath(options.replies),
     }
     return own | {"name": f"{data}, {arm}"}
+
+
+def rows_known(by_task: Mapping[tuple[str, str], Json], task: Json) -> list[Json]:
+    """Return the rows that the last task completes: its own, or with the planner all of its data."""
+    data, last = task["data"], task["arm"]
+    if (data, PLANNER) not in by_task:
+        return []
+    arms = [arm for known, arm in by_task if known == data] if last == PLANNER else [last]
+    return [arm_row(data, arm, by_task[data, arm], by_task[data, PLANNER]) for arm in arms]
 
 
 def arm_row(data: str, arm: str, found: Json, planner: Json) -> Json:

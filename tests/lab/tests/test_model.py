@@ -21,7 +21,7 @@ from tests.lab.advisor.rules import Targets
 from tests.lab.histories.pools import History, Pools, Rated, start_config
 from tests.lab.histories.trials import Trial, histories_for, thumbs_import
 from tests.lab.model.arms import PLANNER, SCRIPTS, changes_that_help
-from tests.lab.model.command import arm_row, targets_of_rows
+from tests.lab.model.command import arm_row, rows_known, targets_of_rows
 from tests.lab.model.phrases import phrases
 from tests.lab.model.policies import POLICIES, ideas_from_titles, oracle_of
 from tests.lab.model.readers import READERS_MIN, label_about
@@ -125,6 +125,17 @@ def test_texts_are_about_a_topic_that_they_do_not_say(settings):
     about = [one for one, is_about in zip(history.rated, found, strict=True) if is_about]
     assert 0 < len(about) < len(history.rated) / 4
     assert not label_about(folder, "labels-topics-bbc")("house of no such name", history.rated).any()
+
+
+def test_a_row_is_told_as_soon_as_its_arm_and_the_planner_are_done():
+    known = {("labels-topics-bbc", "phrases"): gained(0.1, 0.1)}
+    assert rows_known(known, {"data": "labels-topics-bbc", "arm": "phrases"}) == []
+    known |= {("labels-topics-bbc", PLANNER): gained(0, 0)}
+    told = rows_known(known, {"data": "labels-topics-bbc", "arm": PLANNER})
+    assert [row["arm"] for row in told] == ["phrases", PLANNER]
+    known |= {("labels-topics-bbc", "titles"): gained(0, 0)}
+    told = rows_known(known, {"data": "labels-topics-bbc", "arm": "titles"})
+    assert [row["arm"] for row in told] == ["titles"]
 
 
 def test_phrases_must_gain_more_than_chance():
