@@ -40,7 +40,7 @@ class NightlyReportAdmin(ReadOnlyAdmin, ContextAdmin):
     list_filter = ("status",)
     ordering = ["-day"]
     date_hierarchy = "day"
-    fields = ("day", "status", "attempts", "token", "lease_until", "started_at", "finished_at")
+    fields = ("day", "status", "attempts", "lease_until", "started_at", "finished_at")
 
     @admin.display(description="failed steps")
     def failed(self, row: NightlyReport) -> str:

@@ -215,7 +215,7 @@ def _one(name: str, text: str, value: float) -> Metric:
 
 
 def _kpis(now: datetime) -> Iterator[Metric]:
-    """Yield the KPIs of the page “Figures to watch”, with their states."""
+    """Yield the KPIs of the page “Key figures”, with their states."""
     rows = kpis(now=now)
     values = [((kpi.definition.key,), kpi.measured.value) for kpi in rows]
     known = [(labels, value) for labels, value in values if value is not None]

@@ -33,7 +33,7 @@ from advisor.run.status_words import status_message
 from advisor.run_values import RULES_MODEL, StopReason
 from digest.items.selectors import source_titles
 from digest.models import Reader, Source
-from ranking.common.admin import ContextAdmin, OperatorAdmin, ReadOnlyAdmin, recent_values
+from ranking.common.admin import ContextAdmin, OperatorAdmin, ReadOnlyAdmin, money_words, recent_values
 from suggestions.admin import EXTRA_PANELS
 from suggestions.changes.registry import KINDS
 from suggestions.models import Suggestion
@@ -67,7 +67,7 @@ def votes_table(suggestion: Suggestion) -> SafeString:
             "; ".join(vote.issues) or vote.reasoning,
             "; ".join(vote.suggestions),
             vote.model,
-            f"${vote.cost_usd:.6f}",
+            money_words(vote.cost_usd),
         )
         for vote in votes.order_by("round", "pk")
     ]
@@ -155,7 +155,7 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
     SHOWN = ("reader", "status", "message", "model", "cost_usd", "created_at", "finished_at")
     FOLDED = (
         *("day", "trigger", "stop_reason", "turns", "tool_calls", "input_tokens", "output_tokens"),
-        *("attempt", "fence", "lease_until", "started_at", "meta", "summary"),
+        *("attempt", "lease_until", "started_at", "meta", "summary"),
     )
     fieldsets = ((None, {"fields": SHOWN}), ("As stored", {"fields": FOLDED, "classes": ["collapse"]}))
 
@@ -232,7 +232,7 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
             (kpi, sparkline(kpi.measured.by_day, partial(value_format, unit=kpi.definition.unit)))
             for kpi in kpis(now=now)
         ]
-        return self._page(request, "kpis", "Figures to watch", {"rows": rows, "now": now})
+        return self._page(request, "kpis", "Key figures", {"rows": rows, "now": now})
 
     def autonomy_view(self, request: HttpRequest) -> HttpResponse:
         """Render the autonomy report over all time."""
@@ -240,7 +240,7 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
         goals = goals_of(record)
         context = {"record": record, "goals": goals, "met": sum(goal.met for goal in goals)}
         context["makers"] = makers_compared(now=timezone.now())
-        return self._page(request, "autonomy", "Autonomy report", context)
+        return self._page(request, "autonomy", "How good models’ reviews were", context)
 
     def _page(self, request: HttpRequest, name: str, title: str, context: dict[str, Any]) -> HttpResponse:
         if not self.has_view_permission(request):

@@ -1,8 +1,9 @@
 """Base classes for every room's admin: lists that stay fast, and read-only records."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
-from functools import reduce
+from decimal import Decimal
+from functools import cache, reduce
 from operator import or_
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
@@ -29,6 +30,8 @@ else:
     _ModelAdmin, _TabularInline = admin.ModelAdmin, admin.TabularInline
     _Paginator = Paginator
 
+# The end of the name of each column in dollars, which has six decimals, and the least amount that is shown.
+MONEY, SMALLEST = "_usd", Decimal("0.0001")
 # A list shows this many rows at most. Search and filters reach the others.
 NEWEST = 10_000
 # The filter over a column without choices offers the values of this many newest rows.
@@ -156,6 +159,30 @@ def _names_of(field: Any) -> tuple[str, str]:
     return field.name, getattr(field, "attname", field.name)
 
 
+def money_words(value: Decimal | None) -> str:
+    """Return an amount of dollars as an operator reads it; a dash if it is not known yet."""
+    if value is None:
+        return "–"
+    if 0 < value < SMALLEST:
+        return f"under ${SMALLEST}"
+    return f"${value:,.4f}" if value else "$0"
+
+
+@cache
+def money_column(name: str) -> Callable[[Any], str]:
+    """Return the column `name`, in dollars, for a list or a page of the admin."""
+
+    @admin.display(description=name.removesuffix(MONEY).replace("_", " "), ordering=name)
+    def shown(row: Any) -> str:
+        return money_words(getattr(row, name))
+
+    return shown
+
+
+def _with_money(fields: Iterable[Any]) -> list[Any]:
+    return [money_column(name) if str(name).endswith(MONEY) else name for name in fields]
+
+
 class OperatorAdmin(_ModelAdmin):
     """A list that stays fast with any number of rows: newest first, and never counted in full.
 
@@ -175,6 +202,15 @@ class OperatorAdmin(_ModelAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         """Return the class of the list."""
         return QuickChangeList
+
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
+        """Return the columns of the list, money in words."""
+        return _with_money(super().get_list_display(request))
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        """Return the parts of a row's page, money in words."""
+        parts = super().get_fieldsets(request, obj)
+        return [(name, {**part, "fields": _with_money(part["fields"])}) for name, part in parts]
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Return whether the list may be filtered by `lookup`: only by columns that its pages show.

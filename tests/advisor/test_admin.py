@@ -1,6 +1,7 @@
 """Operators see a run as a timeline, escaped, and cannot change it."""
 
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -11,6 +12,7 @@ from django.urls import reverse
 from advisor.audit.makers import MakerRow, makers_compared
 from advisor.models import Decision, GuidanceEvent, Heartbeat, Judgment, Memory, PanelVote, Run, Step
 from digest.models import Reader
+from ranking.common.admin import money_words
 from suggestions.models import Outcome
 from tests.support.browser import suggested
 from tests.support.factories import SourceFactory
@@ -273,3 +275,23 @@ def test_suggestions_of_models_are_compared_with_the_planners(ada, now, as_opera
         "the planner": MakerRow("the planner", 3, 1, 0, 1, 1, 0, 0, 1),
     }
     assert "Models against the planner" in as_operator.get("/admin/advisor/run/autonomy/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("amount", "words"),
+    [
+        ("0", "$0"),
+        ("0.0000004", "under $0.0001"),
+        ("0.0125", "$0.0125"),
+        ("1234.5", "$1,234.5000"),
+        (None, "–"),
+    ],
+)
+def test_an_amount_of_dollars_reads_as_one(amount: str | None, words: str):
+    assert money_words(None if amount is None else Decimal(amount)) == words
+
+
+def test_a_run_that_cost_nothing_says_so_in_its_list_and_on_its_page(run, as_operator):
+    for address in ("", f"{run.pk}/change/"):
+        body = as_operator.get(f"/admin/advisor/run/{address}").content.decode()
+        assert "$0" in body and "0.000000" not in body and "encing" not in body
