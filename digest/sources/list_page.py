@@ -53,7 +53,7 @@ class SourceLine:
 
     `level` is one of `ranking.setting_scale.LEVELS`, or "" for a weight between them. `trouble` is one of
     `TROUBLES`. `others` counts the reader's other feeds of the same source, which share its weight and
-    ratings.
+    ratings. `liked` is `rated` for a row, where a sentence would be cut.
     """
 
     subscription: Subscription
@@ -65,6 +65,7 @@ class SourceLine:
     figure: str
     level: str
     rated: str = ""
+    liked: str = ""
     others: int = 0
 
     @property
@@ -124,7 +125,7 @@ class SourceLine:
             self.others,
         )
         shared = words.format(n=self.others, source=self.source)
-        parts = (self.rated, shared if self.others else "", models, not_in_today)
+        parts = (self.liked, shared if self.others else "", models, not_in_today)
         return " · ".join(part for part in parts if part)
 
     @property
@@ -243,4 +244,5 @@ def _source_line(
         figure=figure(weight),
         level=weight_level(weight),
         rated=_("you found {likes} of {n} useful").format(likes=tally.likes, n=tally.n) if tally else "",
+        liked=_("{likes} of {n} liked").format(likes=tally.likes, n=tally.n) if tally else "",
     )

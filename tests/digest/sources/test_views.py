@@ -50,7 +50,7 @@ def test_sources_say_how_they_are_doing_and_what_they_weigh(page: Client, ada: R
     config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=timezone.now())
     body = page.get(PAGE).content.decode()
     assert "Failed 2 times in a row; not fetched yet. The server answered 503." in body
-    assert "more than usual (1.30)</span> · you found 1 of 2 useful" in body
+    assert "more than usual (1.30)</span> · 1 of 2 liked" in body
     assert "1 in trouble" in body
 
 
