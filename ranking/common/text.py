@@ -296,4 +296,9 @@ def term_named(term: str, folded: str) -> str:
 
 def search_terms(text: str) -> list[str]:
     """Return the words of `text`, folded and singular. Underscores separate words (`boost_source` is two)."""
-    return [topic_key(word) for word in _WORD.findall(fold(text).replace("_", " "))]
+    return [topic_key(word) for word in plain_words(fold(text))]
+
+
+def plain_words(folded: str) -> list[str]:
+    """Return the words of a folded text as they stand there. Underscores separate words."""
+    return _WORD.findall(folded.replace("_", " "))

@@ -6,7 +6,14 @@ from difflib import get_close_matches
 from functools import cached_property
 
 from ranking.common.categories import author_names, category_key, category_keys, label_keys, topic_finder
-from ranking.common.text import fold, fold_lightly, search_terms, term_finder, topic_key
+from ranking.common.text import (
+    fold,
+    fold_lightly,
+    plain_words,
+    search_terms,
+    term_finder,
+    topic_key,
+)
 from suggestions.wishes.german import GERMAN
 from suggestions.wishes.lexicon import FILLERS
 from suggestions.wishes.wish import AUTHOR, CATEGORY, SOURCE, TOPIC, WORD, Names, Target
@@ -17,6 +24,8 @@ NEAR_SHARE = 0.75
 TYPO_CHARS_MIN = 5
 # A misspelled word of a title is asked about if it is this close.
 TYPO_SHARE, NEARLY_SHARE = 0.9, 0.85
+# The most words of items that are compared with a misspelled one, and names of a sentence that are compared.
+WORDS_MAX, UNKNOWN_MAX = 30_000, 8
 ARTICLE = "the "
 # Around the name of a source, in a rule for it.
 NOTHING_MEANT = (
@@ -63,6 +72,9 @@ class Lookup:
     def __init__(self, names: Names, sentence: str = "") -> None:
         """Take the reader's names, and the sentence whose spelling words keep."""
         self.names, self.sentence = names, sentence
+        # The names that nothing is called, in the order in which they were looked up.
+        self._unknown: dict[str, None] = {}
+        self._found: dict[str, bool] = {}
 
     def typed(self, phrase: str) -> str:
         """Return the folded `phrase` as the reader typed it: "KI" for "ki"."""
@@ -156,7 +168,9 @@ class Lookup:
 
     def is_found(self, phrase: str) -> bool:
         """Return whether an item of the last days has `phrase` in words or as a label, as in ranking."""
-        return any(map(topic_finder(phrase), self.texts, self.labels))
+        if phrase not in self._found:
+            self._found[phrase] = any(map(topic_finder(phrase), self.texts, self.labels))
+        return self._found[phrase]
 
     def is_found_beyond(self, phrase: str, sources: Iterable[str]) -> bool:
         """Return whether an item outside `sources` has `phrase` in words or as a label."""
@@ -234,18 +248,46 @@ class Lookup:
         found = [*texts, *self.sources_partly(phrase)]
         return found or self.authors_named(phrase, partly=True)
 
+    @cached_property
+    def _named(self) -> dict[str, Target]:
+        """Return sources, without an article too, and interests, by folded name."""
+        found = {fold(title): self.source(key) for key, title in self.names.sources.items()}
+        found |= {name.removeprefix(ARTICLE): target for name, target in found.items()}
+        return found | {fold(topic): Target(TOPIC, topic, topic) for topic in self.names.topics}
+
+    @cached_property
+    def _words(self) -> dict[str, dict[str, list[str]]]:
+        """Return distinct words of the items by their first letter, and by their letters in order.
+
+        Words of titles come first. A publisher may invent any number of words, so only `WORDS_MAX` are kept.
+        """
+        found: dict[str, None] = {}
+        for text in (*(fold(item.title) for item in self.names.items), *self.texts):
+            found |= dict.fromkeys(plain_words(text))
+            if len(found) > WORDS_MAX:
+                break
+        by_letter: dict[str, dict[str, list[str]]] = {}
+        for word in dict.fromkeys(topic_key(word) for word in [*found][:WORDS_MAX]):
+            by_letter.setdefault(word[:1], {}).setdefault("".join(sorted(word)), []).append(word)
+        return by_letter
+
     def nearest(self, phrase: str, share: float = NEAR_SHARE) -> list[Target]:
-        """Return names that are spelled nearly like `phrase`: sources, interests, words of titles."""
-        by_name = {fold(title): self.source(key) for key, title in self.names.sources.items()}
-        by_name |= {name.removeprefix(ARTICLE): target for name, target in by_name.items()}
-        by_name |= {fold(topic): Target(TOPIC, topic, topic) for topic in self.names.topics}
-        near = get_close_matches(phrase, by_name, OFFERED_MAX - 1, share)
-        found = list(dict.fromkeys(by_name[name] for name in near))
+        """Return names that are spelled nearly like `phrase`: sources, interests, words of items.
+
+        A sentence has only so many unknown names (`UNKNOWN_MAX`); later ones are near nothing.
+        """
+        self._unknown.setdefault(phrase, None)
+        if phrase not in [*self._unknown][:UNKNOWN_MAX]:
+            return []
+        near = get_close_matches(phrase, self._named, OFFERED_MAX - 1, share)
+        found = list(dict.fromkeys(self._named[name] for name in near))
         if not found and len(phrase) >= TYPO_CHARS_MIN:
             # Letters that changed places, as in "gamign": the same ones, and the same first.
-            words = {word for text in self.texts for word in search_terms(text) if word[:1] == phrase[:1]}
-            same = sorted(word for word in words if sorted(word) == sorted(phrase))
+            words = self._words.get(phrase[:1], {})
+            same = sorted(words.get("".join(sorted(phrase)), ()))
             if not same and share < TYPO_SHARE:
-                same = get_close_matches(phrase, words, 1, TYPO_SHARE)
+                same = get_close_matches(
+                    phrase, [one for some in words.values() for one in some], 1, TYPO_SHARE
+                )
             found = [Target(WORD, word, word) for word in same[:1] if not _is_inflected(phrase, word)]
         return found

@@ -93,6 +93,9 @@ NO_AGE = gettext_noop(
     "A shelf life is from 1 hour to {days} days: “nothing older than two days from Gazette”."
 )
 
+# Each part of a sentence is looked for in every text of the last days, which takes up to half a second.
+CLAUSES_MAX = 16
+
 
 def wishes_read(sentence: str, names: Names, today: date) -> Reading:
     """Read `sentence`: at most three changes, the first open question, notes on the rest.
@@ -103,7 +106,8 @@ def wishes_read(sentence: str, names: Names, today: date) -> Reading:
     wishes: dict[tuple[str, str, str], Wish] = {}
     notes: list[str] = []
     asked: list[tuple[Clause, Question]] = []
-    clauses = _sources_first(clauses_read(sentence, lookup.multiword(), today), lookup)
+    every = _sources_first(clauses_read(sentence, lookup.multiword(), today), lookup)
+    clauses, later = every[:CLAUSES_MAX], every[CLAUSES_MAX:]
     is_clear = all(_is_clear(clause, lookup) for clause in clauses)
     for clause in clauses:
         if clause.length and clause.target:
@@ -118,7 +122,8 @@ def wishes_read(sentence: str, names: Names, today: date) -> Reading:
     chosen = [*wishes.values()]
     if is_week_stretched(sentence, today) and (ends := [wish.until for wish in chosen if wish.until]):
         notes.append(_(THE_WEEK).format(day=date_words(ends[0])))
-    if left := [wish.target.label for wish in chosen[WISHES_MAX:]]:
+    left = [wish.target.label for wish in chosen[WISHES_MAX:]]
+    if left := [*left, *(clause.target for clause in later if clause.target)]:
         named = ", ".join(f"“{label}”" for label in left)
         notes.append(
             _("At most {wishes_max} changes at a time. Left for the next time: {named}.").format(

@@ -1,8 +1,10 @@
 """Clear wishes in plain words are proposed, unclear ones are asked back, and orders to a model are no
 wishes."""
 
+import time
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from itertools import product
 
 import pytest
 
@@ -149,6 +151,32 @@ def test_a_source_is_known_by_the_name_its_reader_gave_a_feed_of_it():
 def test_any_sentence_of_full_length_is_read(unit: str):
     sentence = (unit * WISH_CHARS_MAX)[:WISH_CHARS_MAX]
     assert len(read(sentence).wishes) <= WISHES_MAX
+
+
+def test_thirty_names_that_a_publisher_of_invented_words_never_wrote_are_looked_up_in_time():
+    """A sentence of 500 signs took minutes: for each of its names every word was folded anew."""
+    invented = product("abcdefgh", repeat=6)
+    at = datetime(2026, 3, 18, tzinfo=UTC)
+    texts = [" ".join("qz" + "".join(next(invented)) for _ in range(800)) for _ in range(300)]
+    items = [Candidate(n, "gazette.example", f"Story {n}", text, at) for n, text in enumerate(texts)]
+    items.append(Candidate(300, "gazette.example", "On gaming", "", at))
+    unknown = " and ".join(f"more qzxw{one}{two}" for one in "ijkl" for two in "mnopqrst")[:WISH_CHARS_MAX]
+    begun = time.process_time()
+    found = wishes_read(unknown, Names(SOURCES, items=items), TODAY)
+    assert time.process_time() - begun < 5.0
+    assert len(found.wishes) == WISHES_MAX and "“qzxwln”" in found.notes[-1]
+    # The words of titles are compared first, so no flood of words hides one of them.
+    taken = wishes_read("less gamign", Names(SOURCES, items=items), TODAY).wishes
+    assert [wish.target.label for wish in taken] == ["gaming"]
+
+
+def test_a_hundred_parts_of_a_sentence_are_not_each_looked_for_in_every_text():
+    at = datetime(2026, 3, 18, tzinfo=UTC)
+    texts = [Candidate(n, "gazette.example", "T", "gazebo bake " * 2_000, at) for n in range(400)]
+    begun = time.process_time()
+    found = wishes_read(("more of a, b " * 50)[:WISH_CHARS_MAX], Names(SOURCES, items=texts), TODAY)
+    assert time.process_time() - begun < 8.0
+    assert len(found.wishes) <= WISHES_MAX
 
 
 def filed(title: str, *categories: str, author: str = "", source: str = "gazette.example") -> Candidate:
