@@ -6,8 +6,8 @@ from typing import Any
 from celery import Celery
 from celery.signals import setup_logging, worker_shutting_down
 
-from config.stopping import worker_stop
 from ranking.common.broker import tasks_register
+from ranking.common.stopping import worker_stop
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 

@@ -31,7 +31,6 @@ from config.api.idempotency import responses_prune
 from config.jobs.nightly import nightly_run
 from config.jobs.schedule import RUN_MARGIN_S, jobs_due, night_has_begun, time_limit_s
 from config.jobs.task_run import task_run
-from config.stopping import worker_is_stopping
 from digest.daily.services import digests_build_missing
 from digest.mail.send import digests_deliver
 from digest.notifications.news import (
@@ -46,6 +45,7 @@ from digest.notifications.send import notifications_send
 from digest.tasks import feeds_fetch_task, first_round_task
 from ranking.common.broker import WorkerTask, shared_task
 from ranking.common.isolation import Parts, isolate_batches
+from ranking.common.stopping import worker_is_stopping
 from suggestions.selectors import effects_news, suggestions_news
 from suggestions.tasks import outcomes_compact_task, suggestions_sweep_task
 

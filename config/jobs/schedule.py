@@ -65,7 +65,7 @@ class Job:
 JOBS = (
     # Leases last 20 seconds, so another worker takes over from a dead one within a minute.
     Job("reconcile", "advisor.runs_reconcile", timedelta(seconds=15)),
-    Job("fetch", "digest.feeds_fetch", timedelta(minutes=5)),
+    Job("fetch", "digest.feeds_fetch", timedelta(minutes=5), stoppable=True),
     # After `fetch`, so that a worker that was off does not raise an alert when it comes back.
     Job("feeds_watch", "advisor.feeds_watch", timedelta(minutes=15)),
     # Checked often but run once a day, so that it continues within two minutes after a crash or a stop.

@@ -81,16 +81,17 @@ def feeds_fetch(
     draw: Callable[[], float] = random.random,
     waiting: Waiting = _ignore,
     clock: Callable[[], datetime] | None = None,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> FetchReport:
     """Fetch `feeds` (by default the due ones) over HTTP, several at once, and store their items.
 
     Each feed is claimed before it is fetched, so no other worker fetches it too. A host gets one connection
-    at a time, with a pause between two. The batch begins no request after `seconds`, and a request takes at
-    most `request_s`. Only this thread uses the database. Paused, gone and imported feeds are skipped. `draw`
-    returns random numbers from 0 to 1. `waiting` is called with a host and seconds when the batch waits only
-    for that host's pause. Stored items are dated by `clock`, or by `now` without one, so that a digest built
-    during the batch can tell which items came after it. A feed that answers for the first time and has a twin
-    is merged into it.
+    at a time, with a pause between two. The batch begins no request after `seconds`, or once `stopping()`
+    returns true, and a request takes at most `request_s`. Only this thread uses the database. Paused, gone
+    and imported feeds are skipped. `draw` returns random numbers from 0 to 1. `waiting` is called with a host
+    and seconds when the batch waits only for that host's pause. Stored items are dated by `clock`, or by
+    `now` without one, so that a digest built during the batch can tell which items came after it. A feed that
+    answers for the first time and has a twin is merged into it.
     """
     report = FetchReport()
     chosen = feeds_in_turn(feeds=list(feeds_due(now=now)[:ROUND_FEEDS])) if feeds is None else feeds
@@ -99,7 +100,7 @@ def feeds_fetch(
         is_new=lambda feed: feed.last_fetched_at is None,
     )
     until = now + timedelta(seconds=seconds + CLAIM_SLACK_S)
-    limits = _Limits(time.monotonic() + seconds, request_s)
+    limits = _Limits(time.monotonic() + seconds, request_s, stopping)
     first: list[int] = []
     for group in _fetch_all(queue, host_limiter(), until, limits, waiting):
         new = [feed.pk for feed, _ in group if feed.last_fetched_at is None]
@@ -118,10 +119,16 @@ def feeds_fetch(
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """Until when (monotonic) a round begins requests, and how long one of them may take, in seconds."""
+    """Until when (monotonic) a round begins requests, how long one of them may take, in seconds, and whether
+    the worker must stop."""
 
     end: float
     request_s: float
+    stopping: Callable[[], bool]
+
+    def allow_after(self, pause_s: float) -> bool:
+        """Return whether a request may begin after this pause."""
+        return time.monotonic() + pause_s < self.end and not self.stopping()
 
 
 def _fetch_all(
@@ -132,12 +139,12 @@ def _fetch_all(
     Answers under way or waiting to be stored never outnumber the threads. That bounds the memory, at 5 MiB
     compressed or 10 MiB plain for each.
     """
-    workers, end = max(settings.FETCH_WORKERS, 1), limits.end
+    workers = max(settings.FETCH_WORKERS, 1)
     answers: Answers = SimpleQueue()
     under_way = 0
     with ThreadPoolExecutor(workers, thread_name_prefix="fetch") as pool:
         while True:
-            free = workers - under_way if time.monotonic() < end else 0
+            free = workers - under_way if limits.allow_after(0) else 0
             claimed = _claim_next(queue, limiter, claim_until, free)
             accesses = accesses_of(feeds=[feed for _, feed in claimed])
             for host, feed in claimed:
@@ -145,7 +152,7 @@ def _fetch_all(
                 pool.submit(copy_context().run, _fetch_into, answers, host, feed, ask)
                 under_way += 1
             pause = queue.pause_s()
-            more = under_way < workers and time.monotonic() + pause < end
+            more = under_way < workers and limits.allow_after(pause)
             if not under_way and not more:
                 return
             if not under_way and pause >= WAIT_REPORTED_S:

@@ -199,6 +199,18 @@ def test_feeds_of_one_host_wait_for_its_pause(site, now, settings, tmp_path):
     assert Feed.objects.filter(next_check_at=now).count() == 2  # unchanged, for the next fetch batch
 
 
+def test_a_worker_that_must_stop_ends_its_request_and_begins_no_other(site, now, settings, tmp_path):
+    """Beside feeds that drip, a batch took four minutes: each deploy killed its worker after 90 s."""
+    settings.FETCH_WORKERS, settings.VAR_DIR = 1, tmp_path
+    for host in ("localhost", "127.0.0.1"):
+        site.expect_request(f"/{host}").respond_with_data(rss("Rain"))
+        ensure(site, f"/{host}", now, host=host)
+    report = round_(now, stopping=lambda: bool(site.log)).as_dict()
+    assert (report["ok"], report["left"], len(site.log)) == (1, 1, 1)
+    assert Feed.objects.filter(next_check_at=now).count() == 1
+    assert round_(now).as_dict()["ok"] == 1
+
+
 def chain(site: HTTPServer, status: int, target: str) -> None:
     site.expect_request("/old").respond_with_data(b"", status=status, headers={"Location": target})
 

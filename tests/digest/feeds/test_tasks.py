@@ -61,6 +61,14 @@ def test_a_story_of_three_feeds_is_shown_once_after_they_were_fetched(story_of_t
     assert entry["title"] == HEADLINE and len(entry["also"]) == 2
 
 
+def test_a_worker_that_must_stop_begins_no_step(story_of_three):
+    asked = iter([False, True, True])
+    feeds_fetch_task(stopping=lambda: next(asked, True))
+    assert not Item.objects.exists() and not Summary.objects.exists()
+    feeds_fetch_task()
+    assert Item.objects.count() == 3
+
+
 def test_what_was_fetched_has_extracts_at_once_that_name_the_other_feeds(story_of_three):
     feeds_fetch_task()
     fingerprints = set(Item.objects.values_list("fingerprint", flat=True))
