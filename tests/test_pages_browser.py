@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 from django.utils import timezone
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect
+from playwright.sync_api import Browser, ConsoleMessage, Error, Frame, Page, Request, expect
 
 from advisor.models import Run, Step
 from digest.models import Feedback, Reader
@@ -74,14 +74,21 @@ def watched(window: Page, origin: str) -> Iterator[Page]:
         if ours and not request.url.startswith(origin):
             complaints.append(f"asked {request.url}")
 
+    is_new = [True]
+
+    def navigated(_: Frame) -> None:
+        is_new[:] = [True]
+
+    window.on("framenavigated", navigated)
     window.on("console", said)
     window.on("pageerror", broken)
     window.context.on("request", asked)
     goto, press = window.goto, window.keyboard.press
-    window.goto, window.keyboard.press = until_ready(window), press_when_ready(window)
+    window.goto, window.keyboard.press = until_ready(window), press_when_ready(window, is_new)
     yield window
     window.context.cookies()  # a question to the browser, so that its earlier messages have arrived
     window.context.remove_listener("request", asked)
+    window.remove_listener("framenavigated", navigated)
     window.remove_listener("console", said)
     window.remove_listener("pageerror", broken)
     window.goto, window.keyboard.press = goto, press
@@ -131,12 +138,14 @@ def until_ready(page: Page) -> Callable[[str], None]:
     return ready
 
 
-def press_when_ready(page: Page) -> Callable[[str], None]:
-    """`page.keyboard.press` that waits until the page's scripts listen: a form or link may have led to it."""
+def press_when_ready(page: Page, is_new: list[bool]) -> Callable[[str], None]:
+    """`page.keyboard.press` that waits until the scripts of a new page listen: a form or link led to it."""
     press = page.keyboard.press
 
     def ready(key: str) -> None:
-        listening(page)
+        if is_new:
+            is_new.clear()
+            listening(page)
         press(key)
 
     return ready

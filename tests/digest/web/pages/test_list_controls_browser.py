@@ -213,10 +213,14 @@ def save_and_name(desk: Desk, act: Callable[[str], None]) -> None:
     """
     desk.walk()
     for saved in (False, True):
-        act("s")
-        desk.until_saved(saved)
-        desk.shows("s", saved)
+        save(desk, act, saved=saved)
         name(desk, act, named=not saved)
+
+
+def save(desk: Desk, act: Callable[[str], None], *, saved: bool) -> None:
+    act("s")
+    desk.until_saved(saved)
+    desk.shows("s", saved)
 
 
 def name(desk: Desk, act: Callable[[str], None], *, named: bool) -> None:
@@ -234,10 +238,10 @@ def rate(desk: Desk, act: Callable[[str], None]) -> None:
     if desk.row.locator("[data-key=undo]").is_visible():
         desk.click("undo")
     else:
-        # Where rows do not fold, the pressed thumb takes itself back.
-        name(desk, desk.press, named=True)
+        # Where rows do not fold, the pressed thumb takes itself back, and its reason with it.
+        desk.press("1")
+        desk.until_reasons(1)
         act(key)
-        name(desk, desk.press, named=False)
     desk.until_rated(None)
     desk.shows("d", False)
     desk.until_read(set())
