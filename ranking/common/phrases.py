@@ -58,9 +58,9 @@ class Terms:
 
     def found(self, text: str) -> Collection[str]:
         """Return the terms that are the subject of "title\\ntext" after `fold_lightly`."""
-        said = self._by_word.keys() & _WORD.findall(text, 0, subject_end(text) + WORD_MAX_CHARS)
-        if sum(len(self._by_word[word]) for word in said) <= FINDERS_MAX:
-            return {term for word in said for term in self._by_word[word] if subject_finder(term)(text)}
+        words = self._by_word.keys() & _WORD.findall(text, 0, subject_end(text) + WORD_MAX_CHARS)
+        if sum(len(self._by_word[word]) for word in words) <= FINDERS_MAX:
+            return {term for word in words for term in self._by_word[word] if subject_finder(term)(text)}
         if self._phrases is None:
             self._phrases = Phrases({term for terms in self._by_word.values() for term in terms})
         return self._phrases.found(text)
