@@ -1,8 +1,6 @@
 """Middleware for readers' pages: language, time zone, caching, sign-in and the first visit."""
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
 from allauth.account.internal.flows.reauthentication import STATE_SESSION_KEY
@@ -22,7 +20,7 @@ from django.utils.translation import gettext_noop
 from digest.errors import SignInNeeded, TooManyRequests
 from digest.feeds.selectors import subscriptions_exist
 from digest.models import Reader
-from digest.places import PAGE_LINE, TURNS, turn_refused, turn_share, turns_open
+from digest.places import PAGE_LINE, turn_share, turns_open
 from digest.throttling import too_many_requests_page, turn_begin
 from ranking.entities import TooManyChanges
 from ranking.selectors import reading_once
@@ -32,23 +30,11 @@ from ranking.selectors import reading_once
 PROGRAMS = ("/api/", "/mcp", "/oauth/", "/.well-known/", "/metrics", "/healthz", "/readyz")
 # Exceptions under those paths: people read these.
 PAGES = ("/api/docs", "/oauth/authorize")
-# So many refusals are stored, each for as long, since a reader may change the language or sign out.
-REFUSALS_MAX, REFUSAL_S = 100, 20.0
 # In characters, with the headers of the request.
 FORM_MAX_CHARS = 32_000
 SIGNED_OUT = gettext_noop("You were signed out, so nothing was done. Sign in and repeat it.")
 
 Handler = Callable[[HttpRequest], HttpResponse]
-
-
-def settings_read_once(get_response: Handler) -> Handler:
-    """Load a reader's mutes once per request, however many selectors ask for them."""
-
-    def handle(request: HttpRequest) -> HttpResponse:
-        with reading_once():
-            return get_response(request)
-
-    return handle
 
 
 def reader_locale(get_response: Handler) -> Handler:
@@ -146,50 +132,11 @@ def _form_page(request: HttpRequest) -> str:
     return f"{parts.path}?{parts.query}" if parts.query else parts.path or "/"
 
 
-@dataclass(frozen=True, slots=True)
-class _Refusal:
-    """The page that told a reader that too many of their requests wait, and until when it is repeated."""
+def waits_for_turn(request: HttpRequest) -> bool:
+    """Return whether a request is for a page that waits for its reader's turn.
 
-    who: object
-    content: bytes
-    headers: dict[str, str]
-    until: float
-
-
-class RefusalsRepeated:
-    """Refuse pages of a session whose reader's line is full as the last one was, before anything is read.
-
-    So a refusal takes half a millisecond of the processor, and not 12 for session, reader and page. Whoever
-    asks for everything at once gets fifty refusals a second, and each competes with the pages of others.
+    Sets its view, by which it is counted.
     """
-
-    def __init__(self, get_response: Handler) -> None:
-        self._get_response = get_response
-        self._refusals: dict[str, _Refusal] = {}
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Repeat a refusal, or answer and store it if it is one."""
-        session = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
-        known = self._refusals.get(session)
-        if (
-            known
-            and known.until > time.monotonic()
-            and TURNS.is_full(known.who, PAGE_LINE)
-            and _is_in_turn(request)
-        ):
-            return HttpResponse(known.content, status=429, headers=known.headers)
-        response = self._get_response(request)
-        who, line = turn_refused()
-        if session and line == PAGE_LINE:
-            if len(self._refusals) >= REFUSALS_MAX:
-                self._refusals.clear()
-            until = time.monotonic() + REFUSAL_S
-            self._refusals[session] = _Refusal(who, response.content, dict(response.headers), until)
-        return response
-
-
-def _is_in_turn(request: HttpRequest) -> bool:
-    """Return whether a page waits for its reader's turn. Sets its view, by which it is counted."""
     try:
         request.resolver_match = resolve(request.path_info)
     except Resolver404:
@@ -206,7 +153,8 @@ class ReadersTurns:
     """Answer a reader's pages one after the other in this process, so that none of them slows down others.
 
     Doors for programs take the turn once they know the token's reader. Between queries, a reader who asks for
-    much at once lets others go first.
+    much at once lets others go first. A page loads
+    their mutes once, however many selectors ask.
     """
 
     def __init__(self, get_response: Handler) -> None:
@@ -214,7 +162,7 @@ class ReadersTurns:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer, and end the turn."""
-        with turns_open(), connection.execute_wrapper(turn_share):
+        with turns_open(), reading_once(), connection.execute_wrapper(turn_share):
             return self._get_response(request)
 
     def process_view(

@@ -213,12 +213,13 @@ def _term_pattern(term: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
     return needed, re.compile(rf"(?<!\w)(?:{words})(?!\w)")
 
 
-def first_words(term: str) -> set[str]:
+@lru_cache(maxsize=8192)
+def first_words(term: str) -> frozenset[str]:
     """Return the first words (folded) of all spellings of `term`; empty if it has no letters or digits.
 
     Each text with the term contains one of these words.
     """
-    return {word.group() for form in _spellings(fold(term)) if (word := _WORD.search(form))}
+    return frozenset(word.group() for form in _spellings(fold(term)) if (word := _WORD.search(form)))
 
 
 def term_finder(term: str) -> Callable[[str], bool]:

@@ -17,9 +17,11 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
-from digest import middleware, places
+from config import middleware
+from digest import places
 from digest.accounts.tokens import token_issue
 from digest.errors import TooManyRequests
+from digest.middleware import ReadersTurns
 from digest.models import Reader
 from digest.places import (
     PAGE_LINE,
@@ -368,6 +370,6 @@ def test_a_page_lets_others_go_first_at_each_query_but_in_no_transaction(monkeyp
             assert not Reader.objects.exists()
         return HttpResponse()
 
-    middleware.ReadersTurns(view)(RequestFactory().get("/"))
+    ReadersTurns(view)(RequestFactory().get("/"))
     assert shares and not any(shares)
     assert not connection.execute_wrappers

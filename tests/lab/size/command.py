@@ -119,7 +119,7 @@ def way(deed: str, found: Trace) -> list[Figure]:
         Figure(f"{deed}: functions", found["functions"]),
         Figure(f"{deed}: call edges between files", found["edges"]),
         Figure(f"{deed}: pairs that call each other", len(found["mutual"]), note=mutual),
-        Figure(f"{deed}: depth of calls", found["depth"]),
+        Figure(f"{deed}: depth of calls", found["depth"], note=f"ends in {found['deepest'][-1]}"),
         Figure(f"{deed}: queries", found["queries"]),
     ]
 

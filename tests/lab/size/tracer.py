@@ -56,14 +56,19 @@ class Trace:
     """The calls between the product's functions, and the queries.
 
     `edges` are (file that calls, file that is called), the nearest function of the product counting as the
-    caller; `depth` is the most functions of the product on the stack at once. The bodies of modules and
-    classes, and comprehensions, are no functions.
+    caller; `depth` is the most functions of the product on the stack at once, and `deepest` names them. The
+    bodies of modules and classes, and comprehensions, are no functions.
     """
 
     functions: set[CodeType] = field(default_factory=set)
     edges: set[tuple[str, str]] = field(default_factory=set)
-    depth: int = 0
+    deepest: tuple[str, ...] = ()
     queries: int = 0
+
+    @property
+    def depth(self) -> int:
+        """Return how many functions were on the stack at once, at most."""
+        return len(self.deepest)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -75,6 +80,7 @@ class Trace:
             "edges": len(self.edges),
             "mutual": mutual,
             "depth": self.depth,
+            "deepest": self.deepest,
             "queries": self.queries,
         }
 
@@ -102,17 +108,18 @@ def traced() -> Iterator[Trace]:
             known[code] = file_of(code)
         if not (called := known[code]):
             return
-        stack: list[str] = stacks.__dict__.setdefault("files", [])
+        stack: list[CodeType] = stacks.__dict__.setdefault("functions", [])
         if event == "return":
             # A function that was called before the trace began returns within it.
             if stack:
                 stack.pop()
             return
-        if stack and stack[-1] != called:
-            trace.edges.add((stack[-1], called))
-        stack.append(called)
+        if stack and known[stack[-1]] != called:
+            trace.edges.add((known[stack[-1]], called))
+        stack.append(code)
         trace.functions.add(code)
-        trace.depth = max(trace.depth, len(stack))
+        if len(stack) > trace.depth:
+            trace.deepest = tuple(f"{known[one]}:{one.co_qualname}" for one in stack)
 
     def count(execute: Callable[..., Any], *given: Any) -> Any:
         trace.queries += 1
