@@ -275,66 +275,67 @@ yourself zero
 _READING = """
 accept acceptance actual add addition adjust age agree amount analysis answer appeal appear appetite
 appreciate approach argue argument article ask aspect assess attention attract author average avoid
-background balance barely base basic beat belong bias big bigger bit blog blogger boost bore boring breadth
-brief bring broad build bulletin calm care careful case catch categorical category cause certain chance
-change chapter check choice choose chosen citation cite claim clarity clean clear close cluster coincidence
-collection column columnist combine commentary commentator common comparable compare comparison complain
-complaint complete comprehensive concern conclude conclusion confidence confident confirmation connect
-consider considerable consist consistent constant contain content context continue contrast contribute
-contribution controversial copy correct correspondent count couple course cover coverage critic critical
-criticism cross curious current cut daily data date day deal decade decide decision decline decrease deep
-deeper deliver dense depend depth describe deserve desire detail determine develop difference different
-difficult digest direct direction disagree disappoint discover discuss discussion dislike display distinct
-distribution diverse double doubt downvote draw drift drop dull duplicate earn ease easy echo edit edition
-editor editorial effect effort enjoy enjoyable enter entertain entire entry equal error essay essential
-establish estimate evidence exact examine example excellent exception exciting exclude exclusive expect
-expectation experience expert explain explainer explanation explore express extend extent extra eye fact
-factual fade fail failure fair faithful fall fallen familiar fashion fast favor favorite favour favourite
-feature feedback feel felt figure fill filler filter find fine finish firm fit fix flag flat focus follow
-form former forward found fraction frequency frequent fresh frustrate full fun function gain gap general
-genuine glance go goes going good gossip gradual grasp great greater grew ground group grow grown guess
-guest guide habit happen happy hard hardly headline hear heard heavy hedge held help helpful high highlight
-hint history hit hold holdout honest hope hour huge hype idea identify ignore impact implication imply
-importance important impression improve improvement inclined include increase independent indicate
-individual influence inform informative initial insight insightful instance intend interest interpret
-interview introduce investigate investigation issue item job join joke journal journalism journalist judge
-judgement judging judgment keen keep kept key kind knew know knowledge known lack landing large largely
-latest lead lean learn learnt leave led left lend length lesser lesson level lie lift light likelihood
-likely limit limited line list listen lively local look lose loss lost loud love low lower magazine main
-maintain major majority manner mark marked marking maximum mean meaning meaningful meant measure medium meet
-mention merit method middle mild mind minor minority minute miss mistake mix mixed mode moderate moment
-month mood morning motivate move movement narrow nature neat necessary need negative neutral new newer
-newest news newsletter newspaper nice niche night noise noisy normal note notice noticeable novel number
-numerous object objective observe obvious occasion occasional occur odd offer old older oldest opinion
-opposite option order ordinary origin original outlet outlook output outweigh overlap overview pace paid
-paper paragraph partial particularly pass passion pattern peak people percent percentage perfect perform
-period periodical permanent persist person personal personally phase perspective photo phrase pick picture
-piece place plain plainly plan pleasant point poor poorly popular portion position positive possible post
-practical practice praise precise predict prefer preferable preference preferred premise prepare presence
-present press presume pretty prevent previous primary print priority probable probably problem process
-produce product profile progress promise promising promote proof proper proportion proposal propose prove
-provide publication publish publisher pull purely purpose push put quality quantity quarter question quick
-quiet quote raise ran range rank rapid rare rarely rate rating ratio raw reach react reaction read readable
-reader readership ready real reality reason reasonable receive recipe recommend recommendation record reduce
-reduction refer reflect refresh regard region regional regular reject relate relation relative relevance
-relevant reliable remain remark remarkable remove rename repeat repetitive replace report reporter reporting
-represent research researcher respect respond response rest result reveal reverse review rich ride right
-rise risk role roughly round rule rumor rumour run sample satisfy save saw say scarce score search season
-section see seek seldom select selection sense sensible sentence separate series serious serve session set
-setting settle shallow shape share sharp shift short shorter show shown side signal significant silence
-similar similarity simple simply single size skim skip slice slight slow small smaller snippet solid
-solution solve sort sought sound source speak special specific specifically spend spot spread stack stage
-stand standard start state statement stay steady step stop story straight strand stream strength strengthen
+background balance barely base basic beat belong bias big bigger bit blog blogger boost bore boring
+breadth brief bring broad build bulletin calm care careful case catch categorical category cause certain
+chance change chapter check choice choose chosen citation cite claim clarity clean clear close cluster
+coincidence collection column columnist combine commentary commentator common comparable compare
+comparison complain complaint complete comprehensive concern conclude conclusion confidence confident
+confirmation connect consider considerable consist consistent constant contain content context continue
+contrast contribute contribution controversial copy correct correspondent count couple course cover
+coverage critic critical criticism cross curious current cut daily data date day deal decade decide
+decision decline decrease deep deeper deliver dense depend depth describe deserve desire detail determine
+develop difference different difficult digest direct direction disagree disappoint discover discuss
+discussion dislike display distinct distribution diverse double doubt downvote draw drift drop dull
+duplicate earn ease easy echo edit edition editor editorial effect effort enjoy enjoyable enter entertain
+entire entry equal error essay essential establish estimate evidence exact examine example excellent
+exception exciting exclude exclusive expect expectation experience expert explain explainer explanation
+explore express extend extent extra eye fact factual fade fail failure fair faithful fall fallen familiar
+fashion fast favor favorite favour favourite feature feedback feel felt figure fill filler filter find
+fine finish firm fit fix flag flat focus follow form former forward found fraction frequency frequent
+fresh frustrate full fun function gain gap general genuine glance go goes going good gossip gradual grasp
+great greater grew ground group grow grown guess guest guide habit happen happy hard hardly headline hear
+heard heavy hedge held help helpful high highlight hint history hit hold holdout honest hope hour huge
+hype idea identify ignore impact implication imply importance important impression improve improvement
+inclined include increase independent indicate individual influence inform informative initial insight
+insightful instance intend interest interpret interview introduce investigate investigation issue item job
+join joke journal journalism journalist judge judgement judging judgment keen keep kept key kind knew know
+knowledge known lack landing large largely latest lead lean learn learnt leave led left lend length lesser
+lesson level lie lift light likelihood likely limit limited line list listen lively local look lose loss
+lost loud love low lower magazine main maintain major majority manner mark marked marking maximum mean
+meaning meaningful meant measure medium meet mention merit method middle mild mind minor minority minute
+miss mistake mix mixed mode moderate moment month mood morning motivate move movement narrow nature neat
+necessary need negative neutral new newer newest news newsletter newspaper nice niche night noise noisy
+normal note notice noticeable novel number numerous object objective observe obvious occasion occasional
+occur odd offer old older oldest opinion opposite option order ordinary origin original outlet outlook
+output outweigh overlap overview pace paid paper paragraph partial particularly pass passion pattern peak
+people percent percentage perfect perform period periodical permanent persist person personal personally
+phase perspective photo phrase pick picture piece place plain plainly plan pleasant point poor poorly
+popular portion position positive possible post practical practice praise precise predict prefer
+preferable preference preferred premise prepare presence present press presume pretty prevent previous
+primary print priority probable probably problem process produce product profile progress promise
+promising promote proof proper proportion proposal propose prove provide publication publish publisher
+pull purely purpose push put quality quantity quarter question quick quiet quote raise ran range rank
+rapid rare rarely rate rating ratio raw reach react reaction read readable reader readership ready real
+reality reason reasonable receive recipe recommend recommendation record reduce reduction refer reflect
+refresh regard region regional regular reject relate relation relative relevance relevant reliable remain
+remark remarkable remove rename repeat repetitive replace report reporter reporting represent research
+researcher respect respond response rest result reveal reverse review rich ride right rise risk role
+roughly round rule rumor rumour run sample satisfy save saw say scarce score search season section see
+seek seldom select selection sense sensible sentence separate series serious serve session set setting
+settle shallow shape share sharp shift short shorter show shown side signal significant silence similar
+similarity simple simply single size skim skip slice slight slow small smaller snippet solid solution
+solve sort sought sound source speak special specific specifically spend spot spread stack stage stand
+standard start state statement stay steady step stop story straight strand stream strength strengthen
 stretch strike strong stronger struck structure stuff style subject substance substantial subtle success
 suggest suggestion suit suitable sum summarise summarize summary superficial support suppose sure surface
 surprise surround survey switch system tag take taken tale talk target taste teach tend tendency tens term
-test theme thin thing think thorough thought thread threshold thumb tidy tie time timely tip tiresome title
-told tone tool top topic total touch track tradition transfer treat treatment trend trivial trouble true
-trust truth try turn tutorial type typical uncertain unclear uncommon understand understanding unique
-unusual update upvote urge use used useful usefulness valuable value variety various vary verdict version
-view viewpoint volume vote wait want warm waste watch way weak weaken week weekday weekend weekly weigh
-weight welcome wide wider win winning wise wish word work world worth worthwhile write writer writing
-written wrong wrote year
+test theme thin thing think thorough thought thread threshold thumb tidy tie time timely tip tiresome
+title told tone tool top topic total touch track tradition transfer treat treatment trend trivial trouble
+true trust truth try turn tutorial type typical uncertain unclear uncommon undid undo undone understand
+understanding unique unusual update upvote urge use used useful usefulness valuable value variety various
+vary verdict version view viewpoint volume vote wait want warm waste watch way weak weaken week weekday
+weekend weekly weigh weight welcome wide wider win winning wise wish word work world worth worthwhile
+write writer writing written wrong wrote year
 """
 _EVERYDAY = """
 abundant accurate adequate advice afford afternoon agreement align allow allowed ambitious amuse annoying

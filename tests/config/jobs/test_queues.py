@@ -17,7 +17,6 @@ from django.utils import timezone
 from advisor.models import Heartbeat
 from advisor.run.workers import job_claim_if_due
 from advisor.tasks import memories_sync_task, runs_reconcile_task
-from config import stopping
 from config.celery import app
 from config.jobs.schedule import (
     CELERY_BEAT_SCHEDULE,
@@ -29,6 +28,7 @@ from config.jobs.schedule import (
 )
 from config.models import NightlyReport
 from config.tasks import nightly_task
+from ranking.common import stopping
 from tests.support.concurrency import at_once, database_on_disk
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -3,7 +3,7 @@
 These are rules for a source (shelf life, daily limit, never missed), the half-life, and a word to hide. The
 worlds of `laws` know no reader with such a wish, so here are readers whose taste has one, by kind, and the
 plain readers beside them, to whom each of these changes does harm or nothing. Readers live on arrays, and
-accept all that the rules of a kind yield, at most one change a week. Pure.
+accept all that the rules of a kind yield, at most one change a week.
 """
 
 from collections import Counter

@@ -195,7 +195,7 @@ def test_operators_see_drafts_with_the_votes_beside_them(olga, live):
     assert live.label in listed.content.decode()
     shown = olga.get(url(live, "change")).content.decode()
     assert "Release to its reader" in shown and "Discard…" in shown
-    assert "trust" in shown and "80%" in shown and "$0.000114" in shown
+    assert "trust" in shown and "80%" in shown and "$0.0001" in shown
     assert "&lt;script&gt;alert(1)" in shown and "<script>alert" not in shown
 
 
