@@ -96,8 +96,8 @@ NOT_HANDED_OVER = (StopReason.FENCE_LOST, StopReason.DATABASE, StopReason.CRASHE
 def run_execute(*, run_id: UUID, now: datetime) -> bool:
     """Claim a queued run and carry it out. Return `False` if there was none to claim.
 
-    The run always ends in a final status with its reason, and its writes stay. Only if the process dies,
-    `runs_reconcile` ends it.
+    The run ends in a final status with its reason, and its writes stay. If the process dies, or the database
+    fails again while the end is stored, `runs_reconcile` ends it.
     """
     run = _claim(run_id, now)
     if run is None:

@@ -4,9 +4,25 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from ranking.config_body import body_default
+from ranking.models import ConfigVersion
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from tests.support.accepts import source_weight_set
+
+# The settings that every stored version has. Each later one is missing in the versions stored before it.
+FROM_THE_BEGINNING = frozenset(
+    [
+        "ai_score_alpha",
+        "avoided",
+        "keyword_boosts",
+        "learned",
+        "locked",
+        "recency_half_life_hours",
+        "source_weights",
+        "topics",
+    ]
+)
 
 
 @pytest.fixture
@@ -46,6 +62,24 @@ def test_going_back_from_a_versions_page_does_what_it_said(ada, client, three_ve
 
     config = config_effective(reader_id=ada.pk).config
     assert config.topics == ("chess",) and not config.source_weights and config.version == 4
+
+
+@pytest.mark.parametrize("name", sorted(body_default().keys() - FROM_THE_BEGINNING))
+def test_a_version_stored_before_a_setting_was_there_has_its_page_and_its_way_back(
+    ada, client, three_versions, name: str
+):
+    row = ConfigVersion.objects.get(version=1)
+    del row.body[name]
+    ConfigVersion.objects.filter(pk=row.pk).update(body=row.body)
+    client.force_login(ada)
+    before = config_effective(reader_id=ada.pk).config
+
+    assert "“chess” joined your interests" in text_of(client, "version", version=1)
+    client.post(reverse("ranking:revert", args=[1]), {"version": 3})
+    config = config_effective(reader_id=ada.pk).config
+    assert config.version == 4 and config.topics == ("chess",)
+    if name != "recency_by_day":  # there was another default once
+        assert getattr(config, name) == getattr(before, name)
 
 
 def test_the_version_in_force_offers_no_way_back_to_itself(ada, client, three_versions):
