@@ -153,8 +153,7 @@ class ReadersTurns:
     """Answer a reader's pages one after the other in this process, so that none of them slows down others.
 
     Doors for programs take the turn once they know the token's reader. Between queries, a reader who asks for
-    much at once lets others go first. A page loads
-    their mutes once, however many selectors ask.
+    much at once lets others go first. A page loads their mutes once, however many selectors ask.
     """
 
     def __init__(self, get_response: Handler) -> None:

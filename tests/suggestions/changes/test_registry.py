@@ -104,7 +104,9 @@ class AddressKind(MuteWordKind):
 
 
 def test_a_second_type_of_target_on_a_setting_is_taken_with_keys_of_its_own():
-    kinds_check([*SUGGESTED, AddressKind(NONE)])
+    kind = AddressKind(NONE)
+    kinds_check([*SUGGESTED, kind])  # it raises what is missing
+    assert kind.key("a.example") not in {one.key("a.example") for one in SUGGESTED}
 
 
 class KeyedAsWords(MuteWordKind):
