@@ -24,7 +24,7 @@ from digest.feeds.health import QUIET_AFTER, FeedCondition, feed_condition
 from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
 from digest.feeds.selectors import feed_facts, in_trouble, is_read
 from digest.feeds.services import SourceMove, feeds_check, feeds_pause, source_move, source_move_plan
-from digest.items.search import items_about
+from digest.items.search import items_with_words
 from digest.models import (
     ApiToken,
     Delivery,
@@ -77,7 +77,7 @@ class ItemAdmin(OperatorAdmin):
         """Search the readers' full-text index. Scanning all titles takes seconds at a million items."""
         if not search_term or "://" in search_term:
             return super().get_search_results(request, queryset, search_term)
-        return queryset & items_about(query=search_term), False
+        return queryset & items_with_words(query=search_term), False
 
 
 class ImpressionInline(ReadOnlyAdmin, OperatorInline):

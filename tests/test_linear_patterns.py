@@ -177,7 +177,7 @@ LEFT_OUT = (
     "digest.feeds.fetch.fetch",
     "digest.feeds.fetch.post",
     "digest.feeds.polling.count_sighting",
-    "digest.items.search.items_about",
+    "digest.items.search.items_with_words",
     "digest.feedback.records.record_row",
     "digest.items.search.items_search",
     "digest.feeds.parse.parse_in_sandbox",

@@ -192,7 +192,7 @@ def search_ids(*, reader_id: UUID, query: str, filters: SearchFilters, now: date
     return next((ids for ids in found if ids), [])
 
 
-def items_about(*, query: str) -> QuerySet[Item]:
+def items_with_words(*, query: str) -> QuerySet[Item]:
     """Return all items of any reader that contain every term of `query`, through the index; for operators.
 
     Empty if there is no word to search for.
