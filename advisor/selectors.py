@@ -117,18 +117,20 @@ def run_suggestion_ids(*, run_id: UUID) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class NamesTried:
-    """The other names that a run has tried for a topic, and the number of topics it has tried names for, with
-    this one."""
+    """The other names that a run has tried for a topic, and the number of topics it has tried names for.
+
+    The topic in question is one of these.
+    """
 
     names: tuple[str, ...]
     topics: int
 
 
 def names_tried(*, run_id: UUID, topic: str) -> NamesTried:
-    """Return what a run has tried so far of `topic` and others with other names; one query."""
+    """Return what a run has tried so far of `topic` ("": none) and others with other names; one query."""
     calls = Step.objects.filter(run_id=run_id, kind=Step.Kind.TOOL, tool__in=DRAFT_TOOLS)
     key = topic_key(topic)
-    found, names = {key}, dict[str, None]()
+    found, names = {key} if key else set(), dict[str, None]()
     for arguments in calls.values_list("arguments", flat=True):
         given = arguments if isinstance(arguments, dict) else {}
         for draft in (given, *(given.get("drafts") or ()), *(given.get("changes") or ())):

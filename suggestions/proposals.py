@@ -41,8 +41,8 @@ class Draft:
     """A proposal as an agent sends it, before any rule. Values are unchecked.
 
     `other_names` are those of a new topic. `names_tried` are those that the run has tried for this topic so
-    far, and `topics_tried` counts the new topics that it has tried, this one included. `question` is the id
-    of the question whose answer led to it.
+    far, and `topics_tried` counts the new topics that it has tried names for, this one included if it has
+    some. `question` is the id of the question whose answer led to it.
     """
 
     suggestion_type: str
@@ -52,7 +52,7 @@ class Draft:
     reason: str
     other_names: Sequence[object] = ()
     names_tried: Sequence[object] = ()
-    topics_tried: int = 1
+    topics_tried: int = 0
     question: int | None = None
 
 
@@ -62,9 +62,9 @@ class Facts:
 
     `sources` are the reader's own among the drafts' targets. `rated` are their ratings of the evidence by
     URL. `waiting` are the targets of open suggestions. `cooling` has the end of each target's cooldown.
-    `written` are the fields of this run's suggestions. `answers` are the reader's (accepted, rejected) by
-    type. `declined` are the types always rejected, and `kinds` those that may be suggested here, `None` for
-    all.
+    `written` are the fields of this run's suggestions, and `bare` those of them without other names.
+    `answers` are the reader's (accepted, rejected) by type. `declined` are the types always rejected, and
+    `kinds` those that may be suggested here, `None` for all.
     """
 
     effective: EffectiveConfig
@@ -73,6 +73,7 @@ class Facts:
     waiting: frozenset[Target] = frozenset()
     cooling: Mapping[Target, datetime] = field(default_factory=dict)
     written: Sequence[str] = ()
+    bare: Sequence[str] = ()
     answers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     declined: frozenset[str] = frozenset()
     kinds: frozenset[str] | None = None

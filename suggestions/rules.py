@@ -13,7 +13,8 @@ refusal. What a kind of change asks beyond them is in its own file (`suggestions
 | evidence | `evidence_not_grounded`, `insufficient_evidence`, `evidence_off_target`, \
 `evidence_wrong_polarity`, `too_few_sources` |
 | strength (`strength_refusal`) | `evidence_contradicts`, `weak_evidence` |
-| other names of a topic (`names_refusal`, its kind) | `invalid_name`, `name_unsaid`, `name_disliked` |
+| other names of a topic (`names_refusal`, its kind) | `invalid_name`, `names_late`, `name_unsaid`, \
+`name_disliked` |
 | effect (`visibility_refusal`) | `moves_nothing` |
 
 A draft's own idea of the current value is ignored: facts come from the database alone. Pure.
@@ -89,7 +90,7 @@ def draft_read(draft: Draft, facts: Facts) -> Change | Refusal:
         return change
     urls = list(dict.fromkeys(url for url in draft.evidence_urls if isinstance(url, str) and url))
     cited = tuple(facts.rated[url] for url in urls if url in facts.rated)
-    return replace(change, evidence=cited, ungrounded=len(urls) - len(cited))
+    return replace(change, evidence=cited, ungrounded=len(urls) - len(cited), tried=draft.topics_tried)
 
 
 def permission_refusal(target: Target, facts: Facts, kind: str = "") -> Refusal | None:
@@ -242,8 +243,8 @@ def rule_on_target(change: Change) -> Refusal | None:
         return None
     return change.refusal(
         "evidence_off_target",
-        f"{off} evidence items are not about “{change.label}”: a source needs its own items, "
-        "a topic or another name of it must stand in the title as whole words.",
+        f"{off} evidence items are not about “{change.label}”: a source needs its own items, a topic must "
+        "stand in the title as whole words, or with other names in title or text.",
     )
 
 

@@ -63,11 +63,15 @@ class Acceptance:
 
 
 class TargetsAtRest(NamedTuple):
-    """Targets of suggestions that wait, the end of each cooldown, and the field of each one a run wrote."""
+    """Targets of suggestions that wait, the end of each cooldown, and the field of each one a run wrote.
+
+    `bare` are the fields of those that bring no other names.
+    """
 
     waiting: frozenset[Target]
     cooling: dict[Target, datetime]
     written: tuple[str, ...]
+    bare: tuple[str, ...]
 
 
 def facts_for(
@@ -130,7 +134,7 @@ def targets_at_rest(
     recent = Q(created_at__gt=since) | Q(resolved_at__gt=since) | reverted
     wanted = recent | Q(status__in=WAITING) | (Q(run_id=run_id) if run_id else Q())
     cooling: dict[Target, datetime] = {}
-    waiting, written = set[Target](), dict[int, str]()
+    waiting, written, bare = set[Target](), dict[int, str](), dict[int, str]()
     moments = ("created_at", "resolved_at", "outcomes__decided_at", "outcomes__kind")
     rows = _without(exclude_id).filter(wanted, reader_id=reader_id)
     columns = ("pk", "run_id", "status", "field", "target_key", "other_names", *moments)
@@ -139,6 +143,7 @@ def targets_at_rest(
             waiting |= {(field, key), *((field, one) for name in names for one in keys_named(field, name))}
         if run_id and run == run_id:
             written[pk] = field
+            bare |= {} if names else {pk: field}
         begun = [made, resolved, decided if kind == Outcome.Kind.REVERT else None]
         if any(moment and moment > since for moment in begun):
             until = max(moment for moment in (made, resolved, decided) if moment) + cooldown
@@ -146,7 +151,7 @@ def targets_at_rest(
     for (field, key), at in config_changed_by(reader_id=reader_id, ref=EARLY, since=since).items():
         for target in ((field, one) for one in keys_named(field, key)):
             cooling[target] = max(at + cooldown, cooling.get(target, at))
-    return TargetsAtRest(frozenset(waiting), cooling, tuple(written.values()))
+    return TargetsAtRest(frozenset(waiting), cooling, tuple(written.values()), tuple(bare.values()))
 
 
 def _without(suggestion_id: int | None) -> QuerySet[Suggestion]:

@@ -164,7 +164,7 @@ CHANGES_STOPPED = {
     ),
     "unlikely": gettext_noop("A change was found, but it is likelier to harm than to help."),
     "evidence_not_grounded": _NOT_BORNE_OUT,
-    **dict.fromkeys(("name_unsaid", "name_disliked"), _NOT_BORNE_OUT),
+    **dict.fromkeys(("name_unsaid", "name_disliked", "names_late"), _NOT_BORNE_OUT),
     "evidence_off_target": _NOT_BORNE_OUT,
     "evidence_wrong_polarity": _NOT_BORNE_OUT,
     "insufficient_evidence": gettext_noop(

@@ -86,6 +86,7 @@ BEFOREHAND = {
     "invalid_topic": "name the topic in one short line",
     "invalid_weight": "give the weight as a plain number such as 1.3",
     "name_disliked": "leave out other names whose articles this reader disliked",
+    "names_late": "try other names before writing any other suggestion",
     "name_unsaid": "give only other names that this reader's articles say",
     "no_change": "read the current weight with query_user_config, and ask for another",
     "source_not_in_history": "take the source's key exactly as query_user_feedback gives it",

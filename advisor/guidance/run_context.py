@@ -36,7 +36,7 @@ UNJUDGED = ("", NOT_EXECUTED, "invalid_arguments", "unknown_tool", "tool_failed"
 OF_THE_DRAFT = (
     *("unsafe_reason", "evidence_not_grounded", "insufficient_evidence", "evidence_off_target"),
     *("evidence_wrong_polarity", "too_few_sources", "invalid_weight", "wrong_direction", "no_change"),
-    *("field_mismatch", "invalid_name", "name_unsaid", "name_disliked", "question_unknown"),
+    *("field_mismatch", "invalid_name", "name_unsaid", "name_disliked", "names_late", "question_unknown"),
 )
 
 

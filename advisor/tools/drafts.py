@@ -19,7 +19,7 @@ from advisor.result_size import (
     tokens_left,
 )
 from advisor.run_values import ToolContext
-from advisor.selectors import NamesTried, names_tried
+from advisor.selectors import names_tried
 from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, SuggestionType
 from advisor.tools.references import evidence_addresses
 from digest.entities import RatedItem
@@ -102,9 +102,8 @@ def draft_of(context: ToolContext, given: ChangeArguments) -> Draft:
     """
     cited = given.evidence if isinstance(given, DraftArguments) else ()
     reason = given.reason if isinstance(given, SuggestionArguments) else ""
-    earlier = (
-        names_tried(run_id=context.run_id, topic=given.target) if given.other_names else NamesTried((), 1)
-    )
+    topic = given.target if given.other_names else ""
+    earlier = names_tried(run_id=context.run_id, topic=topic)
     return Draft(
         suggestion_type=given.suggestion_type,
         target_key=given.target,

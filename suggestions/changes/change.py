@@ -214,16 +214,15 @@ class ChangeKind(ABC):
         """Return the text of a rated item that counts as evidence, folded."""
         return ""
 
+    def text_for(self, change: "Change", item: RatedItem) -> str:
+        """Return the folded text of a rated item in which the target of `change` is looked for."""
+        return self.text_rated(item)
+
     def touches(self, change: "Change", item: Candidate) -> bool:
         """Return whether a change is about an item as ranking finds it, in title and text."""
         text = fold_lightly(f"{item.title}\n{item.text}")
         labels = label_keys(item.categories, item.author)
         return change.covers(source=item.source, text=text, labels=labels)
-
-    def concerns(self, item: RatedItem, label: str) -> bool:
-        """Return whether a rated item is about the target."""
-        labels = label_keys(item.categories, item.author)
-        return self.covers(label, source=item.source, text=self.text_rated(item), labels=labels)
 
     # --- Settings -----------------------------------------------------------------------------------------
 
@@ -389,8 +388,8 @@ class Change:
 
     `target` is its target's identity, `label` the spelling; `before` and `after` are states of the setting.
     `names` are the other names of a topic: those that it gets, or has. `variant` is the kind of a mute,
-    `within` the key of the only source in which it hides. `tried` counts the topics that a run has tried,
-    with this one, and `names_tried` are the names that it has tried for this one and left out. Of a draft
+    `within` the key of the only source in which it hides. `tried` counts the topics that a run has tried
+    other names for, and `names_tried` are the names that it has tried for this one and left out. Of a draft
     `evidence` are the cited ratings, `ungrounded` counts cited addresses that the reader never rated, and
     `notes` say how the rules corrected it.
     """
@@ -406,7 +405,7 @@ class Change:
     notes: tuple[str, ...] = field(default=())
     within: str = ""
     names: tuple[str, ...] = ()
-    tried: int = 1
+    tried: int = 0
     names_tried: tuple[str, ...] = ()
 
     @property
@@ -451,7 +450,8 @@ class Change:
 
     def concerns(self, item: RatedItem) -> bool:
         """Return whether a rated item is about its target, by any of its names."""
-        return any(self.kind.concerns(item, one) for one in (self.label, *self.names))
+        text, labels = self.kind.text_for(self, item), label_keys(item.categories, item.author)
+        return self.covers(source=item.source, text=text, labels=labels)
 
     def covers(self, *, source: str, text: str, labels: frozenset[str]) -> bool:
         """Return whether an item is about its target: its source, folded text, and keys of its labels."""

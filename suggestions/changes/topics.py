@@ -30,8 +30,9 @@ from suggestions.proposals import EVIDENCE_MIN, TOPIC_SOURCES_MIN, Draft, Facts,
 
 # Control, format (bidi and zero-width), surrogate, private-use and unassigned characters; line breaks.
 _UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-# How probable chance may be that gives a topic with other names as many likes. Whoever chose these names has
-# seen which titles were liked, so the bar is above that of the planner's own topics (docs/suggestions.md).
+# How probable chance may be that gives any topic with other names of a run as many likes. Whoever chose these
+# names has seen which titles were liked, so the bar is above that of the planner's own topics
+# (docs/suggestions.md).
 CHANCE_MAX = 0.01
 # No interest ranks lower than this share of one without any (`ranking.scoring`).
 INTEREST_MIN = 0.05
@@ -160,6 +161,13 @@ class NewTopicKind(TopicKind):
 
     is_named = True
 
+    def text_for(self, change: Change, item: RatedItem) -> str:
+        """Return the title, or title and text for a topic with other names, as ranking finds it.
+
+        Sixteen names are in three times as many texts as titles, so the thumbs on them tell far more.
+        """
+        return text_whole(item) if change.names else self.text_rated(item)
+
     def read(self, draft: Draft, facts: Facts, named: str) -> Change | Refusal:
         """Return the change of a draft with the other names that it gives."""
         change = super().read(draft, facts, named)
@@ -181,13 +189,16 @@ class NewTopicKind(TopicKind):
                 message = f"“{own}” is one of the reader's topics. Leave it out of other_names."
                 return change.refusal("invalid_name", message)
             names.setdefault(topic_key(name), name)
+        if facts.bare:
+            message = "This run has written a suggestion without other names. Try other names before that."
+            return change.refusal("names_late", message)
         names.pop(change.target, None)
         if len(names) > NAMES_MAX:
             message = f"A topic has at most {NAMES_MAX} other names, not {len(names)}."
             return change.refusal("invalid_name", message)
         tried = {topic_key(name): name for one in draft.names_tried if (name := topic_clean(one)) is not None}
         left_out = tuple(name for key, name in tried.items() if key not in {change.target, *names})
-        return replace(change, names=tuple(names.values()), tried=draft.topics_tried, names_tried=left_out)
+        return replace(change, names=tuple(names.values()), names_tried=left_out)
 
     def contradiction(self, change: Change, rated: Sequence[RatedItem]) -> Refusal | None:
         """Refuse a topic with other names that chance may explain, or a name of mostly disliked articles."""
@@ -201,15 +212,18 @@ class NewTopicKind(TopicKind):
 
         Articles count by title and text, as ranking finds them, and by every name that the run has tried for
         the topic. If names could be left out until the rest is liked enough, all readers would have a topic.
+        The n-th topic of a run may spend 1 / n(n + 1) of `CHANCE_MAX`, so that all of them together, however
+        many, spend no more than the whole.
         """
         terms = (change.label, *change.names, *change.names_tried)
         about = [item for item in rated if any(says(term, item) for term in terms)]
         likes, likes_all = (sum(item.useful for item in some) for some in (about, rated))
-        if drawn_above(likes, len(about), likes_all, len(rated)) * change.tried <= CHANCE_MAX:
+        tried = max(1, change.tried)
+        if drawn_above(likes, len(about), likes_all, len(rated)) * tried * (tried + 1) <= CHANCE_MAX:
             return None
         message = (
             f"{likes} likes of {len(about)} articles about “{change.label}” by any of its names may well be "
-            f"chance, as this run has tried {change.tried} topics. Choose another hypothesis."
+            f"chance, as this run has tried {tried} topics. Choose another hypothesis."
         )
         return change.refusal("weak_evidence", message)
 
@@ -256,8 +270,12 @@ REMOVE_TOPIC = TopicKind(
 
 def says(name: str, item: RatedItem) -> bool:
     """Return whether a rated item says `name` in its title or text, or has it as a label."""
-    labels = label_keys(item.categories, item.author)
-    return topic_matches(name, fold_lightly(f"{item.title}\n{item.text}"), labels)
+    return topic_matches(name, text_whole(item), label_keys(item.categories, item.author))
+
+
+def text_whole(item: RatedItem) -> str:
+    """Return title and text of a rated item, folded as for ranking."""
+    return fold_lightly(f"{item.title}\n{item.text}")
 
 
 def _is_disliked(name: str, rated: Sequence[RatedItem]) -> bool:

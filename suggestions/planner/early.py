@@ -81,7 +81,7 @@ _SOURCES = {MORE: gettext_noop("more {source}"), LESS: gettext_noop("less {sourc
 
 def answers_on(change: Change, rated: Iterable[RatedItem]) -> tuple[int, int]:
     """Return how many of the rated articles that a change is about were liked, and how many they are."""
-    found = [item.useful for item in rated if change.kind.concerns(item, change.label)]
+    found = [item.useful for item in rated if change.concerns(item)]
     return sum(found), len(found)
 
 

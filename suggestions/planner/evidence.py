@@ -1,7 +1,7 @@
 """A reader's ratings as evidence for or against changes: to propose hypotheses and to weigh drafts."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -37,7 +37,14 @@ from suggestions.planner.hypotheses import (
 )
 from suggestions.planner.phrases import NO_NAMES, Attributes, attributes_of, words_disliked
 from suggestions.planner.population import taste_spread_for
-from suggestions.planner.tastes import Taste, others_lean, reader_preference, tallies_of, tastes_of
+from suggestions.planner.tastes import (
+    FALSE_SIGN_AFTER_NAMES,
+    Taste,
+    others_lean,
+    reader_preference,
+    tallies_of,
+    tastes_of,
+)
 from suggestions.proposals import Facts, Refusal
 from suggestions.rules import change_permission, evidence_refusal, strength_refusal, visibility_refusal
 from suggestions.selectors import facts_for, targets_decided
@@ -76,6 +83,7 @@ class WeighedChange:
     - `forecast`: its effect measured on holdout ratings.
     - `p_overall`: the probability by all ratings together.
     - `after`: the config with the change.
+    - `false_sign`: the probability that the lean is no preference, or one the other way.
     - `others`: other readers' addition to the reader's lean towards the target, in log-odds.
     - `lean`: the reader's lean in the direction of the change, by all ratings.
 
@@ -96,6 +104,7 @@ class WeighedChange:
     expected_gain: float = 0.0
     others: float = 0.0
     lean: float = 0.0
+    false_sign: float = 0.0
 
     @property
     def is_against_all(self) -> bool:
@@ -110,11 +119,15 @@ class WeighedChange:
         return self.likes, self.ratings, else_likes, len(rated) - self.ratings
 
     def refusal(self, change: Change) -> Refusal | None:
-        """Return why the ratings do not support `change` (this one as it may be written), or `None`."""
+        """Return why the ratings do not support `change` (this one as it may be written), or `None`.
+
+        Once a run has tried other names, its changes without any have to be surer (docs/planner.md).
+        """
+        is_sure = bool(change.names) or not change.tried or self.false_sign <= FALSE_SIGN_AFTER_NAMES
         return change.kind.contradiction(change, self.evidence.rated) or strength_refusal(
             change,
             p_overall=self.p_overall,
-            supported=self.clear and not is_contradicted(self.forecast),
+            supported=self.clear and is_sure and not is_contradicted(self.forecast),
             confidence=self.confidence,
             minimum=settings.ADVISOR_MIN_CONFIDENCE,
         )
@@ -154,7 +167,8 @@ def evidence_for(
     """Read the reader's newest 500 ratings and derive their tastes. A fixed number of queries.
 
     `topics` and `words` are columns besides the config's own topics and those found in the ratings, `names`
-    other names of topics besides the config's. The same data give the same answer.
+    other names of new topics besides the config's. These topics count in texts as well as in titles. The same
+    data give the same answer.
     """
     rated = tuple(feedback_recent(reader_id=reader_id))
     titles = source_titles(keys={item.source for item in rated})
@@ -170,6 +184,7 @@ def evidence_for(
         words=(*hidden, *words),
         names={**config.other_names, **names},
     )
+    attributes = replace(attributes, whole=frozenset(names))
     spread = taste_spread_for(reader_id=reader_id)
     deviations = community_deviation(reader_id=reader_id, now=now)
     signal = taste_counting(reader_id=reader_id, configs=[effective], now=now)
@@ -189,7 +204,7 @@ def change_weigh(
     """Weigh one change of the reader's ranking; a fixed number of queries."""
     column = change.kind.column
     added = {str(column): (change.label,)} if column in (Column.TOPICS, Column.WORDS) else {}
-    names = {change.target: change.names} if change.names else NO_NAMES
+    names = {change.target: change.names} if change.names and change.kind.is_named else NO_NAMES
     evidence = evidence_for(reader_id=reader_id, effective=effective, now=now, names=names, **added)
     case, change = _Case(reader_id, effective, evidence, now), change.named_in(effective)
     if change.kind.has_own_rule:
@@ -222,6 +237,7 @@ class _Case:
             clear=choice is not None and choice.clear,
             expected_gain=choice.expected_gain if choice else 0.0,
             others=taste.others if taste else 0.0,
+            false_sign=taste.false_sign if taste else 0.0,
             lean=overall.lean if overall else 0.0,
         )
 
@@ -283,6 +299,7 @@ class _Case:
         expected_gain: float,
         others: float = 0.0,
         lean: float = 0.0,
+        false_sign: float = 0.0,
     ) -> WeighedChange:
         about = change.among(self.evidence.rated)
         return WeighedChange(
@@ -300,6 +317,7 @@ class _Case:
             expected_gain=expected_gain,
             others=others,
             lean=lean,
+            false_sign=false_sign,
         )
 
     def _evaluate(self, tastes: Sequence[Taste], change: Change) -> EvaluatedChange | None:

@@ -66,7 +66,7 @@ class Attributes:
     """The columns: source keys, topic keys and words, in a fixed order, with the spellings of the latter.
 
     `authors` are the `topics` that are an author's name. `words` are those that a reader may want to hide.
-    `names` are the other names of topics, by key.
+    `names` are the other names of topics, by key, and `whole` the topics that are found in texts, too.
     """
 
     sources: tuple[str, ...]
@@ -75,6 +75,7 @@ class Attributes:
     authors: frozenset[str] = frozenset()
     words: tuple[str, ...] = ()
     names: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    whole: frozenset[str] = frozenset()
 
     def index(self, column: Column, key: str) -> int:
         """Return the index of a target among all columns. Raises `ValueError` for an unknown one."""

@@ -27,12 +27,15 @@ from tests.lab.advisor.rules import (
 )
 from tests.lab.world.entities import Asked, Course
 from tests.lab.world.people import TOP_K, Person, person_make
-from tests.lab.world.truth import Judge, chooser_for, judge_for, scores
+from tests.lab.world.taste import taste_factors
+from tests.lab.world.truth import WHOLE, Judge, chooser_for, judge_for, scores
 from tests.lab.world.words import SOURCES, TOPICS
-from tests.lab.world.world import World
+from tests.lab.world.world import Batch, Floats, World
 
 WEEK, DAY_S = 7, 86_400
 DRIFT_WEEK = 6
+# What stands behind the name of a rule if taste orders the page, too.
+WITH_TASTE = ", with taste"
 # How far back the items of a check go.
 CHECKED_DAYS = 14
 RULE_DRAWS = 300
@@ -43,12 +46,17 @@ ARRAY_ROWS = (*RULES, LOOP, "learning loop + Beta .9", ORACLE)
 
 @dataclass
 class _Life:
-    """One reader under way on arrays; `given` are their thumbs as (item, liked, day)."""
+    """One reader under way on arrays; `given` are their thumbs as (item, liked, day).
+
+    `decided` has the sources with an accepted change: the week and the way. `cooling` has all decisions.
+    """
 
     person: Person
     judge: Judge
     chooser: Judge
     effective: EffectiveConfig
+    taste: bool = False
+    decided: dict[int, tuple[int, bool]] = field(default_factory=dict)
     given: list[tuple[int, bool, int]] = field(default_factory=list)
     looks: dict[int, int] = field(default_factory=dict)
     cooling: dict[int, int] = field(default_factory=dict)
@@ -58,8 +66,9 @@ def course_run(
     world: World, number: int, row: str, *, weeks: int, drift: bool = False, checks: bool = False
 ) -> Course:
     """Run one reader's weeks under the named row of `ARRAY_ROWS`, who `checks` each suggestion by
-    headlines."""
-    life = _begin(world, number)
+    headlines. After `WITH_TASTE` taste orders the page as well."""
+    row, ends, _ = row.partition(WITH_TASTE)
+    life = replace(_begin(world, number), taste=bool(ends))
     person, first = life.person, life.effective
     rng = np.random.default_rng([world.seed, number, RULE_DRAWS])
     rule = (RULES | ASKING).get(row.removeprefix("learning loop + "), RULES["no change"])
@@ -73,7 +82,9 @@ def course_run(
         if row.startswith("learning loop"):
             life.effective = _learned(life, world, days[-1])
         asked += _advise(life, world, row, rule, week, days[-1], flipped, rng, checks)
-        curve.append(life.judge.gain(first, life.effective, flipped=flipped))
+        start = life.judge.value(first, flipped=flipped)
+        factor = _factor(life, world, days[-1], world.scoring)
+        curve.append(life.judge.value(life.effective, flipped=flipped, factor=factor) - start)
     start = life.judge.value(first, flipped=drift)
     return Course(number, person.null, start, tuple(curve), tuple(thumbs), tuple(asked))
 
@@ -99,7 +110,7 @@ def _read(life: _Life, world: World, day: int, likes: np.ndarray) -> int:
     gone = {item for item, _, _ in life.given}
     gone |= {item for item, looks in life.looks.items() if looks >= PAGES_MAX}
     given = 0
-    for rank, item in enumerate(_digest(world, life.effective, day, gone), start=1):
+    for rank, item in enumerate(_digest(life, world, day, gone), start=1):
         liked = life.person.thumb(item, rank, life.looks.get(item, 0), float(likes[item]))
         life.looks[item] = life.looks.get(item, 0) + 1
         if liked is not None:
@@ -108,7 +119,7 @@ def _read(life: _Life, world: World, day: int, likes: np.ndarray) -> int:
     return given
 
 
-def _digest(world: World, effective: EffectiveConfig, day: int, gone: set[int]) -> list[int]:
+def _digest(life: _Life, world: World, day: int, gone: set[int]) -> list[int]:
     """Return the best ten of the seven days up to the moment of reading on `day`, without those that are
     gone."""
     stream = world.stream
@@ -117,11 +128,26 @@ def _digest(world: World, effective: EffectiveConfig, day: int, gone: set[int]) 
     dated = stream.day[low:high] * DAY_S - stream.age_s[low:high]
     age = day * DAY_S - dated
     # The stream's own recency is that of the item's first day. It fades with the days since.
-    total = scores(stream, effective, slice(low, high)) * 0.5 ** (day - stream.day[low:high])
+    total = scores(stream, life.effective, slice(low, high)) * 0.5 ** (day - stream.day[low:high])
+    total = total * _factor(life, world, day, stream, slice(low, high))
     is_gone = np.isin(np.arange(low, high), [*gone])
     within = np.flatnonzero((age < ITEM_WINDOW_DAYS * DAY_S) & ~is_gone)
     best = within[np.lexsort((-dated[within], -total[within]))][:TOP_K]
     return [int(low + i) for i in best]
+
+
+def _factor(life: _Life, world: World, day: int, batch: Batch, part: slice = WHOLE) -> Floats | float:
+    """Return the factor of taste for each item of a part of `batch`, or 1 if it is off."""
+    if not life.taste or not life.given:
+        return 1.0
+    leans = [one.lean for one in planner_tastes(_tallies(life, world, day))]
+    week = day // WEEK + 1
+    for target, decision in life.cooling.items():
+        if target < len(SOURCES) and week - decision < COOLDOWN_WEEKS:
+            decided, up = life.decided.get(target, (0, True))
+            leans[target] = max(0.0, leans[target]) if up else min(0.0, leans[target])
+            leans[target] *= decided == decision
+    return taste_factors(world.stream, life.given, leans, life.effective.config.topics, day, batch, part)
 
 
 def _tallies(life: _Life, world: World, day: int) -> Tallies:
@@ -176,10 +202,12 @@ def _advise(
     asked = []
     for change in changes:
         after = change.applied(life.effective)
-        gain = life.judge.gain(life.effective, after, flipped=flipped)
+        factor = _factor(life, world, day, world.scoring)
+        gain = life.judge.gain(life.effective, after, flipped=flipped, factor=factor)
         withdrawn = checks and not _is_borne_out(life, world, change, week, day, flipped)
         accepts = not withdrawn and (row == ORACLE or life.person.accepts(week, change.key, gain > 0))
         life.cooling[change.target] = week
+        life.decided |= {change.target: (week, change.is_up)} if accepts else {}
         life.effective = after if accepts else life.effective
         asked.append(Asked(week, change.kind, change.key, gain, accepts, withdrawn=withdrawn))
     return asked

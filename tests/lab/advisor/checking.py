@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.lab.advisor.arrays import course_run
-from tests.lab.advisor.metrics import difference, row_of
+from tests.lab.advisor.metrics import difference, lost_by, row_of
 from tests.lab.advisor.report import Plan, Scale, driven_courses
 from tests.lab.advisor.rules import PLANNER_RULE
 from tests.lab.advisor.stage import Say
@@ -84,13 +84,6 @@ def kept_by(courses: Sequence[Course]) -> Json:
         if lost
         else None,
     }
-
-
-def lost_by(courses: Sequence[Course]) -> float | None:
-    """Return the loss by accepted changes, divided by their gain, of readers with preferences."""
-    gains = [one.gain for course in courses if not course.null for one in course.asked if one.accepted]
-    gained = sum(gain for gain in gains if gain > 0)
-    return round(-sum(gain for gain in gains if gain < 0) / gained, 4) if gained else None
 
 
 def _share(values: Sequence[bool]) -> float | None:

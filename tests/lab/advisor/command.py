@@ -21,18 +21,19 @@ from tests.lab.advisor.report import (
     array_rows,
     scale_for,
     simulator_rows,
-    world_rows,
 )
 from tests.lab.advisor.signals import signal_rows
 from tests.lab.advisor.stage import ShardFailed
 from tests.lab.advisor.tables import text_of
 from tests.lab.advisor.targets import targets_hold
+from tests.lab.advisor.worlds import world_rows
 from tests.lab.command import fail, progress, report_end
 from tests.lab.histories.data import SMALL
 from tests.lab.histories.installations import installation_rows
 from tests.lab.histories.rows import FILMS, movielens_rows, nemig_rows, replay_rows, scholar_rows
 from tests.lab.histories.scholar import SCHOLAR, BadData
 from tests.lab.histories.taste import nothing_rows, taste_rows
+from tests.lab.world.laws import LAWS
 
 PARTS = ("simulator", "movielens", "nemig")
 # Short names: the planner alone of the simulator; both open histories, or the one with tags; the taste;
@@ -124,6 +125,14 @@ def _parser() -> ArgumentParser:
         help=f"{', '.join([*PARTS, *SHORT])}, or {SCHOLAR} DIR",
     )
     parser.add_argument(
+        "--worlds",
+        nargs="+",
+        choices=list(LAWS),
+        default=list(LAWS),
+        metavar="WORLD",
+        help=f"worlds: those through the services ({', '.join(LAWS)})",
+    )
+    parser.add_argument(
         "--replay",
         choices=["once", "weekly"],
         default="once",
@@ -153,7 +162,7 @@ def _rows(scale: Scale, options: dict[str, Any]) -> list[dict[str, Any]]:
     if "simulator" in parts or "planner" in parts:
         rows += simulator_rows(scale, progress, planner_only="simulator" not in parts)
     if "worlds" in parts:
-        rows += world_rows(scale, progress)
+        rows += world_rows(scale, progress, options["worlds"])
     if "signals" in parts:
         rows += signal_rows(scale, progress)
     if "asking" in parts:

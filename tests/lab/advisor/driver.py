@@ -26,6 +26,7 @@ from ranking.implicit import NO_LEANS
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
 from suggestions.models import Suggestion
+from suggestions.planner import tastes
 from suggestions.proposals import Refusal
 from suggestions.selectors import suggestions_pending
 from suggestions.services.checks import suggestion_check, suggestion_check_begin
@@ -52,7 +53,10 @@ class EvaluationRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The setting of a simulation: a world, its length, its readers, and the active parts of the product."""
+    """The setting of a simulation: a world, its length, its readers, and the active parts of the product.
+
+    `bar` is the false sign rate up to which the planner asks, if it is not its own.
+    """
 
     seed: int
     weeks: int
@@ -68,6 +72,7 @@ class Setting:
     reading: bool = False
     early: bool = False
     checking: bool = False
+    bar: float | None = None
 
 
 @dataclass(slots=True)
@@ -116,6 +121,8 @@ def simulate(setting: Setting, progress: Callable[[int], None] = lambda week: No
     """Live through the setting's weeks in the current database, which must be empty and disposable."""
     if Reader.objects.exists() or Item.objects.exists():
         raise EvaluationRefused("There are readers or items in this database. An evaluation needs its own.")
+    if setting.bar is not None:
+        tastes.FALSE_SIGN_MAX = setting.bar
     world = world_make(
         setting.seed,
         setting.weeks * WEEK,

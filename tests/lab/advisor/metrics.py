@@ -66,6 +66,13 @@ def harmful(asked: Sequence[Asked]) -> float | None:
     return _round(_mean([a.gain < HARMFUL for a in asked]))
 
 
+def lost_by(courses: Sequence[Course]) -> float | None:
+    """Return the loss by accepted changes, divided by their gain, of readers with preferences."""
+    gains = [one.gain for course in courses if not course.null for one in course.asked if one.accepted]
+    gained = sum(gain for gain in gains if gain > 0)
+    return round(-sum(gain for gain in gains if gain < 0) / gained, 4) if gained else None
+
+
 def null_rate(nulls: Sequence[Course]) -> float | None:
     """Suggestions per reader without preferences and week."""
     weeks = sum(len(c.curve) - 1 for c in nulls)

@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,9 @@ from tests.lab.advisor.controls import POPULARITY, backtest_shuffled, popularity
 from tests.lab.advisor.metrics import difference, interval, row_of
 from tests.lab.advisor.series import series_of
 from tests.lab.advisor.stage import Say, shards_run
-from tests.lab.advisor.targets import PLANNER, world_planner
+from tests.lab.advisor.targets import PLANNER
 from tests.lab.world.entities import Course, course_of
-from tests.lab.world.laws import LAWS, PLAIN
+from tests.lab.world.people import NULL_EVERY
 from tests.lab.world.words import SOURCES, SPAM_TOPIC
 from tests.lab.world.world import World, world_make
 from tests.support.changes import BOOST_SOURCE
@@ -29,9 +29,6 @@ DRIFT, SHUFFLED = "planner, drift at week 6", "planner, shuffled thumbs"
 SPAM, NO_SPAM = "planner, spamming source", "planner, the same source with plain titles"
 BACKTEST = "backtest on shuffled thumbs"
 MODEL_READERS, MODEL_WEEKS = 6, 6
-# Rows that also run with twenty answers before the first week.
-INTERVIEWED = (PLAIN, "interactions")
-WORLD_ROWS = ("greedy like-rate", "Beta .9", LOOP, "learning loop + Beta .9", ORACLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +46,17 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One row through the services: its readers, and its differences from the plain setting."""
+    """One row through the services: its readers, and its differences from the plain setting.
+
+    `nulls` further readers prefer nothing (`numbers_of`).
+    """
 
     row: str
     readers: int
     more: tuple[tuple[str, object], ...] = ()
     models: bool = False
     weeks: int = 0
+    nulls: int = 0
 
 
 def scale_for(seed: int, *, full: bool, readers: int | None = None, weeks: int | None = None) -> Scale:
@@ -82,41 +83,10 @@ def simulator_rows(scale: Scale, say: Say, *, planner_only: bool = False) -> lis
     return rows
 
 
-def world_rows(scale: Scale, say: Say) -> list[Json]:
-    """Return the planner's rows in every world of `LAWS` on the first seed, beside the array rules in the
-    same world.
-
-    A row's name begins with that of its law.
-    """
-    seed, rows = scale.seeds[0], list[Json]()
-    plans = [
-        Plan(world_planner(law), scale.readers, (("law", law), ("drift", LAWS[law].redrawn > 0)))
-        for law in LAWS
-    ]
-    plans += [
-        Plan(f"{world_planner(law)}, interviewed", scale.readers, (("law", law), ("interview", True)))
-        for law in INTERVIEWED
-    ]
-    driven = driven_courses(replace(scale, seeds=(seed,)), plans, say)
-    for law in LAWS:
-        world, drift = world_make(seed, scale.weeks * WEEK, law=law), LAWS[law].redrawn > 0
-        beside = {
-            row: seeded(
-                [course_run(world, n, row, weeks=scale.weeks, drift=drift) for n in range(scale.readers)],
-                seed,
-            )
-            for row in WORLD_ROWS
-        }
-        mine = driven[world_planner(law)]
-        over = difference(mine, beside[LOOP])
-        rows.append(row_of(world_planner(law), mine, beside[ORACLE], via="services", over_loop_alone=over))
-        if asked := driven.get(f"{world_planner(law)}, interviewed"):
-            more = difference(asked, mine)
-            name = f"{world_planner(law)}, interviewed"
-            rows.append(row_of(name, asked, beside[ORACLE], via="services", over_not_asked=more))
-        rows += [row_of(f"{law}: {row}", c, beside[ORACLE], via="arrays") for row, c in beside.items()]
-        say(f"{law}: rules on arrays done")
-    return rows
+def numbers_of(readers: int, nulls: int = 0) -> list[int]:
+    """Return the first `readers` numbers, of which every sixth prefers nothing, and those of `nulls` more."""
+    first = NULL_EVERY * (readers // NULL_EVERY) + NULL_EVERY - 1
+    return [*range(readers), *range(first, first + NULL_EVERY * nulls, NULL_EVERY)]
 
 
 def array_rows(arrays: dict[str, list[Course]]) -> list[Json]:
@@ -193,7 +163,7 @@ def _tasks(plan: Plan, scale: Scale, seed: int) -> list[Json]:
             "setting": {
                 "seed": seed,
                 "weeks": plan.weeks or scale.weeks,
-                "readers": list(range(part, plan.readers, parts)),
+                "readers": numbers_of(plan.readers, plan.nulls)[part::parts],
                 **dict(plan.more),
             },
         }

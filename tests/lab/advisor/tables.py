@@ -12,6 +12,8 @@ HEADS = {
     "precision_all": "prec. all",
     "precision_accepted": "accepted",
     "harmful_accepted": "harmful",
+    "lost_gained": "lost/gained",
+    "of_gain": "gain kept",
     "null_rate": "null/week",
     "coverage": "coverage",
     "ece": "ECE",

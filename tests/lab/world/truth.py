@@ -57,15 +57,30 @@ class Judge:
     gains: Mapping[bool, Floats]
 
     def value(
-        self, effective: EffectiveConfig, *, flipped: bool = False, leans: ImplicitLeans = NO_LEANS
+        self,
+        effective: EffectiveConfig,
+        *,
+        flipped: bool = False,
+        leans: ImplicitLeans = NO_LEANS,
+        factor: Floats | float = 1.0,
     ) -> float:
-        """Return nDCG@10 of the config, and of the effect of reading, under the reader's taste or the later
-        one."""
-        return ndcg(scores(self.batch, effective, leans=leans), self.gains[flipped])
+        """Return nDCG@10 of the config, of the effect of reading and of the `factor` of taste.
 
-    def gain(self, before: EffectiveConfig, after: EffectiveConfig, *, flipped: bool = False) -> float:
+        Under the reader's taste, or the later one.
+        """
+        return ndcg(scores(self.batch, effective, leans=leans) * factor, self.gains[flipped])
+
+    def gain(
+        self,
+        before: EffectiveConfig,
+        after: EffectiveConfig,
+        *,
+        flipped: bool = False,
+        factor: Floats | float = 1.0,
+    ) -> float:
         """Return the gain of a change: nDCG@10 after it minus nDCG@10 before."""
-        return self.value(after, flipped=flipped) - self.value(before, flipped=flipped)
+        values = (self.value(one, flipped=flipped, factor=factor) for one in (after, before))
+        return next(values) - next(values)
 
 
 def judge_for(world: World, person: Person) -> Judge:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranking.common.text import fold, term_matches
+from ranking.meaning.table import Vectors, meaning_vectors
 from tests.lab.world.laws import LAWS, PLAIN, Law
 from tests.lab.world.words import FILLER, SOURCES, SPAM_TITLES, TOPICS
 
@@ -65,6 +66,11 @@ class Batch:
         if key not in self._held:
             self._held[key] = np.array([term_matches(key, title) for title in self.folded], dtype=bool)
         return self._held[key]
+
+    @cached_property
+    def vectors(self) -> Vectors:
+        """Return the vector of meaning of each title."""
+        return meaning_vectors(self.titles, [""] * len(self))
 
     @cached_property
     def recency(self) -> Floats:

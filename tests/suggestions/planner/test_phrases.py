@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.entities import RatedItem
+from ranking.entities import Config, EffectiveConfig
 from suggestions.changes.change import Column
 from suggestions.changes.topics import ADD_TOPIC
 from suggestions.planner.phrases import attributes_of, categories_frequent, phrases_frequent
@@ -67,7 +68,18 @@ def test_the_topics_taste_counts_titles_and_categories():
     tallies = tallies_of(rated, attributes, CLOCK)
     n = attributes.index(Column.TOPICS, "rust")
     assert tallies.thumbs[n] == tallies.thumbs_all
-    assert all(ADD_TOPIC.concerns(item, "rust") for item in rated)
+    change = ADD_TOPIC.change("rust", EffectiveConfig(Config()))
+    assert all(map(change.concerns, rated))
+
+
+def test_a_new_topic_with_other_names_counts_in_texts_as_well_as_in_titles():
+    rated = [replace(thumb(n, source="ab"[n % 2], title=f"Monday {n}"), text="Crabs.") for n in range(4)]
+    names = {"rust": ("crabs",)}
+    titles = attributes_of(rated, sources=(), topics=("rust",), titles={}, names=names)
+    whole = replace(titles, whole=frozenset(names))
+    n = titles.index(Column.TOPICS, "rust")
+    assert tallies_of(rated, titles, CLOCK).thumbs[n] == 0
+    assert tallies_of(rated, whole, CLOCK).thumbs[n] == tallies_of(rated, whole, CLOCK).thumbs_all
 
 
 def signed(n: int, author: str, source: str = "a") -> RatedItem:
