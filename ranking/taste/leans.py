@@ -155,8 +155,8 @@ def tallies_within(
     return replace(tallies, among=among, likes_among=likes_among)
 
 
-def leans_of(tallies: Tallies, spread: float, others: Array | float = 0.0) -> Leans:
-    """Return the lean of each column; `others` is m of each."""
+def leans_of(tallies: Tallies, spread: Array | float, others: Array | float = 0.0) -> Leans:
+    """Return the lean of each column; `others` is m of each. `spread` is one for all, or one for each."""
     rates = tallies.rates
     information, variance = tallies.information(rates), tallies.variance(rates)
     # 1 / (v + 1 / spread) without a division by 0.

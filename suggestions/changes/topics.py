@@ -202,7 +202,7 @@ class NewTopicKind(TopicKind):
 
     def contradiction(self, change: Change, rated: Sequence[RatedItem]) -> Refusal | None:
         """Refuse a topic with other names that chance may explain, or a name of mostly disliked articles."""
-        if disliked := [f"“{name}”" for name in change.names if _is_disliked(name, rated)]:
+        if disliked := [f"“{name}”" for name in change.names if is_disliked(name, rated)]:
             message = f"The reader disliked most items that say {', '.join(disliked)}. Leave these names out."
             return change.refusal("name_disliked", message)
         return self._by_chance(change, rated) if change.names else None
@@ -278,7 +278,7 @@ def text_whole(item: RatedItem) -> str:
     return fold_lightly(f"{item.title}\n{item.text}")
 
 
-def _is_disliked(name: str, rated: Sequence[RatedItem]) -> bool:
+def is_disliked(name: str, rated: Sequence[RatedItem]) -> bool:
     """Return whether the reader rated some items that say `name`, and disliked most of them."""
     thumbs = Counter(item.useful for item in rated if says(name, item))
     return thumbs.total() >= EVIDENCE_MIN and thumbs[False] > thumbs[True]

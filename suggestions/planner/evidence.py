@@ -42,6 +42,7 @@ from suggestions.planner.tastes import (
     Taste,
     others_lean,
     reader_preference,
+    spreads_for,
     tallies_of,
     tastes_of,
 )
@@ -185,7 +186,7 @@ def evidence_for(
         names={**config.other_names, **names},
     )
     attributes = replace(attributes, whole=frozenset(names))
-    spread = taste_spread_for(reader_id=reader_id)
+    spread = spreads_for(attributes, taste_spread_for(reader_id=reader_id))
     deviations = community_deviation(reader_id=reader_id, now=now)
     signal = taste_counting(reader_id=reader_id, configs=[effective], now=now)
 

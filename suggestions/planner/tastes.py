@@ -174,6 +174,17 @@ def reader_preference(rated: Sequence[RatedItem], attributes: Attributes) -> Pre
     return preference_of(tallies_of(rated, attributes, None), columns)
 
 
+def spreads_for(attributes: Attributes, spread: float) -> Array:
+    """Return the spread of tastes for each source, topic and word; `spread` is that of the installation.
+
+    That one was measured on sources and on topics in titles. It tells nothing about topics that count in
+    texts, too: readers who differ in subjects may not differ in any one word. So these have the prior.
+    """
+    topics = [SPREAD_PRIOR if key in attributes.whole else spread for key in attributes.topics]
+    rest = [spread] * len(attributes.words)
+    return np.array([*[spread] * len(attributes.sources), *topics, *rest], dtype=np.float64)
+
+
 def others_lean(attributes: Attributes, deviations: Mapping[str, float], tallies: Tallies) -> Array:
     """Return what other readers add to the lean towards each source or topic, in log-odds; 0 if unknown.
 
@@ -189,7 +200,7 @@ def others_lean(attributes: Attributes, deviations: Mapping[str, float], tallies
 
 def tastes_of(
     tallies: Tallies,
-    spread: float,
+    spread: Array | float,
     others: Array | float = 0.0,
     preference: Preference | None = None,
     *,

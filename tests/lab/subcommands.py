@@ -49,6 +49,14 @@ SUBCOMMANDS = {
         data=True,
         long=True,
     ),
+    "model names": _evaluation(
+        "model",
+        "what do other names of a topic gain, and how often do they ask by chance?",
+        *("--readers", "2"),
+        module="names",
+        data=True,
+        long=True,
+    ),
     "ranking": _evaluation(
         "ranking",
         "the order of items against what readers chose later",

@@ -10,7 +10,7 @@ from ranking.entities import Config, EffectiveConfig
 from suggestions.changes.change import Column
 from suggestions.changes.topics import ADD_TOPIC
 from suggestions.planner.phrases import attributes_of, categories_frequent, phrases_frequent
-from suggestions.planner.tastes import tallies_of
+from suggestions.planner.tastes import SPREAD_PRIOR, spreads_for, tallies_of
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb
 
@@ -80,6 +80,9 @@ def test_a_new_topic_with_other_names_counts_in_texts_as_well_as_in_titles():
     n = titles.index(Column.TOPICS, "rust")
     assert tallies_of(rated, titles, CLOCK).thumbs[n] == 0
     assert tallies_of(rated, whole, CLOCK).thumbs[n] == tallies_of(rated, whole, CLOCK).thumbs_all
+    assert not spreads_for(titles, 0.0).any()
+    spreads = spreads_for(whole, 0.0)
+    assert spreads[n] == spreads.sum() == SPREAD_PRIOR, "that of texts was not measured"
 
 
 def signed(n: int, author: str, source: str = "a") -> RatedItem:
