@@ -34,6 +34,8 @@ from ranking.taste.likeness import centre_of
 SEED_DAYS = 90
 # The newest public items that topics are made from: about 3 s of processor time and 60 MB for all topics.
 SEED_ITEMS_MAX = 20_000
+# The part of a text in which a topic is looked for, to find its seeds.
+LEAD_CHARS = 400
 # A topic is made again at most once a day.
 MADE_AGAIN_AFTER = timedelta(hours=20)
 BATCH = 500
@@ -74,7 +76,7 @@ def item_meanings_update(*, limit: int = 5_000) -> int:
 
 
 def _meanings_store(item_ids: Sequence[int]) -> int:
-    columns = ("pk", "title", Substr("text", 1, 2 * TEXT_CHARS), "language")
+    columns = ("pk", "title", Substr("text", 1, TEXT_CHARS), "language")
     rows = list(Item.objects.filter(pk__in=item_ids).values_list(*columns))
     packed = meanings_of([(title, text, language) for _, title, text, language in rows])
     vectors = [ItemVector(pk=pk, meaning=meaning) for (pk, *_), meaning in zip(rows, packed, strict=True)]
@@ -160,7 +162,7 @@ def _seed_items(now: datetime) -> tuple[Pool, Vectors]:
         dated_at__gt=now - timedelta(days=SEED_DAYS),
         dated_at__lte=now,
     )
-    columns = ("pk", "source_id", "title", Substr("text", 1, TEXT_CHARS), "dated_at", "author", "categories")
+    columns = ("pk", "source_id", "title", Substr("text", 1, LEAD_CHARS), "dated_at", "author", "categories")
     rows = public.order_by("-dated_at").values_list(*columns, "vector__meaning")[:SEED_ITEMS_MAX]
     candidates, packed = [], []
     for pk, source, title, text, dated_at, author, categories, meaning in rows.iterator(chunk_size=2_000):

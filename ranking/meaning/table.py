@@ -23,12 +23,15 @@ from numpy.typing import NDArray
 from ranking.common.text import fold
 
 DIMENSIONS = 128
-# The beginning of an item tells its subject: the title and about 60 words. Longer texts gained nothing.
-TEXT_CHARS = 400
+# The title and about 350 words tell the subject of an item. By 60 words, three likes and three dislikes find
+# the label of a BBC report with an AUC of .90, by 350 words with .94. A vector takes about twice as long.
+TEXT_CHARS = 2_000
+# The language shows in fewer words.
+LANGUAGE_CHARS = 800
 # The letters of a known word that may have an ending, as "podcast" and "s".
 STEM_CHARS = 4
-# Texts in one pass, which bounds the memory of the gathered pieces to some megabytes.
-BATCH = 256
+# Texts in one pass, which bounds the memory of their pieces to some megabytes.
+BATCH = 64
 FOLDER = Path(__file__).parent
 
 Vectors = NDArray[np.int8]
@@ -91,15 +94,11 @@ class MeaningTable:
 
     def _encode(self, texts: Sequence[str]) -> Vectors:
         unknown = self.tokenizer.token_to_id("[UNK]")
-        pieces = [
-            [piece for piece in encoding.ids if piece != unknown]
-            for encoding in self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        ]
-        sizes = np.array([len(some) for some in pieces], dtype=np.int64)
-        flat = np.array([piece for some in pieces for piece in some], dtype=np.int64)
+        encodings = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         sums = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
-        rows = self.vectors[flat] * self.scales[flat, None]
-        np.add.at(sums, np.repeat(np.arange(len(texts)), sizes), rows)
+        for n, encoding in enumerate(encodings):
+            pieces = [piece for piece in encoding.ids if piece != unknown]
+            sums[n] = self.scales[pieces] @ self.vectors[pieces].astype(np.float32)
         return _bytes_of(sums)
 
 
@@ -111,7 +110,7 @@ def english_table() -> MeaningTable:
 
 @cache
 def usual_centre() -> Floats:
-    """Return the mean of the unit vectors of 3,522 English items of 200 real feeds, (128,).
+    """Return the mean of the unit vectors of 3,469 English items of 194 real feeds, (128,).
 
     An installation without items of its own compares with it (`ranking.taste.likeness`).
     """
@@ -120,7 +119,7 @@ def usual_centre() -> Floats:
 
 
 def meaning_vectors(titles: Sequence[str], texts: Sequence[str]) -> Vectors:
-    """Return one vector for each item, by its title and the first 400 characters of its text."""
+    """Return one vector for each item, by its title and the first 2,000 characters of its text."""
     return english_table().encode(
         [f"{title}. {text[:TEXT_CHARS]}" for title, text in zip(titles, texts, strict=True)]
     )
@@ -136,7 +135,7 @@ def is_english(text: str, language: str) -> bool:
 
     Words come first because feeds name the language of their software: many German blogs say "en-US".
     """
-    words = _WORD.findall(fold(text[: 2 * TEXT_CHARS]))
+    words = _WORD.findall(fold(text[:LANGUAGE_CHARS]))
     english = sum(word in _ENGLISH for word in words)
     others = sum(word in _OTHERS for word in words)
     if english == others:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from ranking.meaning.table import Vectors, meaning_vectors, unit_rows
+from ranking.meaning.table import TEXT_CHARS, Vectors, meaning_vectors, unit_rows
 from ranking.taste.likeness import likeness_of
 from tests.lab.command import fail
 from tests.lab.steer.cases import AG_NEWS, BBC, Field, news
@@ -69,7 +69,7 @@ def taste_rows(field: Field, vectors: Vectors, draws: int) -> list[Row]:
     """Return a row for each number of thumbs: the AUC by meaning and by words."""
     labels = np.array([min(one.labels) for one in field.things])
     meaning = unit_rows(vectors).astype(np.float64)
-    texts = [f"{one.title}. {one.text[:400]}" for one in field.things]
+    texts = [f"{one.title}. {one.text[:TEXT_CHARS]}" for one in field.things]
     terms = TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english").fit_transform(texts)
     by = {"mean": lambda rows: meaning[rows], "tf-idf": lambda rows: terms[rows]}
     centre = unit_rows(vectors).mean(axis=0)

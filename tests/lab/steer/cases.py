@@ -16,7 +16,7 @@ from tests.lab.ranking.topics import NAMED
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 # A tag on fewer films cannot be told from chance in a pool of a hundred.
 TAG_FILMS_MIN = 5
-TITLE_CHARS, TEXT_CHARS = 80, 500
+TITLE_CHARS, TEXT_CHARS = 80, 2_000
 BBC, AG_NEWS = "topics-bbc", "topics-ag-news"
 # News come without a source; this many desks stand in for some.
 DESKS = 7

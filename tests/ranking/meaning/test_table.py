@@ -40,9 +40,16 @@ def test_the_order_of_many_texts_is_kept_across_batches():
 
 
 def test_only_the_opening_of_a_text_counts():
-    opening = "Rain is expected. " * 30
+    opening = "Rain is expected. " * 120
     one, other = meaning_vectors(["Weather", "Weather"], [opening, opening + "Football. " * 50])
     assert np.array_equal(one, other)
+
+
+def test_what_a_text_says_after_its_first_sentences_counts_too():
+    opening = "Good morning. " * 60
+    plain, told = unit_rows(meaning_vectors(["", ""], [opening, opening + "The tennis final. " * 30]))
+    tennis = unit_rows(meaning_vectors(["Tennis final"], [""]))[0]
+    assert tennis @ told > tennis @ plain + 0.2
 
 
 @given(st.lists(st.text(max_size=60), max_size=5))
