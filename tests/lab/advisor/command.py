@@ -29,7 +29,7 @@ from tests.lab.advisor.targets import targets_hold
 from tests.lab.advisor.worlds import world_rows
 from tests.lab.command import fail, progress, report_end
 from tests.lab.histories.data import SMALL
-from tests.lab.histories.installations import installation_rows
+from tests.lab.histories.installations import SIZES, installation_rows
 from tests.lab.histories.rows import FILMS, movielens_rows, nemig_rows, replay_rows, scholar_rows
 from tests.lab.histories.scholar import SCHOLAR, BadData
 from tests.lab.histories.taste import nothing_rows, taste_rows
@@ -133,6 +133,15 @@ def _parser() -> ArgumentParser:
         help=f"worlds: those through the services ({', '.join(LAWS)})",
     )
     parser.add_argument(
+        "--installations",
+        nargs="+",
+        type=int,
+        choices=list(SIZES),
+        default=list(SIZES),
+        metavar="READERS",
+        help=f"installations: those of so many readers, 0 for all ({', '.join(map(str, SIZES))})",
+    )
+    parser.add_argument(
         "--replay",
         choices=["once", "weekly"],
         default="once",
@@ -172,7 +181,8 @@ def _rows(scale: Scale, options: dict[str, Any]) -> list[dict[str, Any]]:
     if "fortnight" in parts:
         rows += fortnight_rows(scale, progress)
     if "installations" in parts:
-        rows += installation_rows(options["seed"], progress, readers=options["readers"] or 0)
+        sizes = options["installations"]
+        rows += installation_rows(options["seed"], progress, readers=options["readers"] or 0, sizes=sizes)
     if "kinds" in parts:
         rows += kind_rows(scale, progress)
     rows += _history_rows(options)

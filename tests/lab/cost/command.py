@@ -53,7 +53,7 @@ def _report(run: TypicalRun, ref: ModelRef, data: str) -> dict[str, Any]:
 
     The price is held to its target without any caching, which no provider promises.
     """
-    totals, reviews = _totals(run), _reviews(run)
+    totals, reviews, together = _totals(run), _reviews(run), _together(run)
     costs = {
         "no caching": run.cost(ref, caching=False),
         "caching within the run": run.cost(ref),
@@ -64,7 +64,7 @@ def _report(run: TypicalRun, ref: ModelRef, data: str) -> dict[str, Any]:
         "command": "python -m tests.lab cost",
         "data": f"{data} reader, prices of {ref.provider.name}:{ref.model}",
         "seed": 0,
-        "rows": [*_calls(run), totals, reviews, *priced],
+        "rows": [*_calls(run), totals, reviews, together, *priced],
         "targets": [
             _target("cost_usd", COST_MAX_USD, priced[0]["cost_usd"]),
             _target("input_tokens", INPUT_MAX, totals["input_tokens"] + reviews["input_tokens"]),
@@ -120,6 +120,17 @@ def _reviews(run: TypicalRun) -> dict[str, Any]:
         "stored": run.stored,
         "requests_per_stored": round(requests / run.stored, 2) if run.stored else float(requests),
     }
+
+
+def _together(run: TypicalRun) -> dict[str, Any]:
+    """Return the input of the run and its reviews, and the share of it that a cache saves.
+
+    As in the run's own row, an earlier run has sent the prompts that are long enough for a cache.
+    """
+    sizes = (*run.sizes, *run.reviews)
+    sent = sum(size.sent for size in sizes)
+    cached = sum(size.cached for size in sizes) + run.prefix + run.reviews_prefix
+    return {"name": "run and reviews", "input_tokens": sent, "cached_share": round(cached / sent, 3)}
 
 
 def _target(metric: str, most: float, value: Any) -> dict[str, Any]:

@@ -62,7 +62,8 @@ class CallSize:
 class TypicalRun:
     """A replayed run: the size of each call and review, its end, and the calls and answers of the tools.
 
-    `stored` counts its suggestions.
+    `stored` counts its suggestions. All runs share the `prefix` of their first call, in tokens, and their
+    reviews `reviews_prefix`, as far as a cache keeps it.
     """
 
     sizes: tuple[CallSize, ...]
@@ -71,6 +72,7 @@ class TypicalRun:
     end: RunEnd
     steps: tuple[StepRecord, ...]
     prefix: int
+    reviews_prefix: int = 0
 
     def cost(self, ref: ModelRef, *, caching: bool = True, warm: bool = False) -> Decimal:
         """USD on the prices of `ref`. `warm`: an earlier run's prompt and tools are still in the cache.
@@ -109,7 +111,8 @@ def typical_run(*, reader_id: UUID | None, now: datetime, model: TypicalModel | 
         stored = Suggestion.objects.filter(run_id=audit.pk).count()
         transaction.set_rollback(True)
     sizes, reviews = _sizes(model), _review_sizes(reviewer)
-    return TypicalRun(sizes, reviews, stored, end, tuple(steps), _prefix(*model.asked[0]))
+    prefixes = _prefix(*model.asked[0]), _reviews_prefix(reviewer)
+    return TypicalRun(sizes, reviews, stored, end, tuple(steps), *prefixes)
 
 
 def _review(run: Run, reviewer: TypicalReviewer, now: datetime) -> Reviewer | None:
@@ -148,6 +151,12 @@ def _shared(text: str, earlier: Sequence[str]) -> int:
 def _prefix(messages: list[Message], tools: list[ToolSchema]) -> int:
     """Return the tokens that are the same for every reader: the tools and the prompt."""
     return tokens_estimated(len(json.dumps([messages[:1], tools])))
+
+
+def _reviews_prefix(reviewer: TypicalReviewer) -> int:
+    """Return the tokens of the reviewers' prompts that a cache keeps, each prompt once."""
+    prompts = {json.dumps(messages[:1]) for messages, _tools in reviewer.asked}
+    return sum(_cacheable(tokens_estimated(len(prompt))) for prompt in prompts)
 
 
 def _cacheable(tokens: int) -> int:

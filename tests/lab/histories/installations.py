@@ -1,5 +1,5 @@
 """Rows of `tests.lab advisor --data installations`: how often the planner asks, and what it gains, on
-installations of one reader, of forty, and of everybody.
+installations of one reader, of five, of forty, and of everybody.
 
 Readers of MovieLens-100k through the real services, with the period as source, after fifty thumbs. The gain
 is set beside that of the planner without its bar, and the same readers have a run on shuffled thumbs.
@@ -17,38 +17,46 @@ from tests.lab.world.entities import Course, course_of
 
 Json = dict[str, Any]
 THUMBS, READERS = 50, 40
+FEW = 5
 # 943 readers are all that MovieLens-100k has.
-SIZES = {ALONE: "one reader", 40: "40 readers", 0: "943 readers"}
+SIZES = {ALONE: "one reader", FEW: "five readers", 40: "40 readers", 0: "943 readers"}
 NO_BAR = 1.0
 # Histories carry no reasons.
 ENVIRONMENT = {"ADVISOR_MIN_TAGGED": "0"}
 
 
-def installation_rows(seed: int, say: Say, *, readers: int = 0) -> list[Json]:
-    """Return a row for each size of installation."""
+def installation_rows(
+    seed: int, say: Say, *, readers: int = 0, sizes: Sequence[int] = tuple(SIZES)
+) -> list[Json]:
+    """Return a row for each of the `sizes` of installation. With five readers there are several of them."""
     rows = []
-    for there, label in SIZES.items():
-        found = [
-            [course_of(one) for one in result["courses"]]
-            for result in shards_run(
-                [
-                    _task(
-                        Trial(
-                            MOVIELENS, THUMBS, readers or READERS, shuffled, seed=seed, there=there, bar=bar
-                        )
-                    )
-                    for shuffled, bar in ((True, None), (False, None), (False, NO_BAR))
-                ],
-                say=say,
-            )
+    for there in sizes:
+        ways = [(True, None), (False, None), (False, NO_BAR)]
+        trials = [
+            [
+                Trial(MOVIELENS, THUMBS, n, shuffled, seed=s, there=there, bar=bar)
+                for s, n in _parts(seed, there, readers)
+            ]
+            for shuffled, bar in ways
         ]
-        rows.append(_row(label, *found))
+        results = iter(shards_run([_task(trial) for some in trials for trial in some], say=say))
+        found = [[course_of(one) for _ in some for one in next(results)["courses"]] for some in trials]
+        rows.append(_row(SIZES[there], *found))
         say(str(rows[-1]))
     return rows
 
 
+def _parts(seed: int, there: int, readers: int) -> list[tuple[int, int]]:
+    """Return (seed, tested readers) of each installation: one, or enough of those with few readers."""
+    tested = readers or READERS
+    if there != FEW:
+        return [(seed, tested)]
+    return [(seed + n, min(FEW, tested)) for n in range(max(1, tested // FEW))]
+
+
 def _task(trial: Trial) -> Json:
     name = f"{SIZES[trial.there]}{', no bar' if trial.bar else ''}{', shuffled' if trial.shuffled else ''}"
+    name = f"{name}, seed {trial.seed}"
     fields = {field: getattr(trial, field) for field in Trial.__slots__}
     return {"kind": "trial", "name": name, "env": ENVIRONMENT, "trial": fields}
 

@@ -42,6 +42,9 @@ def test_each_call_carries_the_one_before_so_that_caching_pays(capsys):
     assert sent == sorted(sent) and calls[0]["cached_tokens"] == 0
     for before, after in itertools.pairwise(calls):
         assert before["input_tokens"] - 128 < after["cached_tokens"] <= before["input_tokens"]
+    together, alone = row(report, "run and reviews"), row(report, "run")
+    assert together["input_tokens"] == alone["input_tokens"] + row(report, "reviews")["input_tokens"]
+    assert 0.6 < together["cached_share"] < alone["cached_share"], "reviewers' prompts are short"
     cold, within, warm = (row["cost_usd"] for row in report["rows"] if "cost_usd" in row)
     assert cold > within > warm > 0
     missed = {target["metric"] for target in report["targets"] if not target["met"]}
