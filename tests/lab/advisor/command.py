@@ -126,11 +126,11 @@ def _parser() -> ArgumentParser:
     )
     parser.add_argument(
         "--worlds",
-        nargs="+",
+        nargs="*",
         choices=list(LAWS),
         default=list(LAWS),
         metavar="WORLD",
-        help=f"worlds: those through the services ({', '.join(LAWS)})",
+        help=f"worlds: those through the services, if any ({', '.join(LAWS)})",
     )
     parser.add_argument(
         "--installations",
