@@ -33,7 +33,7 @@ from tests.lab.world.people import NULL_EVERY
 from tests.lab.world.world import world_make
 
 Json = dict[str, Any]
-WEEK = 7
+WEEK, FORTNIGHT = 7, 2
 ALL = "planner at 1"
 FILMS, THUMBS = (MOVIELENS, SMALL), (50, 100)
 # The rules whose changes are measured twice: the planner with every lean, with its own bar, and two simple
@@ -43,6 +43,8 @@ JUDGED = (ALL, PLANNER_RULE, "greedy like-rate", "Beta .9")
 
 def asking_rows(scale: Scale, say: Say) -> list[Json]:
     """Return a row for each bar: questions to readers without preferences, and the gain kept for the others.
+
+    `in_14_days` is how often the others are asked in their first fortnight.
 
     Further rows measure the harm of the planner's bar and of two simple rules on held-out thumbs, and the
     floor: the same on shuffled thumbs, where changes have no effect.
@@ -59,6 +61,7 @@ def asking_rows(scale: Scale, say: Say) -> list[Json]:
         figures = {
             "null_rate": null_rate(nulls),
             "null_ever": _mean([bool(c.asked) for c in nulls]),
+            "in_14_days": _mean([sum(a.week <= FORTNIGHT for a in c.asked) for c in lived if not c.null]),
             "uplift": uplift,
             "of_gain": uplift / all_of_it,
             "shuffled_a_run": _mean([len(c.asked) for c in shuffled[name]]),
