@@ -118,14 +118,14 @@ class CutKind(SourceRuleKind):
             if not borne_out:
                 continue
             cut = min(borne_out, key=lambda one: (self._chance(own, one), -one))
-            beyond, _within = _parts(self.measure(own), cut)
+            beyond, _within = cut_parts(self.measure(own), cut)
             change = self.change(source, cut).with_evidence(evidence_of(beyond))
             yield self.with_counts(change, own)
 
     def probability(self, change: Change, rated: Sequence[RatedItem]) -> float:
         """Return P(the reader likes less beyond the cut than within it), 0 if that may be chance."""
         own, cut = [item for item in rated if item.source == change.target], float(change.after or 0)
-        beyond, within = _parts(self.measure(own), cut)
+        beyond, within = cut_parts(self.measure(own), cut)
         likes = sum(item.useful for item in within)
         if any(item.useful for item in beyond) or likes < WITHIN_LIKES_MIN:
             return 0.0
@@ -137,13 +137,13 @@ class CutKind(SourceRuleKind):
     def _chance(self, own: Sequence[RatedItem], cut: float) -> float:
         """Return the probability that chance alone put this many disliked items, and no other, beyond a
         cut."""
-        beyond, _within = _parts(self.measure(own), cut)
+        beyond, _within = cut_parts(self.measure(own), cut)
         return chance_of(sum(not item.useful for item in own), len(own), len(beyond))
 
     def with_counts(self, change: Change, rated: Sequence[RatedItem]) -> Change:
         """Return the change with a note of the liked items beyond the cut and within it."""
         own = [item for item in rated if item.source == change.target]
-        beyond, within = _parts(self.measure(own), float(change.after or 0))
+        beyond, within = cut_parts(self.measure(own), float(change.after or 0))
         likes = sum(item.useful for item in within)
         note = self.counts.format(beyond=len(beyond), value=change.after, likes=likes, within=len(within))
         return replace(change, notes=(note,))
@@ -164,9 +164,10 @@ class CutKind(SourceRuleKind):
     counts: ClassVar[str]
 
 
-def _parts(
+def cut_parts(
     measured: Sequence[tuple[float, RatedItem]], cut: float
 ) -> tuple[list[RatedItem], list[RatedItem]]:
+    """Return the ratings beyond a cut, and those within it."""
     return [one for at, one in measured if at > cut], [one for at, one in measured if at <= cut]
 
 

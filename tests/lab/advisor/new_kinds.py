@@ -21,8 +21,10 @@ from digest.entities import ITEM_WINDOW_DAYS, RatedItem
 from ranking.entities import Config, EffectiveConfig
 from ranking.taste.leans import SPREAD_PRIOR
 from suggestions.changes.change import Change, ChangeKind
+from suggestions.changes.daily_limits import DAILY_LIMIT
 from suggestions.changes.mutes import MUTE_WORD
 from suggestions.changes.registry import ONE_A_RUN
+from suggestions.changes.source_rules import RATINGS_MIN, WITHIN_LIKES_MIN, by_source, cut_parts
 from suggestions.planner.evidence import is_contradicted
 from suggestions.planner.forecasts import forecast_of, split_by_time
 from suggestions.planner.hypotheses import HELPS_MIN, DecisionHistory, evidence_pick, select_changes
@@ -78,6 +80,8 @@ class _Reader:
     given: list[RatedItem] = field(default_factory=list)
     looks: Counter[int] = field(default_factory=Counter)
     rated: set[int] = field(default_factory=set)
+    # The place of each rating's item among those of its source on the page on which it was rated.
+    places: list[int] = field(default_factory=list)
 
     def log_odds(self, batch: Batch, own: Floats, rows: Ints, age_s: Floats) -> Floats:
         """Return the log-odds of liking each of `rows`, by everything but its place in the day."""
@@ -143,8 +147,23 @@ def value_of(reader: _Reader, batch: Batch, own: Floats) -> float:
     return float(np.mean(found))
 
 
-def life_run(world: World, number: int, wish: str, weeks: int) -> list[Made]:
-    """Return the changes that one reader was asked about and made, week after week."""
+@dataclass(frozen=True, slots=True)
+class Lived:
+    """The changes that a reader was asked about and made, and how well a daily limit could be known.
+
+    `by_order` and `by_place`: whether some source has five ratings beyond a limit and three within it, in the
+    order of rating, as the product counts, and by places on the page. `as_wished`: whether by places all
+    beyond are disliked and three within are liked.
+    """
+
+    made: tuple[Made, ...]
+    by_order: bool
+    by_place: bool
+    as_wished: bool
+
+
+def life_run(world: World, number: int, wish: str, weeks: int) -> Lived:
+    """Return one reader's weeks."""
     reader = _begin(world, number, wish)
     own, made = reader.person.own_pull(world.scoring, SCORING), []
     stands = value_of(reader, world.scoring, own)
@@ -158,7 +177,34 @@ def life_run(world: World, number: int, wish: str, weeks: int) -> list[Made]:
             after = value_of(reader, world.scoring, own)
             made.append(Made(change.kind.name, after - stands))
             stands = after
-    return made
+    return Lived(tuple(made), *_limit_known(reader))
+
+
+def _limit_known(reader: _Reader) -> tuple[bool, bool, bool]:
+    """Return the last three fields of `Lived`."""
+    ordered: dict[str, list[tuple[float, RatedItem]]] = {}
+    placed: dict[str, list[tuple[float, RatedItem]]] = {}
+    for source, own in by_source(reader.given).items():
+        ordered[source] = DAILY_LIMIT.measure(own)
+    for place, item in zip(reader.places, reader.given, strict=True):
+        placed.setdefault(item.source, []).append((float(place), item))
+    by_order, by_place = (
+        [parts for some in found.values() for cut in DAILY_LIMIT.cuts if (parts := _parts_enough(some, cut))]
+        for found in (ordered, placed)
+    )
+    wished = [
+        sum(one.useful for one in within) >= WITHIN_LIKES_MIN and not any(one.useful for one in beyond)
+        for beyond, within in by_place
+    ]
+    return bool(by_order), bool(by_place), any(wished)
+
+
+def _parts_enough(
+    measured: Sequence[tuple[float, RatedItem]], cut: int
+) -> tuple[list[RatedItem], list[RatedItem]] | None:
+    """Return the ratings beyond a limit and within it, or `None` if they are too few to tell anything."""
+    beyond, within = cut_parts(measured, cut)
+    return (beyond, within) if len(beyond) >= RATINGS_MIN and len(within) >= WITHIN_LIKES_MIN else None
 
 
 def _begin(world: World, number: int, wish: str) -> _Reader:
@@ -190,11 +236,15 @@ def _read(reader: _Reader, world: World, day: int) -> None:
     at = np.searchsorted(rows, page)
     odds = reader.log_odds(stream, person.own, page, age_s[at])
     likes = expit(odds - reader.spoiled(stream.source[page].tolist()))
+    seen: Counter[int] = Counter()
     for rank, (item, age, like) in enumerate(zip(page.tolist(), age_s[at], likes, strict=True), start=1):
+        source = int(stream.source[item])
+        seen[source] += 1
         liked = person.thumb(item, rank, reader.looks[item], float(like))
         reader.looks[item] += 1
         if liked is not None:
             reader.rated.add(item)
+            reader.places.append(seen[source])
             now = BEGIN + timedelta(days=day, seconds=EVENING_S * rank)
             reader.given.append(_rating(stream, item, liked, now, float(age)))
 
@@ -256,12 +306,17 @@ def kind_rows(scale: Scale, say: Say) -> list[Json]:
     """Return a row for each wish and each kind that was asked, the wish's own figures first."""
     rows = []
     for wish in WISHES:
-        made: list[list[Made]] = []
+        lives: list[Lived] = []
         for seed in scale.seeds:
             world = world_make(seed, scale.weeks * WEEK)
-            made += [life_run(world, number, wish, scale.weeks) for number in range(scale.readers)]
+            lives += [life_run(world, number, wish, scale.weeks) for number in range(scale.readers)]
+        made = [life.made for life in lives]
         rows += [_row(wish, kind.name, made) for kind in KINDS if _asked(made, kind.name)]
-        rows.append(_row(wish, "", made))
+        limits = {
+            f"limit_{name}": sum(getattr(life, name) for life in lives)
+            for name in ("by_order", "by_place", "as_wished")
+        }
+        rows.append(_row(wish, "", made) | limits)
         say(f"{wish}: done")
     return rows
 
