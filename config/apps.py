@@ -136,7 +136,7 @@ def check_assistants(**kwargs: Any) -> list[CheckMessage]:
             "MCP_HTTP needs a SITE_URL that begins with https://: tokens must not be readable on their way."
         )
         found.append(Error(text, hint="Set SITE_URL, or take MCP_HTTP out.", id="tidings.E024"))
-    if not settings.REDIS_URL and settings.DATABASES["default"]["ENGINE"] != "django.db.backends.sqlite3":
+    if not settings.REDIS_URL and not settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         text = "MCP_HTTP needs REDIS_URL beside PostgreSQL: another web process redeems a connection's code."
         found.append(Error(text, hint="Set REDIS_URL, or take MCP_HTTP out.", id="tidings.E024"))
     return found

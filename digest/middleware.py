@@ -17,10 +17,11 @@ from django.utils.deprecation import MiddlewareMixin
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_noop
 
+from digest.articles.pictures import picture_is_fetched
 from digest.errors import SignInNeeded, TooManyRequests
 from digest.feeds.selectors import subscriptions_exist
 from digest.models import Reader
-from digest.places import PAGE_LINE, turn_share, turns_open
+from digest.places import PAGE_LINE, turn_share, turn_spare, turns_open
 from digest.throttling import too_many_requests_page, turn_begin
 from ranking.entities import TooManyChanges
 from ranking.selectors import reading_once
@@ -137,11 +138,25 @@ def waits_for_turn(request: HttpRequest) -> bool:
 
     Sets its view, by which it is counted.
     """
+    return _view_find(request) and _takes_turn(request, request.resolver_match.func)
+
+
+def waits_for_place(request: HttpRequest) -> bool:
+    """Return whether a request is for a picture that has to be fetched from its publisher.
+
+    Sets its view, by which it is counted.
+    """
+    if not _view_find(request) or request.resolver_match.view_name != "digest:picture":
+        return False
+    return picture_is_fetched(signed=request.resolver_match.kwargs["signed"], now=timezone.now())
+
+
+def _view_find(request: HttpRequest) -> bool:
     try:
         request.resolver_match = resolve(request.path_info)
     except Resolver404:
         return False
-    return _takes_turn(request, request.resolver_match.func)
+    return True
 
 
 def _takes_turn(request: HttpRequest, view: Callable[..., object]) -> bool:
@@ -171,7 +186,11 @@ class ReadersTurns:
 
         If the account was deleted meanwhile, lead to the sign-in.
         """
-        if not _takes_turn(request, view) or not isinstance(request.user, Reader):
+        if not isinstance(request.user, Reader):
+            return None
+        if not _takes_turn(request, view):
+            if getattr(view, "without_turn", False):
+                turn_spare(request.user.pk)
             return None
         try:
             turn_begin(request.user.pk, PAGE_LINE)

@@ -12,9 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from threading import Condition, local
-from typing import Any, Final
-
-from django.db import connection
+from typing import Any, Final, NamedTuple
 
 # Looking up sites, fetching full texts, sending things on, and first fetches by a page.
 LOOKUPS_AT_ONCE: Final = 2
@@ -32,9 +30,6 @@ WAITING_MAX: Final = 1
 # page takes a fifth of a second, and the longest previews a few seconds.
 TURNS_WAITING_MAX: Final = 5
 TURN_WAIT_S: Final = 10.0
-# Who waits for SQLite's write lock looks for it every 0.1 s. Steps of 0.25 s that followed at once kept
-# others waiting for 3 s (median), some until they failed after 20 s; with this pause for 0.4 s at most.
-STEP_PAUSE_S: Final = 0.12
 # A request lets others go first for so long in all, however many come.
 SHARE_WAIT_S: Final = 2.0
 PAGE_LINE, PROGRAM_LINE, LONG_LINE = "page", "program", "long"
@@ -51,6 +46,7 @@ class Places:
     def __init__(self, count: int | None, *, waiting: int = WAITING_MAX) -> None:
         self._count, self._waiting_max = count, waiting
         self._taken, self._waiting = Counter[object](), Counter[tuple[object, str]]()
+        self._beside = Counter[object]()
         self._changed = Condition()
 
     @contextmanager
@@ -75,11 +71,13 @@ class Places:
         with self._changed:
             if not self._is_free(who):
                 if wait_s <= 0 or self.is_full(who, line):
+                    _request.refused = Refused(self, who, line)
                     return False
                 self._waiting[who, line] += 1
                 _request.waited = True
                 try:
                     if not self._changed.wait_for(lambda: self._is_free(who), timeout=wait_s):
+                        _request.refused = Refused(self, who, line)
                         return False
                 finally:
                     self._less(self._waiting, (who, line))
@@ -90,13 +88,30 @@ class Places:
         """Return whether as many of the reader's requests wait in this `line` as may."""
         return self._waiting[who, line] >= self._waiting_max
 
+    def is_taken(self, who: object) -> bool:
+        """Return whether the reader gets no place now."""
+        with self._changed:
+            return not self._is_free(who)
+
+    @contextmanager
+    def beside(self, who: object) -> Iterator[None]:
+        """Count a request that needs no place, during the block: those who wait for more let it pass."""
+        with self._changed:
+            self._beside[who] += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._less(self._beside, who)
+                self._changed.notify_all()
+
     def _is_free(self, who: object) -> bool:
         if self._count is None:
             return not self._taken[who]
         return self._count - self._taken.total() > (1 if self._taken[who] else 0)
 
     def let_pass(self, who: object, wait_s: float) -> None:
-        """Wait up to `wait_s` while others have a place of whom fewer requests wait than of `who`."""
+        """Wait up to `wait_s` while others are answered of whom fewer requests wait than of `who`."""
         with self._changed:
             self._changed.wait_for(lambda: not self._is_outdone(who), timeout=wait_s)
 
@@ -104,13 +119,21 @@ class Places:
         in_line = Counter[object]()
         for (one, _line), count in self._waiting.items():
             in_line[one] += count
-        return any(in_line[other] < in_line[who] for other in self._taken)
+        return any(in_line[other] < in_line[who] for other in (*self._taken, *self._beside))
 
     @staticmethod
     def _less(counts: Counter[Any], who: object) -> None:
         counts[who] -= 1
         if not counts[who]:
             del counts[who]  # or every reader there ever was would stay in memory
+
+
+class Refused(NamedTuple):
+    """The places of which a reader got none, and the line in which too many of their requests wait."""
+
+    places: Places
+    who: object
+    line: str
 
 
 LOOKUPS: Final = Places(LOOKUPS_AT_ONCE)
@@ -149,9 +172,14 @@ def turn_take(who: object, line: str) -> bool:
         return True
     _request.who, _request.shared_s = who, 0.0
     _request.had = turn.enter_context(TURNS.place(who, wait_s=TURN_WAIT_S, line=line))
-    if not _request.had:
-        _request.refused = who, line
     return bool(_request.had)
+
+
+def turn_spare(who: object) -> None:
+    """Answer this request of the reader `who` beside their turn. It lets others go first as all do."""
+    if turn := getattr(_request, "turn", None):
+        _request.who, _request.shared_s, _request.had = who, 0.0, True
+        turn.enter_context(TURNS.beside(who))
 
 
 def turn_was_waited_for() -> bool:
@@ -159,9 +187,10 @@ def turn_was_waited_for() -> bool:
     return getattr(_request, "waited", False)
 
 
-def turn_refused() -> tuple[object, str]:
-    """Return the reader and the line in which the last request of this thread got no place, and forget it."""
-    refused, _request.refused = getattr(_request, "refused", (None, "")), (None, "")
+def last_refused() -> Refused | None:
+    """Return the places of which the last request of this thread got none, and forget it."""
+    refused: Refused | None = getattr(_request, "refused", None)
+    _request.refused = None
     return refused
 
 
@@ -179,13 +208,6 @@ def turn_give_way() -> None:
     turn_end()
     if (turn := getattr(_request, "turn", None)) and _request.had:
         turn.enter_context(TURNS.place(_request.who, wait_s=TURN_WAIT_S, line=LONG_LINE))
-
-
-def step_end() -> None:
-    """End a step of long work that stores in transactions of its own: let all others who wait go first."""
-    if connection.vendor == "sqlite":
-        time.sleep(STEP_PAUSE_S)
-    turn_give_way()
 
 
 def turn_share(

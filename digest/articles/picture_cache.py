@@ -33,12 +33,17 @@ class PictureCache:
 
     def get(self, name: str, *, now: datetime) -> bytes | None:
         """Return the picture; `None` if it is not stored or older than 30 days."""
-        path = self._path(name)
         try:
-            is_fresh = path.stat().st_mtime > (now - FRESH).timestamp()
-            return path.read_bytes() if is_fresh else None
+            return self._path(name).read_bytes() if self.has(name, now=now) else None
         except OSError:
             return None
+
+    def has(self, name: str, *, now: datetime) -> bool:
+        """Return whether the picture is stored and at most 30 days old."""
+        try:
+            return self._path(name).stat().st_mtime > (now - FRESH).timestamp()
+        except OSError:
+            return False
 
     def put(self, name: str, body: bytes, *, now: datetime) -> None:
         """Store the picture. The pictures fetched longest ago make room. Failures are logged."""

@@ -96,19 +96,40 @@ def picture_get(*, signed: str, reader_id: UUID, now: datetime) -> Picture:
     Raises `PictureMissing` if it does not exist or cannot be fetched, and `PicturesBusy` if too many fetches
     are under way.
     """
-    try:
-        address, inside = _signer().unsign_object(signed)
-    except (BadSignature, ValueError, TypeError) as error:  # A truncated signature can decode to anything.
-        raise PictureMissing("No page of this site has such a picture.") from error
-    # Fetched from inside, it gets another name. Otherwise anybody who names its address could read it from
-    # the cache.
-    name = f"inside {address}" if inside else address
+    address, inside = _asked(signed)
+    name = _stored_name(address, inside)
     pictures = _picture_cache()
     if (body := pictures.get(name, now=now)) is None:
         allow = settings.FETCH_ALLOW_HOSTS if inside else ()
         body = _fetch_picture(address, name, allow=allow, reader_id=reader_id)
         pictures.put(name, body, now=now)
     return Picture(body, picture_type(body))
+
+
+def picture_is_fetched(*, signed: str, now: datetime) -> bool:
+    """Return whether the picture for a URL from `picture_href` has to come from its publisher. No query."""
+    try:
+        return not _picture_cache().has(_stored_name(*_asked(signed)), now=now)
+    except PictureMissing:
+        return False
+
+
+def _asked(signed: str) -> tuple[str, bool]:
+    """Return the address of the picture, and whether it may be inside. Raises `PictureMissing`."""
+    try:
+        address, inside = _signer().unsign_object(signed)
+    except (BadSignature, ValueError, TypeError) as error:  # A truncated signature can decode to anything.
+        raise PictureMissing("No page of this site has such a picture.") from error
+    return address, bool(inside)
+
+
+def _stored_name(address: str, inside: bool) -> str:
+    """Return the name of a picture in the cache.
+
+    Fetched from inside, it gets another name. Otherwise anybody who names its address could read it from
+    the cache.
+    """
+    return f"inside {address}" if inside else address
 
 
 def pictures_prune(*, now: datetime) -> int:

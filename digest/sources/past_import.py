@@ -20,7 +20,7 @@ from digest.feedback.implicit import WINDOW, implicit_leans_current, implicit_up
 from digest.feeds.identity import age_date, article_hash, clamp_published, entry_guid, fingerprint, source_key
 from digest.feeds.ingest import PRIVATE_KEY
 from digest.models import Item, Reader, Reading, Source, Subscription
-from digest.places import step_end
+from digest.places import turn_give_way
 from digest.sources.past import PastEntry, past_read
 from digest.sources.private_feeds import PUBLISHER_MAX_CHARS
 
@@ -67,7 +67,7 @@ def past_import(*, reader: Reader, document: bytes, now: datetime) -> PastReport
         batch = {article: wanted[article] for article in articles[start : start + BATCH]}
         with transaction.atomic():
             _store(reader, batch, report, now)
-        step_end()
+        turn_give_way()
     report.recent = sum(bool(e.starred_at and e.starred_at > now - WINDOW) for e in wanted.values())
     stars = Counter(source_of(entry) for entry in wanted.values() if entry.starred_at)
     report.most = stars.most_common(SOURCES_SHOWN)

@@ -22,7 +22,7 @@ from digest.feeds.identity import source_key, web_url
 from digest.feeds.ingest import feed_get_or_create, feeds_get_or_create
 from digest.feeds.selectors import NEWSLETTER_PREFIX, subscriptions_left, subscriptions_of
 from digest.models import Feed, Reader, Subscription
-from digest.places import step_end
+from digest.places import turn_give_way
 from digest.sources.opml import ListedFeed, Reject, opml_read, opml_write
 from digest.throttling import HOUR, Limit, limit_charge
 from ranking.common.isolation import isolate_batches
@@ -211,7 +211,7 @@ def opml_import(*, reader: Reader, document: bytes, now: datetime) -> OpmlReport
         with transaction.atomic():
             _subscribe(reader, {url: wanted[url] for url in addresses}, part, now)
         failed.difference_update(addresses)
-        step_end()
+        turn_give_way()
         return part
 
     parts = isolate_batches(list(wanted), store, what="line", event="opml_line_failed", size=IMPORT_BATCH)

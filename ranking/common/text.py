@@ -243,12 +243,15 @@ def subject_finder(term: str) -> Callable[[str], bool]:
     if not term.strip():
         return lambda text: False
     stems, pattern = _term_pattern(term)
+    # The pattern tries each place, which is slow, so it begins at the first stem, or just before it.
+    before = len(fold(term)) + max(map(len, stems))
 
     def finds(text: str) -> bool:
-        if not any(stem in text for stem in stems):
+        places = [place for stem in stems if (place := text.find(stem)) >= 0]
+        if not places or (at := max(0, min(places) - before)) > (end := subject_end(text)):
             return False
-        first = pattern.search(text)
-        return first is not None and first.start() <= subject_end(text)
+        first = pattern.search(text, at)
+        return first is not None and first.start() <= end
 
     return finds
 

@@ -1,14 +1,10 @@
 """Turns: a web process computes one answer at a time for a reader, on all pages and APIs together."""
 
 import json
-import sqlite3
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
-from statistics import median
 
 import pytest
 from django.conf import settings
@@ -18,8 +14,10 @@ from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from config import middleware
+from digest import middleware as digest_middleware
 from digest import places
 from digest.accounts.tokens import token_issue
+from digest.articles.pictures import picture_cache, picture_href
 from digest.errors import TooManyRequests
 from digest.middleware import ReadersTurns
 from digest.models import Reader
@@ -28,9 +26,9 @@ from digest.places import (
     PROGRAM_LINE,
     TURNS,
     TURNS_WAITING_MAX,
-    step_end,
     turn_give_way,
     turn_share,
+    turn_spare,
     turn_take,
     turns_open,
 )
@@ -157,11 +155,37 @@ def test_further_refusals_of_a_readers_pages_read_nothing_until_their_line_is_sh
     assert client.get("/ui/all").status_code == 200
 
 
+@pytest.mark.django_db
+def test_further_refusals_of_a_readers_pictures_read_nothing_until_they_have_a_place(
+    ada: Reader, ben: Reader, client: Client, django_assert_num_queries: Callable[..., ExitStack]
+):
+    client.force_login(ben)
+    stored = "https://pictures.example/stored.png"
+    picture_cache(settings.VAR_DIR / "pictures", settings.PICTURE_CACHE_MB).put(
+        stored, b"\x89PNG\r\n\x1a\n", now=timezone.now()
+    )
+    pictures = iter(picture_href(f"https://pictures.example/{n}.png") for n in range(9))
+    with places.PICTURES.place(ben.pk), places.PICTURES.place(ben.pk):
+        first = client.get(next(pictures))
+        with django_assert_num_queries(0):
+            second = client.get(next(pictures))
+        assert first.status_code == second.status_code == 503
+        assert (second.content, second.headers) == (first.content, first.headers)
+        assert client.get(picture_href(stored)).status_code == 200, "it is here"
+        assert client.get("/pictures/forged").status_code == 404
+        assert client.get("/ui/all").status_code == 200, "a page takes no place for pictures"
+        other = Client()
+        other.handler = client.handler
+        other.force_login(ada)
+        assert other.get(next(pictures)).status_code == 404, "another reader's is asked for"
+    assert client.get(next(pictures)).status_code == 404, "it is asked for"
+
+
 def test_the_refusals_of_many_sessions_take_no_memory_without_end(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(middleware, "REFUSALS_MAX", 2)
 
     def refusing(request: HttpRequest) -> HttpResponse:
-        places._request.refused = "Mallory", PAGE_LINE
+        places._request.refused = places.Refused(TURNS, "Mallory", PAGE_LINE)
         return HttpResponse(status=429)
 
     site = middleware.RefusalsRepeated(refusing)
@@ -220,49 +244,11 @@ def test_long_work_has_the_turn_but_lets_the_readers_waiting_page_go_first():
     assert order == ["step", "page", "step"] and has_turn("Ada")
 
 
-def test_steps_that_store_leave_the_write_lock_of_sqlite_to_others(tmp_path: Path):
-    """SQLite lets no one queue: who waits looks every 0.1 s, and steps that follow at once are never gone."""
-    if connection.vendor != "sqlite":
-        pytest.skip("PostgreSQL lets writers queue")
-    over, waits = threading.Event(), []
-
-    def opened() -> sqlite3.Connection:
-        return sqlite3.connect(tmp_path / "lock.sqlite3", timeout=20, isolation_level=None)
-
-    def stores(session: sqlite3.Connection, hold_s: float) -> None:
-        session.execute("BEGIN IMMEDIATE")
-        time.sleep(hold_s)
-        session.execute("COMMIT")
-
-    def importing() -> None:
-        session = opened()
-        while not over.is_set():
-            stores(session, 0.2)
-            step_end()
-        session.close()
-
-    reading = opened()
-    reading.execute("PRAGMA journal_mode=WAL")
-    thread = threading.Thread(target=importing)
-    thread.start()
-    try:
-        for _ in range(8):
-            began = time.monotonic()
-            stores(reading, 0.0)
-            waits.append(time.monotonic() - began)
-            time.sleep(0.05)
-    finally:
-        over.set()
-        thread.join(20)
-        reading.close()
-    assert median(waits) < 0.6, waits
-
-
 @pytest.mark.django_db
-def test_imports_end_each_of_their_steps_so(ada: Reader, monkeypatch: pytest.MonkeyPatch):
+def test_imports_let_the_readers_pages_go_first_after_each_step(ada: Reader, monkeypatch: pytest.MonkeyPatch):
     ended: Counter[str] = Counter()
-    monkeypatch.setattr(subscriptions, "step_end", lambda: ended.update(["list"]))
-    monkeypatch.setattr(past_import, "step_end", lambda: ended.update(["stars"]))
+    monkeypatch.setattr(subscriptions, "turn_give_way", lambda: ended.update(["list"]))
+    monkeypatch.setattr(past_import, "turn_give_way", lambda: ended.update(["stars"]))
     monkeypatch.setattr(subscriptions, "IMPORT_BATCH", 2)
     monkeypatch.setattr(past_import, "BATCH", 2)
     outlines = "".join(f'<outline xmlUrl="https://a{n}.example/feed"/>' for n in range(5))
@@ -335,6 +321,67 @@ def test_who_asks_for_more_at_once_lets_another_finish_first(mallorys: int, adas
         order.append("Ada")
     mallory.join(10)
     assert order == ["Ada", "Mallory"]
+
+
+@pytest.mark.parametrize(("mallorys", "adas"), [(1, 0), (5, 1)])
+@pytest.mark.usefixtures("patient")
+def test_who_asks_for_more_at_once_lets_anothers_picture_finish_first(mallorys: int, adas: int):
+    order: list[str] = []
+    with turns_open():
+        turn_spare("Ada")
+        TURNS._waiting["Ada", PROGRAM_LINE] = adas
+        mallory = shared("Mallory", mallorys, order)
+        mallory.join(0.2)
+        query()  # Ada waits for nobody
+        order.append("Ada")
+    mallory.join(10)
+    assert order == ["Ada", "Mallory"]
+    assert not TURNS._beside
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_picture_that_waits_for_its_publisher_holds_up_nobody():
+    order: list[str] = []
+    with turns_open():
+        turn_spare("Ada")
+        with places.PICTURES.place("Ada"):
+            shared("Mallory", 5, order).join(10)
+            assert order == ["Mallory"]
+
+
+@pytest.mark.usefixtures("patient")
+def test_the_pictures_of_who_asks_for_more_at_once_let_another_finish_first():
+    order: list[str] = []
+
+    def picture() -> None:
+        with turns_open():
+            turn_spare("Mallory")
+            TURNS._waiting["Mallory", PAGE_LINE] = 5
+            query()
+            order.append("Mallory")
+
+    with turns_open():
+        turn_begin("Ada")
+        mallory = threading.Thread(target=picture)
+        mallory.start()
+        mallory.join(0.2)
+        order.append("Ada")
+    mallory.join(10)
+    assert order == ["Ada", "Mallory"]
+
+
+@pytest.mark.django_db
+def test_every_view_that_takes_no_turn_is_answered_beside_it(
+    ada: Reader, client: Client, monkeypatch: pytest.MonkeyPatch
+):
+    client.force_login(ada)
+    beside: list[object] = []
+    monkeypatch.setattr(digest_middleware, "turn_spare", beside.append)
+    pages = [route for route in routes() if route.name in MANY]
+    assert len(pages) == len(MANY)
+    for page in pages:
+        client.get(page.url())
+    assert beside == [ada.pk] * len(MANY)
 
 
 @pytest.mark.parametrize(("mallorys", "adas"), [(0, 0), (0, 3), (2, 2)])

@@ -5,7 +5,9 @@ takes exports without reading them, imports lists and stars, asks for previews, 
 searches, and opens lists and her page: each as often as its limit allows, all at once. Ada opens her page and
 her list, searches, looks up a site, fetches a picture and a full text, and asks for a preview. Blocks without
 and with Mallory alternate, so other load on the machine is in both. The figure is the median of Ada's times
-beside Mallory, divided by that of her quiet ones.
+beside Mallory, divided by that of her quiet ones: by the clock, and by the processor time that the process of
+the site takes until she has her answer. Other load on the machine does not lengthen the second, but it leaves
+out how long she waits for a lock.
 
 The site is `serve` on SQLite, or one process of gunicorn with a Celery worker on the services. The control is
 a site whose places do not know their reader and that answers everything at once: there Ada must be refused.
@@ -13,35 +15,30 @@ a site whose places do not know their reader and that answers everything at once
 
 import http.client
 import itertools
-import json
-import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
+from pathlib import Path
 from statistics import median
-from typing import Final
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.db import connections
-from django.middleware.csrf import _get_new_csrf_string
-from django.test import Client
 from django.utils import timezone
 
 from digest.articles.pictures import picture_href
 from digest.models import Destination, Feed, FullText, Item, Reader
-from ranking.common.encryption import secret_encrypt
 from tests.lab.bench.publisher import address, publishers
 from tests.lab.bench.running import Json
 from tests.lab.faults.crowd import nights_over
-from tests.lab.faults.freezes import asked, site
+from tests.lab.faults.freezes import site
+from tests.lab.faults.mallory import QUICK, SLOW, SLOW_HOSTS, Browser, doing_the_worst, worst_deeds
 from tests.lab.faults.model_server import model_server
 from tests.lab.faults.model_server import settings_of as model_settings
-from tests.lab.faults.servers import HOST, spare_port
-from tests.lab.faults.workers import until, worker, working
+from tests.lab.faults.servers import spare_port
+from tests.lab.faults.workers import worker, working
 from tests.support.factories import (
     FeedFactory,
     ItemFactory,
@@ -54,65 +51,13 @@ PORT = 18800
 SERVE = ("manage.py", "serve", "--port")
 UNFAIR = ("-m", "tests.lab.faults.unfair", "serve", "--port")
 GUNICORN = ("-m", "gunicorn", "--config", "deploy/gunicorn.conf.py", "config.wsgi", "-b")
-# Mallory's host, and Ada's: a host is asked by one reader at a time, which is another matter.
-QUICK, SLOW, SLOW_HOSTS = 1, 2, 500
 FEEDS, ITEMS_A_FEED = 40, 100
-# The seconds until Mallory holds all she can get, and until her requests have ended.
-BEGINS_S, ENDS_S = 20.0, 60.0
 # A refusal for want of a place says to come again after so many seconds. She comes so often.
 RETRY_S, RETRIES = 2.0, 3
 TOO_MANY = 429
-EXPORT_HELD_S = 10.0
-PLACES_TAKEN: Final = ("look-up", "picture", "export", "preview", "search", "list")
+# Of each action, the seconds by the clock and those of the site's processor time.
+Times = dict[str, list[tuple[float, float]]]
 _numbers = itertools.count()
-
-
-@dataclass
-class Browser:
-    """A reader who is signed in, in a browser of their own."""
-
-    reader: Reader
-    port: int
-    headers: dict[str, str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        client, token = Client(), _get_new_csrf_string()
-        client.force_login(self.reader)
-        session = client.cookies[settings.SESSION_COOKIE_NAME].value
-        cookie = f"{settings.SESSION_COOKIE_NAME}={session}; csrftoken={token}"
-        self.headers = {"Cookie": cookie, "X-CSRFToken": token}
-
-    def get(self, path: str) -> int:
-        """Return the status of a page."""
-        return asked(self.port, "GET", path, headers=self.headers)[0]
-
-    def post(self, path: str, **fields: str) -> int:
-        """Return the status of a form."""
-        headers = {**self.headers, "Content-Type": "application/x-www-form-urlencoded"}
-        return asked(self.port, "POST", path, headers=headers, body=urlencode(fields).encode())[0]
-
-    def upload(self, path: str, name: str, document: bytes) -> int:
-        """Return the status of a form with a file."""
-        headers = {**self.headers, "Content-Type": "multipart/form-data; boundary=xx"}
-        head = f'--xx\r\nContent-Disposition: form-data; name="{name}"; filename="a"\r\n\r\n'
-        return asked(
-            self.port, "POST", path, headers=headers, body=head.encode() + document + b"\r\n--xx--\r\n"
-        )[0]
-
-    def hold(self, path: str) -> int:
-        """Ask for a document and read nothing of it."""
-        connection = http.client.HTTPConnection(HOST, self.port, timeout=ENDS_S)
-        try:
-            connection.request("GET", path, headers=self.headers)
-            status = connection.getresponse().status
-            time.sleep(EXPORT_HELD_S)
-            return status
-        finally:
-            connection.close()
-
-
-# An action, and the seconds until it is repeated, as often as its limit allows.
-Deed = tuple[Callable[[], int], float]
 
 
 def run(name: str, full: bool) -> Json:
@@ -145,24 +90,24 @@ def measured(
         "FULL_TEXT": "true",
         **model_settings(model, "slow-5"),
     }
-    times: dict[bool, dict[str, list[float]]] = {True: defaultdict(list), False: defaultdict(list)}
+    times: dict[bool, Times] = {True: defaultdict(list), False: defaultdict(list)}
     refused, hers = Counter[str](), Counter[str]()
     with ExitStack() as stack:
-        stack.enter_context(site(command, port, publisher, **told))
+        server = stack.enter_context(site(command, port, publisher, **told))
+        processor = partial(processor_s, server.pid, command == GUNICORN)
         if settings.REDIS_URL:
             stack.enter_context(working(worker(told)))
         large = feeds_filled(publisher)
         for _ in range(blocks):
             # New readers each time, so that no hourly limit stops them.
             ada, ben = (Browser(reader_new(large[:3], publisher), port) for _ in range(2))
-            block(ada, publisher, tries, times[False], refused)
-            mallory = Browser(reader_new(large, publisher), port)
-            with doing_the_worst(mallory, publisher, hers):
-                block(ben, publisher, tries, times[True], refused)
+            block(ada, publisher, tries, times[False], refused, processor)
+            with doing_the_worst(reader_new(large, publisher), port, publisher, hers):
+                block(ben, publisher, tries, times[True], refused, processor)
         # Somebody new, since how much of her hourly limits is left depends on how long this took.
         another = Browser(reader_new(large[:3], publisher), port)
         answers = one_by_one(another, publisher) if alone else {}
-    ratios = {name: median(times[True][name]) / median(times[False][name]) for name in times[True]}
+    by_clock, by_processor = ({name: ratio_of(times, name, n) for name in times[True]} for n in range(2))
     return {
         "blocks": blocks,
         "tries": sum(map(len, times[True].values())),
@@ -171,12 +116,36 @@ def measured(
         "alone": answers,
         "refused": refused.total(),
         "refused_at": dict(refused),
-        "ratio": round(max(ratios.values()), 2),
-        "ratios": {name: round(ratio, 2) for name, ratio in ratios.items()},
-        "quiet_ms": {name: round(median(took) * 1000) for name, took in times[False].items()},
-        "beside_ms": {name: round(median(took) * 1000) for name, took in times[True].items()},
-        "beside_worst_ms": {name: round(max(took) * 1000) for name, took in times[True].items()},
+        "ratio": max(by_clock.values()),
+        "ratios": by_clock,
+        "processor_ratio": max(by_processor.values()),
+        "processor_ratios": by_processor,
+        "quiet_ms": milliseconds(times[False], 0),
+        "beside_ms": milliseconds(times[True], 0),
+        "quiet_processor_ms": milliseconds(times[False], 1),
+        "beside_processor_ms": milliseconds(times[True], 1),
+        "beside_worst_ms": {
+            name: round(max(one[0] for one in took) * 1000) for name, took in times[True].items()
+        },
     }
+
+
+def ratio_of(times: dict[bool, Times], name: str, n: int) -> float:
+    """Return how many times as long an action takes beside Mallory, by its nth measure."""
+    beside, quiet = (median(took[n] for took in times[worst][name]) for worst in (True, False))
+    return round(beside / quiet, 2)
+
+
+def milliseconds(times: Times, n: int) -> dict[str, int]:
+    """Return the median of each action's nth measure."""
+    return {name: round(median(one[n] for one in took) * 1000) for name, took in times.items()}
+
+
+def processor_s(pid: int, of_children: bool) -> float:
+    """Return the processor time of a process so far, or that of its children."""
+    pids = Path(f"/proc/{pid}/task/{pid}/children").read_text().split() if of_children else [pid]
+    # The number of the clock of a process (clock_getcpuclockid(3)).
+    return sum(time.clock_gettime((~int(one) << 3) | 2) for one in pids)
 
 
 def feeds_filled(publisher: int) -> list[Feed]:
@@ -217,7 +186,12 @@ def reader_new(feeds: list[Feed], publisher: int) -> Reader:
 
 
 def block(
-    ada: Browser, publisher: int, tries: int, times: dict[str, list[float]], refused: Counter[str]
+    ada: Browser,
+    publisher: int,
+    tries: int,
+    times: Times,
+    refused: Counter[str],
+    processor: Callable[[], float],
 ) -> None:
     """Do each of Ada's actions this many times, in turn."""
     mine = f"http://{address(QUICK)}:{publisher}"
@@ -239,70 +213,15 @@ def block(
     }
     for _ in range(tries):
         for name, deed in deeds.items():
-            began = time.monotonic()
+            began, used = time.monotonic(), processor()
             done = False
             with suppress(OSError, http.client.HTTPException):
                 done = deed()
-            times[name].append(time.monotonic() - began)
+            times[name].append((time.monotonic() - began, processor() - used))
             refused[name] += not done
     for name in deeds:
         if not refused[name]:
             del refused[name]
-
-
-def worst_deeds(mallory: Browser, publisher: int) -> dict[str, list[Deed]]:
-    """Return Mallory's actions, each for its own thread."""
-
-    # Another host each time: one that hangs is not asked again for a minute.
-    def slow() -> str:
-        return f"{drip(SLOW + 1 + next(_numbers) % SLOW_HOSTS)}/{next(_numbers)}"
-
-    def drip(n: int) -> str:
-        return f"http://{address(n)}:{publisher}/drip"
-
-    reader = mallory.reader
-    items = itertools.cycle(Item.objects.filter(feed__source_id=f"{reader.username}.example"))
-    sealed = {"webhook": "whsec_" + "a" * 32, "readeck": "a" * 32}
-    hook, _ = (
-        Destination.objects.create(
-            reader=reader,
-            kind=kind,
-            address=f"{drip(SLOW)}/{kind}",
-            secret=secret_encrypt(secret),
-            created_at=timezone.now(),
-        )
-        for kind, secret in sealed.items()
-    )
-    outlines = "".join(f'<outline text="a{n}" xmlUrl="{slow()}"/>' for n in range(1900))
-    opml = f'<opml version="2.0"><body>{outlines}</body></opml>'.encode()
-    stars = [
-        {"title": "x " * 50, "url": f"https://a{n}.example/", "content": "y " * 200} for n in range(5000)
-    ]
-    past = json.dumps(stars).encode()
-    return {
-        "look-up": [(lambda: mallory.post("/ui/sources", url=slow()), 6.0)] * 2,
-        "full text": [(lambda: mallory.post(f"/ui/item/{next(items).pk}/full-text"), 4.0)],
-        "test": [(lambda: mallory.post(f"/ui/account/destinations/{hook.pk}/test"), 3.0)],
-        "save": [(lambda: mallory.post(f"/ui/item/{next(items).pk}/send"), 3.0)],
-        "picture": [(lambda: mallory.get(picture_href(slow(), inside=True)), 0.5)] * 5,
-        "suggestions": [(lambda: mallory.post("/ui/suggestions/generate"), 6.0)] * 2,
-        "import": [
-            (lambda: mallory.upload("/ui/sources/import", "file", opml), 10.0),
-            (lambda: mallory.upload("/ui/sources/import", "file", past), 10.0),
-        ],
-        "preview": [
-            (lambda: mallory.get("/ui/mutes?kind=word&value=harbour&until="), 0.0),
-            (lambda: mallory.post("/ui/sources/preview", whole="1", level="more"), 0.0),
-            (lambda: mallory.post("/ui/wishes", words="less about harbour, more about council"), 6.0),
-        ],
-        "search": [(lambda: mallory.get("/ui/search?q=harb+OR+counc+OR+libr"), 1.0)] * 3,
-        "list": [
-            (lambda: mallory.get("/ui/all?order=best"), 0.0),
-            (lambda: mallory.get("/ui/all"), 0.0),
-            (lambda: mallory.get("/"), 0.0),
-        ],
-        "export": [(lambda: mallory.hold("/ui/account/export"), 5.0)] * 2,
-    }
 
 
 def one_by_one(mallory: Browser, publisher: int) -> dict[str, list[int]]:
@@ -326,43 +245,3 @@ def one_by_one(mallory: Browser, publisher: int) -> dict[str, list[int]]:
 
     once = {name: dict.fromkeys(deed for deed, _ in same) for name, same in deeds.items()}
     return {name: [last_status(deed) for deed in same] for name, same in once.items()}
-
-
-@contextmanager
-def doing_the_worst(
-    mallory: Browser, publisher: int, answers: Counter[str], without: Collection[str] = ()
-) -> Iterator[None]:
-    """Run Mallory's actions, without some, during the block. Wait at the end until her requests have
-    ended."""
-    over, lock, began = threading.Event(), threading.Lock(), Counter[str]()
-
-    def go_on(name: str, deed: Callable[[], int], pause_s: float) -> None:
-        while not over.is_set():
-            at = time.monotonic()
-            with lock:
-                began[name] += 1
-            try:
-                status = str(deed())
-            except (OSError, http.client.HTTPException) as error:
-                status = type(error).__name__
-            with lock:
-                answers[f"{name} {status}"] += 1
-            # A refusal takes milliseconds: asking again at once would be a flood, which is for the proxy.
-            over.wait(max(pause_s - (time.monotonic() - at), 0.2))
-
-    threads = [
-        threading.Thread(target=go_on, args=(name, *deed), daemon=True)
-        for name, deeds in worst_deeds(mallory, publisher).items()
-        for deed in deeds
-        if name not in without
-    ]
-    for thread in threads:
-        thread.start()
-    until(lambda: all(began[name] for name in PLACES_TAKEN), BEGINS_S)
-    time.sleep(2.0)
-    try:
-        yield
-    finally:
-        over.set()
-        for thread in threads:
-            thread.join(ENDS_S)

@@ -426,7 +426,9 @@ def publisher() -> Iterator[Shelf]:
 
 
 @contextmanager
-def site(command: tuple[str, ...], port: int, publisher_port: int, **told: str) -> Iterator[None]:
+def site(
+    command: tuple[str, ...], port: int, publisher_port: int, **told: str
+) -> Iterator[subprocess.Popen[bytes]]:
     """Yield a server of one's own until the block ends; `told` are further settings."""
     last = f"{HOST}:{port}" if command[-1] == "-b" else str(port)
     more = {"WEB_WORKERS": "1", "SITE_URL": f"http://{HOST}:{port}", "ALLOWED_HOSTS": HOST}
@@ -445,7 +447,7 @@ def site(command: tuple[str, ...], port: int, publisher_port: int, **told: str) 
             if server.poll() is not None or time.monotonic() - began > STARTS_S:
                 raise OSError("the site does not answer")
             time.sleep(PAUSE_S)
-        yield
+        yield server
     finally:
         server.terminate()
         try:

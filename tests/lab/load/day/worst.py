@@ -14,7 +14,8 @@ from django.utils import timezone
 
 from digest.models import Feed, Reader
 from tests.lab.bench.publisher import address
-from tests.lab.faults.fairness import Browser, doing_the_worst, feeds_filled, reader_new
+from tests.lab.faults.fairness import feeds_filled, reader_new
+from tests.lab.faults.mallory import doing_the_worst
 from tests.support.factories import SourceFactory, SubscriptionFactory
 
 HOSTILE = ("bomb", "truncated", "drip", "busy", "down", "moved/9")
@@ -47,8 +48,10 @@ class Worst:
             )
             SubscriptionFactory(reader=reader, feed=feed)
             (self.good if n % 2 else self.hostile).append(feed.pk)
-        mallory = Browser(reader_new(feeds_filled(self.publisher), self.publisher), self.port)
-        self._stack.enter_context(doing_the_worst(mallory, self.publisher, self.answers, without=LEFT_OUT))
+        mallory = reader_new(feeds_filled(self.publisher), self.publisher)
+        self._stack.enter_context(
+            doing_the_worst(mallory, self.port, self.publisher, self.answers, without=LEFT_OUT)
+        )
 
     def stop(self) -> None:
         """Let Mallory's last requests end."""
