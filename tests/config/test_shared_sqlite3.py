@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from email.utils import format_datetime
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -128,7 +129,10 @@ def test_the_site_uses_this_backend_with_sqlite():
 def test_who_stores_beside_an_ingest_of_six_thousand_entries_waits_for_a_moment(
     installed: Path, tmp_path: Path
 ):
-    """One transaction for 1,500 entries kept the others waiting for 0.7 to 1.9 s, again and again."""
+    """One transaction for 1,500 entries kept the others waiting for 0.7 to 1.9 s, again and again.
+
+    A busy machine lengthens each wait, but not what is stored between two of them.
+    """
     database, documents = tmp_path / "shared.sqlite3", tmp_path / "documents"
     database_without_work(installed, database)
     documents.mkdir()
@@ -136,17 +140,18 @@ def test_who_stores_beside_an_ingest_of_six_thousand_entries_waits_for_a_moment(
         (documents / f"{n}.xml").write_text(document(f"paper{n}", 100))
     told = {"TIDINGS_VAR_DIR": str(tmp_path), "DATABASE_URL": f"sqlite:///{database}", "REDIS_URL": ""}
     command = [sys.executable, "manage.py", "fetch_feeds", "--from-dir", str(documents), "--json"]
-    waits = []
+    waits, stored = [], [0]
     with closing(opened(database)) as session:
         ingest = subprocess.Popen(command, cwd=ROOT, env=os.environ | told, stdout=subprocess.PIPE, text=True)
         while ingest.poll() is None:
             waits.append(waited(session))
+            stored.append(session.execute("SELECT COUNT(*) FROM digest_item").fetchone()[0])
             time.sleep(0.05)
         assert ingest.returncode == 0 and ingest.stdout
         ingest.stdout.close()
         assert session.execute("SELECT COUNT(*) FROM digest_item").fetchone() == (6000,)
-    # The two longest may be those of a busy machine.
-    assert sorted(waits)[-3] < 0.6, sorted(waits)[-9:]
+    steps = [after - before for before, after in pairwise(stored) if after > before]
+    assert median(steps) <= 300 and sorted(waits)[-3] < 2.0, (steps, sorted(waits)[-9:])
 
 
 def document(name: str, entries: int) -> str:
