@@ -13,12 +13,12 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError
-from django.db.models import F
+from django.db import Error as DatabaseFailure
+from django.db import close_old_connections
 from django.utils import translation
 from structlog.contextvars import bound_contextvars
 
-from advisor.agent.error_policy import run_end_handle
+from advisor.agent.error_policy import KIND_OF_STOP, error_kind_handle, run_end_handle
 from advisor.agent.loop import (
     Ended,
     ModelAnswered,
@@ -64,6 +64,7 @@ from digest.llm.ledger import advisor_account
 from digest.llm.phishing import phishing_problem
 from digest.llm.providers import chain_begins_with_own
 from digest.models import Reader
+from ranking.common.isolation import isolate
 from ranking.common.rows import retention_start, rows_delete
 from suggestions.proposals import FenceLost
 from suggestions.sentences import model_adds, reason_clean
@@ -96,23 +97,28 @@ NOT_HANDED_OVER = (StopReason.FENCE_LOST, StopReason.DATABASE, StopReason.CRASHE
 def run_execute(*, run_id: UUID, now: datetime) -> bool:
     """Claim a queued run and carry it out. Return `False` if there was none to claim.
 
-    The run ends in a final status with its reason, and its writes stay. If the process dies, or the database
-    fails again while the end is stored, `runs_reconcile` ends it.
+    The run ends in a final status with its reason, and its writes stay, whatever breaks on the way. If the
+    process dies, or the database fails again while that end is stored, `runs_reconcile` ends it.
     """
     run = _claim(run_id, now)
     if run is None:
         return False
+    run_clock, end = RunClock(now), None
     log.info("advisor_run_started", user_id=str(run.reader_id), run_id=str(run.pk), trigger=run.trigger)
     # Every line that this thread logs meanwhile carries the id of the run.
     named = bound_contextvars(**{"gen_ai.conversation.id": str(run.pk)})
     # Prompts and stored texts are in one language, independent of the waiting page's.
-    limits = run_limits(run.trigger, is_queued=is_queued_for_own_model(now=now))
-    with translation.override(settings.LANGUAGE_CODE), named, _lease(run, RunClock(now), limits):
-        work = _work_of(run, limits, now)
-        end = _drive(work, _models_part)
-        if _is_handed_over(work, end):
-            end = _merge(work, end, _drive(work, _planner_part))
-        _finish(work, end)
+    with translation.override(settings.LANGUAGE_CODE), named:
+        try:
+            limits = run_limits(run.trigger, is_queued=is_queued_for_own_model(now=now))
+            with _lease(run, run_clock, limits):
+                work = _work_of(run, limits, run_clock)
+                end = _drive(work, _models_part)
+                if _is_handed_over(work, end):
+                    end = _merge(work, end, _drive(work, _planner_part))
+                _finish(work, end)
+        except Exception as error:
+            _fail(run, _crash(run, error), end, now=run_clock.now)
     return True
 
 
@@ -149,16 +155,26 @@ def models_for(reader: Reader) -> list[Model]:
 
 
 def _claim(run_id: UUID, now: datetime) -> Run | None:
-    """Take a queued run by raising its fence: of many workers, the database lets one through."""
+    """Take a queued run by raising its fence: of many workers, the database lets one through.
+
+    The claim is the last statement, so a run whose claim fails is still queued.
+    """
     queued = Run.objects.filter(pk=run_id, status=Run.Status.QUEUED, attempt__lt=ATTEMPTS_MAX)
-    claimed = queued.update(
-        status=Run.Status.RUNNING,
-        attempt=F("attempt") + 1,
-        fence=F("fence") + 1,
-        lease_until=now + LEASE,
-        started_at=now,
-    )
-    return Run.objects.select_related("reader").get(pk=run_id) if claimed else None
+    run = queued.select_related("reader").first()
+    if run is None:
+        return None
+    claim = {
+        "status": Run.Status.RUNNING,
+        "attempt": run.attempt + 1,
+        "fence": run.fence + 1,
+        "lease_until": now + LEASE,
+        "started_at": now,
+    }
+    if not queued.filter(fence=run.fence).update(**claim):
+        return None
+    for column, value in claim.items():
+        setattr(run, column, value)
+    return run
 
 
 def _lease(run: Run, run_clock: RunClock, limits: Limits) -> AbstractContextManager[None]:
@@ -215,9 +231,9 @@ class _Work:
         return RunBudget(replace(self.limits, timeout_s=timeout_s), ledger, totals)
 
 
-def _work_of(run: Run, limits: Limits, now: datetime) -> _Work:
-    clock, fence = RunClock(now), fence_of(run)
-    calls = RunCalls(ToolContext(run.reader_id, run.pk, now, fence))
+def _work_of(run: Run, limits: Limits, clock: RunClock) -> _Work:
+    fence = fence_of(run)
+    calls = RunCalls(ToolContext(run.reader_id, run.pk, clock.started_at, fence))
     return _Work(run, limits, clock, StepLog(run, fence, clock), calls)
 
 
@@ -246,9 +262,17 @@ def _drive(work: _Work, part: Callable[[_Work], Steps]) -> RunEnd:
     except FenceLost as error:
         return RunEnd(StopReason.FENCE_LOST, f"Another worker took this run over. {error}")
     except Exception as error:
-        log.exception("advisor_run_crashed", run_id=str(work.run.pk))
-        reason = StopReason.DATABASE if isinstance(error, DatabaseError) else StopReason.CRASHED
-        return RunEnd(reason, f"Something broke inside the run: {type(error).__name__}: {error}")
+        return _crash(work.run, error)
+
+
+def _crash(run: Run, error: Exception) -> RunEnd:
+    """Log an error of ours and return it as the end of the run; replace a connection that it broke."""
+    log.exception("advisor_run_crashed", run_id=str(run.pk))
+    is_database = isinstance(error, DatabaseFailure)
+    if is_database:
+        close_old_connections()
+    reason = StopReason.DATABASE if is_database else StopReason.CRASHED
+    return RunEnd(reason, f"Something broke inside the run: {type(error).__name__}: {error}")
 
 
 def _models_part(work: _Work) -> Steps:
@@ -356,6 +380,34 @@ def _finish(work: _Work, end: RunEnd) -> None:
         cost_usd=cost,
         **totals,
     )
+
+
+def _fail(run: Run, crash: RunEnd, end: RunEnd | None, *, now: datetime) -> None:
+    """Store the end of a run that broke outside its conversation, before or after this had its own `end`.
+
+    The reason is stored before the figures, because these may be what broke. A conversation that had failed
+    keeps its reason, and the error policy reacts to both failures.
+    """
+    why = crash
+    if end and end.reason is not StopReason.DONE:
+        why = replace(end, message=f"{end.message} {crash.message}")
+    ended = run_owned(run).update(
+        status=STATUS_OF.get(why.reason, Run.Status.AGENT_ERROR),
+        stop_reason=why.reason,
+        message=preview(why.message),
+        summary=end.summary if end else None,
+        lease_until=None,
+        finished_at=now,
+    )
+    if ended:
+        decision_add(run=run, action="run_failed", reason=why.message, now=now, code=why.reason)
+    run_end_handle(run=run, end=end or crash, now=now)
+    if end:
+        kind = KIND_OF_STOP[crash.reason]
+        error_kind_handle(kind=kind, where="run", reason=crash.message, now=now, run=run)
+    with isolate("run", run.pk, "advisor_run_uncounted", counted=False):
+        figures = {"cost_usd": run_cost_usd(run_id=run.pk)} | run_totals(run_id=run.pk)
+        Run.objects.filter(pk=run.pk, fence=run.fence).update(**figures)
 
 
 def _meta(run: Run, end: RunEnd, counts: dict[str, int]) -> dict[str, Any]:

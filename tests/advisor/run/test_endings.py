@@ -1,17 +1,24 @@
 """How a run's end is stored: words no database refuses, one verdict, caps that outlive a crash."""
 
 import json
+import traceback
+from collections import Counter
+from contextlib import contextmanager, suppress
+from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from structlog.testing import capture_logs
 
+from advisor.agent.error_policy import retries_due
 from advisor.models import Decision, Run, Step
 from advisor.run.execute import run_execute
+from advisor.run.request import run_request
 from advisor.run.workers import job_failed
 from advisor.run_values import StopReason
-from tests.support.histories import balanced
-from tests.support.scripted_model import Script, calls, garbage
+from suggestions.models import Suggestion
+from tests.support.histories import balanced, opinionated
+from tests.support.scripted_model import Script, calls, finish, garbage
 
 pytestmark = pytest.mark.django_db
 # PostgreSQL takes no NUL, and no database half a character.
@@ -101,3 +108,105 @@ def test_a_run_whose_turns_are_used_up_asks_no_model_again(queued, now, httpserv
     assert set(Step.objects.filter(n__gt=1, kind="model").values_list("model", flat=True)) == {
         "offline:planner"
     }
+
+
+# --- Errors outside the conversation --------------------------------------------------------------------
+
+# Each function that `run_execute` calls outside `_drive`, by its name there.
+BEFORE = ("is_queued_for_own_model", "lease_renewal", "StepLog")
+AFTER = (
+    "run_suggestion_ids",
+    "run_change_found",
+    "run_cost_usd",
+    "run_totals",
+    "review_totals",
+    "reason_clean",
+)
+BROKEN = "the words of a step"
+
+
+@pytest.mark.parametrize("place", BEFORE + AFTER)
+def test_a_run_that_breaks_outside_its_conversation_ends_as_failed_with_its_reason(
+    queued, now, monkeypatch, httpserver, place
+):
+    def broken(*args, **kwargs):
+        raise KeyError(BROKEN)
+
+    monkeypatch.setattr(f"advisor.run.execute.{place}", broken)
+    with Script(httpserver, [] if place in BEFORE else [finish("Your ratings are even.")]):
+        assert run_execute(run_id=queued.pk, now=now)
+    queued.refresh_from_db()
+    assert (queued.status, queued.stop_reason) == ("agent_error", StopReason.CRASHED)
+    assert queued.lease_until is None and queued.finished_at >= now
+    stored = list(Decision.objects.filter(run=queued).values_list("actor", "action"))
+    assert stored == [("runs", "run_failed"), ("policy", "skip_and_log")]
+    for reason in (queued.message, *Decision.objects.values_list("reason", flat=True)):
+        assert BROKEN in reason
+
+
+def test_the_suggestions_steps_and_costs_of_a_run_that_breaks_at_its_end_stay(
+    ada, now, monkeypatch, settings
+):
+    opinionated(ada)
+    settings.LLM_CHAIN = []
+    monkeypatch.setattr("advisor.run.execute.review_totals", lambda run_id: {}[run_id])
+    result = run_request(reader=ada, trigger="ui", now=now)
+    run, kinds = Run.objects.get(), Counter(Step.objects.values_list("kind", flat=True))
+    assert result.status == run.status == "agent_error"
+    assert (run.turns, run.tool_calls) == (kinds["model"], kinds["tool"]) and kinds["tool"] > 1
+    assert (
+        result.suggestions_created == Suggestion.objects.filter(run_id=run.pk, status="pending").count() >= 1
+    )
+    assert run_request(reader=ada, trigger="ui", now=now).status == "blocked_pending"
+
+
+def test_a_conversation_that_failed_before_keeps_its_reason_and_its_retry(
+    queued, now, httpserver, monkeypatch, settings
+):
+    Run.objects.update(trigger="scheduled")
+    monkeypatch.setattr("advisor.run.execute.review_totals", lambda run_id: {}[run_id])
+    settings.ADVISOR_MAX_TURNS = 1
+    with Script(httpserver, [calls(("query_user_config", {}))]):
+        run_execute(run_id=queued.pk, now=now)
+    queued.refresh_from_db()
+    assert (queued.status, queued.stop_reason) == ("agent_error", StopReason.TURN_LIMIT)
+    assert "used up" in queued.message and "KeyError" in queued.message
+    assert [run.pk for run in retries_due(now=now + timedelta(minutes=1))] == [queued.pk]
+
+
+@contextmanager
+def statement_failing(at: int = 0):
+    """Count the statements of a run outside its conversation; the database refuses number `at`."""
+    passed = []
+
+    def refuse(execute, sql, params, many, context):
+        stack = {frame.name for frame in traceback.extract_stack()}
+        if "run_execute" in stack and not stack & {"_drive", "beat"}:
+            passed.append(sql)
+            if len(passed) == at:
+                raise OperationalError("the server closed the connection")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(refuse):
+        yield passed
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whichever_statement_outside_the_conversation_fails_the_run_ends_or_stays_queued(ben, now, settings):
+    settings.LLM_CHAIN = []
+    queued = {"status": "queued", "attempt": 0, "fence": 0}
+    run = Run.objects.create(reader=ben, day=now.date(), trigger="ui", created_at=now)
+    with statement_failing() as statements:
+        run_execute(run_id=run.pk, now=now)
+    ends = []
+    for at in range(1, len(statements) + 1):
+        Step.objects.all().delete()
+        Run.objects.update(**queued)
+        with statement_failing(at), suppress(OperationalError):
+            run_execute(run_id=run.pk, now=now)
+        run.refresh_from_db()
+        ends.append(run.status)
+        assert run.status != "agent_error" or "closed the connection" in run.message
+    assert ends[:2] == ["queued"] * 2, "a claim that fails takes nothing"
+    assert ends[-1] == "completed", "the error policy's own failure is not the run's"
+    assert len(ends) >= 8 and set(ends[2:-1]) == {"agent_error"}
