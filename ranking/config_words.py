@@ -107,12 +107,20 @@ SWITCHES: Mapping[str, tuple[str, str]] = {
 }
 
 
+# What a pin of the whole page keeps as it is, by its target.
+PAGE_PINS: Mapping[str, str] = {
+    "page": gettext_noop("The order by your thumbs"),
+    "freshness": gettext_noop("How fast news ages"),
+}
+
+
 def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = None) -> str:
     """Return one row of `body_changes` as a sentence. `titles` has the names of sources by key."""
     field, target, before, after = change["field"], change["target"], change["before"], change["after"]
     name = target if field == "topics" else (titles or {}).get(target, target)
     if field in SWITCHES:
         there, gone = SWITCHES[field]
+        name = _(PAGE_PINS[name]) if field in (LOCKED, AVOIDED) and name in PAGE_PINS else name
         return _(there if after else gone).format(name=name)
     match field:
         case "source_weights" if before == after:
@@ -333,19 +341,21 @@ def pin_rows(
     locked: Sequence[str],
     avoided: Sequence[str],
     typed: Mapping[str, str],
-) -> tuple[list[PinRow], list[PinRow]]:
-    """Return the rows of sources and the rows of topics, each sorted by name.
+) -> dict[str, list[PinRow]]:
+    """Return the rows of topics, of sources and of the whole page by heading, each sorted by name.
 
     `names` (key -> title) includes pinned sources that the reader no longer follows. A topic's target is its
     key, or its spelling in a pin. A pin that is no source or topic any more counts as a topic. `typed`
     (target -> choice) has choices that are not saved yet.
     """
     pins = dict.fromkeys(locked, LOCKED) | dict.fromkeys(avoided, AVOIDED)
-    of_topics = {topic_key(pin): pin for pin in pins if pin not in names}
     spelled = {topic_key(topic): topic for topic in topics}
+    of_page = {pin: _(PAGE_PINS[pin]) for pin in pins if pin in PAGE_PINS and pin not in spelled}
+    of_topics = {topic_key(pin): pin for pin in pins if pin not in names and pin not in of_page}
     keys = {key: of_topics.get(key, key) for key in {*of_topics, *spelled}}
     about = [(target, spelled.get(key, target)) for key, target in keys.items()]
-    return _rows(names.items(), pins, typed), _rows(about, pins, typed)
+    found = {_("Topics"): about, _("Sources"): names.items(), _("Your page"): of_page.items()}
+    return {heading: rows for heading, some in found.items() if (rows := _rows(some, pins, typed))}
 
 
 def _rows(

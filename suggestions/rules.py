@@ -3,19 +3,9 @@
 `check` reads the change that a draft means and asks the rules in order; the first one it breaks names the
 refusal. What a kind of change asks beyond them is in its own file (`suggestions.changes`).
 
-| step | codes |
-|---|---|
-| meaning (`change_parse`) | `unknown_type`, `field_mismatch`, and those of its kind: `invalid_topic`, \
-`topic_already_present`, `topic_not_present`, `source_not_in_history`, `invalid_weight`, `invalid_word`, \
-`word_already_muted`, `invalid_rule` |
-| permission | `kind_off`, `type_declined`, `pinned`, `duplicate_pending`, `on_cooldown`, `run_cap` |
-| the step | clamped to ±0.3 and [0.1, 2.0] with a note; `wrong_direction`, `no_change` |
-| evidence | `evidence_not_grounded`, `insufficient_evidence`, `evidence_off_target`, \
-`evidence_wrong_polarity`, `too_few_sources` |
-| strength (`strength_refusal`) | `evidence_contradicts`, `weak_evidence` |
-| other names of a topic (`names_refusal`, its kind) | `invalid_name`, `names_late`, `name_unsaid`, \
-`name_disliked` |
-| effect (`visibility_refusal`) | `moves_nothing` |
+The order: meaning (`change_parse`), permission, the step, evidence; then, with the reader's other ratings,
+strength (`strength_refusal`), other names of a topic (`names_refusal`) and effect (`visibility_refusal`).
+docs/suggestions.md has the codes, `wording.CHANGES_STOPPED` the sentence of each for readers.
 
 A draft's own idea of the current value is ignored: facts come from the database alone. Pure.
 """

@@ -127,17 +127,22 @@ UNSEEN = gettext_noop(
     "Your ratings support a change, but you would have noticed nothing of it on last week’s pages, so "
     "it was not proposed."
 )
+# By the codes of the rules, of the kinds of change and of the reviewers.
 CHANGES_STOPPED = {
     **dict.fromkeys(
-        ("unknown_type", "field_mismatch", "invalid_topic", "invalid_weight", "invalid_word"), _REFUSED
-    ),
-    **dict.fromkeys(
         (
+            "unknown_type",
+            "field_mismatch",
+            "invalid_topic",
+            "invalid_weight",
+            "invalid_word",
+            "invalid_rule",
+            "invalid_level",
+            "invalid_name",
+            "names_late",
             "source_not_in_history",
             "wrong_direction",
             "run_cap",
-            "invalid_rule",
-            "invalid_name",
             "question_unknown",
         ),
         _REFUSED,
@@ -163,10 +168,16 @@ CHANGES_STOPPED = {
         "or is to stay as it is."
     ),
     "unlikely": gettext_noop("A change was found, but it is likelier to harm than to help."),
-    "evidence_not_grounded": _NOT_BORNE_OUT,
-    **dict.fromkeys(("name_unsaid", "name_disliked", "names_late"), _NOT_BORNE_OUT),
-    "evidence_off_target": _NOT_BORNE_OUT,
-    "evidence_wrong_polarity": _NOT_BORNE_OUT,
+    **dict.fromkeys(
+        (
+            "evidence_not_grounded",
+            "evidence_off_target",
+            "evidence_wrong_polarity",
+            "name_unsaid",
+            "name_disliked",
+        ),
+        _NOT_BORNE_OUT,
+    ),
     "insufficient_evidence": gettext_noop(
         "A change was found, but too few of your ratings speak for it, so it was not proposed."
     ),
@@ -184,11 +195,12 @@ CHANGES_STOPPED = {
         "A change was found, but the reason given for it could not be shown to you, so it was not proposed."
     ),
     **dict.fromkeys(("review_improve", "review_refused", "reflector_refused"), _NOT_REVIEWED),
-    "money_spent": gettext_noop(
-        "A change was found, but the money for this run was spent, so it was not proposed."
-    ),
 }
-CHANGES_FOUND = frozenset({CHANGE_IN_REVIEW, CHANGE_STOPPED, *CHANGES_STOPPED.values()})
+# Stored before.
+_MONEY_SPENT = gettext_noop(
+    "A change was found, but the money for this run was spent, so it was not proposed."
+)
+CHANGES_FOUND = frozenset({CHANGE_IN_REVIEW, CHANGE_STOPPED, _MONEY_SPENT, *CHANGES_STOPPED.values()})
 ERROR_OTHER = gettext_noop("Something went wrong. Please try again.")
 # With the number of pending suggestions for {}.
 ACCEPT_ALL = gettext_noop("Accept all {}")

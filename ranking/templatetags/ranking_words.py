@@ -55,11 +55,10 @@ def names_with_topics(names: Mapping[str, str], topics: Iterable[str]) -> dict[s
 
 @register.simple_tag
 def pins_of(names: Mapping[str, str], config: Config, chosen: Mapping[str, str]) -> dict[str, list[PinRow]]:
-    """Return the pin rows of the reader's topics and of pinned sources by heading, without empty lists."""
+    """Return the pin rows by heading: the reader's topics, pinned sources, and pins of the whole page."""
     pinned = {*config.locked, *config.avoided, *chosen}
     of_sources = {key: name for key, name in names.items() if key in pinned}
-    sources, topics = pin_rows(of_sources, config.topics, config.locked, config.avoided, chosen)
-    return {about: rows for about, rows in ((_("Topics"), topics), (_("Sources"), sources)) if rows}
+    return pin_rows(of_sources, config.topics, config.locked, config.avoided, chosen)
 
 
 @register.filter

@@ -82,6 +82,9 @@ def kinds_check(kinds: Sequence[ChangeKind]) -> None:
         first = next(one for one in kinds if one.field == kind.field)
         if first.is_one_a_run is not kind.is_one_a_run:
             raise TypeError(f"{kind!r} and {first!r} need the same `is_one_a_run`: a run counts settings.")
+        heads = next(one for one in kinds if one.group == kind.group)
+        if not all(kind.group) or heads.variants != kind.variants:
+            raise TypeError(f"{kind!r} has the heading of {heads!r}: give it a `group` of its own.")
         other = keyed.setdefault((kind.field, kind.key("x")), kind)
         if other.variants != kind.variants:
             raise TypeError(f"{kind!r} gives its targets the keys of {other!r}: give it a `key` of its own.")

@@ -12,17 +12,17 @@ def said(row: PinRow) -> tuple[str, str, str, list[str]]:
 
 
 def test_what_stands_sends_nothing_and_sources_come_by_title():
-    sources, topics = pin_rows(NAMES, (), ("b.example",), (), {})
-    assert [said(row) for row in sources] == [
+    rows = pin_rows(NAMES, (), ("b.example",), (), {})
+    assert [said(row) for row in rows.pop("Sources")] == [
         ("a.example", "Ant", "May be suggested", ["", "locked", "avoided"]),
         ("b.example", "Bee", "Leave as it is", ["open", "", "avoided"]),
     ]
-    assert topics == []
+    assert rows == {}
 
 
 def test_a_topic_and_its_pin_are_one_row_however_they_are_spelled():
-    _, topics = pin_rows(NAMES, ("Electric Cars", "Rust"), (), ("electric car", "crypto"), {})
-    assert [said(row)[:3] for row in topics] == [
+    rows = pin_rows(NAMES, ("Electric Cars", "Rust"), (), ("electric car", "crypto"), {})
+    assert [said(row)[:3] for row in rows["Topics"]] == [
         ("crypto", "crypto", "Never suggest"),
         ("electric car", "Electric Cars", "Never suggest"),
         ("rust", "Rust", "May be suggested"),
@@ -30,5 +30,13 @@ def test_a_topic_and_its_pin_are_one_row_however_they_are_spelled():
 
 
 def test_what_was_chosen_and_not_saved_stays_chosen():
-    sources, _ = pin_rows({"a.example": "Ant"}, (), ("a.example",), (), {"a.example": "avoided"})
-    assert said(sources[0]) == ("a.example", "Ant", "Never suggest", ["open", "", "avoided"])
+    rows = pin_rows({"a.example": "Ant"}, (), ("a.example",), (), {"a.example": "avoided"})
+    assert said(rows["Sources"][0]) == ("a.example", "Ant", "Never suggest", ["open", "", "avoided"])
+
+
+def test_a_pin_of_the_whole_page_has_a_heading_of_its_own_and_a_topic_of_that_name_stays_a_topic():
+    rows = pin_rows({}, (), (), ("freshness",), {})
+    assert {about: [said(row)[:2] for row in some] for about, some in rows.items()} == {
+        "Your page": [("freshness", "How fast news ages")]
+    }
+    assert list(pin_rows({}, ("Freshness",), (), ("freshness",), {})) == ["Topics"]

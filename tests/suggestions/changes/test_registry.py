@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from ranking.config_words import change_words, pin_rows
 from ranking.entities import Config, EffectiveConfig
 from ranking.mutes import ADDRESS
 from ranking.mutes import KINDS as MUTES
@@ -11,6 +12,7 @@ from ranking.taste.leans import SPREAD_PRIOR
 from suggestions.changes.change import LESS, NONE, Change, ChangeKind, Field
 from suggestions.changes.mutes import MUTE_WORD, MuteKind, MuteWordKind
 from suggestions.changes.registry import (
+    PAGE_GROUPS,
     SUGGESTED,
     WISHED,
     change_of_dict,
@@ -82,6 +84,19 @@ def test_a_pin_of_its_target_holds_and_of_nothing_else_on_the_setting(kind):
             assert target_pinned((change.field, change.target), pinned) is holds
 
 
+@pytest.mark.parametrize("kind", SUGGESTED, ids=repr)
+def test_its_cards_have_a_heading_and_a_pin_of_its_target_a_name_that_readers_know(kind):
+    assert kind.group in PAGE_GROUPS and all(kind.group)
+    for change in changes_of(kind):
+        names = {change.target: "Morning Post"} if kind.of_source else {}
+        [(heading, [row])] = pin_rows(names, (), (change.target,), (), {}).items()
+        assert heading == {"sources": "Sources", "page": "Your page"}.get(kind.group[0], "Topics")
+        known = kind.name_of(change.label, names).lower()
+        assert (row.name.lower() == known) is not kind.of_page and row.name != kind.key("")
+        row_of_version = {"field": "locked", "target": change.target, "before": False, "after": True}
+        assert row.name in change_words(row_of_version, names)
+
+
 def test_a_pin_of_an_author_is_none_of_a_word():
     assert "ada" in keys_named("mutes", "word:Ada") & keys_named("mutes", "Ada")
     assert "ada" not in keys_named("mutes", "author:Ada")
@@ -98,6 +113,7 @@ class AddressKind(MuteWordKind):
     """A second type of target on the setting of mutes."""
 
     variants = (ADDRESS,)
+    group = ("addresses", "Addresses to hide")
 
     def key(self, label):
         return f"address:{label}"
@@ -110,7 +126,11 @@ def test_a_second_type_of_target_on_a_setting_is_taken_with_keys_of_its_own():
 
 
 class KeyedAsWords(MuteWordKind):
-    variants = (ADDRESS,)
+    variants, group = (ADDRESS,), AddressKind.group
+
+
+class HeadedAsWords(AddressKind):
+    group = MuteWordKind.group
 
 
 class OneARun(AddressKind):
@@ -130,6 +150,7 @@ class WithoutColumn(MuteKind):
             MuteWordKind(NONE),
             "is read as <mute_word none>: give it `variants` or a direction of its own",
         ),
+        (HeadedAsWords(NONE), "has the heading of <mute_word none>: give it a `group` of its own"),
         (WithoutColumn(NONE), "needs a `column`, where thumbs are counted"),
         (OneARun(NONE), "and <mute_word none> need the same `is_one_a_run`: a run counts settings"),
         (MuteKind(LESS), "needs a method `read`"),
