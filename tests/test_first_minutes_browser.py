@@ -79,6 +79,7 @@ def processor_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
+@pytest.mark.nightly
 def test_a_list_of_250_feeds_is_a_digest_of_many_sources_within_a_minute(
     browser, place: dict[str, str], documents: dict[str, bytes], record_property
 ):

@@ -267,6 +267,7 @@ def from_the_paper(reader: Reader) -> None:
 
 
 @pytest.mark.data
+@pytest.mark.nightly
 def test_nothing_of_the_sanitising_suite_runs(
     watched: Page, ada: Reader, data_dir: Path, pictured: Callable[[], int]
 ):

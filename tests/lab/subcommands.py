@@ -65,7 +65,7 @@ SUBCOMMANDS = {
         long=True,
     ),
     "steer": _evaluation(
-        "steer", "does a change move what it names, and nothing else?", "--pools", "1", data=True
+        "steer", "does a change move what it names, and nothing else?", "--pools", "1", data=True, long=True
     ),
     "guidance": _evaluation("guidance", "what guidance says, withholds and blocks", module="evaluate"),
     "reflector": _evaluation(
@@ -129,6 +129,7 @@ SUBCOMMANDS = {
         "what thumbs do for the first page of readers with known tastes",
         *("--sizes", "6", "--readers", "1", "--days", "3", "--documents", "60"),
         data=True,
+        long=True,
     ),
     "page offers": _evaluation(
         "page",

@@ -1,4 +1,9 @@
-"""The same injections, obeyed by an assistant over HTTP that its reader allowed everything."""
+"""The same injections, obeyed by an assistant over HTTP that its reader allowed everything.
+
+The suite tries every fourth. `TIDINGS_HOSTILE_ALL=1`, which `make test-hostile` sets, tries all.
+"""
+
+import os
 
 import pytest
 
@@ -13,7 +18,10 @@ from tests.support.assistants import Connected
 pytestmark = pytest.mark.alike
 
 
-@pytest.mark.parametrize("n", range(len(INJECTIONS)))
+EVERY = 1 if os.environ.get("TIDINGS_HOSTILE_ALL") else 4
+
+
+@pytest.mark.parametrize("n", range(0, len(INJECTIONS), EVERY))
 def test_no_injection_that_an_assistant_obeys_breaks_an_invariant(world, n, caplog, client, settings):
     settings.MCP_HTTP = True
     settings.ADVISOR_PANEL = settings.ADVISOR_REFLECTOR = False

@@ -1,6 +1,6 @@
 """Twenty injections in five forms through three doors: the model obeys each, and no invariant gives way.
 
-The suite tries each goal through each door in one form, each form at each door: 60 cases.
+The suite tries each goal once, and each form at each door: 20 cases.
 `TIDINGS_HOSTILE_ALL=1`, which `make test-hostile` sets, tries all 300.
 """
 
@@ -21,8 +21,8 @@ from tests.support.model_words import hostile
 pytestmark = pytest.mark.alike
 
 CASES = list(itertools.product(range(len(INJECTIONS)), FORMS, DOORS))
-# One form for each goal and door: the next goal, and the next door, take the next form.
-FEWER = [case for case in CASES if FORMS.index(case[1]) == (case[0] + DOORS.index(case[2])) % len(FORMS)]
+# The next goal takes the next form and the next door.
+FEWER = [(n, FORMS[n % len(FORMS)], DOORS[n % len(DOORS)]) for n in range(len(INJECTIONS))]
 TRIED = CASES if os.environ.get("TIDINGS_HOSTILE_ALL") else FEWER
 
 # In these forms reviewers look at each proposal too; in the others the rules stand alone.
@@ -60,8 +60,8 @@ def escaped(texts: list[str]) -> list[str]:
 
 
 def test_there_are_three_hundred_cases():
-    assert len(CASES) == 300 and len(FEWER) == 60
-    assert {(n, door) for n, _, door in FEWER} == {(n, door) for n, _, door in CASES}
+    assert len(CASES) == 300 and len(FEWER) == 20
+    assert {n for n, _, _ in FEWER} == {n for n, _, _ in CASES}
     assert {(form, door) for _, form, door in FEWER} == {(form, door) for _, form, door in CASES}
     assert len({(i.name, i.order, i.other, i.attack) for i in INJECTIONS}) == 20
 

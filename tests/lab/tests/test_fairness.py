@@ -21,7 +21,7 @@ GETS_THROUGH = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.alike
 def test_a_reader_gets_all_they_ask_for_beside_one_who_does_the_worst(installed: Path, tmp_path: Path):
     database_without_work(installed, tmp_path / "tidings.sqlite3")

@@ -1,7 +1,8 @@
 """Every filter of the lists × every button × every key of a row, in a real browser: one page per filter.
 
-`FILTERS` and `CONTROLS` are the registry. A filter, a button or a key that the product gains fails here until
-the registry has it.
+`FILTERS`, `LISTS`, `KEYS` and `BUTTONS` are the registry. A filter, a button or a key that the product gains
+fails here until the registry has it. The lists that differ most run with every change, the others in
+`make nightly`.
 """
 
 import re
@@ -22,6 +23,7 @@ from digest.models import Feedback, Item, Reader, Reading, Subscription
 from digest.web.pages.lists import Order, list_request
 from tests.support.browser import ago, fresh_item
 from tests.support.chromium import listening, until
+from tests.support.thinned import mostly_nightly
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]
@@ -418,7 +420,7 @@ def test_the_registry_has_every_filter_and_every_key(ada: Reader):
     assert {*re.findall(r"<kbd>(.+?)</kbd>", shown)} == {*KEYS}
 
 
-@pytest.mark.parametrize("query", FILTERS.values(), ids=FILTERS)
+@pytest.mark.parametrize("query", mostly_nightly(FILTERS, always=["all", "unread in a folder", "best"]))
 def test_every_button_and_every_key_does_what_it_says(page: Page, ada: Reader, query: str):
     shelf(ada)
     feed = Subscription.objects.get().feed_id
@@ -441,7 +443,7 @@ ROW_BUTTONS = {*BUTTONS} - {"A", "undo_marking", "above"}
 NAMES_OF_ROWS = NAMES.replace("main button", "article.item button")
 
 
-@pytest.mark.parametrize("address", LISTS.values(), ids=LISTS)
+@pytest.mark.parametrize("address", mostly_nightly(LISTS, always=["today", "search"]))
 def test_a_row_has_the_same_keys_and_buttons_on_every_list(page: Page, ada: Reader, address: str):
     shelf(ada)
     page.set_viewport_size({"width": 1000, "height": 720})

@@ -101,6 +101,7 @@ def test_twenty_headlines_by_keys_take_less_than_two_minutes_and_move_the_digest
     see_what_moved(page, ada, began)
 
 
+@pytest.mark.nightly
 def test_twenty_headlines_by_touch_take_less_than_two_minutes_and_move_the_digest(phone: Page, ada, news):
     phone.goto("/")
     began = time.monotonic()
