@@ -23,8 +23,9 @@ def database_installed(shared: Path, own: Path) -> Iterator[Path]:
 
     `shared` is a folder of all processes, `own` one of this process. A SQLite database is a file, as in an
     installation: in-memory databases lock differently between threads, and nobody can wait for those locks.
-    PostgreSQL copies a template database, which the first process to end drops. Then the path is a file made
-    by `file_installed`.
+    PostgreSQL copies a template database, and the path is a file made by `file_installed`. Its databases stay
+    until the next run makes them anew. To drop one at the end of a run took three minutes on a busy disk, since
+    PostgreSQL first writes everything to disk.
     """
     before, name = connection.settings_dict["NAME"], str(connection.creation._get_test_db_name())
     template, made = f"installed_{before}", shared / "installed.made"
@@ -40,10 +41,6 @@ def database_installed(shared: Path, own: Path) -> Iterator[Path]:
         yield file
     finally:
         _connect_to(before)
-        if connection.vendor == "postgresql":
-            with _turn(shared):
-                made.unlink(missing_ok=True)
-                _drop(name, template)
 
 
 def file_installed(file: Path) -> Path:
@@ -114,8 +111,7 @@ def _create(name: str, template: str) -> None:
         cursor.execute(f"CREATE DATABASE {quoted(name)} TEMPLATE {quoted(template)}")
 
 
-def _drop(*names: str) -> None:
-    """Drop the databases though a server or worker that a test has ended is still hanging up."""
+def _drop(name: str) -> None:
+    """Drop the database though a server or worker that a test has ended is still hanging up."""
     with connection._nodb_cursor() as cursor:
-        for name in names:
-            cursor.execute(f"DROP DATABASE IF EXISTS {connection.ops.quote_name(name)} WITH (FORCE)")
+        cursor.execute(f"DROP DATABASE IF EXISTS {connection.ops.quote_name(name)} WITH (FORCE)")
