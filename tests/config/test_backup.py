@@ -147,6 +147,7 @@ def rewritten(archive: Path, name: str, change) -> Path:
     return copy
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize(
     ("name", "change", "code"),
     [
@@ -179,7 +180,10 @@ COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("value", [None, 10**30, 1e300, "9" * 400, "\ud800", [[]]], ids=lambda v: repr(v)[:9])
+ALIKE = [pytest.param(value, marks=pytest.mark.alike) for value in (None, 1e300, "9" * 400, [[]])]
+
+
+@pytest.mark.parametrize("value", [10**30, "\ud800", *ALIKE], ids=lambda v: repr(v)[:9])
 def test_no_value_in_a_row_breaks_the_command_or_changes_anything(archive, value):
     before = Feedback.objects.count()
     for table, fields in COLUMNS.items():
@@ -195,6 +199,7 @@ def test_no_value_in_a_row_breaks_the_command_or_changes_anything(archive, value
     assert Feedback.objects.count() == before
 
 
+@pytest.mark.alike
 @pytest.mark.parametrize("value", [None, 1, True, "x", [[]], [{}], [None], {"digest.reader": None}, {"a": 1}])
 @pytest.mark.parametrize("name", ["migrations", "tables"])
 def test_a_manifest_of_another_form_is_refused(archive, name, value):

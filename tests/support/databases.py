@@ -24,8 +24,8 @@ def database_installed(shared: Path, own: Path) -> Iterator[Path]:
     `shared` is a folder of all processes, `own` one of this process. A SQLite database is a file, as in an
     installation: in-memory databases lock differently between threads, and nobody can wait for those locks.
     PostgreSQL copies a template database, and the path is a file made by `file_installed`. Its databases stay
-    until the next run makes them anew. To drop one at the end of a run took three minutes on a busy disk, since
-    PostgreSQL first writes everything to disk.
+    until the next run makes them anew. To drop one at the end of a run took three minutes on a busy disk,
+    since PostgreSQL first writes everything to disk.
     """
     before, name = connection.settings_dict["NAME"], str(connection.creation._get_test_db_name())
     template, made = f"installed_{before}", shared / "installed.made"
@@ -76,14 +76,10 @@ def _file_copied(file: Path, own: Path) -> str:
 def _template_copied(template: str, name: str, *, migrated: bool) -> None:
     """Copy the template. Make it again if this run has not `migrated` it."""
     if not migrated:
-        _drop(template)
         _create(template, "template0")
         _migrate(template)
     _connect_to(name)
-    _drop(name)
     _create(name, template)
-    with connection._nodb_cursor() as cursor:
-        cursor.execute(f"ALTER DATABASE {connection.ops.quote_name(name)} SET synchronous_commit TO off")
 
 
 def _migrate(name: str) -> None:
@@ -106,12 +102,12 @@ def _hang_up() -> None:
 
 
 def _create(name: str, template: str) -> None:
-    quoted = connection.ops.quote_name
-    with connection._nodb_cursor() as cursor:
-        cursor.execute(f"CREATE DATABASE {quoted(name)} TEMPLATE {quoted(template)}")
+    """Copy the template. Drop a database of that name first, though somebody may still be hanging up there.
 
-
-def _drop(name: str) -> None:
-    """Drop the database though a server or worker that a test has ended is still hanging up."""
+    No commit in the copy waits for the disk.
+    """
+    copy, origin = connection.ops.quote_name(name), connection.ops.quote_name(template)
     with connection._nodb_cursor() as cursor:
-        cursor.execute(f"DROP DATABASE IF EXISTS {connection.ops.quote_name(name)} WITH (FORCE)")
+        cursor.execute(f"DROP DATABASE IF EXISTS {copy} WITH (FORCE)")
+        cursor.execute(f"CREATE DATABASE {copy} TEMPLATE {origin}")
+        cursor.execute(f"ALTER DATABASE {copy} SET synchronous_commit TO off")
