@@ -43,7 +43,7 @@ def structlog_configure() -> None:
 
 
 def request_path_hide(logger: object, name: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Replace a request's address by the name of its view, as it may contain a secret or a search query."""
+    """Replace a request's address by its route, `/ui/items/<int:item_id>`: an address may hold a secret."""
     if line.get("logger") == "django.server":
         line["event"] = ADDRESS.sub(r"\1", str(line["event"]))[:SERVER_CHARS_MAX]
         return line
@@ -53,7 +53,7 @@ def request_path_hide(logger: object, name: str, line: MutableMapping[str, Any])
         match = request.resolver_match if request else None
         # Django may have written non-ASCII characters with backslashes.
         for spelling in (path, path.encode("unicode_escape").decode("ascii")):
-            event = event.replace(spelling, (match and match.view_name) or UNKNOWN)
+            event = event.replace(spelling, f"/{match.route}" if match else UNKNOWN)
         line["event"] = event
     return line
 

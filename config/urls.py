@@ -12,6 +12,7 @@ from config.api.mcp_endpoint import mcp
 from config.api.routes import api, api_docs, api_missing
 from config.export import reader_export
 from config.metrics import healthz, metrics, readyz
+from digest.throttling import without_turn
 from digest.web.oauth import endpoints
 from digest.web.pages.account import (
     SecondFactor,
@@ -36,11 +37,27 @@ STATIC_BEFORE = (
     else [
         re_path(
             f"^static/(?!{settings.STATIC_URL.split('/')[-2]}/)(?:[0-9a-f]{{12}}/)?(?P<path>.+)$",
-            RedirectView.as_view(url=f"{settings.STATIC_URL}%(path)s"),
+            without_turn(RedirectView.as_view(url=f"{settings.STATIC_URL}%(path)s")),
             name="static_before",
         )
     ]
 )
+
+# The browser asks for these by itself, beside what a reader does: they wait for nobody and are never refused.
+BY_BROWSER = [
+    path(
+        "offline",
+        without_turn(TemplateView.as_view(template_name="digest/offline.html")),
+        name="offline",
+    ),
+    path("favicon.ico", without_turn(RedirectView.as_view(url=static("icon-192.png"))), name="icon"),
+    *STATIC_BEFORE,
+    path(
+        "sw.js",
+        without_turn(TemplateView.as_view(template_name="sw.js", content_type="text/javascript")),
+        name="worker",
+    ),
+]
 
 handler429 = "digest.throttling.too_many_requests_page"  # for allauth
 # These pages exist only if an OpenID Connect provider is set.
@@ -99,8 +116,5 @@ urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),
-    path("offline", TemplateView.as_view(template_name="digest/offline.html"), name="offline"),
-    path("favicon.ico", RedirectView.as_view(url=static("icon-192.png")), name="icon"),
-    *STATIC_BEFORE,
-    path("sw.js", TemplateView.as_view(template_name="sw.js", content_type="text/javascript"), name="worker"),
+    *BY_BROWSER,
 ]

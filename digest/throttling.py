@@ -176,7 +176,7 @@ Answering = TypeVar("Answering", bound=Callable[..., HttpResponseBase])
 
 
 def without_turn(view: Answering) -> Answering:
-    """Decorate a view of which a page asks for dozens at once: its requests take no turns."""
+    """Decorate a view of which a page asks for dozens at once, or a browser by itself: it takes no turns."""
     view.without_turn = True  # type: ignore[attr-defined]
     return view
 

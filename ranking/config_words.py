@@ -28,6 +28,14 @@ WEIGHT_OF_SOURCE = (
     (0.5, gettext_noop("more from {source}"), gettext_noop("less from {source}")),
     (float("inf"), gettext_noop("much more from {source}"), gettext_noop("much less from {source}")),
 )
+# Two settings with the same name: the largest distance of a small step, and what to call it.
+SMALL_STEP = 0.15
+STEP_WORDS = {
+    (True, True): gettext_noop("{weight}, a bit more than before"),
+    (True, False): gettext_noop("{weight}, a bit less than before"),
+    (False, True): gettext_noop("{weight}, more than before"),
+    (False, False): gettext_noop("{weight}, less than before"),
+}
 # A weight this near to 1 makes no difference that a reader could notice.
 AS_USUAL = 0.02
 CAUSES = {
@@ -74,6 +82,27 @@ def weight_words(weight: float) -> str:
     if round(abs(weight - 1), 4) <= AS_USUAL:
         return _("as usual")
     return _(_size(WEIGHT_WORDS, weight))
+
+
+def weight_parts_words(setting: float, thumbs: str) -> str:
+    """Return the reader's own setting of a source in words, and beside it `thumbs`, what their thumbs do.
+
+    Names like "more than usual" are for the setting alone. Thumbs are told in figures, "" if they do nothing.
+    """
+    if not thumbs:
+        return weight_words(setting)
+    return _("your setting: {setting}; your thumbs: {thumbs}").format(
+        setting=weight_words(setting), thumbs=thumbs
+    )
+
+
+def weight_step(before: float, after: float) -> tuple[str, str]:
+    """Return two settings of a source in words. If their names are alike, the second says the direction."""
+    words, words_after = weight_words(before), weight_words(after)
+    if words != words_after or round(abs(after - before), 4) == 0:
+        return words, words_after
+    step = STEP_WORDS[round(abs(after - before), 4) <= SMALL_STEP, after > before]
+    return words, _(step).format(weight=words)
 
 
 def weight_of_source(weight: float, source: str) -> str:
@@ -124,9 +153,7 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
         return _(there if after else gone).format(name=name)
     match field:
         case "source_weights" if before == after:
-            return _("{name}: stays {weight} ({figure})").format(
-                name=name, weight=weight_words(after), figure=figure(after)
-            )
+            return _("{name}: stays {weight}").format(name=name, weight=weight_words(after))
         case "source_weights":
             return f"{name}: {_step(before, after)}"
         case "keyword_boosts":
@@ -176,12 +203,9 @@ def taste_words(level: str) -> str:
 
 
 def _step(before: float, after: float) -> str:
-    """Return a change of an effective weight in words and figures."""
-    figures = f"{figure(before)} → {figure(after)}"
-    before_words, after_words = weight_words(before), weight_words(after)
-    if before_words == after_words:
-        return f"{after_words} ({figures})"
-    return f"{before_words} → {after_words} ({figures})"
+    """Return a change of a source's setting in words."""
+    words, words_after = weight_step(before, after)
+    return words_after if words_after.startswith(words) else f"{words} → {words_after}"
 
 
 def mute_label(mute: Mute, titles: Mapping[str, str] | None = None) -> str:
@@ -270,8 +294,8 @@ def cause_words(cause: str, ref: str) -> str:
 
 
 def learned_words(before: float, after: float, reason: str) -> str:
-    """Return one step of the learning loop as a sentence."""
-    return f"{_step(before, after)}: {_(LEARNED.get(reason, reason))}"
+    """Return one step of the learning loop as a sentence: in figures, since words are for settings."""
+    return f"× {figure(before)} → × {figure(after)}: {_(LEARNED.get(reason, reason))}"
 
 
 def steps_in_force(

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ranking import config_words
 from ranking.config_words import weight_words
 from ranking.language import figure, ngettext, percent, stored_text
 from ranking.language import gettext as _
@@ -46,10 +47,20 @@ UP, DOWN = "↑", "↓"
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The lowest and highest weight a reader may choose instead of the proposed one."""
+    """The lowest and highest weight a reader may choose instead of the proposed one, and their names."""
 
     low: str
     high: str
+
+    @property
+    def low_words(self) -> str:
+        """Return the lowest in words."""
+        return weight_words(float(self.low))
+
+    @property
+    def high_words(self) -> str:
+        """Return the highest in words."""
+        return weight_words(float(self.high))
 
 
 def reason_sentence(kind: str, label: str, *counts: int, is_author: bool = False) -> str:
@@ -254,19 +265,11 @@ def number_of(value: object) -> float | None:
 
 
 def weight_step(before: object, after: object) -> tuple[str, str]:
-    """Return two effective weights in words, with their figures only if the words are the same."""
-    words, words_after = _weight_words(before), _weight_words(after)
-    if words != words_after:
-        return words, words_after
-    return _weight_words(before, exact=True), _weight_words(after, exact=True)
-
-
-def _weight_words(value: object, *, exact: bool = False) -> str:
-    """Return an effective weight in words, if `exact` with its figure; another value as it is."""
-    number = number_of(value)
-    if number is None:
-        return str(value)
-    return f"{weight_words(number)} ({figure(number)})" if exact else weight_words(number)
+    """Return two weights of a source in words; other values as they are."""
+    number, number_after = number_of(before), number_of(after)
+    if number is None or number_after is None:
+        return str(before), str(after)
+    return config_words.weight_step(number, number_after)
 
 
 def bounds(kind: str, current: float) -> Bounds:

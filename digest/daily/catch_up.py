@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from django.db.models import F
+
 from digest.daily.candidates import DayCandidates, signals_for
 from digest.daily.diversity import Choice, source_cap
 from digest.daily.item_words import FOUND
@@ -90,7 +92,7 @@ def catch_up(*, reader: Reader, now: dt.datetime) -> CatchUp | None:
     candidates, came = _unread_since(reader, since, now, effective)
     ranking = candidates.ranking(_ageless(effective))
     choices = candidates.choices(ranking, effective)
-    dated = {c.item_id: day_of(c.dated_at, reader.zone) for c in candidates.pool.candidates}
+    dated = _days(candidates, since, reader.zone)
     reports = candidates.signals.reported_by
     missed = [
         AbsenceItem(one.item_id, one.source, dated[one.item_id], round(reports.get(one.item_id, 1)))
@@ -104,6 +106,17 @@ def catch_up(*, reader: Reader, now: dt.datetime) -> CatchUp | None:
         for score in ranking.scores_of(shown)
     ]
     return CatchUp(since, sections, best, [pk for pk in ranking.ids.tolist() if pk not in items], came)
+
+
+def _days(candidates: DayCandidates, since: dt.datetime, zone: dt.tzinfo) -> dict[int, dt.date]:
+    """Return the day of each item: the one it was published on, even if it came later. One query.
+
+    An item that was published before the absence belongs to the day on which it came.
+    """
+    came = {candidate.item_id: candidate.dated_at for candidate in candidates.pool.candidates}
+    late = Item.objects.filter(pk__in=came, published_at__gt=since, published_at__lt=F("dated_at"))
+    published = dict(late.values_list("pk", "published_at"))
+    return {item_id: day_of(published.get(item_id, at), zone) for item_id, at in came.items()}
 
 
 def _each_story_once(choices: Sequence[Choice]) -> list[Choice]:

@@ -9,7 +9,7 @@ from digest.daily.compose import NOVELTY, NOVELTY_EVERY
 from digest.daily.diversity import RATED, RESERVED
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.feeds.health import FeedCondition
-from ranking.config_words import weight_of_source, weight_words
+from ranking.config_words import weight_of_source, weight_parts_words
 from ranking.entities import WEIGHT_DEFAULT
 from ranking.language import date_words, figure, gettext_noop, ngettext, percent, pgettext
 from ranking.language import gettext as _
@@ -79,7 +79,7 @@ def score_explain(
     age = _age_counted(parts, age or age_phrase(parts["age_hours"]))
     lines = (
         BreakdownLine(
-            f"{source}, {weight_words(parts['source_weight'])}",
+            source,
             _weight_words(parts),
             figure(parts["source_weight"]),
         ),
@@ -156,14 +156,9 @@ def _article_reason(reason: TasteReason) -> str:
 
 
 def _weight_words(parts: Mapping[str, Any]) -> str:
-    """Return the origin of an effective weight: the settings, and the learned part."""
-    base, learned = parts["config_weight"], parts["learned_delta"]
-    words = []
-    if base != WEIGHT_DEFAULT:
-        words.append(_("{weight} in your settings").format(weight=figure(base)))
-    if learned:
-        words.append(_("{delta} learned from your thumbs").format(delta=figure(learned, "+.2f")))
-    return ", ".join(words) or _("nothing set or learned")
+    """Return the origin of an effective weight: the reader's setting, and the part learned from thumbs."""
+    learned = parts["learned_delta"]
+    return weight_parts_words(parts["config_weight"], figure(learned, "+.2f") if learned else "")
 
 
 def settings_changes(then: Mapping[str, Any], now: Mapping[str, Any], source: str) -> tuple[str, ...]:

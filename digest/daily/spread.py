@@ -30,8 +30,8 @@ class Section:
 def absence_spread(ranked: Sequence[AbsenceItem], size: int, cap: int) -> list[Section]:
     """Return at most `size` of `ranked` (best first): stories of several sources, then days, the last first.
 
-    Days take turns, so that each has its best as long as it has any. No source has more than `cap` places
-    while others have something.
+    Days take turns, so that each has its best as long as it has any, and within a day its sources take turns.
+    No source has more than `cap` places while others have something.
     """
     reported = sorted((one for one in ranked if one.reported_by > 1), key=lambda one: -one.reported_by)[
         : size // REPORTED_PART
@@ -45,11 +45,7 @@ def absence_spread(ranked: Sequence[AbsenceItem], size: int, cap: int) -> list[S
     chosen: defaultdict[date, list[AbsenceItem]] = defaultdict(list)
     for most in (cap, len(ranked)):  # A second pass fills the places that the shares leave.
         _take_turns(waiting, chosen, taken, size - len(reported), most)
-    order = {one.item_id: place for place, one in enumerate(ranked)}
-    days = [
-        Section(day, sorted((one.item_id for one in chosen[day]), key=order.__getitem__))
-        for day in sorted(chosen, reverse=True)
-    ]
+    days = [Section(day, [one.item_id for one in chosen[day]]) for day in sorted(chosen, reverse=True)]
     return ([Section(None, [one.item_id for one in reported])] if reported else []) + days
 
 
@@ -60,13 +56,18 @@ def _take_turns(
     places: int,
     most: int,
 ) -> None:
-    """Move items from `waiting` to `chosen`, one of each day in turn, until `places` are filled."""
+    """Move items from `waiting` to `chosen`, one of each day in turn, until `places` are filled.
+
+    Of a day it is the best item of a source that has the fewest there.
+    """
     open_ = sorted(waiting, reverse=True)
     while open_ and sum(map(len, chosen.values())) < places:
         for day in list(open_):
             if sum(map(len, chosen.values())) >= places:
                 return
-            found = next((one for one in waiting[day] if taken[one.source] < most), None)
+            shown = Counter(one.source for one in chosen[day])
+            open_to = (one for one in waiting[day] if taken[one.source] < most)
+            found = min(open_to, key=lambda one: shown[one.source], default=None)
             if found is None:
                 open_.remove(day)
                 continue

@@ -10,8 +10,10 @@ import numpy as np
 from ranking.common.categories import author_names, category_key, label_keys, topic_finder
 from ranking.common.charts import Bar, bars_stack
 from ranking.common.text import fold
-from ranking.config_words import weight_words
-from ranking.entities import WEIGHT_MAX, EffectiveConfig
+from ranking.config_words import weight_parts_words
+from ranking.entities import WEIGHT_DEFAULT, WEIGHT_MAX, EffectiveConfig
+from ranking.language import figure
+from ranking.language import gettext as _
 from ranking.taste.entities import AUTHOR, CATEGORY, SOURCE, TOPIC
 from ranking.taste.learn import Columns, TargetLean, columns_of, leans_learned, targets_of
 from ranking.taste.signal import TasteSignal, factors_of
@@ -22,6 +24,8 @@ ROWS_MAX = 12
 TOPIC_FACTOR = 2.0
 # The largest factor that the bar of an effect can show, from its middle to its end.
 FACTOR_MAX = WEIGHT_MAX * TOPIC_FACTOR
+# A factor nearer to 1 reads "× 1.00".
+SHOWN_MIN = 0.005
 SPARK_WIDTH, SPARK_HEIGHT = 72, 16
 
 
@@ -30,7 +34,8 @@ class TasteRow:
     """A source, topic, category or author with thumbs.
 
     `likes` of `thumbs` were up. `shown` counts the articles seen in the last month. The score of an article
-    is multiplied by `factor`. `spark` has a bar for each week, likes (series 0) below the others.
+    is multiplied by `factor`, of which `thumbs_factor` is what the thumbs do. `setting` is the reader's own
+    weight of a source, `None` for others. `spark` has a bar for each week, likes (series 0) below the others.
     """
 
     key: str
@@ -39,6 +44,8 @@ class TasteRow:
     thumbs: int
     shown: int
     factor: float
+    thumbs_factor: float
+    setting: float | None = None
     spark: tuple[Bar, ...] = ()
 
     @property
@@ -54,8 +61,13 @@ class TasteRow:
 
     @property
     def words(self) -> str:
-        """Return the effect in words, such as "more than usual"."""
-        return weight_words(self.factor)
+        """Return the parts of the effect: "your setting: as usual; your thumbs: × 1.50"."""
+        thumbs = f"× {figure(self.thumbs_factor)}" if abs(self.thumbs_factor - 1) >= SHOWN_MIN else ""
+        if self.setting is not None:
+            return weight_parts_words(self.setting, thumbs)
+        if self.factor != self.thumbs_factor:
+            return _("your topic; your thumbs: {thumbs}").format(thumbs=thumbs) if thumbs else _("your topic")
+        return _("your thumbs: {thumbs}").format(thumbs=thumbs) if thumbs else _("no effect")
 
 
 def leans_all(signal: TasteSignal, topics: Mapping[str, Sequence[str]]) -> list[TargetLean]:
@@ -87,9 +99,12 @@ def taste_rows(
     found: dict[str, list[TasteRow]] = {}
     for one in leans:
         target = one.target
-        factor = float(factors_of(np.array([one.lean]), effective.config.taste)[0])
+        factor = thumbs = float(factors_of(np.array([one.lean]), effective.config.taste)[0])
+        setting = None
         if target.kind == SOURCE:
+            setting = effective.config.source_weights.get(target.key, WEIGHT_DEFAULT)
             factor *= effective.weight(target.key)
+            thumbs = factor / setting
         if target.kind == TOPIC:
             factor *= TOPIC_FACTOR
         if one.thumbs:
@@ -101,6 +116,8 @@ def taste_rows(
                     one.thumbs,
                     shown.get((target.kind, target.key), 0),
                     factor,
+                    thumbs,
+                    setting,
                     sparks.get(target.key, ()) if target.kind == SOURCE else (),
                 )
             )

@@ -21,8 +21,8 @@ from digest.feeds.identity import web_url
 from digest.feeds.problem_words import problem_words
 from digest.feeds.selectors import NEWSLETTER_PREFIX, feed_facts, subscriptions_of
 from digest.models import Reader, Subscription
-from ranking.config_words import weight_words
-from ranking.entities import EffectiveConfig
+from ranking.config_words import weight_parts_words, weight_words
+from ranking.entities import WEIGHT_DEFAULT, EffectiveConfig
 from ranking.language import figure
 from ranking.selectors import config_effective
 from ranking.setting_scale import LEVELS, level_words, weight_level
@@ -61,9 +61,10 @@ class SourceLine:
     health: str
     condition: FeedCondition
     trouble: str
-    weight: str
+    setting: float
     figure: str
     level: str
+    thumbs: str = ""
     rated: str = ""
     liked: str = ""
     others: int = 0
@@ -130,8 +131,17 @@ class SourceLine:
 
     @property
     def exact(self) -> str:
-        """Return a weight between the levels in words and figures, else ""."""
-        return "" if self.level else f"{self.weight} ({self.figure})"
+        """Return a weight between the levels in words: its parts, or the reader's setting with its figure."""
+        if self.level:
+            return ""
+        return (
+            weight_parts_words(self.setting, self.thumbs) if self.thumbs else f"{self.weight} ({self.figure})"
+        )
+
+    @property
+    def weight(self) -> str:
+        """Return the reader's setting in words."""
+        return weight_words(self.setting)
 
     @property
     def folder(self) -> str:
@@ -240,9 +250,10 @@ def _source_line(
         health=health,
         condition=feed_condition(facts, now=now),
         trouble=feed_trouble(facts, now=now),
-        weight=weight_words(weight),
+        setting=effective.config.source_weights.get(row.feed.source_id, WEIGHT_DEFAULT),
         figure=figure(weight),
         level=weight_level(weight),
+        thumbs=figure(learned, "+.2f") if (learned := effective.deltas.get(row.feed.source_id)) else "",
         rated=_("you found {likes} of {n} useful").format(likes=tally.likes, n=tally.n) if tally else "",
         liked=_("{likes} of {n} liked").format(likes=tally.likes, n=tally.n) if tally else "",
     )

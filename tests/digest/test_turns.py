@@ -34,6 +34,7 @@ from digest.places import (
 )
 from digest.sources import past_import, subscriptions
 from digest.throttling import long_work, turn_begin
+from tests.support.logs import lines, logged
 from tests.support.routes import routes
 
 # A page asks for dozens of these at once, so they have places and a limit of their own.
@@ -131,6 +132,27 @@ def test_every_page_of_a_reader_takes_their_turn(
         assert (refused.status_code, refused["Retry-After"]) == (429, "2"), page.name
     client.force_login(ada)
     assert client.get("/ui/all").status_code == client.get("/ui/search?q=tide").status_code == 200
+
+
+@pytest.mark.django_db
+def test_what_a_browser_asks_for_by_itself_is_never_refused(busy: Reader, client: Client):
+    """A second tab asks for the script of the service worker while the first one waits."""
+    client.force_login(busy)
+    assert client.get("/ui/all").status_code == 429
+    public = [one for one in routes() if one.name in {"worker", "icon", "offline"}]
+    answers = {one.name: client.get(one.url()).status_code for one in public}
+    assert answers == {"worker": 200, "icon": 302, "offline": 200}
+    assert client.get("/static/tidings.css").status_code in (200, 302), "an earlier address, too"
+
+
+@pytest.mark.django_db
+def test_a_refusal_is_logged_with_its_route_and_without_what_is_secret_in_it(busy: Reader, client: Client):
+    client.force_login(busy)
+    with logged("WARNING") as stream:
+        for address in ("/ui/search?q=my-secret", "/ui/item/4711"):
+            assert client.get(address).status_code == 429, "the second one is refused as the first was"
+    told = [line["event"] for line in lines(stream)]
+    assert told == ["Too Many Requests: /ui/search", "Too Many Requests: /ui/item/<int:item_id>"]
 
 
 @pytest.mark.django_db

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranking.config_words import boost_lines, cause_words, change_words, learned_words, weight_words
+from ranking.config_words import (
+    boost_lines,
+    cause_words,
+    change_words,
+    learned_words,
+    weight_parts_words,
+    weight_words,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,9 +48,18 @@ def test_as_far_below_the_usual_as_above_it_sounds_as_far(way):
     [
         ("topics", "rust", False, True, "“rust” joined your interests"),
         ("topics", "rust", True, False, "“rust” left your interests"),
-        ("source_weights", "gazette.example", 1.0, 1.3, "Gazette: as usual → more than usual (1.00 → 1.30)"),
-        ("source_weights", "gazette.example", 1.3, 1.5, "Gazette: more than usual (1.30 → 1.50)"),
-        ("source_weights", "gazette.example", 1.0, 1.0, "Gazette: stays as usual (1.00)"),
+        ("source_weights", "gazette.example", 1.0, 1.3, "Gazette: as usual → more than usual"),
+        ("source_weights", "gazette.example", 1.3, 1.5, "Gazette: more than usual, more than before"),
+        ("source_weights", "gazette.example", 1.0, 1.0, "Gazette: stays as usual"),
+        (
+            "source_weights",
+            "gazette.example",
+            1.1,
+            1.15,
+            "Gazette: a bit more than usual, a bit more than before",
+        ),
+        ("source_weights", "gazette.example", 0.7, 0.6, "Gazette: less than usual, a bit less than before"),
+        ("source_weights", "gazette.example", 0.9, 0.5, "Gazette: a bit less than usual → less than usual"),
         ("keyword_boosts", "gossip", None, -0.8, "Less about “gossip” (none → −0.8)"),
         ("recency_half_life_hours", "", 24.0, 36.0, "News stays 1.5 times as long"),
         ("avoided", "gazette.example", False, True, "“Gazette” is never to be suggested"),
@@ -61,9 +77,14 @@ def test_going_back_names_where_to():
     assert cause_words("accept", "17") == "You accepted a suggestion"
 
 
+def test_the_names_of_weights_are_for_the_readers_own_setting():
+    assert weight_parts_words(1.0, "") == "as usual"
+    assert weight_parts_words(1.0, "× 2.00") == "your setting: as usual; your thumbs: × 2.00"
+
+
 def test_a_learned_step_says_why():
     words = learned_words(1.0, 1.12, "liked_more_than_usual")
-    assert words.startswith("as usual → a bit more than usual (1.00 → 1.12): you found it useful more often")
+    assert words.startswith("× 1.00 → × 1.12: you found it useful more often")
 
 
 def test_boosts_are_one_a_line():

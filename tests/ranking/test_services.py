@@ -77,7 +77,7 @@ def test_a_stale_edit_is_refused_with_the_difference_and_saves_nothing(ada, now)
     assert (refused.value.seen, refused.value.current) == (0, 2)
     assert refused.value.changed == [
         "“Rust” joined your interests",
-        "a: as usual → more than usual (1.00 → 1.30)",
+        "a: as usual → more than usual",
     ]
     assert config_effective(reader_id=ada.id).config.topics == ("Rust",)
 

@@ -220,7 +220,7 @@ def test_a_stale_save_changes_nothing_shows_the_difference_and_keeps_what_was_ty
     answer = page.post(CONFIG, typed(topics="rust"))
     body = answer.content.decode()
     assert answer.status_code == 409
-    assert "Gazette: as usual → more than usual (1.00 → 1.30)" in body
+    assert "Gazette: as usual → more than usual" in body
     assert 'name="topic:rust"' in body
     assert config_effective(reader_id=ada.pk).config.topics == ()
 

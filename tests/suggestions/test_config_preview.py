@@ -63,7 +63,7 @@ def test_a_weight_is_previewed_for_the_chosen_sources_and_then_saved(page: Clien
     feed = subscribe(ada, "third.example").feed_id
     gazette = ada.subscriptions.get(feed__source_id="gazette.example").feed_id
     shown = page.post(WEIGHTS, {"feeds": f"{gazette},{feed}", "level": "less"})
-    assert "as usual → less than usual (1.00 → 0.50)" in shown.content.decode()
+    assert "as usual → less than usual" in shown.content.decode()
     assert shown.context["pairs"][0].after.item.title == "Ferries of the north"
     assert config_versions(reader_id=ada.pk) == []
     assert page.post("/ui/sources/change", dict(shown.context["typed"])).status_code == 302

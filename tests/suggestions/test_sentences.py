@@ -39,7 +39,10 @@ def test_topics_get_a_sentence_and_sources_a_step_in_words():
     assert "becomes one of your topics" in sentence("add_topic", "rust")
     assert sentence("boost_source", "Reuters") == ""
     assert weight_step(1.0, "1.15") == ("as usual", "a bit more than usual")
-    assert weight_step(1.1, "1.15") == ("a bit more than usual (1.10)", "a bit more than usual (1.15)")
+    assert weight_step(1.1, "1.15") == (
+        "a bit more than usual",
+        "a bit more than usual, a bit more than before",
+    )
     assert weight_step("", "rust") == ("", "rust")
 
 

@@ -115,13 +115,15 @@ def _count_read(shown: Sequence[ShownItem]) -> int:
 def _page_end(digest: Digest, size: int) -> dict[str, Any]:
     """Return the values for the end of today's page.
 
-    `short` tells that all new items are on it. `further` tells whether unrated and unread items are left,
+    `short` tells that all new items are on it, `late_left` that old ones are not, as only a few of those that
+    came late have a place. `further` tells whether unrated and unread items are left,
     `dealt` whether anything has left the page.
     """
     left = {reason: n for reason, n in digest.left_out.items() if isinstance(n, int)}
     waiting = sum(n for reason, n in left.items() if reason in FURTHER)
     return {
         "short": 0 < size < DIGEST_SIZE,
+        "late_left": 0 < size < DIGEST_SIZE and left.get(ExclusionReason.LATE, 0) > 0,
         "further": waiting > 0,
         "dealt": any(left.get(reason) for reason in GoneReason),
     }

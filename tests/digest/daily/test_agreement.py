@@ -131,7 +131,7 @@ def test_a_score_that_was_stored_without_the_number_of_sources_is_explained_as_b
     parts |= {"topics": [], "boosts": {}, "similarity": 0.0, "community": 0.0, "interest": 1.0}
     why = score_explain(parts, 0.97, "A source")
     assert why.chips == ()
-    assert [line.label for line in why.lines] == ["A source, as usual", "Freshness"]
+    assert [line.label for line in why.lines] == ["A source", "Freshness"]
 
 
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 4)), max_size=30))

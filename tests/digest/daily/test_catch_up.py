@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from digest.daily.catch_up import away_since, catch_up
+from digest.days import day_of
 from digest.feedback.services import feedback_give
 from digest.items.reading import item_read
 from digest.models import Exposure, Feed, Item, Reader, Reading, Story
@@ -66,6 +67,24 @@ def test_what_was_read_is_not_offered_again(ada, now, missed):
     item_read(reader=ada, item_id=missed[33].pk, now=now)
     found = catch_up(reader=ada, now=now)
     assert missed[33].pk not in {entry.item.pk for entry in found.best} | {*found.rest}
+
+
+def test_a_backlog_that_came_in_one_fetch_is_spread_over_the_days_it_was_published(ada, now, missed):
+    """The machine was off for eleven days, and all of it came this minute."""
+    Item.objects.exclude(title="Seen").update(dated_at=now - timedelta(minutes=1), first_seen_at=now)
+    for n, item in enumerate(missed):
+        item.published_at = now - (n / 4 + 1) * DAY
+        Item.objects.filter(pk=item.pk).update(published_at=item.published_at)
+    ancient = missed[0]
+    Item.objects.filter(pk=ancient.pk).update(published_at=now - 400 * DAY)
+    sections = [section for section in catch_up(reader=ada, now=now).sections if section.day]
+    days = [section.day for section in sections]
+    assert len(days) >= 10 and days == sorted(days, reverse=True)
+    published = {item.pk: day_of(item.published_at, ada.zone) for item in missed}
+    published[ancient.pk] = day_of(
+        now - timedelta(minutes=1), ada.zone
+    )  # older than the absence: when it came
+    assert all(published[pk] == section.day for section in sections for pk in section.items)
 
 
 def test_another_readers_visits_and_feeds_say_nothing(ada, ben, now, missed):

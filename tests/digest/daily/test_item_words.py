@@ -47,7 +47,7 @@ def test_ages_are_said_in_the_largest_unit_that_says_something(ago, words):
 def test_a_plain_item_has_no_chip_since_its_time_stands_beside_it():
     why = score_explain(*parts(hours=20), "Gazette")
     assert why.chips == ()
-    assert [line.label for line in why.lines] == ["Gazette, as usual", "Freshness"]
+    assert [line.label for line in why.lines] == ["Gazette", "Freshness"] and why.lines[0].words == "as usual"
 
 
 def test_freshness_says_which_day_counted():
@@ -80,7 +80,7 @@ def test_the_readers_own_wishes_come_first_among_the_chips():
 def test_learning_and_settings_are_told_apart():
     effective = EffectiveConfig(Config(source_weights={"gazette.example": 0.9}), {"gazette.example": 0.15})
     first = score_explain(*parts(effective), "Gazette").lines[0]
-    assert first.words == "0.90 in your settings, +0.15 learned from your thumbs"
+    assert first.words == "your setting: a bit less than usual; your thumbs: +0.15"
     assert first.figure == "1.05"
 
 

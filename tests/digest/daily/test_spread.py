@@ -1,6 +1,6 @@
 """An absence is spread over its days: stories of several sources first, then each day's best."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from datetime import date, timedelta
 
 from hypothesis import given
@@ -30,7 +30,10 @@ def test_all_places_are_used_each_once_and_each_day_has_its_best_in_order(items)
     order = {one.item_id: n for n, one in enumerate(items)}
     for section in sections:
         if section.day:
-            assert [order[pk] for pk in section.items] == sorted(order[pk] for pk in section.items)
+            by_source = defaultdict(list)
+            for pk in section.items:
+                by_source[items[order[pk]].source].append(order[pk])
+            assert all(places == sorted(places) for places in by_source.values())
             assert all(items[order[pk]].day == section.day for pk in section.items)
     days = [section.day for section in sections if section.day]
     assert days == sorted(days, reverse=True)
@@ -58,6 +61,13 @@ def test_days_get_alike_many_however_much_one_of_them_brought(days):
     ]
     counts = Counter({section.day: len(section.items) for section in absence_spread(items, 30, 30)})
     assert len(counts) == days and max(counts.values()) - min(counts.values()) <= 1
+
+
+def test_the_sources_of_a_day_take_turns():
+    loud = [AbsenceItem(n, "loud", FIRST) for n in range(4)]
+    quiet = [AbsenceItem(10 + n, f"q{n}", FIRST) for n in range(3)]
+    (section,) = absence_spread([*loud, *quiet], 30, 30)
+    assert section.items == [0, 10, 11, 12, 1, 2, 3], "the best first, then one of each, then what is left"
 
 
 def test_a_loud_source_waits_while_others_have_something():

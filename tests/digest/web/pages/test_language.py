@@ -82,7 +82,10 @@ def test_no_value_of_an_input_and_no_figure_of_a_script_is_written_for_people(pa
     suggested(ada)
     body = page.get("/ui/suggestions").content.decode()
     assert 'value="1.2" min="1.00" max="1.30" step="0.01"' in body
-    assert "Zwischen 1,00 und 1,30" in body and "Dann: <strong>mehr als üblich</strong>" in body
+    assert (
+        "Von wie üblich (1,00) bis mehr als üblich (1,30)" in body
+        and "Dann: <strong>mehr als üblich</strong>" in body
+    )
 
 
 def test_reasons_speak_the_language_of_the_page(page: Client, ada: Reader):
@@ -176,8 +179,11 @@ def test_a_number_below_zero_may_be_typed_as_it_is_shown(page: Client, ada: Read
 
 def test_weights_to_choose_between_have_the_decimal_sign_of_the_language(page: Client, ada: Reader):
     suggested(ada)
-    assert "Between 1.00 and 1.30" in page.get("/ui/suggestions").content.decode()
-    assert "Zwischen 1,00 und 1,30" in page.get("/ui/suggestions", **GERMAN).content.decode()
+    assert "From as usual (1.00) to more than usual (1.30)" in page.get("/ui/suggestions").content.decode()
+    assert (
+        "Von wie üblich (1,00) bis mehr als üblich (1,30)"
+        in page.get("/ui/suggestions", **GERMAN).content.decode()
+    )
 
 
 def test_days_that_have_digests_are_named_in_the_language(page: Client, ada: Reader):

@@ -9,7 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from digest.models import Digest, Feedback, Item, Reader
+from digest.daily.services import digest_refresh
+from digest.models import Digest, Exposure, Feedback, Item, Reader
 from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import ago, display_form, fresh_item, subscribe
 from tests.support.factories import FeedbackFactory, ItemFactory
@@ -307,6 +308,24 @@ def test_the_account_page_says_what_sharing_means_and_shows_the_switch_as_it_is(
     assert (
         'name="peers_enabled" aria-describedby="id_peers_enabled_helptext" id="id_peers_enabled" checked'
         in (" ".join(body.split()))
+    )
+
+
+def test_a_short_page_says_where_the_rest_of_a_late_backlog_is(page: Client, ada: Reader):
+    """Of eight old articles five have places: a page of five beside more unread ones says why."""
+    for n in range(5):
+        fresh_item(ada, hours=24 * (40 + n), title=f"Old {n}", dated_at=ago(1), first_seen_at=ago(1))
+    told = "Old articles that came late: five a day."
+    assert told not in page.get(TODAY).content.decode(), "all of them are here"
+    for n in range(5, 8):
+        fresh_item(ada, hours=24 * (40 + n), title=f"Old {n}", dated_at=ago(1), first_seen_at=ago(1))
+    digest_refresh(reader=ada, now=timezone.now())
+    body = page.get(TODAY).content.decode()
+    assert "5 of 5 unread" in body and f'{told} The rest is in <a href="/ui/all">All</a>.' in body
+    Exposure.objects.update(shown_at=ago(24 * 5))
+    assert (
+        f'{told} The rest is in <a href="/ui/catch-up">While you were away</a>'
+        in page.get(TODAY).content.decode()
     )
 
 
