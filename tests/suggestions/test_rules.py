@@ -1,11 +1,8 @@
 """Every rule refuses with its code, and no text of a model makes a rule raise."""
 
-import ast
 import re
 from dataclasses import replace
 from datetime import timedelta
-from importlib import import_module
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -31,6 +28,7 @@ from suggestions.rules import (
 from suggestions.services.lifecycle import REVIEW_IMPROVE, REVIEW_REFUSED
 from suggestions.wording import CHANGES_STOPPED
 from tests.support.factories import CLOCK
+from tests.support.refusals import ROOT, codes_refused
 from tests.support.suggestion_worlds import thumb
 
 LIKED = [thumb(n, source="abc"[n % 3], title=f"Kubernetes {n}") for n in range(6)]
@@ -418,29 +416,9 @@ def test_a_declined_type_is_refused_whatever_its_evidence_and_no_other():
 
 # --- The codes --------------------------------------------------------------------------------------------
 
-ROOT = Path(__file__).resolve().parents[2]
-# Where a draft is refused, on its way from an agent to a reader.
-REFUSING = ("rules.py", "notes.py", "services/lifecycle.py", "changes/*.py")
-
-
-def codes_of(path: Path) -> set[str]:
-    """Return the codes that the functions of a file refuse with."""
-    module = import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
-    found = set()
-    for call in ast.walk(ast.parse(path.read_text())):
-        name = getattr(call.func, "id", getattr(call.func, "attr", "")) if isinstance(call, ast.Call) else ""
-        if name == "Refusal" or (name == "refusal" and len(call.args) > 1):
-            match call.args[0]:
-                case ast.Constant(value=code):
-                    found.add(code)
-                case ast.Name(id=constant) if hasattr(module, constant):
-                    found.add(getattr(module, constant))
-    return found
-
 
 def test_every_code_that_refuses_a_draft_has_a_sentence_for_readers_and_a_row_in_the_docs():
-    files = [path for pattern in REFUSING for path in (ROOT / "suggestions").glob(pattern)]
-    codes = set().union(*map(codes_of, files)) | {REVIEW_IMPROVE, REVIEW_REFUSED, REFUSED}
+    codes = codes_refused() | {REVIEW_IMPROVE, REVIEW_REFUSED, REFUSED}
     assert codes | OBJECTIONS.keys() - {"refused"} == set(CHANGES_STOPPED)
     table = (ROOT / "docs/suggestions.md").read_text().split("| code | rule |")[1].split("\n\n")[0]
     rows = [row.split(" | ")[0] for row in table.splitlines()]
