@@ -282,6 +282,7 @@ CONTENT_SECURITY_POLICY = {
 }
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
+SESSION_ENGINE = "digest.sessions"
 # Who comes back after two weeks of holidays is still signed in.
 SESSION_COOKIE_AGE = 86_400 * env.int("SESSION_DAYS", default=90)
 SESSION_COOKIE_HTTPONLY = True

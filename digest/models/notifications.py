@@ -52,6 +52,9 @@ class Destination(models.Model):
     kind = models.CharField(max_length=8, choices=Kind.choices)
     address = models.CharField(max_length=2000)
     secret = models.TextField(blank=True, help_text="Encrypted: what signs, or lets in.")
+    session_key = models.CharField(
+        max_length=40, blank=True, default="", db_default="", help_text="Of a browser: pushes end with it."
+    )
     created_at = models.DateTimeField()
     failing_since = models.DateTimeField(null=True, blank=True)
     off_at = models.DateTimeField(null=True, blank=True, help_text="When it was switched off.")

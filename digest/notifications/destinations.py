@@ -84,13 +84,14 @@ def notification_settings_update(
 
 
 def destination_add(
-    *, reader: Reader, kind: str, address: str, secret: str, now: datetime
+    *, reader: Reader, kind: str, address: str, secret: str, now: datetime, session_key: str = ""
 ) -> tuple[Destination, str]:
     """Add a destination. Return it with the secret that we made for it ("" except for webhooks).
 
     `secret` is the token of ntfy (or ""), a browser's push subscription in JSON, the token of a saving
     service, or Wallabag's four lines. A reader has one saving service, so a new one replaces the old one. A
-    browser notifies only the reader who added it last. Raises `DestinationInvalid`.
+    browser notifies only the reader who added it last, and only while the session with `session_key` lasts.
+    Raises `DestinationInvalid`.
     """
     _check_address(kind, address)
     made = ""
@@ -114,6 +115,7 @@ def destination_add(
             kind=kind,
             address=address,
             secret=secret_encrypt(secret) if secret else "",
+            session_key=session_key if kind == Kind.PUSH else "",
             created_at=now,
         )
         first = {"events": list(Event.values), "since": now}

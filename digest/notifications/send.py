@@ -41,6 +41,7 @@ from digest.notifications.wire import (
     wallabag_request,
     webhook_request,
 )
+from digest.sessions import is_signed_in
 from ranking.common.encryption import SecretUnreadable, key_derive, secret_decrypt
 from ranking.common.isolation import isolate
 
@@ -204,9 +205,17 @@ def _next_batch(now: datetime) -> list[Notification]:
 def _claim(row: Notification, now: datetime, report: SendReport) -> bool:
     """Claim a row for sending and return whether that worked.
 
-    Postpone it in quiet hours. Close it as failed if it is too old or its destination is off.
+    Postpone it in quiet hours. Close it as failed if it is too old or its destination is off. A browser where
+    the reader is not signed in any more is no destination.
     """
     where, quiet = row.destination, quiet_end(row.reader.notification_settings, now)
+    if (
+        where
+        and where.session_key
+        and not is_signed_in(session_key=where.session_key, reader_id=where.reader_id)
+    ):
+        where.delete()  # the reader has to ask for it again in that browser
+        where = None
     off = where is None or where.off_at is not None or not row.reader.is_active
     if off or row.created_at <= now - LATE:
         code = "switched_off" if off else row.code or "too_late"

@@ -155,7 +155,10 @@ def destination_new(request: HttpRequest) -> HttpResponse:
     reader = reader_of(request)
     before = saving_destination(reader_id=reader.pk) if form.cleaned_data["kind"] in SAVING else None
     try:
-        row, made = destination_add(reader=reader, now=timezone.now(), **form.cleaned_data)
+        session = request.session.session_key or ""
+        row, made = destination_add(
+            reader=reader, now=timezone.now(), session_key=session, **form.cleaned_data
+        )
     except DestinationInvalid as error:
         form.add_error(None, error.message)
         return _destination_errors(request, form)

@@ -3,7 +3,7 @@
 import json
 import socket
 from base64 import urlsafe_b64decode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Thread
@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 from pytest_httpserver import HTTPServer
@@ -439,3 +440,73 @@ def test_whoever_knows_a_browsers_address_alone_takes_it_from_nobody(ada: Reader
     assert list(Destination.objects.values_list("reader_id", flat=True)) == [ben.pk]
     added(ben, httpserver, "push", forged)
     assert Destination.objects.count() == 1, "the reader's own is replaced"
+
+
+def browser_of(reader: Reader, server: HTTPServer) -> Client:
+    """Sign in and let this browser be notified."""
+    client = Client()
+    client.force_login(reader)
+    address = server.url_for("/in")
+    fields = {"kind": "push", "address": address, "secret": SUBSCRIPTION}
+    assert client.post("/ui/account/destinations", fields).status_code == 302
+    NotificationSettings.objects.filter(reader=reader).update(since=NOW - timedelta(days=9))
+    return client
+
+
+def expired(client: Client, reader: Reader) -> None:
+    Session.objects.update(expire_date=timezone.now() - MINUTE)
+
+
+def ended_elsewhere(client: Client, reader: Reader) -> None:
+    Session.objects.all().delete()
+
+
+def given_another_password(client: Client, reader: Reader) -> None:
+    reader.set_password("a-lamp-and-a-kettle")
+    reader.save()
+
+
+def blocked(client: Client, reader: Reader) -> None:
+    Reader.objects.filter(pk=reader.pk).update(is_active=False)
+
+
+def signed_out(client: Client, reader: Reader) -> None:
+    client.logout()
+
+
+def used_by_another(client: Client, reader: Reader) -> None:
+    client.force_login(Reader.objects.exclude(pk=reader.pk).get())
+
+
+@pytest.mark.parametrize(
+    "end", [expired, ended_elsewhere, given_another_password, blocked, signed_out, used_by_another]
+)
+def test_a_browser_is_told_nothing_once_its_session_has_ended(
+    end: Callable[[Client, Reader], None], ada: Reader, ben: Reader, httpserver: HTTPServer
+):
+    client, asked = browser_of(ada, httpserver), answers(httpserver, 201)
+    told(ada)
+    assert notifications_send(now=NOW).sent == 1
+    Notification.objects.all().delete()
+    NotificationSettings.objects.update(notified_count=0, notified_keys=[])
+    told(ada, at=NOW + MINUTE, words="It is secret.")
+    assert Notification.objects.filter(status="waiting").count() == 1
+    end(client, ada)
+    assert notifications_send(now=NOW + MINUTE).failed == 1 and len(asked) == 1
+    assert not told(ada, at=NOW + 2 * MINUTE, words="It is secret, too.")
+    assert end is blocked or not Destination.objects.exists()
+
+
+def test_a_browser_is_told_on_after_its_reader_changed_the_password_there(
+    ada: Reader, httpserver: HTTPServer
+):
+    ada.set_password("a-kettle-and-a-lamp")
+    ada.save()
+    client, asked = browser_of(ada, httpserver), answers(httpserver, 201)
+    before = client.session.session_key
+    client.post("/accounts/reauthenticate/", {"password": "a-kettle-and-a-lamp"})
+    new = {"oldpassword": "a-kettle-and-a-lamp", **dict.fromkeys(("password1", "password2"), "tea-and-oil-9")}
+    assert client.post("/accounts/password/change/", new).status_code == 302
+    assert client.session.session_key != before
+    told(ada)
+    assert notifications_send(now=NOW).sent == len(asked) == 1
