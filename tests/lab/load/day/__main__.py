@@ -26,6 +26,8 @@ from tests.lab.load.day.site import Site
 DEFAULT_URL = "postgres://postgres@127.0.0.1:5432/postgres"
 # Publishers of hostile feeds and of a hostile reader's sites.
 HOSTS = 700
+# Makes the functions of hostile rows fail, in every process that has it on its path.
+CUSTOM = Path(__file__).parent / "hostile_rows"
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "LOCAL_LLM_BASE_URL")
 
 
@@ -67,7 +69,8 @@ def live(folder: Path, url: str, logs: Path, publisher: int) -> dict[str, Any]:
     redis, port = OwnRedis(folder), port_free()
     redis.start()
     told = environment(folder, url, redis.url, port) | (hosts_allowed(publisher) if publisher else {})
-    site = Site(folder / "current", told, logs)
+    poison = {"DAY_POISON": str(folder / "poison.json"), "PYTHONPATH": str(CUSTOM)} if publisher else {}
+    site = Site(folder / "current", told | poison, logs)
     try:
         site.manage(first, "migrate", "--verbosity", "0")
         site.manage(first, "seed_demo")

@@ -40,8 +40,10 @@ def latency(answers: Sequence[Answer], spans: dict[str, tuple[float, float]]) ->
     return rows
 
 
-def targets_of(day: Day, trickle: Trickle, answers: Sequence[Answer], worst: Worst | None) -> list[Figures]:
-    """Return all targets with their measured values. `worst` are the deeds of a hostile reader, if any."""
+def targets_of(
+    day: Day, trickle: Trickle, answers: Sequence[Answer], worst: Worst | None, readers: Sequence[str]
+) -> list[Figures]:
+    """Return all targets with their measured values. `worst` is what hostile readers and rows did, if any."""
     runs, watch = runs_state(day.asked), day.watch
     last = {key: value for key, value in watch.seen[-1][1].items()}
     lost = [answer for answer in answers if answer.status == 0]
@@ -60,6 +62,7 @@ def targets_of(day: Day, trickle: Trickle, answers: Sequence[Answer], worst: Wor
         rows.append(_least("requests of the reader who did the worst", worst.counted(), 100))
         rows.append(_row("good feeds that were not fetched beside hostile ones", feeds["unfetched"], 0))
         rows.append(_row("hostile feeds that nobody asked", feeds["unasked"], 0))
+        rows += _poisoned(worst.poisoned.report(readers))
     late = max(
         last[key] for key in last if key[0] == "tidings_job_age_seconds" and ("job", "reconcile") in key[1]
     )
@@ -69,6 +72,17 @@ def targets_of(day: Day, trickle: Trickle, answers: Sequence[Answer], worst: Wor
             _most(f"seconds until all is done again: {event}", day.told[event]["until_all_done_s"], 60)
         )
     return rows
+
+
+def _poisoned(found: Figures) -> list[Figures]:
+    """Return whether each loop met its hostile row, served the others, and told the operator."""
+    return [
+        _row("loops that met a hostile row", len(found["met"]), found["loops"]),
+        _row("of these: loops of which no log tells", len(found["untold"]), 0),
+        _row("commands that met one and did not end with 1", len(found["hidden"]), 0),
+        _row("other readers without a digest of the day", found["unserved"]["readers"], 0),
+        _row("other posts without a story", found["unserved"]["items"], 0),
+    ]
 
 
 def _dashboard(watch: Watch, answers: Sequence[Answer], runs: Figures, worst: Worst | None) -> list[Figures]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 from django.contrib.auth.hashers import make_password
 from django.utils import timezone
@@ -16,6 +17,11 @@ PASSWORD = "tidings-demo"
 SHELF = 10_000
 
 
+def pk_of(name: str) -> UUID:
+    """Return the id of a reader of the day, known before there is one."""
+    return uuid5(NAMESPACE_URL, name)
+
+
 def readers_make(names: Iterable[str]) -> None:
     """Create readers with Ada's feeds and ratings."""
     ada, secret, now = Reader.objects.get(username="ada"), make_password(PASSWORD), timezone.now()
@@ -23,7 +29,12 @@ def readers_make(names: Iterable[str]) -> None:
     thumbs = list(Feedback.objects.filter(reader=ada).prefetch_related("feedbacktag_set"))
     for name in names:
         reader = Reader.objects.create(
-            username=name, email=f"{name}@day.example", password=secret, time_zone="UTC", date_joined=now
+            pk=pk_of(name),
+            username=name,
+            email=f"{name}@day.example",
+            password=secret,
+            time_zone="UTC",
+            date_joined=now,
         )
         Subscription.objects.bulk_create(
             Subscription(reader=reader, feed_id=pk, created_at=now - timedelta(days=30)) for pk in feeds

@@ -16,6 +16,7 @@ from tests.lab.load.day.browser import Browser
 from tests.lab.load.day.events import Day, deployed, quiet, redis_killed, worker_killed
 from tests.lab.load.day.figures import answers_of, latency, targets_of
 from tests.lab.load.day.people import PASSWORD, items_rated, readers_make, shelf_fill
+from tests.lab.load.day.poisoned import MARKS, Poisoned, plan_write
 from tests.lab.load.day.servers import OwnRedis
 from tests.lab.load.day.site import Site
 from tests.lab.load.day.traffic import READERS, Trickle, Watch
@@ -32,7 +33,9 @@ def day_run(site: Site, redis: OwnRedis, port: int, following: Path, publisher: 
     worst."""
     readers = [f"reader{n}" for n in range(READERS)]
     askers = [f"asker{n}" for n in range(ASKERS)]
-    readers_make([*readers, *askers])
+    if publisher:
+        plan_write(Path(site.environment["DAY_POISON"]))
+    readers_make([*readers, *askers, *(MARKS.values() if publisher else ())])
     shelf_fill()
     now = timezone.now()
     done = NightlyReport.Status.COMPLETED  # the nightly job is no part of this day
@@ -49,7 +52,7 @@ def day_run(site: Site, redis: OwnRedis, port: int, following: Path, publisher: 
     day = Day(site, redis, watch, port, following, askers)
     watch.start()
     trickle.start()
-    worst = Worst(port, publisher) if publisher else None
+    worst = Worst(port, publisher, Poisoned(site, publisher)) if publisher else None
     if worst:
         worst.start(Reader.objects.get(username=readers[0]))
     spans: dict[str, tuple[float, float]] = {}
@@ -59,13 +62,14 @@ def day_run(site: Site, redis: OwnRedis, port: int, following: Path, publisher: 
         spans[event.__name__] = (at, time.monotonic())
         print(f"{event.__name__}: {day.told[event.__name__]}", file=sys.stderr)
     if worst:
+        worst.poisoned.commands_run(following, readers[1])
         worst.stop()
     time.sleep(AFTER_S)
     trickle.stop()
     watch.stop()
     watch.look()
     answers = answers_of(day, trickle, first.answers)
-    targets = targets_of(day, trickle, answers, worst)
+    targets = targets_of(day, trickle, answers, worst, [*readers, *askers])
     codes, option = site.stop(), " --worst" if worst else ""
     return {
         "name": "day",
@@ -90,6 +94,7 @@ def day_run(site: Site, redis: OwnRedis, port: int, following: Path, publisher: 
             "ready_s": round(waited, 1),
             "requests": len(answers),
             **({"worst": dict(sorted(worst.answers.items()))} if worst else {}),
+            **({"poisoned": worst.poisoned.report([*readers, *askers])} if worst else {}),
             "kept_connections_closed": sum(answer.again for answer in answers),
             "exit_codes": codes,
         },

@@ -22,7 +22,12 @@ class Site:
         self.current, self.logs = current, logs
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
         # PWD: gunicorn follows the link again at each reload.
-        self.environment = {**environment, "PATH": path, "PWD": str(current), "PYTHONPATH": _packages()}
+        self.environment = {
+            **environment,
+            "PATH": path,
+            "PWD": str(current),
+            "PYTHONPATH": _packages(environment),
+        }
         lines = (current / "Procfile").read_text(encoding="utf-8").splitlines()
         self.commands = dict(line.split(": ", 1) for line in lines if line.strip())
         self.unasked: list[str] = []
@@ -43,6 +48,18 @@ class Site:
         )
         assert done.returncode == 0, f"{arguments}: {done.stdout[-800:]}{done.stderr[-2000:]}"
         return done.stdout
+
+    def code(self, release: Path, *arguments: str) -> int:
+        """Run a command as an operator does, with its output in `commands.log`. Return its exit code."""
+        with (self.logs / "commands.log").open("ab") as log:
+            return subprocess.run(
+                [sys.executable, "manage.py", *arguments],
+                cwd=release,
+                env={**self.environment, "PWD": str(release)},
+                stdout=log,
+                stderr=log,
+                check=False,
+            ).returncode
 
     def start(self) -> None:
         """Start every process."""
@@ -115,8 +132,9 @@ class Site:
                     self._start(name)
 
 
-def _packages() -> str:
-    """Folders of packages this process was told of, but for the code at hand: each release has its own."""
+def _packages(environment: Mapping[str, str]) -> str:
+    """Folders of packages that we were told of, but for the code at hand: each release has its own."""
     here = Path(__file__).resolve().parents[4]
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    return os.pathsep.join([".", *(path for path in given if path and Path(path).resolve() != here)])
+    first = [path for path in (environment.get("PYTHONPATH"), ".") if path]
+    return os.pathsep.join([*first, *(path for path in given if path and Path(path).resolve() != here)])

@@ -1,4 +1,5 @@
-"""Added difficulties of the day: hostile feeds among good ones, and a reader who puts on the heaviest load.
+"""Added difficulties of the day: hostile feeds among good ones, hostile rows, and a reader who puts on the
+heaviest load.
 
 The feeds answer with bombs, broken bodies, a byte a second, or an order to go away. The reader is Mallory of
 `tests.lab faults fairness`, for the whole day.
@@ -16,6 +17,7 @@ from digest.models import Feed, Reader
 from tests.lab.bench.publisher import address
 from tests.lab.faults.fairness import feeds_filled, reader_new
 from tests.lab.faults.mallory import doing_the_worst
+from tests.lab.load.day.poisoned import Poisoned
 from tests.support.factories import SourceFactory, SubscriptionFactory
 
 HOSTILE = ("bomb", "truncated", "drip", "busy", "down", "moved/9")
@@ -31,6 +33,7 @@ class Worst:
 
     port: int
     publisher: int
+    poisoned: Poisoned
     answers: Counter[str] = field(default_factory=Counter)
     good: list[int] = field(default_factory=list)
     hostile: list[int] = field(default_factory=list)
@@ -48,6 +51,7 @@ class Worst:
             )
             SubscriptionFactory(reader=reader, feed=feed)
             (self.good if n % 2 else self.hostile).append(feed.pk)
+        self.poisoned.start(reader)
         mallory = reader_new(feeds_filled(self.publisher), self.publisher)
         self._stack.enter_context(
             doing_the_worst(mallory, self.port, self.publisher, self.answers, without=LEFT_OUT)
