@@ -17,7 +17,7 @@ from typing import Any
 
 PLAN = Path(os.environ["DAY_POISON"]) if os.environ.get("DAY_POISON") else None
 POISON: dict[str, list[str]] = json.loads(PLAN.read_text(encoding="utf-8")) if PLAN and PLAN.exists() else {}
-NAMES = ("username", "title", "url", "reader_id", "pk")
+NAMES = ("username", "title", "url", "reader_id")
 RELATED = ("reader", "feed", "destination")
 
 
@@ -84,8 +84,9 @@ def named(value: object) -> list[object]:
     own = vars_of(value)
     found: list[object] = [str(getattr(value, name)) for name in NAMES if name in own]
     if "_state" in own:  # a row of the database loads what it is related to only when it is asked
-        loaded = value._state.fields_cache
-        return found + [loaded[name] for name in RELATED if name in loaded]
+        row: Any = value
+        loaded = row._state.fields_cache
+        return [*found, str(row.pk), *(loaded[name] for name in RELATED if name in loaded)]
     return found + [getattr(value, name) for name in RELATED if name in own]
 
 
