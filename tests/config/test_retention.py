@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
-from django.db.models import UniqueConstraint
+from django.db.models import JSONField, UniqueConstraint
 
 from config.retention import DEFAULT_DAYS, MINIMUM_DAYS, retention_days, retention_problems
 
@@ -50,10 +50,10 @@ ONE_EACH = {
 }
 
 
-def bounds() -> list[tuple[str, str, str]]:
-    """Return (rows, bound, tests) of each row of the table."""
+def bounds(head: str = "rows") -> list[tuple[str, str, str]]:
+    """Return (rows, bound, tests) of each row of the table of rows, or of columns."""
     text = Path("docs/operations.md").read_text().partition("### What one reader can store")[2]
-    table = text[text.index("| rows |") :].partition("\n\n")[0]
+    table = text[text.index(f"| {head} |") :].partition("\n\n")[0]
     lines = [line for line in table.splitlines() if line.startswith("| `")]
     return [
         (rows, bound, tests) for _, rows, bound, tests, _ in (re.split(r" ?\| ?", line) for line in lines)
@@ -69,9 +69,23 @@ def test_every_row_is_in_the_table_of_what_one_reader_can_store():
     assert models == named, models ^ named
 
 
+def test_every_column_whose_values_have_a_shape_of_their_own_is_in_the_table_of_what_a_row_can_hold():
+    """Such a column takes whatever is put into it: a list that a reader lengthens needs a bound, too."""
+    named = {name for columns, _, _ in bounds("columns") for name in re.findall(r"`(\w+\.\w+)`", columns)}
+    ours = ("tidings", "digest", "ranking", "suggestions", "advisor")
+    columns = {
+        f"{model.__name__}.{field.name}"
+        for model in apps.get_models()
+        if model._meta.app_label in ours
+        for field in model._meta.fields
+        if isinstance(field, JSONField)
+    }
+    assert columns == named, columns ^ named
+
+
 def test_every_bound_names_a_test_of_it():
-    found = bounds()
-    assert len(found) > 20
+    found = [*bounds(), *bounds("columns")]
+    assert len(found) > 30
     for rows, bound, tests in found:
         named = re.findall(r"`([\w/]+\.py)::(?:Test\w+::)?(test_\w+)`", tests)
         assert bound and named, rows

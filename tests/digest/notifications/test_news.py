@@ -243,3 +243,12 @@ def test_ten_destinations_are_all(ada: Reader, ben: Reader):
             add(ada, kind, 11)
     add(ben, "webhook", 1)
     assert Destination.objects.filter(reader=ada).count() == 10
+
+
+def test_the_last_keys_of_what_was_told_are_remembered(ada: Reader, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("digest.notifications.news.KEYS_MAX", 3)
+    wanting(ada)
+    due = notifications_due(now=NOW)
+    told = [News(ada.pk, "digest", tuple(f"key{n}" for n in range(9)), "Ready", "/")]
+    notifications_make(due=due, news=told, now=NOW)
+    assert NotificationSettings.objects.get(reader=ada).notified_keys == ["key6", "key7", "key8"]
