@@ -1,15 +1,16 @@
 """Sessions of browsers, and the pushes to a browser that end with them.
 
 `SESSION_ENGINE` names this module. A browser is told a reader's news for as long as the reader is signed in
-there. However that ends (signing out, expiry, another password, a block), the next push is not sent.
+there. However that ends (signing out, expiry, another password, a block), the next push is not sent. The key
+of a session is encrypted, because whoever has it is signed in, and backups have no sessions.
 """
 
-from uuid import UUID
-
 from allauth.core.internal.sessionkit import get_session_user
+from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends import db
 
-from digest.models import Destination, Reader
+from digest.models import Destination
+from ranking.common.encryption import SecretUnreadable, secret_decrypt, secret_encrypt
 
 
 class SessionStore(db.SessionStore):
@@ -17,13 +18,24 @@ class SessionStore(db.SessionStore):
 
     def cycle_key(self) -> None:
         """Store the session under another key."""
-        before = self.session_key
+        before, reader_id = self.session_key, self.get(SESSION_KEY)
         super().cycle_key()
-        if before:
-            Destination.objects.filter(session_key=before).update(session_key=self.session_key)
+        if before and reader_id and self.session_key:
+            for row in Destination.objects.filter(reader_id=reader_id).exclude(session=""):
+                if _key_of(row) == before:
+                    row.session = secret_encrypt(self.session_key)
+                    row.save(update_fields=["session"])
 
 
-def is_signed_in(*, session_key: str, reader_id: UUID) -> bool:
-    """Return whether the reader is signed in by the session with this key. At most three queries."""
-    reader = get_session_user(SessionStore(session_key))
-    return isinstance(reader, Reader) and reader.pk == reader_id
+def browser_is_signed_in(*, destination: Destination) -> bool:
+    """Return whether its reader is still signed in by the session that asked for pushes. Two queries."""
+    key = _key_of(destination)
+    reader = get_session_user(SessionStore(key)) if key else None
+    return reader is not None and reader.pk == destination.reader_id
+
+
+def _key_of(row: Destination) -> str:
+    try:
+        return secret_decrypt(row.session)
+    except SecretUnreadable:
+        return ""

@@ -73,7 +73,7 @@ ACCOUNT_TABLES = ("digest.Reader", "account.EmailAddress", "mfa.Authenticator")
 # Never in an export: anybody who has one of these could act as the reader.
 _SECRET = ("password", "feed_token", "newsletter_token")
 # Not in an export: with the address of a webhook, a topic or a browser anybody can send to it.
-_OPENING = ("address", "secret", "session_key")
+_OPENING = ("address", "secret", "session")
 # Not in an export: sums over hashed words. The ratings in them are exported as feedback.
 _HASHED = ("terms", "thumbs")
 _ITEM = {"url": "item__url", "title": "item__title", "source": "item__source_id"}

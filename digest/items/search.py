@@ -3,15 +3,16 @@
 `digest.items.search_query` parses the typed query. This module has the database queries, filters and results.
 """
 
+import time
 import unicodedata
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
@@ -23,6 +24,7 @@ from digest.items.search_query import (
     terms_correct,
     terms_fuzzy,
     terms_loosen,
+    terms_whole,
     word_is_marks,
 )
 from digest.items.selectors import items_hidden, items_labelled, mutes_in_force, visible_ids
@@ -31,6 +33,10 @@ from ranking.mutes import MuteFilter
 
 SEARCH_PAGE = 20
 PAGES_MAX = 50
+# Twelve beginnings of one letter each, over 22 MB of a publisher's invented words, took 6 s. A query is
+# stopped after so many seconds, looked at every so many steps of SQLite's.
+QUERY_S, QUERY_STEPS = 2.0, 10_000
+FEW_BEGINNINGS = 2
 # How many items are read to find the intended spelling of a word.
 TYPO_SAMPLE = 20
 Order = Literal["best", "newest"]
@@ -107,7 +113,8 @@ class SearchPage:
 
     `whole` of the total have the whole words and come first; in the others the last word is longer. `loose`:
     no item had the whole words, so words that begin with them were searched. `instead`: no item had
-    those either, so this query was searched, which differs in one letter of a word.
+    those either, so this query was searched, which differs in one letter of a word. `stopped`: it took too
+    long, so only whole words were searched.
     """
 
     items: tuple[Item, ...]
@@ -117,6 +124,7 @@ class SearchPage:
     whole: int = 0
     loose: bool = False
     instead: str = ""
+    stopped: bool = False
 
     @property
     def only_excluded(self) -> bool:
@@ -160,28 +168,33 @@ def items_search(
     are found, and muted items only among the saved ones. Any text is a valid query
     (`digest.items.search_query`). Without a word to search for, nothing is found.
 
-    Three queries, one more with mutes. If nothing is found, some more, at most one per word.
+    Three queries, one more with mutes. If nothing is found, some more, at most one per word. If one takes too
+    long, only whole words are searched.
     """
     terms, page = query_terms(query), min(max(page, 1), PAGES_MAX)
     if all(term.excluded for term in terms):
         return SearchPage((), 0, terms, page)
     mutes = MuteFilter() if filters.saved else mutes_in_force(reader_id=reader_id, now=now)
     search = _Search(reader_id, filters, order, mutes)
-    for tried in search.spellings(terms_begin(terms)):
-        matches = search.page(tried, page)
-        if matches.ids or search.has_page(tried, page):
-            break
-    instead = query_correct(query, terms, tried) if matches.ids else ""
-    loose = bool(matches.ids) and not instead and (tried != terms_begin(terms) or not matches.whole)
+    stopped = False
+    try:
+        tried, matches = search.first_page(terms_begin(terms), page)
+    except _TooLong:
+        stopped, tried = True, terms_whole(terms)
+        matches = search.page_in_time(tried, page)
+    instead = query_correct(query, terms, tried) if matches.ids and not stopped else ""
+    is_other = tried != terms_begin(terms) or not matches.whole
+    loose = bool(matches.ids) and not instead and not stopped and is_other
     items = Item.objects.filter(pk__in=matches.ids).select_related("source").in_bulk()
     found = tuple(items[pk] for pk in matches.ids if pk in items)
-    return SearchPage(found, matches.total, tried, page, matches.whole, loose, instead)
+    return SearchPage(found, matches.total, tried, page, matches.whole, loose, instead, stopped)
 
 
 def search_ids(*, reader_id: UUID, query: str, filters: SearchFilters, now: datetime) -> list[int]:
     """Return the newest thousand items with the whole words of `query`, newest first.
 
-    If there are none, those with longer words that begin so, or with a typing error corrected.
+    If there are none, those with longer words that begin so, or with a typing error corrected. None if that
+    takes too long.
     """
     terms = query_terms(query)
     if all(term.excluded for term in terms):
@@ -189,7 +202,10 @@ def search_ids(*, reader_id: UUID, query: str, filters: SearchFilters, now: date
     mutes = MuteFilter() if filters.saved else mutes_in_force(reader_id=reader_id, now=now)
     search = _Search(reader_id, filters, "newest", mutes)
     found = (search.matches(tried, PAGES_MAX * SEARCH_PAGE) for tried in search.spellings(terms))
-    return next((ids for ids in found if ids), [])
+    try:
+        return next((ids for ids in found if ids), [])
+    except _TooLong:
+        return []
 
 
 def items_with_words(*, query: str) -> QuerySet[Item]:
@@ -210,6 +226,34 @@ def items_with_words(*, query: str) -> QuerySet[Item]:
     return Item.objects.filter(pk__in=found)
 
 
+class _TooLong(Exception):
+    """A query that was stopped after `QUERY_S`."""
+
+
+@contextmanager
+def _in_time() -> Iterator[None]:
+    """Stop the query of the block after `QUERY_S`. Raises `_TooLong`."""
+    connection.ensure_connection()
+    if connection.vendor == "sqlite":
+        end, session = time.monotonic() + QUERY_S, connection.connection
+        session.set_progress_handler(lambda: time.monotonic() > end, QUERY_STEPS)
+        try:
+            yield
+        except OperationalError as error:
+            raise (_TooLong() if "interrupted" in str(error) else error) from error
+        finally:
+            session.set_progress_handler(None, 0)
+        return
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{QUERY_S * 1000:.0f}"])
+            yield
+            cursor.execute("SET LOCAL statement_timeout TO DEFAULT")
+    except OperationalError as error:
+        # The code of a query that was cancelled (PostgreSQL, appendix A).
+        raise (_TooLong() if getattr(error.__cause__, "sqlstate", "") == "57014" else error) from error
+
+
 class _Matches(NamedTuple):
     """Matching ids in order, their number on all pages, and how many of these have the whole words."""
 
@@ -226,6 +270,21 @@ class _Search:
     filters: SearchFilters
     order: Order
     mutes: MuteFilter
+
+    def first_page(self, terms: Sequence[Term], page: int) -> tuple[tuple[Term, ...], _Matches]:
+        """Return the first spelling of `terms` with matches, and one page of these. Raises `_TooLong`."""
+        for tried in self.spellings(terms):
+            matches = self.page(tried, page)
+            if matches.ids or self.has_page(tried, page):
+                break
+        return tried, matches
+
+    def page_in_time(self, terms: Sequence[Term], page: int) -> _Matches:
+        """Return one page of matches; none if that takes too long."""
+        try:
+            return self.page(terms, page)
+        except _TooLong:
+            return _Matches([], 0, 0)
 
     def page(self, terms: Sequence[Term], page: int) -> _Matches:
         """Return one page of matches."""
@@ -310,7 +369,14 @@ class _Search:
             whole=whole if literal else "1",
             order="dated_at DESC, id DESC" if newest else by_score,
         )
-        with _index_only(template is _POSTGRESQL_FUZZY), connection.cursor() as cursor:
+        # On PostgreSQL the limit costs three statements, which few beginnings are not worth.
+        many = sum(term.prefix or term.begins for term in terms) > FEW_BEGINNINGS
+        limit_time = many or connection.vendor == "sqlite"
+        with (
+            _in_time() if limit_time else nullcontext(),
+            _index_only(template is _POSTGRESQL_FUZZY),
+            connection.cursor() as cursor,
+        ):
             cursor.execute(sql, [*params, *filter_params, limit, offset])
             rows = cursor.fetchall()
         return _Matches([row[0] for row in rows], *(rows[0][1:] if rows else (0, 0)))

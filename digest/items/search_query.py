@@ -185,6 +185,11 @@ def terms_loosen(terms: Sequence[Term]) -> tuple[Term, ...]:
     )
 
 
+def terms_whole(terms: Sequence[Term]) -> tuple[Term, ...]:
+    """Return the terms as whole words, which are found at once."""
+    return tuple(replace(term, prefix=False, begins=False) for term in terms)
+
+
 def terms_fuzzy(terms: Sequence[Term], known: Collection[Term] = ()) -> tuple[Term, ...]:
     """Return the terms; those that may be typos and are not `known` get all words at distance 1 as variants.
 

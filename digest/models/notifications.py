@@ -52,8 +52,8 @@ class Destination(models.Model):
     kind = models.CharField(max_length=8, choices=Kind.choices)
     address = models.CharField(max_length=2000)
     secret = models.TextField(blank=True, help_text="Encrypted: what signs, or lets in.")
-    session_key = models.CharField(
-        max_length=40, blank=True, default="", db_default="", help_text="Of a browser: pushes end with it."
+    session = models.TextField(
+        blank=True, default="", db_default="", help_text="Encrypted: of a browser, its session's key."
     )
     created_at = models.DateTimeField()
     failing_since = models.DateTimeField(null=True, blank=True)

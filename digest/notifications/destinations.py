@@ -115,7 +115,7 @@ def destination_add(
             kind=kind,
             address=address,
             secret=secret_encrypt(secret) if secret else "",
-            session_key=session_key if kind == Kind.PUSH else "",
+            session=secret_encrypt(session_key) if session_key and kind == Kind.PUSH else "",
             created_at=now,
         )
         first = {"events": list(Event.values), "since": now}

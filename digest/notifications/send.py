@@ -41,7 +41,7 @@ from digest.notifications.wire import (
     wallabag_request,
     webhook_request,
 )
-from digest.sessions import is_signed_in
+from digest.sessions import browser_is_signed_in
 from ranking.common.encryption import SecretUnreadable, key_derive, secret_decrypt
 from ranking.common.isolation import isolate
 
@@ -209,11 +209,7 @@ def _claim(row: Notification, now: datetime, report: SendReport) -> bool:
     the reader is not signed in any more is no destination.
     """
     where, quiet = row.destination, quiet_end(row.reader.notification_settings, now)
-    if (
-        where
-        and where.session_key
-        and not is_signed_in(session_key=where.session_key, reader_id=where.reader_id)
-    ):
+    if where and where.session and not browser_is_signed_in(destination=where):
         where.delete()  # the reader has to ask for it again in that browser
         where = None
     off = where is None or where.off_at is not None or not row.reader.is_active

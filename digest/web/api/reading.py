@@ -130,8 +130,9 @@ class HitOut(Schema):
 class SearchOut(Schema):
     """One page of results. `loose`: no item has the whole words, these have longer ones.
 
-    `instead` is `q` without a typo, if that was searched for because `q` found nothing; else "". `about` are
-    up to ten more items of 30 days that are about `q` by meaning, if one page holds all hits.
+    `instead` is `q` without a typo, if that was searched for because `q` found nothing; else "". `stopped`:
+    it took too long, so only whole words were searched. `about` are up to ten more items of 30 days that are
+    about `q` by meaning, if one page holds all hits.
     """
 
     total: int
@@ -139,6 +140,7 @@ class SearchOut(Schema):
     more: bool
     loose: bool
     instead: str
+    stopped: bool
     hits: list[HitOut]
     about: list[HitOut]
 
@@ -245,6 +247,7 @@ def search_get(request: HttpRequest, asked: Query[SearchIn]) -> SearchOut:
         more=found.more,
         loose=found.loose,
         instead=found.instead,
+        stopped=found.stopped,
         hits=hits,
         about=about,
     )

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from config.middleware import ADDRESS_CHARS
+from digest.items import search
 from digest.items.search import SEARCH_PAGE, items_search
 from digest.items.search_query import highlight, query_terms, terms_snippet
 from digest.models import Item, Reader
@@ -330,3 +331,42 @@ def test_each_hit_shows_its_reasons(page: Client, ada: Reader):
     assert reasons["Harbour lamp"][0] == "your topic: harbour"
     assert reasons["A lamp"][0] == "much less from Rarely"
     assert reasons["Lamp of old"] == []
+
+
+BEGINNINGS = "t* i* d* e* s* o* n* h* p* r* a* b*"
+
+
+def test_what_takes_too_long_is_stopped_and_whole_words_are_looked_for_instead(
+    ada: Reader, page: Client, monkeypatch: pytest.MonkeyPatch
+):
+    fresh_item(ada, title="Tides t i d e s o n h p r a b")
+    fresh_item(ada, title="Tides in december end spring on north harbour piers round all bays")
+    assert len(found(ada, BEGINNINGS)) == 2
+    real = search._Search._search_ids
+
+    def slow(self: object, terms, *more: object):
+        if any(term.prefix for term in terms):
+            raise search._TooLong
+        return real(self, terms, *more)
+
+    monkeypatch.setattr(search._Search, "_search_ids", slow)
+    assert found(ada, BEGINNINGS) == ["Tides t i d e s o n h p r a b"]
+    told = page.get("/ui/search", {"q": BEGINNINGS}).content.decode()
+    assert "took too long" in told and "<mark>" in told
+    assert page.get("/api/search", {"q": BEGINNINGS}).json()["stopped"] is True
+    assert page.get("/api/search", {"q": "tides"}).json()["stopped"] is False
+
+
+def test_a_query_is_stopped_by_the_database_itself(
+    ada: Reader, page: Client, monkeypatch: pytest.MonkeyPatch
+):
+    feed = subscribe(ada).feed
+    words = " ".join(f"t{n} i{n} d{n}" for n in range(400))
+    for n in range(30):
+        ItemFactory(feed=feed, source=feed.source, title=f"Tides {n}", text=words)
+    monkeypatch.setattr(search, "QUERY_S", 0.001)
+    monkeypatch.setattr(search, "QUERY_STEPS", 1)
+    answer = page.get("/ui/search", {"q": BEGINNINGS})
+    assert answer.status_code == 200 and "took too long" in answer.content.decode()
+    monkeypatch.undo()
+    assert page.get("/ui/search", {"q": "tides"}).context["found"].total == 30, "the limit is over"
