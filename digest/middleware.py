@@ -22,6 +22,7 @@ from digest.errors import SignInNeeded, TooManyRequests
 from digest.feeds.selectors import subscriptions_exist
 from digest.models import Reader
 from digest.places import PAGE_LINE, turn_share, turn_spare, turns_open
+from digest.requests import own_path
 from digest.throttling import too_many_requests_page, turn_begin
 from ranking.entities import TooManyChanges
 from ranking.selectors import reading_once
@@ -130,7 +131,7 @@ def _form_page(request: HttpRequest) -> str:
     if not url_has_allowed_host_and_scheme(referer, {request.get_host()}):
         return "/"
     parts = urlsplit(referer)
-    return f"{parts.path}?{parts.query}" if parts.query else parts.path or "/"
+    return own_path(f"{parts.path}?{parts.query}" if parts.query else parts.path) or "/"
 
 
 def waits_for_turn(request: HttpRequest) -> bool:

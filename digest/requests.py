@@ -107,13 +107,16 @@ def operators_remain(*, readers: Collection[Reader]) -> bool:
 
 
 def referrer_path(request: HttpRequest) -> str:
-    """Return path and query of the page of this site that linked here (`Referer`), else ""."""
+    """Return path and query of the page of this site that linked here (`Referer`), else "".
+
+    A stranger may link to `//evil.example/` below our host, whose path would be an address of theirs.
+    """
     try:
         referer = urlsplit(request.headers.get("Referer", ""))
     except ValueError:
         return ""
     own = referer.netloc == request.get_host() and referer.path != request.path
-    return urlunsplit(("", "", referer.path, referer.query, "")) if own else ""
+    return own_path(urlunsplit(("", "", referer.path, referer.query, ""))) if own else ""
 
 
 def return_path(request: HttpRequest) -> str:

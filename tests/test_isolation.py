@@ -226,6 +226,22 @@ def test_no_list_is_open_to_visitors(ids):
             assert answer.status_code in {302, 401, 404, 405}, address.name
 
 
+def test_no_cache_on_the_way_keeps_what_a_reader_sees(ids, ada: Reader):
+    """A proxy that caches would hand it to the next reader, who asks for the same address."""
+    walked = 0
+    for address in [*WITH_IDS, *WITHOUT_IDS]:
+        ada_s = Client()  # some end the session
+        ada_s.force_login(ada)
+        url = reverse(address.name, kwargs={name: ids[name][0] for name in address.ids})
+        answer = ada_s.get(url)
+        if answer.status_code != 200:
+            continue
+        walked += 1
+        control = {one.strip() for one in answer.get("Cache-Control", "").split(",")}
+        assert control & {"no-store", "private"} and "public" not in control, (address.name, control)
+    assert walked > 40
+
+
 def test_everybody_has_their_own_digest_of_a_day(ids, ada: Reader, ben: Reader, client: Client):
     url = reverse("digest:day", kwargs={"date": timezone.now().astimezone(ben.zone).date()})
     fresh_item(ada, key="ada.example", title=SECRET, text="What she has rated is on no page of a later day.")

@@ -42,6 +42,17 @@ def test_a_page_reads_whatever_the_browser_says_it_came_from(page, ada, referer)
     assert page.get(f"/ui/item/{item.pk}", headers={"Referer": referer}).status_code == 200
 
 
+@pytest.mark.parametrize("place", ["//evil.example/x", "/\\evil.example/x", "///evil.example"])
+def test_a_page_below_our_host_whose_path_is_anothers_address_is_no_way_back(page, ada, place):
+    item = fresh_item(ada)
+    there = {"Referer": f"http://testserver{place}"}
+    for address in (f"/ui/item/{item.pk}", "/ui/mutes?kind=word&value=tide"):
+        answer = page.get(address, headers=there)
+        assert answer.status_code == 200 and "evil.example" not in answer.content.decode(), address
+    signed_out = Client().post("/ui/read", headers=there)
+    assert signed_out.status_code == 302 and "evil" not in signed_out["Location"]
+
+
 MOMENTS = ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+14:00", "soon", "2026-01-01T00:00"]
 
 
