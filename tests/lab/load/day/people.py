@@ -91,7 +91,8 @@ def runs_state(names: Iterable[str]) -> dict[str, Any]:
     """Return the outcomes of some readers' runs.
 
     `once`: readers with exactly one run, completed, with its steps numbered without a gap. `taken_up_again`:
-    runs that a second worker began. `doubled`: targets suggested twice to one reader.
+    runs that a second worker began. `doubled`: targets suggested twice to one reader. `not_whole`: how each
+    other run stands, so that the cause can be found.
     """
     runs = list(Run.objects.filter(reader__username__in=list(names)).prefetch_related("steps"))
     by_reader: dict[Any, list[Run]] = {}
@@ -106,6 +107,19 @@ def runs_state(names: Iterable[str]) -> dict[str, Any]:
         "taken_up_again": sum(run.attempt > 1 for run in runs),
         "suggestions": len(rows),
         "doubled": len(rows) - len(set(rows)),
+        "not_whole": [
+            {
+                "runs": len(own),
+                "status": run.status,
+                "stop_reason": run.stop_reason,
+                "attempt": run.attempt,
+                "seconds": run.finished_at and (run.finished_at - run.created_at).total_seconds(),
+                "steps": sorted(step.n for step in run.steps.all()),
+            }
+            for own in by_reader.values()
+            for run in own
+            if len(own) > 1 or not _whole(run)
+        ],
     }
 
 

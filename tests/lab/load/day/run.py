@@ -15,7 +15,7 @@ from digest.models import Reader
 from tests.lab.load.day.browser import Browser
 from tests.lab.load.day.events import Day, deployed, quiet, redis_killed, worker_killed
 from tests.lab.load.day.figures import answers_of, latency, targets_of
-from tests.lab.load.day.people import PASSWORD, items_rated, readers_make, shelf_fill
+from tests.lab.load.day.people import PASSWORD, items_rated, readers_make, runs_state, shelf_fill
 from tests.lab.load.day.poisoned import MARKS, Poisoned, plan_write
 from tests.lab.load.day.servers import OwnRedis
 from tests.lab.load.day.site import Site
@@ -91,6 +91,7 @@ def day_run(site: Site, redis: OwnRedis, port: int, following: Path, publisher: 
         "report": {
             "rows": latency(answers, spans),
             "events": day.told,
+            "not_whole": runs_state(day.asked)["not_whole"],
             "ready_s": round(waited, 1),
             "requests": len(answers),
             **({"worst": dict(sorted(worst.answers.items()))} if worst else {}),
