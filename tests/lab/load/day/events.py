@@ -17,6 +17,7 @@ CELERY = ("work", "night", "fetch", "advise")
 # No event may take longer. The figures show how long it took.
 PATIENCE_S = 150.0
 REDIS_AWAY_S, QUIET_S = 5.0, 15.0
+MIGRATE_TRIES = 6
 # After this many views of the new version in a row, no process of the old one is left.
 LOOKS = 6
 
@@ -84,8 +85,16 @@ def deployed(day: Day) -> None:
     """Migrate beside the old code, then let web, workers and beat go on with the new, one after another."""
     names = day.ask(6)
     began = time.monotonic()
-    # A migration that has to wait for a table gives up before the site waits behind it.
-    day.site.manage(day.next_release, "migrate", "--verbosity", "0", PGOPTIONS="-c lock_timeout=5s")
+    # A migration that has to wait for a table gives up before the site waits behind it. It is then run again.
+    tries = 0
+    while True:
+        tries += 1
+        try:
+            day.site.manage(day.next_release, "migrate", "--verbosity", "0", PGOPTIONS="-c lock_timeout=5s")
+            break
+        except AssertionError as failed:
+            if "lock timeout" not in str(failed) or tries == MIGRATE_TRIES:
+                raise
     migrated = time.monotonic() - began
     release_switch(day.site.current, day.next_release)
     began = time.monotonic()
@@ -97,6 +106,7 @@ def deployed(day: Day) -> None:
     day.told["deployed"] = {
         "runs": len(names),
         "migrate_s": round(migrated, 2),
+        "migrate_tries": tries,
         "web_s": round(reloaded, 2),
         "stop_s": stopped,
         "until_all_done_s": took,
