@@ -378,7 +378,11 @@ def pin_rows(
     of_topics = {topic_key(pin): pin for pin in pins if pin not in names and pin not in of_page}
     keys = {key: of_topics.get(key, key) for key in {*of_topics, *spelled}}
     about = [(target, spelled.get(key, target)) for key, target in keys.items()]
-    found = {_("Topics"): about, _("Sources"): names.items(), _("Your page"): of_page.items()}
+    found: Mapping[str, Iterable[tuple[str, str]]] = {
+        _("Topics"): about,
+        _("Sources"): names.items(),
+        _("Your page"): of_page.items(),
+    }
     return {heading: rows for heading, some in found.items() if (rows := _rows(some, pins, typed))}
 
 

@@ -103,7 +103,8 @@ def run_execute(*, run_id: UUID, now: datetime) -> bool:
     run = _claim(run_id, now)
     if run is None:
         return False
-    run_clock, end = RunClock(now), None
+    run_clock = RunClock(now)
+    end: RunEnd | None = None
     log.info("advisor_run_started", user_id=str(run.reader_id), run_id=str(run.pk), trigger=run.trigger)
     # Every line that this thread logs meanwhile carries the id of the run.
     named = bound_contextvars(**{"gen_ai.conversation.id": str(run.pk)})
