@@ -1,12 +1,12 @@
 """Check a change by headlines: which ones to ask about, and whether the answers bear it out. Pure.
 
-The reader answers up to eight headlines without their source, six of them about the target. An answer is a
-thumb like any other, so the lean moves at once. A change is withdrawn if its lean is then below a bar, or if
-no answer about the target agrees with it.
+The reader answers up to eight headlines without their source, six of them about the target and spread over
+its subjects. An answer is a thumb like any other, so the lean moves at once. A change is withdrawn if its
+lean is then below a bar, or if no answer about the target agrees with it.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ranking.common.probability import log_odds, logistic
 
@@ -19,12 +19,21 @@ LEAN_CHECKED = 0.17
 P_MIN, P_MAX = 0.001, 0.999
 
 
-def headlines_choose(about: Sequence[int], others: Sequence[int], *, seed: str) -> list[int]:
-    """Return the ids to ask about, mixed: six of `about` and two of `others`; none if there are too few."""
+def headlines_choose(about: Mapping[int, str], others: Sequence[int], *, seed: str) -> list[int]:
+    """Return the ids to ask about, mixed: six of `about` and two of `others`; none if there are too few.
+
+    `about` has the subject of each headline. The six mirror the subjects: sorted by subject, every so many-th
+    is asked. A reader may like a source for some subjects only, and six at random often miss that.
+    """
     if len(about) < ABOUT_MIN:
         return []
     rng = random.Random(seed)
-    mine = rng.sample(about, min(ABOUT_MAX, len(about)))
+    drawn = {pk: rng.random() for pk in about}
+    ordered = sorted(about, key=lambda pk: (about[pk], drawn[pk]))
+    count = min(ABOUT_MAX, len(ordered))
+    step = len(ordered) / count
+    start = rng.random() * step
+    mine = [ordered[int(start + step * n)] for n in range(count)]
     chosen = [*mine, *rng.sample(others, min(HEADLINES - len(mine), len(others)))]
     rng.shuffle(chosen)
     return chosen

@@ -4,6 +4,7 @@ Codes: `not_found`, `already_resolved`, `not_checkable`, `already_checked`, `too
 `too_few_answers`.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +21,7 @@ from digest.errors import ItemNotFound
 from digest.feedback.services import feedback_set
 from digest.items.selectors import source_titles
 from digest.models import Feedback, Item, Reader
+from ranking.common.categories import label_keys, topic_finder
 from ranking.common.text import LEAD_CHARS, fold
 from ranking.config_body import effective_body
 from ranking.selectors import config_effective
@@ -35,6 +37,7 @@ from suggestions.planner.checking import (
 )
 from suggestions.planner.evidence import WeighedChange, change_weigh
 from suggestions.planner.hypotheses import confidence_of
+from suggestions.planner.phrases import attributes_of
 from suggestions.proposals import Refusal
 from suggestions.selectors import suggestion_for
 from suggestions.services.lifecycle import suggestions_sweep
@@ -96,6 +99,26 @@ class _Pool:
                 found.setdefault(self.stories[pk], pk)
         return list(found.values())
 
+    def subjects(self, ids: Collection[int], change: Change, topics: Sequence[str]) -> dict[int, str]:
+        """Return the subject of each of these headlines: the source, or for a source the topic.
+
+        That is the one of the reader's `topics`, of publishers' categories or of phrases in titles that most
+        of them have, "" for none.
+        """
+        if not change.kind.of_source:
+            return {pk: self.items[pk].source for pk in ids}
+        columns = attributes_of(
+            tuple(self.items.values()), sources=(), topics=topics, titles=dict(self.names)
+        )
+        finders = {key: topic_finder(columns.labels[key]) for key in columns.topics}
+        said: dict[int, list[str]] = {}
+        for pk in ids:
+            item = self.items[pk]
+            text = fold(item.title), label_keys(item.categories, item.author)
+            said[pk] = [key for key, finds in finders.items() if finds(*text)]
+        counts = Counter(key for keys in said.values() for key in keys)
+        return {pk: max(keys, key=lambda key: (counts[key], key), default="") for pk, keys in said.items()}
+
 
 def is_checkable(suggestion: Suggestion) -> bool:
     """Return whether headlines can check the suggestion: one that rests on a lean, and not checked before."""
@@ -121,7 +144,8 @@ def suggestion_check_begin(*, reader: Reader, suggestion_id: int, now: datetime)
     about = pool.about(change)
     taken = {pool.stories[pk] for pk, item in pool.items.items() if change.concerns(item)}
     others = [pk for pk in pool.items if pool.stories[pk] not in taken]
-    chosen = headlines_choose(about, others, seed=str(found.pk))
+    topics = config_effective(reader_id=reader.pk).config.topics
+    chosen = headlines_choose(pool.subjects(about, change, topics), others, seed=str(found.pk))
     if not chosen:
         message = _("There are too few unrated headlines to check this with. Answer it as it is.")
         return Refusal("too_few_headlines", message, found.label)

@@ -221,7 +221,9 @@ def _is_borne_out(life: _Life, world: World, change: Change, week: int, day: int
     unrated = np.setdiff1d(np.arange(low, high), [item for item, _, _ in life.given])
     is_source = target < len(SOURCES)
     own = stream.source[unrated] == target if is_source else stream.topics[unrated, target - len(SOURCES)] > 0
-    about = unrated[own].tolist()
+    subjects = stream.topics[unrated[own]].argmax(axis=1) if is_source else stream.source[unrated[own]]
+    numbers = zip(unrated[own].tolist(), subjects.tolist(), strict=True)
+    about = {item: f"{subject:02}" for item, subject in numbers}
     seed = f"{world.seed}|{life.person.number}|{week}|{target}"
     likes, agreeing = life.person.likes(stream, flipped=flipped), 0
     for item in headlines_choose(about, unrated[~own].tolist(), seed=seed):

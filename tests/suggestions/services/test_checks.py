@@ -1,5 +1,6 @@
 """A check by headlines: blind, counted once as thumbs, and the suggestion moves or withdraws itself."""
 
+from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -10,6 +11,7 @@ from digest.models import Exposure, Feedback, Item
 from suggestions.models import Outcome, Suggestion, UntakenVerdict
 from suggestions.outcomes.check import _ratings
 from suggestions.outcomes.untaken import untaken_due
+from suggestions.planner.checking import headlines_choose
 from suggestions.proposals import Refusal
 from suggestions.selectors import targets_decided
 from suggestions.services.checks import (
@@ -88,6 +90,31 @@ def test_a_topic_is_checked_by_titles_that_say_it(ada):
     suggestion = proposed(ada, add_topic(ada, "Chess"))
     headlines = begin(ada, suggestion)
     assert sum("Chess" in one.title for one in headlines) == 6
+
+
+def test_the_headlines_of_a_source_mirror_its_subjects(ada):
+    """Of twelve headlines eight are about one thing and four about another; four and two are asked."""
+    tastes(ada)
+    words = ["Chess"] * 8 + ["Bread"] * 4
+    for source in (LOVED, HATED):
+        unrated = Item.objects.filter(source_id=source, feedback=None).order_by("pk")
+        for item, word in zip(unrated, words, strict=True):
+            Item.objects.filter(pk=item.pk).update(title=f"{word} {item.pk}")
+    suggestion = proposed(ada)
+    for _ in range(5):
+        headlines = begin(ada, suggestion)
+        mine = [one.title for one in headlines if sources([one]) == [LOVED]]
+        assert Counter(title.split()[0] for title in mine) == {"Chess": 4, "Bread": 2}
+        Suggestion.objects.filter(pk=suggestion.pk).delete()
+        suggestion = proposed(ada)
+
+
+def test_the_headlines_of_a_topic_mirror_its_sources():
+    about = {n: "ab"[n >= 9] for n in range(12)}
+    for seed in range(20):
+        chosen = [pk for pk in headlines_choose(about, [20, 21], seed=str(seed)) if pk in about]
+        assert len(chosen) == len(set(chosen)) == 6
+        assert Counter(about[pk] for pk in chosen)["b"] in (1, 2), "a quarter of the articles"
 
 
 def test_a_headline_that_names_its_source_is_not_asked(ada):
