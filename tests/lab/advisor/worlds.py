@@ -62,7 +62,8 @@ def world_rows(scale: Scale, say: Say, driven_in: Sequence[str] = tuple(LAWS)) -
         for rule, courses in beside.items():
             most = beside[ALL] if RULES_OVER[rule] == ALL else []
             rows.append(_row(f"{law}: {rule}", courses, beside[ORACLE], most, via="arrays"))
-        say(f"{law}: rules on arrays done")
+        for row in rows[-len(beside) :]:
+            say(str(row))
     return rows
 
 
