@@ -68,12 +68,8 @@ class Week:
         today = self.replay.days[-1]
         every = today.pool.candidates
         candidates = every if today.rows is None else [every[row] for row in today.rows.tolist()]
-        named = change.named_in(self.before)
-        about = {
-            item_id
-            for item_id, source, title, labels in titles
-            if named.covers(source=source, text=title, labels=labels)
-        }
+        finds = change.named_in(self.before).finder
+        about = {item_id for item_id, *title in titles if finds(*title)}
         alone = {name: replace(change, label=name, names=()) for name in change.names}
         unsaid = tuple(name for name, one in alone.items() if not any(map(one.touches, candidates)))
         enters, leaves = (

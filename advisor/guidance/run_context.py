@@ -177,14 +177,11 @@ def _thumbs(situation: Situation, change: Change | None) -> dict[str, int]:
     newest = list(rows.values_list("useful", *about)[:THUMBS_MAX])
     on_target: list[bool] = []
     if change is not None:
+        finds = change.finder
         on_target = [
             useful
             for useful, source, title, named, author in newest
-            if change.covers(
-                source=source,
-                text=fold(title),
-                labels=label_keys(named, author),
-            )
+            if finds(source, fold(title), label_keys(named, author))
         ]
     likes = sum(useful for useful, *_ in newest)
     counts = {"thumbs": len(newest), "likes": likes, "thumbs_on_target": len(on_target)}

@@ -1,10 +1,10 @@
 """More or less of a keyword, and how much freshness counts: changes that readers wish for. Pure."""
 
-from ranking.common.categories import topic_matches
+from ranking.common.categories import topic_finder
 from ranking.common.text import topic_key
 from ranking.config_body import Body
 from ranking.entities import EffectiveConfig
-from suggestions.changes.change import FRESHER, LESS, MORE, OLDER, Change, ChangeKind, Field, State
+from suggestions.changes.change import FRESHER, LESS, MORE, OLDER, Change, ChangeKind, Field, Finder, State
 
 
 class BoostKind(ChangeKind):
@@ -16,9 +16,10 @@ class BoostKind(ChangeKind):
         """Return the topic's key: a keyword is pinned and found as a topic is."""
         return topic_key(label)
 
-    def covers(self, label: str, *, source: str, text: str, labels: frozenset[str]) -> bool:
-        """Return whether the keyword stands in the text or among the item's labels."""
-        return topic_matches(label, text, labels)
+    def finder(self, label: str) -> Finder:
+        """Return what finds the keyword in the text or among the labels."""
+        finds = topic_finder(label)
+        return lambda _source, text, labels: finds(text, labels)
 
     def state(self, effective: EffectiveConfig, label: str) -> State:
         """Return the boost."""
@@ -43,9 +44,9 @@ class FreshnessKind(ChangeKind):
 
     field = Field.HALF_LIFE
 
-    def covers(self, label: str, *, source: str, text: str, labels: frozenset[str]) -> bool:
-        """Return `False`, because freshness is about no single item."""
-        return False
+    def finder(self, label: str) -> Finder:
+        """Return what finds no item, because freshness is about no single one."""
+        return lambda _source, _text, _labels: False
 
     def state(self, effective: EffectiveConfig, label: str) -> State:
         """Return the half-life in hours."""

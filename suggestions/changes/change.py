@@ -4,7 +4,7 @@ A kind is an object: code with a change asks its kind, and never compares names.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar, Protocol
@@ -112,6 +112,10 @@ class Texts:
     author: str = ""
 
 
+# Whether an item is about a target: asked with its source, its folded text, and the keys of its labels.
+Finder = Callable[[str, str, frozenset[str]], bool]
+
+
 @dataclass(frozen=True, slots=True)
 class CutPart:
     """The ratings between two neighbouring cuts of a rule; `up_to` is `None` beyond the last cut."""
@@ -207,22 +211,27 @@ class ChangeKind(ABC):
         return False
 
     @abstractmethod
-    def covers(self, label: str, *, source: str, text: str, labels: frozenset[str]) -> bool:
-        """Return whether an item is about the target: its source, folded text, and keys of its labels."""
+    def finder(self, label: str) -> Finder:
+        """Return the function that finds the items about the target. Nothing else tells what is about it."""
 
-    def text_rated(self, item: RatedItem) -> str:
-        """Return the text of a rated item that counts as evidence, folded."""
+    def finder_of(self, spellings: Iterable[str]) -> Finder:
+        """Return a `finder` of a target with several names."""
+        finders = [self.finder(one) for one in spellings]
+        return finders[0] if len(finders) == 1 else lambda *item: any(finds(*item) for finds in finders)
+
+    def text_rated(self, item: RatedItem, *, has_names: bool = False) -> str:
+        """Return the folded text of a rated item in which a target, that `has_names`, is looked for."""
         return ""
 
-    def text_for(self, change: "Change", item: RatedItem) -> str:
-        """Return the folded text of a rated item in which the target of `change` is looked for."""
-        return self.text_rated(item)
+    def as_found(self, item: RatedItem, *, has_names: bool = False) -> tuple[str, str, frozenset[str]]:
+        """Return a rated item as the `finder` of a target, that `has_names`, is asked about it."""
+        text = self.text_rated(item, has_names=has_names)
+        return item.source, text, label_keys(item.categories, item.author)
 
     def touches(self, change: "Change", item: Candidate) -> bool:
         """Return whether a change is about an item as ranking finds it, in title and text."""
         text = fold_lightly(f"{item.title}\n{item.text}")
-        labels = label_keys(item.categories, item.author)
-        return change.covers(source=item.source, text=text, labels=labels)
+        return change.finder(item.source, text, label_keys(item.categories, item.author))
 
     # --- Settings -----------------------------------------------------------------------------------------
 
@@ -448,15 +457,14 @@ class Change:
         """Return the refusal of this change."""
         return Refusal(code, message, self.target)
 
+    @property
+    def finder(self) -> Finder:
+        """Return the function that finds the items about its target, by any of its names."""
+        return self.kind.finder_of((self.label, *self.names))
+
     def concerns(self, item: RatedItem) -> bool:
         """Return whether a rated item is about its target, by any of its names."""
-        text, labels = self.kind.text_for(self, item), label_keys(item.categories, item.author)
-        return self.covers(source=item.source, text=text, labels=labels)
-
-    def covers(self, *, source: str, text: str, labels: frozenset[str]) -> bool:
-        """Return whether an item is about its target: its source, folded text, and keys of its labels."""
-        spellings = (self.label, *self.names)
-        return any(self.kind.covers(one, source=source, text=text, labels=labels) for one in spellings)
+        return bool(self.among([item]))
 
     def touches(self, item: Candidate) -> bool:
         """Return whether it is about an item as ranking finds it."""
@@ -468,7 +476,8 @@ class Change:
 
     def among(self, rated: Sequence[RatedItem]) -> tuple[RatedItem, ...]:
         """Return the ratings that are about its target."""
-        return tuple(item for item in rated if self.concerns(item))
+        finds, kind, has_names = self.finder, self.kind, bool(self.names)
+        return tuple(item for item in rated if finds(*kind.as_found(item, has_names=has_names)))
 
     def make(self, body: Body) -> None:
         """Make it in the body of a config, in place."""

@@ -24,7 +24,7 @@ from ranking.language import gettext as _
 from ranking.language import gettext_noop
 from ranking.setting_scale import FRESHNESS
 from ranking.source_rules import hours_words
-from suggestions.changes.change import Change, ChangeKind, Field, Kind, State, Texts
+from suggestions.changes.change import Change, ChangeKind, Field, Finder, Kind, State, Texts
 from suggestions.changes.source_rules import RATINGS_MIN, by_source, evidence_of
 from suggestions.proposals import Draft, Facts, Refusal
 
@@ -55,9 +55,9 @@ class HalfLifeKind(ChangeKind):
         """Return the one target there is."""
         return TARGET
 
-    def covers(self, label: str, *, source: str, text: str, labels: frozenset[str]) -> bool:
-        """Return `True`: every item ages."""
-        return True
+    def finder(self, label: str) -> Finder:
+        """Return what finds every item, because each ages."""
+        return lambda _source, _text, _labels: True
 
     def state(self, effective: EffectiveConfig, label: str) -> State:
         """Return the half-life in hours."""

@@ -26,6 +26,7 @@ from suggestions.changes.change import (
     Column,
     Columns,
     Field,
+    Finder,
     Kind,
     State,
     Texts,
@@ -56,9 +57,10 @@ class MuteKind(ChangeKind):
         """Return the key of `word:Rust`, as versions of a config name a mute, and of a bare pin."""
         return self.key(target.removeprefix(f"{self.variants[0]}:"))
 
-    def covers(self, label: str, *, source: str, text: str, labels: frozenset[str]) -> bool:
-        """Return whether the text says the word."""
-        return mute_finder(Mute(WORD, label))(text)
+    def finder(self, label: str) -> Finder:
+        """Return what finds the word in the text."""
+        finds = mute_finder(Mute(WORD, label))
+        return lambda _source, text, _labels: finds(text)
 
     def state(self, effective: EffectiveConfig, label: str) -> State:
         """Return the last day of the mute; `True` for ever, `False` for none."""
@@ -92,7 +94,7 @@ class MuteWordKind(MuteKind):
     variants = (WORD,)
     column, of_many_sources = Column.WORDS, True
 
-    def text_rated(self, item: RatedItem) -> str:
+    def text_rated(self, item: RatedItem, *, has_names: bool = False) -> str:
         """Return the folded title and lead."""
         return fold(f"{item.title}\n{item.text[:LEAD_CHARS]}")
 

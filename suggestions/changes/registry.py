@@ -9,7 +9,7 @@ from typing import Any
 
 from ranking.config_body import Body
 from suggestions.changes.boosts import BOOST_WORD, MAKE_FRESHER, MAKE_OLDER, REDUCE_WORD
-from suggestions.changes.change import Change, ChangeKind
+from suggestions.changes.change import Change, ChangeKind, Column
 from suggestions.changes.daily_limits import DAILY_LIMIT
 from suggestions.changes.half_lives import AGE_FASTER, AGE_SLOWER
 from suggestions.changes.mutes import MUTE_ANYTHING, MUTE_WORD, UNMUTE_ANYTHING
@@ -57,6 +57,8 @@ _BY_DIRECTION = {
 }
 # The groups of the page: key and heading.
 PAGE_GROUPS = list(dict.fromkeys(kind.group for kind in (BOOST_SOURCE, *SUGGESTED)))
+# The kind that finds the articles of each column's targets. All kinds of a column find the same ones.
+COLUMN_KINDS = {column: next(kind for kind in SUGGESTED if kind.column is column) for column in Column}
 # Kinds whose targets are keys of sources, and the settings of these.
 KINDS_OF_SOURCES = tuple(kind.name for kind in SUGGESTED if kind.of_source)
 FIELDS_OF_SOURCES = frozenset(str(kind.field) for kind in SUGGESTED if kind.of_source)
@@ -73,6 +75,9 @@ def kinds_check(kinds: Sequence[ChangeKind]) -> None:
                 raise TypeError(f"{kind!r} needs a method `{method}`: a suggestion is read by it.")
         if own.candidates is not ChangeKind.candidates and kind.column is None:
             raise TypeError(f"{kind!r} has `candidates`: it needs a `column`, where thumbs are counted.")
+        finds = next(one for one in kinds if one.column is kind.column)
+        if kind.column and (own.finder, own.text_rated) != (type(finds).finder, type(finds).text_rated):
+            raise TypeError(f"{kind!r} finds other articles than {finds!r}: give it a `column` of its own.")
         for variant in kind.variants:
             other = read.setdefault((kind.field, kind.direction, variant), kind)
             if other is not kind:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ranking.common.text import fold
 from ranking.language import gettext_noop
-from suggestions.changes.change import ChangeKind
+from suggestions.changes.change import ChangeKind, Finder
 
 
 class SourceKind(ChangeKind):
@@ -26,6 +26,6 @@ class SourceKind(ChangeKind):
         """Return the source's title."""
         return titles.get(label, label)
 
-    def covers(self, label: str, *, source: str, text: str, labels: frozenset[str]) -> bool:
-        """Return whether the item is from the source."""
-        return source == label
+    def finder(self, label: str) -> Finder:
+        """Return what finds the items from the source."""
+        return lambda source, _text, _labels: source == label

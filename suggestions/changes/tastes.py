@@ -9,7 +9,7 @@ from ranking.entities import EffectiveConfig
 from ranking.language import gettext as _
 from ranking.language import gettext_noop
 from ranking.taste.entities import TasteLevel
-from suggestions.changes.change import ORDER, Change, ChangeKind, Field, Kind, State, Texts
+from suggestions.changes.change import ORDER, Change, ChangeKind, Field, Finder, Kind, State, Texts
 from suggestions.proposals import Draft, Facts, Refusal
 
 # There is one page, so one target: its identity, and its name in stored sentences.
@@ -36,9 +36,9 @@ class TasteKind(ChangeKind):
         """Return the one target there is."""
         return PAGE
 
-    def covers(self, label: str, *, source: str, text: str, labels: frozenset[str]) -> bool:
-        """Return `True`, because the order concerns every item."""
-        return True
+    def finder(self, label: str) -> Finder:
+        """Return what finds every item, because the order concerns all."""
+        return lambda _source, _text, _labels: True
 
     def state(self, effective: EffectiveConfig, label: str) -> State:
         """Return the level."""

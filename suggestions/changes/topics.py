@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from digest.entities import RatedItem
 from digest.llm.phishing import lure_problem
-from ranking.common.categories import label_keys, topic_matches, topics_among
+from ranking.common.categories import label_keys, topic_finder, topic_matches, topics_among
 from ranking.common.probability import drawn_above
 from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, topic_key
 from ranking.config_body import Body
@@ -22,6 +22,7 @@ from suggestions.changes.change import (
     Column,
     Columns,
     Field,
+    Finder,
     Kind,
     State,
     Texts,
@@ -59,13 +60,17 @@ class TopicKind(ChangeKind):
         """Return the key of the topic that a tool's argument names, as it would be stored."""
         return topic_key(topic_clean(target) or "")
 
-    def covers(self, label: str, *, source: str, text: str, labels: frozenset[str]) -> bool:
-        """Return whether the topic stands in the text or among the item's labels."""
-        return topic_matches(label, text, labels)
+    def finder(self, label: str) -> Finder:
+        """Return what finds the topic in the text or among the labels."""
+        finds = topic_finder(label)
+        return lambda _source, text, labels: finds(text, labels)
 
-    def text_rated(self, item: RatedItem) -> str:
-        """Return the folded title."""
-        return fold(item.title)
+    def text_rated(self, item: RatedItem, *, has_names: bool = False) -> str:
+        """Return the folded title, or title and text for a new topic with other names, as ranking finds it.
+
+        Sixteen names are in three times as many texts as titles, so the thumbs on them tell far more.
+        """
+        return text_whole(item) if has_names and self.is_named else fold(item.title)
 
     def state(self, effective: EffectiveConfig, label: str) -> State:
         """Return whether the topic is one of the interests."""
@@ -160,13 +165,6 @@ class NewTopicKind(TopicKind):
     """A new interest, which may bring other names of its topic."""
 
     is_named = True
-
-    def text_for(self, change: Change, item: RatedItem) -> str:
-        """Return the title, or title and text for a topic with other names, as ranking finds it.
-
-        Sixteen names are in three times as many texts as titles, so the thumbs on them tell far more.
-        """
-        return text_whole(item) if change.names else self.text_rated(item)
 
     def read(self, draft: Draft, facts: Facts, named: str) -> Change | Refusal:
         """Return the change of a draft with the other names that it gives."""

@@ -63,7 +63,7 @@ class Scope:
 
     def covers(self, item: "Rating | ShownItem") -> bool:
         """Return True if the change affects the item."""
-        return self.change.covers(source=item.source, text=item.folded, labels=item.labels)
+        return self.change.finder(item.source, item.folded, item.labels)
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,9 +79,9 @@ def changes_early(wishes: Iterable[Wish], *, facts: Facts, settled: Collection[s
 _SOURCES = {MORE: gettext_noop("more {source}"), LESS: gettext_noop("less {source}")}
 
 
-def answers_on(change: Change, rated: Iterable[RatedItem]) -> tuple[int, int]:
+def answers_on(change: Change, rated: Sequence[RatedItem]) -> tuple[int, int]:
     """Return how many of the rated articles that a change is about were liked, and how many they are."""
-    found = [item.useful for item in rated if change.concerns(item)]
+    found = [item.useful for item in change.among(rated)]
     return sum(found), len(found)
 
 

@@ -415,23 +415,22 @@ def _select(evidence: RatingEvidence, facts: Facts, reader_id: UUID, limit: int)
     if not evidence.rated:
         return Selection((), (), 0, 0, 0, 0, 0.0)
 
-    def is_permitted(change: Change) -> bool:
-        return change_permission(change, facts) is None
-
+    changes = candidate_changes(evidence.attributes, facts.effective, evidence.rated)
+    refused = (change for change in changes if change_permission(change, facts))
     harmful = Outcome.objects.filter(
         reader_id=reader_id, kind=Outcome.Kind.EFFECT, outcome=Outcome.Result.HARMED
     ).values_list("suggestion_type", "target_key")
     history = DecisionHistory(
         decided=targets_decided(reader_id=reader_id),
         acceptance=acceptance_rates(facts.answers),
-        harmed=frozenset((kind, (str(KINDS[kind].field), key)) for kind, key in harmful),
+        barred=frozenset((kind, (str(KINDS[kind].field), key)) for kind, key in harmful)
+        | {(change.suggestion_type, (change.field, change.target)) for change in refused},
     )
     return select_changes(
-        candidate_changes(evidence.attributes, facts.effective, evidence.rated),
+        changes,
         evidence.tastes,
         evidence.attributes,
         evidence.rated,
-        permitted=is_permitted,
         declined=facts.declined,
         history=history,
         limit=limit,

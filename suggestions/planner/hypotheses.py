@@ -10,7 +10,7 @@
    of such suggestions this reader has accepted. Pure.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -91,12 +91,13 @@ class DecisionHistory:
     """The reader's decisions so far.
 
     `decided` has the last decision about each target, its time and whether it was a yes, `acceptance` the
-    accepted share of each type, `harmed` the (type, target) whose effect was harmful.
+    accepted share of each type, `barred` the (type, target) that may not be suggested now, or whose effect
+    was harmful.
     """
 
     decided: Mapping[Target, tuple[datetime, bool]] = field(default_factory=dict)
     acceptance: Mapping[str, float] = field(default_factory=dict)
-    harmed: frozenset[tuple[str, Target]] = frozenset()
+    barred: frozenset[tuple[str, Target]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +181,6 @@ def select_changes(
     attributes: Attributes,
     rated: Sequence[RatedItem],
     *,
-    permitted: Callable[[Change], bool],
     declined: frozenset[str] = frozenset(),
     history: DecisionHistory,
     limit: int,
@@ -190,9 +190,8 @@ def select_changes(
     open_ = [
         choice
         for choice in alone
-        if permitted(choice.change)
-        and has_new_ratings(choice.change, history, rated)
-        and (choice.change.suggestion_type, (choice.change.field, choice.change.target)) not in history.harmed
+        if has_new_ratings(choice.change, history, rated)
+        and (choice.change.suggestion_type, (choice.change.field, choice.change.target)) not in history.barred
     ]
     clear = [choice for choice in open_ if choice.clear]
 
@@ -250,9 +249,8 @@ def has_new_ratings(change: Change, history: DecisionHistory, rated: Sequence[Ra
     if decided is None:
         return True
     at, accepted = decided
-    since = (item for item in rated if item.at > at)
-    new = sum(change.concerns(item) for item in since)
-    return new >= (NEW_AFTER_YES if accepted else NEW_AFTER_NO)
+    new = change.among([item for item in rated if item.at > at])
+    return len(new) >= (NEW_AFTER_YES if accepted else NEW_AFTER_NO)
 
 
 def evidence_pick(rated: Sequence[RatedItem], change: Change) -> tuple[RatedItem, ...]:
@@ -261,7 +259,7 @@ def evidence_pick(rated: Sequence[RatedItem], change: Change) -> tuple[RatedItem
     Topics and words get items of as many sources as there are. If the first are of one day, others join.
     """
     kind, needed = change.kind, change.kind.evidence_min
-    found = [item for item in rated if item.useful is kind.liked and change.concerns(item)]
+    found = list(change.among([item for item in rated if item.useful is kind.liked]))
     if kind.of_many_sources:
         newest = {item.source: item for item in reversed(found)}
         others = (item for item in found if newest[item.source] is not item)

@@ -34,12 +34,8 @@ from datetime import datetime
 import numpy as np
 
 from digest.entities import RatedItem
-from ranking.common.categories import label_keys, named_finder
 from ranking.common.probability import logistic, normal_above
-from ranking.common.text import fold
 from ranking.community import SPREAD_ESTIMATES, SPREAD_STEPS, spread_noise_variance
-from ranking.entities import Mute
-from ranking.mutes import WORD, mute_finder
 from ranking.taste.leans import (
     SPREAD_PRIOR,
     Array,
@@ -50,9 +46,8 @@ from ranking.taste.leans import (
     tallies_made,
     tallies_within,
 )
-from suggestions.changes.change import Column
-from suggestions.changes.mutes import MUTE_WORD
-from suggestions.changes.topics import text_whole
+from suggestions.changes.change import ChangeKind, Column, Finder
+from suggestions.changes.registry import COLUMN_KINDS
 from suggestions.planner.phrases import Attributes
 from suggestions.planner.preference import Preference, false_signs, preference_of
 
@@ -141,30 +136,34 @@ class Taste:
 def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime | None) -> Tallies:
     """Return the reader's thumbs and likes by source and topic, decayed until `now` (`None`: undecayed)."""
     at = {source: n for n, source in enumerate(attributes.sources)}
+    parts = [_finders(attributes, column) for column in Column if column is not Column.SOURCES]
     first = len(at)
-    topics_end = first + len(attributes.topics)
-    has = np.zeros((len(rated), topics_end + len(attributes.words)))
-    names = attributes.names
-    finders = [named_finder(attributes.labels[key], names.get(key, ())) for key in attributes.topics]
-    whole = [key in attributes.whole for key in attributes.topics]
-    hides = [mute_finder(Mute(WORD, attributes.labels[key])) for key in attributes.words]
+    has = np.zeros((len(rated), first + sum(len(finders) for _, finders in parts)))
     for n, item in enumerate(rated):
-        source, topics = reason_weights(item.tags, liked=item.useful)
-        folded, keys = fold(item.title), label_keys(item.categories, item.author)
-        texts = (folded, text_whole(item) if any(whole) else folded)
+        source, topic = reason_weights(item.tags, liked=item.useful)
         has[n, at[item.source]] = source
-        has[n, first:topics_end] = [
-            topics * finds(texts[in_text], keys) for finds, in_text in zip(finders, whole, strict=True)
-        ]
-        if hides:
-            lead = MUTE_WORD.text_rated(item)
-            has[n, topics_end:] = [topics * finds(lead) for finds in hides]
+        found: list[bool] = []
+        for kind, finders in parts:
+            asked = {whole: kind.as_found(item, has_names=whole) for whole in {one for _, one in finders}}
+            found += [finds(*asked[whole]) for finds, whole in finders]
+        has[n, first:] = topic * np.array(found)
     weight = np.array([rating_weight(one.at, now) if now else 1.0 for one in rated], dtype=np.float64)
     liked = np.array([item.useful for item in rated], dtype=np.float64)
     sources = np.array([at[item.source] for item in rated], dtype=np.int64)
     authors = [attributes.index(Column.TOPICS, key) for key in attributes.authors]
     made = tallies_made(has, weight, liked, first)
     return tallies_within(made, authors, has, weight, liked, sources)
+
+
+def _finders(attributes: Attributes, column: Column) -> tuple[ChangeKind, list[tuple[Finder, bool]]]:
+    """Return the kind that finds a column's targets, a finder of each, and whether it looks in whole texts.
+
+    Topics are found by any of their names.
+    """
+    kind, keys = COLUMN_KINDS[column], getattr(attributes, column)
+    names = attributes.names if kind.is_named else {}
+    finders = [kind.finder_of((attributes.labels[key], *names.get(key, ()))) for key in keys]
+    return kind, [(finds, key in attributes.whole) for finds, key in zip(finders, keys, strict=True)]
 
 
 def reader_preference(rated: Sequence[RatedItem], attributes: Attributes) -> Preference:

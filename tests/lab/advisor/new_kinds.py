@@ -295,7 +295,6 @@ def _words(rated: Sequence[RatedItem], effective: EffectiveConfig) -> Iterator[t
         tastes_of(tallies_of(rated, columns, rated[0].at), SPREAD_PRIOR, preference=preference),
         columns,
         rated,
-        permitted=lambda change: True,
         history=DecisionHistory(),
         limit=1,
     ).chosen

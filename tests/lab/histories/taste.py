@@ -204,7 +204,6 @@ def _chosen(rated: list[RatedItem], first: EffectiveConfig, spread: float) -> tu
         tastes_of(tallies_of(rated, attributes, NOW), spread, with_taste=True),
         attributes,
         rated,
-        permitted=lambda change: True,
         history=DecisionHistory(decided={}),
         limit=CHANGES_MAX,
     ).chosen

@@ -135,7 +135,6 @@ def chosen(rated: Sequence[RatedItem], first: EffectiveConfig, groups: Sequence[
         tastes_of(tallies_of(rated, found, NOW), SPREAD_PRIOR, preference=reader_preference(rated, found)),
         found,
         rated,
-        permitted=lambda change: True,
         history=DecisionHistory(),
         limit=len(with_evidence),
     )

@@ -375,7 +375,6 @@ class Simulation:
             ),
             attributes,
             rated,
-            permitted=lambda change: True,
             history=DecisionHistory(decided=course.decided),
             limit=SUGGESTIONS_MAX,
         ).chosen

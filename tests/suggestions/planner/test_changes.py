@@ -179,7 +179,6 @@ def _chosen(rated, spread=USUAL, history=None, of=PLAIN):
         _tastes(newest, spread, of),
         attributes,
         newest,
-        permitted=lambda change: True,
         history=history or DecisionHistory(),
         limit=10,
     )
