@@ -222,7 +222,10 @@ class _Conversation:
                 return dict(ended)
 
     def _turn(self) -> Generator[AgentStep, ToolOutcome | None, Turn]:
-        """Return the next turn. The messages are cleaned in place when another model takes over."""
+        """Return the next turn. The messages are cleaned in place when another model takes over.
+
+        The caller takes a model that fails off the list, so a shorter list means that another one answered.
+        """
         caller = ModelCaller(self.budget.ledger, self.deadline, self.budget.sleep, CALL_SHARE)
         models_before = len(self.models)
         sent = history_trim(self.messages, self.budget.limits.history_turns)

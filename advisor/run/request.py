@@ -20,6 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from advisor.models import Decision, Run
+from advisor.run.status_words import STATUSES
 from advisor.selectors import (
     ACTIVE_STATUSES,
     ATTEMPTS_MAX,
@@ -44,17 +45,10 @@ log = structlog.get_logger(__name__)
 ATTEMPTS_PER_DAY = 3
 POLL_S = 0.25
 RAN_THIS_WEEK = "ran_this_week"
-MESSAGES = {
-    "ready": gettext_noop("Suggestions are switched off on this installation."),
-    "switched_off": gettext_noop(
-        "You have switched suggestions off. Your account page switches them on again."
-    ),
-    "in_progress": gettext_noop("Your feedback is being read; this takes a moment."),
-    "blocked_pending": gettext_noop("Suggestions are waiting for your decision. Decide on those first."),
-    "already_generated": gettext_noop("Suggestions were made today already. Come back tomorrow."),
-    "already_looked": gettext_noop("The advisor has already looked today. You can ask again tomorrow."),
-    "attempts": gettext_noop("It did not work three times today. It can be tried again tomorrow."),
-}
+# Reasons of a refused request beyond the words of its status.
+UNDER_WAY = gettext_noop("Your feedback is being read; this takes a moment.")
+SWITCHED_OFF = gettext_noop("You have switched suggestions off. Your account page switches them on again.")
+ATTEMPTS_USED = gettext_noop("It did not work three times today. It can be tried again tomorrow.")
 RECONCILE_MAX = 200
 # Rows of one INSERT.
 ROWS = 500
@@ -96,25 +90,25 @@ def request_refusal(*, reader: Reader, trigger: str, now: datetime, force: bool)
     up or carried out, by a worker if there is one, so that no run blocks for ever.
     """
     if not settings.ADVISOR_ENABLED:
-        return GenerateResult("ready", MESSAGES["ready"])
+        return GenerateResult("ready", STATUSES["ready"])
     if not reader.suggestions_enabled:
-        return _skip(reader, MESSAGES["switched_off"], now, code="switched_off")
+        return _skip(reader, SWITCHED_OFF, now, code="switched_off")
     active = run_active(reader_id=reader.pk)
     if active and run_reclaim(run=active, now=now).status in ACTIVE_STATUSES:
         if not worker_alive(now=now):
             run_advance(run=active, now=now)
-        return GenerateResult("in_progress", MESSAGES["in_progress"], active.pk)
+        return GenerateResult("in_progress", UNDER_WAY, active.pk)
     suggestions_sweep(now=now, reader_id=reader.pk)
     if pending := suggestions_pending(reader_id=reader.pk):
         ids = tuple(suggestion.pk for suggestion in pending)
-        return GenerateResult("blocked_pending", MESSAGES["blocked_pending"], None, ids, len(ids))
+        return GenerateResult("blocked_pending", STATUSES["blocked_pending"], None, ids, len(ids))
     return _today(reader, now) or _too_soon_or_too_little(reader, trigger, now, force)
 
 
 def run_result(*, run: Run) -> GenerateResult:
     """Return the state of a run as the result of the request that began it."""
     if run.status in ACTIVE_STATUSES:
-        return GenerateResult("in_progress", MESSAGES["in_progress"], run.pk)
+        return GenerateResult("in_progress", UNDER_WAY, run.pk)
     return GenerateResult(run.status, run_reason(run), run.pk, tuple(run_suggestion_ids(run_id=run.pk)))
 
 
@@ -130,9 +124,9 @@ def _today(reader: Reader, now: datetime) -> GenerateResult | None:
     done = [run for run in runs_of_day(reader_id=reader.pk, day=day) if run.status == Run.Status.COMPLETED]
     if not made and not done:
         return None
-    reason = MESSAGES["already_generated"] if made else run_reason(done[0]) or MESSAGES["already_looked"]
+    reason = run_reason(done[0]) if done and not made else ""
     run_id = done[0].pk if done else None
-    return GenerateResult("already_generated", reason, run_id, tuple(made))
+    return GenerateResult("already_generated", reason or STATUSES["already_generated"], run_id, tuple(made))
 
 
 def _too_soon_or_too_little(
@@ -145,7 +139,7 @@ def _too_soon_or_too_little(
         return _skip(reader, missing, now, code="thin_data")
     day, _, _ = reader_day(reader, now)
     if len(runs_of_day(reader_id=reader.pk, day=day)) >= ATTEMPTS_PER_DAY:
-        return _skip(reader, MESSAGES["attempts"], now, code="attempts_used_up")
+        return _skip(reader, ATTEMPTS_USED, now, code="attempts_used_up")
     return None
 
 
@@ -178,7 +172,7 @@ def run_request(
     run = _insert(reader, trigger, now, is_deferred)
     if run is None:
         other = run_active(reader_id=reader.pk)
-        return GenerateResult("in_progress", MESSAGES["in_progress"], other.pk if other else None)
+        return GenerateResult("in_progress", UNDER_WAY, other.pk if other else None)
     return run_begin(run=run, now=now, inline=inline)
 
 

@@ -118,18 +118,21 @@ class DayCandidates:
 
         Explanations are made on demand.
         """
-        rows = self._rows_fresh(effective.config.shelf_lives)
+        lives = effective.config.shelf_lives
+        rows = self._rows_fresh(lives) if lives else self.rows
         return Ranking(self.pool, effective, self.as_of, self.signals, rows)
 
-    def count_aged(self, ranking: Ranking) -> int:
-        """Return how many candidates `ranking` leaves out because they are past their shelf life."""
-        return (len(self.pool) if self.rows is None else len(self.rows)) - len(ranking)
+    def count_aged(self, effective: EffectiveConfig) -> int:
+        """Return how many candidates are past their shelf life, whatever else a ranking leaves out."""
+        lives = effective.config.shelf_lives
+        return len(self._rows()) - len(self._rows_fresh(lives)) if lives else 0
 
-    def _rows_fresh(self, lives: Mapping[str, int]) -> Ids | None:
+    def _rows(self) -> Ids:
+        return np.arange(len(self.pool)) if self.rows is None else self.rows
+
+    def _rows_fresh(self, lives: Mapping[str, int]) -> Ids:
         """Return the rows of candidates that have not outlived the shelf life of their source."""
-        if not lives:
-            return self.rows
-        rows = np.arange(len(self.pool)) if self.rows is None else self.rows
+        rows = self._rows()
         oldest = np.full(len(self.pool.sources), -np.inf)
         for code, source in enumerate(self.pool.sources):
             if (hours := lives.get(source)) is not None:

@@ -286,7 +286,7 @@ def digest_exclusions(
         lowered=_lowered_items(shown, places_lost(choices, slots), effective),
         moved=_moved_items(shown),
         muted=sorted(candidates.muted.items(), key=lambda pair: -pair[1]),
-        gone=[*gone_words(candidates.gone), *_aged_words(candidates.count_aged(ranking))],
+        gone=[*gone_words(candidates.gone), *_aged_words(candidates.count_aged(effective))],
     )
 
 

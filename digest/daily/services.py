@@ -96,7 +96,7 @@ def ranked_day(
         story_of=candidates.story_of,
         learned=UnseenCycle(steps.cycle, steps.at, partial(earlier, steps)) if steps else None,
         muted=sum(candidates.muted.values()),
-        aged=candidates.count_aged(ranking),
+        aged=candidates.count_aged(effective),
         gone=candidates.gone,
     )
 

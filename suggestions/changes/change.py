@@ -151,8 +151,9 @@ class ChangeKind(ABC):
     is_measured: ClassVar[bool] = True
     # The most items a day that its source may bring in the long run; `None`: any number.
     posts_a_day_max: ClassVar[float | None] = None
-    # What the numbers are that it cuts at, if it does; "": it cuts at none.
+    # What the numbers are that it cuts at, and the note of what was liked on each side; "": it cuts at none.
     axis: ClassVar[str] = ""
+    counts: ClassVar[str] = ""
     # Whether it is about the whole page, so that there is one target and every item is about it.
     of_page: ClassVar[bool] = False
     # Whether its target may get other names.

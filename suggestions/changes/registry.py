@@ -15,7 +15,6 @@ from suggestions.changes.half_lives import AGE_FASTER, AGE_SLOWER
 from suggestions.changes.mutes import MUTE_ANYTHING, MUTE_WORD, UNMUTE_ANYTHING
 from suggestions.changes.never_missed import NEVER_MISS
 from suggestions.changes.shelf_lives import SHELF_LIFE
-from suggestions.changes.source_rules import CutKind
 from suggestions.changes.tastes import ORDER_BY_TASTE
 from suggestions.changes.topics import ADD_TOPIC, REMOVE_TOPIC
 from suggestions.changes.weights import BOOST_SOURCE, REDUCE_SOURCE
@@ -47,7 +46,7 @@ WISHED: tuple[ChangeKind, ...] = (
 # A run proposes at most one of these kinds.
 ONE_A_RUN = tuple(kind for kind in SUGGESTED if kind.is_one_a_run)
 # The notes of kinds that cut at numbers.
-RULE_NOTES = tuple(kind.counts for kind in SUGGESTED if isinstance(kind, CutKind))
+RULE_NOTES = tuple(kind.counts for kind in SUGGESTED if kind.counts)
 KINDS: Mapping[str, ChangeKind] = {kind.name: kind for kind in SUGGESTED}
 # A kind that is only wished for leaves to those that may be suggested what these read.
 _BY_DIRECTION = {

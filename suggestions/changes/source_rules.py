@@ -160,9 +160,6 @@ class CutKind(SourceRuleKind):
             low = high
         return found
 
-    # The note, in English.
-    counts: ClassVar[str]
-
 
 def cut_parts(
     measured: Sequence[tuple[float, RatedItem]], cut: float

@@ -11,6 +11,7 @@ import pytest
 from django.db import transaction
 from pytest_httpserver import HTTPServer
 
+from advisor.conversation import FINISH_TOOL, WRITE_TOOL
 from advisor.models import Decision, PanelVote, Run
 from advisor.prompts import prompt_load
 from advisor.review.checks import SENTENCE_WORDS_MAX, checks_of
@@ -342,8 +343,8 @@ def test_what_a_reader_asked_for_in_words_is_quoted_to_the_agent_and_reaches_nob
     words = "More kestrelwise lighthouses, please"
     edit = ConfigEdit(keyword_boosts={"lighthouse": 0.5})
     config_edit(reader_id=ada.pk, edit=edit, expected_version=0, now=now, note=words)
-    reads = [name for name in TOOLS if name.startswith(("query_", "get_", "compare_"))]
-    looked = calls(*((name, {}) for name in reads))
+    reads = TOOLS.keys() - {WRITE_TOOL, FINISH_TOOL}
+    looked = calls(*((name, {}) for name in sorted(reads)))
     steps = {role: [YES] for role in ("trust", "value", "voice")}
     run(advisor=[looked, boost(ada), *[text("{}", optional=True)] * 4, text(SUMMARY, optional=True)], **steps)
     said = {
