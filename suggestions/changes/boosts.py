@@ -1,10 +1,10 @@
-"""More or less of a keyword, and how much freshness counts: changes that readers wish for. Pure."""
+"""More or less of a keyword: changes that readers only wish for. Pure."""
 
 from ranking.common.categories import topic_finder
 from ranking.common.text import topic_key
 from ranking.config_body import Body
 from ranking.entities import EffectiveConfig
-from suggestions.changes.change import FRESHER, LESS, MORE, OLDER, Change, ChangeKind, Field, Finder, State
+from suggestions.changes.change import LESS, MORE, Change, ChangeKind, Field, Finder, State
 
 
 class BoostKind(ChangeKind):
@@ -39,27 +39,4 @@ class BoostKind(ChangeKind):
         body["keyword_boosts"] = boosts if had is None else {**boosts, change.label: had}
 
 
-class FreshnessKind(ChangeKind):
-    """A change of the half-life; it is about every item, so about none in particular."""
-
-    field = Field.HALF_LIFE
-
-    def finder(self, label: str) -> Finder:
-        """Return what finds no item, because freshness is about no single one."""
-        return lambda _source, _text, _labels: False
-
-    def state(self, effective: EffectiveConfig, label: str) -> State:
-        """Return the half-life in hours."""
-        return effective.config.recency_half_life_hours
-
-    def make(self, body: Body, change: Change) -> None:
-        """Set the half-life."""
-        body["recency_half_life_hours"] = float(change.after or 0.0)
-
-    def undo(self, body: Body, earlier: Body, change: Change) -> None:
-        """Set the half-life that was there."""
-        body["recency_half_life_hours"] = earlier["recency_half_life_hours"]
-
-
 BOOST_WORD, REDUCE_WORD = BoostKind(MORE), BoostKind(LESS, liked=False)
-MAKE_FRESHER, MAKE_OLDER = FreshnessKind(FRESHER), FreshnessKind(OLDER)

@@ -142,10 +142,8 @@ class ChangeKind(ABC):
     of_source: ClassVar[bool] = False
     # Whether it changes a source's weight, so that there is a step to choose.
     weighs: ClassVar[bool] = False
-    # Whether a run proposes one of these kinds at most, after all others. Kinds of one setting agree on it.
-    is_one_a_run: ClassVar[bool] = False
     # Whether a statistical rule of its own finds and weighs it (`found`, `probability`), and not the reader's
-    # lean towards a target.
+    # lean towards a target. Of these kinds a run proposes the surest change only. Kinds of one setting agree.
     has_own_rule: ClassVar[bool] = False
     # Whether ratings held out can measure it beforehand.
     is_measured: ClassVar[bool] = True
@@ -275,10 +273,6 @@ class ChangeKind(ABC):
         """Yield the changes that could be proposed, of the targets in a reader's ratings."""
         yield from ()
 
-    def column_key(self, change: "Change") -> str:
-        """Return the key of a change's target in its column."""
-        return change.target
-
     # --- A draft ------------------------------------------------------------------------------------------
 
     def stored(self, target: str, value: str, current: str) -> "Change":
@@ -323,16 +317,12 @@ class ChangeKind(ABC):
 
     # --- The check after two weeks --------------------------------------------------------------------------
 
-    def score_without(self, score: float, interest: float, before: float, after: float) -> float:
-        """Return the score of an item about the target as it would be without the change.
+    def rescore(self, score: float, interest: float, ratio: float, *, made: bool) -> float:
+        """Return the score of an item about the target as it would be with the change `made`, or without it.
 
-        `before` and `after` are the target's effective weights in the two configs.
+        `ratio` is that of the target's effective weight then to the one now.
         """
         return score
-
-    def score_with(self, score: float, interest: float, before: float, after: float) -> float:
-        """Return the score of an item about the target as it would be with the change; else as above."""
-        return self.score_without(score, interest, after, before)
 
     # --- Words --------------------------------------------------------------------------------------------
 
@@ -386,10 +376,6 @@ class ChangeKind(ABC):
             about,
         )
         return words.format(n=about, label=label)
-
-    def nothing_left(self, label: str) -> str:
-        """Return the note on an accept that changed nothing."""
-        return _(self.texts.nothing_left).format(label=label)
 
 
 @dataclass(frozen=True, slots=True)

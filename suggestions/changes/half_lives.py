@@ -24,40 +24,22 @@ from ranking.language import gettext as _
 from ranking.language import gettext_noop
 from ranking.setting_scale import FRESHNESS
 from ranking.source_rules import hours_words
-from suggestions.changes.change import Change, ChangeKind, Field, Finder, Kind, State, Texts
+from suggestions.changes.change import FRESHER, OLDER, Change, ChangeKind, Field, Finder, Kind, State, Texts
+from suggestions.changes.pages import PAGE_LABEL, PageKind
 from suggestions.changes.source_rules import RATINGS_MIN, by_source, evidence_of
 from suggestions.proposals import Draft, Facts, Refusal
 
-# There is one page, and one speed at which its news ages.
-TARGET, LABEL = "freshness", "your page"
+# There is one speed at which the news of a page ages.
+TARGET = "freshness"
 FASTER, SLOWER = "faster", "slower"
 THUMBS_MIN, SURE_Z, SURE_P = 20, 2.75, 0.8
 HALF_LIVES = sorted(hours for hours, _words in FRESHNESS.values())
 
 
-class HalfLifeKind(ChangeKind):
-    """A step of the half-life to the next level."""
+class HalfLifeSetting(ChangeKind):
+    """A change of the half-life."""
 
     field = Field.HALF_LIFE
-    of_page = True
-    is_one_a_run = has_own_rule = True
-    group = ("page", gettext_noop("Your page"))
-
-    def key(self, label: str) -> str:
-        """Return the one target there is."""
-        return TARGET
-
-    def key_of_setting(self, target: str) -> str:
-        """Return the target for a version's change, which names none. Pins of other targets stay."""
-        return target or TARGET
-
-    def key_given(self, target: object) -> str:
-        """Return the one target there is."""
-        return TARGET
-
-    def finder(self, label: str) -> Finder:
-        """Return what finds every item, because each ages."""
-        return lambda _source, _text, _labels: True
 
     def state(self, effective: EffectiveConfig, label: str) -> State:
         """Return the half-life in hours."""
@@ -70,6 +52,21 @@ class HalfLifeKind(ChangeKind):
     def undo(self, body: Body, earlier: Body, change: Change) -> None:
         """Set the half-life that was there."""
         body["recency_half_life_hours"] = earlier["recency_half_life_hours"]
+
+
+class FreshnessKind(HalfLifeSetting):
+    """Any other half-life, which may only be wished for."""
+
+    def finder(self, label: str) -> Finder:
+        """Return what finds no item, because freshness is about no single one."""
+        return lambda _source, _text, _labels: False
+
+
+class HalfLifeKind(PageKind, HalfLifeSetting):
+    """A step of the half-life to the next level."""
+
+    target = TARGET
+    has_own_rule = True
 
     @property
     def is_faster(self) -> bool:
@@ -85,7 +82,7 @@ class HalfLifeKind(ChangeKind):
         """Return the change by one step, or `None` if there is no further one."""
         current = effective.config.recency_half_life_hours
         hours = self.next_level(current)
-        return None if hours is None else Change(self, TARGET, LABEL, current, hours)
+        return None if hours is None else Change(self, TARGET, PAGE_LABEL, current, hours)
 
     def found(self, rated: Sequence[RatedItem], effective: EffectiveConfig) -> Iterator[Change]:
         """Yield the step if the ratings bear it out, with the older items that say so."""
@@ -106,7 +103,7 @@ class HalfLifeKind(ChangeKind):
 
     def stored(self, target: str, value: str, current: str) -> Change:
         """Return the change of a stored suggestion."""
-        return Change(self, TARGET, LABEL, float(current) if current else None, float(value))
+        return Change(self, TARGET, PAGE_LABEL, float(current) if current else None, float(value))
 
     def read(self, draft: Draft, facts: Facts, named: str) -> Change | Refusal:
         """Return the change of a draft. It is always one step."""
@@ -155,6 +152,7 @@ def _age(item: RatedItem) -> float:
     return (item.at - item.dated_at) / timedelta(hours=1)
 
 
+MAKE_FRESHER, MAKE_OLDER = FreshnessKind(FRESHER), FreshnessKind(OLDER)
 AGE_FASTER = HalfLifeKind(
     FASTER,
     name=Kind.AGE_FASTER,

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from ranking.config_body import Body
-from suggestions.changes.boosts import BOOST_WORD, MAKE_FRESHER, MAKE_OLDER, REDUCE_WORD
+from suggestions.changes.boosts import BOOST_WORD, REDUCE_WORD
 from suggestions.changes.change import Change, ChangeKind, Column
 from suggestions.changes.daily_limits import DAILY_LIMIT
-from suggestions.changes.half_lives import AGE_FASTER, AGE_SLOWER
+from suggestions.changes.half_lives import AGE_FASTER, AGE_SLOWER, MAKE_FRESHER, MAKE_OLDER
 from suggestions.changes.mutes import MUTE_ANYTHING, MUTE_WORD, UNMUTE_ANYTHING
 from suggestions.changes.never_missed import NEVER_MISS
 from suggestions.changes.shelf_lives import SHELF_LIFE
@@ -43,8 +43,8 @@ WISHED: tuple[ChangeKind, ...] = (
     UNMUTE_ANYTHING,
 )
 
-# A run proposes at most one of these kinds.
-ONE_A_RUN = tuple(kind for kind in SUGGESTED if kind.is_one_a_run)
+# A run proposes one of these kinds at most, after all others.
+ONE_A_RUN = tuple(kind for kind in SUGGESTED if kind.has_own_rule)
 # The notes of kinds that cut at numbers.
 RULE_NOTES = tuple(kind.counts for kind in SUGGESTED if kind.counts)
 KINDS: Mapping[str, ChangeKind] = {kind.name: kind for kind in SUGGESTED}
@@ -84,8 +84,8 @@ def kinds_check(kinds: Sequence[ChangeKind]) -> None:
                     f"{kind!r} is read as {other!r}: give it `variants` or a direction of its own."
                 )
         first = next(one for one in kinds if one.field == kind.field)
-        if first.is_one_a_run is not kind.is_one_a_run:
-            raise TypeError(f"{kind!r} and {first!r} need the same `is_one_a_run`: a run counts settings.")
+        if first.has_own_rule is not kind.has_own_rule:
+            raise TypeError(f"{kind!r} and {first!r} need the same `has_own_rule`: a run counts settings.")
         heads = next(one for one in kinds if one.group == kind.group)
         if not all(kind.group) or heads.variants != kind.variants:
             raise TypeError(f"{kind!r} has the heading of {heads!r}: give it a `group` of its own.")

@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 
 from digest.entities import RatedItem
 from ranking.common.probability import beta_below, drawn_above
-from ranking.common.text import fold
 from ranking.config_body import Body
 from ranking.entities import EffectiveConfig
 from ranking.language import gettext as _
@@ -34,7 +33,7 @@ P_UNMEASURED_MAX = 0.79
 class SourceRuleKind(SourceKind):
     """A change that sets a rule for a source without one of its kind."""
 
-    is_one_a_run = has_own_rule = True
+    has_own_rule = True
     is_measured = False
     # The name of the rule in `SourceRules`.
     rule: ClassVar[str]
@@ -70,10 +69,9 @@ class SourceRuleKind(SourceKind):
 
     def read(self, draft: Draft, facts: Facts, named: str) -> Change | Refusal:
         """Return the change of a draft about a source that the reader has and has set no such rule for."""
-        key = fold(draft.target_key) if isinstance(draft.target_key, str) else ""
-        if key not in facts.sources:
-            message = "The target is not a source of this reader. Use a key from the feedback."
-            return Refusal("source_not_in_history", message, named)
+        key = self.source_named(draft, facts, named)
+        if isinstance(key, Refusal):
+            return key
         value = self.value_read(draft.suggested_value)
         if value is None:
             return Refusal("invalid_rule", self.value_refused, key)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from ranking.common.text import fold
 from ranking.language import gettext_noop
 from suggestions.changes.change import ChangeKind, Finder
+from suggestions.proposals import Draft, Facts, Refusal
 
 
 class SourceKind(ChangeKind):
@@ -29,3 +30,11 @@ class SourceKind(ChangeKind):
     def finder(self, label: str) -> Finder:
         """Return what finds the items from the source."""
         return lambda source, _text, _labels: source == label
+
+    def source_named(self, draft: Draft, facts: Facts, named: str) -> str | Refusal:
+        """Return the key of the source that a draft names, or refuse one that the reader does not have."""
+        key = self.key_given(draft.target_key)
+        if key in facts.sources:
+            return key
+        message = "The target is not a source of this reader. Use a key from the feedback."
+        return Refusal("source_not_in_history", message, named)

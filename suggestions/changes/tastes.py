@@ -9,36 +9,19 @@ from ranking.entities import EffectiveConfig
 from ranking.language import gettext as _
 from ranking.language import gettext_noop
 from ranking.taste.entities import TasteLevel
-from suggestions.changes.change import ORDER, Change, ChangeKind, Field, Finder, Kind, State, Texts
+from suggestions.changes.change import ORDER, Change, Field, Kind, State, Texts
+from suggestions.changes.pages import PAGE_LABEL, PageKind
 from suggestions.proposals import Draft, Facts, Refusal
 
-# There is one page, so one target: its identity, and its name in stored sentences.
-PAGE, PAGE_LABEL = "page", "your page"
+PAGE = "page"
 _LEVELS = (str(TasteLevel.ON), str(TasteLevel.STRONG))
 
 
-class TasteKind(ChangeKind):
+class TasteKind(PageKind):
     """A change of how much the reader's own taste may change the order."""
 
     field = Field.TASTE
-    of_page = True
-    group = ("page", gettext_noop("Your page"))
-
-    def key(self, label: str) -> str:
-        """Return the one target there is."""
-        return PAGE
-
-    def key_of_setting(self, target: str) -> str:
-        """Return the page for a version's change, which names no target. Pins of other targets stay."""
-        return target or PAGE
-
-    def key_given(self, target: object) -> str:
-        """Return the one target there is."""
-        return PAGE
-
-    def finder(self, label: str) -> Finder:
-        """Return what finds every item, because the order concerns all."""
-        return lambda _source, _text, _labels: True
+    target = PAGE
 
     def state(self, effective: EffectiveConfig, label: str) -> State:
         """Return the level."""

@@ -152,13 +152,10 @@ class TopicKind(ChangeKind):
         message = f"A topic needs evidence from {TOPIC_SOURCES_MIN} sources; this is all from one."
         return change.refusal("too_few_sources", message)
 
-    def score_without(self, score: float, interest: float, before: float, after: float) -> float:
-        """Return the score without the topic, which adds 1 to the interest of an item about it."""
-        return _interest_moved(score, interest, -1.0 if self.adds else 1.0)
-
-    def score_with(self, score: float, interest: float, before: float, after: float) -> float:
-        """Return the score with the topic's part, or without that of a removed topic."""
-        return _interest_moved(score, interest, 1.0 if self.adds else -1.0)
+    def rescore(self, score: float, interest: float, ratio: float, *, made: bool) -> float:
+        """Return the score with or without the topic, which adds 1 to the interest of an item about it."""
+        moved = interest + (1.0 if self.adds is made else -1.0)
+        return score * max(INTEREST_MIN, moved) / max(INTEREST_MIN, interest)
 
 
 class NewTopicKind(TopicKind):
@@ -309,7 +306,3 @@ def phrase_contains(longer: str, shorter: str) -> bool:
 def topic_in_config(key: str, topics: Sequence[str]) -> str:
     """Return the config's own spelling of the topic with this key, or "" if it has none."""
     return next((topic for topic in topics if topic_key(topic) == key), "")
-
-
-def _interest_moved(score: float, interest: float, step: float) -> float:
-    return score * max(INTEREST_MIN, interest + step) / max(INTEREST_MIN, interest)

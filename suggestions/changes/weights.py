@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil, floor, isfinite
 
-from ranking.common.text import fold
 from ranking.config_body import Body, body_weigh
 from ranking.entities import SAME_WEIGHT, WEIGHT_MAX, WEIGHT_MIN, EffectiveConfig, clamp_weight
 from ranking.language import gettext as _
@@ -71,10 +70,9 @@ class WeightKind(SourceKind):
 
     def read(self, draft: Draft, facts: Facts, named: str) -> Change | Refusal:
         """Return the change of a draft about a source that the reader has."""
-        key = fold(draft.target_key) if isinstance(draft.target_key, str) else ""
-        if key not in facts.sources:
-            message = "The target is not a source of this reader. Use a key from the feedback."
-            return Refusal("source_not_in_history", message, named)
+        key = self.source_named(draft, facts, named)
+        if isinstance(key, Refusal):
+            return key
         weight = weight_parse(draft.suggested_value)
         if weight is None:
             return Refusal("invalid_weight", "The suggested weight must be a plain number such as 1.3.", key)
@@ -114,9 +112,9 @@ class WeightKind(SourceKind):
             notes = (f"Weight clamped from {wanted:g} to {weight_text(weight)} ({limit}).",)
         return replace(change, after=weight, notes=notes)
 
-    def score_without(self, score: float, interest: float, before: float, after: float) -> float:
-        """Return the score at the weight before: a score is proportional to it."""
-        return score * before / after
+    def rescore(self, score: float, interest: float, ratio: float, *, made: bool) -> float:
+        """Return the score at the other weight: a score is proportional to it."""
+        return score * ratio
 
     def value_text(self, state: State, label: str) -> str:
         """Return a weight as text."""

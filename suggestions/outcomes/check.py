@@ -273,16 +273,17 @@ def _exposure(
     configs = [body_effective(body) for body in bodies if body]
     if len(configs) == len(bodies) and change.kind.same(configs[0], configs[1], change.label):
         return Exposure(0.0, 0.0)
-    weights = [body_effective(body).weight(change.target) if body else 1.0 for body in bodies]
+    before, after = (body_effective(body).weight(change.target) if body else 1.0 for body in bodies)
+    ratio = before / after
     digests: defaultdict[int, list[RankedItem]] = defaultdict(list)
     earlier: defaultdict[int, list[RankedItem]] = defaultdict(list)
     for item in shown:
         covered = scope.covers(item)
         if at <= item.built_at < at + WINDOW:
-            without = (
-                change.kind.score_without(item.score, item.interest, *weights) if covered else item.score
+            without = change.kind.rescore(item.score, item.interest, ratio, made=False)
+            digests[item.digest_id].append(
+                RankedItem(item.score, without if covered else item.score, covered)
             )
-            digests[item.digest_id].append(RankedItem(item.score, without, covered))
         elif at - WINDOW <= item.built_at < at:
             earlier[item.digest_id].append(RankedItem(item.score, item.score, covered))
     since = exposure_of(list(digests.values()))
@@ -298,12 +299,12 @@ def _exposure_untaken(
     """Return the scope's share of the two weeks' digests as they were, and as the change would order them."""
     at, change = decision.decided_at, scope.change
     weight = body_effective(full.config_before).weight(change.target) if full.config_before else 1.0
-    wanted = change.weight if change.weight is not None else weight
+    ratio = 1.0 if change.weight is None else change.weight / weight
     digests: defaultdict[int, list[RankedItem]] = defaultdict(list)
     for item in shown:
         if at <= item.built_at < at + WINDOW:
             covered = scope.covers(item)
-            made = change.kind.score_with(item.score, item.interest, weight, wanted)
+            made = change.kind.rescore(item.score, item.interest, ratio, made=True)
             digests[item.digest_id].append(RankedItem(made if covered else item.score, item.score, covered))
     return exposure_of(list(digests.values()))
 

@@ -115,7 +115,7 @@ def suggestion_accept(
             edited_value=agreed.edited,
         )
         outcome = outcome_record(suggestion=suggestion, values=values, now=now)
-        note = "" if changed else suggestion.change.kind.nothing_left(suggestion.label)
+        note = "" if changed else _(suggestion.change.kind.texts.nothing_left).format(label=suggestion.label)
         return Resolved(suggestion.pk, Status.ACCEPTED, outcome.pk, changed, version, note)
 
     return _decide(reader_id, suggestion_id, decide, "suggestion_accepted", now)

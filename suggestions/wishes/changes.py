@@ -17,9 +17,10 @@ from ranking.mutes import PHRASE
 from ranking.mutes import SOURCE as MUTE_SOURCE
 from ranking.mutes import WORD as MUTE_WORD_KIND
 from ranking.setting_scale import FRESHNESS as FRESHNESS_LEVELS
-from suggestions.changes.boosts import BOOST_WORD, MAKE_FRESHER, MAKE_OLDER, REDUCE_WORD
+from suggestions.changes.boosts import BOOST_WORD, REDUCE_WORD
 from suggestions.changes.change import ADD, FRESHER, MORE, NONE, REMOVE, UNMUTE, Change, Field, State
 from suggestions.changes.daily_limits import DAILY_LIMIT
+from suggestions.changes.half_lives import MAKE_FRESHER, MAKE_OLDER
 from suggestions.changes.mutes import UNMUTE_ANYTHING, state_until
 from suggestions.changes.never_missed import KEEP, NEVER_MISS
 from suggestions.changes.registry import kind_read

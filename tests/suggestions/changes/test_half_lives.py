@@ -108,7 +108,7 @@ def waiting(ada, now) -> Suggestion:
     """Ada is asked whether news should age faster."""
     impatient(ada)
     (found,) = [
-        one for one in hypotheses_for(reader_id=ada.pk, now=now).hypotheses if one.change.kind.is_one_a_run
+        one for one in hypotheses_for(reader_id=ada.pk, now=now).hypotheses if one.change.kind.has_own_rule
     ]
     assert found.change.kind is AGE_FASTER
     draft = Draft("age_faster", TARGET, "", found.change.evidence_urls, "")

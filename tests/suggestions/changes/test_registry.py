@@ -134,7 +134,7 @@ class HeadedAsWords(AddressKind):
 
 
 class OneARun(AddressKind):
-    is_one_a_run = True
+    has_own_rule = True
 
 
 class WithoutColumn(MuteKind):
@@ -152,7 +152,7 @@ class WithoutColumn(MuteKind):
         ),
         (HeadedAsWords(NONE), "has the heading of <mute_word none>: give it a `group` of its own"),
         (WithoutColumn(NONE), "needs a `column`, where thumbs are counted"),
-        (OneARun(NONE), "and <mute_word none> need the same `is_one_a_run`: a run counts settings"),
+        (OneARun(NONE), "and <mute_word none> need the same `has_own_rule`: a run counts settings"),
         (MuteKind(LESS), "needs a method `read`"),
         (TopicKind(ADD_TOPIC.direction), "is read as <add_topic add>"),
     ],

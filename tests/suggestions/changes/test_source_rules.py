@@ -154,7 +154,7 @@ def fond_of(reader: Reader, *, loved: int = 12) -> None:
 
 def rule_of(reader: Reader, now) -> WeighedChange | None:
     report = hypotheses_for(reader_id=reader.pk, now=now)
-    rules = [one for one in report.hypotheses if one.change.kind.is_one_a_run]
+    rules = [one for one in report.hypotheses if one.change.kind.has_own_rule]
     assert len(rules) <= 1 and (not rules or report.hypotheses[-1] is rules[0]), "one, after all others"
     return rules[0] if rules else None
 

@@ -147,7 +147,7 @@ def test_exposure_counts_attention_by_rank():
     [("boost_source", 2.0), ("reduce_source", 2.0), ("add_topic", 1.3), ("remove_topic", 3.9)],
 )
 def test_the_score_at_the_old_setting(kind, expected):
-    assert KINDS[kind].score_without(2.6, 2.0, 1.0, 1.3) == pytest.approx(expected)
+    assert KINDS[kind].rescore(2.6, 2.0, 1 / 1.3, made=False) == pytest.approx(expected)
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 60), st.integers(0, 60), st.booleans())

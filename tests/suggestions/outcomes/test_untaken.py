@@ -89,7 +89,7 @@ def stored(row: Suggestion, **fields: str) -> None:
     [("add_topic", 2.6 * 3 / 2), ("remove_topic", 2.6 / 2), ("boost_source", 2.6 * 1.3), ("mute_word", 2.6)],
 )
 def test_a_score_with_the_change_is_that_without_the_other_way(kind, expected):
-    assert KINDS[kind].score_with(2.6, 2.0, 1.0, 1.3) == pytest.approx(expected)
+    assert KINDS[kind].rescore(2.6, 2.0, 1.3, made=True) == pytest.approx(expected)
 
 
 def judged(reader, verdict: str, status: str, n: int) -> None:
