@@ -298,10 +298,9 @@ class _Case:
         p_overall: float,
         clear: bool,
         expected_gain: float,
-        others: float = 0.0,
-        lean: float = 0.0,
-        false_sign: float = 0.0,
+        **of_taste: float,
     ) -> WeighedChange:
+        """Return a change as weighed; `of_taste` are `others`, `lean` and `false_sign`, if thumbs lean."""
         about = change.among(self.evidence.rated)
         return WeighedChange(
             change=change,
@@ -316,9 +315,7 @@ class _Case:
             p_overall=p_overall,
             clear=clear,
             expected_gain=expected_gain,
-            others=others,
-            lean=lean,
-            false_sign=false_sign,
+            **of_taste,
         )
 
     def _evaluate(self, tastes: Sequence[Taste], change: Change) -> EvaluatedChange | None:
