@@ -69,7 +69,7 @@ class Week:
         every = today.pool.candidates
         candidates = every if today.rows is None else [every[row] for row in today.rows.tolist()]
         finds = change.named_in(self.before).finder
-        about = {item_id for item_id, *title in titles if finds(*title)}
+        about = {item_id for item_id, source, title, labels in titles if finds(source, title, labels)}
         alone = {name: replace(change, label=name, names=()) for name in change.names}
         unsaid = tuple(name for name, one in alone.items() if not any(map(one.touches, candidates)))
         enters, leaves = (
