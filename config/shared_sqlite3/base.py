@@ -12,26 +12,26 @@ from django.db.backends.sqlite3 import base
 
 # After so many seconds with the lock, in one transaction or in several that follow at once, a connection
 # leaves it alone for longer than others take to look for it.
-HELD_S: Final = 0.1
+LOCK_MAX_S: Final = 0.1
 PAUSE_S: Final = 0.12
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """A connection that waits before a transaction if its last ones left others no time."""
 
-    _began = _ended = _held_s = 0.0
+    _began = _ended = _lock_s = 0.0
 
     def _start_transaction_under_autocommit(self) -> None:
         left = time.monotonic() - self._ended
-        if left < PAUSE_S and self._held_s >= HELD_S:
+        if left < PAUSE_S and self._lock_s >= LOCK_MAX_S:
             time.sleep(PAUSE_S - left)
             left = PAUSE_S
         if left >= PAUSE_S:
-            self._held_s = 0.0
+            self._lock_s = 0.0
         super()._start_transaction_under_autocommit()
         self._began = time.monotonic()
 
     def _commit(self) -> None:
         super()._commit()
         self._ended = time.monotonic()
-        self._held_s += self._ended - self._began
+        self._lock_s += self._ended - self._began
