@@ -54,7 +54,8 @@ class Places:
         """Yield whether the reader `who` has a place during the block; wait up to `wait_s` for it.
 
         It does not wait if as many of the reader's requests wait in this `line` as may. A place of slow work
-        ends the turn of the request, so that its reader's pages need not wait for it.
+        ends the turn of the request, so that its reader's pages need not wait for it. What follows the slow
+        work is done beside the turn.
         """
         if self is not TURNS:
             turn_end()
@@ -66,6 +67,8 @@ class Places:
                 with self._changed:
                     self._less(self._taken, who)
                     self._changed.notify_all()
+            if self is not TURNS:
+                _turn_resume()
 
     def _take(self, who: object, wait_s: float, line: str) -> bool:
         with self._changed:
@@ -185,6 +188,12 @@ def turn_spare(who: object) -> None:
 def turn_was_waited_for() -> bool:
     """Return whether this request had to wait for its turn or another place."""
     return getattr(_request, "waited", False)
+
+
+def _turn_resume() -> None:
+    """Let those who ask for more at once wait for this request again: its slow work has ended."""
+    if (turn := getattr(_request, "turn", None)) and _request.had:
+        turn.enter_context(TURNS.beside(_request.who))
 
 
 def last_refused() -> Refused | None:

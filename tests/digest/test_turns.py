@@ -371,6 +371,21 @@ def test_a_picture_that_waits_for_its_publisher_holds_up_nobody():
             assert order == ["Mallory"]
 
 
+@pytest.mark.parametrize("begin", [turn_begin, turn_spare])
+@pytest.mark.usefixtures("patient")
+def test_what_follows_slow_work_is_let_pass_as_what_came_before(begin: Callable[[str], None]):
+    order: list[str] = []
+    with turns_open():
+        begin("Ada")
+        with places.PICTURES.place("Ada"):
+            pass
+        mallory = shared("Mallory", 5, order)
+        mallory.join(0.2)
+        order.append("Ada")
+    mallory.join(10)
+    assert order == ["Ada", "Mallory"] and not TURNS._beside
+
+
 @pytest.mark.usefixtures("patient")
 def test_the_pictures_of_who_asks_for_more_at_once_let_another_finish_first():
     order: list[str] = []
