@@ -228,7 +228,7 @@ def rule_evidence_count(change: Change) -> Refusal | None:
 
 def rule_on_target(change: Change) -> Refusal | None:
     """Refuse evidence about anything but the target (`evidence_off_target`)."""
-    off = sum(not change.concerns(item) for item in change.evidence)
+    off = len(change.evidence) - len(change.among(change.evidence))
     if not off:
         return None
     return change.refusal(

@@ -234,6 +234,7 @@ def term_finder(term: str) -> Callable[[str], bool]:
     return lambda text: any(stem in text for stem in stems) and search(text) is not None
 
 
+@lru_cache(maxsize=4096)
 def subject_finder(term: str) -> Callable[[str], bool]:
     """Return a function that tells whether an article says a term as its subject, fast for many.
 

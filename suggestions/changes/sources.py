@@ -33,7 +33,7 @@ class SourceKind(ChangeKind):
 
     def source_named(self, draft: Draft, facts: Facts, named: str) -> str | Refusal:
         """Return the key of the source that a draft names, or refuse one that the reader does not have."""
-        key = self.key_given(draft.target_key)
+        key = self.key(draft.target_key) if isinstance(draft.target_key, str) else ""
         if key in facts.sources:
             return key
         message = "The target is not a source of this reader. Use a key from the feedback."
