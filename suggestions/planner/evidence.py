@@ -190,13 +190,13 @@ def evidence_for(
     deviations = community_deviation(reader_id=reader_id, now=now)
     signal = taste_counting(reader_id=reader_id, configs=[effective], now=now)
 
-    def tastes(part: Sequence[RatedItem]) -> list[Taste]:
+    tastes = []
+    for part in (split.training, rated):
         tallies = tallies_of(part, attributes, now)
         preference = reader_preference(part, attributes)
         others = others_lean(attributes, deviations, tallies)
-        return tastes_of(tallies, spread, others, preference, with_taste=signal is not None)
-
-    return RatingEvidence(split, rated, attributes, tastes(split.training), tastes(rated), titles, signal)
+        tastes.append(tastes_of(tallies, spread, others, preference, with_taste=signal is not None))
+    return RatingEvidence(split, rated, attributes, tastes[0], tastes[1], titles, signal)
 
 
 def change_weigh(

@@ -136,7 +136,14 @@ class Taste:
 def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime | None) -> Tallies:
     """Return the reader's thumbs and likes by source and topic, decayed until `now` (`None`: undecayed)."""
     at = {source: n for n, source in enumerate(attributes.sources)}
-    parts = [_finders(attributes, column) for column in Column if column is not Column.SOURCES]
+    parts: list[tuple[ChangeKind, list[tuple[Finder, bool]]]] = []
+    for column in [one for one in Column if one is not Column.SOURCES]:
+        # The finder of each target, a topic's by any of its names, and whether it looks in whole texts.
+        kind, keys = COLUMN_KINDS[column], getattr(attributes, column)
+        names = attributes.names if kind.is_named else {}
+        spellings = [(attributes.labels[key], *names.get(key, ())) for key in keys]
+        whole = [key in attributes.whole for key in keys]
+        parts.append((kind, list(zip(map(kind.finder_of, spellings), whole, strict=True))))
     first = len(at)
     has = np.zeros((len(rated), first + sum(len(finders) for _, finders in parts)))
     for n, item in enumerate(rated):
@@ -144,8 +151,10 @@ def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime
         has[n, at[item.source]] = source
         found: list[bool] = []
         for kind, finders in parts:
-            asked = {whole: kind.as_found(item, has_names=whole) for whole in {one for _, one in finders}}
-            found += [finds(*asked[whole]) for finds, whole in finders]
+            asked = {
+                is_whole: kind.as_found(item, has_names=is_whole) for is_whole in {w for _, w in finders}
+            }
+            found += [finds(*asked[is_whole]) for finds, is_whole in finders]
         has[n, first:] = topic * np.array(found)
     weight = np.array([rating_weight(one.at, now) if now else 1.0 for one in rated], dtype=np.float64)
     liked = np.array([item.useful for item in rated], dtype=np.float64)
@@ -153,17 +162,6 @@ def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime
     authors = [attributes.index(Column.TOPICS, key) for key in attributes.authors]
     made = tallies_made(has, weight, liked, first)
     return tallies_within(made, authors, has, weight, liked, sources)
-
-
-def _finders(attributes: Attributes, column: Column) -> tuple[ChangeKind, list[tuple[Finder, bool]]]:
-    """Return the kind that finds a column's targets, a finder of each, and whether it looks in whole texts.
-
-    Topics are found by any of their names.
-    """
-    kind, keys = COLUMN_KINDS[column], getattr(attributes, column)
-    names = attributes.names if kind.is_named else {}
-    finders = [kind.finder_of((attributes.labels[key], *names.get(key, ()))) for key in keys]
-    return kind, [(finds, key in attributes.whole) for finds, key in zip(finders, keys, strict=True)]
 
 
 def reader_preference(rated: Sequence[RatedItem], attributes: Attributes) -> Preference:
