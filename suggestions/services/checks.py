@@ -111,13 +111,15 @@ class _Pool:
             tuple(self.items.values()), sources=(), topics=topics, titles=dict(self.names)
         )
         finders = {key: topic_finder(columns.labels[key]) for key in columns.topics}
-        said: dict[int, list[str]] = {}
+        subjects: dict[int, list[str]] = {}
         for pk in ids:
             item = self.items[pk]
             text = fold(item.title), label_keys(item.categories, item.author)
-            said[pk] = [key for key, finds in finders.items() if finds(*text)]
-        counts = Counter(key for keys in said.values() for key in keys)
-        return {pk: max(keys, key=lambda key: (counts[key], key), default="") for pk, keys in said.items()}
+            subjects[pk] = [key for key, finds in finders.items() if finds(*text)]
+        counts = Counter(key for keys in subjects.values() for key in keys)
+        return {
+            pk: max(keys, key=lambda key: (counts[key], key), default="") for pk, keys in subjects.items()
+        }
 
 
 def is_checkable(suggestion: Suggestion) -> bool:
