@@ -10,7 +10,7 @@ from django.contrib.auth import logout
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render, resolve_url
-from django.urls import Resolver404, resolve
+from django.urls import Resolver404, ResolverMatch, resolve
 from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
@@ -139,7 +139,8 @@ def waits_for_turn(request: HttpRequest) -> bool:
 
     Sets its view, by which it is counted.
     """
-    return _view_find(request) and _takes_turn(request, request.resolver_match.func)
+    view = _view_find(request)
+    return view is not None and _takes_turn(request, view.func)
 
 
 def waits_for_place(request: HttpRequest) -> bool:
@@ -147,17 +148,18 @@ def waits_for_place(request: HttpRequest) -> bool:
 
     Sets its view, by which it is counted.
     """
-    if not _view_find(request) or request.resolver_match.view_name != "digest:picture":
+    view = _view_find(request)
+    if view is None or view.view_name != "digest:picture":
         return False
-    return picture_is_fetched(signed=request.resolver_match.kwargs["signed"], now=timezone.now())
+    return picture_is_fetched(signed=view.kwargs["signed"], now=timezone.now())
 
 
-def _view_find(request: HttpRequest) -> bool:
+def _view_find(request: HttpRequest) -> ResolverMatch | None:
     try:
         request.resolver_match = resolve(request.path_info)
     except Resolver404:
-        return False
-    return True
+        return None
+    return request.resolver_match
 
 
 def _takes_turn(request: HttpRequest, view: Callable[..., object]) -> bool:

@@ -28,10 +28,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
             left = PAUSE_S
         if left >= PAUSE_S:
             self._lock_s = 0.0
-        super()._start_transaction_under_autocommit()
+        super()._start_transaction_under_autocommit()  # type: ignore[misc]  # stubs leave it out
         self._began = time.monotonic()
 
     def _commit(self) -> None:
-        super()._commit()
+        super()._commit()  # type: ignore[misc]  # stubs leave it out
         self._ended = time.monotonic()
         self._lock_s += self._ended - self._began
