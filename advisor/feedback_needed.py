@@ -9,9 +9,16 @@ from ranking.language import gettext_noop
 # The beginning of the message about too little feedback. No other message begins so.
 MISSING_PREFIX = "Not enough thumbs for suggestions yet."
 MISSING_FORMS = (
+    gettext_noop("Not enough thumbs for suggestions yet. Give a reason for 1 more thumb."),
+    gettext_noop("Not enough thumbs for suggestions yet. Give reasons for {reasons} more thumbs."),
     gettext_noop(
         "Not enough thumbs for suggestions yet. Rate 1 more headline for suggestions today ({total} so far)."
     ),
+    gettext_noop(
+        "Not enough thumbs for suggestions yet. Rate {more} more headlines for suggestions today "
+        "({total} so far)."
+    ),
+    # Stored before.
     gettext_noop(
         "Not enough thumbs for suggestions yet. Rate {more} more headlines for suggestions today "
         "({total} so far), or {items} over {days} days, {tagged} of them with a reason."
@@ -42,9 +49,15 @@ def feedback_suffices(counts: FeedbackCounts, limits: FeedbackLimits) -> bool:
 
 
 def missing_message(counts: FeedbackCounts, limits: FeedbackLimits) -> str:
-    """Return the missing feedback in sentences for the reader, "" if there is enough."""
+    """Return the nearer of the two ways to enough feedback in a sentence, "" if there is enough.
+
+    Who rated over enough days lacks only reasons, if these are fewer than the thumbs of the other way.
+    """
     if feedback_suffices(counts, limits):
         return ""
     more = limits.alone - counts.total
-    words = _(MISSING_FORMS[more != 1])
-    return words.format(total=counts.total, more=more, **limits._asdict())
+    reasons = limits.tagged - counts.tagged
+    one, some, headline, headlines = MISSING_FORMS[:4]
+    if counts.total >= limits.items and counts.days >= limits.days and reasons < more:
+        return _(one if reasons == 1 else some).format(reasons=reasons)
+    return _(headline if more == 1 else headlines).format(total=counts.total, more=more)

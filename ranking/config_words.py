@@ -77,6 +77,13 @@ TASTES: Mapping[str, str] = {
 }
 
 
+TASTE_CHANGES: Mapping[str, str] = {
+    TasteLevel.OFF: gettext_noop("Your thumbs no longer order your page"),
+    TasteLevel.ON: gettext_noop("Your thumbs order your page"),
+    TasteLevel.STRONG: gettext_noop("Your thumbs order your page strongly"),
+}
+
+
 def weight_words(weight: float) -> str:
     """Return an effective weight in words: 1.15 is "a bit more than usual", 0.85 "a bit less"."""
     if round(abs(weight - 1), 4) <= AS_USUAL:
@@ -167,9 +174,7 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
         case "daily_limits":
             return f"{name}: {limit_words(before)} → {limit_words(after)}"
         case "taste":
-            return _("Your taste: {before} → {after}").format(
-                before=taste_words(before), after=taste_words(after)
-            )
+            return _(TASTE_CHANGES.get(after, after))
         case "recency_half_life_hours":
             return _half_life_words(before, after)
         case "mutes":

@@ -104,7 +104,7 @@ async function renewEffects() {
 }
 
 function refusalOf({ error, message }) {
-  const detail = ["invalid_weight", "config_changed"].includes(error) && message ? `. ${message}` : "";
+  const detail = ["invalid_weight", "config_changed", "already_resolved"].includes(error) && message ? `. ${message}` : "";
   // A limit says what it is and how long to wait.
   return error === "too_many_requests" && message ? message : (TEXT.errors[error] ?? TEXT.other) + detail;
 }
@@ -117,6 +117,7 @@ function fail(card, data) {
   if (SIGNED_OUT.includes(error)) line.append(". ", link(cards.dataset.signIn, TEXT.sign_in));
   announce(text);
   const over = error === "already_resolved";
+  if (over) line.append(" ", link(cards.dataset.history, TEXT.history));
   card.toggleAttribute("data-over", over);
   disable(card, over);
   recount();

@@ -43,6 +43,8 @@ A_BIT = 0.15
 # A probability that moves by less counts as one that stays.
 MOVED_MIN = 0.01
 UP, DOWN = "↑", "↓"
+# Errors whose message a reader gets, too: it says what to do, or what was answered.
+DETAILED = frozenset({"invalid_weight", "config_changed", "already_resolved"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,7 @@ def error_words(code: str) -> str:
 def refusal_words(code: str, message: str) -> str:
     """Return `error_words`, with details if the reader can do something about it."""
     words = error_words(code)
-    return f"{words}. {message}" if code in {"invalid_weight", "config_changed"} else words
+    return f"{words}. {message}" if code in DETAILED and message else words
 
 
 def script_words() -> dict[str, Any]:
@@ -199,6 +201,7 @@ def script_words() -> dict[str, Any]:
         "why_not": _("Why not?"),
         "accept_all": _(ACCEPT_ALL),
         "sign_in": _("Sign in"),
+        "history": _("Your earlier answers"),
     }
 
 
@@ -404,10 +407,10 @@ def forecast_words(forecast: Mapping[str, Any], kind: str = "") -> str:
     if high < -GAIN_MIN:
         return _("Tested on ratings held back: what you liked would rank lower.")
     if gain > GAIN_MIN:
-        return _("Tested on ratings held back: slightly higher, within chance.")
+        return _("Tested on ratings held back: a little higher, which may be chance.")
     if gain < -GAIN_MIN:
-        return _("Tested on ratings held back: slightly lower, within chance.")
-    return _("Tested on ratings held back: about the same, within chance.")
+        return _("Tested on ratings held back: a little lower, which may be chance.")
+    return _("Tested on ratings held back: about the same.")
 
 
 def others_words(forecast: Mapping[str, Any]) -> str:

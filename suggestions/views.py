@@ -129,6 +129,12 @@ class WeekLines:
     words: str
     comes: Sequence[tuple[WeekItem, str]]
     goes: Sequence[tuple[WeekItem, str]]
+    source: str = ""
+
+    @property
+    def has_others(self) -> bool:
+        """Return whether a change of one `source` brings in an article of another."""
+        return bool(self.source) and any(item.source != self.source for item, _name in self.comes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +225,7 @@ def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
     cards = [
         replace(
             _card(row, effective, previews[row.pk], titles, labels, notes.get(row.pk, NO_NOTE), muted),
-            week=_week(weeks[row.pk], titles),
+            week=_week(weeks[row.pk], titles, row.target_key if row.change.kind.of_source else ""),
             still=sentences.still_words(row.suggestion_type, row.label, previews[row.pk], weeks[row.pk]),
             spark=sparks.get(row.target_key, ()) if row.change.kind.of_source else (),
             is_checkable=row.pk in checkable,
@@ -321,13 +327,13 @@ def _effect(preview: Preview, titles: Mapping[str, str]) -> tuple[Move, ...]:
     return tuple([*shown, *losses[: HEADLINES_SHOWN - len(shown)]])
 
 
-def _week(effect: WeekEffect, titles: Mapping[str, str]) -> WeekLines | None:
+def _week(effect: WeekEffect, titles: Mapping[str, str], source: str) -> WeekLines | None:
     """Return what last week would have shown: three articles that come in and two that drop out."""
     if not (words := sentences.week_words(effect)):
         return None
     comes, goes = effect.enters[:WEEK_ENTERS_SHOWN], effect.leaves[:WEEK_LEAVES_SHOWN]
     lines = [[(item, titles.get(item.source, item.source)) for item in some] for some in (comes, goes)]
-    return WeekLines(words, *lines)
+    return WeekLines(words, *lines, source)
 
 
 def _move(item: PreviewItem, titles: Mapping[str, str]) -> Move:

@@ -8,16 +8,16 @@ from ranking.language import gettext_noop
 # The effect of each answer on later suggestions.
 SENTENCES = {
     "accept": gettext_noop(
-        "We will ask about changes of this kind more readily, and check in two weeks whether it helped."
+        "You may be asked about more changes like this one, and we check in two weeks whether it helped."
     ),
     "edit": gettext_noop(
         "We will remember how large a step you like, and check in two weeks whether it helped."
     ),
     "reject": gettext_noop(
-        "We will ask about changes of this kind less readily, and leave this one alone for a while."
+        "You will get fewer suggestions like this one, and we leave this one alone for a while."
     ),
     "reject_reason": gettext_noop(
-        "We will ask about changes of this kind less readily, and leave this one alone for a while. "
+        "You will get fewer suggestions like this one, and we leave this one alone for a while. "
         "Your reason is kept with it."
     ),
     "reject_step": gettext_noop(
@@ -41,15 +41,15 @@ SENTENCES = {
     "unclear": gettext_noop("This showed no clear difference, so we learn nothing from it."),
 }
 STATUSES = {
-    "accepted": gettext_noop("Accepted"),
-    "rejected": gettext_noop("Rejected"),
-    "snoozed": gettext_noop("Put off for a week"),
+    "accepted": gettext_noop("You said yes"),
+    "rejected": gettext_noop("You said no"),
+    "snoozed": gettext_noop("You said later"),
     "superseded": gettext_noop("Replaced by your own change"),
     "expired": gettext_noop("Expired unanswered"),
     "withdrawn": gettext_noop("Withdrawn after your check"),
-    "reverted": gettext_noop("Accepted, then undone"),
-    "taken_back": gettext_noop("Rejected, then undone"),
-    "undone": gettext_noop("Accepted, then undone at once"),
+    "reverted": gettext_noop("You said yes, and undid it later"),
+    "taken_back": gettext_noop("You said no, and took that back"),
+    "undone": gettext_noop("You said yes, and undid it at once"),
     "never": gettext_noop("Never to be suggested again"),
     "never_taken_back": gettext_noop("Never to be suggested again, then undone"),
 }
@@ -92,7 +92,7 @@ EFFECTS = {
 }
 DONE = {
     "accept": gettext_noop("✓ Applied"),
-    "reject": gettext_noop("✗ Rejected"),
+    "reject": gettext_noop("✗ You said no"),
     "snooze": gettext_noop("Later: it comes back in a week"),
     "never": gettext_noop("✗ Never to be suggested again"),
     "revert": gettext_noop("Undone"),

@@ -296,7 +296,7 @@ def test_rejecting_keeps_the_reason(page: Page, ada: Reader):
     suggestion = suggested(ada)
     page.goto("/ui/suggestions")
     page.get_by_role("button", name="No", exact=True).click()
-    expect(page.get_by_text("✗ Rejected · Show me more from Gazette")).to_be_visible()
+    expect(page.get_by_text("✗ You said no · Show me more from Gazette")).to_be_visible()
     page.get_by_text("Why not?").click()
     page.get_by_label("Another reason").fill("Not now, thanks")
     page.get_by_role("button", name="Send").click()

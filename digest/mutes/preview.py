@@ -2,6 +2,8 @@
 
 import datetime as dt
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 
 from django.utils.translation import gettext as _
 
@@ -22,6 +24,8 @@ from ranking.selectors import config_hiding
 # How many titles a preview shows, and how many categories and words an item suggests.
 TITLES_MAX, CATEGORIES_MAX, WORDS_MAX = 10, 5, 8
 WORD_CHARS_MIN = 3
+# English and German words, one line for each kind.
+COMMON_FILE = Path(__file__).parent / "common_words.txt"
 # How much of a typed name is repeated in a message.
 NAME_CHARS = 120
 
@@ -87,13 +91,23 @@ def mute_preview(*, reader: Reader, mute: Mute, now: dt.datetime) -> MutePreview
     return MutePreview(mute, len(found), len(candidates), tuple(found[:TITLES_MAX]))
 
 
+def is_common(word: str) -> bool:
+    """Return whether a word is in titles about anything, so that its mute would hide what nobody meant."""
+    return word in FUNCTION_WORDS or word in _common_words()
+
+
+@cache
+def _common_words() -> frozenset[str]:
+    return frozenset(COMMON_FILE.read_text(encoding="utf-8").split())
+
+
 def mutes_suggested(*, item: Item) -> list[Mute]:
     """Return mutes that fit an item: its source, author, categories, and words of its title."""
     author = [Mute(AUTHOR, item.author)] if item.author else []
     words = (
         word
         for word in dict.fromkeys(search_terms(item.title))
-        if len(word) >= WORD_CHARS_MIN and word not in FUNCTION_WORDS and not word.isdecimal()
+        if len(word) >= WORD_CHARS_MIN and not is_common(word) and not word.isdecimal()
     )
     categories = [Mute(CATEGORY, name) for name in item.categories[:CATEGORIES_MAX]]
     titled = [Mute(WORD, word) for word in [*words][:WORDS_MAX]]

@@ -32,6 +32,7 @@ from digest.feedback.services import answers_undo
 from digest.models import Digest, Reader
 from ranking.config_body import effective_body
 from ranking.entities import EffectiveConfig, RankingError
+from ranking.language import gettext_noop
 from ranking.selectors import body_current, config_effective, config_version, key_current
 from ranking.services import (
     Cause,
@@ -73,6 +74,13 @@ Result = Outcome.Result
 Kind = Outcome.Kind
 # Bounds are compared with this much slack, since weights travel as decimal text.
 SLACK = 1e-6
+# What a second answer, as from another tab, is told about the first.
+_ANSWERS = {
+    Status.ACCEPTED: gettext_noop("You said yes."),
+    Status.REJECTED: gettext_noop("You said no."),
+    Status.SNOOZED: gettext_noop("You said later: it comes back in a week."),
+}
+_SETTLED = gettext_noop("The suggestion about {label} was settled before.")
 NOTHING = "There is nothing left to undo: the page has changed since."
 
 
@@ -252,8 +260,10 @@ def _claim(suggestion: Suggestion, status: str, now: datetime, snoozed_until: da
 
 
 def _already_resolved(suggestion: Suggestion) -> _Refused:
-    message = _("The suggestion about {label} was settled before.").format(label=suggestion.label)
-    return _Refused("already_resolved", message, suggestion)
+    """Return the refusal of a second answer, with the first one, which may be of another tab."""
+    suggestion.refresh_from_db(fields=["status"])
+    words = _(_ANSWERS.get(Status(suggestion.status), _SETTLED)).format(label=suggestion.label)
+    return _Refused("already_resolved", words, suggestion)
 
 
 def _is_reverted(suggestion: Suggestion) -> bool:

@@ -1,20 +1,25 @@
 """Tags for pages below suggestions: the effect of a change on today's page, and an early change to offer."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
+from uuid import UUID
 
 from django import template
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from digest.daily.changes import OrderChange, change_words
+from digest.items.selectors import reader_source_titles
 from digest.requests import reader_of
 from ranking.config_words import LEARNED_FROM_ANSWERS, LEARNED_OVERNIGHT, cause_words
-from ranking.selectors import config_version
+from ranking.selectors import config_version, learning_steps
 from suggestions.services.early import EarlyChange, early_change_find
 
 register = template.Library()
+NAMES_MAX = 3
 
 
 @register.simple_tag(takes_context=True)
@@ -23,14 +28,38 @@ def early_change(context: Mapping[str, Any]) -> EarlyChange | None:
     return early_change_find(reader=reader_of(context["request"]), now=timezone.now())
 
 
+def _learned_sources(reader_id: UUID, cycle: str) -> dict[str, str]:
+    """Return the names of the sources that the learning cycle moved up (`more`) and down (`less`)."""
+    since = date.fromisoformat(cycle)
+    found = learning_steps(reader_ids=[reader_id], since=since).get(reader_id)
+    if found is None or found[0] != since:
+        return {}
+    titles = reader_source_titles(reader_id=reader_id, keys=found[1])
+    ways: dict[str, list[str]] = {"more": [], "less": []}
+    for source, (before, after) in sorted(found[1].items(), key=lambda one: -abs(one[1][1] - one[1][0])):
+        ways["more" if after > before else "less"].append(titles.get(source, source))
+    return {way: _few_names(names) for way, names in ways.items()}
+
+
+def _few_names(names: Sequence[str]) -> str:
+    """Return up to three names, and how many others there are."""
+    others = len(names) - NAMES_MAX
+    more = ngettext("{n} other", "{n} others", others).format(n=others) if others > 0 else ""
+    return ", ".join([*names[:NAMES_MAX], *([more] if more else [])])
+
+
 @register.inclusion_tag("suggestions/_change.html", takes_context=True)
 def change_strip(context: Mapping[str, Any], change: OrderChange) -> dict[str, Any]:
-    """Return the strip about `change`: why, the moves, a link to read more. One query at most."""
+    """Return the strip about `change`: why, the moves, a link to read more. Two queries at most.
+
+    If weights were learned, it names their sources, about which no early change asks any more.
+    """
+    reader_id = reader_of(context["request"]).pk
     cause = LEARNED_FROM_ANSWERS if change.answers else LEARNED_OVERNIGHT
     # Answers that moved no weight show in likeness alone, which no page lists.
     href = f"{reverse('ranking:versions')}#learned" if change.cycle else ""
     if change.version:
-        row = config_version(reader_id=reader_of(context["request"]).pk, version=change.version)
+        row = config_version(reader_id=reader_id, version=change.version)
         cause = cause_words(row.cause, row.cause_ref) if row else _("Your settings changed")
         href = reverse("ranking:version", args=[change.version])
     return {
@@ -38,5 +67,6 @@ def change_strip(context: Mapping[str, Any], change: OrderChange) -> dict[str, A
         "cause": _(cause),
         "words": change_words(change),
         "href": href,
+        **(_learned_sources(reader_id, change.cycle) if change.cycle else {}),
         "csrf_token": context.get("csrf_token"),
     }

@@ -107,7 +107,7 @@ def test_a_no_is_one_touch_and_a_reason_may_follow_it(page: Page, ada: Reader):
     card = page.locator(f"#suggestion-{first.pk}")
     expect(card.get_by_role("button", name="The step is too large")).to_have_count(0)
     card.get_by_role("button", name="No", exact=True).press("Enter")
-    expect(page.get_by_text("✗ Rejected · Show me more from Gazette")).to_be_visible()
+    expect(page.get_by_text("✗ You said no · Show me more from Gazette")).to_be_visible()
     assert first.outcomes.get().user_reason == ""
     card.get_by_text("Why not?").press("Enter")
     card.get_by_role("button", name="The step is too large").press("Enter")
@@ -117,7 +117,7 @@ def test_a_no_is_one_touch_and_a_reason_may_follow_it(page: Page, ada: Reader):
     expect(card.get_by_role("button", name="Undo")).to_be_visible()
     other = page.locator(f"#suggestion-{second.pk}")
     other.get_by_role("button", name="No", exact=True).click()
-    expect(page.get_by_text("✗ Rejected · Add “proof”")).to_be_visible()
+    expect(page.get_by_text("✗ You said no · Add “proof”")).to_be_visible()
     page.reload()
     page.locator("#decided ~ ul li", has_text="Add “proof”").get_by_text("Why not?").click()
     page.get_by_label("Another reason").fill("I know it all")

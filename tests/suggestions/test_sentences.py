@@ -66,8 +66,8 @@ def test_another_amount_stays_near_the_current_one_and_in_the_same_direction(kin
         (None, None, None, "Not tested yet"),
         (0.04, 0.01, 0.08, "would rank higher"),
         (-0.04, -0.08, -0.01, "would rank lower"),
-        (0.04, -0.01, 0.08, "slightly higher, within chance"),
-        (-0.02, -0.06, 0.01, "slightly lower, within chance"),
+        (0.04, -0.01, 0.08, "a little higher, which may be chance"),
+        (-0.02, -0.06, 0.01, "a little lower, which may be chance"),
         (0.0, -0.001, 0.001, "about the same"),
     ],
 )
@@ -138,7 +138,7 @@ def test_errors_have_words(code, words):
 
 def test_details_follow_only_where_the_reader_can_act_on_them():
     assert refusal_words("invalid_weight", "Too much.") == "Couldn’t apply this change. Too much."
-    assert refusal_words("already_resolved", "It is accepted.") == "Already answered"
+    assert refusal_words("already_resolved", "You said yes.") == "Already answered. You said yes."
 
 
 def test_the_items_shown_are_called_examples_not_all_that_was_counted():

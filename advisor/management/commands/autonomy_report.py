@@ -7,13 +7,14 @@ from typing import Any
 from django.utils import timezone
 
 from advisor.audit.autonomy import autonomy_record, goals_of, report_of
+from digest.llm.client import chain_configured
 from ranking.common.start import SettingsCommand
 
 DAYS_MAX = 36_500
 
 
 class Command(SettingsCommand):
-    """Print the report; exit code 0 even if a goal is not met."""
+    """Print the report; exit code 0 even if a goal is not met, or not measured for want of a model."""
 
     help = "Report approvals, corrections, agreement and first-pass rate against their goals."
 
@@ -28,8 +29,12 @@ class Command(SettingsCommand):
         if options["json"]:
             self.stdout.write(json.dumps(report_of(record, days=options["days"])))
             return
+        has_none = not record.proposals and not chain_configured()
         for goal in goals_of(record):
-            met = "met" if goal.met else "not met"
+            if has_none:
+                self.stdout.write(f"{goal.words}: not measured, no model is configured; goal {goal.target}")
+                continue
+            met = "met" if goal.met else "not measured yet" if goal.value is None else "not met"
             self.stdout.write(f"{goal.words}: {goal.shown} ({goal.basis}); goal {goal.target}: {met}")
 
 

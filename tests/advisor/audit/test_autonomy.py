@@ -221,6 +221,15 @@ def test_the_command_prints_one_object_or_four_lines(proposal):
     assert lines[0] == "Proposals approved by the panel: 1 (of 1 proposal); goal 100 or more: not met"
 
 
+@pytest.mark.django_db
+def test_without_a_model_the_goals_are_not_measured_and_not_called_unmet():
+    out = StringIO()
+    call_command("autonomy_report", stdout=out)
+    lines = out.getvalue().splitlines()
+    assert len(lines) == 4 and "not met" not in out.getvalue()
+    assert all("not measured, no model is configured" in line for line in lines)
+
+
 @pytest.mark.parametrize("days", ["0", "-1", "seven", "99999999999", "1.5"])
 def test_a_number_of_days_that_is_none_is_a_usage_error(days):
     with pytest.raises(CommandError, match="not a number of days"):

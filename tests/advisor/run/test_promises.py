@@ -130,7 +130,7 @@ def test_after_two_steps_too_large_a_smaller_one_is_offered(both: Reader, now, t
 
 
 def test_what_was_accepted_comes_before_what_was_turned_down(both: Reader, now):
-    assert "more readily" in teaching_of("accept") and "less readily" in teaching_of("reject")
+    assert "more changes" in teaching_of("accept") and "fewer suggestions" in teaching_of("reject")
     first = {True: LOVED, False: LOATHED}
     for boosts in first:
         Suggestion.objects.all().delete()

@@ -204,7 +204,7 @@ def test_too_little_feedback_is_reported_in_numbers_and_stored(ada, now):
     thumbs(ada, "loved.example", 4, days=20)
     result = ask(ada, now)
     assert result.status == "skipped"
-    assert "(4 so far), or 10 over 7 days, 10 of them with a reason." in result.reason
+    assert result.reason.endswith("Rate 46 more headlines for suggestions today (4 so far).")
     decision = Decision.objects.get()
     assert (decision.reader, decision.action, decision.reason) == (ada, "run_skipped", result.reason)
     assert decision.data["code"] == "thin_data"

@@ -54,11 +54,12 @@ def test_an_operator_who_asks_for_more_than_fifty_thumbs_gets_them():
     assert not feedback_suffices(counts, LIMITS._replace(items=80))
 
 
-def test_little_feedback_is_said_in_numbers_and_so_is_the_other_way():
+def test_little_feedback_is_said_in_numbers_by_the_nearer_of_two_ways():
     assert missing_message(FeedbackCounts(4, 1, 2, None, None), LIMITS) == (
-        "Not enough thumbs for suggestions yet. Rate 46 more headlines for suggestions today (4 so far), "
-        "or 10 over 7 days, 10 of them with a reason."
+        "Not enough thumbs for suggestions yet. Rate 46 more headlines for suggestions today (4 so far)."
     )
+    for tagged, words in ((9, "Give a reason for 1 more thumb."), (3, "Give reasons for 7 more thumbs.")):
+        assert missing_message(FeedbackCounts(20, tagged, 12, None, None), LIMITS).endswith(words)
     reason = missing_message(FeedbackCounts(49, 3, 30, None, None), LIMITS)
     assert reason.endswith("Rate 1 more headline for suggestions today (49 so far).")
     assert status_message("skipped", 0, reason) == reason

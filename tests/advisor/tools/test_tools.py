@@ -256,7 +256,7 @@ def test_too_little_feedback_is_said_and_nothing_else(ada):
     assert content == {
         "insufficient_data": True,
         "reason": "Not enough thumbs for suggestions yet. Rate 46 more headlines for suggestions today "
-        "(4 so far), or 10 over 7 days, 10 of them with a reason.",
+        "(4 so far).",
     }
 
 

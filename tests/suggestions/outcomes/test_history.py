@@ -65,7 +65,7 @@ def test_an_empty_history_says_what_will_stand_there(page: Client):
 def test_an_accepted_change_shows_from_where_to_where(page: Client, ada: Reader):
     decided(ada)
     body = body_of(page)
-    assert "Show me more from Gazette" in body and "Accepted" in body
+    assert "Show me more from Gazette" in body and "You said yes" in body
     assert "as usual → more than usual" in body
 
 
@@ -77,7 +77,7 @@ def test_a_weight_of_ones_own_is_called_that(page: Client, ada: Reader):
 def test_a_rejection_shows_the_readers_words_escaped(page: Client, ada: Reader):
     decided(ada, suggestion_reject, user_reason="<b>no</b>")
     body = body_of(page)
-    assert "You said: “&lt;b&gt;no&lt;/b&gt;”" in body and "Rejected" in body
+    assert "You said: “&lt;b&gt;no&lt;/b&gt;”" in body and "You said no" in body
 
 
 def test_never_is_called_never_and_not_quoted(page: Client, ada: Reader):
@@ -99,7 +99,7 @@ def test_what_was_accepted_just_now_is_undone_and_waits_again(page: Client, ada:
     assert 'aria-label="Undo: ' in body_of(page)
     answer = page.post(f"/ui/suggestions/{suggestion.pk}/undo", {"next": "history"}, follow=True)
     body = answer.content.decode()
-    assert "Undone. That answer counts no more" in body and "Accepted, then undone at once" in body
+    assert "Undone. That answer counts no more" in body and "You said yes, and undid it at once" in body
     assert 'aria-label="Undo: ' not in body
     assert Suggestion.objects.filter(reader=ada, status="pending").exists()
 
@@ -110,7 +110,7 @@ def test_one_click_reverts_and_stays_on_the_page(page: Client, ada: Reader):
     assert 'aria-label="Undo: ' in body_of(page)
     answer = page.post(f"/ui/suggestions/{suggestion.pk}/undo", {"next": "history"}, follow=True)
     assert answer.redirect_chain[-1][0] == PAGE
-    assert "Accepted, then undone" in answer.content.decode()
+    assert "You said yes, and undid it later" in answer.content.decode()
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
     assert 'aria-label="Undo' not in body_of(page)
 
@@ -191,7 +191,7 @@ def test_what_was_put_off_stands_first_with_the_day_it_comes_back(page: Client, 
     Suggestion.objects.filter(pk=late.pk).update(
         snoozed_until=datetime(timezone.now().year + 1, 3, 9, 20, tzinfo=UTC)
     )
-    assert "Put off for a week · comes back on 9 March" in body_of(page)
+    assert "You said later · comes back on 9 March" in body_of(page)
 
 
 def test_dates_are_those_of_the_readers_own_day(page: Client, ada: Reader):
@@ -199,7 +199,7 @@ def test_dates_are_those_of_the_readers_own_day(page: Client, ada: Reader):
     suggested(
         ada, evidence=0, status="rejected", resolved_at=datetime(2026, 3, 9, 20, 30, tzinfo=UTC), label="Late"
     )
-    assert "Rejected · 10 March" in body_of(page)
+    assert "You said no · 10 March" in body_of(page)
 
 
 def test_a_weight_learned_meanwhile_is_where_the_change_started(page: Client, ada: Reader):

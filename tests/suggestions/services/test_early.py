@@ -8,10 +8,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from digest.daily.onboarding import interview_finish
 from digest.feedback.services import feedback_set, weights_update
-from digest.models import Digest, Item, Reader
+from digest.items.vectors import item_vectors_update
+from digest.models import Digest, Feedback, Item, Reader
+from ranking.config_body import ConfigEdit
 from ranking.models import ConfigVersion
 from ranking.selectors import config_effective, config_versions
+from ranking.services import config_edit
 from suggestions.models import EarlyForecast
 from suggestions.proposals import Refusal
 from suggestions.services.early import early_change_apply, early_change_find, early_change_put_off
@@ -207,6 +211,39 @@ def test_the_end_of_the_interview_asks_too(page: Client, ada: Reader):
     session["teach_done"] = {"rated": [], "asked": 1}
     session.save()
     assert EARLY in shown(page, "/ui/teach/done")
+
+
+def ended(page: Client, rated: list[int]) -> str:
+    """Return the page at the end of an interview about these items."""
+    session = page.session
+    session["teach_done"] = {"rated": rated, "asked": len(rated)}
+    session.save()
+    return shown(page, "/ui/teach/done")
+
+
+def test_the_end_of_the_interview_asks_one_thing_the_offer_to_order_the_page_first(page: Client, ada: Reader):
+    answered(ada)
+    item_vectors_update(now=timezone.now())
+    assert EARLY in shown(page), "there is an early change, too"
+    rated = list(Feedback.objects.values_list("item_id", flat=True))
+    body = ended(page, rated)
+    assert 'id="order"' in body and EARLY not in body
+    config_edit(reader_id=ada.pk, edit=ConfigEdit(taste="on"), expected_version=0, now=timezone.now())
+    body = ended(page, rated)
+    assert 'id="order"' not in body and EARLY in body
+
+
+def test_sources_that_learning_took_are_named_so_no_question_about_them_is_missed(page: Client, ada: Reader):
+    answered(ada, quiet=8, giga=8)
+    assert "more Quiet" in shown(page)
+    rated = list(Feedback.objects.values_list("item_id", flat=True))
+    interview_finish(reader=ada, item_ids=rated, now=timezone.now())
+    body = ended(page, rated)
+    learned = (
+        "Now a little more from Quiet. Now a little less from Giga. You are not asked about these for now."
+    )
+    assert learned in body and learned in shown(page)
+    assert EARLY not in body
 
 
 def test_today_costs_the_same_however_many_answers_and_items(

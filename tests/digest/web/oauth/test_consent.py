@@ -28,7 +28,7 @@ def test_the_page_is_in_the_readers_language_and_programs_are_answered_in_englis
     assert '<html lang="de"' in page.text and page.headers["Content-Language"] == "de"
     assert "Einen Assistenten hereinlassen?" in page.text
     assert (
-        "Deinen Überblick, deine Quellen und Beiträge lesen" in page.text
+        "Deinen Überblick, deine Quellen und Artikel lesen" in page.text
         and "Read your digest" not in page.text
     )
     refused = person.open(assistant.url(client_id="nobody"))

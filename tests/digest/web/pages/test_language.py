@@ -100,7 +100,7 @@ def test_what_is_stored_is_english_and_shown_in_the_readers_words():
         stored = reason_sentence("boost_source", "Gazette", 8, 10, 5, 20)
         shown = reason_shown(stored)
     assert stored == "You liked 8 of 10 articles from Gazette, against 5 of 20 elsewhere."
-    assert shown == "Du mochtest 8 von 10 Beiträgen aus Gazette, gegenüber 5 von 20 anderswo."
+    assert shown == "Du mochtest 8 von 10 Artikeln aus Gazette, gegenüber 5 von 20 anderswo."
     assert reason_shown(stored) == stored
 
 

@@ -1,0 +1,111 @@
+"""Rows of lists in a real browser: thumbs that the new find, straight lines, room for what is read."""
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import Page
+
+from digest.models import Reader, Source
+from tests.support.browser import ago, fresh_item
+from tests.support.factories import FeedbackFactory
+from tests.test_looks_browser import box
+from tests.test_pages_browser import browser, page, tab
+
+__all__ = ["browser", "page", "tab"]
+pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
+WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+# For each row, whether its two thumbs are seen: nothing around them is transparent.
+SEEN = """() => [...document.querySelectorAll("article[data-item]")].map((row) => {
+  for (let one = row.querySelector("[data-key=u]"); one !== row; one = one.parentElement)
+    if (getComputedStyle(one).opacity !== "1") return false;
+  return true;
+})"""
+LINE_OF_FIRST_LETTER = """(link) => {
+  const range = document.createRange();
+  range.setStart(link.firstChild, 0);
+  range.setEnd(link.firstChild, 1);
+  return range.getBoundingClientRect().y - link.closest("h2").getBoundingClientRect().y;
+}"""
+
+
+def test_a_new_reader_sees_the_thumbs_without_a_pointer_and_nothing_moves_below_it(page: Page, ada: Reader):
+    for n in range(3):
+        fresh_item(ada, hours=n + 1, title=f"Lamp {n}")
+    page.set_viewport_size(WIDE)
+    page.goto("/")
+    page.mouse.move(1, 1)
+    assert page.evaluate(SEEN) == [True] * 3
+    rows = page.locator("article[data-item]")
+    before = [box(row) for row in rows.all()]
+    rows.nth(1).hover()
+    assert [box(row) for row in rows.all()] == before
+    page.goto("/ui/all")
+    page.mouse.move(1, 1)
+    assert page.evaluate(SEEN) == [True, False, False], "elsewhere the first row shows where they are"
+
+
+@pytest.mark.parametrize("address", ["/", "/ui/all"])
+def test_why_stands_in_line_with_the_way_to_the_original(page: Page, ada: Reader, address: str):
+    fresh_item(ada, title="A lamp")
+    page.set_viewport_size(WIDE)
+    page.goto(address)
+    original = page.locator(".item .to-original a")
+    why = page.locator(".item .why-short a, .item .why > summary").first
+    middles = [box(one)["y"] + box(one)["height"] / 2 for one in (original, why)]
+    assert abs(middles[0] - middles[1]) <= 1
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_list_begins_in_the_upper_third_of_a_phone(page: Page, ada: Reader, language: str):
+    fresh_item(ada, title="A lamp")
+    Reader.objects.update(language=language)
+    page.set_viewport_size(PHONE)
+    page.goto("/ui/all")
+    assert box(page.locator("article[data-item]"))["y"] < 740 / 3 + 10
+    heading, side = box(page.locator("h1")), box(page.locator(".to-side"))
+    assert abs(heading["y"] - side["y"]) < 20, "beside the heading"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_a_title_without_a_space_begins_beside_its_dot(page: Page, ada: Reader):
+    fresh_item(ada, title="W" * 240)
+    page.set_viewport_size(PHONE)
+    page.goto("/ui/all")
+    assert page.locator(".item h2 a").evaluate(LINE_OF_FIRST_LETTER) < 12
+
+
+def test_a_source_keeps_its_name_where_the_row_has_room(page: Page, ada: Reader):
+    """An old post that came late has two dates, and a name of three words."""
+    fresh_item(ada, hours=24 * 40, title="A lamp", key="world.example", dated_at=ago(3), first_seen_at=ago(3))
+    Source.objects.update(title="World News of Tomorrow and Today")
+    for width in (1100, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto("/ui/all")
+        name = page.locator(".item > .meta > a > bdi")
+        assert name.evaluate("one => one.scrollWidth <= one.clientWidth + 1 || one.clientWidth === 0"), width
+
+
+def test_bars_of_taste_begin_at_the_same_edge_on_a_phone(page: Page, ada: Reader):
+    for n, key in enumerate(("a-long-name-of-a-source.example", "b.example")):
+        for hours in range(4):
+            item = fresh_item(ada, hours=1 + hours + n, key=key)
+            FeedbackFactory(reader=ada, item=item, useful=bool(n), at=timezone.now())
+    page.set_viewport_size(PHONE)
+    page.goto("/ui/taste")
+    edges = {round(box(bar)["x"]) for bar in page.locator(".bars svg.bar").all()}
+    assert len(edges) == 1, edges
+
+
+def test_the_operators_list_of_feeds_fits_a_phone(page: Page, ada: Reader):
+    Reader.objects.filter(pk=ada.pk).update(is_staff=True, is_superuser=True)
+    for n in range(3):
+        fresh_item(ada, key=f"a-publisher-with-quite-a-long-name-{n}.example")
+    phone = page.context.new_page()
+    phone.set_viewport_size(PHONE)
+    phone.goto(reverse("admin:digest_feed_changelist"))
+    assert phone.locator("#result_list tbody tr").count() == 3
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 360
+    cells = phone.locator("#result_list tbody :is(td, th)").all()
+    edges = [box(cell)["x"] + box(cell)["width"] for cell in cells if cell.is_visible()]
+    assert edges and max(edges) <= 361
+    phone.close()
