@@ -2,6 +2,7 @@
 
 The agent's loop yields steps; `_drive` stores each, answers its tool calls with guidance beside them, and has
 proposals reviewed. If the models store nothing for the reader, the planner gets the run (`_is_handed_over`).
+A suggestion is stored by the tool `write_suggestion` (`advisor/tools/drafts.py`, `suggestions/services`).
 """
 
 from collections.abc import Callable

@@ -240,7 +240,7 @@ def taste_index(change: Change, attributes: Attributes) -> int:
     """Return the index of a change's target among the reader's tastes."""
     kind = change.kind
     assert kind.column is not None, f"{kind!r} is about no column"
-    return attributes.index(kind.column, change.target)
+    return attributes.index_of(kind.column, change.target, change.label)
 
 
 def has_new_ratings(change: Change, history: DecisionHistory, rated: Sequence[RatedItem]) -> bool:

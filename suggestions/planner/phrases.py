@@ -77,8 +77,16 @@ class Attributes:
     names: Mapping[str, Sequence[str]] = field(default_factory=dict)
     whole: frozenset[str] = frozenset()
 
+    def index_of(self, column: Column, target: str, label: str) -> int:
+        """Return the index of a target among all columns, by its label where the column counts words.
+
+        So a target whose key marks its type, such as `author:ada`, is counted as the topic "Ada".
+        """
+        spelled = {Column.TOPICS: topic_key, Column.WORDS: fold}
+        return self.index(column, spelled[column](label) if column in spelled else target)
+
     def index(self, column: Column, key: str) -> int:
-        """Return the index of a target among all columns. Raises `ValueError` for an unknown one."""
+        """Return the index of a column's key among all columns. Raises `ValueError` for an unknown one."""
         before = list(Column)[: list(Column).index(column)]
         keys: tuple[str, ...] = getattr(self, column)
         return sum(len(getattr(self, one)) for one in before) + keys.index(key)

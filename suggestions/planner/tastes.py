@@ -172,14 +172,14 @@ def reader_preference(rated: Sequence[RatedItem], attributes: Attributes) -> Pre
 
 
 def spreads_for(attributes: Attributes, spread: float) -> Array:
-    """Return the spread of tastes for each source, topic and word; `spread` is that of the installation.
+    """Return the spread of tastes for each key of each column; `spread` is that of the installation.
 
     That one was measured on sources and on topics in titles. It tells nothing about topics that count in
     texts, too: readers who differ in subjects may not differ in any one word. So these have the prior.
     """
-    topics = [SPREAD_PRIOR if key in attributes.whole else spread for key in attributes.topics]
-    rest = [spread] * len(attributes.words)
-    return np.array([*[spread] * len(attributes.sources), *topics, *rest], dtype=np.float64)
+    keys = [(column, key) for column in Column for key in getattr(attributes, column)]
+    whole = [column is Column.TOPICS and key in attributes.whole for column, key in keys]
+    return np.where(whole, SPREAD_PRIOR, spread).astype(np.float64)
 
 
 def others_lean(attributes: Attributes, deviations: Mapping[str, float], tallies: Tallies) -> Array:

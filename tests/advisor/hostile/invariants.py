@@ -255,7 +255,7 @@ def _problems(row: Suggestion, world: World) -> Iterator[str]:
         yield "of another reader"
     if FIELDS.get(row.suggestion_type) != row.field or row.status not in ("pending", "draft"):
         yield f"{row.field} {row.status}"
-    yield from VALUES.get(row.field, _number)(row)
+    yield from VALUE_CHECKS.get(row.field, _number)(row)
     if row.target_key in (AVOIDED, COOLING) or row.target_key in _recent(world):
         yield "pinned or decided lately"
     yield from _evidence(row, world)
@@ -313,7 +313,8 @@ def _topic(row: Suggestion) -> Iterator[str]:
 # Kinds whose evidence is items that the reader liked, and settings of one source.
 LIKED = {"add_topic", "boost_source", "order_by_taste", "never_miss", "age_slower"}
 OF_SOURCES = {"source_weights", "shelf_lives", "daily_limits", "never_missed"}
-VALUES = {
+# By setting: what a suggestion's value must be.
+VALUE_CHECKS = {
     "topics": _topic,
     "source_weights": _weight,
     "mutes": _word,

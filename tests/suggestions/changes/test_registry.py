@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from ranking.common.text import topic_key
 from ranking.config_words import change_words, pin_rows
 from ranking.entities import Config, EffectiveConfig
 from ranking.mutes import ADDRESS
 from ranking.mutes import KINDS as MUTES
 from ranking.taste.leans import SPREAD_PRIOR
-from suggestions.changes.change import LESS, NONE, Change, ChangeKind, Field
+from suggestions.changes.change import LESS, NONE, Change, ChangeKind, Column, Field
 from suggestions.changes.mutes import MUTE_WORD, MuteKind, MuteWordKind
 from suggestions.changes.registry import (
     PAGE_GROUPS,
@@ -24,7 +25,7 @@ from suggestions.changes.registry import (
 from suggestions.changes.topics import ADD_TOPIC, TopicKind
 from suggestions.planner.hypotheses import evaluate_change
 from suggestions.planner.phrases import attributes_of
-from suggestions.planner.tastes import tallies_of, tastes_of
+from suggestions.planner.tastes import spreads_for, tallies_of, tastes_of
 from suggestions.rules import target_pinned
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb
@@ -36,9 +37,9 @@ THUMBS = [
 ]
 PRESENT = EffectiveConfig(Config(topics=("Crypto",)), {})
 ATTRIBUTES = attributes_of(THUMBS, sources=(), topics=("Crypto", "Harbour"), titles={}, words=("Harbour",))
-TASTES = tastes_of(tallies_of(THUMBS, ATTRIBUTES, CLOCK), SPREAD_PRIOR)
+TASTES = tastes_of(tallies_of(THUMBS, ATTRIBUTES, CLOCK), spreads_for(ATTRIBUTES, SPREAD_PRIOR))
 # Of kinds whose changes thumbs do not name: a stored value.
-VALUES = {
+STORED = {
     "order_by_taste": "on",
     "shelf_life": "6",
     "daily_limit": "3",
@@ -52,7 +53,7 @@ COUNTED = [kind for kind in SUGGESTED if kind.column]
 def changes_of(kind: ChangeKind) -> list[Change]:
     """Return the kind's changes that the thumbs name, or else a stored one about a source."""
     named = list(kind.candidates(ATTRIBUTES, PRESENT))
-    return named or [change_stored(kind=kind.name, target=SOURCES[0], value=VALUES[kind.name])]
+    return named or [change_stored(kind=kind.name, target=SOURCES[0], value=STORED[kind.name])]
 
 
 @pytest.mark.parametrize("kind", SUGGESTED, ids=repr)
@@ -123,6 +124,23 @@ def test_a_second_type_of_target_on_a_setting_is_taken_with_keys_of_its_own():
     kind = AddressKind(NONE)
     kinds_check([*SUGGESTED, kind])  # it raises what is missing
     assert kind.key("a.example") not in {one.key("a.example") for one in SUGGESTED}
+
+
+class AuthorKind(AddressKind):
+    """A type of target that thumbs are counted for as a topic, under a key of its own."""
+
+    column, finder, text_rated = Column.TOPICS, TopicKind.finder, TopicKind.text_rated
+
+    def key(self, label):
+        return f"author:{topic_key(label)}"
+
+
+def test_a_target_with_the_mark_of_its_type_is_counted_by_its_name():
+    kind = AuthorKind(NONE)
+    assert "ada hill" in ATTRIBUTES.authors
+    change = Change(kind, kind.key("Ada Hill"), "Ada Hill", False, True, ADDRESS)
+    counted = evaluate_change(change, TASTES, ATTRIBUTES)
+    assert counted.merit == evaluate_change(replace(change, target="ada hill"), TASTES, ATTRIBUTES).merit
 
 
 class KeyedAsWords(MuteWordKind):
