@@ -315,7 +315,7 @@ def test_a_refusal_names_the_suggestion_and_why(ada, waiting, now):
     answer(resolve.suggestion_reject, ada, waiting, now)
     settled = answer(resolve.suggestion_accept, ada, waiting, now)
     assert (settled.code, settled.target) == ("already_resolved", waiting.label)
-    assert waiting.label in settled.message and settled.data == {"suggestion_id": waiting.pk}
+    assert settled.message == "You said no." and settled.data == {"suggestion_id": waiting.pk}
     topic = suggested(ada, 0, suggestion_type="add_topic", field="topics", target_key="x", label="Rust")
     wrong = answer(resolve.suggestion_accept, ada, topic, now, value=1.0)
     assert (wrong.target, wrong.message) == ("Rust", "A topic has no number to choose.")
