@@ -31,7 +31,7 @@ REASONS: dict[str, dict[str, tuple[str, ...]]] = {
     "a run, a tool call or a review fails as a result that is stored": {
         "advisor/mcp_server.py": ("_renew",),
         "advisor/review/compose.py": ("review",),
-        "advisor/run/execute.py": ("_drive",),
+        "advisor/run/execute.py": ("_drive", "run_execute"),
         "advisor/tools/registry.py": ("dispatch",),
         "config/api/mcp_endpoint.py": ("_call",),
     },

@@ -47,7 +47,7 @@ def field_of_two_subjects() -> Field:
     """Return forty reports of matches among 440 texts; ten say "tennis", far below what a vector reads."""
     tennis = frozenset(["tennis"])
     played = [
-        Thing("a.example", f"Sport {n}", MATCH * 6 + ("Tennis." if n % 4 == 0 else ""), (), tennis)
+        Thing("a.example", f"Sport {n}", MATCH * 30 + ("Tennis." if n % 4 == 0 else ""), (), tennis)
         for n in range(40)
     ]
     stars = [Thing("b.example", f"Sky {n}", STARS) for n in range(400)]
