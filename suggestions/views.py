@@ -331,9 +331,9 @@ def _week(effect: WeekEffect, titles: Mapping[str, str], source: str) -> WeekLin
     """Return what last week would have shown: three articles that come in and two that drop out."""
     if not (words := sentences.week_words(effect)):
         return None
-    comes, goes = effect.enters[:WEEK_ENTERS_SHOWN], effect.leaves[:WEEK_LEAVES_SHOWN]
-    lines = [[(item, titles.get(item.source, item.source)) for item in some] for some in (comes, goes)]
-    return WeekLines(words, *lines, source)
+    shown = effect.enters[:WEEK_ENTERS_SHOWN], effect.leaves[:WEEK_LEAVES_SHOWN]
+    comes, goes = ([(item, titles.get(item.source, item.source)) for item in some] for some in shown)
+    return WeekLines(words, comes, goes, source)
 
 
 def _move(item: PreviewItem, titles: Mapping[str, str]) -> Move:

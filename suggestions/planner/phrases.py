@@ -82,8 +82,13 @@ class Attributes:
 
         So a target whose key marks its type, such as `author:ada`, is counted as the topic "Ada".
         """
-        spelled = {Column.TOPICS: topic_key, Column.WORDS: fold}
-        return self.index(column, spelled[column](label) if column in spelled else target)
+        match column:
+            case Column.SOURCES:
+                return self.index(column, target)
+            case Column.TOPICS:
+                return self.index(column, topic_key(label))
+            case Column.WORDS:
+                return self.index(column, fold(label))
 
     def index(self, column: Column, key: str) -> int:
         """Return the index of a column's key among all columns. Raises `ValueError` for an unknown one."""
