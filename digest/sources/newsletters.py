@@ -41,6 +41,8 @@ PLACE: Final = "*"
 # A run reads mails for the first of these, and parses the mails of one reader for the second, in seconds.
 ROUND_S: Final = 60.0
 READER_S: Final = 20.0
+# After that the mailbox is left, whatever its server still sends: the last mail of a run is read and parsed.
+MAILBOX_S: Final = 2 * ROUND_S
 # Lists that may wait for a reader's yes, for how long, and with how many mails. The first mail may confirm a
 # sign-up, so it has to be shown.
 WAITING_MAX: Final = 20
@@ -211,7 +213,7 @@ def newsletters_fetch(*, now: datetime) -> NewslettersReport:
     end = time.monotonic() + ROUND_S
     spent: Counter[UUID] = Counter()  # milliseconds
     try:
-        with mailbox_open(settings.NEWSLETTERS_URL) as mailbox:
+        with mailbox_open(settings.NEWSLETTERS_URL, seconds=MAILBOX_S) as mailbox:
             for uid in mailbox.unseen():
                 if time.monotonic() >= end:
                     report.left = 1

@@ -336,7 +336,7 @@ def read_mailbox(now: datetime) -> None:
     box = Box()
 
     @contextmanager
-    def opened(url: str) -> Iterator[Box]:
+    def opened(url: str, *, seconds: float) -> Iterator[Box]:
         yield box
 
     with pytest.MonkeyPatch.context() as patched:
