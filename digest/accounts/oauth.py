@@ -10,6 +10,7 @@ from allauth.idp.oidc.adapter import DefaultOIDCAdapter
 from django.conf import settings
 from django.http import JsonResponse
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare
 
 from digest.accounts.assistant_access import LOOPBACK, READ, SCOPES, client_room_make
 
@@ -94,6 +95,20 @@ class AssistantAdapter(DefaultOIDCAdapter):  # type: ignore[misc]
     def get_issuer(self) -> str:
         """Return the address of this installation. Clients know by it who issued a token."""
         return str(settings.SITE_URL).rstrip("/")
+
+    def get_user_sub(self, client: Any, user: Any) -> str:
+        """Return whom a code is for. With the hash of the password, because a new one ends all access.
+
+        Whoever was let in a minute before would else redeem their code a minute after.
+        """
+        return f"{super().get_user_sub(client, user)}:{user.get_session_auth_hash()}"
+
+    def get_user_by_sub(self, client: Any, sub: str) -> Any:
+        """Return the reader of a code; None if they have another password by now, or are switched off."""
+        user_id, _, password = sub.partition(":")
+        user = super().get_user_by_sub(client, user_id)
+        is_same = user is not None and constant_time_compare(password, user.get_session_auth_hash())
+        return user if is_same else None
 
     def validate_client_registration(self, *, client: Any, client_metadata: Any, **more: Any) -> None:
         """Refuse a client with a forbidden redirect URI (400), and any client if the table is full (503)."""

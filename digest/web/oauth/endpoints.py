@@ -14,7 +14,14 @@ from django.utils.translation import gettext_noop
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from digest.accounts.assistant_access import SCOPES, code_claim, mcp_resource, refresh_claim, refresh_release
+from digest.accounts.assistant_access import (
+    SCOPES,
+    code_claim,
+    mcp_resource,
+    refresh_claim,
+    refresh_release,
+    token_revoke,
+)
 from digest.accounts.oauth import BYTES_MAX
 from digest.errors import TooManyRequests
 from digest.throttling import MINUTE, Limit, limit_count
@@ -81,7 +88,8 @@ def token(request: HttpRequest) -> HttpResponse:
 
 @_for_programs
 def revoke(request: HttpRequest) -> HttpResponse:
-    """Revoke a token (RFC 7009)."""
+    """Revoke a token (RFC 7009). Whoever has it may: its client is public, so it proves nothing else."""
+    token_revoke(secret=request.POST.get("token", ""))
     return protocol_answer("RevokeView", request)
 
 
