@@ -101,10 +101,11 @@ def codec_of(label: str) -> str:
     known = webencodings.lookup(label.strip())
     try:
         name = known.codec_info.name if known else codecs.lookup(label).name
-    except (LookupError, ValueError):
+        found = codecs.lookup(name)  # Python has no x-user-defined, which browsers know
+    except (LookupError, ValueError, OSError):  # in the sandbox, which opens no file to look for one
         return ""
     # `codecs` also knows codecs that are no character encoding, such as base64.
-    is_text = known or getattr(codecs.lookup(name), "_is_text_encoding", False)
+    is_text = known or getattr(found, "_is_text_encoding", False)
     return _WIDER.get(name, name) if is_text and name.replace("-", "_") not in REFUSED_CODECS else ""
 
 

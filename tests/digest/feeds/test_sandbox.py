@@ -36,7 +36,8 @@ def server() -> Iterator[Callable[..., SandboxServer]]:
     def make(statements: str, *, cpu_s: float = 1.0) -> SandboxServer:
         lines = ["import time", "def read(text, *, url):", f"    {statements}"]
         read = "\n".join([*lines, "    return parse_checked(text, url=url)"])
-        code = f"from digest.feeds.sandbox_server import *\n{read}\nsandbox_serve(read, cpu_s={cpu_s})"
+        served = f"warm_up()\nsandbox_serve(read, cpu_s={cpu_s})"
+        code = f"from digest.feeds.sandbox_server import *\n{read}\n{served}"
         made.append(SandboxServer((sys.executable, "-c", code)))
         return made[-1]
 
@@ -153,6 +154,56 @@ def test_a_child_writes_no_files_and_knows_no_secrets(server, monkeypatch: pytes
     knows = server("raise FeedProblem('knows', str('OPENAI_API_KEY' in os.environ))")
     with pytest.raises(FeedProblem, match="knows: False"):
         parse_in_sandbox(GOOD, url="", nursery=knows)
+
+
+REACHES = {
+    "a file": "open('/etc/hostname')",
+    "the environment of another process": "open(f'/proc/{os.getppid()}/environ', 'rb').read()",
+    "a folder": "os.listdir('/')",
+    "a network": "socket.socket()",
+    "a socket of this machine": "socket.socket(socket.AF_UNIX)",
+    "a pipe": "os.pipe()",
+    "a module": "import this",
+}
+
+
+@pytest.mark.parametrize("what", REACHES)
+def test_a_child_opens_nothing(server, what: str):
+    tries = server(f"""try: {REACHES[what]}
+    except OSError as error: raise FeedProblem('refused', error.strerror)""")
+    with pytest.raises(FeedProblem, match="refused: Too many open files"):
+        parse_in_sandbox(GOOD, url="", nursery=tries)
+
+
+def test_a_child_holds_no_file_but_its_documents(server):
+    """Those of the server would tell it of other documents, or let it say how these ended."""
+    code = """import errno
+    open_ones = 0
+    for number in range(3, 100):
+        try: os.fstat(number)
+        except OSError: continue
+        open_ones += 1
+    time.sleep(0.3)
+    raise FeedProblem('held', str(open_ones))"""
+    one = server(code)
+    with ThreadPoolExecutor(4) as pool:
+        told = [pool.submit(parse_in_sandbox, GOOD, url="", nursery=one) for _ in range(4)]
+        assert {str(each.exception()) for each in told} == {"held: 1"}
+
+
+def test_a_child_cannot_raise_its_limits(server):
+    code = """names = ('NOFILE', 'NPROC', 'FSIZE', 'CORE', 'AS', 'CPU')
+    limits = [resource.getrlimit(getattr(resource, f'RLIMIT_{name}')) for name in names]
+    raise FeedProblem('limits', repr([(hard - soft, hard < 1 << 40) for soft, hard in limits]))"""
+    with pytest.raises(FeedProblem) as told:
+        parse_in_sandbox(GOOD, url="", nursery=server(code))
+    assert told.value.message == repr([(0, True)] * 5 + [(1, True)])
+
+
+@pytest.mark.parametrize("label", ["mbcs", "no-such", "x-user-defined", "johab", "koi8-u", "hz", "idna"])
+def test_a_child_knows_every_encoding_without_a_file(label: str):
+    document = f'<?xml version="1.0" encoding="{label}"?>' + GOOD[GOOD.index("<rss") :]
+    assert parse_in_sandbox(document.encode("utf-8"), url="").title == "Rivers"
 
 
 FORKS = """

@@ -466,6 +466,7 @@ def test_a_huge_mail_is_cut_off_and_a_broken_one_harms_no_other(mailbox: Dovecot
         b"\x00\xff" * 500,
         b"Subject: =?x?b?!?=\r\nFrom: \"<>@\r\nDate: never\r\nList-Id: <>\r\n\r\nWords.",
         b"Content-Type: text/html; charset=no-such\r\n\r\n<p>W\xf6rter",
+        b"Content-Type: text/html; charset=x-user-defined\r\n\r\n<p>W\xf6rter",
         b"Content-Type: multipart/mixed; boundary=a\r\n\r\n" + NESTED * 200,
         b"From: " + b"(" * 5000 + b"\r\n\r\nx",
     ],
