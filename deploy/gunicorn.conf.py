@@ -17,8 +17,8 @@ from typing import Any
 chdir = str(Path(__file__).resolve().parent.parent)
 bind = os.environ.get("BIND", "127.0.0.1:8000")
 workers = int(os.environ.get("WEB_WORKERS", "2"))
-# At most eleven threads may wait for others or do long work (see `digest.places`); one is always free.
-threads = 12
+# At most fifteen threads may wait for others or do long work (see `digest.places`); one is always free.
+threads = 16
 # A page that takes a minute has failed. A request for suggestions waits 30 s at most.
 timeout = 60
 graceful_timeout = 45

@@ -1,7 +1,8 @@
 """Places: how many requests of a web process may do slow work at once, and how many of these one reader may.
 
-A process has twelve threads. Two may look up sites, three may fetch pictures, two may wait for a run, two may
-do long work and two may send exports. One is left for pages, however slow all others are.
+A process has sixteen threads. Two may look up sites, three may fetch pictures, two may wait for a run, two
+may do long work, two may send exports, two may ask the sign-in's provider and two may send mail. One is left
+for pages, however slow all others are.
 
 Everything else a reader asks for takes turns with their own other requests (`turns_open`). A reader who asks
 for much at once lets others go first between the queries of an answer (`turn_share`).
@@ -24,13 +25,18 @@ RUNS_AT_ONCE: Final = 2
 LONG_AT_ONCE: Final = 2
 # Exports are sent while they are read from the database, as slowly as a browser takes them.
 EXPORTS_AT_ONCE: Final = 2
+# Sign-ins through a provider (OpenID Connect), and mails about accounts. Strangers cause both, so no reader
+# is counted, and while a service hangs only requests to it are refused.
+SIGN_INS_AT_ONCE: Final = 2
+MAILS_AT_ONCE: Final = 2
 # A reader's requests that may wait for a place. Each holds a thread.
 WAITING_MAX: Final = 1
 # A browser has at most six connections to a site: one request has the turn, and the others may wait. A
 # page takes a fifth of a second, and the longest previews a few seconds.
 TURNS_WAITING_MAX: Final = 5
 TURN_WAIT_S: Final = 10.0
-# A request lets others go first for so long in all, however many come.
+# A request lets others go first for so long in all, however many come. Counted by the clock that never goes
+# back (`time.monotonic`), from one request's first query to its last; see `turn_share`.
 SHARE_WAIT_S: Final = 2.0
 PAGE_LINE, PROGRAM_LINE, LONG_LINE = "page", "program", "long"
 
@@ -144,6 +150,8 @@ PICTURES: Final = Places(PICTURES_AT_ONCE)
 RUNS: Final = Places(RUNS_AT_ONCE)
 LONG: Final = Places(LONG_AT_ONCE)
 EXPORTS: Final = Places(EXPORTS_AT_ONCE)
+SIGN_INS: Final = Places(SIGN_INS_AT_ONCE)
+MAILS: Final = Places(MAILS_AT_ONCE)
 TURNS: Final = Places(None, waiting=TURNS_WAITING_MAX)
 _request = local()
 
@@ -225,6 +233,13 @@ def turn_share(
     """Run a query, but let readers go first who asked for less at once (`connection.execute_wrapper`).
 
     In a transaction nobody goes first, because the others may wait for its locks.
+
+    What counts towards `SHARE_WAIT_S` is the time that this request waited, by the monotonic clock, whoever
+    it waited for, and not the work that others did meanwhile. No setting of the machine's time changes it,
+    and a request begins its count once: a second turn of it goes on where the first ended. Whoever has two
+    accounts can let one wait for the other until the two seconds are over. After that their request shares
+    the interpreter with everybody else's, as if nobody ever went first. They cannot make another wait longer
+    than two seconds a request, and only one who has more requests in line than they.
     """
     shares = getattr(_request, "turn", None) and _request.had and not context["connection"].in_atomic_block
     if shares and (left := SHARE_WAIT_S - _request.shared_s) > 0:

@@ -43,6 +43,7 @@ from digest.errors import TooManyRequests
 from digest.feeds.identity import domain_in
 from digest.mail.render import site_link
 from digest.models import Reader
+from digest.places import MAILS
 from digest.throttling import SIGN_IN, limit_count, too_many_requests_page
 
 log = structlog.get_logger(__name__)
@@ -258,7 +259,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         netloc = urlsplit(settings.SITE_URL).netloc
         site = SimpleNamespace(domain=netloc, name=netloc)
         try:
-            super().send_mail(template_prefix, email, {**context, **links, "current_site": site})
+            with MAILS.place(object()) as has_place:
+                if not has_place:
+                    raise ConnectionError("the mail server keeps others waiting")
+                super().send_mail(template_prefix, email, {**context, **links, "current_site": site})
         except (OSError, SMTPException) as error:
             log.error("mail_failed", template=template_prefix, error=type(error).__name__)
             messages.error(self.request, str(NOT_SENT))

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -439,6 +440,44 @@ def test_nobody_lets_others_go_first_for_ever(monkeypatch: pytest.MonkeyPatch):
     with turns_open():
         turn_begin("Ada")
         shared("Mallory", 5, order).join(10)
+    assert order == ["Mallory"]
+
+
+@pytest.mark.usefixtures("patient")
+def test_no_clock_of_the_machine_and_no_second_turn_lengthens_or_shortens_what_a_request_waits(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(places, "SHARE_WAIT_S", 0.3)
+    now = iter(range(10**9, 0, -3600))
+    monkeypatch.setattr(time, "time", lambda: next(now))
+    asked: list[float] = []
+    let_pass = TURNS.let_pass
+    monkeypatch.setattr(TURNS, "let_pass", lambda who, s: asked.append(s) or let_pass(who, s))
+    with turns_open():
+        turn_begin("Mallory")
+        TURNS._waiting["Mallory", PAGE_LINE] = 5
+        with TURNS.place("Ada"):
+            for step in range(6):
+                query()
+                if step % 2:
+                    turn_give_way()
+    assert asked[0] == 0.3 and sum(asked) < 0.5, "it has let others pass for as long as it ever will"
+
+
+@pytest.mark.usefixtures("patient")
+def test_who_lets_an_accomplice_pass_until_the_time_is_over_makes_nobody_else_wait_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(places, "SHARE_WAIT_S", 0.3)
+    order: list[str] = []
+    with TURNS.place("Accomplice"):
+        mallory = shared("Mallory", 5, order)
+        with turns_open():
+            turn_begin("Ada")
+            began = time.monotonic()
+            query()
+            assert time.monotonic() - began < 0.3, "she asks for no more at once than anybody"
+        mallory.join(10)
     assert order == ["Mallory"]
 
 

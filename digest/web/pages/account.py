@@ -58,6 +58,7 @@ from digest.mail.links import (
 )
 from digest.mail.render import mail_goes_out
 from digest.models import Reader
+from digest.places import SIGN_INS
 from digest.requests import reader_of
 from digest.sources.recommended import starter_interests, welcome_answer
 from digest.sources.subscriptions import FEED_GONE_REASON
@@ -383,15 +384,25 @@ def _leave_by(request: HttpRequest, lead: Callable[[], HttpResponse]) -> HttpRes
     from digest.accounts.oidc import MALFORMED, address_with_nonce  # noqa: PLC0415  # with OIDC_ISSUER
 
     try:
-        answer = lead()
+        answer = _asked_at_provider(request, lead)
     except (OSError, *MALFORMED) as error:  # errors of requests are OSErrors
         log.warning("oidc_unreachable", exception=type(error).__name__)
-        page = {"name": settings.OIDC_NAME, "unreachable": True}
-        return render(request, "socialaccount/authentication_error.html", page, status=503)
+        return _provider_silent(request)
     if not answer.has_header("Location"):
         return answer
     page = {"name": settings.OIDC_NAME, "address": address_with_nonce(answer["Location"])}
     return render(request, "socialaccount/leaving.html", page)
+
+
+def _asked_at_provider(request: HttpRequest, ask: Callable[[], HttpResponse]) -> HttpResponse:
+    """Return `ask()`, which waits for the provider; the error page if as many wait already as may."""
+    with SIGN_INS.place(object()) as has_place:
+        return ask() if has_place else _provider_silent(request)
+
+
+def _provider_silent(request: HttpRequest) -> HttpResponse:
+    page = {"name": settings.OIDC_NAME, "unreachable": True}
+    return render(request, "socialaccount/authentication_error.html", page, status=503)
 
 
 def oidc_callback(request: HttpRequest, provider_id: str) -> HttpResponse:
@@ -403,7 +414,7 @@ def oidc_callback(request: HttpRequest, provider_id: str) -> HttpResponse:
 
     try:
         view = OAuth2CallbackView.adapter_view(provider_of(request, provider_id))
-        return cast(HttpResponse, view(request))
+        return _asked_at_provider(request, lambda: cast(HttpResponse, view(request)))
     except SocialApp.DoesNotExist as error:
         raise Http404 from error
 

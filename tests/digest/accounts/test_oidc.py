@@ -79,10 +79,10 @@ def site(place: dict[str, str]) -> Iterator[str]:
 
 
 @contextmanager
-def served(place: dict[str, str]) -> Iterator[str]:
-    """Yield the address of the site, which is served."""
+def served(place: dict[str, str], *more: str) -> Iterator[str]:
+    """Yield the address of the site, which is served, perhaps with `more` options of gunicorn."""
     port = port_free()
-    command = [sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "config.wsgi"]
+    command = [sys.executable, "-m", "gunicorn", *more, "--bind", f"127.0.0.1:{port}", "config.wsgi"]
     with subprocess.Popen(command, cwd=ROOT, env=place, stderr=subprocess.DEVNULL) as server:
         try:
             assert fetched(f"http://127.0.0.1:{port}/healthz") == b"ok"

@@ -36,8 +36,9 @@ GONE = object()
 class Issuer:
     """A provider that answers what a test wants, over a real socket."""
 
-    def __init__(self) -> None:
-        self.server = HTTPServer(host="127.0.0.1")
+    def __init__(self, *, threaded: bool = False) -> None:
+        self.server = HTTPServer(host="127.0.0.1", threaded=threaded)
+        self.meanwhile: Callable[[], None] = lambda: None
         self.discovery: Any = {}
         self.person: Any = {}
         self.answer: Any = {}
@@ -57,6 +58,7 @@ class Issuer:
         return self.answer() if callable(self.answer) else self.answer
 
     def _discovery(self, _: Request) -> Response:
+        self.meanwhile()
         places = {"authorization_endpoint": "/auth", "token_endpoint": "/token", "userinfo_endpoint": "/me"}
         found = {name: self.url + path for name, path in (places | {"jwks_uri": "/keys"}).items()}
         if isinstance(self.discovery, bytes):
