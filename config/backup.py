@@ -21,6 +21,7 @@ from typing import IO, Any, BinaryIO
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 from django.apps import apps
+from django.contrib.sessions.models import Session
 from django.core import serializers
 from django.core.management.color import no_style
 from django.core.serializers.base import DeserializationError
@@ -190,6 +191,8 @@ def _is_whole(manifest: dict[str, Any]) -> bool:
 def archive_read(path: Path, *, replace: bool = False, using: str = "default") -> dict[str, Any]:
     """Restore an archive in one transaction, compare every table, and return the manifest.
 
+    All sessions end.
+
     Raises `ArchiveError` with one of these codes: `not_an_archive`, `other_version`, `not_migrated` (this
     database lacks migrations), `other_migrations` (the archive's code had other migrations), `not_empty`
     (there are rows and `replace` is false), `damaged` (rows cannot be read), `differs` (a table differs from
@@ -209,6 +212,8 @@ def archive_read(path: Path, *, replace: bool = False, using: str = "default") -
     with transaction.atomic(using=using), connections[using].constraint_checks_disabled():
         if filled:
             _empty(models, using)
+        # With an earlier password, a session that ended with it would open the account again.
+        Session.objects.using(using).all().delete()
         with ZipFile(path) as archive:
             for model in models:
                 _fill(archive, model, manifest, using)

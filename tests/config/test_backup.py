@@ -16,6 +16,7 @@ from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
 
 from config import backup as archive_module
 from config.backup import (
@@ -97,6 +98,18 @@ def test_what_is_restored_over_a_changed_database_is_what_was_backed_up(archive,
     assert Reader.objects.get(username="ada").check_password("x") is False
     assert Suggestion.objects.get().evidence.count() == 4
     assert Reader.objects.get(is_staff=True).groups.get().permissions.count() == 5
+
+
+def test_a_session_that_a_new_password_ended_is_not_brought_back(archive, ada):
+    """Its thief has the cookie alone."""
+    thief, other = Client(), Client()
+    thief.force_login(ada), other.force_login(Reader.objects.get(username="ben"))
+    assert thief.get("/ui/account").status_code == other.get("/ui/account").status_code == 200
+    ada.set_password("another")
+    ada.save()
+    archive_read(archive, replace=True)
+    assert thief.get("/ui/account").status_code == other.get("/ui/account").status_code == 302
+    assert not Session.objects.exists()
 
 
 def test_times_keep_their_microseconds(archive, ada):
