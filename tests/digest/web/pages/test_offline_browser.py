@@ -12,6 +12,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 
 from digest.models import Exposure, Reader, Reading
+from digest.web.pages.offline import device_tag
 from tests.support.browser import fresh_item
 from tests.test_axe_browser import RUN, VIOLATIONS, ready
 from tests.test_pages_browser import browser, page, watched
@@ -195,6 +196,38 @@ def test_each_reader_finds_their_own(stored: Page, ben: Reader, live_server):
     sign_in(stored, ben, live_server.url)
     stored.goto("/")
     assert "lamp" not in wait(stored, lambda text: "Words about ferries." in text)
+
+
+ASK = """(message) => navigator.serviceWorker.ready.then(({ active }) => active.postMessage(message))"""
+
+
+@pytest.mark.parametrize("now_here", ["nobody", "ben"])
+def test_neither_a_redirect_nor_an_answer_to_another_reader_is_stored_as_the_digest(
+    stored: Page, ada: Reader, ben: Reader, live_server, now_here: str
+):
+    """The page that asks is Ada's, still open; the answer that comes is the sign-in's page, or Ben's."""
+    Reader.objects.filter(pk=ben.pk).update(offline_today=True)
+    fresh_item(ben, key="ferry.example", title="A ferry", text="Words about ferries.")
+    before = stored.evaluate(STORED)
+    if now_here == "ben":
+        sign_in(stored, ben, live_server.url)
+    else:
+        Session.objects.all().delete()
+    stored.evaluate(
+        "(path) => { window.answered = fetch(path).then((one) => one.url); }", "/ui/today/offline"
+    )
+    for _ in range(3):
+        stored.evaluate(ASK, {"reader": device_tag(reader=ada), "store": True})
+    stored.evaluate("() => window.answered")
+    stored.wait_for_timeout(1000)
+    assert stored.evaluate(STORED) == before
+
+
+def test_what_is_stored_for_everybody_names_nobody(stored: Page):
+    """It is stored while Ada is signed in, and shown to whoever has no network."""
+    text = stored.evaluate("caches.match('/offline').then((found) => found.text())")
+    assert "You are offline" in text and "Ada" not in text and "ada" not in text.split()
+    assert "csrf" not in text.casefold()
 
 
 def test_switching_it_off_wipes_it(stored: Page, ada: Reader):
