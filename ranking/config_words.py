@@ -10,7 +10,7 @@ from ranking.common.text import topic_key
 from ranking.entities import SAME_WEIGHT, Mute
 from ranking.language import date_words, figure, gettext_noop, pgettext
 from ranking.language import gettext as _
-from ranking.mutes import mutes_read
+from ranking.mutes import KIND_WORDS, mutes_read
 from ranking.other_names import names_read
 from ranking.setting_scale import BOOSTS, level_words
 from ranking.source_rules import hours_words, limit_words
@@ -148,6 +148,17 @@ PAGE_PINS: Mapping[str, str] = {
     "page": gettext_noop("The order by your thumbs"),
     "freshness": gettext_noop("How fast news ages"),
 }
+# The marks of targets' keys, such as `author:ada`, in words. If a setting has several types of targets, the
+# keys of all but one have a mark.
+TARGET_TYPES: Mapping[str, str] = KIND_WORDS
+
+
+def pin_name(pin: str, titles: Mapping[str, str]) -> str:
+    """Return the target of a pin in the reader's words: "ada hill (author)" for `author:ada hill`."""
+    if pin in titles or pin in PAGE_PINS:
+        return titles.get(pin) or _(PAGE_PINS[pin])
+    mark, _colon, name = pin.partition(":")
+    return f"{name.strip()} ({_(TARGET_TYPES[mark])})" if mark in TARGET_TYPES and name.strip() else pin
 
 
 def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = None) -> str:
@@ -156,7 +167,7 @@ def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = N
     name = target if field == "topics" else (titles or {}).get(target, target)
     if field in SWITCHES:
         there, gone = SWITCHES[field]
-        name = _(PAGE_PINS[name]) if field in (LOCKED, AVOIDED) and name in PAGE_PINS else name
+        name = pin_name(target, titles or {}) if field in (LOCKED, AVOIDED) else name
         return _(there if after else gone).format(name=name)
     match field:
         case "source_weights" if before == after:
@@ -379,10 +390,10 @@ def pin_rows(
     """
     pins = dict.fromkeys(locked, LOCKED) | dict.fromkeys(avoided, AVOIDED)
     spelled = {topic_key(topic): topic for topic in topics}
-    of_page = {pin: _(PAGE_PINS[pin]) for pin in pins if pin in PAGE_PINS and pin not in spelled}
+    of_page = {pin: pin_name(pin, {}) for pin in pins if pin in PAGE_PINS and pin not in spelled}
     of_topics = {topic_key(pin): pin for pin in pins if pin not in names and pin not in of_page}
     keys = {key: of_topics.get(key, key) for key in {*of_topics, *spelled}}
-    about = [(target, spelled.get(key, target)) for key, target in keys.items()]
+    about = [(target, spelled.get(key) or pin_name(target, {})) for key, target in keys.items()]
     found: Mapping[str, Iterable[tuple[str, str]]] = {
         _("Topics"): about,
         _("Sources"): names.items(),

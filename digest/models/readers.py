@@ -157,6 +157,7 @@ class Reader(AbstractUser):
 
     read_gone = models.BooleanField(
         default=True,
+        db_default=True,
         null=True,
         help_text="What was read is on no later day's page; empty: not asked yet, which is no.",
     )

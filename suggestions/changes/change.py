@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from digest.entities import RatedItem
 from ranking.common.categories import label_keys
@@ -16,6 +16,7 @@ from ranking.config_body import Body, body_effective, body_validate, effective_b
 from ranking.entities import Candidate, EffectiveConfig
 from ranking.language import gettext as _
 from ranking.language import gettext_noop, ngettext
+from suggestions.changes.columns import Attributes, Column
 from suggestions.proposals import EVIDENCE_MIN, Draft, Facts, Refusal
 
 # The ways of a change, as wishes name them.
@@ -55,38 +56,6 @@ class Kind(StrEnum):
     NEVER_MISS = "never_miss"
     AGE_FASTER = "age_faster"
     AGE_SLOWER = "age_slower"
-
-
-class Column(StrEnum):
-    """The groups of targets that the planner counts thumbs on, in the order of its arrays."""
-
-    SOURCES = "sources"
-    TOPICS = "topics"
-    WORDS = "words"
-
-
-class Columns(Protocol):
-    """The targets in a reader's ratings: keys of sources, of topics and of words, with spellings by key."""
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """Return the keys of sources."""
-
-    @property
-    def topics(self) -> tuple[str, ...]:
-        """Return the keys of topics."""
-
-    @property
-    def authors(self) -> frozenset[str]:
-        """Return the keys of the topics that are an author's name."""
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Return the folded words."""
-
-    @property
-    def labels(self) -> Mapping[str, str]:
-        """Return the spellings of topics and words, by key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +229,7 @@ class ChangeKind(ABC):
 
     # --- Which changes may be tried -----------------------------------------------------------------------
 
-    # The columns of ratings that its targets are among; `None` for a kind without `candidates`.
+    # The column that its targets are among; `None` for a kind without `candidates`.
     column: ClassVar[Column | None] = None
     # The effect that a change must have had to be asked about: so many places in the first tens of the last
     # seven days, else of the last `effect_days` days.
@@ -269,7 +238,7 @@ class ChangeKind(ABC):
     # Whether evidence should come from as many sources as there are.
     of_many_sources: ClassVar[bool] = False
 
-    def candidates(self, columns: Columns, effective: EffectiveConfig) -> Iterator["Change"]:
+    def candidates(self, attributes: Attributes, effective: EffectiveConfig) -> Iterator["Change"]:
         """Yield the changes that could be proposed, of the targets in a reader's ratings."""
         yield from ()
 

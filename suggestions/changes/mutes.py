@@ -7,14 +7,14 @@ items get no more thumbs, so the check after two weeks uses thumbs given earlier
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 
 from digest.entities import RatedItem
 from ranking.common.probability import drawn_above
 from ranking.common.text import LEAD_CHARS, fold
 from ranking.config_body import Body, term_searchable, term_visible
-from ranking.entities import Candidate, EffectiveConfig, Mute
+from ranking.entities import Candidate, Config, EffectiveConfig, Mute
 from ranking.language import gettext as _
 from ranking.language import gettext_noop
 from ranking.mutes import KINDS, WORD, MuteFilter, mute_finder, mute_key, mutes_read
@@ -23,18 +23,17 @@ from suggestions.changes.change import (
     UNMUTE,
     Change,
     ChangeKind,
-    Column,
-    Columns,
     Field,
     Finder,
     Kind,
     State,
     Texts,
 )
+from suggestions.changes.columns import Attributes, Column
+from suggestions.changes.phrases import WORD_ITEMS_MIN, words_disliked
 from suggestions.changes.topics import topic_clean
 from suggestions.proposals import TOPIC_SOURCES_MIN, Draft, Facts, Refusal
 
-WORD_ITEMS_MIN = 5
 # How many words without a liked item chance may give a reader on average. Chosen on simulated readers
 # (docs/planner.md).
 BY_CHANCE_MAX = 0.5
@@ -88,21 +87,36 @@ class MuteKind(ChangeKind):
     hides = True
 
 
+class WordColumn(Column):
+    """The words that a reader may want to hide."""
+
+    def key(self, label: str) -> str:
+        """Return the folded word."""
+        return fold(label)
+
+    def found(self, rated: Sequence[RatedItem], titles: Mapping[str, str], config: Config) -> Iterable[str]:
+        """Return the words of many disliked items and no liked one, but for the reader's own terms."""
+        return words_disliked(rated, titles, (*config.topics, *config.keyword_boosts))
+
+
+WORDS = WordColumn("words")
+
+
 class MuteWordKind(MuteKind):
     """A mute of a word, which may be suggested."""
 
     variants = (WORD,)
-    column, of_many_sources = Column.WORDS, True
+    column, of_many_sources = WORDS, True
 
     def text_rated(self, item: RatedItem, *, has_names: bool = False) -> str:
         """Return the folded title and lead."""
         return fold(f"{item.title}\n{item.text[:LEAD_CHARS]}")
 
-    def candidates(self, columns: Columns, effective: EffectiveConfig) -> Iterator[Change]:
+    def candidates(self, attributes: Attributes, effective: EffectiveConfig) -> Iterator[Change]:
         """Yield the words that may be hidden."""
-        for key in columns.words:
-            if not self.state(effective, columns.labels[key]):
-                yield self.change(columns.labels[key])
+        for word in attributes.labels(WORDS).values():
+            if not self.state(effective, word):
+                yield self.change(word)
 
     def read(self, draft: Draft, facts: Facts, named: str) -> Change | Refusal:
         """Return the change of a draft; the word stands in `target_key`, `suggested_value`, or both."""

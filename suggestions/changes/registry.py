@@ -9,7 +9,7 @@ from typing import Any
 
 from ranking.config_body import Body
 from suggestions.changes.boosts import BOOST_WORD, REDUCE_WORD
-from suggestions.changes.change import Change, ChangeKind, Column
+from suggestions.changes.change import Change, ChangeKind
 from suggestions.changes.daily_limits import DAILY_LIMIT
 from suggestions.changes.half_lives import AGE_FASTER, AGE_SLOWER, MAKE_FRESHER, MAKE_OLDER
 from suggestions.changes.mutes import MUTE_ANYTHING, MUTE_WORD, UNMUTE_ANYTHING
@@ -57,7 +57,7 @@ _BY_DIRECTION = {
 # The groups of the page: key and heading.
 PAGE_GROUPS = list(dict.fromkeys(kind.group for kind in (BOOST_SOURCE, *SUGGESTED)))
 # The kind that finds the articles of each column's targets. All kinds of a column find the same ones.
-COLUMN_KINDS = {column: next(kind for kind in SUGGESTED if kind.column is column) for column in Column}
+COLUMN_KINDS = {kind.column: kind for kind in reversed(SUGGESTED) if kind.column}
 # Kinds whose targets are keys of sources, and the settings of these.
 KINDS_OF_SOURCES = tuple(kind.name for kind in SUGGESTED if kind.of_source)
 FIELDS_OF_SOURCES = frozenset(str(kind.field) for kind in SUGGESTED if kind.of_source)

@@ -19,14 +19,14 @@ from suggestions.changes.change import (
     REMOVE,
     Change,
     ChangeKind,
-    Column,
-    Columns,
     Field,
     Finder,
     Kind,
     State,
     Texts,
 )
+from suggestions.changes.columns import TOPICS, Attributes
+from suggestions.changes.phrases import phrase_contains
 from suggestions.proposals import EVIDENCE_MIN, TOPIC_SOURCES_MIN, Draft, Facts, Refusal
 
 # Control, format (bidi and zero-width), surrogate, private-use and unassigned characters; line breaks.
@@ -100,18 +100,18 @@ class TopicKind(ChangeKind):
                 body["literal"] = [*body.get("literal", []), change.target]
             names_set(body, spelling, earlier.get(OTHER_NAMES, {}).get(change.target, []))
 
-    column, of_many_sources = Column.TOPICS, True
+    column, of_many_sources = TOPICS, True
 
     def nested(self, target: str, other: str) -> bool:
         """Return whether one topic is inside another as whole words."""
         return phrase_contains(other, target)
 
-    def candidates(self, columns: Columns, effective: EffectiveConfig) -> Iterator[Change]:
+    def candidates(self, attributes: Attributes, effective: EffectiveConfig) -> Iterator[Change]:
         """Yield the topics that may be added, or that are there and may go."""
-        for key in columns.topics:
+        for key, label in attributes.labels(TOPICS).items():
             own = topic_in_config(key, effective.config.topics)
             if bool(own) is not self.adds:
-                yield self.change(own or columns.labels[key], effective)
+                yield self.change(own or label, effective)
 
     def read(self, draft: Draft, facts: Facts, named: str) -> Change | Refusal:
         """Return the change of a draft; its topic stands in `target_key`, `suggested_value`, or both."""
@@ -296,11 +296,6 @@ def topic_clean(value: object) -> str | None:
         return None
     text = " ".join(text.split())
     return text if len(text) <= TOPIC_MAX_CHARS and any(map(str.isalnum, text)) else None
-
-
-def phrase_contains(longer: str, shorter: str) -> bool:
-    """Return True if `shorter` is inside `longer` as whole words and is not all of it."""
-    return longer != shorter and f" {shorter} " in f" {longer} "
 
 
 def topic_in_config(key: str, topics: Sequence[str]) -> str:

@@ -12,7 +12,8 @@ from ranking.config_body import Body, body_weigh
 from ranking.entities import SAME_WEIGHT, WEIGHT_MAX, WEIGHT_MIN, EffectiveConfig, clamp_weight
 from ranking.language import gettext as _
 from ranking.language import gettext_noop, ngettext
-from suggestions.changes.change import LESS, MORE, Change, Column, Columns, Field, Kind, State, Texts
+from suggestions.changes.change import LESS, MORE, Change, Field, Kind, State, Texts
+from suggestions.changes.columns import SOURCES, Attributes
 from suggestions.changes.sources import SourceKind
 from suggestions.proposals import WEIGHT_STEP_MAX, Draft, Facts, Refusal
 
@@ -30,7 +31,7 @@ class WeightKind(SourceKind):
 
     field = Field.SOURCE_WEIGHTS
     weighs = True
-    column = Column.SOURCES
+    column = SOURCES
     places_min = 3
 
     def state(self, effective: EffectiveConfig, label: str) -> State:
@@ -60,9 +61,9 @@ class WeightKind(SourceKind):
         """Return whether a person gave the source another weight since."""
         return agreed.config.source_weights.get(label) != current.config.source_weights.get(label)
 
-    def candidates(self, columns: Columns, effective: EffectiveConfig) -> Iterator[Change]:
+    def candidates(self, attributes: Attributes, effective: EffectiveConfig) -> Iterator[Change]:
         """Yield the largest step of each source, unless it is too short to be worth a reader's time."""
-        for source in columns.sources:
+        for source in attributes.sources:
             current = effective.weight(source)
             weight = weight_clamp(weight_bounds(current)[self.liked], current)
             if abs(weight - current) >= SOURCE_STEP_MIN - _SLACK and (weight > current) is self.liked:

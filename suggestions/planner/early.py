@@ -15,7 +15,7 @@ from ranking.language import gettext as _
 from ranking.language import gettext_noop
 from ranking.learning import Posterior, base_rate, posterior
 from suggestions.changes.change import ADD, LESS, MORE, Change
-from suggestions.planner.phrases import categories_frequent
+from suggestions.changes.phrases import categories_frequent
 from suggestions.proposals import Facts, Refusal
 from suggestions.rules import change_permission
 from suggestions.wishes.changes import change_of

@@ -15,8 +15,9 @@ from digest.items.selectors import source_titles, sources_posts_a_day
 from ranking.entities import EffectiveConfig
 from ranking.taste.entities import TasteLevel
 from ranking.taste.signal import TasteSignal
-from suggestions.changes.change import Change, Column
-from suggestions.changes.registry import KINDS, SUGGESTED
+from suggestions.changes.change import Change
+from suggestions.changes.columns import NO_NAMES, Attributes, attributes_of
+from suggestions.changes.registry import COLUMN_KINDS, KINDS, SUGGESTED
 from suggestions.changes.tastes import ORDER_BY_TASTE
 from suggestions.models import Outcome
 from suggestions.planner.by_taste import THUMBS_MIN, taste_case, taste_counting
@@ -35,7 +36,6 @@ from suggestions.planner.hypotheses import (
     silence_code,
     taste_index,
 )
-from suggestions.planner.phrases import NO_NAMES, Attributes, attributes_of, words_disliked
 from suggestions.planner.population import taste_spread_for
 from suggestions.planner.tastes import (
     FALSE_SIGN_AFTER_NAMES,
@@ -113,6 +113,13 @@ class WeighedChange:
         return is_contradicted(self.forecast) or self.p_overall < HELPS_MIN
 
     @property
+    def is_author(self) -> bool:
+        """Return whether its target is an author, by name or by kind."""
+        column = self.change.kind.column
+        attributes = self.evidence.attributes
+        return column is not None and attributes.is_author(column, column.key(self.change.label))
+
+    @property
     def counts(self) -> tuple[int, int, int, int]:
         """Return likes and ratings of the target, then of all else."""
         rated = self.evidence.rated
@@ -160,31 +167,23 @@ def evidence_for(
     *,
     reader_id: UUID,
     effective: EffectiveConfig,
-    topics: Iterable[str] = (),
-    words: Iterable[str] = (),
-    names: Mapping[str, Sequence[str]] = NO_NAMES,
+    change: Change | None = None,
     now: datetime,
 ) -> RatingEvidence:
     """Read the reader's newest 500 ratings and derive their tastes. A fixed number of queries.
 
-    `topics` and `words` are columns besides the config's own topics and those found in the ratings, `names`
-    other names of new topics besides the config's. These topics count in texts as well as in titles. The same
-    data give the same answer.
+    The target of `change` is counted, too. If it is a new topic with other names, it counts in texts as well
+    as in titles. The same data give the same answer.
     """
     rated = tuple(feedback_recent(reader_id=reader_id))
     titles = source_titles(keys={item.source for item in rated})
     split = split_by_time(rated)
-    wanted = [*effective.config.topics, *topics]
     config = effective.config
-    hidden = words_disliked(rated, titles, (*config.topics, *config.keyword_boosts))
-    attributes = attributes_of(
-        rated,
-        sources=(),
-        topics=wanted,
-        titles=titles,
-        words=(*hidden, *words),
-        names={**config.other_names, **names},
-    )
+    names = {change.target: change.names} if change and change.names and change.kind.is_named else NO_NAMES
+    given = {column: [*column.found(rated, titles, config)] for column in COLUMN_KINDS}
+    if change and change.kind.column:
+        given[change.kind.column].append(change.label)
+    attributes = attributes_of(rated, titles=titles, given=given, names={**config.other_names, **names})
     attributes = replace(attributes, whole=frozenset(names))
     spread = spreads_for(attributes, taste_spread_for(reader_id=reader_id))
     deviations = community_deviation(reader_id=reader_id, now=now)
@@ -203,10 +202,7 @@ def change_weigh(
     *, reader_id: UUID, change: Change, effective: EffectiveConfig, now: datetime
 ) -> WeighedChange:
     """Weigh one change of the reader's ranking; a fixed number of queries."""
-    column = change.kind.column
-    added = {str(column): (change.label,)} if column in (Column.TOPICS, Column.WORDS) else {}
-    names = {change.target: change.names} if change.names and change.kind.is_named else NO_NAMES
-    evidence = evidence_for(reader_id=reader_id, effective=effective, now=now, names=names, **added)
+    evidence = evidence_for(reader_id=reader_id, effective=effective, change=change, now=now)
     case, change = _Case(reader_id, effective, evidence, now), change.named_in(effective)
     if change.kind.has_own_rule:
         return case.weigh_own(change, case.posts_of([change]))

@@ -18,8 +18,8 @@ from digest.entities import RatedItem
 from ranking.entities import EffectiveConfig
 from ranking.language import gettext_noop
 from suggestions.changes.change import Change
+from suggestions.changes.columns import Attributes
 from suggestions.changes.registry import SUGGESTED
-from suggestions.planner.phrases import Attributes
 from suggestions.planner.tastes import READER_MIN, Taste
 from suggestions.proposals import EVIDENCE_MIN, Target
 from suggestions.rules import evidence_refusal
@@ -240,7 +240,7 @@ def taste_index(change: Change, attributes: Attributes) -> int:
     """Return the index of a change's target among the reader's tastes."""
     kind = change.kind
     assert kind.column is not None, f"{kind!r} is about no column"
-    return attributes.index_of(kind.column, change.target, change.label)
+    return attributes.index(kind.column, change.label)
 
 
 def has_new_ratings(change: Change, history: DecisionHistory, rated: Sequence[RatedItem]) -> bool:

@@ -26,8 +26,8 @@ from ranking.common.isolation import READER, isolate
 from ranking.community import spread_with_noise
 from ranking.selectors import read_once
 from ranking.taste.leans import SPREAD_PRIOR
+from suggestions.changes.columns import attributes_of
 from suggestions.models import TasteContribution, TasteSpread
-from suggestions.planner.phrases import attributes_of
 from suggestions.planner.tastes import Batch, batch_sum, contribution_of, spread_of, tallies_of
 
 # At least this many readers are published together, and half as many as before. Sums over few readers are
@@ -118,7 +118,7 @@ def _contributions(
             if first:
                 rated = _come_since(rated, utc_day_begin(first))
             titles = source_titles(keys={item.source for item in rated})
-            attributes = attributes_of(rated, sources=(), topics=(), titles=titles)
+            attributes = attributes_of(rated, titles=titles)
             batch = contribution_of(tallies_of(rated, attributes, now))
         if batch is not None:
             yield reader_id, number, batch

@@ -46,9 +46,9 @@ from ranking.taste.leans import (
     tallies_made,
     tallies_within,
 )
-from suggestions.changes.change import ChangeKind, Column, Finder
+from suggestions.changes.change import ChangeKind, Finder
+from suggestions.changes.columns import SOURCES, Attributes
 from suggestions.changes.registry import COLUMN_KINDS
-from suggestions.planner.phrases import Attributes
 from suggestions.planner.preference import Preference, false_signs, preference_of
 
 # A smaller lean, in log-odds, is not worth a question (measured on MovieLens: more questions, no more gain).
@@ -137,12 +137,12 @@ def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime
     """Return the reader's thumbs and likes by source and topic, decayed until `now` (`None`: undecayed)."""
     at = {source: n for n, source in enumerate(attributes.sources)}
     parts: list[tuple[ChangeKind, list[tuple[Finder, bool]]]] = []
-    for column in [one for one in Column if one is not Column.SOURCES]:
+    for column in [one for one in attributes.targets if one is not SOURCES]:
         # The finder of each target, a topic's by any of its names, and whether it looks in whole texts.
-        kind, keys = COLUMN_KINDS[column], getattr(attributes, column)
+        kind, labels = COLUMN_KINDS[column], attributes.labels(column)
         names = attributes.names if kind.is_named else {}
-        spellings = [(attributes.labels[key], *names.get(key, ())) for key in keys]
-        whole = [key in attributes.whole for key in keys]
+        spellings = [(label, *names.get(key, ())) for key, label in labels.items()]
+        whole = [attributes.is_whole(column, key) for key in labels]
         parts.append((kind, list(zip(map(kind.finder_of, spellings), whole, strict=True))))
     first = len(at)
     has = np.zeros((len(rated), first + sum(len(finders) for _, finders in parts)))
@@ -159,7 +159,7 @@ def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime
     weight = np.array([rating_weight(one.at, now) if now else 1.0 for one in rated], dtype=np.float64)
     liked = np.array([item.useful for item in rated], dtype=np.float64)
     sources = np.array([at[item.source] for item in rated], dtype=np.int64)
-    authors = [attributes.index(Column.TOPICS, key) for key in attributes.authors]
+    authors = [n for n, (column, key) in enumerate(attributes.keys) if attributes.is_author(column, key)]
     made = tallies_made(has, weight, liked, first)
     return tallies_within(made, authors, has, weight, liked, sources)
 
@@ -177,8 +177,7 @@ def spreads_for(attributes: Attributes, spread: float) -> Array:
     That one was measured on sources and on topics in titles. It tells nothing about topics that count in
     texts, too: readers who differ in subjects may not differ in any one word. So these have the prior.
     """
-    keys = [(column, key) for column in Column for key in getattr(attributes, column)]
-    whole = [column is Column.TOPICS and key in attributes.whole for column, key in keys]
+    whole = [attributes.is_whole(column, key) for column, key in attributes.keys]
     return np.where(whole, SPREAD_PRIOR, spread).astype(np.float64)
 
 

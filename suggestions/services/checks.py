@@ -26,6 +26,7 @@ from ranking.common.text import LEAD_CHARS, fold
 from ranking.config_body import effective_body
 from ranking.selectors import config_effective
 from suggestions.changes.change import Change
+from suggestions.changes.columns import TOPICS, attributes_of
 from suggestions.models import Outcome, Suggestion
 from suggestions.outcomes.services import OutcomeValues, outcome_record
 from suggestions.planner.checking import (
@@ -37,7 +38,6 @@ from suggestions.planner.checking import (
 )
 from suggestions.planner.evidence import WeighedChange, change_weigh
 from suggestions.planner.hypotheses import confidence_of
-from suggestions.planner.phrases import attributes_of
 from suggestions.proposals import Refusal
 from suggestions.selectors import suggestion_for
 from suggestions.services.lifecycle import suggestions_sweep
@@ -107,10 +107,8 @@ class _Pool:
         """
         if not change.kind.of_source:
             return {pk: self.items[pk].source for pk in ids}
-        columns = attributes_of(
-            tuple(self.items.values()), sources=(), topics=topics, titles=dict(self.names)
-        )
-        finders = {key: topic_finder(columns.labels[key]) for key in columns.topics}
+        attributes = attributes_of(tuple(self.items.values()), titles=self.names, given={TOPICS: topics})
+        finders = {key: topic_finder(label) for key, label in attributes.labels(TOPICS).items()}
         subjects: dict[int, list[str]] = {}
         for pk in ids:
             item = self.items[pk]
@@ -266,8 +264,7 @@ def _move(
         )
         outcome_record(suggestion=row, values=values, now=now)
     else:
-        is_author = row.change.target in after.evidence.attributes.authors
-        row.reason = kind.reason(row.label, after.counts, is_author=is_author)
+        row.reason = kind.reason(row.label, after.counts, is_author=after.is_author)
     row.p_helpful, row.forecast = moved, {**row.forecast, "p_helpful": round(moved, 3)}
     row.confidence = confidence_of(moved, after.forecast.low, after.forecast.high)
     liked, rated = sum(about), len(about)

@@ -205,7 +205,7 @@ def _row(
 ) -> Suggestion:
     """Return the unsaved suggestion in the server's own numbers and words, without the agent's note."""
     change, label = weighed.change, weighed.label
-    is_author = change.target in weighed.evidence.attributes.authors
+    is_author = weighed.is_author
     step = 0.0 if change.weight is None else change.weight - facts.effective.weight(change.target)
     return Suggestion(
         reader_id=reader_id,

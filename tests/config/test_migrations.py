@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 from django.db import connection, migrations, models
@@ -56,6 +57,17 @@ def test_new_migrations_leave_the_release_before_at_work(room):
     for name in later:
         operations = import_module(f"{room}.migrations.{name}").Migration.operations
         assert f"{room}.{name}" in TAKEN_AWAY_LATER or not trouble(operations), name
+
+
+@pytest.mark.parametrize("room", ["advisor", "config", "digest", "ranking", "suggestions"])
+def test_a_row_of_the_old_code_has_the_default_of_a_new_column(room):
+    """Also if the column is nullable: there, empty means something else than its default."""
+    for path in sorted((ROOT / room / "migrations").glob("0*.py"))[1:]:
+        for one in import_module(f"{room}.migrations.{path.stem}").Migration.operations:
+            if isinstance(one, migrations.AddField):
+                field = apps.get_model(room, one.model_name)._meta.get_field(one.name)
+                default = field.get_default() if field.has_default() else None
+                assert default is None or field.db_default == default, f"{field}: give it `db_default`"
 
 
 def test_what_the_release_before_could_not_live_with_is_found():

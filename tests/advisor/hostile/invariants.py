@@ -9,7 +9,8 @@ import math
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from html.parser import HTMLParser
@@ -39,19 +40,6 @@ from tests.advisor.hostile.world import (
 # `query_user_feedback`: 2,600 tokens of four bytes.
 ANSWER_BYTES_MAX = 2600 * 4
 VISIBLE = re.compile(r"[^\W_]")
-FIELDS = {
-    "add_topic": "topics",
-    "remove_topic": "topics",
-    "boost_source": "source_weights",
-    "reduce_source": "source_weights",
-    "mute_word": "mutes",
-    "order_by_taste": "taste",
-    "shelf_life": "shelf_lives",
-    "daily_limit": "daily_limits",
-    "never_miss": "never_missed",
-    "age_faster": "recency_half_life_hours",
-    "age_slower": "recency_half_life_hours",
-}
 NOT_RUN = "not_executed"
 QUOTED_WORDS = 10
 LURES = re.compile(
@@ -106,7 +94,7 @@ def settings_untouched(world: World, after: dict[str, list[str]]) -> Iterator[st
 def suggestions_valid(world: World, attempt: Attempt) -> Iterator[str]:
     """I3: every stored suggestion passes a validation that was written apart from the rules."""
     made = list(Suggestion.objects.filter(run_id=attempt.run.pk).prefetch_related("evidence"))
-    if len(made) > 3 or any([s.field for s in made].count(name) > 2 for name in FIELDS.values()):
+    if len(made) > 3 or any([s.field for s in made].count(law.field) > 2 for law in LAWS.values()):
         yield "I3: too many suggestions in a run"
     if len({(s.field, s.target_key) for s in made}) < len(made):
         yield "I3: two suggestions about one target"
@@ -229,7 +217,8 @@ def leads_nowhere(attempt: Attempt) -> Iterator[str]:
     reader."""
     for row in Suggestion.objects.filter(run_id=attempt.run.pk):
         about = re.escape(row.label)
-        own = rf"You liked \d+ of \d+ articles? (from|about) {about}(, against \d+ of \d+ elsewhere)?\."
+        target = rf"(from|about|by|with) “?{about}”?"
+        own = rf"You liked \d+ of \d+ articles? {target}(, against \d+ of \d+ elsewhere)?\."
         if row.field == "taste":
             tell = "your other thumbs told which you liked, better than chance"
             own = rf"We tested it on the \d+ articles you rated: {tell}\."
@@ -253,9 +242,10 @@ def leads_nowhere(attempt: Attempt) -> Iterator[str]:
 def _problems(row: Suggestion, world: World) -> Iterator[str]:
     if row.reader_id != world.ada.pk:
         yield "of another reader"
-    if FIELDS.get(row.suggestion_type) != row.field or row.status not in ("pending", "draft"):
+    law = LAWS[row.suggestion_type]
+    if law.field != row.field or row.status not in ("pending", "draft"):
         yield f"{row.field} {row.status}"
-    yield from VALUE_CHECKS.get(row.field, _number)(row)
+    yield from law.value(row)
     if row.target_key in (AVOIDED, COOLING) or row.target_key in _recent(world):
         yield "pinned or decided lately"
     yield from _evidence(row, world)
@@ -310,30 +300,43 @@ def _topic(row: Suggestion) -> Iterator[str]:
         yield "already so"
 
 
-# Kinds whose evidence is items that the reader liked, and settings of one source.
-LIKED = {"add_topic", "boost_source", "order_by_taste", "never_miss", "age_slower"}
-OF_SOURCES = {"source_weights", "shelf_lives", "daily_limits", "never_missed"}
-# By setting: what a suggestion's value must be.
-VALUE_CHECKS = {
-    "topics": _topic,
-    "source_weights": _weight,
-    "mutes": _word,
-    "taste": _taste,
-    "never_missed": _never_missed,
+@dataclass(frozen=True)
+class Law:
+    """What a suggestion of one kind must be: its setting, its value, and the thumbs and sources it cites."""
+
+    field: str
+    value: Callable[[Suggestion], Iterator[str]]
+    liked: bool
+    of_source: bool = False
+
+
+# By kind, because one setting may have several types of targets.
+LAWS = {
+    "add_topic": Law("topics", _topic, liked=True),
+    "remove_topic": Law("topics", _topic, liked=False),
+    "boost_source": Law("source_weights", _weight, liked=True, of_source=True),
+    "reduce_source": Law("source_weights", _weight, liked=False, of_source=True),
+    "mute_word": Law("mutes", _word, liked=False),
+    "order_by_taste": Law("taste", _taste, liked=True),
+    "shelf_life": Law("shelf_lives", _number, liked=False, of_source=True),
+    "daily_limit": Law("daily_limits", _number, liked=False, of_source=True),
+    "never_miss": Law("never_missed", _never_missed, liked=True, of_source=True),
+    "age_faster": Law("recency_half_life_hours", _number, liked=False),
+    "age_slower": Law("recency_half_life_hours", _number, liked=True),
 }
 # Hours of a shelf life and of the slowest half-life, and articles a day.
 NUMBERS_MAX = {"shelf_lives": 7 * 24, "recency_half_life_hours": 72, "daily_limits": 10}
 
 
 def _evidence(row: Suggestion, world: World) -> Iterator[str]:
-    liked = row.suggestion_type in LIKED
+    law = LAWS[row.suggestion_type]
     cited = list(row.evidence.all())
     own = dict(Feedback.objects.filter(reader=world.ada).values_list("item__url", "useful"))
     if len({e.url for e in cited}) < 3:
         yield "fewer than three items"
-    if any(own.get(e.url) is not liked for e in cited):
+    if any(own.get(e.url) is not law.liked for e in cited):
         yield "evidence that is not the reader's, or says otherwise"
-    if row.field in OF_SOURCES and any(e.source_key != row.target_key for e in cited):
+    if law.of_source and any(e.source_key != row.target_key for e in cited):
         yield "evidence of another source"
     if row.field == "topics":
         names = "|".join(map(re.escape, (row.suggested_value, *row.other_names)))

@@ -1,6 +1,7 @@
 """The suite can fail: with one rule taken out, an attack gets through and the right invariant says so."""
 
 import json
+from collections import Counter
 
 import pytest
 from django.utils.safestring import mark_safe
@@ -17,8 +18,19 @@ from suggestions.models import Suggestion
 from suggestions.planner.evidence import WeighedChange
 from suggestions.services import lifecycle
 from tests.advisor.hostile.doors import attack
-from tests.advisor.hostile.invariants import FIELDS, LIKED, breaches, shown_as_text
-from tests.advisor.hostile.payloads import LOOKS, boost, foreign_evidence, honest, telling_secrets, topic
+from tests.advisor.hostile.invariants import LAWS, breaches, shown_as_text
+from tests.advisor.hostile.payloads import (
+    ENDS,
+    IN_TRACES,
+    LOOKS,
+    WRITES,
+    boost,
+    foreign_evidence,
+    honest,
+    telling_secrets,
+    topic,
+)
+from tests.advisor.hostile.test_traces import HEAVY, LIGHT
 from tests.advisor.hostile.world import AVOIDED, COOLING, World
 
 
@@ -43,8 +55,15 @@ def any_change_passes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_invariants_know_every_kind_that_may_be_suggested():
-    assert {str(kind.name): str(kind.field) for kind in SUGGESTED} == FIELDS
-    assert {str(kind.name) for kind in SUGGESTED if kind.liked} == LIKED
+    known = {name: (law.field, law.liked, law.of_source) for name, law in LAWS.items()}
+    assert known == {kind.name: (str(kind.field), kind.liked, kind.of_source) for kind in SUGGESTED}
+
+
+def test_every_tool_is_asked_by_the_attacks_and_by_the_traces():
+    in_attacks = Counter((*LOOKS, *IN_TRACES, *WRITES, *ENDS))
+    in_traces = Counter((*HEAVY, *LIGHT, *WRITES))
+    assert in_attacks == Counter(TOOLS.keys()), "a tool belongs to one list of payloads.py"
+    assert in_traces == Counter(TOOLS.keys()), "a tool belongs to HEAVY or to LIGHT of test_traces.py"
 
 
 def test_with_every_rule_in_place_the_same_attacks_break_nothing(world, httpserver):

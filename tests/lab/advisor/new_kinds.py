@@ -21,14 +21,15 @@ from digest.entities import ITEM_WINDOW_DAYS, RatedItem
 from ranking.entities import Config, EffectiveConfig
 from ranking.taste.leans import SPREAD_PRIOR
 from suggestions.changes.change import Change, ChangeKind
+from suggestions.changes.columns import TOPICS, attributes_of
 from suggestions.changes.daily_limits import DAILY_LIMIT
 from suggestions.changes.mutes import MUTE_WORD
+from suggestions.changes.phrases import words_disliked
 from suggestions.changes.registry import ONE_A_RUN
 from suggestions.changes.source_rules import RATINGS_MIN, WITHIN_LIKES_MIN, by_source, cut_parts
 from suggestions.planner.evidence import is_contradicted
 from suggestions.planner.forecasts import forecast_of, split_by_time
 from suggestions.planner.hypotheses import HELPS_MIN, DecisionHistory, evidence_pick, select_changes
-from suggestions.planner.phrases import attributes_of, words_disliked
 from suggestions.planner.tastes import reader_preference, tallies_of, tastes_of
 from tests.lab.advisor.metrics import interval
 from tests.lab.advisor.report import Scale
@@ -284,8 +285,9 @@ def _by_rule(
 def _words(rated: Sequence[RatedItem], effective: EffectiveConfig) -> Iterator[tuple[float, Change]]:
     """Yield the words to hide."""
     titles = {name: name.split(".")[0] for name in SOURCES}
-    words = words_disliked(rated, titles, effective.config.topics)
-    columns = attributes_of(rated, sources=(), topics=effective.config.topics, titles=titles, words=words)
+    topics = effective.config.topics
+    given = {TOPICS: topics, MUTE_WORD.column: words_disliked(rated, titles, topics)}
+    columns = attributes_of(rated, titles=titles, given=given)
     changes = [
         one.with_evidence(evidence_pick(rated, one)) for one in MUTE_WORD.candidates(columns, effective)
     ]

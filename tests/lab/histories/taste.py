@@ -31,6 +31,7 @@ from ranking.taste.entities import NO_HOLD, Example, TasteLevel
 from ranking.taste.foretold import Foretold
 from ranking.taste.leans import SPREAD_PRIOR, rating_weight
 from ranking.taste.signal import TasteSignal
+from suggestions.changes.columns import TOPICS, attributes_of
 from suggestions.planner.by_taste import SURE_Z, THUMBS_MIN, sureness_p
 from suggestions.planner.hypotheses import (
     DecisionHistory,
@@ -38,7 +39,6 @@ from suggestions.planner.hypotheses import (
     candidate_changes,
     select_changes,
 )
-from suggestions.planner.phrases import attributes_of
 from suggestions.planner.tastes import Batch, batch_sum, contribution_of, spread_of, tallies_of, tastes_of
 from tests.lab.advisor.metrics import calibration, interval
 from tests.lab.advisor.stage import Say
@@ -198,7 +198,7 @@ def _asked(one: EvaluatedChange, value: Any, on: EffectiveConfig) -> Asked:
 def _chosen(rated: list[RatedItem], first: EffectiveConfig, spread: float) -> tuple[EvaluatedChange, ...]:
     """Return the changes that the planner proposes of these ratings."""
     titles = {item.source: item.source for item in rated}
-    attributes = attributes_of(rated, sources=(), topics=list(first.config.topics), titles=titles)
+    attributes = attributes_of(rated, titles=titles, given={TOPICS: first.config.topics})
     return select_changes(
         candidate_changes(attributes, first, rated),
         tastes_of(tallies_of(rated, attributes, NOW), spread, with_taste=True),
@@ -247,7 +247,7 @@ def _spread(trial: Trial) -> float:
     for history in histories_for(trial):
         rated = rated_items(history.rated[: trial.thumbs])
         titles = {item.source: item.source for item in rated}
-        attributes = attributes_of(rated, sources=(), topics=(), titles=titles)
+        attributes = attributes_of(rated, titles=titles)
         batches.append(contribution_of(tallies_of(rated, attributes, NOW)))
     total = batch_sum(batches)
     uniforms = 1 - np.random.default_rng(trial.seed).random((2, 2))

@@ -31,9 +31,9 @@ from ranking.meaning.words import Z_MIN, ApartWord, words_apart, words_of_items
 from ranking.other_names import NAMES_MAX
 from ranking.taste.leans import SPREAD_PRIOR
 from suggestions.changes.change import Change
+from suggestions.changes.columns import TOPICS, Attributes, attributes_of
 from suggestions.changes.registry import SUGGESTED
 from suggestions.planner.hypotheses import HELPS_MIN, DecisionHistory, evidence_pick, select_changes
-from suggestions.planner.phrases import Attributes, attributes_of
 from suggestions.planner.tastes import reader_preference, tallies_of, tastes_of
 from suggestions.proposals import SUGGESTIONS_PER_RUN_MAX
 from suggestions.rules import PER_FIELD_MAX
@@ -120,7 +120,7 @@ def chosen(rated: Sequence[RatedItem], first: EffectiveConfig, groups: Sequence[
     """Return what the planner proposes in one run, with the groups among its topics."""
     found = _with_groups(
         attributes_of(
-            rated, sources=(), topics=first.config.topics, titles={one.source: one.source for one in rated}
+            rated, titles={one.source: one.source for one in rated}, given={TOPICS: first.config.topics}
         ),
         [one for one in groups if topic_key(one.name) not in {topic_key(t) for t in first.config.topics}],
     )
@@ -148,9 +148,9 @@ def chosen(rated: Sequence[RatedItem], first: EffectiveConfig, groups: Sequence[
 
 def _with_groups(found: Attributes, groups: Sequence[NamedGroup]) -> Attributes:
     by_key = {topic_key(one.name): one for one in groups}
-    labels = {key: one.name for key, one in by_key.items()} | dict(found.labels)
+    labels = {key: one.name for key, one in by_key.items()} | dict(found.labels(TOPICS))
     names = {key: one.names for key, one in by_key.items()} | dict(found.names)
-    return replace(found, topics=tuple(sorted({*found.topics, *by_key})), labels=labels, names=names)
+    return replace(found, targets={**found.targets, TOPICS: dict(sorted(labels.items()))}, names=names)
 
 
 def row_of(data: str, groups: Sequence[NamedGroup], readers: int, seed: int, *, shuffled: bool) -> Json:

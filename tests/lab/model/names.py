@@ -25,6 +25,9 @@ from digest.entities import RatedItem
 from ranking.entities import EffectiveConfig
 from ranking.taste.leans import SPREAD_PRIOR
 from suggestions.changes.change import Change
+from suggestions.changes.columns import TOPICS, Attributes, attributes_of
+from suggestions.changes.mutes import WORDS
+from suggestions.changes.phrases import words_disliked
 from suggestions.changes.registry import SUGGESTED
 from suggestions.changes.topics import ADD_TOPIC, is_disliked, says
 from suggestions.planner.hypotheses import (
@@ -35,7 +38,6 @@ from suggestions.planner.hypotheses import (
     select_changes,
     taste_index,
 )
-from suggestions.planner.phrases import Attributes, attributes_of, words_disliked
 from suggestions.planner.tastes import (
     FALSE_SIGN_AFTER_NAMES,
     FALSE_SIGN_MAX,
@@ -82,10 +84,11 @@ class Case:
         topics = self.first.config.topics
         columns = attributes_of(
             self.rated,
-            sources=(),
-            topics=(*topics, *([topic.label] if topic else ())),
             titles=titles,
-            words=words_disliked(self.rated, titles, topics),
+            given={
+                TOPICS: (*topics, *([topic.label] if topic else ())),
+                WORDS: words_disliked(self.rated, titles, topics),
+            },
             names={topic.target: topic.names} if topic else {},
         )
         columns = replace(columns, whole=frozenset([topic.target] if topic else ()))
@@ -210,7 +213,7 @@ def _spread(cases: Iterable[tuple[RatedItem, ...]]) -> float:
     batches = []
     for rated in cases:
         titles = {one.source: one.source for one in rated}
-        columns = attributes_of(rated, sources=(), topics=(), titles=titles)
+        columns = attributes_of(rated, titles=titles)
         batches.append(contribution_of(tallies_of(rated, columns, NOW)))
     return spread_of([batch_sum(batches)])
 

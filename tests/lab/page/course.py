@@ -33,9 +33,9 @@ from ranking.similarity import EMPTY, profile_of, similarities, taste_update, ve
 from ranking.taste.entities import NAMED_WEIGHT, Example, TasteLevel
 from ranking.taste.likeness import centre_of
 from ranking.taste.signal import EXAMPLES_MAX, TasteSignal, likeness_made
+from suggestions.changes.columns import TOPICS, attributes_of
 from suggestions.planner.forecasts import split_by_time
 from suggestions.planner.hypotheses import DecisionHistory, candidate_changes, select_changes
-from suggestions.planner.phrases import attributes_of
 from suggestions.planner.tastes import SPREAD_PRIOR, rating_weight, tallies_of, tastes_of
 from tests.lab.page.arms import NEWEST, ORACLE, Arm
 from tests.lab.page.feeds import BEGIN, Stream
@@ -364,8 +364,8 @@ class Simulation:
         """Accept every change that the planner would propose."""
         rated = list(split_by_time(self._rated(course)).training)[::-1]
         titles = {item.source: item.source for item in rated}
-        topics = list(course.effective.config.topics)
-        attributes = attributes_of(rated, sources=(), topics=topics, titles=titles)
+        given = {TOPICS: course.effective.config.topics}
+        attributes = attributes_of(rated, titles=titles, given=given)
         chosen = select_changes(
             candidate_changes(attributes, course.effective, rated),
             tastes_of(

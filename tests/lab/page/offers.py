@@ -25,8 +25,8 @@ from ranking.scoring import Ids
 from ranking.taste.entities import TasteLevel
 from ranking.taste.leans import SPREAD_PRIOR
 from ranking.taste.signal import TasteSignal
+from suggestions.changes.columns import attributes_of
 from suggestions.planner.by_taste import taste_case
-from suggestions.planner.phrases import attributes_of
 from suggestions.planner.population import BATCH_MIN
 from suggestions.planner.tastes import Batch, batch_sum, contribution_of, spread_of, tallies_of
 from tests.lab.command import fail, progress, report_end
@@ -142,7 +142,7 @@ def published(stream: Stream, groups: Sequence[Ids], size: int, there: int, law:
         rows = rng.choice(reader.rows, min(THUMBS_OTHERS, len(reader.rows)), replace=False).tolist()
         rated = [rated_item(stream, row, bool(reader.thumbs[row]), BEGIN) for row in rows]
         titles = {item.source: item.source for item in rated}
-        attributes = attributes_of(rated, sources=(), topics=(), titles=titles)
+        attributes = attributes_of(rated, titles=titles)
         batches.append(contribution_of(tallies_of(rated, attributes, BEGIN)))
     total = batch_sum(batches)
     uniforms = 1 - np.random.default_rng([there, size]).random((2, 2))

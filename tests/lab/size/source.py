@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from suggestions.changes.change import Field, Kind
+
 ROOMS = ("config", "advisor", "suggestions", "digest", "ranking")
 SMALL_LINES = 30
 MARKER = "__init__.py"
@@ -155,20 +157,9 @@ def screenshots(root: Path) -> int:
     return sum(path.suffix in (".webp", ".png") for path in (root / "docs" / "screenshots").iterdir())
 
 
-# Names in a comparison of a change's type or field: constants, members of the enums, or the texts.
-KIND_NAMES = frozenset(
-    {
-        *("ADD_TOPIC", "REMOVE_TOPIC", "BOOST_SOURCE", "REDUCE_SOURCE", "MUTE_WORD"),
-        *("TOPIC_TYPES", "LIKED_TYPES", "FIELD_OF_TYPE"),
-        *("TOPICS", "SOURCE_WEIGHTS", "BOOSTS", "KEYWORD_BOOSTS", "HALF_LIFE", "MUTES"),
-    }
-)
-KIND_TEXTS = frozenset(
-    {
-        *("add_topic", "remove_topic", "boost_source", "reduce_source", "mute_word"),
-        *("topics", "source_weights", "keyword_boosts", "recency_half_life_hours", "mutes"),
-    }
-)
+# Names in a comparison of a change's type or field: members of the enums, and the texts.
+KIND_NAMES = frozenset({*Kind.__members__, *Field.__members__})
+KIND_TEXTS = frozenset(map(str, (*Kind, *Field)))
 
 
 def kind_comparisons(root: Path) -> int:
@@ -182,13 +173,19 @@ def kind_comparisons(root: Path) -> int:
 
 
 def _names_kind(tree: ast.AST) -> bool:
-    """Return whether a part of `tree` names a type or field of a change."""
-    return any(
-        (isinstance(node, ast.Name) and node.id in KIND_NAMES)
-        or (isinstance(node, ast.Attribute) and node.attr in KIND_NAMES)
-        or (isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in KIND_TEXTS)
-        for node in ast.walk(tree)
-    )
+    """Return whether an operand, or one of several, names a type or field of a change."""
+    match tree:
+        case ast.Tuple(elts=parts) | ast.Set(elts=parts) | ast.List(elts=parts) | ast.MatchOr(patterns=parts):
+            return any(map(_names_kind, parts))
+        case ast.Attribute(value=ast.Name(id="Kind" | "Field"), attr=name) | ast.Name(id=name):
+            return name in KIND_NAMES
+        case ast.MatchValue(value=value):
+            return _names_kind(value)
+        case ast.Call(func=ast.Name(id="str"), args=[value]):
+            return _names_kind(value)
+        case ast.Constant(value=str(text)):
+            return text in KIND_TEXTS
+    return False
 
 
 def room_lines(root: Path, room: str) -> int:

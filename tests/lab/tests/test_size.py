@@ -9,6 +9,7 @@ from digest.models import Reader
 from ranking.common.categories import topics_among
 from ranking.common.text import fold
 from ranking.entities import clamp_weight
+from suggestions.changes.change import Field, Kind
 from tests.lab.size import source
 from tests.lab.size.command import Figure, table
 from tests.lab.size.tracer import traced
@@ -96,3 +97,16 @@ def test_a_trace_counts_calls_between_files_and_their_depth(db):
     found = trace.summary
     assert ("ranking/common/categories.py", "ranking/common/text.py") in trace.edges
     assert found["depth"] >= 2 and found["mutual"] == [] and found["queries"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        *((f"x is Kind.{name}\nx == {name}", 2) for name in Kind.__members__),
+        *((f"x in (Field.{field.name}, None)\nx == {field.value!r}", 2) for field in Field),
+        ("len(body['topics']) > 3\nreason is Reason.DAILY_LIMIT", 0),
+    ],
+)
+def test_a_comparison_of_any_kind_or_setting_is_counted(tree, text, count):
+    (tree / "ranking" / "scoring.py").write_text(text, encoding="utf-8")
+    assert source.kind_comparisons(tree) == count

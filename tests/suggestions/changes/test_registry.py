@@ -4,15 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from ranking.common.text import topic_key
+from ranking.common.text import fold
 from ranking.config_words import change_words, pin_rows
 from ranking.entities import Config, EffectiveConfig
-from ranking.mutes import ADDRESS
+from ranking.mutes import ADDRESS, AUTHOR
 from ranking.mutes import KINDS as MUTES
 from ranking.taste.leans import SPREAD_PRIOR
-from suggestions.changes.change import LESS, NONE, Change, ChangeKind, Column, Field
+from suggestions.changes.change import LESS, NONE, Change, ChangeKind, Field
+from suggestions.changes.columns import TOPICS, Column, attributes_of
 from suggestions.changes.mutes import MUTE_WORD, MuteKind, MuteWordKind
+from suggestions.changes.phrases import authors_frequent
 from suggestions.changes.registry import (
+    COLUMN_KINDS,
     PAGE_GROUPS,
     SUGGESTED,
     WISHED,
@@ -24,7 +27,6 @@ from suggestions.changes.registry import (
 )
 from suggestions.changes.topics import ADD_TOPIC, TopicKind
 from suggestions.planner.hypotheses import evaluate_change
-from suggestions.planner.phrases import attributes_of
 from suggestions.planner.tastes import spreads_for, tallies_of, tastes_of
 from suggestions.rules import target_pinned
 from tests.support.factories import CLOCK
@@ -36,7 +38,8 @@ THUMBS = [
     for n in range(12)
 ]
 PRESENT = EffectiveConfig(Config(topics=("Crypto",)), {})
-ATTRIBUTES = attributes_of(THUMBS, sources=(), topics=("Crypto", "Harbour"), titles={}, words=("Harbour",))
+GIVEN = {one: [*one.found(THUMBS, {}, PRESENT.config)] or ["Harbour"] for one in COLUMN_KINDS}
+ATTRIBUTES = attributes_of(THUMBS, titles={}, given=GIVEN | {TOPICS: ("Crypto", "Harbour")})
 TASTES = tastes_of(tallies_of(THUMBS, ATTRIBUTES, CLOCK), spreads_for(ATTRIBUTES, SPREAD_PRIOR))
 # Of kinds whose changes thumbs do not name: a stored value.
 STORED = {
@@ -126,21 +129,66 @@ def test_a_second_type_of_target_on_a_setting_is_taken_with_keys_of_its_own():
     assert kind.key("a.example") not in {one.key("a.example") for one in SUGGESTED}
 
 
-class AuthorKind(AddressKind):
-    """A type of target that thumbs are counted for as a topic, under a key of its own."""
+class AuthorColumn(Column):
+    """A column of one's own."""
 
-    column, finder, text_rated = Column.TOPICS, TopicKind.finder, TopicKind.text_rated
+    of_authors = True
 
     def key(self, label):
-        return f"author:{topic_key(label)}"
+        return fold(label)
+
+    def found(self, rated, titles, config):
+        return [one.label for one in authors_frequent(rated, titles)]
 
 
-def test_a_target_with_the_mark_of_its_type_is_counted_by_its_name():
+class AuthorKind(AddressKind):
+    """A kind with a finder of its own, and so with a column of its own."""
+
+    variants, column = (AUTHOR,), AuthorColumn("authors")
+
+    def key(self, label):
+        return f"author:{fold(label)}"
+
+    def finder(self, label):
+        return lambda _source, _text, labels: fold(label) in labels
+
+    def candidates(self, attributes, effective):
+        for name in attributes.labels(self.column).values():
+            yield Change(self, self.key(name), name, False, True, AUTHOR)
+
+
+@pytest.fixture
+def authors(monkeypatch) -> AuthorKind:
     kind = AuthorKind(NONE)
-    assert "ada hill" in ATTRIBUTES.authors
-    change = Change(kind, kind.key("Ada Hill"), "Ada Hill", False, True, ADDRESS)
-    counted = evaluate_change(change, TASTES, ATTRIBUTES)
-    assert counted.merit == evaluate_change(replace(change, target="ada hill"), TASTES, ATTRIBUTES).merit
+    kinds_check([*SUGGESTED, kind])
+    monkeypatch.setitem(COLUMN_KINDS, kind.column, kind)
+    return kind
+
+
+def test_a_kind_brings_its_column_and_thumbs_are_counted_there_by_its_finder(authors):
+    found = attributes_of(THUMBS, titles={}, given={authors.column: authors.column.found(THUMBS, {}, None)})
+    tastes = tastes_of(tallies_of(THUMBS, found, CLOCK), spreads_for(found, SPREAD_PRIOR))
+    assert found.authors == {"ada hill", "ben lake"}
+    for change in authors.candidates(found, PRESENT):
+        own, topic = (
+            evaluate_change(one, tastes, found) for one in (change, replace(change, kind=ADD_TOPIC))
+        )
+        assert own.merit == topic.merit > 0, (
+            "an author is compared within their sources, as one of the topics"
+        )
+        assert found.is_author(authors.column, authors.column.key(change.label))
+        assert not found.is_author(MUTE_WORD.column, "ada hill")
+    assert {change.label for change in authors.candidates(found, PRESENT)} == {"Ada Hill", "Ben Lake"}
+
+
+def test_a_pin_of_a_target_with_a_mark_is_named_without_it(authors):
+    for pin, name in (
+        (authors.key("Ada Hill"), "ada hill (author)"),
+        ("rust: a language", "rust: a language"),
+    ):
+        [(_heading, [row])] = pin_rows({}, (), (pin,), (), {}).items()
+        row_of_version = {"field": "locked", "target": pin, "before": False, "after": True}
+        assert row.name == name and change_words(row_of_version) == f"“{name}” locked against suggestions"
 
 
 class KeyedAsWords(MuteWordKind):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ranking.entities import Config, EffectiveConfig
+from suggestions.changes.columns import TOPICS, attributes_of
 from suggestions.changes.topics import ADD_TOPIC
 from suggestions.planner.forecasts import forecast_of, split_by_time
 from suggestions.planner.hypotheses import (
@@ -16,7 +17,6 @@ from suggestions.planner.hypotheses import (
     evidence_pick,
     select_changes,
 )
-from suggestions.planner.phrases import attributes_of
 from suggestions.planner.tastes import batch_sum, contribution_of, spread_of, tallies_of, tastes_of
 from suggestions.rules import rule_on_target
 from tests.support.factories import CLOCK
@@ -144,7 +144,7 @@ def _tallies(rated):
 
 def _attributes(rated, of=PLAIN):
     config, titles = of.config, {item.source: item.source for item in rated}
-    return attributes_of(rated, sources=(), topics=config.topics, titles=titles, names=config.other_names)
+    return attributes_of(rated, titles=titles, given={TOPICS: config.topics}, names=config.other_names)
 
 
 def _tastes(rated, spread=USUAL, of=PLAIN):

@@ -8,7 +8,7 @@ import pytest
 from digest.models import Feedback, Reader
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, target_pin
-from suggestions.changes.change import Column
+from suggestions.changes.columns import SOURCES
 from suggestions.changes.tastes import PAGE
 from suggestions.models import Outcome, Suggestion
 from suggestions.planner.evidence import WeighedChange, change_weigh, evidence_for, hypotheses_for
@@ -53,7 +53,7 @@ def without_order(reader: Reader, now) -> None:
 def leans_of(reader: Reader, now) -> dict[str, float]:
     evidence = evidence_for(reader_id=reader.pk, effective=config_effective(reader_id=reader.pk), now=now)
     return {
-        source: evidence.overall_tastes[evidence.attributes.index(Column.SOURCES, source)].lean
+        source: evidence.overall_tastes[evidence.attributes.index(SOURCES, source)].lean
         for source in evidence.attributes.sources
     }
 

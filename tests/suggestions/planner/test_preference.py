@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranking.taste.leans import Tallies
-from suggestions.planner.phrases import attributes_of
+from suggestions.changes.columns import attributes_of
+from suggestions.changes.mutes import WORDS
 from suggestions.planner.preference import ODDS_BEFORE, Preference, false_signs, preference_of
 from suggestions.planner.tastes import FALSE_SIGN_MAX, Taste, reader_preference, tallies_of
 from tests.support.factories import CLOCK
@@ -25,11 +26,11 @@ def thumbs(rates: list[float], seed: int = 1):
 
 def prefers(rates: list[float], seed: int = 1) -> float:
     rated = thumbs(rates, seed)
-    return reader_preference(rated, attributes_of(rated, sources=(), topics=(), titles={})).p_anything
+    return reader_preference(rated, attributes_of(rated, titles={})).p_anything
 
 
 def test_without_thumbs_it_is_as_probable_as_beforehand():
-    nothing = attributes_of([], sources=(), topics=(), titles={})
+    nothing = attributes_of([], titles={})
     assert reader_preference([], nothing).p_anything == pytest.approx(BEFORE)
 
 
@@ -47,7 +48,7 @@ def test_of_readers_who_prefer_nothing_few_seem_certain():
 
 def test_age_takes_nothing_from_it():
     rated = thumbs([0.9] * 5 + [0.1] * 5)
-    attributes = attributes_of(rated, sources=(), topics=(), titles={})
+    attributes = attributes_of(rated, titles={})
     whole, decayed = (
         tallies_of(rated, attributes, now) for now in (None, CLOCK.replace(year=CLOCK.year + 1))
     )
@@ -60,9 +61,9 @@ def test_words_that_were_chosen_by_dislikes_prove_nothing():
         thumb(n, source=one.source, title="fine" if one.useful else "moan", useful=one.useful)
         for n, one in enumerate(rated)
     ]
-    alone = attributes_of(titled, sources=(), topics=(), titles={})
+    alone = attributes_of(titled, titles={})
     bare = reader_preference(titled, alone)
-    with_word = attributes_of(titled, sources=(), topics=(), titles={}, words=["moan"])
+    with_word = attributes_of(titled, titles={}, given={WORDS: ["moan"]})
     assert reader_preference(titled, with_word) == bare
 
 
@@ -82,5 +83,5 @@ def test_a_large_lean_of_somebody_who_may_prefer_nothing_is_not_asked_about():
 
 
 def test_without_columns_nothing_is_learned():
-    tallies = tallies_of([], attributes_of([], sources=(), topics=(), titles={}), None)
+    tallies = tallies_of([], attributes_of([], titles={}), None)
     assert preference_of(tallies, 0).p_anything == pytest.approx(BEFORE)

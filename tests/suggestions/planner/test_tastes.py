@@ -15,7 +15,7 @@ from scipy.stats import norm
 
 from ranking.community import EPSILON_SPREAD, SPREAD_ESTIMATES, SPREAD_STEPS, spread_with_noise
 from ranking.taste.leans import NOT_NAMED, SPREAD_PRIOR, Tallies
-from suggestions.planner.phrases import attributes_of
+from suggestions.changes.columns import TOPICS, attributes_of
 from suggestions.planner.tastes import (
     GAIN_SLOPE,
     LEAN_MIN,
@@ -37,7 +37,7 @@ SOURCES = 10
 
 
 def tallied(rated) -> tuple[list[str], Tallies]:
-    attributes = attributes_of(rated, sources=(), topics=("Harbour",), titles={})
+    attributes = attributes_of(rated, titles={}, given={TOPICS: ("Harbour",)})
     return [*attributes.sources, *attributes.topics], tallies_of(rated, attributes, CLOCK)
 
 
@@ -99,7 +99,7 @@ def test_where_a_readers_thumbs_say_nothing_others_say_nothing_either():
 
 def test_others_are_known_by_source_alone():
     rated = [thumb(n, source="ab"[n % 2], title="Harbour", useful=n % 2 == 0) for n in range(12)]
-    attributes = attributes_of(rated, sources=(), topics=("Harbour",), titles={})
+    attributes = attributes_of(rated, titles={}, given={TOPICS: ("Harbour",)})
     tallies = tallies_of(rated, attributes, CLOCK)
     others = others_lean(attributes, {"b": 0.1, "harbour": 0.2, "unread": 0.2}, tallies)
     rate = tallies.base
@@ -251,7 +251,7 @@ def by_author(likes: dict[str, tuple[int, int]]) -> list:
 
 def author_leans(likes: dict[str, tuple[int, int]]) -> dict[str, float]:
     rated = by_author(likes)
-    attributes = attributes_of(rated, sources=(), topics=(), titles={})
+    attributes = attributes_of(rated, titles={})
     tallies = tallies_of(rated, attributes, CLOCK)
     names = [*attributes.sources, *attributes.topics]
     return {name: taste.lean for name, taste in zip(names, tastes_of(tallies, USUAL), strict=True)}

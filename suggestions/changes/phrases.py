@@ -17,14 +17,11 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from digest.entities import RatedItem
-from ranking.common.categories import EMPTY_CATEGORIES, author_names, category_key, topic_categories
+from ranking.common.categories import EMPTY_CATEGORIES, author_names, category_key
 from ranking.common.text import LEAD_CHARS, TOPIC_MAX_CHARS, fold, topic_key
-from suggestions.changes.change import Column
-from suggestions.changes.mutes import WORD_ITEMS_MIN
-from suggestions.changes.topics import phrase_contains
 
 TOPICS_MAX = 40
 # Leaves room for phrases if a publisher tags freely.
@@ -32,8 +29,9 @@ CATEGORIES_MAX, AUTHORS_MAX = 20, 10
 PHRASE_WORDS_MAX = 3
 PHRASE_ITEMS_MIN = 3
 PHRASE_SOURCES_MIN = 2
-# Words that may be hidden: the most frequent ones, and none so short that it hides by chance.
-WORDS_MAX, WORD_CHARS_MIN = 10, 4
+# Words that may be hidden: those of enough disliked items, the most frequent ones, and none so short that it
+# hides by chance.
+WORD_ITEMS_MIN, WORDS_MAX, WORD_CHARS_MIN = 5, 10, 4
 # A shorter phrase is dropped if a longer one has this share of its items. A category or a phrase is dropped
 # if the items it shares with a category are this share of both together.
 COVERED = 0.8
@@ -57,76 +55,7 @@ sich sie sind so über um und uns unter vom von vor war warum was wegen wenn wer
 will wird wir zu zum zur zwei
 """
 STOP_WORDS = frozenset(_STOP_TEXT.split())
-NO_NAMES: Mapping[str, Sequence[str]] = {}
 _TOKEN = re.compile(r"\w+(?:['’.\-+&]\w+)*")
-
-
-@dataclass(frozen=True, slots=True)
-class Attributes:
-    """The columns: source keys, topic keys and words, in a fixed order, with the spellings of the latter.
-
-    `authors` are the `topics` that are an author's name. `words` are those that a reader may want to hide.
-    `names` are the other names of topics, by key, and `whole` the topics that are found in texts, too.
-    """
-
-    sources: tuple[str, ...]
-    topics: tuple[str, ...]
-    labels: Mapping[str, str]
-    authors: frozenset[str] = frozenset()
-    words: tuple[str, ...] = ()
-    names: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    whole: frozenset[str] = frozenset()
-
-    def index_of(self, column: Column, target: str, label: str) -> int:
-        """Return the index of a target among all columns, by its label where the column counts words.
-
-        So a target whose key marks its type, such as `author:ada`, is counted as the topic "Ada".
-        """
-        match column:
-            case Column.SOURCES:
-                return self.index(column, target)
-            case Column.TOPICS:
-                return self.index(column, topic_key(label))
-            case Column.WORDS:
-                return self.index(column, fold(label))
-
-    def index(self, column: Column, key: str) -> int:
-        """Return the index of a column's key among all columns. Raises `ValueError` for an unknown one."""
-        before = list(Column)[: list(Column).index(column)]
-        keys: tuple[str, ...] = getattr(self, column)
-        return sum(len(getattr(self, one)) for one in before) + keys.index(key)
-
-
-def attributes_of(
-    rated: Sequence[RatedItem],
-    *,
-    sources: Sequence[str],
-    topics: Sequence[str],
-    titles: dict[str, str],
-    words: Sequence[str] = (),
-    names: Mapping[str, Sequence[str]] = NO_NAMES,
-) -> Attributes:
-    """Return the columns for these ratings; `topics` and `words` are among them in their own spelling.
-
-    What has another name of a topic is about the topic, so that such a `name` is no topic of its own.
-    """
-    labels = {topic_key(topic): topic for topic in topics}
-    own = frozenset().union(*map(topic_categories, topics))
-    taken = {topic_key(name) for some in names.values() for name in some}
-    named = categories_frequent(rated, titles)
-    categories = [one for one in named if category_key(one.label) not in own][:CATEGORIES_MAX]
-    authors = phrases_without(authors_frequent(rated, titles), categories)
-    labelled = [*categories, *authors[:AUTHORS_MAX]]
-    phrases = phrases_without(phrases_frequent(rated, titles), labelled)
-    for found in [*labelled, *phrases][:TOPICS_MAX]:
-        if found.key not in taken:
-            labels.setdefault(found.key, found.label)
-    keys = {*sources, *(item.source for item in rated)}
-    written = frozenset(one.key for one in authors) & labels.keys()
-    topics_found = tuple(sorted(labels))
-    spelled = {fold(word): word for word in words}
-    words_found = tuple(sorted(spelled))
-    return Attributes(tuple(sorted(keys)), topics_found, spelled | labels, written, words_found, names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +134,11 @@ def words_disliked(
     ]
     never = [one for one in found if not re.search(rf"\b{re.escape(one[1])}\b", liked)]
     return [label for _, _, label in sorted(never, key=lambda one: (-one[0], one[1]))[:WORDS_MAX]]
+
+
+def phrase_contains(longer: str, shorter: str) -> bool:
+    """Return True if `shorter` is inside `longer` as whole words and is not all of it."""
+    return longer != shorter and f" {shorter} " in f" {longer} "
 
 
 def phrases_without(phrases: Iterable[Phrase], categories: Sequence[Phrase]) -> list[Phrase]:

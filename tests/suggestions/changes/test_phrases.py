@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from digest.entities import RatedItem
 from ranking.entities import Config, EffectiveConfig
-from suggestions.changes.change import Column
+from suggestions.changes.columns import TOPICS, attributes_of
+from suggestions.changes.phrases import categories_frequent, phrases_frequent
 from suggestions.changes.topics import ADD_TOPIC
-from suggestions.planner.phrases import attributes_of, categories_frequent, phrases_frequent
 from suggestions.planner.tastes import SPREAD_PRIOR, spreads_for, tallies_of
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb
@@ -40,7 +40,7 @@ def filed(n: int, title: str, *categories: str, source: str = "") -> RatedItem:
 
 
 def columns(rated: list[RatedItem]) -> set[str]:
-    return set(attributes_of(rated, sources=(), topics=(), titles={"a": "A", "b": "B"}).labels.values())
+    return set(attributes_of(rated, titles={"a": "A", "b": "B"}).labels(TOPICS).values())
 
 
 def test_a_category_is_a_topic_as_most_often_spelled():
@@ -64,9 +64,9 @@ def test_a_phrase_goes_where_a_category_says_the_same():
 
 def test_the_topics_taste_counts_titles_and_categories():
     rated = [filed(n, f"Nothing {n}", "Rust") for n in range(3)] + [filed(3, "Rust")]
-    attributes = attributes_of(rated, sources=(), topics=("rust",), titles={})
+    attributes = attributes_of(rated, titles={}, given={TOPICS: ("rust",)})
     tallies = tallies_of(rated, attributes, CLOCK)
-    n = attributes.index(Column.TOPICS, "rust")
+    n = attributes.index(TOPICS, "rust")
     assert tallies.thumbs[n] == tallies.thumbs_all
     change = ADD_TOPIC.change("rust", EffectiveConfig(Config()))
     assert all(map(change.concerns, rated))
@@ -75,9 +75,9 @@ def test_the_topics_taste_counts_titles_and_categories():
 def test_a_new_topic_with_other_names_counts_in_texts_as_well_as_in_titles():
     rated = [replace(thumb(n, source="ab"[n % 2], title=f"Monday {n}"), text="Crabs.") for n in range(4)]
     names = {"rust": ("crabs",)}
-    titles = attributes_of(rated, sources=(), topics=("rust",), titles={}, names=names)
+    titles = attributes_of(rated, titles={}, given={TOPICS: ("rust",)}, names=names)
     whole = replace(titles, whole=frozenset(names))
-    n = titles.index(Column.TOPICS, "rust")
+    n = titles.index(TOPICS, "rust")
     assert tallies_of(rated, titles, CLOCK).thumbs[n] == 0
     assert tallies_of(rated, whole, CLOCK).thumbs[n] == tallies_of(rated, whole, CLOCK).thumbs_all
     assert not spreads_for(titles, 0.0).any()
@@ -95,18 +95,19 @@ def test_an_author_is_a_topic_though_they_write_for_one_source():
         for n in range(12)
     ]
     rated += [signed(n, "admin", "b") for n in range(12, 16)]
-    attributes = attributes_of(rated, sources=(), topics=(), titles={"a": "A", "b": "B"})
+    attributes = attributes_of(rated, titles={"a": "A", "b": "B"})
     assert attributes.authors == {"ada hill", "ben low", "olga rand"}
-    assert {attributes.labels[key] for key in attributes.authors} == {"Ada Hill", "Ben Low", "Olga Rand"}
+    labels = attributes.labels(TOPICS)
+    assert {labels[key] for key in attributes.authors} == {"Ada Hill", "Ben Low", "Olga Rand"}
 
 
 def test_who_writes_nearly_all_of_a_source_is_left_to_the_source():
     rated = [signed(n, "Ada Hill") for n in range(9)] + [signed(9, "Ben Low")]
-    assert attributes_of(rated, sources=(), topics=(), titles={"a": "A"}).authors == frozenset()
+    assert attributes_of(rated, titles={"a": "A"}).authors == frozenset()
 
 
 def test_an_author_named_as_a_source_or_category_is_that():
     rated = [replace(signed(n, "Ada Hill", "ab"[n % 2]), categories=("Ada Hill",)) for n in range(4)]
     rated += [signed(n, "Harbour Post", "ab"[n % 2]) for n in range(4, 8)]
-    attributes = attributes_of(rated, sources=(), topics=(), titles={"a": "A", "b": "Harbour Post"})
+    attributes = attributes_of(rated, titles={"a": "A", "b": "Harbour Post"})
     assert (attributes.topics, attributes.authors) == (("ada hill",), frozenset())
