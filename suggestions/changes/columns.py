@@ -145,4 +145,4 @@ def attributes_of(
     for column in given:
         spelled = {column.key(one): one for one in given[column]}
         targets.setdefault(column, dict(sorted(spelled.items())))
-    return Attributes(targets, frozenset(one.key for one in authors) & labels.keys(), names)
+    return Attributes(targets, frozenset(one.key for one in authors if one.key in labels), names)

@@ -12,6 +12,7 @@ from digest.items.topics import topic_counts
 from digest.models import Item, Reader, Reading
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
+from suggestions.changes.columns import TOPICS
 from suggestions.planner.evidence import evidence_for
 from tests.support.browser import fresh_item
 from tests.support.factories import FeedbackFactory
@@ -179,7 +180,8 @@ def test_ratings_and_evidence_have_the_categories(ada: Reader, now: datetime):
         FeedbackFactory(reader=ada, item=item, useful=True, at=now - timedelta(days=n))
     assert {item.categories for item in feedback_recent(reader_id=ada.pk)} == {("Boats",)}
     effective = config_effective(reader_id=ada.pk)
-    assert evidence_for(reader_id=ada.pk, effective=effective, now=now).attributes.labels == {"boat": "Boats"}
+    attributes = evidence_for(reader_id=ada.pk, effective=effective, now=now).attributes
+    assert attributes.labels(TOPICS) == {"boat": "Boats"}
 
 
 def of_tennis(reader: Reader, count: int = 8) -> None:
