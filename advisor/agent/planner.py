@@ -111,7 +111,7 @@ def hypotheses_choose(
             skipped.append({"hypothesis": hypothesis_title(fact), "reason_skipped": reason, "code": code})
         else:
             chosen.append(fact)
-    chosen.sort(key=lambda fact: KINDS[fact["type"]].favoured_by not in patterns)
+    chosen.sort(key=lambda fact: KINDS[fact["type"]].patterns.favoured_by not in patterns)
     return chosen, skipped
 
 
@@ -124,7 +124,8 @@ def types_avoided(profile: Fact) -> frozenset[str]:
     """Return the types that this reader has rejected too often to be asked again, or that a pattern bars."""
     stats, patterns = profile.get("acceptance_stats") or {}, patterns_true(profile)
     answers = {kind: (row.get("accepted", 1), row.get("rejected", 0)) for kind, row in stats.items()}
-    return types_declined(answers).union(name for name, one in KINDS.items() if one.barred_by in patterns)
+    barred = {name for name, one in KINDS.items() if one.patterns.barred_by in patterns}
+    return types_declined(answers) | barred
 
 
 def _objection(fact: Fact, declined: Set[str], reader: ReaderFacts) -> str:

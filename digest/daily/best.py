@@ -8,7 +8,7 @@ from digest.daily.candidates import signals_for
 from digest.daily.item_words import FOUND
 from digest.daily.presentation import ScoredItem
 from digest.entities import ITEM_WINDOW_DAYS
-from digest.items.listing import EPOCH, MICROSECOND, ListFilter, list_ids, list_items
+from digest.items.listing import EPOCH, MICROSECOND, ListFilter, Span, list_ids, list_items
 from digest.items.selectors import CANDIDATE_FIELDS
 from digest.models import Item, Reader
 from ranking.entities import Candidate
@@ -116,8 +116,7 @@ def _ids(reader: Reader, feeds: Collection[int] | None, chosen: ListFilter, as_o
         chosen=chosen,
         now=as_of,
         limit=BEST_MAX,
-        since=as_of - timedelta(days=ITEM_WINDOW_DAYS),
-        seen_by=as_of,
+        span=Span(since=as_of - timedelta(days=ITEM_WINDOW_DAYS), seen_by=as_of),
     )
 
 

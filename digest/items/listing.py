@@ -260,6 +260,24 @@ def list_items(*, ids: Sequence[int]) -> list[Item]:
     return [found[pk] for pk in ids if pk in found]
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The part of a list that a page shows: it goes on `after` a key, newest first or `oldest` first.
+
+    `since` excludes items dated earlier, `seen_by` items first seen later, and `seen_from` items first seen
+    earlier.
+    """
+
+    after: ListKey | None = None
+    since: datetime | None = None
+    seen_by: datetime | None = None
+    seen_from: datetime | None = None
+    oldest: bool = False
+
+
+WHOLE = Span()
+
+
 def list_ids(*, chosen: ListFilter, limit: int, **asked: Any) -> list[int]:
     """Return the ids of up to `limit` items of a list (`_list_ids`); one more query for a category."""
     if not chosen.category:
@@ -276,61 +294,49 @@ def _list_ids(
     chosen: ListFilter,
     now: datetime,
     limit: int,
-    after: ListKey | None = None,
-    since: datetime | None = None,
-    seen_by: datetime | None = None,
-    seen_from: datetime | None = None,
-    oldest: bool = False,
+    span: Span = WHOLE,
 ) -> list[int]:
-    """Return the ids of up to `limit` items of a list, newest first (or `oldest`), each article once.
+    """Return the ids of up to `limit` items of a part of a list, in its order, each article once.
 
-    `feeds` comes from `filter_feeds`. The list goes on `after` that key. `since` excludes items dated
-    earlier, `seen_by` items first seen later, and `seen_from` items first seen earlier. Muted items are left
-    out, except in saved lists. Of an article's items, the one with the words that the reader gets is listed
-    (`digest.items.selectors.article_rank`).
+    `feeds` comes from `filter_feeds`. Muted items are left out, except in saved lists. Of an article's
+    items, the one with the words that the reader gets is listed (`digest.items.selectors.article_rank`).
 
     Two queries, and up to three more each time that most of the items read are muted or belong to articles
     that are listed already.
     """
     if chosen.saved:
-        saved = _saved_readings(reader_id, feeds, chosen, since=since)
-        return marked_ids(
-            rows=saved, limit=limit, after=after, seen_by=seen_by, seen_from=seen_from, oldest=oldest
-        )
+        saved = _saved_readings(reader_id, feeds, chosen, since=span.since)
+        return marked_ids(rows=saved, limit=limit, span=span)
     if feeds is not None and not feeds:
         return []
     mutes = mutes_in_force(reader_id=reader_id, now=now)
     found: list[int] = []
     wanted = limit + SPARE
     while True:
-        key = "above" if oldest else "after"
-        bounds = {key: after, "since": since, "seen_by": seen_by, "seen_from": seen_from}
-        rows = _merge_feeds(reader_id, feeds, chosen, now, wanted, oldest=oldest, **bounds)
+        rows = _merge_feeds(reader_id, feeds, chosen, now, wanted, span)
         hidden = items_hidden(mutes=mutes, item_ids=[pk for pk, first in rows if first])
         found += [pk for pk, first in rows if first and pk not in hidden]
         if len(found) >= limit or len(rows) < wanted:
             return found[:limit]
         last = Item.objects.only("dated_at").get(pk=rows[-1][0])
-        after, wanted = ListKey(last.dated_at, last.pk), min(4 * wanted, ROWS_MAX)
+        span = replace(span, after=ListKey(last.dated_at, last.pk))
+        wanted = min(4 * wanted, ROWS_MAX)
 
 
 def marked_ids(
     *,
     rows: QuerySet[Reading] | QuerySet[Feedback],
     limit: int,
-    after: ListKey | None = None,
-    seen_by: datetime | None = None,
-    seen_from: datetime | None = None,
-    oldest: bool = False,
+    span: Span = WHOLE,
 ) -> list[int]:
     """Return the item ids of a reader's readings or ratings, sorted and cut as in `list_ids`.
 
-    One query. Muted items are included.
+    One query. Muted items are included, and those dated before the span's `since`.
     """
-    spans = Q(item__first_seen_at__lte=seen_by) if seen_by else Q()
-    spans &= Q(item__first_seen_at__gte=seen_from) if seen_from else Q()
-    spans &= (_newer(after) if oldest else _older(after)) if after else Q()
-    order = ("item__dated_at", "item_id") if oldest else ("-item__dated_at", "-item_id")
+    spans = Q(item__first_seen_at__lte=span.seen_by) if span.seen_by else Q()
+    spans &= Q(item__first_seen_at__gte=span.seen_from) if span.seen_from else Q()
+    spans &= (_newer(span.after) if span.oldest else _older(span.after)) if span.after else Q()
+    order = ("item__dated_at", "item_id") if span.oldest else ("-item__dated_at", "-item_id")
     return list(rows.filter(spans).order_by(*order).values_list("item_id", flat=True)[:limit])
 
 
@@ -340,16 +346,14 @@ def _merge_feeds(
     chosen: ListFilter,
     now: datetime,
     limit: int,
-    *,
-    oldest: bool,
-    **bounds: Any,
+    span: Span,
 ) -> list[tuple[int, bool]]:
     """Return up to `limit` ids of a list in order, each with whether it is the first of its article."""
-    where, values = _where(reader_id, feeds, chosen, now, once=False, **bounds)
+    where, values = _where(reader_id, feeds, chosen, now, span, once=False)
     among = _among("s.feed_id", feeds, values)
     merged = _MERGED_SQLITE if connection.vendor == "sqlite" else _MERGED_POSTGRESQL
     few = max(HEAD, limit // HEAD_SHARE)
-    order = _OLDEST if oldest else _NEWEST
+    order = _OLDEST if span.oldest else _NEWEST
     sql = _LISTED.format(
         head=merged.format(where=where, feeds=among, each=few, limit="%(limit)s", **order),
         merged=merged.format(
@@ -362,7 +366,7 @@ def _merge_feeds(
         first=_first_of_article(feeds, values),
         **order,
     )
-    values |= {"limit": limit, "never": _moment(LATEST if oldest else EPOCH)}
+    values |= {"limit": limit, "never": _moment(LATEST if span.oldest else EPOCH)}
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         return [(pk, bool(first)) for pk, first in cursor.fetchall()]
@@ -374,7 +378,7 @@ def unread_counts(*, reader_id: UUID, feeds: Sequence[ReadFeed], now: datetime) 
     Two queries, and two more if the reader mutes more than sources.
     """
     mutes = mutes_in_force(reader_id=reader_id, now=now)
-    where, values = _where(reader_id, None, ListFilter(unread=True), now, once=False)
+    where, values = _where(reader_id, None, ListFilter(unread=True), now, WHOLE, once=False)
     if (among := filter_feeds(feeds, ListFilter(), mutes.sources)) == []:
         return UnreadCounts()
     where += _among("s.feed_id", among, values)
@@ -423,8 +427,8 @@ def list_read(
         return Reading.objects.filter(pk__in=found, read_at=None).update(read_at=now)
     if feeds is not None and not feeds:
         return 0
-    unread = ListFilter(unread=True)
-    where, values = _where(reader.pk, feeds, unread, now, above=above, seen_by=seen_by)
+    span = Span(after=above, seen_by=seen_by, oldest=True)
+    where, values = _where(reader.pk, feeds, ListFilter(unread=True), now, span)
     sql = _READ.format(where=where, feeds=_among("s.feed_id", feeds, values))
     with connection.cursor() as cursor:
         cursor.execute(sql, values | {"now": _moment(now)})
@@ -449,31 +453,25 @@ def _where(
     feeds: Collection[int] | None,
     chosen: ListFilter,
     now: datetime,
+    span: Span,
     *,
-    after: ListKey | None = None,
-    above: ListKey | None = None,
-    since: datetime | None = None,
-    seen_by: datetime | None = None,
-    seen_from: datetime | None = None,
     once: bool = True,
 ) -> tuple[str, dict[str, Any]]:
     """Return an SQL condition on items `i` of subscriptions `s`, and its parameters by name."""
     values: dict[str, Any] = {"reader": Reader._meta.pk.get_db_prep_value(reader_id, connection)}
     parts = []
     start = max(
-        filter(None, (since, now - timedelta(days=UNREAD_DAYS) if chosen.unread else None)), default=None
+        filter(None, (span.since, now - timedelta(days=UNREAD_DAYS) if chosen.unread else None)), default=None
     )
     if start is not None:
         parts.append("i.dated_at > %(since)s")
         values["since"] = _moment(start)
-    for key, sign in ((after, "<"), (above, ">")):
-        if key is not None:
-            # Both databases use the first condition to read the index.
-            parts.append(
-                f"i.dated_at {sign}= %(key_at)s AND (i.dated_at, i.id) {sign} (%(key_at)s, %(key_id)s)"
-            )
-            values |= {"key_at": _moment(key.dated_at), "key_id": key.item_id}
-    for name, at, sign in (("seen_by", seen_by, "<="), ("seen_from", seen_from, ">=")):
+    if span.after is not None:
+        sign = ">" if span.oldest else "<"
+        # Both databases use the first condition to read the index.
+        parts.append(f"i.dated_at {sign}= %(key_at)s AND (i.dated_at, i.id) {sign} (%(key_at)s, %(key_id)s)")
+        values |= {"key_at": _moment(span.after.dated_at), "key_id": span.after.item_id}
+    for name, at, sign in (("seen_by", span.seen_by, "<="), ("seen_from", span.seen_from, ">=")):
         if at is not None:
             parts.append(f"i.first_seen_at {sign} %({name})s")
             values[name] = _moment(at)

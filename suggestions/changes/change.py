@@ -81,6 +81,20 @@ class Texts:
     author: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """The patterns of a reader's profile about a kind; "" for none.
+
+    `backfires` says that its effects were harmful, `favoured_by` that it comes first, and `barred_by` that it
+    is not proposed.
+    """
+
+    backfires: str = ""
+    favoured_by: str = ""
+    barred_by: str = ""
+
+
+NO_PATTERNS = Patterns()
 # Whether an item is about a target: asked with its source, its folded text, and the keys of its labels.
 Finder = Callable[[str, str, frozenset[str]], bool]
 
@@ -99,8 +113,7 @@ class ChangeKind(ABC):
 
     `name` is the code of a suggestion, or "" for a kind that is only wished for. `direction` is its name in
     wishes. `liked` tells whether liked or disliked items support it, `evidence_min` how many at least.
-    Patterns of a profile: `backfires` says that its effects were harmful, `favoured_by` that it comes
-    first, `barred_by` that it is not proposed.
+    `patterns` are those of a profile that are about it.
     """
 
     field: ClassVar[Field]
@@ -136,15 +149,12 @@ class ChangeKind(ABC):
         texts: Texts | None = None,
         liked: bool = True,
         opposite: Kind | None = None,
-        backfires: str = "",
-        favoured_by: str = "",
-        barred_by: str = "",
+        patterns: Patterns = NO_PATTERNS,
         evidence_min: int = EVIDENCE_MIN,
     ) -> None:
         self.name: str = name or ""
         self.direction, self.liked, self.opposite = direction, liked, opposite
-        self.backfires, self.evidence_min = backfires, evidence_min
-        self.favoured_by, self.barred_by = favoured_by, barred_by
+        self.patterns, self.evidence_min = patterns, evidence_min
         self._texts = texts
 
     def __repr__(self) -> str:

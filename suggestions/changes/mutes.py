@@ -26,6 +26,7 @@ from suggestions.changes.change import (
     Field,
     Finder,
     Kind,
+    Patterns,
     State,
     Texts,
 )
@@ -187,7 +188,7 @@ MUTE_WORD = MuteWordKind(
     NONE,
     name=Kind.MUTE_WORD,
     liked=False,
-    backfires="mutes_backfire",
+    patterns=Patterns("mutes_backfire"),
     evidence_min=WORD_ITEMS_MIN,
     texts=Texts(
         headline=gettext_noop("Hide articles that say “{label}”"),

@@ -22,6 +22,7 @@ from suggestions.changes.change import (
     Field,
     Finder,
     Kind,
+    Patterns,
     State,
     Texts,
 )
@@ -227,8 +228,7 @@ ADD_TOPIC = NewTopicKind(
     ADD,
     name=Kind.ADD_TOPIC,
     opposite=Kind.REMOVE_TOPIC,
-    backfires="new_topics_backfire",
-    favoured_by="open_to_new_topics",
+    patterns=Patterns("new_topics_backfire", favoured_by="open_to_new_topics"),
     texts=Texts(
         headline=gettext_noop("Add “{label}” to your interests"),
         title="Add the topic {}",
@@ -246,7 +246,7 @@ REMOVE_TOPIC = TopicKind(
     name=Kind.REMOVE_TOPIC,
     liked=False,
     opposite=Kind.ADD_TOPIC,
-    backfires="removals_backfire",
+    patterns=Patterns("removals_backfire"),
     texts=Texts(
         headline=gettext_noop("Remove “{label}” from your interests"),
         title="Remove the topic {}",

@@ -12,7 +12,7 @@ from ranking.config_body import Body, body_weigh
 from ranking.entities import SAME_WEIGHT, WEIGHT_MAX, WEIGHT_MIN, EffectiveConfig, clamp_weight
 from ranking.language import gettext as _
 from ranking.language import gettext_noop, ngettext
-from suggestions.changes.change import LESS, MORE, Change, Field, Kind, State, Texts
+from suggestions.changes.change import LESS, MORE, Change, Field, Kind, Patterns, State, Texts
 from suggestions.changes.columns import SOURCES, Attributes
 from suggestions.changes.sources import SourceKind
 from suggestions.proposals import WEIGHT_STEP_MAX, Draft, Facts, Refusal
@@ -145,7 +145,7 @@ BOOST_SOURCE = WeightKind(
     MORE,
     name=Kind.BOOST_SOURCE,
     opposite=Kind.REDUCE_SOURCE,
-    backfires="boosts_backfire",
+    patterns=Patterns("boosts_backfire"),
     texts=Texts(
         headline=gettext_noop("Show me more from {label}"),
         title="More from {}",
@@ -162,8 +162,7 @@ REDUCE_SOURCE = WeightKind(
     name=Kind.REDUCE_SOURCE,
     liked=False,
     opposite=Kind.BOOST_SOURCE,
-    backfires="reductions_backfire",
-    barred_by="never_reduce_sources",
+    patterns=Patterns("reductions_backfire", barred_by="never_reduce_sources"),
     texts=Texts(
         headline=gettext_noop("Show me less from {label}"),
         title="Less from {}",

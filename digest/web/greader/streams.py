@@ -27,6 +27,7 @@ from digest.items.listing import (
     ListFilter,
     ListKey,
     ReadFeed,
+    Span,
     feeds_among,
     feeds_read,
     list_ids,
@@ -151,6 +152,7 @@ def _ids(
     """Return the ids of a page, and one more if there is one."""
     muted = mutes_in_force(reader_id=reader.pk, now=now).sources
     among = feeds_among(reader_id=reader.pk, chosen=chosen, muted=muted)
+    span = Span(after, seen_by=asked.seen_by, seen_from=asked.seen_from, oldest=asked.oldest)
     if asked.stream.kind not in THUMBS and not asked.read:
         return list_ids(
             reader_id=reader.pk,
@@ -158,20 +160,14 @@ def _ids(
             chosen=chosen,
             now=now,
             limit=asked.limit + 1,
-            after=after,
-            seen_by=asked.seen_by,
-            seen_from=asked.seen_from,
-            oldest=asked.oldest,
+            span=span,
         )
     useful = THUMBS.get(asked.stream.kind)
     thumbs = Feedback.objects.filter(reader=reader, useful=useful is True)
     return marked_ids(
         rows=_read(reader, chosen, among) if useful is None else thumbs,
         limit=asked.limit + 1,
-        after=after,
-        seen_by=asked.seen_by,
-        seen_from=asked.seen_from,
-        oldest=asked.oldest,
+        span=span,
     )
 
 

@@ -19,6 +19,7 @@ from digest.items.listing import (
     ListFilter,
     ListKey,
     ReadFeed,
+    Span,
     feeds_among,
     feeds_read,
     filter_current,
@@ -149,7 +150,7 @@ def list_rows(
         chosen=asked.chosen,
         now=now,
         limit=size + 1,
-        after=list_key(asked.before),
+        span=Span(after=list_key(asked.before)),
     )
     items = list_items(ids=ids[:size])
     keys = [str(ListKey(item.dated_at, item.pk)) for item in items]
@@ -238,8 +239,7 @@ def list_mark_read(
             chosen=asked.chosen,
             now=now,
             limit=CATEGORY_ITEMS_MAX,
-            since=now - timedelta(days=UNREAD_DAYS),
-            seen_by=seen_by,
+            span=Span(since=now - timedelta(days=UNREAD_DAYS), seen_by=seen_by),
         )
         if place:
             ids = [item.pk for item in list_items(ids=ids) if _place(item) > (place.dated_at, place.item_id)]

@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import chain
 from typing import Final
 
-from digest.items.listing import ListFilter, ListKey, feeds_among, list_ids, list_items
+from digest.items.listing import ListFilter, ListKey, Span, feeds_among, list_ids, list_items
 from digest.items.reading import readings_for
 from digest.models import Item, Reader
 
@@ -30,7 +30,12 @@ def neighbours_of(*, reader: Reader, item: Item, now: datetime) -> Neighbours:
     feeds, key = feeds_among(reader_id=reader.pk, chosen=chosen), ListKey(item.dated_at, item.pk)
     newer, older = (
         list_ids(
-            chosen=chosen, limit=NEAR, reader_id=reader.pk, feeds=feeds, now=now, after=key, oldest=oldest
+            chosen=chosen,
+            limit=NEAR,
+            reader_id=reader.pk,
+            feeds=feeds,
+            now=now,
+            span=Span(after=key, oldest=oldest),
         )
         for oldest in (True, False)
     )

@@ -11,6 +11,7 @@ from digest.daily.best import best_ids, best_key, best_page
 from digest.items.listing import (
     ListFilter,
     ListKey,
+    Span,
     feeds_among,
     feeds_read,
     filter_feeds,
@@ -51,7 +52,8 @@ def walk(reader: Reader, now, size: int, chosen: ListFilter = ALL) -> list[int]:
     found: list[int] = []
     after = None
     while True:
-        page = list_ids(reader_id=reader.pk, feeds=feeds, chosen=chosen, now=now, limit=size + 1, after=after)
+        span = Span(after)
+        page = list_ids(reader_id=reader.pk, feeds=feeds, chosen=chosen, now=now, limit=size + 1, span=span)
         found += page[:size]
         if len(page) <= size:
             return found
