@@ -7,7 +7,6 @@ import pytest
 from ranking.common.text import fold
 from ranking.config_words import change_words, pin_rows
 from ranking.entities import Config, EffectiveConfig
-from ranking.mutes import ADDRESS, AUTHOR
 from ranking.mutes import KINDS as MUTES
 from ranking.taste.leans import SPREAD_PRIOR
 from suggestions.changes.change import LESS, NONE, Change, ChangeKind, Field
@@ -96,7 +95,8 @@ def test_its_cards_have_a_heading_and_a_pin_of_its_target_a_name_that_readers_kn
         [(heading, [row])] = pin_rows(names, (), (change.target,), (), {}).items()
         assert heading == {"sources": "Sources", "page": "Your page"}.get(kind.group[0], "Topics")
         known = kind.name_of(change.label, names).lower()
-        assert (row.name.lower() == known) is not kind.of_page and row.name != kind.key("")
+        named = row.name.lower().removesuffix(f" ({change.variant})")
+        assert (named == known) is not kind.of_page and row.name != kind.key("")
         row_of_version = {"field": "locked", "target": change.target, "before": False, "after": True}
         assert row.name in change_words(row_of_version, names)
 
@@ -113,18 +113,18 @@ def test_each_type_of_mute_is_read_as_the_kind_that_may_be_suggested_of_it_if_an
     assert suggested["word"] is MUTE_WORD and set(read.values()) & set(WISHED)
 
 
-class AddressKind(MuteWordKind):
-    """A second type of target on the setting of mutes."""
+class SecondKind(MuteWordKind):
+    """A second type of target on the setting of mutes, one that no kind of the product may take."""
 
-    variants = (ADDRESS,)
-    group = ("addresses", "Addresses to hide")
+    variants = ("second",)
+    group = ("second", "Second things to hide")
 
     def key(self, label):
-        return f"address:{label}"
+        return f"second:{label}"
 
 
 def test_a_second_type_of_target_on_a_setting_is_taken_with_keys_of_its_own():
-    kind = AddressKind(NONE)
+    kind = SecondKind(NONE)
     kinds_check([*SUGGESTED, kind])  # it raises what is missing
     assert kind.key("a.example") not in {one.key("a.example") for one in SUGGESTED}
 
@@ -141,20 +141,17 @@ class AuthorColumn(Column):
         return [one.label for one in authors_frequent(rated, titles)]
 
 
-class AuthorKind(AddressKind):
+class AuthorKind(SecondKind):
     """A kind with a finder of its own, and so with a column of its own."""
 
-    variants, column = (AUTHOR,), AuthorColumn("authors")
-
-    def key(self, label):
-        return f"author:{fold(label)}"
+    column = AuthorColumn("authors")
 
     def finder(self, label):
         return lambda _source, _text, labels: fold(label) in labels
 
     def candidates(self, attributes, effective):
         for name in attributes.labels(self.column).values():
-            yield Change(self, self.key(name), name, False, True, AUTHOR)
+            yield Change(self, self.key(name), name, False, True, self.variants[0])
 
 
 @pytest.fixture
@@ -181,30 +178,29 @@ def test_a_kind_brings_its_column_and_thumbs_are_counted_there_by_its_finder(aut
     assert {change.label for change in authors.candidates(found, PRESENT)} == {"Ada Hill", "Ben Lake"}
 
 
-def test_a_pin_of_a_target_with_a_mark_is_named_without_it(authors):
-    for pin, name in (
-        (authors.key("Ada Hill"), "ada hill (author)"),
-        ("rust: a language", "rust: a language"),
-    ):
+@pytest.mark.parametrize("mark", [*MUTES, "rust"])
+def test_a_pin_of_a_target_with_a_mark_is_named_without_it(mark):
+    for pin, name in ((f"{mark}:ada hill", f"ada hill ({mark})"), (f"{mark}:", f"{mark}:")):
+        name = name if mark in MUTES else pin
         [(_heading, [row])] = pin_rows({}, (), (pin,), (), {}).items()
         row_of_version = {"field": "locked", "target": pin, "before": False, "after": True}
         assert row.name == name and change_words(row_of_version) == f"“{name}” locked against suggestions"
 
 
 class KeyedAsWords(MuteWordKind):
-    variants, group = (ADDRESS,), AddressKind.group
+    variants, group = SecondKind.variants, SecondKind.group
 
 
-class HeadedAsWords(AddressKind):
+class HeadedAsWords(SecondKind):
     group = MuteWordKind.group
 
 
-class OneARun(AddressKind):
+class OneARun(SecondKind):
     has_own_rule = True
 
 
 class WithoutColumn(MuteKind):
-    variants = (ADDRESS,)
+    variants = SecondKind.variants
     candidates, read, stored = MuteWordKind.candidates, MuteWordKind.read, MuteWordKind.stored
 
 
