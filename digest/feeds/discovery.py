@@ -34,6 +34,7 @@ from digest.feeds.prechecks import decode, decompress
 from digest.feeds.problem_words import problem_words
 from digest.feeds.rate_limit import LookupLock, hold_seconds, host_limiter
 from digest.feeds.sanitise import one_line, title_to_text
+from digest.feeds.titles import title_clean
 from digest.places import LOOKUPS
 
 FEED_TYPES: Final = frozenset(
@@ -360,7 +361,7 @@ def page_feeds(markup: str, *, url: str) -> list[LinkedFeed]:
     for href, title in links:
         address = feed_address(_join(base, href))
         if address and address not in found:
-            found[address] = LinkedFeed(address, one_line(title_to_text(title), limit=TITLE_MAX_CHARS))
+            found[address] = LinkedFeed(address, _linked_title(title))
     return sorted(found.values(), key=_is_about_comments)[:LINKS_MAX]
 
 
@@ -371,8 +372,7 @@ def header_feeds(header: str, *, url: str) -> list[LinkedFeed]:
         attributes = {name.lower(): quoted or plain for name, quoted, plain in _PARAMETER.findall(parameters)}
         address = feed_address(_join(url, _feed_href({**attributes, "href": target})))
         if address and address != feed_address(url):
-            title = one_line(title_to_text(attributes.get("title", "")), limit=TITLE_MAX_CHARS)
-            found.setdefault(address, LinkedFeed(address, title))
+            found.setdefault(address, LinkedFeed(address, _linked_title(attributes.get("title", ""))))
     return list(found.values())[:LINKS_MAX]
 
 
@@ -380,6 +380,10 @@ def usual_addresses(url: str) -> Sequence[str]:
     """Return the usual feed addresses of the site at `url`, for a page that names none."""
     parts = urlsplit(url)
     return [f"{parts.scheme}://{parts.netloc}{path}" for path in USUAL_PATHS]
+
+
+def _linked_title(markup: str) -> str:
+    return one_line(title_clean(title_to_text(markup)), limit=TITLE_MAX_CHARS)
 
 
 def _is_about_comments(feed: LinkedFeed) -> bool:

@@ -8,11 +8,9 @@ blogspot.com, netlify.app, …) need no line here. Pure.
 
 import hashlib
 import re
-from collections.abc import Collection
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from ipaddress import ip_address
-from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import Final
 from urllib.parse import unquote, unquote_plus, urlsplit, urlunsplit
@@ -22,7 +20,7 @@ from url_normalize import url_normalize
 
 from digest.entities import PUBLISHED_MIN
 from digest.feeds.addresses import URL_MAX_CHARS, NotAnAddress, address_read, host_encode
-from ranking.common.text import FUNCTION_WORDS, fold
+from ranking.common.text import fold
 
 # Every name below these is a publisher of its own, as below a public suffix.
 _SUFFIX_NAMES: Final = """
@@ -377,16 +375,6 @@ def publisher_key(*, host: str, domain: str, path: str, query: str) -> str:
                 break
             return template.format(owner, host=name)
     return domain
-
-
-def title_agreed(titles: Collection[str]) -> str:
-    """Return the words that all titles begin with ("BBC News" of "BBC News - Sport"), or "" if they share
-    none."""
-    words = [title.split() for title in titles]
-    shared = [same[0] for same in takewhile(lambda same: len({*same}) == 1, zip(*words, strict=False))]
-    while shared and not any(map(str.isalnum, shared[-1])):
-        shared.pop()
-    return " ".join(shared)[:200] if {*map(fold, shared)} - {*FUNCTION_WORDS} else ""
 
 
 @cache

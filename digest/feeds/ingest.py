@@ -27,7 +27,6 @@ from digest.feeds.identity import (
     clamp_published,
     has_usable_date,
     source_key,
-    title_agreed,
 )
 from digest.feeds.polling import mean_gap
 from digest.feeds.selectors import (
@@ -39,6 +38,7 @@ from digest.feeds.selectors import (
     known_by_words,
     known_unnamed,
 )
+from digest.feeds.titles import title_agreed
 from digest.models import Feed, Item, Source
 from ranking.common.rows import rows_add, rows_set
 from ranking.selectors import key_current, keys_current

@@ -33,6 +33,7 @@ from digest.feeds.sanitise import (
     text_cut,
     unwrap,
 )
+from digest.feeds.titles import title_clean
 
 ENTRIES_MAX: Final = 2_000
 AUTHOR_MAX_CHARS: Final = 200
@@ -128,7 +129,7 @@ def _feed(raw: Mapping[str, Any], url: str, *, ttl_minutes: int | None, left: in
         else:
             blank += 1
     return ParsedFeed(
-        title=one_line(_title(raw, _version(raw)), limit=200),
+        title=one_line(title_clean(_title(raw, _version(raw))), limit=200),
         site_url=site,
         entries=tuple(entries),
         dropped=max(len(raw["entries"]) - ENTRIES_MAX, 0) + left,

@@ -21,6 +21,7 @@ from digest.feeds.entities import FETCH_PROBLEMS, FeedProblem
 from digest.feeds.identity import source_key, web_url
 from digest.feeds.ingest import feed_get_or_create, feeds_get_or_create
 from digest.feeds.selectors import NEWSLETTER_PREFIX, subscriptions_left, subscriptions_of
+from digest.feeds.titles import title_clean
 from digest.models import Feed, Reader, Subscription
 from digest.places import turn_give_way
 from digest.sources.opml import ListedFeed, Reject, opml_read, opml_write
@@ -304,11 +305,21 @@ def _subscribe(reader: Reader, batch: dict[str, ListedFeed], report: OpmlReport,
         elif feed.state == Feed.State.GONE:
             report.reject(Reject(listed.line, "feed_is_gone", FEED_GONE_REASON, url[:200]))
         else:
-            name = "" if listed.title in (feed.title, feed.source_id, listed.url, url) else listed.title
-            own = {"folder": listed.folder, "own_name": name}
+            own = {"folder": listed.folder, "own_name": _own_name(listed, feed, url)}
             rows.append(Subscription(reader=reader, feed=feed, created_at=now, **own))
     Subscription.objects.bulk_create(rows, ignore_conflicts=True)
     report.added += len(rows)
+
+
+def _own_name(listed: ListedFeed, feed: Feed, url: str) -> str:
+    """Return the name that a list gives a feed, "" if it is the feed's own.
+
+    Nobody knows yet what a new feed calls itself: then the list has most likely its own name.
+    """
+    cleaned = title_clean(listed.title)
+    if {listed.title, cleaned} & {feed.title, feed.source_id, listed.url, url}:
+        return ""
+    return listed.title if feed.title else cleaned
 
 
 def opml_export(*, reader: Reader, now: datetime | None = None) -> bytes:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from digest.feeds.identity import title_agreed
 from digest.feeds.ingest import feed_get_or_create
 from digest.feeds.services import feed_move
+from digest.feeds.titles import title_agreed
 from digest.items.selectors import reader_source_titles
 from digest.models import Feed, Item, Reader, Source, Subscription
 from digest.sources.subscription_changes import (
