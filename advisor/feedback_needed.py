@@ -7,20 +7,20 @@ from ranking.language import gettext as _
 from ranking.language import gettext_noop
 
 # The beginning of the message about too little feedback. No other message begins so.
-MISSING_PREFIX = "Not enough thumbs for suggestions yet."
+MISSING_PREFIX = "Not enough ratings for suggestions yet."
 MISSING_FORMS = (
-    gettext_noop("Not enough thumbs for suggestions yet. Give a reason for 1 more thumb."),
-    gettext_noop("Not enough thumbs for suggestions yet. Give reasons for {reasons} more thumbs."),
+    gettext_noop("Not enough ratings for suggestions yet. Give a reason for 1 more rating."),
+    gettext_noop("Not enough ratings for suggestions yet. Give reasons for {reasons} more ratings."),
     gettext_noop(
-        "Not enough thumbs for suggestions yet. Rate 1 more headline for suggestions today ({total} so far)."
+        "Not enough ratings for suggestions yet. Rate 1 more headline for suggestions today ({total} so far)."
     ),
     gettext_noop(
-        "Not enough thumbs for suggestions yet. Rate {more} more headlines for suggestions today "
+        "Not enough ratings for suggestions yet. Rate {more} more headlines for suggestions today "
         "({total} so far)."
     ),
     # Stored before.
     gettext_noop(
-        "Not enough thumbs for suggestions yet. Rate {more} more headlines for suggestions today "
+        "Not enough ratings for suggestions yet. Rate {more} more headlines for suggestions today "
         "({total} so far), or {items} over {days} days, {tagged} of them with a reason."
     ),
 )

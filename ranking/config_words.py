@@ -47,7 +47,7 @@ CAUSES = {
 }
 # The prefix of the `cause_ref` of an early change that was applied: the number of answers behind it follows.
 EARLY = "early:"
-LEARNED_OVERNIGHT = gettext_noop("Learned from your thumbs")
+LEARNED_OVERNIGHT = gettext_noop("Learned from your ratings")
 LEARNED_FROM_ANSWERS = gettext_noop("Learned from your answers")
 LEARNED = {
     "liked_more_than_usual": gettext_noop("you found it useful more often than other sources"),
@@ -78,9 +78,9 @@ TASTES: Mapping[str, str] = {
 
 
 TASTE_CHANGES: Mapping[str, str] = {
-    TasteLevel.OFF: gettext_noop("Your thumbs no longer order your page"),
-    TasteLevel.ON: gettext_noop("Your thumbs order your page"),
-    TasteLevel.STRONG: gettext_noop("Your thumbs order your page strongly"),
+    TasteLevel.OFF: gettext_noop("Your ratings no longer order your page"),
+    TasteLevel.ON: gettext_noop("Your ratings order your page"),
+    TasteLevel.STRONG: gettext_noop("Your ratings order your page strongly"),
 }
 
 
@@ -98,7 +98,7 @@ def weight_parts_words(setting: float, thumbs: str) -> str:
     """
     if not thumbs:
         return weight_words(setting)
-    return _("your setting: {setting}; your thumbs: {thumbs}").format(
+    return _("your setting: {setting}; your ratings: {thumbs}").format(
         setting=weight_words(setting), thumbs=thumbs
     )
 
@@ -145,7 +145,7 @@ SWITCHES: Mapping[str, tuple[str, str]] = {
 
 # What a pin of the whole page keeps as it is, by its target.
 PAGE_PINS: Mapping[str, str] = {
-    "page": gettext_noop("The order by your thumbs"),
+    "page": gettext_noop("The order by your ratings"),
     "freshness": gettext_noop("How fast news ages"),
 }
 # The marks of targets' keys, such as `author:ada`, in words. If a setting has several types of targets, the
@@ -303,7 +303,7 @@ def cause_words(cause: str, ref: str) -> str:
     if ref.startswith("revert:"):
         return _("You undid a suggestion")
     if ref.startswith("learned:"):
-        return _("You undid what was learned from your thumbs")
+        return _("You undid what was learned from your ratings")
     if ref == "0":
         return _("You went back to the defaults")
     return _("You went back to version {version}").format(version=ref)

@@ -3,12 +3,12 @@
 Mark texts as usual (`_`, `ngettext`, `pgettext`) and insert values with `str.format`.
 """
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
 from gettext import NullTranslations
+
+from ranking.former_texts import fields_of, text_today
 
 _ENGLISH = NullTranslations()
 
@@ -57,23 +57,16 @@ def stored_text(text: str, patterns: Iterable[str] = ()) -> str:
     """Translate a text that was stored in English into the current language.
 
     `patterns` are the marked texts with fields in braces from which it may have been formatted. A text that
-    fits none (a model or a publisher wrote it) is returned unchanged.
+    fits none (a model or a publisher wrote it) is returned unchanged. Former texts get the words of today.
     """
+    text = text_today(text)
     if text and (shown := gettext(text)) != text:
         return shown
     for pattern in patterns:
         shown = gettext(pattern)
-        if shown != pattern and (found := _fields(pattern).fullmatch(text)):
+        if shown != pattern and (found := fields_of(pattern).fullmatch(text)):
             return shown.format(**found.groupdict())
     return text
-
-
-@cache
-def _fields(pattern: str) -> re.Pattern[str]:
-    """Return a regular expression for texts formatted from `pattern`. No field may occur twice."""
-    parts = re.split(r"{(\w+)}", pattern)
-    fields = [f"(?P<{part}>.+?)" if n % 2 else re.escape(part) for n, part in enumerate(parts)]
-    return re.compile("".join(fields), re.DOTALL)
 
 
 def figure(value: float, pattern: str = ".2f") -> str:

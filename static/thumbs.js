@@ -91,7 +91,8 @@ function replace(box, html, button) {
   const same = find(fresh, marks(button));
   // Whoever pressed a key stays where they were; whoever pressed the button stays on it.
   if (focused) (same ?? fresh.querySelector("button")).focus({ preventScroll: true });
-  announce(said(same?.getAttribute("aria-pressed") === "true" ? "noted" : "taken_back", { label }));
+  const ended = fresh.querySelector("[data-ended]")?.textContent ?? "";
+  announce(`${said(same?.getAttribute("aria-pressed") === "true" ? "noted" : "taken_back", { label })} ${ended}`.trim());
   elsewhere(fresh);
   if (["d", "undo"].includes(button.dataset.key)) looks(fresh);
   const taps = waiting.get(box) ?? [];

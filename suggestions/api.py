@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field, StrictBool, StrictFloat, StrictInt, Stri
 from digest.feeds.identity import web_url
 from digest.requests import reader_of
 from digest.throttling import DECIDE, GENERATE, limit_count, long_work
+from ranking.former_texts import text_today
 from suggestions.changes.weights import weight_parse
 from suggestions.models import Suggestion
 from suggestions.notes import NO_NOTE, notes_shown
@@ -278,7 +279,7 @@ def _suggestion(row: Suggestion, note: str, muted: Collection[int]) -> Suggestio
         evidence_count=len(evidence),
         evidence=evidence,
         forecast=row.forecast,
-        validation_notes=row.validation_notes,
+        validation_notes=[text_today(str(note)) for note in row.validation_notes],
         status=row.status,
         created_at=row.created_at,
         checked=CheckFoundOut.model_validate(row.checked) if row.checked else None,
@@ -343,7 +344,7 @@ def suggestion_check_get(request: HttpRequest, suggestion_id: int) -> CheckOut:
 def suggestion_check_post(
     request: HttpRequest, suggestion_id: int, body: CheckIn | None = None
 ) -> CheckDoneOut:
-    """Store the answers as thumbs; the suggestion grows surer, less sure, or withdraws itself."""
+    """Store the answers as ratings; the suggestion grows surer, less sure, or withdraws itself."""
     _deciding(request)
     answers = {one.item_id: one.useful for one in body.answers} if body else {}
     done = suggestion_check(

@@ -42,5 +42,5 @@ def order_by_answers(request: HttpRequest) -> HttpResponse:
     if isinstance(done, Refusal):
         messages.error(request, done.message)
     else:
-        messages.success(request, _("Your thumbs order your page now. You can undo it under Settings."))
+        messages.success(request, _("Your ratings order your page now. You can undo it under Settings."))
     return redirect("digest:today")

@@ -7,6 +7,7 @@ from typing import Any
 
 from ranking import config_words
 from ranking.config_words import weight_words
+from ranking.former_texts import text_today
 from ranking.language import figure, ngettext, percent, stored_text
 from ranking.language import gettext as _
 from suggestions.changes.change import REASONS
@@ -122,6 +123,7 @@ def change_stopped(code: str) -> str:
 
 def change_found_split(reason: str) -> tuple[str, str]:
     """Split a run's stored reason into the sentence about a found change, "" for none, and the rest."""
+    reason = text_today(reason)
     found = next((one for one in CHANGES_FOUND if reason.startswith(one)), "")
     return found, reason.removeprefix(found).strip()
 

@@ -28,6 +28,7 @@ from ranking.common.charts import Bar, slopes_make
 from ranking.common.phrases import searching_once
 from ranking.config_body import body_effective
 from ranking.entities import EffectiveConfig
+from ranking.former_texts import text_today
 from ranking.language import stored_text
 from ranking.selectors import config_effective
 from suggestions import sentences, wording
@@ -370,7 +371,9 @@ def _decision(suggestion: Suggestion, effective: EffectiveConfig, now: datetime)
     )
     accepted = suggestion.status == Suggestion.Status.ACCEPTED
     can_undo = suggestion_can_undo(suggestion=suggestion, now=now)
-    came_back = any(note in wording.BROUGHT_BACK.values() for note in suggestion.validation_notes)
+    came_back = any(
+        text_today(str(note)) in wording.BROUGHT_BACK.values() for note in suggestion.validation_notes
+    )
     over = (
         can_undo
         and accepted

@@ -78,8 +78,8 @@ WHY_NOT = (
 # Stored as a note of a suggestion that came back as a copy, by the answer that was undone: pages recognise
 # the copy by this text.
 BROUGHT_BACK = {
-    "accepted": gettext_noop("You accepted this and took that back at once."),
-    "rejected": gettext_noop("You turned this down and took that back."),
+    "accepted": gettext_noop("You said yes and took that back at once."),
+    "rejected": gettext_noop("You said no and took that back."),
 }
 CAME_BACK = gettext_noop("the same suggestion, after you undid your first answer")
 NOT_IN_FORCE = gettext_noop("No longer in force: your settings are as they were before.")
@@ -152,7 +152,7 @@ CHANGES_STOPPED = {
     ),
     "kind_off": gettext_noop("A change was found, but this installation does not suggest its kind."),
     "type_declined": gettext_noop(
-        "A change was found, but you turned down every change of its kind so far, so it was not proposed."
+        "A change was found, but you said no to every change of its kind so far, so it was not proposed."
     ),
     "pinned": gettext_noop(
         "A change was found, but you keep that source or topic as it is, so it was not proposed."
@@ -211,9 +211,11 @@ NOTHING_CHANGED = gettext_noop("All done! Your preferences stay as they are.")
 # Sentences that are stored with a suggestion, in English.
 MEASURED = (
     gettext_noop("Since then you rated {thumbs} articles and liked {likes}."),
-    gettext_noop("Your earlier thumbs put those you liked higher, more often than chance would."),
-    gettext_noop("Your earlier thumbs tell them from the others no better than chance may; you can go back."),
-    gettext_noop("Your earlier thumbs put those you liked lower; you can go back."),
+    gettext_noop("Your earlier ratings put those you liked higher, more often than chance would."),
+    gettext_noop(
+        "Your earlier ratings tell them from the others no better than chance may; you can go back."
+    ),
+    gettext_noop("Your earlier ratings put those you liked lower; you can go back."),
     gettext_noop(
         "Since then you liked {likes} of {ratings} articles from {label}, "
         "against {else_likes} of {else_ratings} elsewhere."

@@ -6,6 +6,7 @@ from django.utils import timezone
 from playwright.sync_api import Page
 
 from digest.models import Reader, Source
+from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import ago, fresh_item
 from tests.support.factories import FeedbackFactory
 from tests.test_looks_browser import box
@@ -20,6 +21,17 @@ SEEN = """() => [...document.querySelectorAll("article[data-item]")].map((row) =
     if (getComputedStyle(one).opacity !== "1") return false;
   return true;
 })"""
+# Whether nothing of an element is cut off, by itself or by what is around it.
+WHOLE = """(one) => {
+  if (one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight) return false;
+  const own = one.getBoundingClientRect();
+  for (let around = one.parentElement; around; around = around.parentElement) {
+    const edge = around.getBoundingClientRect();
+    const cuts = getComputedStyle(around).overflow !== "visible";
+    if (cuts && (own.right > edge.right + 1 || own.bottom > edge.bottom + 1)) return false;
+  }
+  return true;
+}"""
 LINE_OF_FIRST_LETTER = """(link) => {
   const range = document.createRange();
   range.setStart(link.firstChild, 0);
@@ -109,3 +121,41 @@ def test_the_operators_list_of_feeds_fits_a_phone(page: Page, ada: Reader):
     edges = [box(cell)["x"] + box(cell)["width"] for cell in cells if cell.is_visible()]
     assert edges and max(edges) <= 361
     phone.close()
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("address", ["/", "/ui/all", "/ui/search?q=lamp"])
+def test_a_long_reason_is_whole_on_a_phone(page: Page, ada: Reader, address: str, language: str):
+    fresh_item(ada, title="A lamp of tomorrow and of today, in full and in depth")
+    topic = ConfigEdit(topics=["lamp of tomorrow and of today, in full and in depth"])
+    config_edit(reader_id=ada.pk, edit=topic, expected_version=0, now=timezone.now())
+    Reader.objects.update(language=language)
+    page.set_viewport_size(PHONE)
+    page.goto(address)
+    chips = [chip for chip in page.locator("article .chip").all() if chip.is_visible()]
+    assert any("of tomorrow" in chip.inner_text() for chip in chips)
+    for chip in chips:
+        assert chip.evaluate(WHOLE), chip.inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_both_orders_stand_on_a_phone_and_the_chosen_one_is_marked(page: Page, ada: Reader, language: str):
+    fresh_item(ada, title="A lamp")
+    Reader.objects.update(language=language)
+    page.set_viewport_size(PHONE)
+    page.goto("/ui/all")
+    orders = page.locator(".order a")
+    chosen = page.locator(".order a[aria-current=true]")
+    for n in (0, 1):
+        assert all(order.is_visible() for order in orders.all())
+        assert chosen.inner_text() == orders.nth(n).inner_text()
+        other = orders.nth(1 - n)
+        looks = "one => getComputedStyle(one).backgroundColor"
+        assert chosen.evaluate(looks) != other.evaluate(looks)
+        edge = box(orders.nth(1))
+        assert edge["x"] + edge["width"] <= 344
+        other.click()
+        page.wait_for_function(
+            "n => document.querySelectorAll('.order a')[n].ariaCurrent === 'true'", arg=1 - n
+        )

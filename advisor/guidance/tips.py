@@ -24,7 +24,7 @@ ACCEPTED, EFFECTS = "accepted", "effects"
 FORMS: Mapping[tuple[str, bool], tuple[str, str, str]] = {
     (ACCEPTED, True): (gettext_noop("You accepted {hits} of {total} suggestions for {about}."),
         "suggestions:list", gettext_noop("See what is suggested now")),
-    (ACCEPTED, False): (gettext_noop("You turned down {misses} of {total} suggestions for {about}."),
+    (ACCEPTED, False): (gettext_noop("You said no to {misses} of {total} suggestions for {about}."),
         "ranking:config", gettext_noop("Choose what may be suggested at all")),
     (EFFECTS, True): (
         gettext_noop("{hits} of {total} changes you accepted for {about} made you like your digest more."),

@@ -4,6 +4,7 @@ from typing import Any
 
 from advisor.feedback_needed import MISSING_FORMS
 from advisor.run_values import BY_PLANNER, RUN_MONEY_SPENT, STOP_SENTENCES
+from ranking.former_texts import text_today
 from ranking.language import gettext as _
 from ranking.language import gettext_noop, ngettext, stored_text
 from suggestions.planner.hypotheses import SILENCE_SENTENCES
@@ -19,7 +20,7 @@ TOOLS = {
     "get_user_profile": gettext_noop("Recalling what you decided before…"),
     "get_suggestion_outcomes": gettext_noop("Checking how earlier changes worked out…"),
     "write_suggestion": gettext_noop("Checking an idea…"),
-    "test_suggestion": gettext_noop("Trying an idea on your thumbs…"),
+    "test_suggestion": gettext_noop("Trying an idea on your ratings…"),
     "self_critique": gettext_noop("Looking for weak spots…"),
     "get_acceptance_history": gettext_noop("Going through your earlier answers…"),
     "compare_configs": gettext_noop("Comparing the digest before and after…"),
@@ -69,6 +70,7 @@ def status_message(status: str, created: int = 0, reason: str = "") -> str:
 
 def reason_shown(reason: str) -> str:
     """Return the stored reason of a run in the language in force; a model's own words stay as they are."""
+    reason = text_today(reason)
     first = next((one for one in OURS if reason.startswith(f"{one} ")), "")
     rest = stored_text(reason.removeprefix(first).strip(), (*MISSING_FORMS, MODEL_ADDS))
     return f"{_(first)} {rest}" if first else rest

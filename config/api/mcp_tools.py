@@ -184,7 +184,7 @@ READER_TOOLS: Mapping[str, Tool] = {
         Tool("list_sources", "The reader's sources with weight and health.", READ, NoArguments, list_sources),
         Tool(
             "rate_item",
-            "The reader's thumb, up or down, on an article. Only as they said themselves.",
+            "The reader's rating of an article, useful or not. Only as they said themselves.",
             RATE,
             RateArguments,
             rate_item,

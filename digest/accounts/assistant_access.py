@@ -31,9 +31,9 @@ SCOPES: Mapping[str, str] = MappingProxyType(
         READ: gettext_noop(
             "Read your digest, sources and articles, search them, and see why each is where it is"
         ),
-        RATE: gettext_noop("Give your thumbs up or down. Ranking learns from these as from your own"),
+        RATE: gettext_noop("Rate articles for you. Ranking learns from these ratings as from your own"),
         PROPOSE: gettext_noop(
-            "See your thumbs and settings, and propose changes, which wait until you accept them here"
+            "See your ratings and settings, and propose changes, which wait until you accept them here"
         ),
     }
 )

@@ -60,7 +60,7 @@ NUDGE_QUIET = timedelta(days=7)
 # Tables by the names that readers know. All other tables count as "other records".
 TABLE_NAMES = (
     (gettext_noop("feeds you read"), ("digest.Subscription",)),
-    (gettext_noop("thumbs"), ("digest.Feedback",)),
+    (gettext_noop("ratings"), ("digest.Feedback",)),
     (gettext_noop("items marked as read, saved or named"), ("digest.Reading",)),
     (gettext_noop("digests"), ("digest.Digest",)),
     (gettext_noop("versions of your settings"), ("ranking.ConfigVersion",)),

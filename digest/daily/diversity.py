@@ -287,7 +287,7 @@ DESCRIPTIONS: Mapping[ExclusionReason, str] = {
         "too. The more sources you have, the smaller the share."
     ),
     ExclusionReason.LOW_WEIGHT: gettext_noop(
-        "Your settings, or your thumbs, turned their source down. With “usual” they would be in the digest."
+        "Your settings, or your ratings, show less of their source. With “usual” they would be in the digest."
     ),
     ExclusionReason.KEYWORD: gettext_noop(
         "Words in your settings count against them. Without those they would be in the digest."

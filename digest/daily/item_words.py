@@ -109,7 +109,7 @@ def _taste_lines(parts: Mapping[str, Any], source: str) -> list[BreakdownLine]:
     factor = taste_factor(parts)
     if factor == 1.0:
         return []
-    words = "; ".join(taste_reasons(parts, source)) or _("by your thumbs")
+    words = "; ".join(taste_reasons(parts, source)) or _("by your ratings")
     return [BreakdownLine(_("Your taste"), words, f"× {_figure(factor)}")]
 
 
@@ -134,7 +134,7 @@ def _taste_reason(reason: TasteReason, source: str) -> str:
     if not reason.thumbs:
         return _("{label}, which you asked for more of").format(label=label)
     words = ngettext(
-        "{label}, {likes} of your {thumbs} thumb", "{label}, {likes} of your {thumbs} thumbs", reason.thumbs
+        "{label}, you liked {likes} of {thumbs}", "{label}, you liked {likes} of {thumbs}", reason.thumbs
     )
     return words.format(label=label, likes=reason.likes, thumbs=reason.thumbs)
 

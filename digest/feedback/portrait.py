@@ -66,8 +66,9 @@ class TasteRow:
         if self.setting is not None:
             return weight_parts_words(self.setting, thumbs)
         if self.factor != self.thumbs_factor:
-            return _("your topic; your thumbs: {thumbs}").format(thumbs=thumbs) if thumbs else _("your topic")
-        return _("your thumbs: {thumbs}").format(thumbs=thumbs) if thumbs else _("no effect")
+            both = _("your topic; your ratings: {thumbs}")
+            return both.format(thumbs=thumbs) if thumbs else _("your topic")
+        return _("your ratings: {thumbs}").format(thumbs=thumbs) if thumbs else _("no effect")
 
 
 def leans_all(signal: TasteSignal, topics: Mapping[str, Sequence[str]]) -> list[TargetLean]:

@@ -86,7 +86,7 @@ def feedback_tags_set(*, reader: Reader, item_id: int, tags: Sequence[str]) -> F
     with transaction.atomic():
         feedback = Feedback.objects.select_for_update().filter(reader=reader, article=article).first()
         if feedback is None:
-            raise FeedbackMissing(gettext("There is no thumb on this item yet. Give one, then say why."))
+            raise FeedbackMissing(gettext("You have not rated this item yet. Rate it, then say why."))
         _tags_store(feedback, slugs)
     return feedback
 

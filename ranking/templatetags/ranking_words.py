@@ -32,7 +32,7 @@ def learned_words(step: SnapshotRow) -> str:
 def lost_words(changes: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> str:
     """Return a sentence on learned weights that going back to a version would undo."""
     listed = "; ".join(config_words.change_words(change, names) for change in changes)
-    return _("Going back also changes what was learned from your thumbs. {changes}.").format(changes=listed)
+    return _("Going back also changes what was learned from your ratings. {changes}.").format(changes=listed)
 
 
 @register.filter

@@ -496,11 +496,11 @@ REASONS = (
     gettext_noop("Of the {thumbs} articles you rated, you liked the older ones of a source more often."),
     gettext_noop(
         "We tested it on the {thumbs} articles you rated: "
-        "your other thumbs told which you liked, better than chance."
+        "your other ratings told which you liked, better than chance."
     ),
     # Stored before.
     gettext_noop(
-        "Of the {thumbs} articles you rated, thumbs of other days tell better than chance which you liked."
+        "Of the {thumbs} articles you rated, ratings of other days tell better than chance which you liked."
     ),
     gettext_noop(
         "You liked {likes} of {thumbs} article by {label}, against {else_likes} of {else_thumbs} elsewhere."

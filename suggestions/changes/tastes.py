@@ -77,16 +77,16 @@ ORDER_BY_TASTE = TasteKind(
     ORDER,
     name=Kind.ORDER_BY_TASTE,
     texts=Texts(
-        headline=gettext_noop("Order my page by my thumbs"),
+        headline=gettext_noop("Order my page by my ratings"),
         title="Order the page by the reader's thumbs",
         doing="{} order by thumbs",
         targets="orders by thumbs",
-        about=(gettext_noop("the order by your thumbs"), gettext_noop("the order by your thumbs")),
+        about=(gettext_noop("the order by your ratings"), gettext_noop("the order by your ratings")),
         sentence=gettext_noop(
             "Articles like those you liked move up, articles like those you did not like move down, and each "
-            "says why. Every new thumb counts at once."
+            "says why. Every new rating counts at once."
         ),
         impact=gettext_noop("Articles like those you liked will rank higher in your digest."),
-        nothing_left=gettext_noop("Your thumbs order your page already, so nothing had to change."),
+        nothing_left=gettext_noop("Your ratings order your page already, so nothing had to change."),
     ),
 )

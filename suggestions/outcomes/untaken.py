@@ -55,8 +55,8 @@ class Record:
                              harmed=self.harmed, unclear=self.unclear)]  # fmt: skip
         if self.refused_right:
             refused = ngettext(
-                "Of {n} that you refused, you were right once.",
-                "Of {n} that you refused, you were right {right} times.",
+                "Of {n} that you said no to, you were right once.",
+                "Of {n} that you said no to, you were right {right} times.",
                 self.refused_right,
             )
             parts.append(refused.format(n=self.refused, right=self.refused_right))

@@ -136,3 +136,21 @@ def test_no_text_for_readers_names_the_machinery(language: str):
         said |= set(words.forms_of(message))
     texts = (text if isinstance(text, str) else " ".join(map(str, text)) for text in said)
     assert [text for text in texts if MACHINERY.search(VALUE.sub("", text))] == []
+
+
+# What pages could say beside the one word that all of them use, by that word.
+OTHER_WORDS = {
+    "rating": re.compile(r"\bthumbs?\b|\bDaumen", re.IGNORECASE),
+    "no": re.compile(
+        r"\byou (turned|declined|refused|rejected)\b|\bturned (this |it )?down\b|\bdu\b[^.]*\babgelehnt",
+        re.IGNORECASE,
+    ),
+}
+
+
+@pytest.mark.parametrize("word", OTHER_WORDS)
+@pytest.mark.parametrize("language", CATALOGUES)
+def test_pages_have_one_word_for_a_rating_and_one_for_a_no(language: str, word: str):
+    said = [text for key in words.texts() for text in key]
+    said += [form for message in words.catalogue(language) for form in words.forms_of(message)]
+    assert [text for text in said if OTHER_WORDS[word].search(VALUE.sub("", text))] == []

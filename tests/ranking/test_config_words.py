@@ -79,7 +79,7 @@ def test_going_back_names_where_to():
 
 def test_the_names_of_weights_are_for_the_readers_own_setting():
     assert weight_parts_words(1.0, "") == "as usual"
-    assert weight_parts_words(1.0, "× 2.00") == "your setting: as usual; your thumbs: × 2.00"
+    assert weight_parts_words(1.0, "× 2.00") == "your setting: as usual; your ratings: × 2.00"
 
 
 def test_a_learned_step_says_why():

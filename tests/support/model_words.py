@@ -378,7 +378,7 @@ _HONEST = (
     "Only three ratings",
     "Finished without its reasons.",
     "The session ended.",
-    "Not enough thumbs for suggestions yet. Rate 46 more headlines for suggestions today (4 so far), or 10 "
+    "Not enough ratings for suggestions yet. Rate 46 more headlines for suggestions today (4 so far), or 10 "
     "over 7 days, 10 of them with a reason.",
     # Sentences of a model about ratings.
     "Most of what you rated from Quiet Port was useful.",

@@ -180,7 +180,7 @@ def _change_lines(suggestion: Suggestion) -> list[str]:
 
 
 def _evidence_lines(evidence: Iterable[Evidence], titles: Mapping[str, str]) -> list[str]:
-    lines = ["   Evidence, her own thumbs:"]
+    lines = ["   Evidence, her own ratings:"]
     for row in evidence:
         reasons = f", {', '.join(row.reason_tags)}" if row.reason_tags else ""
         item = _item_text(row.title, titles.get(row.source_key, row.source_key))

@@ -182,7 +182,7 @@ def saved_delete(request: HttpRequest, item_id: int) -> SavedOut:
 
 @reading_router.post("/items/{int:item_id}/named", response=NamedOut)
 def named_post(request: HttpRequest, item_id: int) -> NamedOut:
-    """Ask for more like an item; a second time changes nothing. A thumb down on it is taken back."""
+    """Ask for more like an item; a second time changes nothing. A rating of not useful is taken back."""
     at = article_name(reader=reader_of(request), item_id=item_id, now=timezone.now())
     return NamedOut(item_id=item_id, named_at=at)
 

@@ -229,8 +229,12 @@ class WelcomeForm(forms.Form):
 
 
 class ThumbForm(forms.Form):
-    """One tap: a rating ("1", "0"), its undo ("clear"), or one reason switched on or off."""
+    """One tap: a rating ("1", "0"), its undo ("clear"), or one reason switched on or off.
+
+    With `named_before` an undo also asks for more like the item again.
+    """
 
     useful = forms.ChoiceField(choices=[("1", "up"), ("0", "down"), ("clear", "undo")], required=False)
     tag = forms.SlugField(max_length=200, required=False)
     untag = forms.SlugField(max_length=200, required=False)
+    named_before = forms.BooleanField(required=False)

@@ -308,8 +308,8 @@ def _tabs(asked: ListRequest) -> list[SideLine]:
 
 def _orders(asked: ListRequest) -> list[SideLine]:
     return [
-        SideLine(_("Newest first"), asked.other(order="newest"), 0, asked.order == "newest"),
-        SideLine(_("Best first"), asked.other(order="best"), 0, asked.order == "best"),
+        SideLine(_("Newest"), asked.other(order="newest"), 0, asked.order == "newest"),
+        SideLine(_("Best"), asked.other(order="best"), 0, asked.order == "best"),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, time, timedelta
 from datetime import date as Date
+from typing import Any, Literal
 
 from allauth.account.adapter import get_adapter
 from csp.decorators import csp_update
@@ -25,6 +26,7 @@ from digest.daily.presentation import responses_of
 from digest.daily.selectors import digest_for
 from digest.daily.store import exposures_log
 from digest.days import day_of
+from digest.entities import RatedItem
 from digest.errors import DigestError, InvalidRating
 from digest.feedback.naming import article_name, item_forget
 from digest.feedback.selectors import feedback_by_items, feedback_weeks
@@ -50,9 +52,14 @@ from digest.web.pages.forms import ThumbForm
 from digest.web.pages.item_parts import item_part
 from digest.web.pages.marked import marking_keep, page_made, page_stamp
 from digest.web.pages.neighbours import neighbours_of
+from ranking.language import gettext_noop
 from ranking.selectors import config_effective, weight_history
 
 DAY = timedelta(days=1)
+# What a tap took back besides: that the reader asked for more, or a rating of not useful.
+Ended = RatedItem | Literal["named", ""]
+NO_LONGER_NAMED = gettext_noop("“More like this” was taken back.")
+NO_LONGER_RATED = gettext_noop("“Not useful” was taken back.")
 # Sound and film may come from any host and be redirected to others: publishers count their listeners
 # so. A browser asks for it once the reader presses play, since players preload nothing.
 PLAYING = {"media-src": ["https:"]}
@@ -179,12 +186,12 @@ def feedback(request: HttpRequest, item_id: int) -> HttpResponse:
     try:
         if not form.is_valid():
             raise InvalidRating(_("A rating is 1, 0 or clear, a reason one of those on offer."))
-        _feedback_store(reader_of(request), found, form.cleaned_data)
+        ended = _feedback_store(reader_of(request), found, form.cleaned_data)
     except InvalidRating as error:
         return JsonResponse({"error": error.code, "message": error.message}, status=error.status)
     except DigestError as error:
         return HttpResponse(error.message, status=error.status, content_type="text/plain")
-    return _response_answer(request, found)
+    return _response_answer(request, found, ended)
 
 
 @login_required
@@ -200,12 +207,24 @@ def save(request: HttpRequest, item_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def name(request: HttpRequest, item_id: int) -> HttpResponse:
-    """Ask for more like an item (`named=1`), or take that back; answers as `feedback` does."""
-    found = _item_or_404(reader_of(request), item_id)
+    """Ask for more like an item (`named=1`), or take that back; answers as `feedback` does.
+
+    Asking ends a rating of not useful, and taking it back brings that rating back (`rated_before`) with its
+    reasons (`tag_before`).
+    """
+    reader, now = reader_of(request), timezone.now()
+    found = _item_or_404(reader, item_id)
+    before = feedback_by_items(reader_id=reader.pk, items=[found]).get(found.pk)
     if request.POST.get("named") == "1":
-        article_name(reader=reader_of(request), item_id=item_id, now=timezone.now())
-    else:
-        item_forget(reader=reader_of(request), item_id=item_id)
+        article_name(reader=reader, item_id=item_id, now=now)
+        return _response_answer(request, found, before if before and not before.useful else "")
+    item_forget(reader=reader, item_id=item_id)
+    if request.POST.get("rated_before") == "1" and before is None:
+        try:
+            tags = request.POST.getlist("tag_before")
+            feedback_give(reader=reader, item_id=item_id, useful=False, now=now, tags=tags)
+        except DigestError as error:
+            return HttpResponse(error.message, status=error.status, content_type="text/plain")
     return _response_answer(request, found)
 
 
@@ -219,25 +238,41 @@ def unread(request: HttpRequest, item_id: int) -> HttpResponse:
     return redirect(return_path(request))
 
 
-def _response_answer(request: HttpRequest, item: Item) -> HttpResponse:
-    """Return the changed part of the page to a script, else a redirect to the item on the page it was on."""
+def _response_answer(request: HttpRequest, item: Item, ended: Ended = "") -> HttpResponse:
+    """Return the changed part of the page to a script, else a redirect to the item on the page it was on.
+
+    `ended` is what the tap took back of the item: "named" or a rating of not useful. The page says so.
+    """
     back = return_path(request)
     if request.headers.get("X-Requested-With") == "fetch":
         changed = responses_of(reader=reader_of(request), items=[item])[item.pk]
-        return HttpResponse(item_part(request, "response", changed, back, True))
+        return HttpResponse(item_part(request, "response", changed, back, True, ended))
+    if ended:
+        messages.info(request, _(NO_LONGER_NAMED if ended == "named" else NO_LONGER_RATED))
     return redirect(f"{back}#item-{item.pk}")
 
 
-def _feedback_store(reader: Reader, item: Item, typed: dict[str, str]) -> None:
-    """Store one tap; a reason counts only beside a rating."""
+def _feedback_store(reader: Reader, item: Item, typed: dict[str, Any]) -> Ended:
+    """Store one tap; a reason counts only beside a rating. Return what the tap ended.
+
+    A rating of not useful ends that the reader asked for more like the item; its undo brings that back.
+    """
     now = timezone.now()
     if typed["useful"] == "clear":
         feedback_take_back(reader=reader, item_id=item.pk)
+        if typed["named_before"]:
+            article_name(reader=reader, item_id=item.pk, now=now)
+    elif typed["useful"] == "0":
+        named = responses_of(reader=reader, items=[item])[item.pk].named_at
+        feedback_give(reader=reader, item_id=item.pk, useful=False, now=now)
+        return "named" if named else ""
     elif typed["useful"]:
-        feedback_give(reader=reader, item_id=item.pk, useful=typed["useful"] != "0", now=now)
+        feedback_give(reader=reader, item_id=item.pk, useful=True, now=now)
     elif rating := feedback_by_items(reader_id=reader.pk, items=[item]).get(item.pk):
         tags = sorted(({*rating.tags} | {typed["tag"]}) - {typed["untag"], ""})
         feedback_tags_set(reader=reader, item_id=item.pk, tags=tags)
+        return "named" if typed["named_before"] else ""
+    return ""
 
 
 def _item_or_404(reader: Reader, item_id: int) -> Item:

@@ -179,7 +179,7 @@ def test_silence_gives_the_reason_that_the_numbers_give():
 def test_too_little_feedback_is_passed_on_in_its_own_words():
     thin = {
         "insufficient_data": True,
-        "reason": "Not enough thumbs for suggestions yet. Rate 46 more.",
+        "reason": "Not enough ratings for suggestions yet. Rate 46 more.",
     }
     assert summary_of(play(results(thin)))["reason"] == thin["reason"]
 

@@ -44,7 +44,7 @@ def test_a_pattern_in_the_readers_own_answers_is_told_with_something_to_do_and_w
     [
         (
             {"polarity": -1, "data": {"hits": 1, "of": 5}, "kind": "reduce_source"},
-            "You turned down 4 of 5 suggestions for less from a source.",
+            "You said no to 4 of 5 suggestions for less from a source.",
             "/ui/config",
         ),
         (

@@ -220,7 +220,7 @@ def leads_nowhere(attempt: Attempt) -> Iterator[str]:
         target = rf"(from|about|by|with) “?{about}”?"
         own = rf"You liked \d+ of \d+ articles? {target}(, against \d+ of \d+ elsewhere)?\."
         if row.field == "taste":
-            tell = "your other thumbs told which you liked, better than chance"
+            tell = "your other ratings told which you liked, better than chance"
             own = rf"We tested it on the \d+ articles you rated: {tell}\."
         if not re.fullmatch(own, row.reason):
             yield f"I9: a reason that is not the server's: {row.reason[:80]}"

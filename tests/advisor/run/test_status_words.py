@@ -56,9 +56,9 @@ def test_an_operator_who_asks_for_more_than_fifty_thumbs_gets_them():
 
 def test_little_feedback_is_said_in_numbers_by_the_nearer_of_two_ways():
     assert missing_message(FeedbackCounts(4, 1, 2, None, None), LIMITS) == (
-        "Not enough thumbs for suggestions yet. Rate 46 more headlines for suggestions today (4 so far)."
+        "Not enough ratings for suggestions yet. Rate 46 more headlines for suggestions today (4 so far)."
     )
-    for tagged, words in ((9, "Give a reason for 1 more thumb."), (3, "Give reasons for 7 more thumbs.")):
+    for tagged, words in ((9, "Give a reason for 1 more rating."), (3, "Give reasons for 7 more ratings.")):
         assert missing_message(FeedbackCounts(20, tagged, 12, None, None), LIMITS).endswith(words)
     reason = missing_message(FeedbackCounts(49, 3, 30, None, None), LIMITS)
     assert reason.endswith("Rate 1 more headline for suggestions today (49 so far).")

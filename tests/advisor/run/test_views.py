@@ -29,7 +29,7 @@ def test_a_form_runs_the_advisor_for_real(client: Client, ada: Reader):
 
 
 def test_too_little_feedback_is_said_and_costs_no_run(client: Client, ada: Reader):
-    assert "Not enough thumbs for suggestions yet." in ask(client, ada)
+    assert "Not enough ratings for suggestions yet." in ask(client, ada)
     assert not Run.objects.exists()
 
 
@@ -40,7 +40,7 @@ def test_after_three_failures_a_day_the_reader_is_told_just_that(client: Client,
     for _ in range(3):
         Run.objects.create(reader=ada, day=day, trigger="ui", status="agent_error", created_at=now)
     said = ask(client, ada)
-    assert "It did not work three times today." in said and "Not enough thumbs" not in said
+    assert "It did not work three times today." in said and "Not enough ratings" not in said
 
 
 def test_a_second_request_of_the_day_is_told_when_it_looks_again(client: Client, ada: Reader):

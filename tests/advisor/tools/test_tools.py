@@ -255,7 +255,7 @@ def test_too_little_feedback_is_said_and_nothing_else(ada):
     content = answer(context_for(ada), "query_user_feedback")
     assert content == {
         "insufficient_data": True,
-        "reason": "Not enough thumbs for suggestions yet. Rate 46 more headlines for suggestions today "
+        "reason": "Not enough ratings for suggestions yet. Rate 46 more headlines for suggestions today "
         "(4 so far).",
     }
 

@@ -119,7 +119,7 @@ def test_deleting_takes_everything_of_the_reader_and_nothing_of_another(
 
     answer = page.post("/ui/account/delete", SURE)
     body = answer.content.decode()
-    assert "The account “ada” is deleted" in body and "thumbs: 4" in body
+    assert "The account “ada” is deleted" in body and "ratings: 4" in body
     assert not Reader.objects.filter(username="ada").exists()
     assert {model: model.objects.count() for model in ours} == before
     assert Step.objects.count() == 1 and Impression.objects.count() == 1 and Evidence.objects.count() == 3

@@ -80,7 +80,7 @@ def test_the_readers_own_wishes_come_first_among_the_chips():
 def test_learning_and_settings_are_told_apart():
     effective = EffectiveConfig(Config(source_weights={"gazette.example": 0.9}), {"gazette.example": 0.15})
     first = score_explain(*parts(effective), "Gazette").lines[0]
-    assert first.words == "your setting: a bit less than usual; your thumbs: +0.15"
+    assert first.words == "your setting: a bit less than usual; your ratings: +0.15"
     assert first.figure == "1.05"
 
 

@@ -124,9 +124,7 @@ def test_what_stands_lower_for_its_sources_weight_is_counted_and_listed(client, 
     (found,) = digest_exclusions(reader=ada, date=today, now=ago(0)).lowered
     assert (found.item.title, found.rank, found.weight, found.places) == ("Turned down", 4, 0.3, 3)
     body = client.get(f"/ui/date/{today}/left-out").content.decode()
-    sentence = (
-        "1 in the digest ranks lower because its source is turned down, by your settings or your thumbs"
-    )
+    sentence = "1 in the digest ranks lower because your settings or your ratings show less of its source"
     assert sentence in body
     assert "No. 4, 3 places lower than with Less as usual." in body
 

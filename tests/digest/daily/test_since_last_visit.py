@@ -91,7 +91,7 @@ def test_what_thumbs_have_taught_is_not_laid_to_the_settings(page: Client, ada: 
     learned = WeightChange("gazette.example", 1.0, 1.3, 0.9, 8.0, "liked_more_than_usual")
     weights_learn(changes={ada.pk: [learned]}, now=timezone.now())
     body = page.get(f"/ui/item/{item.pk}").content.decode()
-    assert "What was learned from your thumbs has changed since that digest: now more from Gazette." in body
+    assert "What was learned from your ratings has changed since that digest: now more from Gazette." in body
     assert "Your settings have changed since that digest" not in body
 
 

@@ -1,5 +1,6 @@
 """Naming articles: "More like this", its undo, pasted addresses, and the page that lists them."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -17,7 +18,7 @@ from digest.feedback.services import feedback_give
 from digest.feeds.identity import article_hash
 from digest.models import Feed, Feedback, Item, Reader, Reading, Subscription
 from digest.retention import items_prune
-from tests.support.browser import fresh_item
+from tests.support.browser import ago, fresh_item
 from tests.support.factories import ItemFactory
 
 pytestmark = pytest.mark.django_db
@@ -151,3 +152,63 @@ def test_scripts_name_list_and_take_back(ada: Reader, client: Client) -> None:
     assert asked.json()["item_id"] == item.pk
     refused = client.post("/api/named", {"url": "https://no.example/"}, content_type="application/json")
     assert (refused.status_code, refused.json()["error"]) == (404, "article_unknown")
+
+
+FETCH = {"X-Requested-With": "fetch"}
+
+
+def typed_again(part: str, address: str) -> dict[str, list[str]]:
+    """Return the hidden fields of the part's last form that posts to `address`, without the token."""
+    form = part.split(f'action="{address}"')[-1].split("</form>")[0]
+    fields: dict[str, list[str]] = {}
+    for name, value in re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', form):
+        fields.setdefault(name, []).append(value)
+    return fields
+
+
+def test_a_thumb_down_says_that_it_ended_the_asking_and_its_undo_brings_both_back(
+    ada: Reader, client: Client
+) -> None:
+    item = fresh_item(ada, title="One")
+    client.force_login(ada)
+    address = f"/ui/item/{item.pk}/feedback"
+    article_name(reader=ada, item_id=item.pk, now=ago(1))
+    down = client.post(address, {"useful": "0"}, headers=FETCH).content.decode()
+    assert "“More like this” was taken back." in down and named(ada) == []
+    why = client.post(address, {"tag": "hype"} | typed_again(down, address), headers=FETCH).content.decode()
+    assert "“More like this” was taken back." in why, "a reason in between forgets nothing"
+    back = client.post(
+        address, {"useful": "clear"} | typed_again(why, address), headers=FETCH
+    ).content.decode()
+    assert named(ada) == ["One"] and not Feedback.objects.exists()
+    assert "was taken back" not in back
+    plain = client.post(address, {"useful": "0"}, follow=True).content.decode()
+    assert "“More like this” was taken back." in plain
+
+
+def test_asking_for_more_says_that_it_ended_a_thumb_down_and_its_undo_brings_both_back(
+    ada: Reader, client: Client
+) -> None:
+    item = fresh_item(ada, title="One")
+    client.force_login(ada)
+    address = f"/ui/item/{item.pk}/name"
+    feedback_give(reader=ada, item_id=item.pk, useful=False, now=ago(1), tags=["hype"])
+    asked = client.post(address, {"named": "1"}, headers=FETCH).content.decode()
+    assert "“Not useful” was taken back." in asked and not Feedback.objects.exists()
+    client.post(address, {"named": "0"} | typed_again(asked, address), headers=FETCH)
+    rating = Feedback.objects.get()
+    assert not rating.useful and [tag.slug for tag in rating.tags.all()] == ["hype"]
+    assert named(ada) == []
+    plain = client.post(address, {"named": "1"}, follow=True).content.decode()
+    assert "“Not useful” was taken back." in plain
+
+
+def test_a_tap_that_ended_nothing_says_nothing(ada: Reader, client: Client) -> None:
+    item = fresh_item(ada, title="One")
+    client.force_login(ada)
+    taps = [("feedback", {"useful": "0"}), ("feedback", {"useful": "1"}), ("name", {"named": "1"})]
+    for what, typed in taps:
+        assert (
+            "no longer"
+            not in client.post(f"/ui/item/{item.pk}/{what}", typed, headers=FETCH).content.decode()
+        )

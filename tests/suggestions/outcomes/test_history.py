@@ -154,6 +154,9 @@ def test_a_suggestion_that_came_back_says_so_and_counts_once(page: Client, ada: 
     suggestion_reject(reader_id=ada.pk, suggestion_id=copy, now=timezone.now())
     assert body_of(page).count("the same suggestion, after you undid your first answer") == 1
     assert run_suggestions_count(run_id=run.pk) == 1
+    stored_before = ["You turned this down and took that back."]
+    Suggestion.objects.filter(pk=copy).update(validation_notes=stored_before)
+    assert body_of(page).count("the same suggestion, after you undid your first answer") == 1
 
 
 def history_of(reader: Reader, count: int) -> None:

@@ -112,7 +112,7 @@ def test_the_record_begins_with_ten_clear_verdicts_and_never_calls_a_no_wrong(ad
     assert record_for(reader_id=ada.pk) is None, "nine are clear"
     judged(ada, "helped", "rejected", 1)
     judged(ada, "helped", "expired", 5)
-    words = "My last 10: 6 helped, 1 harmed, 3 unclear. Of 3 that you refused, you were right 2 times."
+    words = "My last 10: 6 helped, 1 harmed, 3 unclear. Of 3 that you said no to, you were right 2 times."
     record = record_for(reader_id=ada.pk)
     assert record is not None and record.words == words
     client.force_login(ada)

@@ -65,7 +65,7 @@ def test_an_accept_taken_back_at_once_is_forgotten_and_the_suggestion_waits_agai
     resolved = undo(suggestion, ada, days=9 * MINUTE)
     copy = Suggestion.objects.get(pk=resolved.suggestion_id)
     assert (copy.status, copy.created_at) == ("pending", suggestion.created_at)
-    assert copy.validation_notes == ["You accepted this and took that back at once."]
+    assert copy.validation_notes == ["You said yes and took that back at once."]
     assert set(copy.evidence.values_list("url")) == set(suggestion.evidence.values_list("url"))
     assert resolved.config_updated and config_effective(reader_id=ada.pk).weight(SOURCE) == 1.0
     assert status(suggestion.pk) == "taken_back" and stats(ada) == {}
@@ -147,7 +147,7 @@ def test_a_rejected_one_comes_back_whole_and_the_rejection_stays_on_record(ada: 
     copy = Suggestion.objects.get(pk=undo(suggestion, ada).suggestion_id)
     assert copy.pk != suggestion.pk
     assert (copy.status, copy.created_at) == ("pending", suggestion.created_at)
-    assert copy.validation_notes == ["You turned this down and took that back."]
+    assert copy.validation_notes == ["You said no and took that back."]
     assert set(copy.evidence.values_list("url")) == set(suggestion.evidence.values_list("url"))
     assert suggestion.evidence.count() == 3
     kinds = set(Outcome.objects.filter(suggestion=suggestion).values_list("kind", "outcome"))

@@ -106,7 +106,7 @@ def test_what_is_stored_is_english_and_shown_in_the_readers_words():
 
 def test_what_is_missing_for_suggestions_is_in_one_language(page: Client):
     body = page.get("/ui/suggestions", **GERMAN).content.decode()
-    assert "Noch nicht genug Daumen" in body and "Not enough" not in body and "more thumbs" not in body
+    assert "Noch nicht genug Bewertungen" in body and "Not enough" not in body and "more ratings" not in body
 
 
 def test_a_suggested_reason_is_in_the_readers_words(page: Client, ada: Reader):
