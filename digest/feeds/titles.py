@@ -24,7 +24,7 @@ def title_clean(title: str) -> str:
     words = title.split()
     while words != (shorter := _shorter(words)):
         words = shorter
-    return " ".join(words) if any(map(str.isalnum, "".join(words))) else title
+    return " ".join(words) if _says("".join(words)) else title
 
 
 def title_agreed(titles: Collection[str]) -> str:
@@ -46,8 +46,8 @@ def _shorter(words: Sequence[str]) -> list[str]:
         return [*words[1:]]
     if words and not words[-1].strip(SEPARATORS):
         return [*words[:-1]]
-    if len(words) > 1 and (kept := len(words) - _feed_words(words)) < len(words):
-        return [*words[:kept]]
+    if end := _feed_words(words):
+        return [*words[:-end]]
     if not words or ("«" in "".join(words) and words[-1].endswith("»")):  # a quotation
         return [*words]
     return [*words[:-1], words[-1].rstrip(_ATTACHED)]
