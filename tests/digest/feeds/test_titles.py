@@ -89,7 +89,7 @@ def test_stored_names_become_clean_and_a_readers_own_name_stays(ada, ben):
     own = SubscriptionFactory(reader=ben, feed=theirs.feed)
     subscriptions_rename(reader=ben, names={theirs.feed_id: "The port -"})
     Source.objects.filter(pk=theirs.feed.source_id).update(title="Harbour -")
-    migration = import_module("digest.migrations.0019_titles_clean")
+    migration = import_module("digest.migrations.0020_titles_clean")
     for operation in migration.Migration.operations:
         operation.code(apps, None)
     assert Feed.objects.get(pk=theirs.feed_id).title == "Harbour"

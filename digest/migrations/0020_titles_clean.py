@@ -27,7 +27,7 @@ def titles_clean(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("digest", "0018_push_session")]
+    dependencies = [("digest", "0019_read_gone_default")]
     operations = [
         migrations.RunPython(own_names_forget, migrations.RunPython.noop),
         migrations.RunPython(titles_clean, migrations.RunPython.noop),
