@@ -5,15 +5,17 @@ may do long work, two may send exports, two may ask the sign-in's provider and t
 for pages, however slow all others are.
 
 Everything else a reader asks for takes turns with their own other requests (`turns_open`). A reader who asks
-for much at once lets others go first between the queries of an answer (`turn_share`).
+for much at once lets others go first between the queries and the steps of an answer (`turn_let_pass`).
 """
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from threading import Condition, local
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
+
+from django.db import connection
 
 # Looking up sites, fetching full texts, sending things on, and first fetches by a page.
 LOOKUPS_AT_ONCE: Final = 2
@@ -35,9 +37,11 @@ WAITING_MAX: Final = 1
 # page takes a fifth of a second, and the longest previews a few seconds.
 TURNS_WAITING_MAX: Final = 5
 TURN_WAIT_S: Final = 10.0
-# A request lets others go first for so long in all, however many come. Counted by the clock that never goes
-# back (`time.monotonic`), from one request's first query to its last; see `turn_share`.
+# A request lets others go first for so long, and then for so many times as long as it computed itself: counted
+# by the clock that never goes back (`time.monotonic`), and by its thread's processor time. So who asks for much
+# at once keeps a quarter of the time, however many others come, and no accomplice can take more.
 SHARE_WAIT_S: Final = 2.0
+SHARE_TIMES: Final = 3.0
 PAGE_LINE, PROGRAM_LINE, LONG_LINE = "page", "program", "long"
 
 
@@ -152,6 +156,7 @@ LONG: Final = Places(LONG_AT_ONCE)
 EXPORTS: Final = Places(EXPORTS_AT_ONCE)
 SIGN_INS: Final = Places(SIGN_INS_AT_ONCE)
 MAILS: Final = Places(MAILS_AT_ONCE)
+Step = TypeVar("Step")
 TURNS: Final = Places(None, waiting=TURNS_WAITING_MAX)
 _request = local()
 
@@ -181,7 +186,7 @@ def turn_take(who: object, line: str) -> bool:
     turn = getattr(_request, "turn", None)
     if turn is None or _request.had:
         return True
-    _request.who, _request.shared_s = who, 0.0
+    _share_begin(who)
     _request.had = turn.enter_context(TURNS.place(who, wait_s=TURN_WAIT_S, line=line))
     return bool(_request.had)
 
@@ -189,8 +194,13 @@ def turn_take(who: object, line: str) -> bool:
 def turn_spare(who: object) -> None:
     """Answer this request of the reader `who` beside their turn. It lets others go first as all do."""
     if turn := getattr(_request, "turn", None):
-        _request.who, _request.shared_s, _request.had = who, 0.0, True
+        _share_begin(who)
+        _request.had = True
         turn.enter_context(TURNS.beside(who))
+
+
+def _share_begin(who: object) -> None:
+    _request.who, _request.shared_s, _request.began_s = who, 0.0, time.thread_time()
 
 
 def turn_was_waited_for() -> bool:
@@ -221,29 +231,38 @@ def turn_give_way() -> None:
     """Let the reader's requests that wait go first, then go on with the turn: between the steps of long work.
 
     Without the turn after ten seconds, or else whoever asks for pages without end would stop their import.
+    Then it lets other readers go first, as `turn_share` does.
     """
     turn_end()
     if (turn := getattr(_request, "turn", None)) and _request.had:
         turn.enter_context(TURNS.place(_request.who, wait_s=TURN_WAIT_S, line=LONG_LINE))
+        turn_let_pass()
+
+
+def turn_let_pass() -> None:
+    """Let readers go first who ask for less at once: between two steps of an answer.
+
+    In a transaction nobody goes first, because the others may wait for its locks.
+    """
+    if not (getattr(_request, "turn", None) and _request.had) or connection.in_atomic_block:
+        return
+    allowed_s = SHARE_WAIT_S + SHARE_TIMES * (time.thread_time() - _request.began_s)
+    if (left_s := allowed_s - _request.shared_s) > 0:
+        began = time.monotonic()
+        TURNS.let_pass(_request.who, left_s)
+        _request.shared_s += time.monotonic() - began
+
+
+def turn_shared(steps: Iterable[Step]) -> Iterator[Step]:
+    """Yield the steps of a long computation that asks no database, and let others go first before each."""
+    for step in steps:
+        turn_let_pass()
+        yield step
 
 
 def turn_share(
     execute: Callable[..., object], sql: str, params: object, many: bool, context: Mapping[str, Any]
 ) -> object:
-    """Run a query, but let readers go first who asked for less at once (`connection.execute_wrapper`).
-
-    In a transaction nobody goes first, because the others may wait for its locks.
-
-    What counts towards `SHARE_WAIT_S` is the time that this request waited, by the monotonic clock, whoever
-    it waited for, and not the work that others did meanwhile. No setting of the machine's time changes it,
-    and a request begins its count once: a second turn of it goes on where the first ended. Whoever has two
-    accounts can let one wait for the other until the two seconds are over. After that their request shares
-    the interpreter with everybody else's, as if nobody ever went first. They cannot make another wait longer
-    than two seconds a request, and only one who has more requests in line than they.
-    """
-    shares = getattr(_request, "turn", None) and _request.had and not context["connection"].in_atomic_block
-    if shares and (left := SHARE_WAIT_S - _request.shared_s) > 0:
-        began = time.monotonic()
-        TURNS.let_pass(_request.who, left)
-        _request.shared_s += time.monotonic() - began
+    """Run a query, but let others go first (`turn_let_pass`), for `connection.execute_wrapper`."""
+    turn_let_pass()
     return execute(sql, params, many, context)

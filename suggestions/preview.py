@@ -22,6 +22,7 @@ from digest.entities import RatedItem
 from digest.feedback.selectors import feedback_recent, feedback_source_counts, reason_tags
 from digest.items.selectors import item_is_hidden, mutes_in_force
 from digest.models import Feedback, Impression, Reader
+from digest.places import turn_shared
 from ranking.config_body import Body, body_changes, body_default, body_effective, effective_body
 from ranking.entities import EffectiveConfig, Mute
 from ranking.mutes import MuteFilter
@@ -183,7 +184,7 @@ def _orders(today: _Inputs, configs: Sequence[EffectiveConfig]) -> list[list[int
     """
     orders = []
     today.material.pool.search_for([one.config for one in configs])
-    for config in configs:
+    for config in turn_shared(configs):
         made = today.material.deciding(config.sources_moved(configs[0]))
         hides = MuteFilter([mute for mute in config.config.mutes if mute not in today.muted], today.date)
         hidden = {item.item_id for item in made.pool.candidates if hides.finds(item)} if hides else set()

@@ -21,6 +21,7 @@ from digest.feeds.identity import web_url
 from digest.feeds.problem_words import problem_words
 from digest.feeds.selectors import NEWSLETTER_PREFIX, feed_facts, subscriptions_of
 from digest.models import Reader, Subscription
+from digest.places import turn_shared
 from ranking.config_words import weight_parts_words, weight_words
 from ranking.entities import WEIGHT_DEFAULT, EffectiveConfig
 from ranking.language import figure
@@ -222,7 +223,7 @@ def source_lines(reader: Reader, now: datetime) -> list[SourceLine]:
     effective, rated = config_effective(reader_id=reader.pk), feedback_by_source(reader_id=reader.pk)
     rows = subscriptions_of(reader_id=reader.pk)
     feeds = Counter(row.feed.source_id for row in rows)
-    lines = [_source_line(row, effective, rated, now) for row in rows]
+    lines = [_source_line(row, effective, rated, now) for row in turn_shared(rows)]
     lines = [replace(one, others=feeds[one.subscription.feed.source_id] - 1) for one in lines]
     return sorted(lines, key=lambda line: (line.name.casefold(), line.subscription.feed.url))
 

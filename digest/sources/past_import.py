@@ -25,7 +25,8 @@ from digest.sources.past import PastEntry, past_read
 from digest.sources.private_feeds import PUBLISHER_MAX_CHARS
 
 log = structlog.get_logger(__name__)
-BATCH: Final = 500
+# Entries of one transaction. Others wait for its lock, and their pages for its end.
+BATCH: Final = 100
 # At most this many stars without a feed are stored per reader, with up to 64 KiB of text each.
 STARS_MAX: Final = 20_000
 SOURCES_SHOWN: Final = 5
@@ -57,7 +58,7 @@ class PastReport:
 def past_import(*, reader: Reader, document: bytes, now: datetime) -> PastReport:
     """Mark the reader's articles as an export of another reader says; doing it again changes nothing.
 
-    Marks that are here stay as they are. Six statements for 500 entries. Raises `NotAPast`.
+    Marks that are here stay as they are. Six statements for 100 entries. Raises `NotAPast`.
     """
     past = past_read(document, now)
     report = PastReport(found=len(past.entries), bad=past.bad)

@@ -23,7 +23,7 @@ from digest.feeds.ingest import feed_get_or_create, feeds_get_or_create
 from digest.feeds.selectors import NEWSLETTER_PREFIX, subscriptions_left, subscriptions_of
 from digest.feeds.titles import title_clean
 from digest.models import Feed, Reader, Subscription
-from digest.places import turn_give_way
+from digest.places import turn_give_way, turn_shared
 from digest.sources.opml import ListedFeed, Reject, opml_read, opml_write
 from digest.throttling import HOUR, Limit, limit_charge
 from ranking.common.isolation import isolate_batches
@@ -35,7 +35,8 @@ LINE_FAILED: Final = gettext_noop(
 FEED_GONE_REASON: Final = gettext_noop("The publisher took this feed down for good.")
 # In a list for other programs, so in English.
 WITHOUT_SECRET: Final = "Private: the password, header or cookie that opens it is not in this list."
-IMPORT_BATCH: Final = 500
+# Lines of one transaction. Others wait for its lock, and their pages for its end.
+IMPORT_BATCH: Final = 100
 # Newsletters of a reader, apart from their feeds.
 NEWSLETTERS_MAX: Final = 100
 REJECTS_LISTED_MAX: Final = 100
@@ -233,7 +234,7 @@ def _by_address(feeds: Iterable[ListedFeed], report: OpmlReport) -> dict[str, Li
     first did not.
     """
     wanted: dict[str, ListedFeed] = {}
-    for feed in feeds:
+    for feed in turn_shared(feeds):
         try:
             url = _listed_url(feed.url)
         except (InvalidFeedUrl, FeedProblem) as error:

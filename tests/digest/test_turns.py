@@ -29,6 +29,7 @@ from digest.places import (
     TURNS_WAITING_MAX,
     turn_give_way,
     turn_share,
+    turn_shared,
     turn_spare,
     turn_take,
     turns_open,
@@ -448,6 +449,7 @@ def test_no_clock_of_the_machine_and_no_second_turn_lengthens_or_shortens_what_a
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(places, "SHARE_WAIT_S", 0.3)
+    monkeypatch.setattr(places, "SHARE_TIMES", 0.0)
     now = iter(range(10**9, 0, -3600))
     monkeypatch.setattr(time, "time", lambda: next(now))
     asked: list[float] = []
@@ -479,6 +481,54 @@ def test_who_lets_an_accomplice_pass_until_the_time_is_over_makes_nobody_else_wa
             assert time.monotonic() - began < 0.3, "she asks for no more at once than anybody"
         mallory.join(10)
     assert order == ["Mallory"]
+
+
+@pytest.mark.usefixtures("patient")
+def test_who_computes_for_long_lets_others_go_first_for_three_times_as_long(monkeypatch: pytest.MonkeyPatch):
+    """Two seconds in all were over long before an import was, and then it had half of the processor."""
+    monkeypatch.setattr(places, "SHARE_WAIT_S", 0.0)
+    waited_s: list[float] = []
+
+    def long_answer() -> None:
+        with turns_open():
+            turn_begin("Mallory")
+            TURNS._waiting["Mallory", PAGE_LINE] = 5
+            until_s = time.thread_time() + 0.1
+            while time.thread_time() < until_s:
+                pass
+            began = time.monotonic()
+            query()
+            waited_s.append(time.monotonic() - began)
+
+    with turns_open():
+        turn_begin("Ada")
+        thread = threading.Thread(target=long_answer)
+        thread.start()
+        thread.join(10)
+    assert waited_s[0] >= 0.3
+
+
+@pytest.mark.usefixtures("patient")
+def test_the_steps_of_a_long_computation_let_another_finish_first():
+    order: list[str] = []
+
+    def steps() -> None:
+        with turns_open():
+            turn_begin("Mallory")
+            TURNS._waiting["Mallory", PAGE_LINE] = 5
+            for step in turn_shared(["first"]):
+                order.append(step)
+
+    with turns_open():
+        turn_begin("Ada")
+        thread = threading.Thread(target=steps)
+        thread.start()
+        while not TURNS._waiting["Mallory", PAGE_LINE]:
+            pass
+        thread.join(0.2)
+        order.append("Ada")
+    thread.join(10)
+    assert order == ["Ada", "first"]
 
 
 @pytest.mark.django_db(transaction=True)
