@@ -25,10 +25,11 @@ macros()
 # shares.
 gc.collect()
 gc.freeze()
-# How long a thread may keep the interpreter while others wait for it, in seconds. A page or a picture lets go of
-# it at each query and each read from a socket, so each costs as long again while another thread computes. With
-# Python's 5 ms, one reader's previews made another's page 2.9 to 3.7 times as long. With 0.1 ms, threads that
-# compute at the same time take a sixth to a third more of the processor than with 5 ms; with this a tenth more.
+# How long a thread may keep the interpreter while others wait for it, in seconds. A page or a picture lets
+# go of it at each query and each read from a socket, so each costs as long again while another thread
+# computes. With Python's 5 ms, one reader's previews made another's page 2.9 to 3.7 times as long. With 0.1
+# ms, threads that compute at the same time take a sixth to a third more of the processor than with 5 ms;
+# with this a tenth more.
 sys.setswitchinterval(0.0002)
 # RFC 6838, section 4.2, allows 127 characters for each name of a type, and a boundary has at most 70.
 CONTENT_TYPE_CHARS = 500

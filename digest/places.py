@@ -37,9 +37,10 @@ WAITING_MAX: Final = 1
 # page takes a fifth of a second, and the longest previews a few seconds.
 TURNS_WAITING_MAX: Final = 5
 TURN_WAIT_S: Final = 10.0
-# A request lets others go first for so long, and then for so many times as long as it computed itself: counted
-# by the clock that never goes back (`time.monotonic`), and by its thread's processor time. So who asks for much
-# at once keeps a quarter of the time, however many others come, and no accomplice can take more.
+# A request lets others go first for so long, and then for so many times as long as it computed itself:
+# counted by the clock that never goes back (`time.monotonic`), and by its thread's processor time. So who
+# asks for much at once keeps a quarter of the time, however many others come, and no accomplice can take
+# more.
 SHARE_WAIT_S: Final = 2.0
 SHARE_TIMES: Final = 3.0
 PAGE_LINE, PROGRAM_LINE, LONG_LINE = "page", "program", "long"

@@ -237,7 +237,9 @@ def test_a_second_import_changes_nothing(ada, now):
 
 
 @pytest.mark.parametrize("feeds", [3, 100])
-def test_a_batch_of_an_import_costs_the_same_for_few_feeds_and_many(ada, now, feeds, django_assert_max_num_queries):
+def test_a_batch_of_an_import_costs_the_same_for_few_feeds_and_many(
+    ada, now, feeds, django_assert_max_num_queries
+):
     many = "".join(f'<outline xmlUrl="https://e{n}.example/"/>' for n in range(feeds))
     # SQLite limits the values in one statement, so rows are written 45 at a time.
     with django_assert_max_num_queries(22):
