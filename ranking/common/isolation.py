@@ -96,7 +96,8 @@ class isolate:
     `what` is a noun that takes an s in the plural. The time limit of the whole task is raised, because it is
     not the row's error, and so are errors in `but`. A broken database connection is closed outside
     transactions, so that the next row gets a new one. With `counted` false the error is only logged, because
-    the caller reports it. Afterwards `error` is the error, or None.
+    the caller reports it; with `is_final` false in one line, as a warning, because the caller tries again.
+    Afterwards `error` is the error, or None.
     """
 
     what: str
@@ -104,6 +105,7 @@ class isolate:
     event: str
     but: tuple[type[Exception], ...] = ()
     counted: bool = True
+    is_final: bool = True
     error: Exception | None = None
 
     def __enter__(self) -> Self:
@@ -113,7 +115,11 @@ class isolate:
         if not isinstance(error, Exception) or isinstance(error, (SoftTimeLimitExceeded, *self.but)):
             return False
         self.error = error
-        log.error(self.event, **{f"{self.what}_id": str(self.key)}, exc_info=error)
+        row = {f"{self.what}_id": str(self.key)}
+        if self.is_final:
+            log.error(self.event, **row, exc_info=error)
+        else:
+            log.warning(self.event, **row, error=f"{type(error).__name__}: {error}"[:ERROR_CHARS])
         if self.counted and (found := _collecting.get()) is not None:
             found.errors[self.what, str(self.key)] = f"{type(error).__name__}: {error}"[:ERROR_CHARS]
         if isinstance(error, OperationalError | InterfaceError):
@@ -144,7 +150,7 @@ def isolate_batches(
         done: list[Result] = []
         alone = len(some) == 1
         key = key_of(some[0]) if alone else f"{len(some)} together"
-        with isolate(what, key, event, counted=alone) as attempt:
+        with isolate(what, key, event, counted=alone, is_final=alone) as attempt:
             done.append(work(some))
         if attempt.error and not alone:
             half = (len(some) + 1) // 2

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranking.common.isolation import READER, Parts, failures_collected, isolate, isolate_batches
+from tests.support.logs import lines, logged
 
 
 @given(st.lists(st.booleans(), max_size=30), st.integers(1, 7))
@@ -129,3 +130,18 @@ def test_what_threads_fail_at_is_collected_if_they_run_in_the_context():
         for key in range(3):
             pool.submit(copy_context().run, fail, key)
     assert failed.counts() == {"feeds_failed": 3}
+
+
+def test_only_the_row_that_fails_alone_is_an_error_with_its_trace():
+    """The halves tried on the way to it are a line each: an operator finds one trace, not seven."""
+
+    def work(keys: Sequence[int]) -> None:
+        if 37 in keys:
+            raise ValueError("bad")
+
+    with logged() as log:
+        list(isolate_batches(range(100), work, event="x_failed"))
+    *on_the_way, last = lines(log)
+    assert {one["level"] for one in on_the_way} == {"warning"}
+    assert not any("exception" in one for one in on_the_way)
+    assert (last["level"], last["reader_id"]) == ("error", "37") and "ValueError: bad" in last["exception"]
