@@ -15,7 +15,14 @@ from digest.models import Reader
 from tests.lab.load.day.browser import Browser
 from tests.lab.load.day.events import Day, deployed, quiet, redis_killed, worker_killed
 from tests.lab.load.day.figures import answers_of, latency, targets_of
-from tests.lab.load.day.people import PASSWORD, items_rated, readers_make, runs_state, shelf_fill
+from tests.lab.load.day.people import (
+    PASSWORD,
+    items_rated,
+    readers_make,
+    runs_state,
+    shelf_fill,
+    statistics_update,
+)
 from tests.lab.load.day.poisoned import MARKS, Poisoned, plan_write
 from tests.lab.load.day.servers import OwnRedis
 from tests.lab.load.day.site import Site
@@ -37,6 +44,7 @@ def day_run(site: Site, redis: OwnRedis, port: int, following: Path, publisher: 
         plan_write(Path(site.environment["DAY_POISON"]))
     readers_make([*readers, *askers, *(MARKS.values() if publisher else ())])
     shelf_fill()
+    statistics_update()
     now = timezone.now()
     done = NightlyReport.Status.COMPLETED  # the nightly job is no part of this day
     NightlyReport.objects.create(day=now.astimezone(UTC).date(), status=done, started_at=now, finished_at=now)
@@ -62,6 +70,7 @@ def day_run(site: Site, redis: OwnRedis, port: int, following: Path, publisher: 
         spans[event.__name__] = (at, time.monotonic())
         print(f"{event.__name__}: {day.told[event.__name__]}", file=sys.stderr)
     if worst:
+        statistics_update()
         worst.poisoned.commands_run(following, readers[1])
         worst.stop()
     time.sleep(AFTER_S)
