@@ -15,7 +15,10 @@ DIGEST_FROZEN = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class RatedItem:
-    """One reader's rating of one item. `title` is as it was rated, `tags` are slugs of the taxonomy."""
+    """One reader's rating of one item. `title` is as it was rated, `tags` are slugs of the taxonomy.
+
+    `place` is its place among the items of its source on the page that showed it, from 1; 0 if no page did.
+    """
 
     item_id: int
     url: str
@@ -30,6 +33,7 @@ class RatedItem:
     article: int = 0
     categories: tuple[str, ...] = ()
     author: str = ""
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from digest.daily.portrait import source_sparks
+from digest.feedback.places import feedback_placed
 from digest.feedback.selectors import feedback_recent, reason_tags
 from digest.feeds.identity import web_url
 from digest.items.selectors import source_titles
@@ -221,7 +222,8 @@ def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
     notes = notes_shown(pending)
     muted = evidence_muted(reader_id=reader_id, suggestions=pending, now=now)
     sparks = source_sparks(reader_id=reader_id, now=now) if pending else {}
-    rated = feedback_recent(reader_id=reader_id) if any(row.change.kind.axis for row in pending) else []
+    recent = feedback_recent(reader_id=reader_id) if any(row.change.kind.axis for row in pending) else []
+    rated = feedback_placed(reader_id=reader_id, rated=recent)
     checkable = suggestions_checkable(reader=reader, suggestions=pending, now=now)
     cards = [
         replace(

@@ -6,13 +6,15 @@ each kind needs evidence that chance does not give: at least five ratings, all o
     P(so many by chance) = C(k, m) / C(n, m)  at most 0.05 / tests
 
 where k of all n ratings have that sign, m are the five or more, and `tests` is the number of rules that could
-have been found (Bonferroni). The confidence is never high, and the card says that nothing could be measured
-beforehand.
+have been found (Bonferroni). A daily limit tests all sources together first (`chance_max` of its kind). The
+confidence is never high, and the card says that nothing could be measured beforehand.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from math import sqrt
 from typing import Any, ClassVar
 
 from digest.entities import RatedItem
@@ -127,10 +129,14 @@ class CutKind(SourceRuleKind):
         likes = sum(item.useful for item in within)
         if any(item.useful for item in beyond) or likes < WITHIN_LIKES_MIN:
             return 0.0
-        if self._chance(own, cut) > CHANCE_MAX / (len(self.cuts) * tests_of(rated)):
+        if self._chance(own, cut) > self.chance_max(rated):
             return 0.0
         rate = (likes + 1) / (len(within) + 2)
         return min(P_UNMEASURED_MAX, beta_below(1, 1 + len(beyond), rate))
+
+    def chance_max(self, rated: Sequence[RatedItem]) -> float:
+        """Return the highest probability by chance that one rule may have."""
+        return CHANCE_MAX / (len(self.cuts) * tests_of(rated))
 
     def _chance(self, own: Sequence[RatedItem], cut: float) -> float:
         """Return the probability that chance alone put this many disliked items, and no other, beyond a
@@ -164,6 +170,23 @@ def cut_parts(
 ) -> tuple[list[RatedItem], list[RatedItem]]:
     """Return the ratings beyond a cut, and those within it."""
     return [one for at, one in measured if at > cut], [one for at, one in measured if at <= cut]
+
+
+def strata_z(strata: Iterable[Sequence[tuple[float, RatedItem]]]) -> float:
+    """Return how clearly the liked items of each stratum have the higher numbers (below 0: the lower ones).
+
+    A Wilcoxon test in strata (van Elteren 1960): z = sum(U - m n / 2) / sqrt(sum(m n (m + n + 1) / 12)). U
+    counts the pairs in which the liked item has the higher number. m items are liked and n are not.
+    """
+    surplus = variance = 0.0
+    for measured in strata:
+        liked = [number for number, item in measured if item.useful]
+        others = sorted(number for number, item in measured if not item.useful)
+        m, n = len(liked), len(others)
+        pairs = sum(bisect_left(others, one) + bisect_right(others, one) for one in liked) / 2
+        surplus += pairs - m * n / 2
+        variance += m * n * (m + n + 1) / 12
+    return surplus / sqrt(variance) if variance else 0.0
 
 
 def by_source(rated: Sequence[RatedItem]) -> dict[str, list[RatedItem]]:

@@ -10,6 +10,7 @@ from django.conf import settings
 from digest.daily.tastes import signals_without_items
 from digest.entities import RatedItem
 from digest.feedback.peers import community_deviation
+from digest.feedback.places import feedback_placed
 from digest.feedback.selectors import feedback_recent
 from digest.items.selectors import source_titles, sources_posts_a_day
 from ranking.entities import EffectiveConfig
@@ -173,9 +174,11 @@ def evidence_for(
     """Read the reader's newest 500 ratings and derive their tastes. A fixed number of queries.
 
     The target of `change` is counted, too. If it is a new topic with other names, it counts in texts as well
-    as in titles. The same data give the same answer.
+    as in titles. The ratings have their places if `change` may need them. The same data give the same answer.
     """
-    rated = tuple(feedback_recent(reader_id=reader_id))
+    recent = feedback_recent(reader_id=reader_id)
+    placed = change is None or bool(change.kind.axis)
+    rated = tuple(feedback_placed(reader_id=reader_id, rated=recent) if placed else recent)
     titles = source_titles(keys={item.source for item in rated})
     split = split_by_time(rated)
     config = effective.config

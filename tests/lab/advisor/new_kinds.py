@@ -2,8 +2,8 @@
 
 These are rules for a source (shelf life, daily limit, never missed), the half-life, and a word to hide. The
 worlds of `laws` know no reader with such a wish, so here are readers whose taste has one, by kind, and the
-plain readers beside them, to whom each of these changes does harm or nothing. Readers live on arrays, and
-accept all that the rules of a kind yield, at most one change a week.
+plain readers beside them, to whom each of these changes does harm or nothing, and readers whose thumbs mean
+nothing. Readers live on arrays, and accept all that the rules of a kind yield, at most one change a week.
 """
 
 from collections import Counter
@@ -22,11 +22,9 @@ from ranking.entities import Config, EffectiveConfig
 from ranking.taste.leans import SPREAD_PRIOR
 from suggestions.changes.change import Change, ChangeKind
 from suggestions.changes.columns import TOPICS, attributes_of
-from suggestions.changes.daily_limits import DAILY_LIMIT
 from suggestions.changes.mutes import MUTE_WORD
 from suggestions.changes.phrases import words_disliked
 from suggestions.changes.registry import ONE_A_RUN
-from suggestions.changes.source_rules import RATINGS_MIN, WITHIN_LIKES_MIN, by_source, cut_parts
 from suggestions.planner.evidence import is_contradicted
 from suggestions.planner.forecasts import forecast_of, split_by_time
 from suggestions.planner.hypotheses import HELPS_MIN, DecisionHistory, evidence_pick, select_changes
@@ -39,8 +37,9 @@ from tests.lab.world.truth import DISCOUNT, HARMFUL
 from tests.lab.world.words import FILLER, SOURCES
 from tests.lab.world.world import POOL, Batch, Floats, Ints, World, world_make
 
-NOTHING, STALE, HASTE, PATIENCE, BUSY, WORD, LOVED = (
+NOTHING, NO_TASTE, STALE, HASTE, PATIENCE, BUSY, WORD, LOVED = (
     "no such wish",
+    "thumbs that mean nothing",
     "old articles of four sources are worthless",
     "news is worth less by the day",
     "news is worth more by the day",
@@ -48,7 +47,7 @@ NOTHING, STALE, HASTE, PATIENCE, BUSY, WORD, LOVED = (
     "one word is unbearable",
     "one rare source is loved",
 )
-WISHES = (NOTHING, STALE, HASTE, PATIENCE, BUSY, WORD, LOVED)
+WISHES = (NOTHING, NO_TASTE, STALE, HASTE, PATIENCE, BUSY, WORD, LOVED)
 # In log-odds: what a wish that is broken costs, what a day of age costs, and what a loved source gains.
 BROKEN, A_DAY, LOVE = 3.0, 1.0, 3.0
 WISHED_SOURCES, STALE_HOURS, DAILY_MOST = 4, 24, 2
@@ -81,8 +80,6 @@ class _Reader:
     given: list[RatedItem] = field(default_factory=list)
     looks: Counter[int] = field(default_factory=Counter)
     rated: set[int] = field(default_factory=set)
-    # The place of each rating's item among those of its source on the page on which it was rated.
-    places: list[int] = field(default_factory=list)
 
     def log_odds(self, batch: Batch, own: Floats, rows: Ints, age_s: Floats) -> Floats:
         """Return the log-odds of liking each of `rows`, by everything but its place in the day."""
@@ -148,23 +145,8 @@ def value_of(reader: _Reader, batch: Batch, own: Floats) -> float:
     return float(np.mean(found))
 
 
-@dataclass(frozen=True, slots=True)
-class Lived:
-    """The changes that a reader was asked about and made, and how well a daily limit could be known.
-
-    `by_order` and `by_place`: whether some source has five ratings beyond a limit and three within it, in the
-    order of rating, as the product counts, and by places on the page. `as_wished`: whether by places all
-    beyond are disliked and three within are liked.
-    """
-
-    made: tuple[Made, ...]
-    by_order: bool
-    by_place: bool
-    as_wished: bool
-
-
-def life_run(world: World, number: int, wish: str, weeks: int) -> Lived:
-    """Return one reader's weeks."""
+def life_run(world: World, number: int, wish: str, weeks: int) -> list[Made]:
+    """Return the changes that one reader made in these weeks."""
     reader = _begin(world, number, wish)
     own, made = reader.person.own_pull(world.scoring, SCORING), []
     stands = value_of(reader, world.scoring, own)
@@ -178,38 +160,12 @@ def life_run(world: World, number: int, wish: str, weeks: int) -> Lived:
             after = value_of(reader, world.scoring, own)
             made.append(Made(change.kind.name, after - stands))
             stands = after
-    return Lived(tuple(made), *_limit_known(reader))
-
-
-def _limit_known(reader: _Reader) -> tuple[bool, bool, bool]:
-    """Return the last three fields of `Lived`."""
-    ordered: dict[str, list[tuple[float, RatedItem]]] = {}
-    placed: dict[str, list[tuple[float, RatedItem]]] = {}
-    for source, own in by_source(reader.given).items():
-        ordered[source] = DAILY_LIMIT.measure(own)
-    for place, item in zip(reader.places, reader.given, strict=True):
-        placed.setdefault(item.source, []).append((float(place), item))
-    by_order, by_place = (
-        [parts for some in found.values() for cut in DAILY_LIMIT.cuts if (parts := _parts_enough(some, cut))]
-        for found in (ordered, placed)
-    )
-    wished = [
-        sum(one.useful for one in within) >= WITHIN_LIKES_MIN and not any(one.useful for one in beyond)
-        for beyond, within in by_place
-    ]
-    return bool(by_order), bool(by_place), any(wished)
-
-
-def _parts_enough(
-    measured: Sequence[tuple[float, RatedItem]], cut: int
-) -> tuple[list[RatedItem], list[RatedItem]] | None:
-    """Return the ratings beyond a limit and within it, or `None` if they are too few to tell anything."""
-    beyond, within = cut_parts(measured, cut)
-    return (beyond, within) if len(beyond) >= RATINGS_MIN and len(within) >= WITHIN_LIKES_MIN else None
+    return made
 
 
 def _begin(world: World, number: int, wish: str) -> _Reader:
     person = person_make(world, number)
+    person = person.shuffled() if wish == NO_TASTE else person
     rng = np.random.default_rng([world.seed, number, WISHING])
     posts = _posts(world)
     often = sorted(SOURCES, key=lambda name: -posts[name])
@@ -245,14 +201,13 @@ def _read(reader: _Reader, world: World, day: int) -> None:
         reader.looks[item] += 1
         if liked is not None:
             reader.rated.add(item)
-            reader.places.append(seen[source])
             now = BEGIN + timedelta(days=day, seconds=EVENING_S * rank)
-            reader.given.append(_rating(stream, item, liked, now, float(age)))
+            reader.given.append(_rating(stream, item, liked, now, float(age), seen[source]))
 
 
-def _rating(batch: Batch, item: int, liked: bool, at: datetime, age_s: float) -> RatedItem:
+def _rating(batch: Batch, item: int, liked: bool, at: datetime, age_s: float, place: int) -> RatedItem:
     source, dated = SOURCES[batch.source[item]], at - timedelta(seconds=age_s)
-    return RatedItem(item, f"u{item}", batch.titles[item], "", source, liked, (), (), at, dated)
+    return RatedItem(item, f"u{item}", batch.titles[item], "", source, liked, (), (), at, dated, place=place)
 
 
 def change_best(
@@ -307,17 +262,12 @@ def kind_rows(scale: Scale, say: Say) -> list[Json]:
     """Return a row for each wish and each kind that was asked, the wish's own figures first."""
     rows = []
     for wish in WISHES:
-        lives: list[Lived] = []
+        made: list[list[Made]] = []
         for seed in scale.seeds:
             world = world_make(seed, scale.weeks * WEEK)
-            lives += [life_run(world, number, wish, scale.weeks) for number in range(scale.readers)]
-        made = [life.made for life in lives]
+            made += [life_run(world, number, wish, scale.weeks) for number in range(scale.readers)]
         rows += [_row(wish, kind.name, made) for kind in KINDS if _asked(made, kind.name)]
-        limits = {
-            f"limit_{name}": sum(getattr(life, name) for life in lives)
-            for name in ("by_order", "by_place", "as_wished")
-        }
-        rows.append(_row(wish, "", made) | limits)
+        rows.append(_row(wish, "", made))
         say(f"{wish}: done")
     return rows
 

@@ -1,5 +1,6 @@
 """Rules for a source are suggested if ratings of one sign bear them out, and never called sure."""
 
+from dataclasses import replace
 from datetime import timedelta
 from random import Random
 
@@ -32,11 +33,13 @@ RIVER, PLAIN, OTHER = "river.example", "plain.example", "other.example"
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 
 
-def rated(n: int, source: str, useful: bool, *, age: float = 1.0, day: int | None = None) -> RatedItem:
-    """Return one rating of an item that was this many hours old."""
+def rated(
+    n: int, source: str, useful: bool, *, age: float = 1.0, day: int | None = None, place: int = 0
+) -> RatedItem:
+    """Return one rating of an item that was this many hours old, at this place among its source's."""
     at = CLOCK - (n if day is None else day) * DAY + n * timedelta(seconds=1)
     url = f"https://{source}/{n}"
-    return RatedItem(n, url, f"Title {n}", "", source, useful, (), (), at, at - age * HOUR)
+    return RatedItem(n, url, f"Title {n}", "", source, useful, (), (), at, at - age * HOUR, place=place)
 
 
 def found(kind: str, ratings: list[RatedItem], **config: object) -> dict[str, object]:
@@ -60,9 +63,8 @@ def test_the_curve_of_a_shelf_life_shows_likes_by_age_and_where_it_would_cut():
     assert {bar.series for bar in chart.bars} == {0, 1}
 
 
-def test_the_curve_of_a_daily_limit_goes_by_the_place_in_the_day():
-    ratings = [rated(day * 10 + n, RIVER, n < 2, day=day) for day in range(4) for n in range(5)]
-    chart = cut_chart(KINDS["daily_limit"].change(RIVER, 2), ratings)
+def test_the_curve_of_a_daily_limit_goes_by_the_place_on_the_page():
+    chart = cut_chart(KINDS["daily_limit"].change(RIVER, 2), paged())
     assert chart and [column.count for column in chart.columns][:3] == ["4 of 4", "4 of 4", "0 of 4"]
     assert chart.columns[1].x < chart.line < chart.columns[2].x
 
@@ -95,10 +97,28 @@ def test_a_source_that_is_disliked_at_any_age_has_no_shelf_life():
     assert found("shelf_life", [rated(n, RIVER, False, age=n * 5) for n in range(30)]) == {}
 
 
+def paged(source: str = RIVER, *, likes: int = 2, begin: int = 0) -> list[RatedItem]:
+    """Five ratings on each of four pages, of which the first `likes` of the page are liked."""
+    return [
+        rated(begin + day * 10 + n, source, n < likes, day=day, place=n + 1)
+        for day in range(4)
+        for n in range(5)
+    ]
+
+
 def test_the_most_a_day_up_to_which_a_source_was_liked_is_found():
-    ratings = [rated(day * 10 + n, RIVER, n < 2, day=day) for day in range(4) for n in range(5)]
-    assert found("daily_limit", ratings) == {RIVER: 2}
-    assert found("daily_limit", ratings, daily_limits={RIVER: 4}) == {}
+    assert found("daily_limit", paged()) == {RIVER: 2}
+    assert found("daily_limit", paged()[::-1]) == {RIVER: 2}, "whatever was rated first"
+    assert found("daily_limit", paged(), daily_limits={RIVER: 4}) == {}
+    assert found("daily_limit", [replace(one, place=0) for one in paged()]) == {}, "no page showed them"
+
+
+def test_a_limit_of_one_source_needs_that_its_reader_minds_lower_places_at_all():
+    """Of the plain source the lower half is liked, and of the other nothing tells anything."""
+    against = [replace(one, place=6 - one.place) for one in paged(PLAIN, begin=100)]
+    assert found("daily_limit", [*paged(), *against]) == {}
+    level = [rated(200 + n, OTHER, n % 3 == 0, place=1 + n % 5) for n in range(20)]
+    assert found("daily_limit", [*paged(), *level]) == {RIVER: 2}
 
 
 def test_a_source_is_never_to_be_missed_if_all_of_it_was_liked_and_the_rest_was_not():
@@ -120,7 +140,7 @@ def test_of_readers_whose_thumbs_mean_nothing_few_are_asked(kind):
         chance, rate = Random(reader), (0.3, 0.5, 0.7)[reader % 3]
         thumbs = [(chance.random() < rate, chance.expovariate(1 / 24)) for _ in range(400)]
         ratings = [
-            rated(n, f"s{n % 20}.example", useful, age=age, day=n // 40)
+            rated(n, f"s{n % 20}.example", useful, age=age, day=n // 40, place=1 + int(age / 12) % 6)
             for n, (useful, age) in enumerate(thumbs)
         ]
         asked += bool(found(kind, ratings))

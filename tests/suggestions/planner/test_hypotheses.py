@@ -287,7 +287,7 @@ def test_the_queries_are_few_and_constant(ada, now, django_assert_max_num_querie
     with django_assert_max_num_queries(25):
         hypotheses_for(reader_id=ada.pk, now=now)
     tastes(ada, topic=TOPIC)
-    with django_assert_max_num_queries(47):
+    with django_assert_max_num_queries(48):
         hypotheses_for(reader_id=ada.pk, now=now)
 
 
