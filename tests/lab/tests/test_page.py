@@ -10,12 +10,12 @@ from ranking.meaning.table import meaning_vectors
 from ranking.similarity import HASH_BUCKETS, document_counts_add, term_counts, tfidf_vector
 from ranking.taste.entities import TasteLevel
 from ranking.taste.leans import SPREAD_PRIOR
-from suggestions.planner.by_taste import THUMBS_MIN
+from suggestions.planner.by_taste import SURE_Z, THUMBS_MIN
 from suggestions.planner.population import BATCH_MIN
 from tests.lab.page.arms import BY_HOUR, HOURLY, NEWEST, NO_LUCK, OFF, ON, ORACLE, TASTE_ON, Arm
 from tests.lab.page.course import Page, Simulation
 from tests.lab.page.feeds import BEGIN, DAYS, Stream
-from tests.lab.page.offers import Looked, published
+from tests.lab.page.offers import Looked, asked_at, published
 from tests.lab.page.readers import NO_PREFERENCES, REAL, SHUFFLED, Reader, reader_draw
 from tests.lab.page.table import rows_of, words_of
 
@@ -186,7 +186,9 @@ def test_who_is_asked_to_order_their_page_and_what_an_installation_publishes():
     dealt = Looked(STREAM, reader_draw(STREAM, groups, seed=4, size=12, law=SHUFFLED), DAYS)
     fan = Looked(STREAM, tennis_fan(), DAYS)
 
-    assert [len(rated) for _, rated in fan.seen] == sorted(len(rated) for _, rated in fan.seen)
-    assert (fan.asked_at(SPREAD_PRIOR) or 0) >= THUMBS_MIN and dealt.asked_at(0.0) is None
+    checks = fan.checks(SPREAD_PRIOR)
+    assert [thumbs for thumbs, _ in checks] == sorted(thumbs for thumbs, _ in checks)
+    assert (asked_at(checks, SURE_Z) or 0) >= THUMBS_MIN and asked_at(checks, 99.0) is None
+    assert asked_at(dealt.checks(0.0), SURE_Z) is None
     assert published(STREAM, groups, 12, BATCH_MIN - 1, SHUFFLED) == SPREAD_PRIOR
     assert published(STREAM, groups, 12, 100, SHUFFLED) < published(STREAM, groups, 12, 100, REAL)
