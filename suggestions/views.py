@@ -222,8 +222,8 @@ def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
     notes = notes_shown(pending)
     muted = evidence_muted(reader_id=reader_id, suggestions=pending, now=now)
     sparks = source_sparks(reader_id=reader_id, now=now) if pending else {}
-    recent = feedback_recent(reader_id=reader_id) if any(row.change.kind.axis for row in pending) else []
-    rated = feedback_placed(reader_id=reader_id, rated=recent)
+    thumbs = feedback_recent(reader_id=reader_id) if any(row.change.kind.axis for row in pending) else []
+    rated = feedback_placed(reader_id=reader_id, rated=thumbs)
     checkable = suggestions_checkable(reader=reader, suggestions=pending, now=now)
     cards = [
         replace(
