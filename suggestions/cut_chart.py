@@ -1,4 +1,4 @@
-"""The chart of a rule that cuts: what was liked of a source by its age, or by its place in the day. Pure."""
+"""The chart of a rule that cuts: what was liked of a source by its age, or by its place on the page. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -98,7 +98,7 @@ class SourceRuleKind(SourceKind):
 
 
 class CutKind(SourceRuleKind):
-    """A rule that leaves out items beyond a number: hours of age, or a place in the day.
+    """A rule that leaves out items beyond a number: hours of age, or a place on the page.
 
     It is supported if the reader liked none beyond it, and at least three within it.
     """

@@ -76,5 +76,8 @@ ARMS = (
     *_under(NO_PREFERENCES),
     Arm(ORACLE),
 )
-# Arms that should gain nothing over their base: the thumbs, or the vectors, know nothing.
-CONTROLS = frozenset({DEALT, f"{SHUFFLED}: {ON}", f"{SHUFFLED}: {STRONG}"})
+# Arms that should not differ from their base, because the thumbs know nothing.
+CONTROLS = frozenset({f"{SHUFFLED}: {ON}", f"{SHUFFLED}: {STRONG}"})
+# Arms that should not gain over their base. Dealt vectors know nothing, and their noise drowns the leans, so
+# they should lose.
+NO_GAIN = frozenset({DEALT})

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.lab.page.arms import ANSWERS, CONTROLS, NAMED, ON, Arm
+from tests.lab.page.arms import ANSWERS, CONTROLS, NAMED, NO_GAIN, ON, Arm
 from tests.lab.page.course import Page
 
 # Mornings that are read together: the first, and those with some 25, 64 and 114 thumbs before them.
@@ -107,11 +107,13 @@ def targets_of(rows: Sequence[Row]) -> list[Row]:
                 _target(f"{name}: sources of 15", f">= {SOURCES_LEAST}", sources, sources >= SOURCES_LEAST)
             )
             found.append(_target(f"{name}: repeats", f"<= {REPEATS_MOST}", repeats, repeats <= REPEATS_MOST))
-        if row["arm"] in CONTROLS and row.get("days_16_18_over"):
+        if row["arm"] in CONTROLS | NO_GAIN and row.get("days_16_18_over"):
             mean, low, high = row["days_16_18_over"]
-            found.append(
-                _target(f"{name}: over {row['over']}, days 16-18, holds 0", "0", mean, low <= 0 <= high)
-            )
+            over = f"{name}: over {row['over']}, days 16-18"
+            if row["arm"] in CONTROLS:
+                found.append(_target(f"{over}, holds 0", "0", mean, low <= 0 <= high))
+            else:
+                found.append(_target(f"{over}, lower end", "<= 0", low, low <= 0))
     return found
 
 

@@ -12,12 +12,12 @@ from ranking.taste.entities import TasteLevel
 from ranking.taste.leans import SPREAD_PRIOR
 from suggestions.planner.by_taste import SURE_Z, THUMBS_MIN
 from suggestions.planner.population import BATCH_MIN
-from tests.lab.page.arms import BY_HOUR, HOURLY, NEWEST, NO_LUCK, OFF, ON, ORACLE, TASTE_ON, Arm
+from tests.lab.page.arms import BY_HOUR, DEALT, HOURLY, NEWEST, NO_LUCK, OFF, ON, ORACLE, TASTE_ON, Arm
 from tests.lab.page.course import Page, Simulation
 from tests.lab.page.feeds import BEGIN, DAYS, Stream
 from tests.lab.page.offers import Looked, asked_at, published
 from tests.lab.page.readers import NO_PREFERENCES, REAL, SHUFFLED, Reader, reader_draw
-from tests.lab.page.table import rows_of, words_of
+from tests.lab.page.table import rows_of, targets_of, words_of
 
 SUBJECTS = (
     (
@@ -128,6 +128,18 @@ def test_a_row_has_the_gain_over_its_base_by_reader() -> None:
     assert "over" not in today and oracle["over"] == BY_HOUR
     assert oracle["days_4_5_over"][0] == round(oracle["days_4_5"] - today["days_4_5"], 4)
     assert oracle["thumbs"][0] == 0 and oracle["thumbs"][1] > 15
+
+
+def test_vectors_of_other_items_may_lose_and_shuffled_thumbs_may_not() -> None:
+    control = f"{SHUFFLED}: {ON}"
+
+    def met(arm: str, over: list[float]) -> bool:
+        (target,) = targets_of([{"feeds": 250, "arm": arm, "over": "base", "days_16_18_over": over}])
+        return target["met"]
+
+    assert [met(arm, [-0.07, -0.1, -0.03]) for arm in (DEALT, control)] == [True, False]
+    assert [met(arm, [0.07, 0.03, 0.1]) for arm in (DEALT, control)] == [False, False]
+    assert [met(arm, [0.01, -0.03, 0.1]) for arm in (DEALT, control)] == [True, True]
 
 
 def test_an_interview_is_answered_before_the_first_page() -> None:
