@@ -13,8 +13,6 @@ from digest.days import day_begin
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.models import Exposure, Feedback, Impression, Reader, Reading
 
-# An item that an app or a feed reader fetched automatically has not been on a page.
-DOORS = (Exposure.Door.PAGE, Exposure.Door.MAIL)
 # Items compete for a week, so older pages had none of them.
 LOOK_BACK = dt.timedelta(days=ITEM_WINDOW_DAYS + 2)
 
@@ -92,7 +90,7 @@ def _pages(
     for day, some in of_day.items():
         earlier |= Q(date__lt=day, reader_id__in=some)
     shown = Exposure.objects.filter(earlier, shown_at__gt=as_of - LOOK_BACK, shown_at__lte=as_of)
-    on_page = Q(door__in=DOORS)
+    on_page = Q(door__in=Exposure.PLACED)
     return (
         shown.order_by()
         .values_list("reader_id", "item__article")

@@ -30,8 +30,6 @@ EXPOSURES_MAX, THUMBS_MAX = 2_000, 500
 TOGETHER = 100
 # An open within this time of a page view counts as an open from that page.
 SAME_PAGE = dt.timedelta(days=1)
-# Doors with meaningful ranks. A feed's client or a script may show items in any order.
-PLACED = (Exposure.Door.PAGE, Exposure.Door.MAIL)
 EXPOSED = (
     "reader_id",
     "item__article",
@@ -150,7 +148,7 @@ class _Events:
         marks = Reading.objects.filter(reader=OuterRef("reader"), opened_at__lte=now)
         opened = Exists(marks.filter(article=OuterRef("item__article")))
         rows = Exposure.objects.filter(reader_id__in=reader_ids, shown_at__gt=since, shown_at__lte=now)
-        rows = rows.filter(Q(door__in=PLACED) | Q(opened)).annotate(n=_newest("shown_at"))
+        rows = rows.filter(Q(door__in=Exposure.PLACED) | Q(opened)).annotate(n=_newest("shown_at"))
         self._shown: defaultdict[UUID, list[Showing]] = defaultdict(list)
         for reader_id, *row in rows.filter(n__lte=EXPOSURES_MAX).order_by("n").values_list(*EXPOSED):
             self._shown[reader_id].append(Showing(*row))
@@ -172,7 +170,7 @@ class _Events:
         shown, responses = self._shown[reader_id], self._responses[reader_id]
         skipped = _passed_articles(shown, responses)
         first: dict[int, Showing] = {}
-        for one in sorted(shown, key=lambda row: (row.door not in PLACED, row.rank)):
+        for one in sorted(shown, key=lambda row: (row.door not in Exposure.PLACED, row.rank)):
             first.setdefault(one.article, one)
         events = [
             _event(one, responses.get(article), ratings.get(article), self._now)
@@ -215,7 +213,7 @@ def _event(shown: Showing, response: Response | None, useful: bool | None, now: 
     return ReadingEvent(
         shown.source,
         category_keys(shown.categories),
-        rank=shown.rank if shown.door in PLACED else 1,
+        rank=shown.rank if shown.door in Exposure.PLACED else 1,
         opened=bool(response and response.opened_at),
         finished=bool(response and response.finished_at),
         saved=bool(response and response.saved_at),

@@ -9,7 +9,6 @@ from uuid import UUID
 from django.db.models import Min
 
 from digest.entities import ITEM_WINDOW_DAYS, RatedItem
-from digest.feedback.implicit import PLACED
 from digest.models import Exposure
 
 
@@ -24,7 +23,7 @@ def feedback_placed(*, reader_id: UUID, rated: Sequence[RatedItem]) -> list[Rate
     since = oldest - timedelta(days=ITEM_WINDOW_DAYS)
     rows = (
         Exposure.objects.filter(
-            reader_id=reader_id, door__in=PLACED, shown_at__gt=since, shown_at__lte=newest
+            reader_id=reader_id, door__in=Exposure.PLACED, shown_at__gt=since, shown_at__lte=newest
         )
         .values_list("date", "door", "item__source_id", "item_id")
         .annotate(first_rank=Min("rank"), first_at=Min("shown_at"))

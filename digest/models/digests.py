@@ -85,6 +85,9 @@ class Exposure(models.Model):
         FEED = "feed"
         API = "api"
 
+    # Doors with meaningful ranks. A feed's client or a script fetches by itself, and may show any order.
+    PLACED = (Door.PAGE, Door.MAIL)
+
     reader = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="exposures", db_index=False
     )
