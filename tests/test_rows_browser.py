@@ -3,11 +3,13 @@
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
-from digest.models import Reader, Source
+from digest.feedback.naming import article_name
+from digest.models import Feedback, Reader, Reading, Source
 from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import ago, fresh_item
+from tests.support.chromium import listening, until
 from tests.support.factories import FeedbackFactory
 from tests.test_looks_browser import box
 from tests.test_pages_browser import browser, page, tab
@@ -159,3 +161,16 @@ def test_both_orders_stand_on_a_phone_and_the_chosen_one_is_marked(page: Page, a
         page.wait_for_function(
             "n => document.querySelectorAll('.order a')[n].ariaCurrent === 'true'", arg=1 - n
         )
+
+
+def test_a_thumb_down_that_ends_more_like_this_says_so_in_its_folded_row(page: Page, ada: Reader):
+    item = fresh_item(ada, title="A lamp")
+    article_name(reader=ada, item_id=item.pk, now=timezone.now())
+    page.set_viewport_size(PHONE)
+    page.goto("/ui/all")
+    listening(page)
+    page.get_by_role("button", name="Not useful").click()
+    expect(page.get_by_text("“More like this” was taken back.")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    until(page, lambda: Reading.objects.filter(named_at__isnull=False).exists())
+    assert not Feedback.objects.exists()

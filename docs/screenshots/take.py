@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PASSWORD = "tidings-demo"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-START_S = 30
+START_S = 120
 GENERATE_MS = 60_000
 # From PNG to WebP by the browser that made it; between 0 and 1, where text shows no trace of it.
 QUALITY = 0.85
@@ -187,6 +187,7 @@ def smaller(page: Page, png: bytes) -> bytes:
 
 def sign_in(page: Page, reader: str) -> None:
     """Through the form, as anybody would."""
+    page.set_default_timeout(GENERATE_MS)
     page.goto("/accounts/login/")
     page.fill("[name=login]", reader)
     page.fill("[name=password]", PASSWORD)

@@ -95,7 +95,8 @@ class TasteColumns:
     def _articles(self, places: Ids) -> list[TasteReason | None]:
         """Return for each place the example that its likeness rests on most."""
         signal, rows = self._signal, places if self._rows is None else self._rows[places]
-        packed = [_vector(signal.vectors, item) for item in self._items.ids[rows].tolist()]
+        ids = self._items.ids[rows].tolist()
+        packed = [_vector(signal.vectors, item) for item in ids]
         leans = self._likeness[places].tolist()
         known = [one for one in signal.examples if one.meaning]
         by_way = {way: [one for one in known if one.liked is way] for way in (True, False)}
@@ -107,7 +108,8 @@ class TasteColumns:
             vectors = vectors_of([one.meaning for one in examples])
             nearest, alike = most_alike(vectors_of([packed[n] for n in some]), vectors, signal.centre)
             for n, at, near in zip(some, nearest.tolist(), alike.tolist(), strict=True):
-                label = examples[at].title if near > 0 else ""
+                # That a rated article is like itself tells nobody anything.
+                label = examples[at].title if near > 0 and examples[at].item_id != ids[n] else ""
                 found[n] = TasteReason(ARTICLE, label, int(liked), int(not examples[at].named), leans[n])
         return [
             one or (TasteReason(ARTICLE, "", int(lean > 0), 1, lean) if lean else None)

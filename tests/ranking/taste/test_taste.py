@@ -143,6 +143,15 @@ def test_reasons_name_the_target_with_its_thumbs_and_the_most_similar_article():
     assert by_kind[ARTICLE].label == OPERA
 
 
+def test_no_article_is_said_to_be_like_itself():
+    examples = [example(n, liked=True, about=n % 2) for n in range(8)]
+    rated = [Candidate(n, "c.example", TITLES[n % 2], "", CLOCK) for n in range(8)]
+    found = factors(examples, candidates=rated).reasons(np.arange(8))
+    nearest = [next(one.label for one in reasons if one.kind == ARTICLE) for reasons in found]
+    # Of several that are equally alike the first is named: of these, each of two subjects has one.
+    assert nearest == ["", "", *(TITLES[n % 2] for n in range(2, 8))]
+
+
 @given(
     st.lists(
         st.tuples(
