@@ -91,8 +91,8 @@ function replace(box, html, button) {
   const same = find(fresh, marks(button));
   // Whoever pressed a key stays where they were; whoever pressed the button stays on it.
   if (focused) (same ?? fresh.querySelector("button")).focus({ preventScroll: true });
-  const ended = fresh.querySelector("[data-ended]")?.textContent ?? "";
-  announce(`${said(same?.getAttribute("aria-pressed") === "true" ? "noted" : "taken_back", { label })} ${ended}`.trim());
+  const noted = said(same?.getAttribute("aria-pressed") === "true" ? "noted" : "taken_back", { label });
+  announce([noted, fresh.querySelector("[data-ended]")?.textContent].filter(Boolean).join(". "));
   elsewhere(fresh);
   if (["d", "undo"].includes(button.dataset.key)) looks(fresh);
   const taps = waiting.get(box) ?? [];

@@ -170,7 +170,7 @@ def test_a_thumb_down_that_ends_more_like_this_says_so_in_its_folded_row(page: P
     page.goto("/ui/all")
     listening(page)
     page.get_by_role("button", name="Not useful").click()
-    expect(page.get_by_text("“More like this” was taken back.")).to_be_visible()
+    expect(page.locator(".ended")).to_be_visible()
     page.get_by_role("button", name="Undo").click()
     until(page, lambda: Reading.objects.filter(named_at__isnull=False).exists())
     assert not Feedback.objects.exists()
