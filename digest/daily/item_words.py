@@ -119,7 +119,10 @@ def taste_factor(parts: Mapping[str, Any]) -> float:
 
 
 def taste_reasons(parts: Mapping[str, Any], source: str) -> list[str]:
-    """Return up to three reasons for the factor of taste, those for its direction first."""
+    """Return up to three reasons for the factor of taste, those for its direction first.
+
+    `source` is the name of the item's source in them, "" where it stands beside them.
+    """
     up = taste_factor(parts) >= 1
     reasons = [TasteReason(*one) for one in parts.get("tastes", ())]
     strong = [one for one in reasons if abs(one.lean) >= LEAN_SHOWN_MIN]
@@ -132,10 +135,14 @@ def _taste_reason(reason: TasteReason, source: str) -> str:
         return _article_reason(reason)
     label = source if reason.kind == SOURCE else reason.label
     if not reason.thumbs:
-        return _("{label}, which you asked for more of").format(label=label)
-    words = ngettext(
-        "{label}, you liked {likes} of {thumbs}", "{label}, you liked {likes} of {thumbs}", reason.thumbs
-    )
+        words = _("{label}, which you asked for more of") if label else _("you asked for more from it")
+        return words.format(label=label)
+    if label:
+        words = ngettext(
+            "{label}, you liked {likes} of {thumbs}", "{label}, you liked {likes} of {thumbs}", reason.thumbs
+        )
+    else:
+        words = ngettext("{likes} of its {thumbs} liked", "{likes} of its {thumbs} liked", reason.thumbs)
     return words.format(label=label, likes=reason.likes, thumbs=reason.thumbs)
 
 
@@ -269,7 +276,7 @@ def score_chips(parts: Mapping[str, Any], source: str, slot: str = "ranked") -> 
     if (sources := reported_by(parts)) > 1:
         chips.append(_("{n} of your sources").format(n=sources))
     if not TASTE_UNSEEN[0] < taste_factor(parts) < TASTE_UNSEEN[1]:
-        chips += taste_reasons(parts, source)[:1]
+        chips += taste_reasons(parts, "")[:1]  # the name of the source stands beside its chips
     elif parts["similarity"] >= SIGNAL_MIN:
         chips.append(_("like what you found useful"))
     if parts["community"] >= SIGNAL_MIN:

@@ -186,3 +186,21 @@ def test_an_item_has_an_age_for_a_week_and_then_its_date_where_the_reader_is():
 )
 def test_an_old_item_that_came_late_is_not_called_new(ago, words):
     assert item_age_words(NOW - ago, NOW, ZoneInfo("Europe/Berlin"), is_late=True) == words
+
+
+@pytest.mark.parametrize(
+    ("likes", "thumbs", "chip", "line"),
+    [
+        (16, 17, "16 of its 17 liked", "Gazette, you liked 16 of 17"),
+        (0, 0, "you asked for more from it", "Gazette, which you asked for more of"),
+    ],
+)
+def test_a_chip_leaves_out_the_source_that_stands_beside_it_and_the_sum_names_it(
+    likes: int, thumbs: int, chip: str, line: str
+):
+    found, score = parts()
+    why = score_explain(
+        found | {"taste": 1.4, "tastes": [("source", "", likes, thumbs, 0.8)]}, score, "Gazette"
+    )
+    assert chip in why.chips
+    assert why.lines[-1].words == line
