@@ -15,12 +15,12 @@ from ranking.common.categories import label_keys
 from ranking.common.text import fold
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_effective
-from suggestions.changes.change import Change
+from suggestions.changes.change import Aspects, Change
 from suggestions.models import Suggestion
 from suggestions.proposals import WEEK_DAYS, WeekEffect, WeekItem
 
-# An article's id and source, its title (folded), and the keys of its labels.
-Title = tuple[int, str, str, frozenset[str]]
+# An article's id, and its aspects by its title.
+Title = tuple[int, Aspects]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Week:
         """
         found: dict[int, WeekEffect] = {}
         titles = [
-            (c.item_id, c.source, fold(c.title), label_keys(c.categories, c.author))
+            (c.item_id, Aspects(c.source, fold(c.title), label_keys(c.categories, c.author)))
             for c in self.replay.days[-1].pool.candidates
         ]
         replay, wanted = self.replay, list(range(len(changes)))
@@ -69,7 +69,7 @@ class Week:
         every = today.pool.candidates
         candidates = every if today.rows is None else [every[row] for row in today.rows.tolist()]
         finds = change.named_in(self.before).finder
-        about = {item_id for item_id, source, title, labels in titles if finds(source, title, labels)}
+        about = {item_id for item_id, title in titles if finds(title)}
         alone = {name: replace(change, label=name, names=()) for name in change.names}
         unsaid = tuple(name for name, one in alone.items() if not any(map(one.touches, candidates)))
         enters, leaves = (

@@ -17,7 +17,7 @@ from digest.models import Feedback
 from ranking.common.categories import label_keys
 from ranking.common.text import fold
 from ranking.selectors import config_effective
-from suggestions.changes.change import Change
+from suggestions.changes.change import Aspects, Change
 from suggestions.changes.registry import KINDS, SUGGESTED
 from suggestions.changes.weights import step_share
 from suggestions.models import Outcome, PreferenceProfile, Suggestion
@@ -181,7 +181,7 @@ def _thumbs(situation: Situation, change: Change | None) -> dict[str, int]:
         on_target = [
             useful
             for useful, source, title, named, author in newest
-            if finds(source, fold(title), label_keys(named, author))
+            if finds(Aspects(source, fold(title), label_keys(named, author)))
         ]
     likes = sum(useful for useful, *_ in newest)
     counts = {"thumbs": len(newest), "likes": likes, "thumbs_on_target": len(on_target)}

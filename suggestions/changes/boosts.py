@@ -19,7 +19,7 @@ class BoostKind(ChangeKind):
     def finder(self, label: str) -> Finder:
         """Return what finds the keyword in the text or among the labels."""
         finds = topic_finder(label)
-        return lambda _source, text, labels: finds(text, labels)
+        return lambda item: finds(item.text, item.labels)
 
     def state(self, effective: EffectiveConfig, label: str) -> State:
         """Return the boost."""

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from digest.entities import RatedItem
 from ranking.common.categories import label_keys
@@ -95,8 +95,18 @@ class Patterns:
 
 
 NO_PATTERNS = Patterns()
-# Whether an item is about a target: asked with its source, its folded text, and the keys of its labels.
-Finder = Callable[[str, str, frozenset[str]], bool]
+
+
+class Aspects(NamedTuple):
+    """What tells whether an item is about a target: its source, folded text, and the keys of its labels."""
+
+    source: str
+    text: str
+    labels: frozenset[str]
+
+
+# Whether an item is about a target.
+Finder = Callable[[Aspects], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,21 +205,21 @@ class ChangeKind(ABC):
     def finder_of(self, spellings: Iterable[str]) -> Finder:
         """Return a `finder` of a target with several names."""
         finders = [self.finder(one) for one in spellings]
-        return finders[0] if len(finders) == 1 else lambda *item: any(finds(*item) for finds in finders)
+        return finders[0] if len(finders) == 1 else lambda item: any(finds(item) for finds in finders)
 
     def text_rated(self, item: RatedItem, *, has_names: bool = False) -> str:
         """Return the folded text of a rated item in which a target, that `has_names`, is looked for."""
         return ""
 
-    def as_found(self, item: RatedItem, *, has_names: bool = False) -> tuple[str, str, frozenset[str]]:
+    def as_found(self, item: RatedItem, *, has_names: bool = False) -> Aspects:
         """Return a rated item as the `finder` of a target, that `has_names`, is asked about it."""
         text = self.text_rated(item, has_names=has_names)
-        return item.source, text, label_keys(item.categories, item.author)
+        return Aspects(item.source, text, label_keys(item.categories, item.author))
 
     def touches(self, change: "Change", item: Candidate) -> bool:
         """Return whether a change is about an item as ranking finds it, in title and text."""
         text = fold_lightly(f"{item.title}\n{item.text}")
-        return change.finder(item.source, text, label_keys(item.categories, item.author))
+        return change.finder(Aspects(item.source, text, label_keys(item.categories, item.author)))
 
     # --- Settings -----------------------------------------------------------------------------------------
 
@@ -443,7 +453,7 @@ class Change:
     def among(self, rated: Sequence[RatedItem]) -> tuple[RatedItem, ...]:
         """Return the ratings that are about its target."""
         finds, kind, has_names = self.finder, self.kind, bool(self.names)
-        return tuple(item for item in rated if finds(*kind.as_found(item, has_names=has_names)))
+        return tuple(item for item in rated if finds(kind.as_found(item, has_names=has_names)))
 
     def make(self, body: Body) -> None:
         """Make it in the body of a config, in place."""

@@ -53,7 +53,7 @@ class FreshnessKind(HalfLifeSetting):
 
     def finder(self, label: str) -> Finder:
         """Return what finds no item, because freshness is about no single one."""
-        return lambda _source, _text, _labels: False
+        return lambda _item: False
 
 
 class HalfLifeKind(PageKind, HalfLifeSetting):

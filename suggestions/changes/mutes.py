@@ -60,7 +60,7 @@ class MuteKind(ChangeKind):
     def finder(self, label: str) -> Finder:
         """Return what finds the word in the text."""
         finds = mute_finder(Mute(WORD, label))
-        return lambda _source, text, _labels: finds(text)
+        return lambda item: finds(item.text)
 
     def state(self, effective: EffectiveConfig, label: str) -> State:
         """Return the last day of the mute; `True` for ever, `False` for none."""

@@ -31,4 +31,4 @@ class PageKind(ChangeKind):
 
     def finder(self, label: str) -> Finder:
         """Return what finds every item."""
-        return lambda _source, _text, _labels: True
+        return lambda _item: True

@@ -29,7 +29,7 @@ class SourceKind(ChangeKind):
 
     def finder(self, label: str) -> Finder:
         """Return what finds the items from the source."""
-        return lambda source, _text, _labels: source == label
+        return lambda item: item.source == label
 
     def source_named(self, draft: Draft, facts: Facts, named: str) -> str | Refusal:
         """Return the key of the source that a draft names, or refuse one that the reader does not have."""

@@ -64,7 +64,7 @@ class TopicKind(ChangeKind):
     def finder(self, label: str) -> Finder:
         """Return what finds the topic in the text or among the labels."""
         finds = topic_finder(label)
-        return lambda _source, text, labels: finds(text, labels)
+        return lambda item: finds(item.text, item.labels)
 
     def text_rated(self, item: RatedItem, *, has_names: bool = False) -> str:
         """Return the folded title, or title and text for a new topic with other names, as ranking finds it.

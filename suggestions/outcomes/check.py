@@ -22,7 +22,7 @@ from ranking.common.text import fold
 from ranking.config_body import Body, body_effective
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_effective_many
-from suggestions.changes.change import Change
+from suggestions.changes.change import Aspects, Change
 from suggestions.changes.registry import change_stored
 from suggestions.models import Outcome, OutcomeArchive, PreferenceProfile, Suggestion
 from suggestions.outcomes.by_taste import taste_effect
@@ -63,16 +63,14 @@ class Scope:
 
     def covers(self, item: "Rating | ShownItem") -> bool:
         """Return True if the change affects the item."""
-        return self.change.finder(item.source, item.folded, item.labels)
+        return self.change.finder(item.aspects)
 
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """A rating with the source, text and keys of labels that say which changes affect it."""
+    """A rating with the aspects of its item, which say which changes affect it."""
 
-    source: str
-    folded: str
-    labels: frozenset[str]
+    aspects: Aspects
     useful: bool
     at: datetime
     item_id: int = 0
@@ -84,9 +82,7 @@ class ShownItem:
 
     digest_id: int
     built_at: datetime
-    source: str
-    folded: str
-    labels: frozenset[str]
+    aspects: Aspects
     score: float
     interest: float
 
@@ -181,7 +177,7 @@ def _ratings(
     ratings: defaultdict[UUID, list[Rating]] = defaultdict(list)
     for reader_id, source, title, body, categories, author, *rating in found.iterator():
         folded = _fold_text(title, body, with_text)
-        ratings[reader_id].append(Rating(source, folded, label_keys(categories, author), *rating))
+        ratings[reader_id].append(Rating(Aspects(source, folded, label_keys(categories, author)), *rating))
     return dict(ratings)
 
 
@@ -200,8 +196,8 @@ def _impressions(
     shown: defaultdict[UUID, list[ShownItem]] = defaultdict(list)
     for reader_id, digest_id, built_at, source, title, body, categories, author, *scores in found.iterator():
         score, interest = scores
-        about = _fold_text(title, body, with_text), label_keys(categories, author)
-        shown[reader_id].append(ShownItem(digest_id, built_at, source, *about, score, float(interest or 1.0)))
+        about = Aspects(source, _fold_text(title, body, with_text), label_keys(categories, author))
+        shown[reader_id].append(ShownItem(digest_id, built_at, about, score, float(interest or 1.0)))
     return dict(shown)
 
 

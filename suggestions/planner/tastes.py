@@ -154,7 +154,7 @@ def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime
             asked = {
                 is_whole: kind.as_found(item, has_names=is_whole) for is_whole in {w for _, w in finders}
             }
-            found += [finds(*asked[is_whole]) for finds, is_whole in finders]
+            found += [finds(asked[is_whole]) for finds, is_whole in finders]
         has[n, first:] = topic * np.array(found)
     weight = np.array([rating_weight(one.at, now) if now else 1.0 for one in rated], dtype=np.float64)
     liked = np.array([item.useful for item in rated], dtype=np.float64)

@@ -147,7 +147,7 @@ class AuthorKind(SecondKind):
     column = AuthorColumn("authors")
 
     def finder(self, label):
-        return lambda _source, _text, labels: fold(label) in labels
+        return lambda item: fold(label) in item.labels
 
     def candidates(self, attributes, effective):
         for name in attributes.labels(self.column).values():
