@@ -3,7 +3,7 @@
 import re
 import time
 import unicodedata
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from smtplib import SMTPException
 from types import SimpleNamespace
 from typing import Any, cast
@@ -50,6 +50,8 @@ log = structlog.get_logger(__name__)
 
 # The method name under which allauth records a sign-in at the provider.
 PROVIDER_METHOD = "socialaccount"
+# The IPv4 addresses of clients as a translator writes them (RFC 6052, section 2.1).
+TRANSLATED = IPv6Network("64:ff9b::/96")
 NAME_CHARS: int = Reader._meta.get_field("username").max_length or 0
 NOT_SENT = gettext_lazy(
     "The mail could not be sent: the mail server did not accept it. Please try again in a "
@@ -136,13 +138,15 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return the client's address; an IPv4 address in its own form.
 
-        Sockets and proxies for both kinds write it as IPv6 (`::ffff:192.0.2.1`). All of these lie in one /64,
-        which counts as one address.
+        Sockets and proxies for both kinds write it as IPv6 (`::ffff:192.0.2.1`), and so do translators (RFC
+        6052). All of these lie in one /64, which counts as one address. By 6to4 (RFC 3056) one IPv4 address
+        has 65,536 of them.
         """
-        found = str(super().get_client_ip(request))
-        read = ip_address(found)
-        plain = read.ipv4_mapped if isinstance(read, IPv6Address) else None
-        return str(plain or read)
+        read = ip_address(str(super().get_client_ip(request)))
+        if not isinstance(read, IPv6Address):
+            return str(read)
+        translated = IPv4Address(read.packed[-4:]) if read in TRANSLATED else None
+        return str(read.ipv4_mapped or read.sixtofour or translated or read)
 
     def is_safe_url(self, url: str) -> bool:
         """Return whether a redirect to `url` after signing in is safe. A malformed address is not."""

@@ -141,7 +141,15 @@ def test_the_addresses_of_one_ipv6_network_are_one_address(ada: Reader):
 
 
 @pytest.mark.parametrize(
-    "form", ["::ffff:192.0.2.{}", "::ffff:c000:02{:02x}", "[::ffff:192.0.2.{}]:443", "192.0.2.{}"]
+    "form",
+    [
+        "::ffff:192.0.2.{}",
+        "::ffff:c000:02{:02x}",
+        "[::ffff:192.0.2.{}]:443",
+        "192.0.2.{}",
+        "64:ff9b::192.0.2.{}",
+        "2002:c000:02{:02x}::1",
+    ],
 )
 def test_the_ipv4_addresses_of_a_server_that_writes_them_as_ipv6_are_each_their_own(
     form: str, ada: Reader, settings
@@ -154,6 +162,20 @@ def test_the_ipv4_addresses_of_a_server_that_writes_them_as_ipv6_are_each_their_
     assert sign_in(Client(), "ada", headers={"X-Forwarded-For": form.format(1)}).status_code == 429
     assert sign_in(Client(), "ada", headers={"X-Forwarded-For": "192.0.2.1"}).status_code == 429
     assert sign_in(Client(), "ada", headers={"X-Forwarded-For": form.format(2)}).status_code == 302
+
+
+def test_who_has_one_ipv4_address_has_no_65536_networks_by_6to4(ada: Reader):
+    with_password(ada)
+    for n in range(60):
+        sign_in(Client(), f"guess{n}", "wrong", REMOTE_ADDR=f"2002:c000:0201:{n:x}::1")
+    assert sign_in(Client(), "ada", REMOTE_ADDR="2002:c000:0201:ffff::1").status_code == 429
+    assert sign_in(Client(), "ada", REMOTE_ADDR="2002:c000:0202::1").status_code == 302
+
+
+@pytest.mark.parametrize("address", ["fe80::1%eth0", "::1", "::", "fe80::1"])
+def test_whoever_sits_in_the_same_network_signs_in(ada: Reader, address: str):
+    with_password(ada)
+    assert sign_in(Client(), "ada", REMOTE_ADDR=address).status_code == 302
 
 
 def test_behind_a_proxy_limits_go_by_the_client_and_by_nothing_the_client_made_up(ada: Reader, settings):
