@@ -25,12 +25,13 @@ from allauth.mfa.base.forms import AuthenticateForm
 from allauth.mfa.base.forms import ReauthenticateForm as CodeAgainForm
 from allauth.mfa.totp.forms import ActivateTOTPForm
 from django import forms
+from django.conf import settings
 from django.core.cache import cache
 from django.core.validators import MaxLengthValidator
 from django.db import transaction
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from digest.accounts.invitations import ByInvitation
 from digest.accounts.limits import (
@@ -74,6 +75,12 @@ class NewAccountForm(ByInvitation, BoundedFields, SignupForm):  # type: ignore[m
         return value
 
 
+STAYS = gettext_noop(
+    "Passkeys, and the connection to a provider that signs you in, stay. Afterwards look at them on your "
+    "account page, and remove any that is not yours."
+)
+
+
 class EndsAccess(forms.Form):
     """A form for a new password.
 
@@ -90,6 +97,13 @@ class EndsAccess(forms.Form):
             "the service you save to. Leave it on if somebody else may have been in."
         ),
     )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if settings.PASSKEYS or settings.OIDC_ISSUER:
+            # A link from a mail must not remove a second factor, so no new password removes passkeys.
+            field = self.fields["end_access"]
+            field.help_text = f"{field.help_text} {gettext(STAYS)}"
 
     def save(self) -> None:
         """Store the password, and end all other access if the reader left that ticked."""

@@ -53,3 +53,18 @@ def test_a_password_chosen_by_a_mails_link_ends_them(client: Client, now):
     sent = {"password1": NEW, "password2": NEW, "end_access": "on"}
     assert client.post(form.redirect_chain[-1][0], sent).status_code == 302
     assert opens(ada) == [False] * 4 and Reader.objects.get().check_password(NEW)
+
+
+@pytest.mark.parametrize("switch", [{"PASSKEYS": True}, {"OIDC_ISSUER": "https://login.example"}, {}])
+def test_what_a_new_password_does_not_end_is_said_where_it_is_chosen(client: Client, settings, switch: dict):
+    """An intruder's passkey opens the account as before. A mail's link must remove no second factor."""
+    ada = reader_with_password("ada")
+    key = f"{user_pk_to_url_str(ada)}-{default_token_generator.make_token(ada)}"
+    for name, value in ({"PASSKEYS": False, "OIDC_ISSUER": ""} | switch).items():
+        setattr(settings, name, value)
+    by_link = client.get(f"/accounts/password/reset/key/{key}/", follow=True)
+    client.force_login(ada)
+    for page in (by_link, client.get("/accounts/password/change/")):
+        body = page.content.decode()
+        assert "End all that opens my account" in body
+        assert ("Passkeys, and the connection to a provider" in body) is bool(switch)
