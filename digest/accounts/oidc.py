@@ -1,5 +1,6 @@
 """Sign-in by OpenID Connect: which reader an answer signs in, and the error page if it signs in nobody."""
 
+import time
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,7 +21,9 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.shortcuts import render
 from django.utils import timezone
-from requests import RequestException
+from requests import ConnectionError as RequestsConnectionError
+from requests import RequestException, Response, Session
+from requests.adapters import HTTPAdapter
 
 from digest.accounts.adapters import PROVIDER_METHOD
 from digest.models import Reader
@@ -34,6 +37,8 @@ NAME_CHARS_MAX = 1000
 PROVIDER, SIGN_IN_AGAIN = "oidc", "again"
 # How old a sign-in may be: allows for the redirects and for clocks that differ.
 FRESH_S = 300
+# The limits of an answer. Descriptions and keys have some kilobytes.
+ANSWER_MAX_BYTES, ANSWER_S, CHUNK_BYTES = 1 << 20, 10.0, 1 << 16
 # The addresses of a provider to which we send a secret, or whose answer we believe.
 _ENDPOINTS = ("token_endpoint", "userinfo_endpoint", "jwks_uri")
 # What reading an answer raises if it is no JSON, or of another shape or depth than it should be.
@@ -224,8 +229,33 @@ def provider_of(request: HttpRequest, provider_id: str) -> Any:
     return Provider(request, provider_id)
 
 
+class _BoundedAnswers(HTTPAdapter):
+    """Reads an answer up to a size and a deadline. A time-out alone ends neither a flood nor a drip."""
+
+    def send(self, *args: Any, **more: Any) -> Response:
+        """Send a request, and read the whole answer. Raises `requests.ConnectionError` beyond the limits."""
+        until, body = time.monotonic() + ANSWER_S, bytearray()
+        answer = super().send(*args, **more | {"stream": True})
+        while some := answer.raw.read1(CHUNK_BYTES, decode_content=True):
+            body += some
+            if len(body) > ANSWER_MAX_BYTES or time.monotonic() > until:
+                answer.close()
+                raise RequestsConnectionError("the provider's answer is too long, or takes too long")
+        answer._content = bytes(body)
+        return answer
+
+
 class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
     """Link a provider's account to a reader only by an address that both sides have confirmed."""
+
+    def get_requests_session(self) -> Session:
+        """Return a session for the provider. If it has TLS, no redirect leads to an address without."""
+        session: Session = super().get_requests_session()
+        for scheme in ("https://", "http://"):
+            session.mount(scheme, _BoundedAnswers())
+        if urlsplit(settings.OIDC_ISSUER).scheme == "https":
+            del session.adapters["http://"]
+        return session
 
     def populate_user(self, request: HttpRequest, sociallogin: Any, data: dict[str, Any]) -> Reader:
         """Return the new reader, after turning the provider's `email_verified` into a real boolean.
@@ -262,7 +292,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         """
         from allauth.socialaccount.models import SocialAccount  # noqa: PLC0415  # as in provider_of
 
-        owners = EmailAddress.objects.filter(email__iexact=email, verified=True).values("user")
+        owners = EmailAddress.objects.filter(email=email.lower(), verified=True).values("user")
         connected = SocialAccount.objects.filter(user__in=owners, provider=login.account.provider)
         return (
             owners.exists()

@@ -1,5 +1,6 @@
 """Sign-in by OpenID Connect under attack: a provider on a socket whose answers are forged or broken."""
 
+import gzip
 import json
 import sqlite3
 import time
@@ -19,9 +20,11 @@ import pytest
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from pytest_httpserver import HTTPServer
+from requests import RequestException
 from werkzeug import Request, Response
 
-from digest.accounts.oidc import discovery_check, id_token_claims
+from digest.accounts import oidc
+from digest.accounts.oidc import SingleSignOnAdapter, discovery_check, id_token_claims
 from tests.digest.accounts.test_oidc import Visitor, accounts, served, set_up
 
 pytestmark = [pytest.mark.alike, pytest.mark.django_db]
@@ -250,6 +253,49 @@ def test_nobody_is_led_to_a_provider_whose_description_is_none(visitor: Visitor,
     issuer.discovery = config
     page = visitor.post("/accounts/oidc/oidc/login/", visitor.http.get(f"{visitor.site}/accounts/login/"))
     assert page.status_code == 503 and "Harbour does not answer right now" in page.text
+
+
+def flood() -> Iterator[bytes]:
+    while True:
+        yield b"x" * 65536
+
+
+def drip() -> Iterator[bytes]:
+    while True:
+        yield b" "
+        time.sleep(0.05)
+
+
+def bomb() -> Iterator[bytes]:
+    yield gzip.compress(bytes(50 << 20))
+
+
+@pytest.mark.parametrize("body", [flood, drip, bomb])
+def test_an_answer_of_a_provider_ends(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch, body: Any):
+    monkeypatch.setattr(oidc, "ANSWER_S", 1.0)
+    headers = {"Content-Encoding": "gzip"} if body is bomb else {}
+    httpserver.expect_request("/x").respond_with_handler(lambda _: Response(body(), headers=headers))
+    began = time.monotonic()
+    with SingleSignOnAdapter().get_requests_session() as session, pytest.raises(RequestException):
+        session.get(httpserver.url_for("/x"))
+    assert time.monotonic() - began < 20
+
+
+def test_a_usual_answer_of_a_provider_is_read(httpserver: HTTPServer):
+    packed = Response(gzip.compress(b'{"a": 1}'), headers={"Content-Encoding": "gzip"})
+    httpserver.expect_request("/x").respond_with_response(packed)
+    httpserver.expect_request("/y").respond_with_response(Response(status=302, headers={"Location": "/x"}))
+    for path in ("/x", "/y"):
+        with SingleSignOnAdapter().get_requests_session() as session:
+            assert session.get(httpserver.url_for(path)).json() == {"a": 1}
+
+
+def test_no_redirect_of_a_provider_with_tls_leads_to_an_address_without(httpserver: HTTPServer, settings):
+    httpserver.expect_request("/x").respond_with_json({})
+    settings.OIDC_ISSUER = "https://login.example"
+    with SingleSignOnAdapter().get_requests_session() as session, pytest.raises(RequestException):
+        session.get(httpserver.url_for("/x"))
+    assert not httpserver.log
 
 
 @pytest.mark.parametrize("name", ["token_endpoint", "userinfo_endpoint", "jwks_uri"])
