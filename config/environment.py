@@ -20,7 +20,7 @@ FOLDER_MODE, FILE_MODE = 0o700, 0o600
 TYPE_NAMES = {int: "a whole number", float: "a number", dict: "a list of NAME=VALUE pairs"}
 TRUE_WORDS, FALSE_WORDS = ("true", "on", "yes", "ok", "y", "1"), ("false", "off", "no", "n", "0", "")
 DATABASE_URL_EXAMPLE = "postgres://NAME:PASSWORD@HOST:5432/DATABASE or sqlite:///FILE"
-EMAIL_URL_EXAMPLE = "smtp://NAME:PASSWORD@HOST:25 or consolemail://"
+EMAIL_URL_EXAMPLE = "smtp+tls://NAME:PASSWORD@HOST:587 or consolemail://"
 SPECIAL = re.compile(r"[@/?#\s]|%(?![0-9A-Fa-f]{2})")
 # Settings that are secrets, and settings that are addresses and may contain a password.
 SECRET_SETTINGS = (

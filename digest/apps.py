@@ -97,7 +97,7 @@ def check_accounts(**kwargs: Any) -> list[CheckMessage]:
         text = (
             "New readers must confirm their address, but no mail leaves this machine: none of them gets in."
         )
-        hint = "Set EMAIL_URL to a mail server (smtp://…), or ACCOUNT_EMAIL_VERIFICATION=none."
+        hint = "Set EMAIL_URL to a mail server (smtp+tls://…), or ACCOUNT_EMAIL_VERIFICATION=none."
         found.append(Warning(text, hint=hint, id="tidings.W010"))
     return found
 
@@ -112,6 +112,19 @@ def check_relay(**kwargs: Any) -> list[CheckMessage]:
     text = "ACCOUNT_EMAIL_VERIFICATION is none although there is a mail server: addresses are not confirmed."
     hint = "Set it to mandatory, or to optional: digests go by mail to confirmed addresses only."
     return [Warning(text, hint=hint, id="tidings.W020")]
+
+
+def check_mail_server(**kwargs: Any) -> list[CheckMessage]:
+    """Warn with `tidings.W026` if the mail server's password goes to another machine in clear.
+
+    Only a warning: the network in between may be the operator's own.
+    """
+    host = settings.EMAIL_HOST
+    is_covered = settings.EMAIL_USE_TLS or settings.EMAIL_USE_SSL or host in LOOPBACK
+    if is_covered or not settings.EMAIL_HOST_PASSWORD or not _mail_goes_out():
+        return []
+    text = f"EMAIL_URL sends its password to {host} in clear, and so every mail with its links."
+    return [Warning(text, hint="smtp+tls://NAME:PASSWORD@HOST:587, or smtp+ssl://….", id="tidings.W026")]
 
 
 def check_sign_in(**kwargs: Any) -> list[CheckMessage]:
@@ -233,5 +246,5 @@ class DigestConfig(AppConfig):
         """Register this room's system checks."""
         for check in (check_accounts, check_models, check_fetching, check_sign_in, check_newsletters):
             register(check, SETTINGS)
-        for deployed in (check_relay, check_mailbox):
+        for deployed in (check_relay, check_mail_server, check_mailbox):
             register(deployed, SETTINGS, deploy=True)

@@ -1,5 +1,6 @@
 """Accounts by e-mail: signing up and in, forgotten passwords, changed addresses, limits."""
 
+import gc
 import re
 from datetime import datetime, timedelta
 
@@ -10,7 +11,7 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from digest.apps import check_accounts
+from digest.apps import check_accounts, check_mail_server
 from digest.mail.render import mail_goes_out
 from digest.models import Reader
 from tests.support.browser import messages_in
@@ -215,6 +216,17 @@ def test_a_mail_server_that_is_down_is_said_and_breaks_nothing(ada: Reader, clie
     assert "could not be sent" in messages_in(answer.content.decode())
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_mail_server_whose_starttls_somebody_took_away_gets_neither_password_nor_mail(
+    ada: Reader, client: Client, settings, mailbox: Mailbox
+):
+    settings.EMAIL_USE_TLS, settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = True, "tidings", "s3cret"
+    answer = client.post("/accounts/password/reset/", {"email": ada.email}, follow=True)
+    assert "could not be sent" in messages_in(answer.content.decode())
+    assert mailbox.connections == 1 and not mailbox.messages
+    gc.collect()  # Django leaves the connection to it
+
+
 def test_where_addresses_must_be_confirmed_one_gets_in_by_the_link(
     client: Client, settings, mailbox: Mailbox, db: None
 ):
@@ -283,6 +295,33 @@ def test_an_operator_is_warned_of_settings_that_lock_readers_out(settings):
     assert check_accounts() == []
     settings.ALLAUTH_TRUSTED_PROXY_COUNT = -1
     assert [found.id for found in check_accounts()] == ["tidings.E010"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "warned"),
+    [
+        ({}, True),
+        ({"EMAIL_USE_TLS": True}, False),
+        ({"EMAIL_USE_SSL": True}, False),
+        ({"EMAIL_HOST": "127.0.0.1"}, False),
+        ({"EMAIL_HOST_PASSWORD": ""}, False),
+        ({"EMAIL_BACKEND": CONSOLE}, False),
+    ],
+)
+def test_an_operator_is_warned_of_a_password_that_goes_to_the_mail_server_in_clear(
+    settings, changed: dict[str, object], warned: bool
+):
+    usual = {
+        "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
+        "EMAIL_HOST": "mail.example.org",
+        "EMAIL_HOST_PASSWORD": "s3cret-canary",
+        "EMAIL_USE_TLS": False,
+        "EMAIL_USE_SSL": False,
+    }
+    for name, value in (usual | changed).items():
+        setattr(settings, name, value)
+    found = check_mail_server()
+    assert bool(found) is warned and "canary" not in str(found)
 
 
 def test_the_mails_name_no_framework_and_carry_our_subject(ada: Reader, client: Client, mailbox: Mailbox):
