@@ -233,7 +233,7 @@ def test_the_walkthrough_ends_with_an_accepted_suggestion_and_a_different_digest
     assert Outcome.objects.get().suggestion == accepted
     assert all(row.title[:40] in text for row in accepted.evidence.all())
     assert config_effective(reader_id=accepted.reader_id).config.version == 2
-    assert "Cleo: Not enough thumbs for suggestions yet." in text
+    assert "Cleo: Not enough ratings for suggestions yet." in text
     assert "of offline:planner; no model was asked, and rules alone reviewed." in " ".join(text.split())
     assert "$" not in text
     assert max(len(line) for line in text.splitlines()) <= 100

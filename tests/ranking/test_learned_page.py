@@ -65,10 +65,10 @@ def test_steps_from_before_a_break_are_not_in_force():
 def test_going_back_says_which_learned_weights_it_takes_away(page: Client, ada: Reader):
     topics(ada, 0, "rust")
     topics(ada, 1, "rust", "trains")
-    assert "learned from your thumbs. Gazette" not in page.get(VERSIONS).content.decode()
+    assert "learned from your ratings. Gazette" not in page.get(VERSIONS).content.decode()
     learn(ada, 1.0, 1.12)
     lines = page.get(VERSIONS).content.decode().split("Every version")[1]
-    told = "what was learned from your thumbs. Gazette: a bit more than usual → as usual"
+    told = "what was learned from your ratings. Gazette: a bit more than usual → as usual"
     assert lines.count(told) == 2  # version 1 and the defaults; version 2 is in force
     config_revert(reader_id=ada.pk, version=1, expected_version=2, now=timezone.now())
     assert config_effective(reader_id=ada.pk).deltas == {}

@@ -93,7 +93,7 @@ def _advice(reader: Reader, now: datetime) -> GenerateResult:
 def _advice_show(ada: Reader, before: list[Impression], now: datetime, write: Write) -> WalkthroughResult:
     result = _advice(ada, now)
     counts = feedback_counts(reader_id=ada.pk)
-    write(f"\nTHE ADVISOR reads her {counts.total} thumbs, {counts.tagged} of them with a reason")
+    write(f"\nTHE ADVISOR reads her {counts.total} ratings, {counts.tagged} of them with a reason")
     if result.run_id is None or not result.suggestions_created:
         # There is no new suggestion: show the reason, and the decided and waiting ones.
         write(_wrap(result.reason))
