@@ -13,7 +13,7 @@ from advisor.agent.planner import proposal_arguments, slots_full
 from advisor.conversation import Call
 from advisor.tools.queries import hypothesis_row
 from digest.entities import RatedItem
-from digest.models import Item, Reader
+from digest.models import Exposure, Item, Reader
 from ranking.entities import Config, EffectiveConfig
 from ranking.selectors import config_effective
 from ranking.services import source_rules_set
@@ -179,6 +179,23 @@ def rule_of(reader: Reader, now) -> WeighedChange | None:
     return rules[0] if rules else None
 
 
+def minds_a_third(reader: Reader, *, shown: bool = True) -> None:
+    """On twelve pages the reader likes the first two of the river, and not the others. Six more wait."""
+    for key in (RIVER, PLAIN):
+        SubscriptionFactory(reader=reader, feed=FeedFactory(source=SourceFactory(key=key)))
+    rows = [(RIVER, f"River {n}", n % 4 < 2, CLOCK - (1 + n // 4) * DAY) for n in range(48)]
+    rows += [(PLAIN, f"Plain {n}", n % 4 < 2, CLOCK - (1 + n // 2) * DAY) for n in range(24)]
+    items = rate_all(reader, rows)
+    figures = {"door": "page", "slot": "ranked", "propensity": 1.0, "score": 1.0, "config_version": 0}
+    Exposure.objects.bulk_create(
+        Exposure(reader=reader, item=item, date=at.date(), rank=n + 1, shown_at=at - HOUR / 4, **figures)
+        for n, (item, (_, _, _, at)) in enumerate(zip(items, rows, strict=True))
+        if shown
+    )
+    for n in range(6):
+        ItemFactory(source_id=RIVER, feed=items[0].feed, title=f"New {n}", published_at=CLOCK - HOUR)
+
+
 def draft_of(weighed: WeighedChange) -> Draft:
     row = hypothesis_row(weighed, {url: url for url in weighed.change.evidence_urls}, support=5)
     given = proposal_arguments(row)
@@ -230,6 +247,16 @@ def test_the_check_after_two_weeks_says_that_there_is_nothing_to_compare_with(wa
     suggestion_accept(reader_id=ada.pk, suggestion_id=waiting.pk, now=now)
     assert effects_check(now=now + 15 * DAY)["unclear"] == 1
     assert Outcome.objects.get(kind="effect").measured["reason"] == "incomparable"
+
+
+@pytest.mark.django_db
+def test_a_daily_limit_is_suggested_by_the_places_that_pages_had(ada, ben, now):
+    minds_a_third(ada)
+    weighed = rule_of(ada, now)
+    assert weighed and (weighed.change.suggestion_type, weighed.change.after) == ("daily_limit", 2)
+    assert isinstance(propose(ada, draft_of(weighed), now), Proposed)
+    minds_a_third(ben, shown=False)
+    assert rule_of(ben, now) is None, "no page told Ben which was the third"
 
 
 @pytest.mark.django_db
