@@ -12,7 +12,7 @@ _FORMER = {
     "You accepted this and took that back at once.": "You said yes and took that back at once.",
     "You turned this down and took that back.": "You said no and took that back.",
     "Your ratings support only kinds of changes that you turned down or undid every time.": (
-        "Your ratings support only kinds of changes that you said no to or undid every time."
+        "Your ratings support only kinds of changes that you answered with no or undid every time."
     ),
     "A change was found, but you turned down every change of its kind so far, so it was not proposed.": (
         "A change was found, but you said no to every change of its kind so far, so it was not proposed."

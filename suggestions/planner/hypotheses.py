@@ -59,7 +59,7 @@ SILENCE_SENTENCES = {
         "The changes your ratings support are decided, pending, or too recent to suggest again."
     ),
     TYPES_DECLINED: gettext_noop(
-        "Your ratings support only kinds of changes that you said no to or undid every time."
+        "Your ratings support only kinds of changes that you answered with no or undid every time."
     ),
     MOVES_NOTHING: UNSEEN,
     HOLDOUT_AGAINST: gettext_noop("Some of your ratings support a change, and the others contradict it."),
