@@ -64,8 +64,8 @@ class TasteKind(PageKind):
         return str(state or TasteLevel.OFF)
 
     def reason(self, label: str, counts: tuple[int, int, int, int], *, is_author: bool) -> str:
-        """Return that thumbs foretell thumbs, with their number."""
-        tell = "your other thumbs told which you liked, better than chance"
+        """Return that ratings foretell ratings, with their number."""
+        tell = "your other ratings told which you liked, better than chance"
         return f"We tested it on the {counts[1]} articles you rated: {tell}."
 
     def still_words(self, label: str, about: int) -> str:

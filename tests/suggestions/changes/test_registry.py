@@ -7,9 +7,10 @@ import pytest
 from ranking.common.text import fold
 from ranking.config_words import change_words, pin_rows
 from ranking.entities import Config, EffectiveConfig
+from ranking.former_texts import fields_of
 from ranking.mutes import KINDS as MUTES
 from ranking.taste.leans import SPREAD_PRIOR
-from suggestions.changes.change import LESS, NONE, Change, ChangeKind, Field
+from suggestions.changes.change import LESS, NONE, REASONS, Change, ChangeKind, Field
 from suggestions.changes.columns import TOPICS, Column, attributes_of
 from suggestions.changes.mutes import MUTE_WORD, MuteKind, MuteWordKind
 from suggestions.changes.phrases import authors_frequent
@@ -222,3 +223,13 @@ class WithoutColumn(MuteKind):
 def test_a_kind_that_lacks_something_is_refused_with_a_sentence_that_names_it(kind, said):
     with pytest.raises(TypeError, match=said.replace("`", ".")):
         kinds_check([*SUGGESTED, kind])
+
+
+@pytest.mark.parametrize("kind", SUGGESTED, ids=repr)
+def test_every_reason_that_is_stored_can_be_shown_in_a_readers_language(kind: ChangeKind):
+    """A sentence that is in no list is shown in English, and the hostile suite takes it for a model's."""
+    sentences = [fields_of(text) for text in REASONS]
+    for counts in ((4, 6, 0, 0), (4, 6, 2, 5)):
+        for is_author in (False, True):
+            reason = kind.reason("Harbour", counts, is_author=is_author)
+            assert any(one.fullmatch(reason) for one in sentences), reason
