@@ -40,7 +40,8 @@ SCOPES: Mapping[str, str] = MappingProxyType(
 MCP_PATH = "/mcp"
 # Room for every assistant of a large installation; a flood of registrations ends here.
 CLIENTS_MAX = 500
-# A client without any token is deleted after a day, or after 15 minutes if the table is full.
+# A client without any token is deleted after a day. If the table is full, one older than 15 minutes goes, or
+# else any.
 UNUSED_LIFETIME = timedelta(days=1)
 UNUSED_LEAST = timedelta(minutes=15)
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -197,12 +198,18 @@ def assistant_disconnect(*, reader: Reader, client_id: str) -> bool:
 
 
 def client_room_make(*, now: datetime) -> bool:
-    """Return whether one more client may register, after deleting clients that nobody uses."""
+    """Return whether one more client may register, after deleting clients that nobody uses.
+
+    If the table is full of new ones, a random one goes. So a flood of registrations keeps nobody out, and has
+    to go on to hit one client among all in the minute that its reader needs.
+    """
     _unused_clients(now - UNUSED_LIFETIME).delete()
     if Client.objects.count() < CLIENTS_MAX:
         return True
-    oldest = list(_unused_clients(now - UNUSED_LEAST).order_by("created_at").values_list("pk", flat=True)[:1])
-    deleted, _ = Client.objects.filter(pk__in=oldest).delete()
+    oldest = _unused_clients(now - UNUSED_LEAST).order_by("created_at")
+    any_one = _unused_clients(now).order_by("?")
+    goes = oldest.values_list("pk", flat=True).first() or any_one.values_list("pk", flat=True).first()
+    deleted, _ = _unused_clients(now).filter(pk=goes).delete()
     return int(deleted) > 0
 
 

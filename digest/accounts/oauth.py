@@ -119,9 +119,7 @@ class AssistantAdapter(DefaultOIDCAdapter):  # type: ignore[misc]
         if problems:
             raise ImmediateHttpResponse(_refusal("invalid_redirect_uri", problems[0], 400))
         if not client_room_make(now=timezone.now()):
-            words = (
-                "As many assistants are registered here as there may be. Try again in a quarter of an hour."
-            )
+            words = "As many assistants are connected here as there may be. Try again later."
             raise ImmediateHttpResponse(_refusal("temporarily_unavailable", words, 503))
         client.set_default_scopes([READ])
 

@@ -15,10 +15,12 @@ from tests.support.assistants import (
     CALLBACK,
     PASSWORD,
     Assistant,
+    Connected,
     Person,
     reader_with_password,
     sign_ins_age,
 )
+from tests.support.factories import ReaderFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ODD = ("x" * 100_000, "a\0b", "https://[::1")
@@ -217,11 +219,26 @@ def test_registrations_are_bounded(site, assistant, monkeypatch):
     assert made["client_name"].startswith("bBank/byyy") and len(made["client_name"]) <= 60
     assert made["scope"] == "read" and "client_secret" not in made
     assert made["token_endpoint_auth_method"] == "none"
-    monkeypatch.setattr(assistant_access, "CLIENTS_MAX", Client.objects.count())
-    assert register().status_code == 503
+    Connected(ReaderFactory(username="ben"))
+    Client.objects.exclude(token__isnull=False).delete()
+    monkeypatch.setattr(assistant_access, "CLIENTS_MAX", 1)
+    assert register().status_code == 503, "all that there may be are in use"
     monkeypatch.undo()
     answers = [register().status_code for _ in range(12)]
     assert 429 in answers
+
+
+def test_a_flood_of_registrations_keeps_no_client_out_and_drops_none_that_is_used(
+    person, assistant, site, monkeypatch
+):
+    tokens = assistant.connect(person)
+    flood = [Client(name="x", type=Client.Type.PUBLIC, redirect_uris=CALLBACK) for _ in range(30)]
+    Client.objects.bulk_create(flood)
+    monkeypatch.setattr(assistant_access, "CLIENTS_MAX", Client.objects.count())
+    late = Assistant(site)
+    assert late.connect(person)["access_token"]
+    assert assistant.post(tokens["access_token"], "tools/list").status_code == 200
+    assert Client.objects.count() == assistant_access.CLIENTS_MAX
 
 
 def test_an_assistant_takes_its_readers_turn(person, assistant, site, ada):
