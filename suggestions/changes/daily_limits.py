@@ -38,7 +38,7 @@ class DailyLimitKind(CutKind):
 
     def chance_max(self, rated: Sequence[RatedItem]) -> float:
         """Return the bar for a single test if the places tell something over all sources, else 0."""
-        z = strata_z(self.measure(own) for own in by_source(rated).values())
+        z = strata_z([self.measure(own) for own in by_source(rated).values()])
         return CHANCE_MAX if normal_above(-z) <= PLACES_CHANCE_MAX else 0.0
 
     def value_read(self, value: object) -> State:

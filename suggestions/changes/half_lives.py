@@ -130,7 +130,7 @@ class HalfLifeKind(PageKind, HalfLifeSetting):
 
 def age_z(rated: Sequence[RatedItem]) -> float:
     """Return how clearly the liked items of each source are the older ones (below 0: the newer ones)."""
-    return strata_z([(_age(item), item) for item in own] for own in by_source(rated).values())
+    return strata_z([[(_age(item), item) for item in own] for own in by_source(rated).values()])
 
 
 def _age(item: RatedItem) -> float:

@@ -12,7 +12,7 @@ confidence is never high, and the card says that nothing could be measured befor
 
 from abc import abstractmethod
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import sqrt
 from typing import Any, ClassVar
@@ -172,7 +172,7 @@ def cut_parts(
     return [one for at, one in measured if at > cut], [one for at, one in measured if at <= cut]
 
 
-def strata_z(strata: Iterable[Sequence[tuple[float, RatedItem]]]) -> float:
+def strata_z(strata: Sequence[Sequence[tuple[float, RatedItem]]]) -> float:
     """Return how clearly the liked items of each stratum have the higher numbers (below 0: the lower ones).
 
     A Wilcoxon test in strata (van Elteren 1960): z = sum(U - m n / 2) / sqrt(sum(m n (m + n + 1) / 12)). U

@@ -120,62 +120,6 @@ def uplift(report: Json) -> Any:
     return chart
 
 
-def precision(report: Json) -> Any:
-    """Readers reached against the share that helps, as the least stated probability rises."""
-    rows = {r["name"]: r["by_threshold"] for r in report["rows"] if r.get("by_threshold")}
-    if not rows:
-        return None
-    chart = pygal.XY(
-        **COMMON,
-        title="Precision against coverage",
-        x_title="readers with preferences who get one",
-        dots_size=3,
-        range=(0, 1),
-        xrange=(0, 1),
-        stroke_style={"width": 2},
-    )
-    for name, series in list(rows.items())[:6]:
-        chart.add(name, [(row["coverage"], row["precision"]) for row in series])
-    return chart
-
-
-def calibration(report: Json) -> Any:
-    """Draw the stated probability against the true share, with the diagonal of perfect honesty."""
-    rows = {r["name"]: r["calibration_bins"] for r in report["rows"] if r.get("calibration_bins")}
-    if not rows:
-        return None
-    chart = pygal.XY(
-        **COMMON,
-        title="Calibration: stated against true",
-        x_title="stated probability that it helps",
-        dots_size=4,
-        range=(0, 1),
-        xrange=(0, 1),
-        stroke_style={"width": 2},
-    )
-    for name, series in list(rows.items())[:6]:
-        chart.add(name, [(row["stated"], row["true"]) for row in series])
-    chart.add(
-        "stated = true", [(0, 0), (1, 1)], show_dots=False, stroke_style={"width": 1, "dasharray": "4, 4"}
-    )
-    return chart
-
-
-def asked(report: Json) -> Any:
-    """From runs to suggestions that helped, of the planner's row."""
-    row = next((r for r in report["rows"] if r["name"] == DRAWN[0] and r.get("runs")), None)
-    if row is None:
-        return None
-    steps = {
-        "runs": sum(row["runs"].values()),
-        "runs that were not skipped": sum(n for status, n in row["runs"].items() if status != "skipped"),
-        "suggestions": row["suggestions"],
-        "accepted": row["accepted"],
-        "accepted and truly helpful": round((row["precision_accepted"] or 0) * row["accepted"]),
-    }
-    return bars("From runs to suggestions that helped", {"planner and learning loop": steps})
-
-
 def bars(title: str, sorts: Mapping[str, Mapping[str, float | None]]) -> Any:
     """Horizontal bars, the first step on top, each with its number."""
     options = {**COMMON, "print_values": True, "show_x_guides": True, "truncate_label": -1}
@@ -251,8 +195,7 @@ def peers(report: Json) -> Any:
 
 
 DRAW: dict[str, Callable[[Json], Any]] = {
-    draw.__name__: draw
-    for draw in (uplift, precision, calibration, asked, latency, growth, growth_memory, peers)
+    draw.__name__: draw for draw in (uplift, latency, growth, growth_memory, peers)
 }
 
 

@@ -21,9 +21,6 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 # File name: the plot's subject, and the row with its series.
 PLOTTED = {
     "uplift": ("Uplift over weeks, each row of `python -m tests.lab advisor`", "advisor"),
-    "precision": ("Precision against coverage, as surer suggestions only are counted", "advisor"),
-    "calibration": ("Stated probability against what came true", "advisor"),
-    "asked": ("From runs to suggestions that truly helped", "advisor"),
     "latency": ("Milliseconds of each tool by thumbs", "tools"),
     "growth": ("Milliseconds as items, readers, thumbs or calls grow, with fitted exponents", "growth"),
     "growth_memory": ("Megabytes as items, readers or thumbs grow", "growth"),
