@@ -102,7 +102,8 @@ def request_refusal(*, reader: Reader, trigger: str, now: datetime, force: bool)
     if pending := suggestions_pending(reader_id=reader.pk):
         ids = tuple(suggestion.pk for suggestion in pending)
         return GenerateResult("blocked_pending", STATUSES["blocked_pending"], None, ids, len(ids))
-    return _today(reader, now) or _too_soon_or_too_little(reader, trigger, now, force)
+    runs = runs_of_day(reader_id=reader.pk, day=day_of(now, reader.zone))
+    return _today(reader, runs, now) or _too_soon_or_too_little(reader, runs, trigger, now, force)
 
 
 def run_result(*, run: Run) -> GenerateResult:
@@ -118,10 +119,10 @@ def reader_day(reader: Reader, now: datetime) -> tuple[date, datetime, datetime]
     return day, day_end(day - timedelta(days=1), reader.zone), day_end(day, reader.zone)
 
 
-def _today(reader: Reader, now: datetime) -> GenerateResult | None:
-    day, start, end = reader_day(reader, now)
+def _today(reader: Reader, runs: Sequence[Run], now: datetime) -> GenerateResult | None:
+    _, start, end = reader_day(reader, now)
     made = suggestions_created_between(reader_id=reader.pk, start=start, end=end)
-    done = [run for run in runs_of_day(reader_id=reader.pk, day=day) if run.status == Run.Status.COMPLETED]
+    done = [run for run in runs if run.status == Run.Status.COMPLETED]
     if not made and not done:
         return None
     reason = run_reason(done[0]) if done and not made else ""
@@ -130,15 +131,14 @@ def _today(reader: Reader, now: datetime) -> GenerateResult | None:
 
 
 def _too_soon_or_too_little(
-    reader: Reader, trigger: str, now: datetime, force: bool
+    reader: Reader, runs: Sequence[Run], trigger: str, now: datetime, force: bool
 ) -> GenerateResult | None:
     weekly = trigger in (Run.Trigger.SCHEDULED, Run.Trigger.COMMAND) and not force
     if weekly and reader.pk in readers_of_week(readers=[reader], now=now):
         return _skip(reader, RAN_THIS_WEEK, now, code=RAN_THIS_WEEK)
     if missing := feedback_missing(reader_id=reader.pk):
         return _skip(reader, missing, now, code="thin_data")
-    day, _, _ = reader_day(reader, now)
-    if len(runs_of_day(reader_id=reader.pk, day=day)) >= ATTEMPTS_PER_DAY:
+    if len(runs) >= ATTEMPTS_PER_DAY:
         return _skip(reader, ATTEMPTS_USED, now, code="attempts_used_up")
     return None
 

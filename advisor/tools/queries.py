@@ -36,7 +36,6 @@ from advisor.tools import OUTSIDE_TEXT_NOTE, Arguments, NoArguments, SuggestionT
 from advisor.tools.reading import closer_look
 from digest.entities import FeedbackCounts, RatedItem, TagCount
 from digest.feedback.selectors import (
-    feedback_by_urls,
     feedback_counts,
     feedback_recent,
     feedback_source_counts,
@@ -163,9 +162,8 @@ def query_user_feedback(context: ToolContext, arguments: FeedbackArguments) -> d
 
 def _refs_unmuted(reader_id: UUID, report: HypothesisReport, now: datetime) -> dict[str, str]:
     """Return references to the items behind the report's hypotheses, by address, without muted ones."""
-    urls = {url for hypothesis in report.hypotheses for url in hypothesis.change.evidence_urls}
-    rated = feedback_by_urls(reader_id=reader_id, urls=urls)
-    unmuted = feedback_unmuted(reader_id=reader_id, rated=rated.values(), now=now)
+    cited = {item.url: item for hypothesis in report.hypotheses for item in hypothesis.change.evidence}
+    unmuted = feedback_unmuted(reader_id=reader_id, rated=cited.values(), now=now)
     return {item.url: item_ref(item.item_id) for item in unmuted}
 
 

@@ -3,7 +3,7 @@
 A kind names its column. A new column is a subclass of `Column` with `found`, and whatever else of it differs.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from digest.entities import RatedItem
@@ -24,22 +24,18 @@ from suggestions.changes.phrases import (
 class Column:
     """A group of targets. The finder of its kinds says which articles are about one, and so gets the thumb.
 
-    Columns beside sources and topics do not tell whether a reader prefers anything (`preference_of` was
-    measured without them).
+    `key` gives the identity of a target among its thumbs, by its spelling. Columns beside sources and topics
+    do not tell whether a reader prefers anything (`preference_of` was measured without them).
     """
 
     # Whether its targets are authors: each is compared with the sources they write for only.
     of_authors = False
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, key: Callable[[str], str] = str) -> None:
+        self.name, self.key = name, key
 
     def __repr__(self) -> str:
         return f"<column {self.name}>"
-
-    def key(self, label: str) -> str:
-        """Return the identity of a target among its thumbs, by its spelling."""
-        return label
 
     def found(self, rated: Sequence[RatedItem], titles: Mapping[str, str], config: Config) -> Iterable[str]:
         """Return the spellings of the targets in a reader's ratings; `titles` are those of sources, by key.
@@ -52,16 +48,12 @@ class Column:
 class TopicColumn(Column):
     """The topics, some of which are authors' names."""
 
-    def key(self, label: str) -> str:
-        """Return the topic's key."""
-        return topic_key(label)
-
     def found(self, rated: Sequence[RatedItem], titles: Mapping[str, str], config: Config) -> Iterable[str]:
         """Return the reader's own topics."""
         return config.topics
 
 
-SOURCES, TOPICS = Column("sources"), TopicColumn("topics")
+SOURCES, TOPICS = Column("sources"), TopicColumn("topics", topic_key)
 NO_NAMES: Mapping[str, Sequence[str]] = {}
 NOTHING: Mapping[Column, Sequence[str]] = {}
 

@@ -91,16 +91,12 @@ class MuteKind(ChangeKind):
 class WordColumn(Column):
     """The words that a reader may want to hide."""
 
-    def key(self, label: str) -> str:
-        """Return the folded word."""
-        return fold(label)
-
     def found(self, rated: Sequence[RatedItem], titles: Mapping[str, str], config: Config) -> Iterable[str]:
         """Return the words of many disliked items and no liked one, but for the reader's own terms."""
         return words_disliked(rated, titles, (*config.topics, *config.keyword_boosts))
 
 
-WORDS = WordColumn("words")
+WORDS = WordColumn("words", fold)
 
 
 class MuteWordKind(MuteKind):

@@ -275,6 +275,8 @@ def _evidence_rows(row: Suggestion, change: Change) -> list[Evidence]:
 def suggestions_sweep(*, now: datetime, reader_id: UUID | None = None) -> dict[str, int]:
     """Settle suggestions that need no answer, of one reader or all; return the counts. Safe at any time.
 
+    One query if none waits.
+
     1. superseded: the reader changed the same target by hand (or went back to a version) or pinned it since
        then, or an operator merged or renamed its source
     2. woken: snoozed, and the 7 days are over
@@ -284,6 +286,8 @@ def suggestions_sweep(*, now: datetime, reader_id: UUID | None = None) -> dict[s
     rows = Suggestion.objects.filter(status__in=WAITING)
     if reader_id is not None:
         rows = rows.filter(reader_id=reader_id)
+    if not rows.exists():
+        return {"superseded": 0, "woken": 0, "expired": 0}
     source_gone = ~Q(Exists(Source.objects.filter(pk=OuterRef("target_key"))))
     settled = Q(pk__in=_ids_changed_by_hand(rows)) | Q(source_gone, suggestion_type__in=KINDS_OF_SOURCES)
     superseded = _settle(rows.filter(settled), Status.SUPERSEDED, now)

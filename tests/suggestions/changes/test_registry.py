@@ -135,9 +135,6 @@ class AuthorColumn(Column):
 
     of_authors = True
 
-    def key(self, label):
-        return fold(label)
-
     def found(self, rated, titles, config):
         return [one.label for one in authors_frequent(rated, titles)]
 
@@ -145,7 +142,7 @@ class AuthorColumn(Column):
 class AuthorKind(SecondKind):
     """A kind with a finder of its own, and so with a column of its own."""
 
-    column = AuthorColumn("authors")
+    column = AuthorColumn("authors", fold)
 
     def finder(self, label):
         return lambda item: fold(label) in item.labels

@@ -366,6 +366,13 @@ def test_a_sweep_for_one_reader_touches_nobody_else(ada, ben, now):
     assert suggestions_sweep(now=now + timedelta(days=20))["expired"] == 1
 
 
+def test_a_sweep_where_nothing_waits_asks_once(ada, ben, now, django_assert_num_queries):
+    tastes(ben)
+    proposed(ben)
+    with django_assert_num_queries(1):
+        assert set(suggestions_sweep(now=now, reader_id=ada.pk).values()) == {0}
+
+
 def test_a_quiet_sweep_is_cheap(ada, now, django_assert_max_num_queries):
     tastes(ada)
     proposed(ada)
