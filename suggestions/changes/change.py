@@ -318,6 +318,10 @@ class ChangeKind(ABC):
     # How articles are about the target.
     about: ClassVar[str] = "about"
 
+    def named(self, label: str) -> str:
+        """Return the target as a sentence about its articles names it."""
+        return label
+
     def value_text(self, state: State, label: str) -> str:
         """Return a setting as suggestions store it."""
         return label if state else ""
@@ -338,19 +342,23 @@ class ChangeKind(ABC):
         likes, thumbs, else_likes, else_thumbs = counts
         about = "by" if is_author else self.about
         there = "article" if thumbs == 1 else "articles"
-        start = f"You liked {likes} of {thumbs} {there} {about} {label}"
+        start = f"You liked {likes} of {thumbs} {there} {about} {self.named(label)}"
         return f"{start}, against {else_likes} of {else_thumbs} elsewhere." if else_thumbs else f"{start}."
 
     # Whether its target gets no more ratings, so that the check rests on earlier ones that were not cited.
     hides: ClassVar[bool] = False
 
     def measured(self, label: str, counts: tuple[int, int, int, int]) -> str:
-        """Return the like-rates that the check compares, in English; `counts` as for `reason`."""
+        """Return the like-rates that the check compares, in English; `counts` as for `reason`.
+
+        Those of a hidden target are from before it was hidden.
+        """
         likes, ratings, else_likes, else_ratings = counts
-        return (
-            f"Since then you liked {likes} of {ratings} articles {self.about} {label}, "
-            f"against {else_likes} of {else_ratings} elsewhere."
-        )
+        about = f"{likes} of {ratings} articles {self.about} {self.named(label)}"
+        others = f"against {else_likes} of {else_ratings} elsewhere"
+        if self.hides:
+            return f"Before you hid it you liked {about} that were not shown as evidence, {others} since."
+        return f"Since then you liked {about}, {others}."
 
     def still_words(self, label: str, about: int) -> str:
         """Return why today's page would not change; `about` counts the recent items about the target."""

@@ -162,17 +162,9 @@ class MuteWordKind(MuteKind):
         )
         return change.refusal("weak_evidence", message)
 
-    def reason(self, label: str, counts: tuple[int, int, int, int], *, is_author: bool) -> str:
-        """Return how many articles with the word were liked, the word in quotation marks."""
-        return super().reason(f"“{label}”", counts, is_author=False)
-
-    def measured(self, label: str, counts: tuple[int, int, int, int]) -> str:
-        """Return the like-rates that the check compares: of the word, from before it was hidden."""
-        likes, ratings, else_likes, else_ratings = counts
-        return (
-            f"Before you hid it you liked {likes} of {ratings} articles with “{label}” that were not shown "
-            f"as evidence, against {else_likes} of {else_ratings} elsewhere since."
-        )
+    def named(self, label: str) -> str:
+        """Return the word in quotation marks."""
+        return f"“{label}”"
 
     def still_words(self, label: str, about: int) -> str:
         """Return why today's page would not change: nothing on it says the word."""

@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 import pytest
+from django.utils.translation import override
 
 from ranking.common.text import fold
 from ranking.config_words import change_words, pin_rows
 from ranking.entities import Config, EffectiveConfig
 from ranking.former_texts import fields_of
+from ranking.language import stored_text
 from ranking.mutes import KINDS as MUTES
 from ranking.taste.leans import SPREAD_PRIOR
 from suggestions.changes.change import LESS, NONE, REASONS, Change, ChangeKind, Field
@@ -29,6 +31,7 @@ from suggestions.changes.topics import ADD_TOPIC, TopicKind
 from suggestions.planner.hypotheses import evaluate_change
 from suggestions.planner.tastes import spreads_for, tallies_of, tastes_of
 from suggestions.rules import target_pinned
+from suggestions.wording import MEASURED
 from tests.support.factories import CLOCK
 from tests.support.suggestion_worlds import thumb
 
@@ -100,6 +103,20 @@ def test_its_cards_have_a_heading_and_a_pin_of_its_target_a_name_that_readers_kn
         assert (named == known) is not kind.of_page and row.name != kind.key("")
         row_of_version = {"field": "locked", "target": change.target, "before": False, "after": True}
         assert row.name in change_words(row_of_version, names)
+
+
+@pytest.mark.parametrize("kind", SUGGESTED, ids=repr)
+def test_its_stored_sentences_have_a_pattern_in_which_they_are_translated(kind):
+    counts = (3, 9, 4, 20)
+    reason, measured = kind.reason("Rust", counts, is_author=False), kind.measured("Rust", counts)
+    with override("de"):
+        assert stored_text(reason, REASONS) != reason, f"`REASONS` in change.py lacks: {reason}"
+        assert stored_text(measured, MEASURED) != measured, f"`MEASURED` in wording.py lacks: {measured}"
+
+
+@pytest.mark.parametrize("kind", SUGGESTED, ids=repr)
+def test_what_is_hidden_is_measured_by_thumbs_from_before(kind):
+    assert ("Before" in kind.measured("Rust", (3, 9, 4, 20))) is kind.hides
 
 
 def test_a_pin_of_an_author_is_none_of_a_word():
