@@ -137,6 +137,13 @@ def refresh_claim(*, secret: str, now: datetime) -> bool:
     return False
 
 
+def refresh_lock(*, secret: str) -> None:
+    """Lock the reader of a refresh token, in a transaction: a new password waits for the tokens it ends."""
+    row = Token.objects.filter(client__isnull=False).lookup(Token.Type.REFRESH_TOKEN, secret)
+    if row is not None:
+        Reader.objects.select_for_update().filter(pk=row.user_id).first()
+
+
 def refresh_release(*, secret: str) -> None:
     """Allow a refresh token to be used again after its use was refused."""
     caches[CLAIMS].delete(_refresh_key(secret))

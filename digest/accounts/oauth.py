@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from digest.accounts.assistant_access import LOOPBACK, READ, SCOPES, client_room_make
+from digest.models import Reader
 
 # The largest request to register, or to fetch or revoke a token. The longest known registration has 1,100
 # bytes. The protocol's library parses a form several times, which takes seconds at some megabytes.
@@ -104,11 +105,14 @@ class AssistantAdapter(DefaultOIDCAdapter):  # type: ignore[misc]
         return f"{super().get_user_sub(client, user)}:{user.get_session_auth_hash()}"
 
     def get_user_by_sub(self, client: Any, sub: str) -> Any:
-        """Return the reader of a code; None if they have another password by now, or are switched off."""
+        """Return the reader of a code; None if they have another password by now, or are switched off.
+
+        They are locked until their tokens are stored, so that a new password ends these, too.
+        """
         user_id, _, password = sub.partition(":")
-        user = super().get_user_by_sub(client, user_id)
-        is_same = user is not None and constant_time_compare(password, user.get_session_auth_hash())
-        return user if is_same else None
+        found = super().get_user_by_sub(client, user_id)
+        user = found and Reader.objects.select_for_update().filter(pk=found.pk, is_active=True).first()
+        return user if user and constant_time_compare(password, user.get_session_auth_hash()) else None
 
     def validate_client_registration(self, *, client: Any, client_metadata: Any, **more: Any) -> None:
         """Refuse a client with a forbidden redirect URI (400), and any client if the table is full (503)."""

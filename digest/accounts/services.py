@@ -193,6 +193,7 @@ def reader_access_end(*, reader: Reader) -> None:
     and services, and the address of the reader's own feed.
     """
     with transaction.atomic():
+        Reader.objects.select_for_update().filter(pk=reader.pk).first()  # what is being given now ends, too
         for rows in (ApiToken.objects.filter(reader=reader), Destination.objects.filter(reader=reader)):
             rows.delete()
         Token.objects.filter(user=reader).delete()

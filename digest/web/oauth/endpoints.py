@@ -8,6 +8,7 @@ from functools import wraps
 
 from allauth.core.internal.ratelimit import get_ip
 from django.conf import settings
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.utils.translation import gettext_noop
@@ -19,6 +20,7 @@ from digest.accounts.assistant_access import (
     code_claim,
     mcp_resource,
     refresh_claim,
+    refresh_lock,
     refresh_release,
     token_revoke,
 )
@@ -80,7 +82,10 @@ def token(request: HttpRequest) -> HttpResponse:
         return _error("invalid_target", f"Tokens are issued here for {mcp_resource()} alone.")
     if refresh and not refresh_claim(secret=refresh, now=timezone.now()):
         return _error("invalid_grant", "This token was replaced before. Ask the reader again.")
-    answer = protocol_answer("TokenView", request)
+    with transaction.atomic():
+        if refresh:
+            refresh_lock(secret=refresh)
+        answer = protocol_answer("TokenView", request)
     if refresh and answer.status_code != 200:
         refresh_release(secret=refresh)
     return answer
