@@ -187,7 +187,7 @@ class ReadersTurns:
     ) -> HttpResponse | None:
         """Wait for the turn of a signed-in reader; the page for 429 if too many of their requests wait.
 
-        If the account was deleted meanwhile, lead to the sign-in.
+        If the account was deleted or got another password meanwhile, lead to the sign-in.
         """
         if not isinstance(request.user, Reader):
             return None
@@ -196,11 +196,12 @@ class ReadersTurns:
                 turn_spare(request.user.pk)
             return None
         try:
-            turn_begin(request.user.pk, PAGE_LINE)
+            turn_begin(request.user.pk, PAGE_LINE, password=request.user.password)
         except TooManyRequests as refused:
             return too_many_requests_page(request, refused)
         except SignInNeeded:
-            logout(request)
+            if not Reader.objects.filter(pk=request.user.pk).exists():
+                logout(request)  # after a new password the browser may have another session already
             return HttpResponseRedirect(resolve_url("account_login"))
         return None
 

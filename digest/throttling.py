@@ -160,16 +160,16 @@ def long_work(who: object) -> Iterator[None]:
         yield
 
 
-def turn_begin(who: object, line: str = PROGRAM_LINE) -> None:
+def turn_begin(who: object, line: str = PROGRAM_LINE, *, password: str = "") -> None:
     """Wait for the turn of a reader's request, and check that the account is still there then.
 
-    An earlier request may have deleted it. Raises `TooManyRequests` if too many of theirs wait, and
-    `SignInNeeded`.
+    An earlier request may have deleted it, or changed the password whose hash the session began with. Raises
+    `TooManyRequests` if too many of theirs wait, and `SignInNeeded`.
     """
     if not turn_take(who, line):
         raise busy_refusal()
     if isinstance(who, UUID) and turn_was_waited_for():
-        account_check(reader_id=who)
+        account_check(reader_id=who, password=password)
 
 
 Answering = TypeVar("Answering", bound=Callable[..., HttpResponseBase])

@@ -6,9 +6,12 @@ from allauth.account.utils import user_pk_to_url_str
 from allauth.idp.oidc.models import Token
 from django.test import Client
 
+from digest import places
+from digest.accounts.services import reader_access_end
 from digest.accounts.tokens import token_issue
 from digest.mail.links import feed_token_issue
 from digest.models import ApiToken, Destination, Reader
+from digest.places import TURNS, Places
 from tests.support.assistants import PASSWORD, Connected, reader_with_password
 
 NEW = "a-kettle-and-a-lamp"
@@ -68,3 +71,42 @@ def test_what_a_new_password_does_not_end_is_said_where_it_is_chosen(client: Cli
         body = page.content.decode()
         assert "End all that opens my account" in body
         assert ("Passkeys, and the connection to a provider" in body) is bool(switch)
+
+
+def test_a_page_that_waited_for_its_turn_while_the_password_was_changed_does_nothing(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+):
+    """An intruder's line of such requests would else make access that outlives the new password."""
+    ada = reader_with_password("ada")
+    client.force_login(ada)
+
+    def changed_meanwhile(self: Places, who: object, wait_s: float, line: str) -> bool:
+        if self is TURNS:
+            owner = Reader.objects.get(pk=who)
+            owner.set_password(NEW)
+            owner.save()
+            reader_access_end(reader=owner)
+            places._request.waited = True  # as if that request had been answered first
+        return take(self, who, wait_s, line)
+
+    take = Places._take
+    monkeypatch.setattr(Places, "_take", changed_meanwhile)
+    answer = client.post("/ui/account/feed", {"action": "new"})
+    assert (answer.status_code, answer["Location"]) == (302, "/accounts/login/")
+    assert Reader.objects.get(pk=ada.pk).feed_token is None
+
+
+def test_a_page_that_waited_for_nothing_but_its_turn_is_answered(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+):
+    ada = reader_with_password("ada")
+    client.force_login(ada)
+
+    def waited(self: Places, who: object, wait_s: float, line: str) -> bool:
+        places._request.waited = True
+        return take(self, who, wait_s, line)
+
+    take = Places._take
+    monkeypatch.setattr(Places, "_take", waited)
+    assert client.post("/ui/account/feed", {"action": "new"})["Location"] != "/accounts/login/"
+    assert Reader.objects.get(pk=ada.pk).feed_token
