@@ -5,7 +5,7 @@ refused. The sweep expires, wakes and supersedes. Neither applies anything.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -286,10 +286,11 @@ def suggestions_sweep(*, now: datetime, reader_id: UUID | None = None) -> dict[s
     rows = Suggestion.objects.filter(status__in=WAITING)
     if reader_id is not None:
         rows = rows.filter(reader_id=reader_id)
-    if not rows.exists():
+    waiting = list(rows.only("reader_id", "field", "target_key", "config_version"))
+    if not waiting:
         return {"superseded": 0, "woken": 0, "expired": 0}
     source_gone = ~Q(Exists(Source.objects.filter(pk=OuterRef("target_key"))))
-    settled = Q(pk__in=_ids_changed_by_hand(rows)) | Q(source_gone, suggestion_type__in=KINDS_OF_SOURCES)
+    settled = Q(pk__in=_ids_changed_by_hand(waiting)) | Q(source_gone, suggestion_type__in=KINDS_OF_SOURCES)
     superseded = _settle(rows.filter(settled), Status.SUPERSEDED, now)
     woken = _wake(rows, now)
     limit = now - timedelta(days=EXPIRE_DAYS)
@@ -323,10 +324,10 @@ def _wake(rows: QuerySet[Suggestion], now: datetime) -> int:
     return due.filter(~Exists(twin)).update(status=Status.PENDING)
 
 
-def _ids_changed_by_hand(rows: QuerySet[Suggestion]) -> list[int]:
+def _ids_changed_by_hand(rows: Iterable[Suggestion]) -> list[int]:
     """Return the ids of suggestions whose target the reader later changed by hand, or pinned."""
     waiting: defaultdict[UUID, list[Suggestion]] = defaultdict(list)
-    for row in rows.only("reader_id", "field", "target_key", "config_version"):
+    for row in rows:
         waiting[row.reader_id].append(row)
     found: list[int] = []
     ids = list(waiting)
