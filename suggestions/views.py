@@ -241,6 +241,7 @@ def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
         for name, heading in PAGE_GROUPS
     ]
     recent = suggestions_settled(reader_id=reader_id)[:RECENT_MAX]
+    harmful = effects_harmful(reader_id=reader_id, effective=effective)
     record = record_for(reader_id=reader_id)
     return {
         "record": record.words if record else "",
@@ -248,11 +249,7 @@ def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
         "count": len(cards),
         "later": len(waiting) - len(cards),
         "decided": [_decision(suggestion, effective, now) for suggestion in recent],
-        "harmful": [
-            line
-            for line in effects_harmful(reader_id=reader_id, effective=effective)
-            if now - line.checked_at < HARM_SHOWN
-        ],
+        "harmful": [line for line in harmful if now - line.checked_at < HARM_SHOWN],
         "why_not": sentences.reasons_offered(),
         "words": sentences.script_words(),
     }
