@@ -396,7 +396,7 @@ def _write(
         body_validate(after)
         if changes := body_changes(before, after):
             row.version += 1
-            _version_store(row, before, after, changes, now)
+            _version_store(row, before, after, changes, now, cause)
             ConfigVersion.objects.create(
                 reader_id=reader_id,
                 version=row.version,
@@ -427,11 +427,13 @@ def _check_changes_left(row: RankConfig, now: datetime) -> None:
         )
 
 
-def _version_store(row: RankConfig, before: Body, after: Body, changes: list[Change], now: datetime) -> None:
+def _version_store(
+    row: RankConfig, before: Body, after: Body, changes: list[Change], now: datetime, cause: Cause
+) -> None:
     """Write `after` to the config row, and its deltas to the learned weights of the changed sources.
 
-    The loop leaves changed sources alone for 14 days. A source with neither a weight nor a delta was returned
-    to the loop, which may change it at once.
+    The loop leaves changed sources alone for 14 days, those that went back to the usual by a yes or an undo,
+    too. A source that its reader set to the usual was returned to the loop, which may change it at once.
     """
     for name, value in after.items():
         if name != "learned":
@@ -453,7 +455,9 @@ def _version_store(row: RankConfig, before: Body, after: Body, changes: list[Cha
                 updated_at=now,
                 on_hold_way=ways.get(source, 0),
                 on_hold_until=(
-                    hold if source in after["source_weights"] or body_delta(after, source) else None
+                    hold
+                    if cause != Cause.EDIT or source in after["source_weights"] or body_delta(after, source)
+                    else None
                 ),
             )
             for source in touched

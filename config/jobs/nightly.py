@@ -15,7 +15,7 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import DatabaseError
-from django.db.models import Exists, OuterRef
+from django.db.models import OuterRef, Subquery
 
 from advisor.agent.error_policy import Action, alert_raise, error_handle, failures_alert
 from advisor.run.execute import traces_prune
@@ -41,6 +41,7 @@ from digest.retention import items_prune, rows_prune
 from digest.summaries.services import summaries_make
 from ranking.common.broker import shared_task
 from ranking.common.isolation import Parts, failures_collected
+from ranking.models import WeightSnapshot
 from ranking.selectors import readers_learned
 from ranking.services import snapshots_prune, versions_prune
 from suggestions.models import Evidence
@@ -131,11 +132,21 @@ def learn(now: datetime) -> Counts:
 
 
 def _learning_due(now: datetime) -> list[UUID]:
-    """Return the ids of readers with ratings who had no learning cycle for a week."""
-    ratings = Feedback.objects.filter(reader=OuterRef("pk"))
+    """Return the ids of readers who rated since their last learning cycle, a week ago or more; two queries.
+
+    Without a new rating a cycle would learn the same again: seven weeks of absence took a source from 1.0 to
+    its cap.
+    """
     lately = readers_learned(since=(now.astimezone(UTC) - LEARNING_CYCLE).date() + timedelta(days=1))
-    readers = Reader.objects.filter(Exists(ratings), is_active=True).order_by("pk")
-    return [pk for pk in readers.values_list("pk", flat=True) if pk not in lately]
+    newest = Feedback.objects.filter(reader=OuterRef("pk")).order_by("-at").values("at")[:1]
+    last = WeightSnapshot.objects.filter(reader=OuterRef("pk")).order_by("-cycle").values("cycle")[:1]
+    readers = Reader.objects.filter(is_active=True).annotate(newest=Subquery(newest), last=Subquery(last))
+    rows = readers.exclude(newest=None).order_by("pk").values_list("pk", "newest", "last")
+    return [
+        pk
+        for pk, rated, cycle in rows
+        if pk not in lately and (cycle is None or rated.astimezone(UTC).date() >= cycle)
+    ]
 
 
 def digests(now: datetime) -> Counts:

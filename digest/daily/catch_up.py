@@ -30,13 +30,15 @@ LOOK_BACK_MAX: Final = dt.timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """The items that a reader missed since `since`.
+    """The items that a reader missed since `since`: their last visit, or the last thirty days if it is longer
+    ago, and then `is_longer`.
 
     `sections` split `best` into stories that several of their sources report, and into days. `rest` are the
     ids of all other unread items. `came` is true if any item came at all, read or not.
     """
 
     since: dt.datetime
+    is_longer: bool
     sections: Sequence[Section]
     best: Sequence[ScoredItem]
     rest: Sequence[int]
@@ -49,14 +51,16 @@ class CatchUp:
 
 
 def away_since(*, reader: Reader, now: dt.datetime) -> dt.datetime | None:
-    """Return when the reader last saw a digest page before today, if that was at least three days ago.
+    """Return when the reader last saw a digest page before today, if that was three days ago or more.
 
-    Visits of today do not count, so the answer stays the same all day. One query.
+    Days are the reader's, so that neither the hour of a visit decides nor, since today's visits do not count,
+    how often they look today. One query.
     """
     today = day_begin(day_of(now, reader.zone), reader.zone)
     visits = Exposure.objects.filter(reader=reader, door=Exposure.Door.PAGE, shown_at__lt=today)
     last = visits.order_by("-shown_at").values_list("shown_at", flat=True).first()
-    return last if last and now - last >= AWAY_MIN else None
+    is_away = last is not None and day_of(now, reader.zone) - day_of(last, reader.zone) >= AWAY_MIN
+    return last if is_away else None
 
 
 def away_missing_since(*, reader: Reader, shown: Sequence[ShownItem], now: dt.datetime) -> dt.datetime | None:
@@ -105,7 +109,8 @@ def catch_up(*, reader: Reader, now: dt.datetime) -> CatchUp | None:
         ScoredItem(items[score.candidate.item_id], score.parts.as_dict(), score.total, FOUND)
         for score in ranking.scores_of(shown)
     ]
-    return CatchUp(since, sections, best, [pk for pk in ranking.ids.tolist() if pk not in items], came)
+    rest = [pk for pk in ranking.ids.tolist() if pk not in items]
+    return CatchUp(since, since > visit, sections, best, rest, came)
 
 
 def _days(candidates: DayCandidates, since: dt.datetime, zone: dt.tzinfo) -> dict[int, dt.date]:

@@ -245,11 +245,11 @@ def test_a_revert_restores_exactly_what_ranked_learned_deltas_included(ada, now)
     assert ConfigVersion.objects.get(reader=ada, version=4).cause_ref == "1"
 
 
-def test_a_revert_to_nothing_gives_the_defaults_and_hands_the_sources_back(ada, now):
+def test_a_revert_to_nothing_gives_the_defaults_and_the_loop_leaves_the_sources_alone(ada, now):
     agree(ada, now, "a", 1.9)
     config_revert(reader_id=ada.id, version=0, expected_version=1, now=now)
     assert state(ada) == ((), {}, 24.0, {})
-    assert weights_on_hold(reader_id=ada.id, now=now) == set()
+    assert weights_on_hold(reader_id=ada.id, now=now) == {"a"}
 
 
 def test_a_revert_needs_a_version_of_ones_own_and_a_fresh_page(ada, ben, now):

@@ -195,6 +195,7 @@ def test_a_night_in_which_most_feeds_fail_says_why_and_raises_an_alert(
 
 def test_weights_are_learned_once_a_week_for_each_reader(ada, now):
     FeedbackFactory(reader=ada)
+    FeedbackFactory(reader=ada, at=now + 2 * DAY)
     for n in range(8):
         STEPS["learn"](now + n * DAY)
     assert set(WeightSnapshot.objects.values_list("cycle", flat=True)) == {
@@ -372,3 +373,22 @@ def test_operators_see_a_nights_steps_and_change_nothing(client, operator, night
 def test_the_night_asks_for_runs_of_readers_who_are_due(monkeypatch, ada, now):
     assert nightly_run(now=now).steps["advise"]["counts"] == {"effects": 0, "requested": 0}
     assert not Run.objects.exists()
+
+
+def test_who_rates_nothing_new_is_taught_nothing_new(ada: Reader, ben: Reader, now: datetime):
+    """Cycle after cycle on the same ratings took a source from 1.0 to its cap, while its reader was away."""
+    for reader in (ada, ben):
+        FeedbackFactory(reader=reader, at=now - DAY)
+    step = {"learn": STEPS["learn"]}
+
+    def cycles(at: datetime) -> set[str]:
+        nightly_run(now=at, steps=step)
+        rows = WeightSnapshot.objects.filter(cycle=at.date())
+        return set(rows.values_list("reader__username", flat=True))
+
+    assert cycles(now) == {"ada", "ben"}
+    FeedbackFactory(reader=ben, at=now + 3 * DAY)
+    assert cycles(now + 8 * DAY) == {"ben"}
+    assert cycles(now + 16 * DAY) == set()
+    FeedbackFactory(reader=ada, at=now + 17 * DAY)
+    assert cycles(now + 18 * DAY) == {"ada"}

@@ -54,6 +54,15 @@ def test_nobody_is_away_before_three_days_or_by_looking_in_today(ada, now, misse
     assert catch_up(reader=ada, now=now) is None
 
 
+def test_days_of_an_absence_are_the_readers_whatever_the_hour_of_a_visit(ada, now, missed):
+    """Ada, in Berlin, reads at nine: half a minute earlier on the third day is not "not away"."""
+    morning = now.replace(hour=8)
+    Exposure.objects.update(shown_at=morning - 3 * DAY + timedelta(minutes=2))
+    assert away_since(reader=ada, now=morning)
+    Exposure.objects.update(shown_at=morning - 2 * DAY - timedelta(hours=8))
+    assert away_since(reader=ada, now=morning) is None
+
+
 def test_the_best_since_the_last_visit_are_thirty_with_what_sources_agree_on_first(ada, now, missed):
     found = catch_up(reader=ada, now=now)
     titles = [entry.item.title for entry in found.best]
@@ -110,6 +119,13 @@ def test_today_points_to_what_was_missed_all_day_and_to_nothing_without_an_absen
     Exposure.objects.filter(shown_at__lt=now - 2 * DAY).delete()
     assert "The best since your last visit" not in page.get("/").content.decode()
     assert "You have not been away" in page.get("/ui/catch-up").content.decode()
+
+
+def test_after_a_longer_absence_the_page_names_no_day_as_the_last_visit_that_was_none(page, ada, now, missed):
+    Exposure.objects.update(shown_at=now - 53 * DAY)
+    assert catch_up(reader=ada, now=now).is_longer
+    body = page.get("/ui/catch-up").content.decode()
+    assert "The best of the last thirty days" in body and "last visit" not in body
 
 
 def read_all(ada, now, missed) -> None:

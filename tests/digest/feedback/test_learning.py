@@ -8,13 +8,14 @@ from digest.daily.services import digests_build
 from digest.feedback.services import CyclesReport, cycles_run, weights_update, weights_update_many
 from digest.items.vectors import profile_refresh
 from digest.models import Reader
+from ranking.config_body import ConfigEdit
 from ranking.learning import learn
 from ranking.selectors import config_effective, weight_snapshots
-from ranking.services import target_pin
+from ranking.services import config_edit, config_revert, target_pin
 from tests.support.accepts import source_weight_set
 from tests.support.factories import FeedbackFactory, ItemFactory, ReaderFactory, SourceFactory
 
-DAY = timedelta(days=1)
+MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 
 
 def rate(reader: Reader, source: str, likes: int, dislikes: int, at) -> None:
@@ -117,3 +118,25 @@ def test_a_round_builds_for_every_active_reader_despite_one_failure(ada, ben, no
     ReaderFactory(username="gone", is_active=False)
     ReaderFactory(username="lost", time_zone="Nowhere/Atall")
     assert digests_build(now=now) == 2
+
+
+def test_a_source_whose_change_was_undone_is_left_alone_for_two_weeks(ada: Reader, now, opinions):
+    """It is as usual again, as before the yes, and the ratings it was made on say as much as then."""
+    source_weight_set(reader_id=ada.id, source="good.example", weight=1.3, ref="7", now=now)
+    config_revert(reader_id=ada.id, version=0, expected_version=None, now=now + MINUTE)
+    assert weights(ada).get("good.example", 1.0) == 1.0
+    for days in (2, 9, 16):
+        weights_update(reader_id=ada.id, now=now + days * DAY)
+    assert weights(ada).get("good.example", 1.0) == 1.0
+
+
+def test_a_source_set_to_the_usual_by_hand_is_the_loops_again(ada: Reader, now, opinions):
+    source_weight_set(reader_id=ada.id, source="good.example", weight=1.3, ref="7", now=now)
+    config_edit(
+        reader_id=ada.id,
+        edit=ConfigEdit(source_weights={"good.example": None}),
+        expected_version=None,
+        now=now + MINUTE,
+    )
+    weights_update(reader_id=ada.id, now=now + 2 * DAY)
+    assert weights(ada)["good.example"] > 1.0
