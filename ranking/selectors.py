@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
-from django.db.models import F, QuerySet
+from django.db.models import F, Max, QuerySet
 
 from ranking.common.rows import export_rows
 from ranking.config_body import (
@@ -399,6 +399,12 @@ def readers_learned(*, since: date, among: Collection[UUID] | None = None) -> se
     if among is not None:
         rows = rows.filter(reader_id__in=among)
     return set(rows.values_list("reader_id", flat=True).distinct())
+
+
+def cycles_last() -> dict[UUID, date]:
+    """Return the UTC day of each reader's last learning cycle. One query."""
+    rows = WeightSnapshot.objects.order_by().values("reader_id").annotate(last=Max("cycle"))
+    return dict(rows.values_list("reader_id", "last"))
 
 
 def reader_export_ranking(*, reader_id: UUID) -> Iterator[tuple[str, object]]:

@@ -41,8 +41,7 @@ from digest.retention import items_prune, rows_prune
 from digest.summaries.services import summaries_make
 from ranking.common.broker import shared_task
 from ranking.common.isolation import Parts, failures_collected
-from ranking.models import WeightSnapshot
-from ranking.selectors import readers_learned
+from ranking.selectors import cycles_last
 from ranking.services import snapshots_prune, versions_prune
 from suggestions.models import Evidence
 from suggestions.outcomes.check import effects_check
@@ -137,16 +136,11 @@ def _learning_due(now: datetime) -> list[UUID]:
     Without a new rating a cycle would learn the same again: seven weeks of absence took a source from 1.0 to
     its cap.
     """
-    lately = readers_learned(since=(now.astimezone(UTC) - LEARNING_CYCLE).date() + timedelta(days=1))
-    newest = Feedback.objects.filter(reader=OuterRef("pk")).order_by("-at").values("at")[:1]
-    last = WeightSnapshot.objects.filter(reader=OuterRef("pk")).order_by("-cycle").values("cycle")[:1]
-    readers = Reader.objects.filter(is_active=True).annotate(newest=Subquery(newest), last=Subquery(last))
-    rows = readers.exclude(newest=None).order_by("pk").values_list("pk", "newest", "last")
-    return [
-        pk
-        for pk, rated, cycle in rows
-        if pk not in lately and (cycle is None or rated.astimezone(UTC).date() >= cycle)
-    ]
+    until, last = (now.astimezone(UTC) - LEARNING_CYCLE).date(), cycles_last()
+    rated = Feedback.objects.filter(reader=OuterRef("pk")).order_by("-at").values("at")[:1]
+    readers = Reader.objects.filter(is_active=True).annotate(rated=Subquery(rated)).exclude(rated=None)
+    rows = readers.order_by("pk").values_list("pk", "rated")
+    return [pk for pk, at in rows if pk not in last or last[pk] <= min(until, at.astimezone(UTC).date())]
 
 
 def digests(now: datetime) -> Counts:
