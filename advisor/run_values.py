@@ -18,6 +18,8 @@ Clock = Callable[[], float]
 RULES_MODEL = "rules"
 # The model's name in the steps of the planner.
 PLANNER_MODEL = "offline:planner"
+# The reason of a refused request if the weekly window excludes a run.
+RAN_THIS_WEEK = "ran_this_week"
 
 
 class StopReason(StrEnum):

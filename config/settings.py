@@ -262,6 +262,7 @@ LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 LOCALE_PATHS = [Path(__file__).resolve().parent / "locale"]
 TIME_ZONE = "UTC"
+FORMAT_MODULE_PATH = "config.formats"
 USE_TZ = True
 STATICFILES_DIRS = [SITE_FILES / "static"]
 # A developer changes files while the server runs, so DEBUG has one address for all versions.

@@ -11,10 +11,12 @@ from django.contrib.admin.utils import quote, unquote
 from django.contrib.auth.admin import UserAdmin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, Q, QuerySet
+from django.forms.widgets import Script
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.html import format_html
 
 from digest.account_admin import is_below
 from digest.accounts.invitations import VALID, invitation_issue
@@ -399,6 +401,12 @@ class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = ["note"]
 
 
+SHOWN_ONCE = (
+    'This link is for one person and is shown only now: <code id="invitation-link">{}</code> '
+    '<button type="button" data-copy="invitation-link" data-copied="Copied" hidden>Copy</button>'
+)
+
+
 @admin.register(Invitation)
 class InvitationAdmin(OperatorAdmin):
     """Invitations to sign up (`SIGNUP=invite`). The link is shown once. Delete an invitation to revoke it."""
@@ -407,6 +415,9 @@ class InvitationAdmin(OperatorAdmin):
     list_display = ["note", "created_at", "expires_at", "used_at", "reader"]
     list_select_related = ["reader"]
     search_fields = ["note", "reader"]
+
+    class Media:
+        js = [Script("copy.js", type="module")]
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Allow no changes: an invitation is made or revoked."""
@@ -417,7 +428,7 @@ class InvitationAdmin(OperatorAdmin):
         days = timedelta(days=form.cleaned_data["days"])
         row, link = invitation_issue(note=obj.note, now=timezone.now(), valid=days)
         obj.pk = row.pk
-        messages.warning(request, f"This link is for one person and is shown only now: {link}")
+        messages.warning(request, format_html(SHOWN_ONCE, link))
 
 
 class MoveForm(forms.Form):

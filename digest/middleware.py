@@ -30,6 +30,8 @@ from ranking.selectors import reading_once
 # Programs read these paths, always in the installation's language. The pages' own scripts read some of them,
 # too, but they bring their own texts.
 PROGRAMS = ("/api/", "/mcp", "/oauth/", "/.well-known/", "/metrics", "/healthz", "/readyz")
+# Operators read these in English, as the docs are, whatever their own language is.
+OPERATORS = "/admin/"
 # Exceptions under those paths: people read these.
 PAGES = ("/api/docs", "/oauth/authorize")
 # In characters, with the headers of the request.
@@ -40,13 +42,18 @@ Handler = Callable[[HttpRequest], HttpResponse]
 
 
 def reader_locale(get_response: Handler) -> Handler:
-    """Use the reader's language and time zone; for visitors the browser's language and UTC."""
+    """Use the reader's language and time zone; for visitors the browser's language and UTC.
+
+    The admin is English for everybody.
+    """
 
     def handle(request: HttpRequest) -> HttpResponse:
         reader = request.user if isinstance(request.user, Reader) else None
         chosen = reader.language if reader else ""
         if request.path.startswith(PROGRAMS) and request.path not in PAGES:
             chosen = settings.LANGUAGE_CODE
+        if request.path.startswith(OPERATORS):
+            chosen = "en"
         by_browser = chosen not in dict(settings.LANGUAGES)
         language = translation.get_language_from_request(request) if by_browser else chosen
         with translation.override(language), timezone.override(reader.zone if reader else "UTC"):

@@ -14,6 +14,7 @@ const PARTS = {
   "[data-cards]": "./suggestions.js",
   "[data-generate]": "./generate.js",
   "[data-source]": "./sources.js",
+  "[data-copy]": "./copy.js",
   "[data-filling]": "./first_fetch.js",
   "[data-teach]": "./onboarding.js",
   "form[data-sign-up] #id_time_zone": "./timezone.js",

@@ -29,7 +29,7 @@ from advisor.guidance.situations import Level, why_words
 from advisor.models import Decision, GuidanceEvent, Heartbeat, Judgment, PanelVote, Run, Step
 from advisor.result_size import as_json
 from advisor.run.request import run_request
-from advisor.run.status_words import status_message
+from advisor.run.status_words import operator_message
 from advisor.run_values import RULES_MODEL, StopReason
 from digest.items.selectors import source_titles
 from digest.models import Reader, Source
@@ -219,8 +219,8 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
             return self._page(request, "run_for", "Run for this reader?", {"reader": reader})
         result = run_request(reader=reader, trigger=Run.Trigger.COMMAND, now=timezone.now(), force=True)
         self.log_change(request, reader, f"Ran the advisor: {result.status}")
-        words = status_message(result.status, result.suggestions_created, result.reason)
-        messages.info(request, f"{reader}: {words}")
+        made = result.suggestions_created
+        messages.info(request, operator_message(str(reader), result.status, made, result.reason))
         if result.run_id is None:
             return redirect("admin:digest_reader_change", reader.pk)
         return redirect("admin:advisor_run_change", result.run_id)

@@ -21,6 +21,7 @@ from django.utils.translation import gettext_noop
 
 from advisor.models import Decision, Run
 from advisor.run.status_words import STATUSES
+from advisor.run_values import RAN_THIS_WEEK
 from advisor.selectors import (
     ACTIVE_STATUSES,
     ATTEMPTS_MAX,
@@ -44,7 +45,6 @@ log = structlog.get_logger(__name__)
 
 ATTEMPTS_PER_DAY = 3
 POLL_S = 0.25
-RAN_THIS_WEEK = "ran_this_week"
 # Reasons of a refused request beyond the words of its status.
 UNDER_WAY = gettext_noop("Your feedback is being read; this takes a moment.")
 SWITCHED_OFF = gettext_noop("You have switched suggestions off. Your account page switches them on again.")

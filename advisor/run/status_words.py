@@ -3,7 +3,7 @@
 from typing import Any
 
 from advisor.feedback_needed import MISSING_FORMS
-from advisor.run_values import BY_PLANNER, RUN_MONEY_SPENT, STOP_SENTENCES
+from advisor.run_values import BY_PLANNER, RAN_THIS_WEEK, RUN_MONEY_SPENT, STOP_SENTENCES
 from ranking.former_texts import text_today
 from ranking.language import gettext as _
 from ranking.language import gettext_noop, ngettext, stored_text
@@ -41,9 +41,23 @@ STATUSES = {
     "agent_timeout": gettext_noop("Suggestion generation took too long. Please try again."),
     "agent_error": gettext_noop("Something went wrong generating suggestions. Please try again."),
 }
+# What an operator reads about a run that they asked for on behalf of a reader.
+OPERATORS = {
+    "ready": "Suggestions are switched off on this installation.",
+    "completed": "The run for {reader} is done.",
+    "blocked_pending": "The advisor did not run, because {reader} has suggestions to answer first.",
+    "already_generated": "The advisor has already looked today for {reader}. It can run again tomorrow.",
+    "in_progress": "A run for {reader} is waiting or under way.",
+    "skipped": "The advisor did not run for {reader}.",
+    "budget_exceeded": "The run for {reader} stopped: the budget is used up.",
+    "agent_timeout": "The run for {reader} stopped: it took too long.",
+    "agent_error": "The run for {reader} failed.",
+}
+OPERATORS_OTHER = "Something went wrong with the run for {reader}."
 ERROR_OTHER = gettext_noop("Something went wrong. Please try again.")
 SILENT = gettext_noop("Nothing worth asking today")
 ENDED = frozenset({"completed", "budget_exceeded", "agent_timeout", "agent_error"})
+FAILED = ENDED - {"completed"}
 CAPPED = frozenset({RUN_MONEY_SPENT, *STOP_SENTENCES.values()})
 # The possible beginnings of a stored reason, before a model's own words.
 OURS = (*CHANGES_FOUND, NO_CHANGE, *SILENCE_SENTENCES.values())
@@ -66,6 +80,23 @@ def status_message(status: str, created: int = 0, reason: str = "") -> str:
         return words
     found, rest = change_found_split(reason)
     return " ".join(part for part in (_(found), _(rest) if rest in CAPPED else words) if part)
+
+
+def operator_message(reader: str, status: str, created: int = 0, reason: str = "") -> str:
+    """Return the result of a request for suggestions for an operator, who asked on behalf of `reader`.
+
+    A reason is in words to the reader, so it is quoted as such. That of a failure is the error itself.
+    """
+    if created and status in ENDED:
+        return f"The run for {reader} made {created} new suggestion{'s' * (created != 1)}."
+    words = OPERATORS.get(status, OPERATORS_OTHER).format(reader=reader)
+    if reason == RAN_THIS_WEEK:
+        return f"{words} It ran this week."
+    if status in FAILED and reason:
+        return f"{words} {reason}"
+    if status not in ("completed", "skipped") or not reason:
+        return words
+    return f"{words} Its reader is told: “{status_message(status, 0, reason)}”"
 
 
 def reason_shown(reason: str) -> str:

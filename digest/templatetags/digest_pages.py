@@ -107,6 +107,12 @@ def signup_is_open(context: Mapping[str, Any]) -> bool:
 
 
 @register.simple_tag
+def signup_setting() -> str:
+    """Return who may sign up on this installation: `open`, `invite` or `closed`."""
+    return str(settings.SIGNUP)
+
+
+@register.simple_tag
 def mail_works() -> bool:
     """Return whether this installation really sends mail."""
     return mail_goes_out()

@@ -239,6 +239,9 @@ def test_an_operator_runs_the_advisor_for_a_reader(ada, ben, as_operator):
     made = Run.objects.get(reader=ada)
     assert ran.url == f"/admin/advisor/run/{made.pk}/change/" and made.trigger == Run.Trigger.COMMAND
     assert not Run.objects.filter(reader=ben).exists()
+    suggested(ben)
+    again = as_operator.post(f"/admin/advisor/run/for/{ben.pk}/", follow=True).content.decode()
+    assert "because ben has suggestions to answer first" in again and "Please answer" not in again
     Reader.objects.filter(pk=ben.pk).update(is_active=False)
     assert as_operator.get(f"/admin/advisor/run/for/{ben.pk}/").status_code == 404
 

@@ -1,5 +1,7 @@
 """The operator's pages of digest and ranking: quick lists, and records that cannot be changed by hand."""
 
+from datetime import UTC, datetime
+
 import pytest
 from django.contrib import admin
 from django.db import connection
@@ -151,6 +153,15 @@ def test_an_operator_can_add_a_reader(site):
     }
     assert site.post(page(Reader, "add"), form).status_code == 302
     assert Reader.objects.get(username="cleo").check_password("plum-tree-9")
+
+
+def test_the_admin_is_english_and_says_the_zone_of_its_times(site, operator, ada):
+    Reader.objects.filter(pk=operator.pk).update(language="de", time_zone="Asia/Kolkata")
+    Reader.objects.filter(pk=ada.pk).update(last_login=datetime(2026, 3, 4, 20, 0, tzinfo=UTC))
+    answer = site.get(page(Reader, "changelist"), headers={"Accept-Language": "de"})
+    body = answer.content.decode()
+    assert answer["Content-Language"] == "en" and "Log out" in body and "Abmelden" not in body
+    assert "5 March 2026, 01:30" in body and body.count("Times on these pages are in Asia/Kolkata.") == 1
 
 
 def test_readers_have_no_business_there(ada, db):

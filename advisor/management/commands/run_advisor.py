@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from advisor.models import Run
 from advisor.run.scheduling import Report, reader_advise, readers_lacking_feedback
+from advisor.run.status_words import operator_message
 from digest.models import Reader
 from digest.requests import reader_arguments_add, readers_named
 from ranking.common.isolation import Failures, failures_collected, isolate_batches
@@ -66,12 +67,11 @@ class Command(SettingsCommand):
             self.stdout.write(json.dumps(whole, ensure_ascii=False))
         elif not options["quiet"]:
             for report in reports:
-                status, made = report["status"].replace("_", " "), report["suggestions_created"]
-                errors = f" Models that failed: {', '.join(report['model_errors'])}."
-                self.stdout.write(
-                    f"{report['username']}: {made} suggestions, {status}. {report['reason']}"
-                    f"{errors if report['model_errors'] else ''}"
+                words = operator_message(
+                    report["username"], report["status"], report["suggestions_created"], report["reason"]
                 )
+                errors = f" Models that failed: {', '.join(report['model_errors'])}."
+                self.stdout.write(f"{words}{errors if report['model_errors'] else ''}")
 
 
 def _lacking(readers: Sequence[Reader]) -> dict[UUID, str]:

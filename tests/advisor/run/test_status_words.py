@@ -3,7 +3,14 @@
 import pytest
 
 from advisor.feedback_needed import FeedbackLimits, feedback_suffices, missing_message
-from advisor.run.status_words import STATUSES, last_run_message, script_messages, status_message
+from advisor.run.status_words import (
+    OPERATORS,
+    STATUSES,
+    last_run_message,
+    operator_message,
+    script_messages,
+    status_message,
+)
 from advisor.run.status_words import TOOLS as SENTENCES
 from advisor.tools.registry import TOOLS
 from digest.entities import FeedbackCounts
@@ -68,6 +75,23 @@ def test_little_feedback_is_said_in_numbers_by_the_nearer_of_two_ways():
 def test_any_other_skip_says_its_own_reason_alone():
     reason = "It did not work three times today. It can be tried again tomorrow."
     assert status_message("skipped", 0, reason) == reason
+
+
+@pytest.mark.parametrize("status", [*STATUSES, "unheard_of"])
+def test_an_operator_reads_about_the_reader_and_is_not_spoken_to_as_one(status: str):
+    words = operator_message("r01", status)
+    assert "you" not in words.lower().split() and not words.startswith("r01")
+    assert "r01" in words or status == "ready"
+
+
+def test_an_operator_reads_what_the_reader_is_told_and_why_a_run_failed():
+    assert set(OPERATORS) == set(STATUSES)
+    assert operator_message("r01", "completed", 2) == "The run for r01 made 2 new suggestions."
+    assert operator_message("r01", "skipped", 0, "Rate more.") == (
+        "The advisor did not run for r01. Its reader is told: “Rate more.”"
+    )
+    assert operator_message("r01", "skipped", 0, "ran_this_week").endswith("It ran this week.")
+    assert operator_message("r01", "agent_error", 0, "KeyError: x").endswith("failed. KeyError: x")
 
 
 def test_the_script_knows_the_same_words_as_the_page():

@@ -15,6 +15,7 @@ from digest.models import Invitation, Reader
 from tests.support.concurrency import at_once, database_on_disk, seen_by_writers
 
 pytestmark = pytest.mark.django_db
+SHUT = {"closed": "Sign-up is closed", "invite": "New readers come by invitation"}
 PASSWORD = "correct-horse-battery"
 
 
@@ -40,9 +41,10 @@ def test_by_default_everybody_signs_up(client: Client):
 
 def test_nobody_signs_up_where_it_is_closed_or_without_an_invitation(client: Client, settings):
     assert "/accounts/signup/" in client.get("/accounts/login/").content.decode()
-    for settings.SIGNUP in ("closed", "invite"):
+    for settings.SIGNUP, words in SHUT.items():
         assert "/accounts/signup/" not in client.get("/accounts/login/").content.decode()
-        assert "Sign-up is closed" in client.get("/accounts/signup/").content.decode()
+        page = client.get("/accounts/signup/").content.decode()
+        assert [one for one in SHUT.values() if one in page] == [words]
         sign_up(client, "mallory")
         session = client.session
         session["invitation"] = "made up"
@@ -114,12 +116,21 @@ def test_an_operator_makes_a_link_that_is_shown_once(operator: Reader, client: C
     made = admin.post("/admin/digest/invitation/add/", {"note": "Ben", "days": 3}, follow=True)
     page = made.content.decode()
     path = re.search(r"/invitation/[\w-]{43}", page)[0]
+    assert 'data-copy="invitation-link"' in page and "copy.js" in page
     row = Invitation.objects.get()
     assert path[12:] not in str(vars(row)) and row.expires_at < timezone.now() + timedelta(days=4)
     assert path not in admin.get("/admin/digest/invitation/").content.decode()
     assert client.get(path).status_code == 302
     admin.post(f"/admin/digest/invitation/{row.pk}/delete/", {"post": "yes"})
     assert client.get(path).status_code == 404
+
+
+def test_the_operators_first_page_leads_to_invitations_where_readers_need_one(operator: Reader, settings):
+    admin = Client()
+    admin.force_login(operator)
+    for settings.SIGNUP, shown in (("invite", True), ("open", False), ("closed", False)):
+        places = admin.get("/admin/").content.decode().partition("All tables")[0]
+        assert ('href="/admin/digest/invitation/"' in places) is shown, settings.SIGNUP
 
 
 def test_a_reader_who_is_here_already_is_not_signed_up_again(ada: Reader, client: Client, settings):

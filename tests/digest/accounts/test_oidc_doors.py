@@ -159,7 +159,7 @@ def test_one_invitation_makes_one_account_through_the_provider(
 
     with served(place | {"SIGNUP": "invite"}) as site:
         assert comes(site, "gast").status_code == 200
-        assert "Sign-up is closed" in comes(site, "zweiter").text
+        assert "New readers come by invitation" in comes(site, "zweiter").text
     names = {name for _, name in accounts(place)}
     assert "gast" in names and "zweiter" not in names
 

@@ -1,0 +1,1 @@
+"""Formats of dates and times where a page names none, as in the admin."""
