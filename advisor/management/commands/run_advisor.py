@@ -71,7 +71,7 @@ class Command(SettingsCommand):
                     report["username"], report["status"], report["suggestions_created"], report["reason"]
                 )
                 errors = f" Models that failed: {', '.join(report['model_errors'])}."
-                self.stdout.write(f"{words}{errors if report['model_errors'] else ''}")
+                self.stdout.write(f"{report['username']}: {words}{errors if report['model_errors'] else ''}")
 
 
 def _lacking(readers: Sequence[Reader]) -> dict[UUID, str]:

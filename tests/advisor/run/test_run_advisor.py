@@ -189,5 +189,7 @@ def test_wrong_usage_is_refused(db, arguments):
 
 def test_in_words_each_reader_gets_a_line_and_quiet_none(eager):
     line = run_advisor("--user-id", str(eager.pk)).strip()
-    assert line.startswith("ada: ") and "completed" in line
+    assert line.startswith("ada: The run for ada made ")
+    again = run_advisor("--user-id", str(eager.pk), "--force")
+    assert "because ada has suggestions to answer first" in again and "Please answer" not in again
     assert run_advisor("--user-id", str(eager.pk), "--quiet") == ""
