@@ -22,6 +22,7 @@ from tests.lab.bench.publisher import address, publishers
 from tests.lab.load.day.release import release_copy, release_next, release_switch
 from tests.lab.load.day.servers import OwnRedis, database, port_free
 from tests.lab.load.day.site import Site
+from tests.support.mailbox import mailbox_open
 
 DEFAULT_URL = "postgres://postgres@127.0.0.1:5432/postgres"
 # Publishers of hostile feeds and of a hostile reader's sites.
@@ -48,7 +49,8 @@ def main() -> int:
         logs.mkdir(parents=True, exist_ok=True)
         url = stack.enter_context(database(os.environ.get("TEST_DATABASE_URL", DEFAULT_URL)))
         publisher = stack.enter_context(publishers()) if options.worst else 0
-        record = live(folder, url, logs, publisher)
+        box = stack.enter_context(mailbox_open())
+        record = live(folder, url, logs, publisher, box.port)
     record |= {"seconds": round(time.monotonic() - began, 1)}
     if options.json:
         options.json.write_text(book_text({"rows": {"day": record}}), encoding="utf-8")
@@ -60,15 +62,17 @@ def main() -> int:
     return 0 if all(target["met"] for target in record["targets"]) else 1
 
 
-def live(folder: Path, url: str, logs: Path, publisher: int) -> dict[str, Any]:
-    """Run the whole day. Return its record. With a `publisher` there are hostile feeds and a hostile
-    reader."""
+def live(folder: Path, url: str, logs: Path, publisher: int, mail: int) -> dict[str, Any]:
+    """Run the whole day, with a mail server at the port `mail`. Return its record.
+
+    With a `publisher` there are hostile feeds and a hostile reader.
+    """
     first = release_copy(folder / "release-1")
     following = release_next(folder / "release-2")
     release_switch(folder / "current", first)
     redis, port = OwnRedis(folder), port_free()
     redis.start()
-    told = environment(folder, url, redis.url, port) | (hosts_allowed(publisher) if publisher else {})
+    told = environment(folder, url, redis.url, port, mail) | (hosts_allowed(publisher) if publisher else {})
     poison = {"DAY_POISON": str(folder / "poison.json"), "PYTHONPATH": str(CUSTOM)} if publisher else {}
     site = Site(folder / "current", told | poison, logs)
     try:
@@ -92,7 +96,7 @@ def hosts_allowed(publisher: int) -> dict[str, str]:
     return ports | {"NOTIFY_ALLOW_HOSTS": f"{hosts[2]}:{publisher}", "FULL_TEXT": "true"}
 
 
-def environment(folder: Path, url: str, redis: str, port: int) -> dict[str, str]:
+def environment(folder: Path, url: str, redis: str, port: int, mail: int) -> dict[str, str]:
     """Return the settings of the installation, without the operator's own."""
     own = {
         "DJANGO_SETTINGS_MODULE": "config.settings",
@@ -103,7 +107,7 @@ def environment(folder: Path, url: str, redis: str, port: int) -> dict[str, str]
         "TIDINGS_ENV_FILE": "",
         "LOG_LEVEL": "INFO",
         "SECRET_KEY": "of this day alone " * 4,
-        "EMAIL_URL": "dummymail://",
+        "EMAIL_URL": f"smtp://127.0.0.1:{mail}",
         "METRICS_TOKEN": "",
         "PROMETHEUS_MULTIPROC_DIR": str(folder / "requests"),
         "PYTHONUNBUFFERED": "1",

@@ -8,7 +8,7 @@ row of its own: a reader of that name, and a feed whose posts say it.
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,19 @@ LEFT_OUT = ("newsletters",)
 MARKS = {name: f"nightshade{n:02d}" for n, name in enumerate(LOOPS) if name not in LEFT_OUT}
 # Publishers of the feeds with hostile rows, after those of hostile answers.
 FIRST_HOST = 640
-# Without the last step, which would ask for suggestions once more for those who are counted.
+# Without the last step, which would ask for suggestions once more for those who are counted. Memories are
+# refreshed by a task of beat that is due later, and icons 30 sites at a time, so a day may end before the
+# hostile ones.
 NIGHT = """
 from django.utils import timezone
+from advisor.guidance.store import memories_refresh_active
 from config.jobs.nightly import STEPS, nightly_run
+from digest.articles.favicons import favicons_update
 steps = {name: step for name, step in STEPS.items() if name != "advise"}
 row = nightly_run(now=timezone.now(), force=True, manual=True, steps=steps)
+memories_refresh_active(now=timezone.now())
+for _ in range(3):
+    favicons_update(now=timezone.now())
 print(row.status)
 """
 
@@ -49,6 +56,7 @@ class Poisoned:
     site: Site
     publisher: int
     commands: dict[str, int] = field(default_factory=dict)
+    night_at: datetime | None = None
 
     def start(self, reader: Reader) -> None:
         """Give `reader` the feeds, and the hostile readers what they need to be met."""
@@ -73,6 +81,7 @@ class Poisoned:
 
     def commands_run(self, release: Path, username: str) -> None:
         """Do what an operator does at a terminal, and the night."""
+        self.night_at = timezone.now()
         self.commands["night"] = self.site.code(release, "shell", "-c", NIGHT)
         hosts = ("alpha", MARKS["lists that are imported"], "charlie")
         outlines = "".join(f'<outline text="{one}" xmlUrl="https://{one}.example/feed"/>' for one in hosts)
@@ -97,10 +106,14 @@ class Poisoned:
         return [name for name, code in self.commands.items() if name != "night" and code != 1]
 
     def unserved(self, names: Sequence[str]) -> dict[str, int]:
-        """Return how many of the other readers have no digest of today, and how many other posts no story."""
+        """Return how many other readers have no digest of today, and how many other posts have no story.
+
+        Posts that came after the night began are left out: the next round compares them.
+        """
         today = timezone.now().date()
         served = Digest.objects.filter(date=today, reader__username__in=names).values("reader").distinct()
         others = Item.objects.filter(feed__subscriptions__reader__username__in=names, clustered_at=None)
+        others = others.filter(first_seen_at__lt=self.night_at)
         for mark in MARKS.values():
             others = others.exclude(title__startswith=mark)
         return {"readers": len(names) - served.count(), "items": others.distinct().count()}
