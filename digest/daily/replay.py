@@ -3,7 +3,9 @@
 This tells what a change would have done last week. Each day is ordered at its end (today: now) from the
 articles dated within the seven days before it, by the rules of a page without its novelty draw. What the
 reader had rated or read before a day is gone from it. So is what was shown in the first ten of two replayed
-days. Similarity, taste and other readers' figures are those of now, so two replays differ by settings alone.
+days. An article of a source that is never missed has its place on the first page after it came, as if the
+rule had been there all week, and not on later ones. Similarity, taste and other readers' figures are those of
+now, so two replays differ by settings alone.
 """
 
 import datetime as dt
@@ -47,8 +49,9 @@ class Replay:
         by_id = {c.item_id: c for c in self.days[-1].pool.candidates} if hides else {}
         found: list[tuple[int, ...]] = []
         shown: Counter[int] = Counter()
+        had_place = self._articles_before() if effective.config.never_missed else set[int]()
         for day in self.days:
-            made = day.deciding(moved)
+            made = replace(day.deciding(moved), shown=had_place)
             choices = made.choices(made.ranking(effective), effective, limit=LOOKED_AT)
             left = [choice for choice in choices if shown[choice.item_id] < PAGES_MAX]
             if hides:
@@ -56,7 +59,15 @@ class Replay:
             places = compose(left, RULES, NoveltyDraw()).places
             found.append(tuple(place.item_id for place in places))
             shown.update(found[-1][:FIRST])
+            had_place |= {day.origins[item][1] for item in found[-1]}
         return found
+
+    def _articles_before(self) -> set[int]:
+        """Return the articles that came before the day of the first replayed page."""
+        first = self.days[0]
+        begin = (first.as_of - dt.timedelta(days=1)).timestamp()
+        older = first.pool.ids[first.pool.timestamps <= begin].tolist()
+        return {first.origins[item][1] for item in older}
 
 
 def replay_load(*, reader: Reader, now: dt.datetime, configs: Sequence[EffectiveConfig], days: int) -> Replay:

@@ -139,6 +139,8 @@ class ChangeKind(ABC):
     has_own_rule: ClassVar[bool] = False
     # Whether ratings held out can measure it beforehand.
     is_measured: ClassVar[bool] = True
+    # Whether it keeps a place for every item of its target, so that none of them is ever gone.
+    keeps_all: ClassVar[bool] = False
     # The most items a day that its source may bring in the long run; `None`: any number.
     posts_a_day_max: ClassVar[float | None] = None
     # What the numbers are that it cuts at, and the note of what was liked on each side; "": it cuts at none.

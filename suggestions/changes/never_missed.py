@@ -32,6 +32,7 @@ class NeverMissedKind(SourceRuleKind):
 
     field = Field.NEVER_MISSED
     rule = "never_missed"
+    keeps_all = True
     # Of five places a day such a source may take two, so that others have theirs.
     posts_a_day_max = 2.0
     value_refused = 'The value of never_miss is "yes".'

@@ -6,6 +6,7 @@ import pytest
 
 from digest.models import Feed, Item, Reader
 from ranking.selectors import config_effective
+from suggestions.changes.never_missed import NEVER_MISS
 from suggestions.changes.topics import ADD_TOPIC
 from suggestions.changes.weights import BOOST_SOURCE, REDUCE_SOURCE
 from suggestions.proposals import WeekEffect
@@ -119,3 +120,28 @@ def test_a_card_names_last_what_its_reader_rated_against_it(busy, now):
     enters = suggestion_weeks(reader_id=busy.pk, suggestions=[suggestion], now=now)[suggestion.pk].enters
     ids = [one.item_id for one in enters]
     assert len(ids) > 1 and (disliked.pk not in ids or ids[-1] == disliked.pk)
+
+
+def never_miss(reader: Reader, key: str):
+    return NEVER_MISS.change(key, True)
+
+
+@pytest.mark.parametrize("others", [4, 24], ids=["few sources", "many sources"])
+@pytest.mark.parametrize(
+    "hours", [range(0, 240, 12), (*range(30, 42), *range(80, 92))], ids=["two a day", "bursts"]
+)
+def test_never_missing_a_source_takes_none_of_its_own_articles_away(ada, now, hours, others):
+    """Each has a place of its own once, so it is never gone: of a burst, some wait for the next day."""
+    for n in range(others):
+        feed = FeedFactory(source=SourceFactory(key=f"loud{n}.example"))
+        SubscriptionFactory(reader=ada, feed=feed)
+        for hour in range(0, 10 * 24, 6):
+            ItemFactory(feed=feed, source=feed.source, published_at=now - timedelta(hours=hour, minutes=n))
+    rare = FeedFactory(source=SourceFactory(key=LOVED))
+    SubscriptionFactory(reader=ada, feed=rare)
+    for hour in hours:
+        ItemFactory(feed=rare, source=rare.source, published_at=now - timedelta(hours=hour, minutes=30))
+    effect = effect_of(ada, never_miss(ada, LOVED), now)
+    assert LOVED not in {one.source for one in effect.leaves}
+    entering = [one for one in effect.enters if one.source == LOVED]
+    assert 0 < len(entering) <= len([hour for hour in hours if hour < 7 * 24])
