@@ -9,20 +9,28 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
+from numpy.typing import NDArray
+
 from digest.entities import UNREAD_DAYS
 from digest.errors import ItemNotFound
 from digest.feedback.naming import article_name
 from digest.items.meanings import vectors_for
 from digest.items.selectors import items_candidates
 from digest.models import Item, ItemVector, Reader
-from ranking.entities import Candidate
+from ranking.common.text import topic_key
+from ranking.entities import Candidate, EffectiveConfig
 from ranking.meaning.subjects import subjects_among
+from ranking.pool import Pool
+from ranking.selectors import config_effective
 
 # The newest items that are looked at: 1,500 take a second.
 ITEMS_MAX = 1_500
 # Fewer items make no subjects worth choosing, and fewer subjects are no choice.
 ITEMS_MIN, SUBJECTS_MIN, SUBJECTS_MAX = 60, 3, 16
 HEADLINES = 3
+# A subject with more items than this share that the reader wants less of is not offered.
+UNWANTED_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +57,22 @@ def subjects_find(*, reader: Reader, now: datetime) -> list[Subject]:
     """Return the subjects of the reader's items of 30 days; none if they are too few to choose from.
 
     A constant number of queries. Each subject has three headlines that say its name, of different sources if
-    there are three. The same items make the same subjects.
+    there are three. The same items make the same subjects. A subject is left out if words that the reader
+    wants less of stand in most of its items, or if its name is one that they never want suggested.
     """
+    effective = config_effective(reader_id=reader.pk)
     candidates = items_candidates(reader_id=reader.pk, now=now, days=UNREAD_DAYS, limit=ITEMS_MAX)
     vectors = vectors_for([one.item_id for one in candidates])
     if int(vectors.any(axis=1).sum()) < ITEMS_MIN:
         return []
+    unwanted = _unwanted(candidates, effective)
+    never = {topic_key(one) for one in effective.config.avoided}
     found = [
         (one.name, chosen, len(one.rows))
         for one in subjects_among(candidates, vectors, SUBJECTS_MAX)
         if len(chosen := _headlines(candidates, one.rows)) == HEADLINES
+        and topic_key(one.name) not in never
+        and unwanted[[*one.rows]].mean() <= UNWANTED_SHARE
     ]
     if len(found) < SUBJECTS_MIN:
         return []
@@ -78,6 +92,17 @@ def subjects_name(*, reader: Reader, item_ids: Collection[int], now: datetime) -
             continue
         count += 1
     return count
+
+
+def _unwanted(candidates: Sequence[Candidate], effective: EffectiveConfig) -> NDArray[np.bool_]:
+    """Return which of `candidates` have a word as their subject that the reader wants less of."""
+    pool = Pool(candidates)
+    less = [word for word, boost in effective.config.keyword_boosts.items() if boost < 0]
+    pool.search_all(less)
+    found = np.zeros(len(candidates), dtype=np.bool_)
+    for word in less:
+        found |= pool.matches(word)
+    return found
 
 
 def _headlines(candidates: Sequence[Candidate], rows: Sequence[int]) -> list[int]:

@@ -11,6 +11,8 @@ from digest.feedback.naming import article_name, articles_named
 from digest.feedback.subjects import has_subjects, subjects_find, subjects_name
 from digest.items.vectors import item_vectors_update
 from digest.models import Reader, Subscription
+from ranking.config_body import ConfigEdit
+from ranking.services import config_edit
 from tests.support.browser import ago, fresh_item
 
 pytestmark = pytest.mark.django_db
@@ -59,6 +61,19 @@ def test_each_subject_has_three_headlines_of_different_sources_that_belong_toget
     assert found == subjects_find(reader=filled, now=timezone.now()), "nothing is drawn"
 
 
+@pytest.mark.parametrize(
+    "less",
+    [ConfigEdit(keyword_boosts={"galaxy": -0.5}), ConfigEdit(pins={"Galaxy": "avoided"})],
+    ids=["less of the word", "never suggested"],
+)
+def test_what_the_reader_wants_less_of_is_no_subject_on_offer(filled: Reader, less: ConfigEdit) -> None:
+    now = timezone.now()
+    assert "Galaxy" in [one.name for one in subjects_find(reader=filled, now=now)]
+    config_edit(reader_id=filled.pk, edit=less, expected_version=0, now=now)
+    names = [one.name for one in subjects_find(reader=filled, now=now)]
+    assert "Galaxy" not in names and {"Tennis", "Banks", "Orbit"} <= {*names}
+
+
 def test_too_few_or_foreign_articles_make_no_subjects(ada: Reader, client: Client) -> None:
     for n in range(70):
         fresh_item(ada, hours=1 + n, title=f"Der Verein gewinnt nicht, und das ist mit {n} so", text="")
@@ -79,7 +94,7 @@ def test_fewer_than_three_subjects_are_no_choice(ada: Reader) -> None:
 
 
 def test_finding_subjects_costs_the_same_number_of_queries(filled: Reader, django_assert_num_queries) -> None:
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(6):
         subjects_find(reader=filled, now=timezone.now())
 
 
