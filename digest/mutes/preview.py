@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from digest.days import day_of
 from digest.items.selectors import (
     item_candidate,
-    items_window,
+    items_candidates,
     mutes_in_force,
     subscribed_own_names,
     subscribed_titles,
@@ -84,8 +84,11 @@ def _source_key(reader: Reader, typed: str, *, known: bool) -> str:
 
 
 def mute_preview(*, reader: Reader, mute: Mute, now: dt.datetime) -> MutePreview:
-    """Return the effect that `mute` would have on the last seven days; a constant number of queries."""
-    candidates = items_window(reader_id=reader.pk, now=now).candidates
+    """Return the effect that `mute` would have on the last seven days; a constant number of queries.
+
+    Items of sources that are not in Today count, too, because a mute hides them from every list.
+    """
+    candidates = items_candidates(reader_id=reader.pk, now=now)
     hides = MuteFilter([mute])
     found = [candidate.title for candidate in candidates if hides.finds(candidate)]
     return MutePreview(mute, len(found), len(candidates), tuple(found[:TITLES_MAX]))

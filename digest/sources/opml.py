@@ -49,7 +49,8 @@ _ATTRIBUTE: Final = re.compile(rf"(?<![\w:.-])({_ATTRIBUTE_NAMES})\s*=\s*([\"'])
 class ListedFeed:
     """A feed of a list; `folder` is its path, joined by “ / ”, and `line` counts from 1.
 
-    `description` is our own lists' text about a feed, beside its title. It is not read.
+    `description` is our own lists' text about a feed, beside its title, and `site` the address of the pages
+    that the feed is about, if known. Neither is read.
     """
 
     url: str
@@ -57,6 +58,7 @@ class ListedFeed:
     folder: str
     line: int = 0
     description: str = ""
+    site: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +269,8 @@ def opml_write(feeds: Iterable[ListedFeed], *, title: str, now: datetime | None 
         outline = etree.SubElement(_folder(folders, path), "outline", type="rss")
         for name, value in (("text", feed.title or feed.url), ("title", feed.title), ("xmlUrl", feed.url)):
             outline.set(name, clean_text(value))
+        if feed.site:
+            outline.set("htmlUrl", clean_text(feed.site))
         if feed.description:
             outline.set("description", clean_text(feed.description))
     return bytes(etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True))

@@ -43,6 +43,7 @@ def subscription_change(
     *,
     reader: Reader,
     feed_id: int,
+    now: datetime,
     folder: str | None = None,
     own_name: str | None = None,
     ai_enabled: bool | None = None,
@@ -52,7 +53,8 @@ def subscription_change(
     """Move a subscription to another folder ("" for none), or switch models, full texts or Today for it.
 
     `own_name` is the reader's name for the feed, "" for its own title. None leaves a setting as it
-    is. Return whether the reader has such a subscription.
+    is. If the feed joins or leaves Today, today's digest is due again. Return whether the reader has such a
+    subscription.
     """
     fields: dict[str, object] = {}
     if folder is not None:
@@ -66,6 +68,8 @@ def subscription_change(
     if in_today is not None:
         fields["in_today"] = in_today
     found = _mine(reader, [feed_id])
+    if in_today is not None and found.exclude(in_today=in_today).exists():
+        Reader.objects.filter(pk=reader.pk).update(sources_left_at=now)
     return found.update(**fields) > 0 if fields else found.exists()
 
 

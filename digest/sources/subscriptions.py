@@ -335,6 +335,7 @@ def opml_export(*, reader: Reader, now: datetime | None = None) -> bytes:
             row.name,
             row.folder,
             description=WITHOUT_SECRET if row.feed.owner_id else "",
+            site="" if row.feed.owner_id else row.feed.site_url,
         )
         for row in subscriptions_of(reader_id=reader.pk)
         if web_url(row.feed.address)

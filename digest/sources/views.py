@@ -86,7 +86,10 @@ class SubscriptionForm(forms.Form):
     in_today = forms.BooleanField(
         label=gettext_lazy("In Today, if it is among the best"),
         required=False,
-        help_text=gettext_lazy("Off: it is in All and its folder, and in no digest, mail or feed of yours."),
+        help_text=gettext_lazy(
+            "Off: from your next look at Today, it is in All and its folder only, and in no digest, mail or "
+            "feed of yours."
+        ),
     )
     ai_enabled = forms.BooleanField(
         label=gettext_lazy("Language models may read what this feed brings, for summaries and the like"),
@@ -271,7 +274,7 @@ def source(request: HttpRequest, feed_id: int) -> HttpResponse:
         refused = error.message
     if request.method == "POST" and not refused and (weighs or form.is_valid()):
         if not weighs:
-            subscription_change(reader=reader, feed_id=feed_id, **form.cleaned_data)
+            subscription_change(reader=reader, feed_id=feed_id, now=timezone.now(), **form.cleaned_data)
         saved = subscription_of(reader_id=reader.pk, feed_id=feed_id) or line.subscription
         messages.success(request, _("Saved: {name}.").format(name=saved.name))
         return redirect("digest:sources")

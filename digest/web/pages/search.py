@@ -24,6 +24,8 @@ from digest.searches.selectors import SearchAsked, search_lines, searches_saved
 from digest.signed import UNDO_LIFETIME_S, values_read
 from digest.throttling import SEARCH, rate_limited
 from digest.web.pages.contexts import search_page
+from ranking.common.text import topic_key
+from ranking.selectors import config_effective
 
 # Days outside these do not exist in some time zones.
 DAY_FIRST, DAY_LAST = date(1970, 1, 1), date(2999, 12, 31)
@@ -58,6 +60,13 @@ def search_filters(
         category=category,
         author=author,
     )
+
+
+def _topic_offered(query: str, reader_id: UUID) -> str:
+    """Return the topic that the words of a search would make; "" if the reader has it already."""
+    topic = query_topic(query)
+    there = config_effective(reader_id=reader_id).config.topics if topic else ()
+    return "" if topic_key(topic) in map(topic_key, there) else topic
 
 
 class SearchForm(forms.Form):
@@ -154,5 +163,5 @@ def _form_page(form: SearchForm, asked: SearchAsked, reader_id: UUID) -> dict[st
         "asked_filters": asked.filters,
         "saved_id": next((pk for pk, one in saved if one.same == asked.same), None),
         "searches": search_lines(saved, sources),
-        "topic": query_topic(asked.query),
+        "topic": _topic_offered(asked.query, reader_id),
     }

@@ -44,7 +44,7 @@ def moved(ada: Reader, now) -> Feed:
 
 def test_a_readers_own_name_and_folder_move_along(ada: Reader, now):
     row = subscription_add(reader=ada, url=OLD, now=now)
-    subscription_change(reader=ada, feed_id=row.feed_id, folder="News", own_name="Mine")
+    subscription_change(reader=ada, feed_id=row.feed_id, folder="News", own_name="Mine", now=now)
     moved = Subscription.objects.get(reader=ada, feed=feed_move(feed=row.feed, url=NEW, now=now))
     assert (moved.folder, moved.name) == ("News", "Mine")
 

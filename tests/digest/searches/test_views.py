@@ -82,6 +82,15 @@ def test_a_search_becomes_a_topic_that_says_what_it_takes_in_and_can_be_undone(p
     assert topics(ada) == []
 
 
+def test_a_search_that_is_a_topic_already_is_not_offered_as_one(page: Client, ada: Reader):
+    fresh_item(ada, title="A harbour")
+    search = saved(page)
+    address = "/ui/search?q=harbour&order=best"
+    assert f"/ui/searches/{search}/topic" in body(page.get(address))
+    page.post(f"/ui/searches/{search}/topic")
+    assert f"/ui/searches/{search}/topic" not in body(page.get(address))
+
+
 def test_a_topic_that_was_there_before_stays_and_offers_no_undo(page: Client, ada: Reader):
     search = saved(page)
     page.post(f"/ui/searches/{search}/topic")

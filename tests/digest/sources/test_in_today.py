@@ -9,6 +9,8 @@ from django.utils import timezone
 from digest.daily.candidates import digest_candidates, digest_candidates_many, window_load
 from digest.days import day_of
 from digest.models import Reader, Subscription
+from digest.mutes.preview import mute_preview
+from ranking.entities import Mute
 from tests.support.browser import fresh_item
 
 PAPER, RIVER = "gazette.example", "river.example"
@@ -55,6 +57,20 @@ def test_what_is_kept_out_is_in_no_digest_but_in_all_and_its_folder(page: Client
     assert "not in Today" in page.get("/ui/sources").content.decode()
     keep_out(page, ada, kept=False)
     assert candidates(ada, now) == ({PAPER, RIVER}, {PAPER, RIVER})
+
+
+def test_a_source_leaves_and_joins_today_at_the_next_look(page: Client, ada: Reader):
+    assert "River 0" in page.get("/").content.decode()
+    keep_out(page, ada)
+    assert "River 0" not in page.get("/").content.decode()
+    keep_out(page, ada, kept=False)
+    assert "River 0" in page.get("/").content.decode()
+
+
+def test_a_mute_counts_what_it_hides_outside_of_today(page: Client, ada: Reader):
+    keep_out(page, ada)
+    found = mute_preview(reader=ada, mute=Mute("word", "river"), now=timezone.now())
+    assert (found.hides, found.total, len(found.titles)) == (3, 6, 3)
 
 
 def test_it_is_one_readers_choice(page: Client, ada: Reader, ben: Reader):

@@ -152,6 +152,19 @@ def test_what_is_written_reads_the_same(feeds: dict[str, tuple[str, str]]):
     assert {f.url: (f.title, f.folder) for f in opml_read(written).feeds} == wanted
 
 
+def test_an_export_names_the_site_of_each_feed_if_it_is_known_and_not_private(ada, now):
+    for name, more in (("open", {}), ("own", {"owner": ada}), ("bare", {"site_url": ""})):
+        feed = Feed.objects.create(
+            url=f"https://{name}.example/feed",
+            source=Source.objects.create(key=f"{name}.example"),
+            **{"site_url": f"https://{name}.example/?a=1&b=2"} | more,
+        )
+        Subscription.objects.create(reader=ada, feed=feed, created_at=now)
+    rows = ElementTree.fromstring(opml_export(reader=ada)).iter("outline")
+    sites = [row.get("htmlUrl") for row in rows]
+    assert sites.count("https://open.example/?a=1&b=2") == 1 and sites.count(None) == 2
+
+
 def test_an_import_subscribes_without_fetching_and_says_what_it_did(ada, now):
     subscription_add(reader=ada, url="https://rivers.example/feed", now=now)
     Feed.objects.create(
