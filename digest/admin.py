@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin.utils import quote, unquote
 from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.forms import UserChangeForm
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, Q, QuerySet
 from django.forms.widgets import Script
@@ -16,6 +18,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.dates import WEEKDAYS
 from django.utils.html import format_html
 
 from digest.account_admin import is_below
@@ -301,17 +304,44 @@ def _feeds(count: int) -> str:
     return "1 feed is" if count == 1 else f"{count} feeds are"
 
 
-DIGEST_FIELDS = (
-    "id",
-    "time_zone",
-    "language",
-    "ai_enabled",
-    "peers_enabled",
-    "suggestions_enabled",
-    "welcomed_at",
-)
-
+READING = ("time_zone", "language", "ai_enabled", "peers_enabled", "suggestions_enabled")
+RECORD = ("id", "last_login", "date_joined", "welcomed_at")
 RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
+
+
+class ReaderForm(UserChangeForm):  # type: ignore[type-arg]
+    """The form of a reader's page, in the words of the readers' own pages."""
+
+    language = forms.ChoiceField(
+        required=False, choices=[("", "the browser’s; English in mails"), *settings.LANGUAGES]
+    )
+    mail_hour = forms.TypedChoiceField(
+        coerce=int,
+        label="Mail at",
+        choices=[(hour, f"{hour:02}:00") for hour in range(24)],
+        help_text="In the reader’s time zone.",
+    )
+    mail_weekday = forms.TypedChoiceField(
+        coerce=int, label="Day of a weekly mail", choices=[*WEEKDAYS.items()]
+    )
+
+    class Meta(UserChangeForm.Meta):
+        model = Reader
+        labels = {
+            "is_active": "May sign in",
+            "ai_enabled": "Models may read this reader’s texts",
+            "peers_enabled": "Learns from other readers, and they from this one",
+            "suggestions_enabled": "Gets suggestions",
+            "mail_rhythm": "Mail",
+            "is_staff": "Operator: may open these pages",
+            "is_superuser": "Has all rights",
+            "user_permissions": "Single rights",
+        }
+        help_texts = {
+            "is_active": "Switch this off instead of deleting an account.",
+            "is_staff": "",
+            "is_superuser": "Without naming them one by one.",
+        }
 
 
 if TYPE_CHECKING:  # generic in the stubs only
@@ -327,21 +357,24 @@ class ReaderAdmin(OperatorAdmin, _UserAdmin):
     list_display = [
         "username",
         "email",
-        "id",
         "time_zone",
         "ai_enabled",
         "is_active",
         "is_staff",
         "last_login",
+        "id",
     ]
     list_filter = ["is_active", "is_staff", "ai_enabled", "mail_rhythm"]
     ordering = ["username"]
     search_fields = ["username", "email"]
-    readonly_fields = ["id", "last_login", "date_joined", "welcomed_at"]
+    readonly_fields = [*RECORD]
+    form = ReaderForm
     fieldsets = (
-        *(UserAdmin.fieldsets or ()),
-        ("Digest", {"fields": DIGEST_FIELDS}),
+        (None, {"fields": ["username", "email", "password", "is_active"]}),
+        ("Reading", {"fields": READING}),
         ("Mail", {"fields": ["mail_rhythm", "mail_hour", "mail_weekday"]}),
+        ("Rights", {"fields": RIGHTS, "classes": ["collapse"]}),
+        ("Record", {"fields": RECORD, "classes": ["collapse"]}),
     )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Reader | None = None) -> list[str]:

@@ -164,6 +164,19 @@ def test_the_admin_is_english_and_says_the_zone_of_its_times(site, operator, ada
     assert "5 March 2026, 01:30" in body and body.count("Times on these pages are in Asia/Kolkata.") == 1
 
 
+def test_a_readers_page_begins_with_facts_and_asks_in_plain_words(site, ada, now):
+    fill(ada, now)
+    run = Run.objects.create(reader=ada, day=now.date(), trigger="ui", status="agent_error", created_at=now)
+    body = site.get(page(Reader, "change", ada.pk)).content.decode()
+    facts = body.index('class="facts"')
+    assert facts < body.index('name="username"') < body.index("Single rights")
+    for words in ("Last digest", "Last mail", "agent error,", "Suggestions to answer"):
+        assert facts < body.index(words) < body.index('name="username"')
+    assert page(Run, "change", run.pk) in body and page(Digest, "change", Digest.objects.get().pk) in body
+    assert ">Monday</option>" in body and ">Deutsch</option>" in body and ">07:00</option>" in body
+    assert "Staff status" not in body
+
+
 def test_readers_have_no_business_there(ada, db):
     client = Client()
     client.force_login(ada)

@@ -1,0 +1,80 @@
+"""Facts on a reader's page in the admin: feeds, last digest, mail and run, and what waits."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from django import template
+from django.db.models import Model
+from django.template.defaultfilters import date as date_words
+from django.urls import reverse
+from django.utils.timezone import localtime
+
+from advisor.models import Run
+from digest.feeds.selectors import in_trouble
+from digest.models import Delivery, Digest, Feed, Reader, Subscription
+from suggestions.selectors import suggestions_pending
+
+register = template.Library()
+TIME: Final = "j F Y, H:i"
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderFact:
+    """One fact, and the address of the row or list behind it, or ""."""
+
+    name: str
+    value: str
+    href: str = ""
+
+
+@register.simple_tag
+def reader_facts(reader: Reader, operator: Reader) -> list[ReaderFact]:
+    """Return what `operator` may know of this reader's state; at most six queries."""
+    parts = ((Subscription, _feeds), (Digest, _digest), (Delivery, _mail), (Run, _run))
+    return [fact for model, part in parts if _may_view(operator, model) for fact in part(reader)]
+
+
+def _may_view(operator: Reader, model: type[Model]) -> bool:
+    return operator.has_perm(f"{model._meta.app_label}.view_{model._meta.model_name}")
+
+
+def _row(row: Model) -> str:
+    return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
+
+
+def _feeds(reader: Reader) -> Iterator[ReaderFact]:
+    read = Feed.objects.filter(subscriptions__reader=reader).order_by()
+    troubled = read.filter(in_trouble()).count()
+    words = f"{read.count():,}{f', {troubled:,} in trouble' if troubled else ''}"
+    href = f"{reverse('admin:digest_subscription_changelist')}?reader__id__exact={reader.pk}"
+    yield ReaderFact("Feeds", words, href)
+
+
+def _digest(reader: Reader) -> Iterator[ReaderFact]:
+    last = Digest.objects.filter(reader=reader).order_by("-date").first()
+    words = f"of {date_words(last.date, 'j F Y')}, built {_time(last.built_at)}" if last else "none yet"
+    yield ReaderFact("Last digest", words, _row(last) if last else "")
+
+
+def _mail(reader: Reader) -> Iterator[ReaderFact]:
+    last = Delivery.objects.filter(reader=reader).order_by("-date").first()
+    if last is None:
+        off = reader.mail_rhythm == Reader.MailRhythm.OFF
+        yield ReaderFact("Last mail", "none; this reader wants no mail" if off else "none yet")
+        return
+    status = Delivery.Status(last.status).label.lower()
+    words = f"{status}, {_time(last.sent_at or last.claimed_at)}{f': {last.error}' if last.error else ''}"
+    yield ReaderFact("Last mail", words, _row(last))
+
+
+def _run(reader: Reader) -> Iterator[ReaderFact]:
+    last = Run.objects.filter(reader=reader).order_by("-created_at").first()
+    words = f"{last.status.replace('_', ' ')}, {_time(last.created_at)}" if last else "none yet"
+    yield ReaderFact("Last run", words, _row(last) if last else "")
+    waiting = len(suggestions_pending(reader_id=reader.pk))
+    yield ReaderFact("Suggestions to answer", f"{waiting:,}")
+
+
+def _time(at: object) -> str:
+    return date_words(localtime(at), TIME)  # type: ignore[arg-type]
