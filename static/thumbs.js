@@ -71,8 +71,22 @@ function elsewhere(fresh) {
   const { action } = fresh.querySelector("form[data-thumb]");
   for (const form of document.querySelectorAll("form.rate[data-thumb]")) {
     const box = form.closest("[data-response]");
-    if (form.action === action && box !== fresh && !box.dataset.busy) box.replaceWith(fresh.cloneNode(true));
+    if (form.action !== action || box === fresh || box.dataset.busy) continue;
+    const copy = fresh.cloneNode(true);
+    fit(copy, box, "rated" in fresh.dataset);
+    box.replaceWith(copy);
   }
+}
+
+/**
+ * Make the new buttons as high as those in `box`, which they replace: no row below may move under a finger. In a list
+ * the reasons stay folded until they are asked for, and an item that was `rated` on this page keeps its words.
+ */
+function fit(fresh, box, rated) {
+  const reasons = fresh.querySelector(".tags");
+  const listed = box.closest("article.item") !== null;
+  if (reasons) reasons.open = !listed || box.querySelector(".tags")?.open === true;
+  if (listed && (rated || "rated" in box.dataset)) fresh.dataset.rated = "";
 }
 
 /** Give the item in the list the looks of a read one, or of an unread one, as a thumb down or its undo made it. */
@@ -87,6 +101,7 @@ function replace(box, html, button) {
   if (!fresh) throw new Error("The answer is no piece of a page.");
   const { label } = marks(button);
   const focused = box.contains(document.activeElement);
+  fit(fresh, box, button.name === "useful");
   box.replaceWith(fresh);
   const same = find(fresh, marks(button));
   // Whoever pressed a key stays where they were; whoever pressed the button stays on it.

@@ -197,6 +197,7 @@ def test_a_thumb_a_reason_and_their_undoing_take_no_reload(page: Page, ada: Read
     up = page.get_by_role("button", name="Useful", exact=True)
     up.click()
     expect(up).to_have_attribute("aria-pressed", "true")
+    page.locator(".tags > summary").click()
     page.get_by_role("button", name="Real depth").click()
     expect(page.get_by_role("button", name="Real depth")).to_have_attribute("aria-pressed", "true")
     expect(page.locator("#status")).to_have_text("Real depth: noted")

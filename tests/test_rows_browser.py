@@ -6,7 +6,8 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from digest.feedback.naming import article_name
-from digest.models import Feedback, Reader, Reading, Source
+from digest.items.reading import item_save
+from digest.models import Feedback, FeedbackTag, Reader, Reading, Source
 from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import ago, fresh_item
 from tests.support.chromium import listening, until
@@ -17,6 +18,8 @@ from tests.test_pages_browser import browser, page, tab
 __all__ = ["browser", "page", "tab"]
 pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+# A row may move by so much without a finger missing it.
+STEADY_PX = 3
 # For each row, whether its two thumbs are seen: nothing around them is transparent.
 SEEN = """() => [...document.querySelectorAll("article[data-item]")].map((row) => {
   for (let one = row.querySelector("[data-key=u]"); one !== row; one = one.parentElement)
@@ -67,6 +70,37 @@ def test_why_stands_in_line_with_the_way_to_the_original(page: Page, ada: Reader
     why = page.locator(".item .why-short a, .item .why > summary").first
     middles = [box(one)["y"] + box(one)["height"] / 2 for one in (original, why)]
     assert abs(middles[0] - middles[1]) <= 1
+
+
+@pytest.mark.parametrize("size", [PHONE, WIDE])
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("address", ["/", "/ui/all", "/ui/saved"])
+def test_a_rating_moves_no_row_and_its_reasons_come_when_asked_for(
+    page: Page, ada: Reader, address: str, language: str, size: dict[str, int]
+):
+    for n in range(3):
+        item = fresh_item(ada, hours=n + 1, title=f"A lamp {n}", text="Words about lamps and kettles. " * 12)
+        item_save(reader=ada, item_id=item.pk, saved=True, now=timezone.now())
+    Reader.objects.update(language=language)
+    page.set_viewport_size(size)
+    page.goto(address)
+    row, below = page.locator("article[data-item]").nth(1), page.locator("article[data-item]").nth(2)
+    before, reasons = box(below), row.locator(".tags button")
+    row.locator("h2 a").focus()
+    for key in ("u", "d"):
+        page.keyboard.press(key)
+        expect(row.locator(f"[data-key={key}]")).to_have_attribute("aria-pressed", "true")
+        assert abs(box(below)["y"] - before["y"]) <= STEADY_PX, key
+        assert not reasons.first.is_visible()
+        asked, thumb = box(row.locator(".tags > summary")), box(row.locator("[data-key=u]"))
+        apart = asked["x"] + asked["width"] <= thumb["x"] or asked["y"] + asked["height"] <= thumb["y"]
+        assert apart, "beside the thumbs, or above them"
+    row.locator(".tags > summary").click()
+    reasons.first.click()
+    until(page, FeedbackTag.objects.count, 1)
+    expect(reasons.first).to_be_visible()
+    page.goto(address)
+    expect(row.locator(".tags")).to_be_hidden()
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
@@ -174,3 +208,13 @@ def test_a_thumb_down_that_ends_more_like_this_says_so_in_its_folded_row(page: P
     page.get_by_role("button", name="Undo").click()
     until(page, lambda: Reading.objects.filter(named_at__isnull=False).exists())
     assert not Feedback.objects.exists()
+
+
+def test_what_is_behind_the_dots_has_words(page: Page, ada: Reader):
+    fresh_item(ada, title="A lamp")
+    page.set_viewport_size(PHONE)
+    page.goto("/")
+    page.get_by_role("button", name="More for: A lamp").click()
+    for words in ("More like this", "Save for later"):
+        expect(page.locator(".taps").get_by_text(words, exact=True)).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -110,7 +110,7 @@ def feedback_give(
     origin: str = Feedback.Origin.READING,
     propensity: float | None = None,
 ) -> Feedback:
-    """Rate an item; if it is not useful, mark it as read at the same moment.
+    """Rate an item. If it is not useful or answers an interview, mark it as read at the same moment.
 
     The arguments and errors are those of `feedback_set`.
     """
@@ -123,7 +123,7 @@ def feedback_give(
         origin=origin,
         propensity=propensity,
     )
-    if not useful:
+    if not useful or origin == Feedback.Origin.INTERVIEW:
         item_read(reader=reader, item_id=item_id, now=feedback.at)
     return feedback
 
@@ -134,7 +134,7 @@ def feedback_take_back(*, reader: Reader, item_id: int) -> bool:
     Return whether there was a rating. Raises `ItemNotFound`.
     """
     article = item_get(reader_id=reader.pk, item_id=item_id).article
-    rating = Feedback.objects.filter(reader=reader, article=article, useful=False).first()
+    rating = Feedback.objects.filter(reader=reader, article=article).first()
     if rating:
         items_unread(reader=reader, item_ids=[item_id], at=rating.at)
     return feedback_clear(reader=reader, item_id=item_id)
@@ -149,7 +149,7 @@ def answers_undo(*, reader_id: UUID, item_ids: Sequence[int]) -> int:
         reader_id=reader_id, item__in=item_ids, origin=Feedback.Origin.INTERVIEW
     )
     count = answers.count()
-    marked = answers.filter(useful=False, article=OuterRef("article"), at=OuterRef("read_at"))
+    marked = answers.filter(article=OuterRef("article"), at=OuterRef("read_at"))
     Reading.objects.filter(Exists(marked), reader_id=reader_id).update(read_at=None)
     answers.delete()
     if count:

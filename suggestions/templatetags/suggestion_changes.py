@@ -1,7 +1,7 @@
 """Tags for pages below suggestions: the effect of a change on today's page, and an early change to offer."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -46,6 +46,20 @@ def _few_names(names: Sequence[str]) -> str:
     others = len(names) - NAMES_MAX
     more = ngettext("{n} other", "{n} others", others).format(n=others) if others > 0 else ""
     return ", ".join([*names[:NAMES_MAX], *([more] if more else [])])
+
+
+@register.simple_tag(takes_context=True)
+def change_is_latest(
+    context: Mapping[str, Any], change: OrderChange | None, marked_at: datetime | str
+) -> bool:
+    """Return whether `change` came after a marking as read ("" if there is none), so that its Undo is first.
+
+    One query if both are there. What was learned overnight or from answers has no moment and stands second.
+    """
+    if not change or not isinstance(marked_at, datetime):
+        return True
+    row = config_version(reader_id=reader_of(context["request"]).pk, version=change.version)
+    return row is not None and row.created_at > marked_at
 
 
 @register.inclusion_tag("suggestions/_change.html", takes_context=True)

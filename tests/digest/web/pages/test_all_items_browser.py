@@ -169,14 +169,18 @@ def test_the_list_of_sources_leads_to_one_and_back(page: Page, ada: Reader):
 
 
 @pytest.mark.parametrize("path", ["/", "/ui/all"])
-def test_a_thumb_down_folds_an_item_and_marks_it_read_until_its_undo(page: Page, ada: Reader, path: str):
+def test_a_thumb_down_marks_an_item_read_until_its_undo_and_folds_it_on_the_next_page(
+    page: Page, ada: Reader, path: str
+):
     shelf(ada, 2)
     page.goto(path)
     item = page.locator("article.item").first
     item.get_by_role("button", name="Not useful").click()
-    expect(item.locator(".meta")).to_be_hidden()
     expect(item).to_have_class(re.compile(r"\bread\b"))
+    expect(item.locator(".meta")).to_be_visible()
     assert read(ada) == {"Lamp 0"}
+    page.goto(path)
+    expect(item.locator(".meta")).to_be_hidden()
     item.get_by_role("button", name="Undo").click()
     expect(item.locator(".meta").first).to_be_visible()
     expect(item).not_to_have_class(re.compile(r"\bread\b"))

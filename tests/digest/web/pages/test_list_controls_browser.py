@@ -119,7 +119,7 @@ class Desk:
     def undo(self) -> None:
         """Press the button of the notice, which takes back exactly the last marking."""
         expect(self.page.locator(".marked")).to_contain_text("marked as read")
-        self.page.get_by_role("button", name="Undo", exact=True).click()
+        self.page.get_by_role("button", name="Undo marking as read").click()
         expect(self.page.locator(".messages")).to_contain_text("unread again")
         self.until_read(set())
 

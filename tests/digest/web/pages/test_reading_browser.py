@@ -65,6 +65,7 @@ def test_everything_is_marked_read_and_taken_back(day_tab: Page, ada: Reader):
 def test_a_day_by_mouse(day_tab: Page, ada: Reader):
     first = day_tab.locator(".item").first
     first.get_by_role("button", name="Useful", exact=True).click()
+    first.locator(".tags > summary").click()
     first.get_by_role("button", name="Real depth").click()
     expect(first.get_by_role("button", name="Real depth")).to_have_attribute("aria-pressed", "true")
     first.get_by_role("button", name="Save for later").click()
