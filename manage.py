@@ -10,6 +10,7 @@ from django.core.management import execute_from_command_line
 from django.db import OperationalError, ProgrammingError
 
 from config import __version__
+from config.disk import disk_advice
 from config.logs import SecretRedactor
 
 
@@ -36,10 +37,10 @@ def main() -> None:
 
 
 def database_advice(text: str) -> str:
-    """Return what to do about an error of the database. A locked SQLite lacks no tables."""
+    """Return what to do about an error of the database. A locked SQLite or a full disk lacks no tables."""
     if "is locked" in text:
         return "Another program, for example a restore, has locked it: wait for its end, then try again."
-    return "Missing tables: `make migrate` or `tidings migrate`; else see DATABASE_URL."
+    return disk_advice(text) or "Missing tables: `make migrate` or `tidings migrate`; else see DATABASE_URL."
 
 
 if __name__ == "__main__":

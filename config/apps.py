@@ -13,6 +13,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import connections
+from django.http.request import validate_host
 
 from config.retention import retention_problems
 from ranking.common.start import SETTINGS
@@ -22,6 +23,7 @@ MINIMUM_VALUES: Mapping[str, int] = MappingProxyType(
     {
         "DATABASE_POOL": 0,
         "HSTS_SECONDS": 0,
+        "SESSION_DAYS": 1,
         "FETCH_WATCHDOG_MINUTES": 1,
         "PICTURE_CACHE_MB": 0,
         "SUBSCRIPTIONS_MAX": 1,
@@ -69,6 +71,53 @@ def check_tls(**kwargs: Any) -> list[CheckMessage]:
     return [Warning(text, hint=hint, id="tidings.W014")]
 
 
+def check_https(**kwargs: Any) -> list[CheckMessage]:
+    """Report `tidings.W027` for each setting without which passwords or cookies may travel in clear.
+
+    Django's own checks (`security.W004`, `W005`, `W008`, `W012`, `W016`) name settings that follow from ours.
+    """
+    if not settings.TLS:
+        text = (
+            "SITE_URL does not begin with https://: passwords and cookies travel in clear, and no browser is "
+            "told to use TLS."
+        )
+        return [Warning(text, hint="As in SITE_URL=https://news.example.org", id="tidings.W027")]
+    wrong = {
+        "HTTPS_REDIRECT=false leaves plain HTTP open.": not settings.SECURE_SSL_REDIRECT,
+        "HSTS_SECONDS=0 lets browsers come back by plain HTTP.": not settings.SECURE_HSTS_SECONDS,
+        "HSTS_SUBDOMAINS=false leaves subdomains out of HSTS.": bool(settings.SECURE_HSTS_SECONDS)
+        and not settings.SECURE_HSTS_INCLUDE_SUBDOMAINS,
+    }
+    return [Warning(text, id="tidings.W027") for text, is_wrong in wrong.items() if is_wrong]
+
+
+def check_own_host(**kwargs: Any) -> list[CheckMessage]:
+    """Report `tidings.E027`: the site refuses requests for the host of `SITE_URL`.
+
+    A proxy may send another host, if `CSRF_TRUSTED_ORIGINS` has the origin that browsers see.
+    """
+    parts = _split_address(settings.SITE_URL)
+    host = (parts and parts.hostname) or ""
+    host = f"[{host}]" if ":" in host else host
+    if not host or settings.DEBUG or validate_host(host, settings.ALLOWED_HOSTS):
+        return []
+    if settings.SITE_URL.rstrip("/") in settings.CSRF_TRUSTED_ORIGINS:
+        return []
+    text = f"ALLOWED_HOSTS lacks {host}, the host of SITE_URL: every page there would be refused with 400."
+    hint = f"ALLOWED_HOSTS={','.join([host, *settings.ALLOWED_HOSTS])}"
+    return [Error(text, hint=hint, id="tidings.E027")]
+
+
+def check_alerts(**kwargs: Any) -> list[CheckMessage]:
+    """Warn with `tidings.W028` if alerts should go by mail, but no mail leaves this machine."""
+    from digest.mail.render import mail_goes_out  # noqa: PLC0415 - what lays out mails
+
+    if not settings.ALERT_EMAILS or mail_goes_out():
+        return []
+    text = "ALERT_EMAILS is set, but no mail leaves this machine: alerts are in the log alone."
+    return [Warning(text, hint="Set EMAIL_URL to a mail server (smtp+tls://…).", id="tidings.W028")]
+
+
 def check_retention(**kwargs: Any) -> list[CheckMessage]:
     """Report `tidings.E014`: `KEEP_DAYS` has an unknown kind, or fewer days than the product needs."""
     return [Error(problem, id="tidings.E014") for problem in retention_problems(settings.KEEP_DAYS)]
@@ -88,7 +137,7 @@ def check_addresses(**kwargs: Any) -> list[CheckMessage]:
     """Report invalid addresses, without quoting passwords.
 
     `tidings.E016`: `REDIS_URL`. `E017`: `SITE_URL`. `E018`: `ALERT_EMAILS` or `EMAIL_FROM`. `E019`:
-    `ALLOWED_HOSTS` has more than host names.
+    `ALLOWED_HOSTS`, `FETCH_ALLOW_HOSTS` or `NOTIFY_ALLOW_HOSTS` has more than hosts.
     """
     found: list[CheckMessage] = []
     if settings.REDIS_URL and not _is_broker(settings.REDIS_URL):
@@ -105,9 +154,10 @@ def check_addresses(**kwargs: Any) -> list[CheckMessage]:
     if not _is_mail(parseaddr(settings.DEFAULT_FROM_EMAIL)[1]):
         text = f"EMAIL_FROM is no mail address: {settings.DEFAULT_FROM_EMAIL}."
         found.append(Error(text, hint="As in Tidings <news@example.org>", id="tidings.E018"))
-    if wrong := [host for host in settings.ALLOWED_HOSTS if "/" in host or "://" in host]:
-        text = f"ALLOWED_HOSTS holds what is no name of a host: {', '.join(wrong)}."
-        found.append(Error(text, hint="Names alone, as in news.example.org", id="tidings.E019"))
+    for name in ("ALLOWED_HOSTS", "FETCH_ALLOW_HOSTS", "NOTIFY_ALLOW_HOSTS"):
+        if wrong := [host for host in getattr(settings, name) if "/" in host or "@" in host]:
+            text = f"{name} holds what is no name of a host: {', '.join(map(_without_sign_in, wrong))}."
+            found.append(Error(text, hint="Names alone, as in news.example.org", id="tidings.E019"))
     return found
 
 
@@ -150,6 +200,11 @@ def _split_address(address: str) -> SplitResult | None:
     except ValueError:
         return None
     return parts
+
+
+def _without_sign_in(address: str) -> str:
+    """Return an address without the name and password before its host."""
+    return address.rpartition("@")[2]
 
 
 def _is_broker(address: str) -> bool:
@@ -198,6 +253,9 @@ class ConfigConfig(AppConfig):
             import config.celery  # noqa: F401, PLC0415
         register(check_schedule, SETTINGS)
         register(check_tls, SETTINGS, deploy=True)
+        register(check_https, SETTINGS, deploy=True)
+        register(check_own_host, SETTINGS)
+        register(check_alerts, SETTINGS)
         register(check_retention, SETTINGS)
         register(check_bounds, SETTINGS)
         register(check_addresses, SETTINGS)

@@ -21,6 +21,8 @@ TYPE_NAMES = {int: "a whole number", float: "a number", dict: "a list of NAME=VA
 TRUE_WORDS, FALSE_WORDS = ("true", "on", "yes", "ok", "y", "1"), ("false", "off", "no", "n", "0", "")
 DATABASE_URL_EXAMPLE = "postgres://NAME:PASSWORD@HOST:5432/DATABASE or sqlite:///FILE"
 EMAIL_URL_EXAMPLE = "smtp+tls://NAME:PASSWORD@HOST:587 or consolemail://"
+# The schemes of databases that we support, as `environ` reads them.
+DATABASE_SCHEMES = ("sqlite", "postgres", "postgresql", "psql", "pgsql")
 SPECIAL = re.compile(r"[@/?#\s]|%(?![0-9A-Fa-f]{2})")
 # Settings that are secrets, and settings that are addresses and may contain a password.
 SECRET_SETTINGS = (
@@ -159,6 +161,12 @@ class Environment(environ.Env):  # type: ignore[misc]  # a library without types
                 f"{var} cannot be read: percent-encode what is special in its name and password "
                 "(@ is %40, / %2F, # %23, ? %3F, % %25)."
             )
+        scheme = url.partition(":")[0]
+        if scheme not in DATABASE_SCHEMES and scheme in self.DB_SCHEMES:
+            raise ImproperlyConfigured(
+                f"{var} names {scheme}, which is not supported: PostgreSQL and SQLite are, as in "
+                f"{DATABASE_URL_EXAMPLE}."
+            )
         database = _address(var, DATABASE_URL_EXAMPLE, lambda: self.db_url_config(url))
         if database.get("ENGINE") not in self.DB_SCHEMES.values():
             raise ImproperlyConfigured(
@@ -181,6 +189,14 @@ def url_password(address: str) -> str:
     """Return the password in an address, or ""."""
     try:
         return unquote(urlsplit(address).password or "")
+    except ValueError:
+        return ""
+
+
+def url_host(address: str) -> str:
+    """Return the host in an address, or ""."""
+    try:
+        return urlsplit(address).hostname or ""
     except ValueError:
         return ""
 

@@ -15,6 +15,9 @@ if _rich is None:
     del sys.modules["rich"]
 
 MASK, SECRET_CHARS_MIN, UNKNOWN = "***", 8, "unknown"
+OWN_HOST_REFUSED = (
+    "Refused: a request for %s, the host of SITE_URL, which is not among ALLOWED_HOSTS: add it."
+)
 HOST_REFUSED = "Refused: a request for a host that is not among ALLOWED_HOSTS."
 # Matches the address in a line of the development server: `"GET /ui/search?q=x HTTP/1.1" 404 12`. Possessive,
 # and only from the start of a word, so that the time is linear in a stranger's text.
@@ -59,11 +62,18 @@ def request_path_hide(logger: object, name: str, line: MutableMapping[str, Any])
 
 
 class HostNameFilter(logging.Filter):
-    """Hide the host name of a refused request, because any client can choose it."""
+    """Hide the host name of a refused request, because any client can choose it. Show only `own`."""
+
+    def __init__(self, own: str = "") -> None:
+        super().__init__()
+        self._quoted = f"'{own}'" if own else ""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Turn the record into a warning without its traceback, which quotes the name, too. Keep it."""
-        record.msg, record.args, record.exc_info = HOST_REFUSED, (), None
+        asked = re.sub(r":\d+'", "'", record.getMessage()[:SERVER_CHARS_MAX])
+        is_own = bool(self._quoted) and asked.startswith(f"Invalid HTTP_HOST header: {self._quoted}.")
+        record.msg = OWN_HOST_REFUSED if is_own else HOST_REFUSED
+        record.args, record.exc_info = (self._quoted.strip("'"),) if is_own else (), None
         record.levelno, record.levelname = logging.WARNING, "WARNING"
         return True
 
@@ -86,8 +96,11 @@ class SecretRedactor:
         return line
 
 
-def logging_config(level: str, secrets: Collection[str] = ()) -> dict[str, Any]:
-    """Return Django's `LOGGING`: one JSON renderer for structlog and `logging` that hides `secrets`."""
+def logging_config(level: str, secrets: Collection[str] = (), own_host: str = "") -> dict[str, Any]:
+    """Return Django's `LOGGING`: one JSON renderer for structlog and `logging` that hides `secrets`.
+
+    A refused request's host is hidden, unless it is `own_host`, that of SITE_URL.
+    """
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -104,7 +117,7 @@ def logging_config(level: str, secrets: Collection[str] = ()) -> dict[str, Any]:
                 ],
             }
         },
-        "filters": {"host_hidden": {"()": HostNameFilter}},
+        "filters": {"host_hidden": {"()": HostNameFilter, "own": own_host}},
         "handlers": {
             "stderr": {"class": "logging.StreamHandler", "formatter": "json", "stream": "ext://sys.stderr"}
         },

@@ -32,10 +32,11 @@ from advisor.audit.kpis import State, kpis
 from advisor.models import GuidanceEvent, Heartbeat, Run
 from advisor.selectors import ACTIVE_STATUSES, JOB_PREFIX
 from config import __version__
+from config.disk import disk_folders, disk_free
 from config.jobs.schedule import JOBS, QUEUES
 from config.middleware import REQUESTS
 from config.models import NightlyReport
-from config.readiness import error_text, is_ready, queue_lengths, readiness
+from config.readiness import error_text, is_ready, queue_lengths, readiness, readiness_background
 from digest.feeds.selectors import is_read
 from digest.models import Feed, Reader, Spend
 from digest.sources.newsletters import mailbox_state
@@ -65,8 +66,9 @@ def healthz(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> JsonResponse:
     """Answer 200 if requests can be served, else 503.
 
-    The body is `{"ready", "degraded", "checks": {name: {"ok", …}}}`. A broken broker or schedule only sets
-    `degraded`. Error details are included only for clients that may read `/metrics`.
+    The body is `{"ready", "degraded", "checks": {name: {"ok", …}}}`. A broken broker, schedule or worker and
+    a disk that is nearly full only set `degraded`. Error details are included only for clients that may read
+    `/metrics`.
     """
     checks = readiness(now=timezone.now())
     rows = {check.name: asdict(check) for check in checks}
@@ -127,11 +129,14 @@ def metrics_text(*, now: datetime) -> bytes:
 
 
 class InstallationMetrics(Collector):
-    """The version and, if there is a broker, whether it answers and how many messages wait in its queues."""
+    """The version, free disk space, and what the broker says, if there is one."""
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metric families."""
         yield _family("build_info", "1, with the running version.", [((__version__,), 1.0)], ("version",))
+        free = [((name,), float(size)) for name, size in disk_free(disk_folders()).items()]
+        text = "Free space on the disk of TIDINGS_VAR_DIR, and of SQLite's file."
+        yield _family("disk_free_bytes", text, free, ("folder",))
         if not settings.REDIS_URL:
             return
         lengths = queue_lengths(QUEUES)
@@ -194,7 +199,7 @@ class DatabaseMetrics(Collector):
         found: list[Metric] = []
         up = 1.0
         try:
-            for part in (_kpis, _feeds, _runs, _money, _jobs, _guidance):
+            for part in (_kpis, _feeds, _runs, _money, _jobs, _guidance, _checks):
                 found += part(self.now)
         except DatabaseFailure as error:
             log.warning("database_down", error=error_text(error))
@@ -296,6 +301,12 @@ def _jobs(now: datetime) -> Iterator[Metric]:
     yield _one("night_age_seconds", text, age)
     failed = sum(step.get("status") == "failed" for step in night.steps.values()) if night else 0
     yield _one("night_steps_failed", "Steps of the last nightly run that failed.", failed)
+
+
+def _checks(now: datetime) -> Iterator[Metric]:
+    """Yield the checks that let /readyz say "degraded"."""
+    rows = [((check.name,), float(check.ok)) for check in readiness_background(now=now)]
+    yield _family("check_ok", "1 if this check of /readyz passes.", rows, ("check",))
 
 
 def _guidance(now: datetime) -> Iterator[Metric]:

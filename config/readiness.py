@@ -1,4 +1,4 @@
-"""Run the checks behind `/readyz`: database, migrations, broker, schedule and workers."""
+"""Run the checks behind `/readyz`: database, migrations, disk, broker, schedule and workers."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -14,6 +14,14 @@ from django.db.migrations.executor import MigrationExecutor
 
 from advisor.run.workers import jobs_last_started
 from advisor.selectors import worker_alive
+from config.disk import (
+    FREE_LOW_BYTES,
+    FREE_MIN_BYTES,
+    disk_folders,
+    disk_free,
+    is_database_here,
+    size_words,
+)
 from config.pulse.broker import broker_client, queues_unserved, workers_known
 from config.pulse.files import HUNG_S, pulse_ages, worker_has_pulse
 
@@ -40,17 +48,21 @@ class Check:
 
 
 def readiness(*, now: datetime) -> list[Check]:
-    """Check the database, its migrations, the broker, the schedule and the workers.
+    """Check the database, its migrations, the disk, the broker, the schedule and the workers.
 
-    Only the first two are needed. Without the others, pages work and requests run inline, but no scheduled
-    job runs. If the database fails, the other checks are skipped.
+    The first two are needed, and the disk if it is full and SQLite is on it. Without the others, pages work
+    and requests run inline, but no scheduled job runs. If the database fails, only the disk is checked, too.
     """
     database = _check("database", True, _database)
     if not database.ok:
-        return [database]
+        return [database, _disk_check()]
+    return [database, _check("migrations", True, _migrations), *readiness_background(now=now)]
+
+
+def readiness_background(*, now: datetime) -> list[Check]:
+    """Check what pages can do without for a while: space on the disk, broker, schedule and workers."""
     return [
-        database,
-        _check("migrations", True, _migrations),
+        _disk_check(),
         _check("broker", False, _broker),
         _check("schedule", False, lambda: _schedule(now)),
         _check("workers", False, _workers),
@@ -102,6 +114,24 @@ def _database() -> tuple[bool, str]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     return True, connection.vendor
+
+
+def _disk_check() -> Check:
+    """Check the free space of our folders. The check is needed if SQLite has no room to write."""
+    free = disk_free(disk_folders())
+    is_full = is_database_here() and free.get("database", FREE_MIN_BYTES) < FREE_MIN_BYTES
+    return _check("disk", is_full, lambda: _disk(free, is_full=is_full))
+
+
+def _disk(free: dict[str, int], *, is_full: bool) -> tuple[bool, str]:
+    if not free:
+        return True, "no folder of ours exists yet"
+    name, least = min(free.items(), key=lambda one: one[1])
+    left = f"{size_words(least)} free"
+    if least >= FREE_LOW_BYTES:
+        return True, left
+    what = "is full: nothing can be stored" if is_full else "is nearly full"
+    return False, f"The disk of “{disk_folders()[name]}” {what} ({left}). Free space there."
 
 
 def _migrations() -> tuple[bool, str]:

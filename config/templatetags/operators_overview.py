@@ -21,6 +21,7 @@ from advisor.selectors import ACTIVE_STATUSES, worker_alive
 from config.jobs.lease import nightly_as_dict
 from config.models import NightlyReport
 from config.pulse.files import worker_has_pulse
+from config.readiness import is_ready, readiness
 from digest.feeds.health import mostly_failed
 from digest.feeds.selectors import in_trouble, is_read
 from digest.models import Feed, Reader, Spend
@@ -56,11 +57,12 @@ def operators_overview(context: Mapping[str, Any]) -> list[OverviewFigure]:
 
 
 def overview_figures(*, reader: Reader, now: datetime) -> list[OverviewFigure]:
-    """Return the figures that this operator may see, in a fixed order. At most eight queries.
+    """Return the figures that this operator may see, in a fixed order. At most twelve queries.
 
     Counts stop at 1,001 rows, and no query reads items, ratings or digests.
     """
     parts = (
+        (NightlyReport, _health),
         (Feed, _feeds),
         (NightlyReport, _night),
         (Spend, _spend),
@@ -87,6 +89,15 @@ def _count(rows: QuerySet[Any]) -> int:
 
 def _count_words(count: int) -> str:
     return f"{COUNT_MAX:,}+" if count > COUNT_MAX else f"{count:,}"
+
+
+def _health(now: datetime) -> Iterator[OverviewFigure]:
+    """Yield what /readyz says, with the reason of each check that failed, and the free space."""
+    checks = readiness(now=now)
+    failed = [f"{check.name}: {check.detail}" for check in checks if not check.ok]
+    value = ("degraded" if failed else "ready") if is_ready(checks) else "not ready"
+    space = [check.detail for check in checks if check.name == "disk" and check.ok]
+    yield OverviewFigure("Health", value, "; ".join(failed + space), reverse("readyz"), bad=bool(failed))
 
 
 def _feeds(now: datetime) -> Iterator[OverviewFigure]:

@@ -1,5 +1,6 @@
 """Helpers for management commands: argument types, signals, the database's label, input by lines."""
 
+import os
 import signal
 import sys
 from argparse import ArgumentTypeError
@@ -18,6 +19,8 @@ from django.db import connections
 from ranking.common.start import FailureReported
 
 KINDS = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+# The mode of files with what readers think.
+PRIVATE = 0o600
 # The exit code that shells report for a process ended by SIGTERM.
 TERMINATED = 128 + signal.SIGTERM
 
@@ -120,8 +123,15 @@ def rejected_exit(rejected: int, rest: str) -> None:
         raise FailureReported(f"{were}, as listed; {rest}.")
 
 
+def private_opener(path: str, flags: int) -> int:
+    """Open a file that only its owner may read, for `open(…, opener=…)`. Also narrow one that exists."""
+    handle = os.open(path, flags, PRIVATE)
+    os.fchmod(handle, PRIVATE)
+    return handle
+
+
 class LazyFile:
-    """A text file that is created when the first text is written."""
+    """A text file that is created when the first text is written. Only its owner may read it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -135,7 +145,9 @@ class LazyFile:
     def write(self, text: str) -> int:
         """Append `text`; the first call replaces the file of an earlier run."""
         if self._file is None:
-            self._file = self.path.open("w", encoding="utf-8", errors="surrogateescape")
+            self._file = open(
+                self.path, "w", encoding="utf-8", errors="surrogateescape", opener=private_opener
+            )
         return self._file.write(text)
 
     def __enter__(self) -> "LazyFile":

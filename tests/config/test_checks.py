@@ -1,9 +1,19 @@
 """`check` refuses settings that can be read but cannot work, each with its own code."""
 
+from urllib.parse import urlsplit
+
 import pytest
 from django.conf import settings as real
 
-from config.apps import DJANGO_NAMES, MINIMUM_VALUES, check_addresses, check_bounds
+from config.apps import (
+    DJANGO_NAMES,
+    MINIMUM_VALUES,
+    check_addresses,
+    check_alerts,
+    check_bounds,
+    check_https,
+    check_own_host,
+)
 
 
 @pytest.mark.parametrize("name", MINIMUM_VALUES)
@@ -40,6 +50,10 @@ def test_a_number_below_its_minimum_is_named(settings, name):
         ("EMAIL_FROM", "Tidings <news@example.org>", None),
         ("ALLOWED_HOSTS", ["https://news.example.org"], "tidings.E019"),
         ("ALLOWED_HOSTS", ["news.example.org/"], "tidings.E019"),
+        ("FETCH_ALLOW_HOSTS", ["http://x/"], "tidings.E019"),
+        ("FETCH_ALLOW_HOSTS", ["http://ada:s3cret@x"], "tidings.E019"),
+        ("FETCH_ALLOW_HOSTS", ["intranet", "127.0.0.1:8080"], None),
+        ("NOTIFY_ALLOW_HOSTS", ["https://ntfy.example"], "tidings.E019"),
         ("ALLOWED_HOSTS", ["news.example.org", ".example.org", "[::1]", "*"], None),
     ],
 )
@@ -53,3 +67,55 @@ def test_an_invalid_address_is_refused_by_its_code_without_its_password(settings
 
 def test_the_defaults_pass():
     assert real.SITE_URL and not check_addresses() and not check_bounds()
+    assert not check_own_host() and not check_alerts()
+
+
+@pytest.mark.parametrize(
+    ("site", "hosts", "is_refused"),
+    [
+        ("https://news.example.org", ["127.0.0.1"], True),
+        ("https://news.example.org", ["news.example.org", "127.0.0.1"], False),
+        ("https://news.example.org:8443/", [".example.org"], False),
+        ("http://10.0.0.5:8000", ["127.0.0.1", "localhost"], True),
+        ("http://[::1]:8000", ["[::1]"], False),
+        ("https://news.example.org", ["*"], False),
+        ("no address", ["127.0.0.1"], False),  # E017 says so
+    ],
+)
+def test_a_site_that_refuses_its_own_host_is_named_with_the_cure(client, settings, site, hosts, is_refused):
+    settings.SITE_URL, settings.ALLOWED_HOSTS, settings.SECURE_SSL_REDIRECT = site, hosts, False
+    found = check_own_host()
+    assert [one.id for one in found] == ["tidings.E027"] * is_refused
+    host = urlsplit(site).netloc
+    if host:
+        assert client.get("/healthz", headers={"Host": host}).status_code == (400 if is_refused else 200)
+    settings.CSRF_TRUSTED_ORIGINS = [site]
+    assert not check_own_host()
+
+
+def test_alerts_by_mail_without_a_mail_server_are_warned_of(settings):
+    settings.ALERT_EMAILS = ["olga@example.org"]
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    assert [one.id for one in check_alerts()] == ["tidings.W028"]
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    assert not check_alerts()
+
+
+@pytest.mark.parametrize(
+    ("tls", "changed", "named"),
+    [
+        (False, {}, ["SITE_URL"]),
+        (True, {"SECURE_SSL_REDIRECT": False}, ["HTTPS_REDIRECT"]),
+        (True, {"SECURE_HSTS_SECONDS": 0}, ["HSTS_SECONDS"]),
+        (True, {"SECURE_HSTS_INCLUDE_SUBDOMAINS": False}, ["HSTS_SUBDOMAINS"]),
+        (True, {}, []),
+    ],
+)
+def test_what_is_not_over_tls_is_said_in_the_names_of_our_settings(settings, tls, changed, named):
+    settings.TLS = settings.SECURE_SSL_REDIRECT = settings.SECURE_HSTS_INCLUDE_SUBDOMAINS = tls
+    settings.SECURE_HSTS_SECONDS = 60 * tls
+    for name, value in changed.items():
+        setattr(settings, name, value)
+    found = check_https()
+    assert [one.msg.split()[0].partition("=")[0] for one in found] == named
+    assert {one.id for one in found} <= {"tidings.W027"} and not any("SECURE_" in one.msg for one in found)

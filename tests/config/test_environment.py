@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import structlog
 from django.core.cache import cache
+from django.core.exceptions import ImproperlyConfigured
 from django.db import ConnectionHandler, OperationalError
 from django.db.utils import load_backend
 from django.test import Client
@@ -28,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("NIGHTLY_HOUR", "abc"),
         ("FETCH_PORTS", "80,abc"),
         ("DATABASE_URL", "foo:secret"),
+        ("DATABASE_URL", "mysql://ada:secret@host/name"),
         ("DATABASE_URL", "postgres://ada:secret@host:port/name"),
         ("EMAIL_URL", "smtpx://ada:secret@host"),
         ("LOG_LEVEL", "LOUD"),
@@ -52,6 +54,13 @@ def test_a_setting_that_cannot_be_read_is_named_in_one_sentence(name, value, tmp
     assert done.returncode == 2 and done.stdout == ""
     (line,) = done.stderr.splitlines()
     assert name in line and "secret" not in line
+
+
+@pytest.mark.parametrize("scheme", ["mysql", "oracle", "cockroachdb", "spatialite"])
+def test_a_database_of_another_kind_is_told_which_kinds_there_are(scheme: str):
+    with pytest.raises(ImproperlyConfigured, match="PostgreSQL and SQLite") as refused:
+        Environment().database_from_url("DATABASE_URL", f"{scheme}://ada:secret@host/name")
+    assert scheme in str(refused.value) and "secret" not in str(refused.value)
 
 
 def test_a_password_is_read_percent_encoded_and_a_switch_by_many_words(monkeypatch):

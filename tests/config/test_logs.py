@@ -47,6 +47,21 @@ def test_a_name_that_is_not_ours_is_one_line_without_the_name(configured, capsys
     assert told["level"] == "warning" and "ALLOWED_HOSTS" in told["event"] and "s3cret-host" not in line
 
 
+def test_the_host_of_our_own_address_is_named_if_it_is_refused(capsys):
+    filters = logging.getLogger("django.security.DisallowedHost").filters
+    filters.clear()  # dictConfig keeps those of before
+    logging.config.dictConfig(logging_config("INFO", own_host="news.example.org"))
+    try:
+        for host in ("news.example.org", "news.example.org:8443", "news.example.org.evil.test"):
+            assert Client().get("/healthz", headers={"Host": host}).status_code == 400
+    finally:
+        filters.clear()
+        logging.config.dictConfig(settings.LOGGING)
+    own, with_port, foreign = [json.loads(line)["event"] for line in capsys.readouterr().err.splitlines()]
+    assert "news.example.org, the host of SITE_URL" in own and with_port == own
+    assert "ALLOWED_HOSTS" in foreign and "evil" not in foreign
+
+
 def test_a_request_line_of_underscores_costs_no_time_and_an_address_stays_hidden():
     began = time.thread_time()
     line = {"logger": "django.server", "event": f'code 400, message Bad request syntax ("{"_" * 65_000}")'}

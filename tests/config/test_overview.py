@@ -1,6 +1,8 @@
 """The operator's first page has figures on failures, queues and spending, each with a link to its list."""
 
+import os
 import re
+import time
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -71,8 +73,28 @@ def accepted(reader: Reader, at: datetime, key: str, kind: str = "decision") -> 
 
 def test_an_empty_installation_says_so_and_asks_for_a_worker(operator: Reader, now):
     figures = shown(operator, now)
-    assert [figure.value for figure in figures.values()] == ["0", "none yet", "$0.00", "$0.00", "0", "0"]
+    values = [figure.value for figure in figures.values()]
+    assert values == ["degraded", "0", "none yet", "$0.00", "$0.00", "0", "0"]
     assert figures["Runs queued"].bad and "no worker is alive" in figures["Runs queued"].note
+
+
+def test_the_first_page_says_what_the_probe_says_and_why(operator: Reader, site, settings, tmp_path, now):
+    settings.VAR_DIR = tmp_path
+    (tmp_path / "worker-box-7.pulse").touch()
+    figure = shown(operator, now)["Health"]
+    assert (figure.value, figure.bad) == ("ready", False) and figure.note.endswith("MB free")
+    os.utime(tmp_path / "worker-box-7.pulse", (time.time() - 58,) * 2)
+    (tmp_path / "worker-box-8.pulse").touch()
+    figure = shown(operator, now)["Health"]
+    assert (figure.value, figure.bad) == ("degraded", True)
+    assert figure.note.startswith("workers: box-7 gave no sign of life for 58 s: restart it; ")
+    assert "box-7 gave no sign of life" in site.get("/admin/").content.decode()
+
+
+def test_the_first_page_names_the_disk_that_is_nearly_full(operator: Reader, monkeypatch, now):
+    monkeypatch.setattr("config.readiness.disk_free", lambda folders: {"data": 100 << 20})
+    figure = shown(operator, now)["Health"]
+    assert figure.bad and "is nearly full (100 MB free)" in figure.note
 
 
 def test_feeds_in_trouble_are_those_that_readers_see_in_trouble(operator: Reader, site: Client, now):
@@ -184,7 +206,7 @@ def test_the_first_page_shows_the_figures_and_every_link_answers(site: Client, a
     body = site.get("/admin/").content.decode()
     part = body.partition('class="overview"')[2].partition("</section>")[0]
     links = re.findall(r'href="([^"]+)"', part)
-    assert len(links) == 6
+    assert len(links) == 7
     for link in links:
         assert site.get(link.replace("&amp;", "&")).status_code == 200, link
 

@@ -1,6 +1,8 @@
 """Health, readiness and metrics, and who may see their details."""
 
+import os
 import re
+import shutil
 import socket
 from datetime import timedelta
 
@@ -15,6 +17,7 @@ from advisor.models import Run
 from advisor.run.workers import heartbeat, job_claim_if_due
 from config import metrics as figures_module
 from config import readiness as module
+from config.disk import FREE_LOW_BYTES, FREE_MIN_BYTES
 from config.jobs.schedule import JOBS
 from config.metrics import metrics_text
 from config.readiness import SCHEDULE_LATE, is_ready, readiness
@@ -36,7 +39,7 @@ def unremembered(monkeypatch):
     monkeypatch.setattr(module, "_migrated", set())
 
 
-CHECKS = {"database", "migrations", "broker", "schedule", "workers"}
+CHECKS = {"database", "migrations", "disk", "broker", "schedule", "workers"}
 
 
 def figures(now) -> dict[tuple[str, tuple[str, ...]], float]:
@@ -76,6 +79,53 @@ def test_a_schedule_that_stands_still_degrades_and_no_more(client: Client, now):
     assert checks(now)["schedule"] is False
     answer = client.get("/readyz")
     assert answer.status_code == 200 and answer.json()["degraded"] is True
+
+
+@pytest.mark.parametrize(
+    ("free", "status", "degraded"), [(FREE_LOW_BYTES, 200, None), (FREE_LOW_BYTES - 1, 200, True),
+                                     (FREE_MIN_BYTES - 1, 503, False)]
+)  # fmt: skip
+def test_a_disk_that_fills_up_degrades_and_a_full_one_is_not_ready(
+    client: Client, monkeypatch, tmp_path, now, free, status, degraded
+):
+    monkeypatch.setattr(module, "is_database_here", lambda: True)
+    monkeypatch.setattr(module, "disk_folders", lambda: {"database": tmp_path})
+    monkeypatch.setattr(module, "disk_free", lambda folders: dict.fromkeys(folders, free))
+    answer = client.get("/readyz")
+    found = answer.json()["checks"]["disk"]
+    assert (answer.status_code, found["ok"]) == (status, degraded is None)
+    assert degraded is None or answer.json()["degraded"] is degraded
+    assert f"{free >> 20} MB free" in found["detail"]
+    assert figures(now)["tidings_check_ok", ("disk",)] == found["ok"]
+
+
+def test_a_full_disk_keeps_a_site_ready_whose_database_is_elsewhere(client: Client, monkeypatch):
+    monkeypatch.setattr(module, "is_database_here", lambda: False)
+    monkeypatch.setattr(module, "disk_free", lambda folders: {"data": 0})
+    answer = client.get("/readyz").json()
+    assert answer["ready"] and answer["degraded"] and not answer["checks"]["disk"]["ok"]
+
+
+def test_a_database_that_a_full_disk_closed_is_not_ready_and_the_disk_is_named(client, monkeypatch):
+    def gone() -> tuple[bool, str]:
+        raise OperationalError("disk I/O error")
+
+    monkeypatch.setattr(module, "_database", gone)
+    assert set(client.get("/readyz").json()["checks"]) == {"database", "disk"}
+
+
+def test_free_space_is_measured_on_the_disk_of_the_data(settings, tmp_path, now):
+    settings.VAR_DIR = tmp_path
+    free = figures(now)["tidings_disk_free_bytes", ("data",)]
+    assert free == pytest.approx(shutil.disk_usage(tmp_path).free, rel=0.05)
+
+
+def test_a_hung_worker_is_a_figure_to_page_about(settings, tmp_path, now):
+    settings.VAR_DIR = tmp_path
+    (tmp_path / "worker-box-7.pulse").touch()
+    assert figures(now)["tidings_check_ok", ("workers",)] == 1
+    os.utime(tmp_path / "worker-box-7.pulse", (0, 0))
+    assert figures(now)["tidings_check_ok", ("workers",)] == 0
 
 
 def test_the_schedule_moves_by_a_worker_or_by_beat(now):

@@ -131,8 +131,10 @@ def test_the_command_prints_one_object_and_writes_what_it_rejected(tmp_path: Pat
 def test_the_report_says_where_the_rejected_lines_are(tmp_path: Path):
     source, out = tmp_path / "history.jsonl", StringIO()
     source.write_text(f"{line()}\nnonsense\n")
+    (rejects := tmp_path / "history.jsonl.rejects").touch(0o644)
     with pytest.raises(CommandError):
         call_command("import_feedback", str(source), stdout=out, skip_checks=True)
+    assert rejects.stat().st_mode & 0o777 == 0o600
     assert f"each with its number and reason, were written to {source}.rejects." in out.getvalue()
 
 
