@@ -123,13 +123,6 @@ def rejected_exit(rejected: int, rest: str) -> None:
         raise FailureReported(f"{were}, as listed; {rest}.")
 
 
-def private_opener(path: str, flags: int) -> int:
-    """Open a file that only its owner may read, for `open(…, opener=…)`. Also narrow one that exists."""
-    handle = os.open(path, flags, PRIVATE)
-    os.fchmod(handle, PRIVATE)
-    return handle
-
-
 class LazyFile:
     """A text file that is created when the first text is written. Only its owner may read it."""
 
@@ -145,9 +138,9 @@ class LazyFile:
     def write(self, text: str) -> int:
         """Append `text`; the first call replaces the file of an earlier run."""
         if self._file is None:
-            self._file = open(
-                self.path, "w", encoding="utf-8", errors="surrogateescape", opener=private_opener
-            )
+            handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
+            os.fchmod(handle, PRIVATE)  # also on a file that existed
+            self._file = os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape")
         return self._file.write(text)
 
     def __enter__(self) -> "LazyFile":
