@@ -46,6 +46,8 @@ PROGRESS_STEPS = 20
 HEARTBEAT_FRESH_S = 15
 WEEK_DAYS = 7
 JOB_PREFIX = "job:"
+# The heartbeat of the last backup. `manage.py backup` writes it.
+BACKUP_JOB = f"{JOB_PREFIX}backup"
 # The loop's error code of a call that a cap prevented.
 NOT_EXECUTED = "not_executed"
 NO_FEEDBACK = FeedbackCounts(0, 0, 0, None, None)

@@ -124,9 +124,7 @@ def archive_write(path: Path, *, now: datetime, using: str = "default") -> dict[
     The site may read and write meanwhile. An incomplete file has the name `<path>.part`. Raises `OSError` if
     the file cannot be written.
     """
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
-    with _part_file(path) as part, _snapshot(using), ZipFile(part, "w", ZIP_DEFLATED) as archive:
+    with part_file(path) as part, _snapshot(using), ZipFile(part, "w", ZIP_DEFLATED) as archive:
         checksums = {}
         for model in tables():
             with archive.open(f"rows/{model._meta.label_lower}.jsonl", "w", force_zip64=True) as out:
@@ -144,13 +142,15 @@ def archive_write(path: Path, *, now: datetime, using: str = "default") -> dict[
 
 
 @contextmanager
-def _part_file(path: Path) -> Iterator[BinaryIO]:
+def part_file(path: Path) -> Iterator[BinaryIO]:
     """Yield a new temporary file. Rename it to `path` at the end of the block, or delete it after an error.
 
     An existing file is removed first, so that nothing is written through a link that somebody left there.
     """
     part = path.with_name(f"{path.name}.part")
     part.unlink(missing_ok=True)
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
     try:
         with os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as file:
             yield file

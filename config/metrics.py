@@ -30,7 +30,7 @@ from prometheus_client.registry import Collector
 
 from advisor.audit.kpis import State, kpis
 from advisor.models import GuidanceEvent, Heartbeat, Run
-from advisor.selectors import ACTIVE_STATUSES, JOB_PREFIX
+from advisor.selectors import ACTIVE_STATUSES, BACKUP_JOB, JOB_PREFIX
 from config import __version__
 from config.disk import disk_folders, disk_free
 from config.jobs.schedule import JOBS, QUEUES
@@ -292,6 +292,10 @@ def _jobs(now: datetime) -> Iterator[Metric]:
     jobs = [((job.name,), ages.get(f"{JOB_PREFIX}{job.name}", never)) for job in JOBS]
     text = "Since a scheduled job last began, or since the tables were made."
     yield _family("job_age_seconds", text, jobs, ("job",))
+    if (since := ages.get(BACKUP_JOB)) is not None:
+        yield _one(
+            "backup_age_seconds", "Since the last `manage.py backup`; missing if there was none.", since
+        )
     workers = [age for name, age in ages.items() if not name.startswith(JOB_PREFIX)]
     if workers:
         yield _one("worker_age_seconds", "Since the last heartbeat of an embedded worker.", min(workers))

@@ -70,6 +70,19 @@ def test_a_backup_keeps_a_file_that_exists_unless_told_otherwise(tmp_path: Path)
     assert path.read_bytes().startswith(b"PK")
 
 
+def test_a_dated_backup_keeps_the_newest_and_deletes_nothing_else(tmp_path: Path):
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    old = [f"tidings-2026-01-0{day}-023000.zip" for day in (1, 2, 3)]
+    for name in (*old, "tidings-before.zip", "notes"):
+        (folder / name).touch()
+    call_command("backup", str(folder), "--keep", "2", stdout=StringIO(), stderr=StringIO())
+    names = {path.name for path in folder.iterdir()}
+    (new,) = names - {*old, "tidings-before.zip", "notes"}
+    assert names == {new, old[2], "tidings-before.zip", "notes"}
+    assert (folder / new).read_bytes().startswith(b"PK") and (folder / new).stat().st_mode & 0o777 == 0o600
+
+
 def test_every_command_of_ours_with_json_says_so_on_failure_too():
     for name, room in get_commands().items():
         if isinstance(room, str) and room.partition(".")[0] in OURS:

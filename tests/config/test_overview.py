@@ -5,15 +5,18 @@ import re
 import time
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from io import StringIO
 
 import pytest
 from django.contrib.auth.models import Permission
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from advisor.models import Heartbeat, Run
+from config.metrics import metrics_text
 from config.models import NightlyReport
 from config.templatetags.operators_overview import COUNT_MAX, OverviewFigure, overview_figures
 from digest.models import Feed, Reader, Spend, Subscription
@@ -74,7 +77,7 @@ def accepted(reader: Reader, at: datetime, key: str, kind: str = "decision") -> 
 def test_an_empty_installation_says_so_and_asks_for_a_worker(operator: Reader, now):
     figures = shown(operator, now)
     values = [figure.value for figure in figures.values()]
-    assert values == ["degraded", "0", "none yet", "$0.00", "$0.00", "0", "0"]
+    assert values == ["degraded", "0", "none yet", "none yet", "$0.00", "$0.00", "0", "0"]
     assert figures["Runs queued"].bad and "no worker is alive" in figures["Runs queued"].note
 
 
@@ -89,6 +92,16 @@ def test_the_first_page_says_what_the_probe_says_and_why(operator: Reader, site,
     assert (figure.value, figure.bad) == ("degraded", True)
     assert figure.note.startswith("workers: box-7 gave no sign of life for 58 s: restart it; ")
     assert "box-7 gave no sign of life" in site.get("/admin/").content.decode()
+
+
+def test_the_first_page_says_when_the_last_backup_was_made(operator: Reader, tmp_path, now):
+    figure = shown(operator, now)["Last backup"]
+    assert (figure.value, figure.bad) == ("none yet", True)
+    call_command("backup", str(tmp_path / "b.zip"), stdout=StringIO(), stderr=StringIO())
+    made = Heartbeat.objects.get(worker="job:backup").at
+    assert not shown(operator, made + DAY)["Last backup"].bad
+    assert shown(operator, made + 3 * DAY)["Last backup"].bad
+    assert b"tidings_backup_age_seconds 86400.0" in metrics_text(now=made + DAY)
 
 
 def test_the_first_page_names_the_disk_that_is_nearly_full(operator: Reader, monkeypatch, now):
@@ -206,7 +219,7 @@ def test_the_first_page_shows_the_figures_and_every_link_answers(site: Client, a
     body = site.get("/admin/").content.decode()
     part = body.partition('class="overview"')[2].partition("</section>")[0]
     links = re.findall(r'href="([^"]+)"', part)
-    assert len(links) == 7
+    assert len(links) == 8
     for link in links:
         assert site.get(link.replace("&amp;", "&")).status_code == 200, link
 

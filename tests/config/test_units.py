@@ -24,7 +24,7 @@ def verified(folder: Path, texts: dict[str, str]) -> tuple[int, str]:
 
 
 def test_systemd_reads_every_unit_without_a_complaint(tmp_path: Path):
-    assert len(UNITS) == 7
+    assert len(UNITS) == 9
     assert verified(tmp_path, {unit.name: unit.read_text() for unit in UNITS}) == (0, "")
 
 

@@ -2,14 +2,18 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from django.db import DatabaseError
 from django.utils import timezone
 
+from advisor.run.workers import heartbeat
+from advisor.selectors import BACKUP_JOB
 from config.backup import archive_write
-from ranking.common.commands import database_label, sigterm_as_exit
+from ranking.common.commands import database_label, sigterm_as_exit, whole_number
 from ranking.common.start import SettingsCommand
 
 # Only the owner may read the file, because it has all readers' data and the hashes of their passwords.
@@ -18,6 +22,14 @@ NO_READERS = (
     "WARNING: this database has no readers. If that is not so, DATABASE_URL was not read: with the systemd "
     "units take `deploy/tidings backup`, else see TIDINGS_ENV_FILE."
 )
+# The names that `--keep` gives, and the only ones that it deletes.
+DATED = re.compile(r"tidings-\d{4}-\d\d-\d\d-\d{6}\.zip")
+
+
+def backups_prune(folder: Path, *, keep: int) -> None:
+    """Delete all but the `keep` newest files that `--keep` wrote to `folder`. Their names sort by time."""
+    for path in sorted(path for path in folder.iterdir() if DATED.fullmatch(path.name))[:-keep]:
+        path.unlink()
 
 
 class Command(SettingsCommand):
@@ -29,14 +41,22 @@ class Command(SettingsCommand):
     help = "Write the whole database to one file, for `restore` into SQLite or PostgreSQL."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add FILE, `--force` and `--json`."""
-        parser.add_argument("file", type=Path, help="The archive to write, a zip.")
+        """Add FILE, `--keep N`, `--force` and `--json`."""
+        parser.add_argument("file", type=Path, help="The archive to write, a zip; with --keep its folder.")
+        parser.add_argument(
+            "--keep",
+            type=whole_number(1),
+            metavar="N",
+            help="Write a file named after the time into the folder FILE, and delete all but the N newest.",
+        )
         parser.add_argument("--force", action="store_true", help="Replace FILE if it exists.")
         parser.add_argument("--json", action="store_true", help="Print the manifest as one JSON object.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the file and print the number of rows and tables."""
-        path: Path = options["file"]
+        path, keep, now = options["file"], options["keep"], timezone.now()
+        if keep:
+            path = path / f"tidings-{now:%Y-%m-%d-%H%M%S}.zip"
         self.stderr.write(f"From: {database_label()}.", style_func=str)
         if path.is_file() and not options["force"]:
             text = f"“{path}” exists already, and was kept. Choose another name, or replace it with --force."
@@ -44,11 +64,19 @@ class Command(SettingsCommand):
         old_umask = os.umask(PRIVATE_UMASK)
         try:
             with sigterm_as_exit():
-                manifest = archive_write(path, now=timezone.now())
+                if keep:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                manifest = archive_write(path, now=now)
+                if keep:
+                    backups_prune(path.parent, keep=keep)
         except OSError as error:
             raise CommandError(f"“{path}” cannot be written ({error.strerror}).", returncode=2) from error
         finally:
             os.umask(old_umask)
+        try:
+            heartbeat(worker=BACKUP_JOB, now=now)
+        except DatabaseError as error:  # a full disk, for example; the backup is good
+            self.stderr.write(f"The database cannot note that a backup was made ({error}).")
         if not manifest["tables"]["digest.reader"]["rows"]:
             self.stderr.write(NO_READERS)
         if options["json"]:

@@ -221,9 +221,24 @@ def test_an_exported_file_is_its_owners_alone_and_told_of(ada: Reader, tmp_path:
         file, document = tmp_path / name, StringIO()
         if name == "old.json":
             file.touch(0o644)
-        call_command("export_reader", "--user-id=ada", f"--out={file}", stderr=document)
+            with pytest.raises(CommandError, match="--force") as kept:
+                call_command("export_reader", "--user-id=ada", f"--out={file}")
+            assert kept.value.returncode == 2 and file.read_text() == ""
+        more = ["--force"] if name == "old.json" else []
+        call_command("export_reader", "--user-id=ada", f"--out={file}", *more, stderr=document)
         assert file.stat().st_mode & 0o777 == 0o600
         assert str(file) in document.getvalue() and f"{file.stat().st_size:,} bytes" in document.getvalue()
+
+
+def test_an_export_that_finds_no_space_leaves_nothing_and_says_why(ada: Reader, tmp_path: Path, monkeypatch):
+    def full(*, reader: Reader, now: object) -> Iterator[str]:
+        yield "{"
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("config.management.commands.export_reader.reader_export_stream", full)
+    with pytest.raises(CommandError, match="No space left") as ended:
+        call_command("export_reader", "--user-id=ada", f"--out={tmp_path / 'ada.json'}")
+    assert ended.value.returncode == 2 and not list(tmp_path.iterdir())
 
 
 def test_the_export_is_for_those_who_signed_in(client: Client, db: None):
