@@ -115,6 +115,18 @@ def test_three_hundred_sources_take_seven_screens_at_most(page: Page, ada: Reade
     )
 
 
+def test_on_a_phone_the_bar_for_chosen_sources_stays_in_sight_once_one_is_chosen(page: Page, many: list[int]):
+    """It took a third of the screen before anything was chosen."""
+    Subscription.objects.update(folder="")
+    page.set_viewport_size({"width": 360, "height": 780})
+    page.goto("/ui/sources")
+    box = page.locator("[data-source] input[type=checkbox]").nth(60)
+    box.scroll_into_view_if_needed()
+    expect(page.locator("#many")).not_to_be_in_viewport()
+    box.check()
+    expect(page.locator("#many")).to_be_in_viewport()
+
+
 def test_lists_and_settings_fit(page: Page, many: list[int]):
     for address in ("/ui/sources", "/ui/config", f"/ui/sources/{many[0]}"):
         page.goto(address)
