@@ -1,5 +1,5 @@
 // A list goes on where its page ends: the next page is loaded before its reader gets there. Without this there are links.
-import { announce, said } from "./http.js";
+import { announce, ask, said } from "./http.js";
 
 const AHEAD = "0px 0px 1200px 0px";
 let loading = null;
@@ -20,8 +20,9 @@ async function load() {
   const link = document.querySelector(".pager [rel=next]");
   if (!list || !link) return false;
   try {
-    const answer = await fetch(link.href, { credentials: "same-origin" });
-    if (answer.redirected || !answer.ok) return false;
+    const answer = await ask(link.href, { waits: () => note(link, said("waits")) });
+    if (answer.redirected || !answer.ok) return note(link, said("lost_page"));
+    note(link, "");
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const known = new Set([...list.querySelectorAll("article[data-item]")].map((row) => row.dataset.item));
     const rows = [...page.querySelectorAll("[data-endless] > article[data-item]")].filter((row) => !known.has(row.dataset.item));
@@ -33,6 +34,17 @@ async function load() {
     if (rows.length) announce(said("more_rows", { rows: rows.length }));
     return rows.length > 0;
   } catch {
-    return false;
+    return note(link, said("lost_page"));
   }
+}
+
+/** Say beside the link to the next page what is with it; return false, as nothing was loaded. */
+function note(link, text) {
+  link.parentElement.querySelector("[data-note]")?.remove();
+  if (!text) return false;
+  const line = Object.assign(document.createElement("span"), { className: "quiet small", textContent: text });
+  line.dataset.note = "";
+  link.before(line, " ");
+  announce(text);
+  return false;
 }

@@ -1,5 +1,5 @@
 // Feeds that were just added: says how far their first fetch is, and shows what came.
-import { announce } from "./http.js";
+import { announce, ask } from "./http.js";
 
 const POLL_MS = 1000;
 const POLL_MAX_MS = 10_000;
@@ -17,7 +17,7 @@ async function follow() {
   while ("watched" in box.dataset) {
     await new Promise((done) => setTimeout(done, pause));
     if (document.hidden) await shown();
-    const fresh = await ask();
+    const fresh = await renew();
     if (fresh === null) return;
     // Slower while nothing moves, and while nothing answers.
     const moved = fresh && said(fresh) !== said(box);
@@ -33,11 +33,10 @@ async function follow() {
 }
 
 /** The part of the page as it is now; undefined where nothing answered, null where it is of no use to ask. */
-async function ask() {
+async function renew() {
   try {
-    const response = await fetch(box.dataset.filling, {
+    const response = await ask(box.dataset.filling, {
       headers: { "X-Requested-With": "fetch" },
-      credentials: "same-origin",
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
     if (response.redirected || (response.status >= 400 && response.status < 500)) return null;
@@ -52,7 +51,7 @@ async function ask() {
 async function finish() {
   const list = document.querySelector("[data-filled]");
   if (list) {
-    const response = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
+    const response = await ask(location.href).catch(() => null);
     const fresh = response?.ok ? part(await response.text(), "[data-filled]") : null;
     if (fresh && !list.contains(document.activeElement)) list.replaceWith(fresh);
   } else if (document.querySelector("[data-today]") && (isEmpty() || (!touched && scrollY < 100))) {

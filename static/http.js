@@ -2,6 +2,27 @@
 
 const token = document.querySelector('meta[name="csrf-token"]').content;
 
+// This reader's earlier requests are still being answered, or the server has no place: it says when to ask again.
+const BUSY = [429, 503];
+// A longer pause than this is a limit that the reader has to hear about, not one to wait out.
+const PAUSE_MAX_S = 10;
+const TRIES = 6;
+
+/**
+ * Ask the server, and again after the pause it wants while it is busy. `waits` is called before each pause.
+ * With `wanted`, no further try is made once it says no. Resolves and fails as `fetch` does.
+ */
+export async function ask(url, { waits, wanted = () => true, ...options } = {}) {
+  for (let tries = 1; ; tries += 1) {
+    const answer = await fetch(url, { credentials: "same-origin", ...options });
+    const pause = Number(answer.headers.get("Retry-After") ?? 1) || 1;
+    if (!BUSY.includes(answer.status) || pause > PAUSE_MAX_S || tries === TRIES) return answer;
+    waits?.();
+    await new Promise((done) => setTimeout(done, pause * 1000));
+    if (!wanted()) return answer;
+  }
+}
+
 /** POST JSON to the API; always resolves to {ok, status, data}, whatever the network does. */
 export async function post(url, body, headers = {}) {
   return request(url, {
@@ -18,7 +39,7 @@ export async function get(url) {
 
 async function request(url, options) {
   try {
-    const response = await fetch(url, { credentials: "same-origin", ...options });
+    const response = await ask(url, options);
     return { ok: response.ok, status: response.status, data: await response.json() };
   } catch {
     return { ok: false, status: 0, data: {} };

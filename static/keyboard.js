@@ -13,6 +13,9 @@ const PLACE_MS = 1500;
 const NEIGHBOURS = Object.fromEntries(
   Object.entries({ j: "next", k: "previous", n: "next-unread", p: "previous-unread" }).map(([key, place]) => [key, `[data-neighbour=${place}][href]`]),
 );
+// So much of the open article's height goes by with Space, PageDown and PageUp: a few lines are seen twice.
+const SCREEN = 0.9;
+const PRESSED_BY_SPACE = "button, summary, input, audio, video";
 // The item that was last walked to, for when a button inside it has the focus, or nothing has.
 let current = null;
 let going = -PLACE_MS;
@@ -31,7 +34,7 @@ document.addEventListener("keydown", (event) => {
   if (event.isComposing || event.target.closest(EDITABLE) || document.querySelector("dialog[open]")) return;
   const place = event.timeStamp - going < PLACE_MS;
   going = event.key === "g" && !place ? event.timeStamp : -PLACE_MS;
-  if (place ? go(event.key) : act(event.key)) event.preventDefault();
+  if (place ? go(event.key) : turn(event) || act(event.key)) event.preventDefault();
 });
 
 /** Do what `key` stands for; whether it stands for anything here. */
@@ -54,6 +57,18 @@ function act(key) {
   if (["s", "u", "d", "l"].includes(key)) return click(here()?.querySelector(`[data-key=${key}]`));
   if (/^[1-9]$/.test(key)) return click(here()?.querySelectorAll(".tags button")[key - 1]);
   return false;
+}
+
+/** Scroll the article that is open beside the list by a screen. At its end, Space goes on to the next unread one. */
+function turn({ key, shiftKey, repeat, target }) {
+  const pane = document.querySelector("[data-pane]:not([hidden])");
+  const space = key === " " && !target.closest(PRESSED_BY_SPACE);
+  if (!pane || !(space || key === "PageDown" || key === "PageUp")) return false;
+  const back = key === "PageUp" || (space && shiftKey);
+  const from = pane.scrollTop;
+  pane.scrollBy({ top: (back ? -SCREEN : SCREEN) * pane.clientHeight, behavior: "instant" });
+  if (space && !back && !repeat && pane.scrollTop === from) walk(1, unread);
+  return true;
 }
 
 function items() {

@@ -1,5 +1,5 @@
 // Marking items as read and unread without a reload: one by key or button, many by scrolling past them.
-import { announce, figure, said } from "./http.js";
+import { announce, ask, figure, said } from "./http.js";
 
 const token = document.querySelector('meta[name="csrf-token"]').content;
 const SCROLL_MS = 1000;
@@ -21,7 +21,7 @@ export async function toggle(article) {
 /** Ask the API; the request outlives the page. */
 function send(url, method, body) {
   const headers = { "X-CSRFToken": token, "Content-Type": "application/json" };
-  return fetch(url, { method, headers, body, credentials: "same-origin", keepalive: true });
+  return ask(url, { method, headers, body, keepalive: true });
 }
 
 /** Give an item the looks of a read or an unread one. */

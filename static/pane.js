@@ -1,5 +1,5 @@
 // Where there is room, an article opens beside its list; on a narrow screen its link is followed.
-import { announce, said } from "./http.js";
+import { announce, ask, said } from "./http.js";
 import { show } from "./marks.js";
 import { sayNotStored, storedArticle } from "./offline.js";
 import { watchPictures } from "./pictures.js";
@@ -8,7 +8,9 @@ import { watchEnd } from "./reading.js";
 const pane = document.querySelector("[data-pane]");
 const wide = matchMedia("(min-width: 68.75rem)");
 const root = document.documentElement;
-let asked = null;
+// The link whose article the reader rests at, and whether one is being asked for.
+let wanted = null;
+let loading = false;
 
 document.addEventListener("click", (event) => {
   if (event.target.closest("[data-pane-close]")) return close();
@@ -28,24 +30,60 @@ addEventListener("popstate", () => {
   if (!pane.hidden) hide();
 });
 
-/** Fill the pane with the piece of the item's page. Without a network it is the stored article, if there is one. */
+/**
+ * Open the article of `link` beside the list. One is asked for at a time: whoever walks on meanwhile gets the one
+ * they rest at, and those between are never asked for.
+ */
 async function open(link) {
-  asked?.abort();
-  asked = new AbortController();
-  const { signal } = asked;
+  wanted = link;
+  if (loading) return;
+  loading = true;
+  try {
+    for (let next = link; next; next = wanted === next ? null : wanted) await load(next);
+  } finally {
+    loading = false;
+  }
+}
+
+/** Fill the pane with the piece of the item's page. Without a network it is the stored article, if there is one. */
+async function load(link) {
+  const isWanted = () => wanted === link;
   if (!navigator.onLine) return openStored(link);
   try {
-    const answer = await fetch(`${link.href}?pane=1`, { credentials: "same-origin", signal });
-    if (answer.redirected || !answer.ok) throw new Error(String(answer.status));
-    const piece = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-pane-item]");
-    if (!piece) throw new Error("The answer is no piece of a page.");
-    fill(link, piece);
-  } catch (error) {
-    if (signal.aborted) return;
-    // Only a network that is gone makes `fetch` itself fail; the server's refusals have a page of their own.
-    if (error instanceof TypeError) await openStored(link);
-    else location.assign(link.href);
+    const waits = () => isWanted() && say(link, said("waits"));
+    const answer = await ask(`${link.href}?pane=1`, { waits, wanted: isWanted });
+    const html = await answer.text();
+    if (answer.ok && !answer.redirected) show(link.closest("article[data-item]"), true);
+    if (!isWanted()) return;
+    const piece = new DOMParser().parseFromString(html, "text/html").querySelector("[data-pane-item]");
+    if (answer.ok && !answer.redirected && piece) fill(link, piece);
+    else say(link, said(answer.redirected ? "signed_out_here" : answer.status === 404 ? "gone" : "lost_article"), said("again"));
+  } catch {
+    // Only a network that is gone makes `fetch` itself fail.
+    if (isWanted()) await openStored(link);
   }
+}
+
+/** Say in the pane what is with the article of `link`, and offer `again` as a button that asks for it again. */
+function say(link, text, again = "") {
+  const piece = document.createElement("div");
+  const bar = Object.assign(document.createElement("p"), { className: "row apart" });
+  bar.append(text);
+  if (again) {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "text", textContent: again });
+    button.addEventListener("click", () => open(link));
+    bar.append(button);
+  }
+  bar.append(closer());
+  piece.append(bar);
+  put(link, piece);
+  announce(text);
+}
+
+function closer() {
+  const close = Object.assign(document.createElement("button"), { type: "button", className: "text", textContent: said("close") });
+  close.dataset.paneClose = "";
+  return close;
 }
 
 async function openStored(link) {
@@ -58,14 +96,21 @@ async function openStored(link) {
 function pieceOf(stored) {
   const piece = document.createElement("div");
   const bar = Object.assign(document.createElement("p"), { className: "row apart", textContent: said("stored_here") });
-  const close = Object.assign(document.createElement("button"), { type: "button", className: "text", textContent: said("close") });
-  close.dataset.paneClose = "";
-  bar.append(close);
+  bar.append(closer());
   piece.append(bar, stored.querySelector("h2"), stored.querySelector(".article"));
   return piece;
 }
 
 function fill(link, piece) {
+  put(link, piece);
+  watchPictures(pane);
+  watchEnd(pane);
+  show(link.closest("article[data-item]"), true);
+  announce(said("opened_beside", { title: link.textContent.trim() }));
+}
+
+/** Show `piece` in the pane, beside the row of `link`. */
+function put(link, piece) {
   current()?.removeAttribute("aria-current");
   link.setAttribute("aria-current", "true");
   pane.replaceChildren(piece);
@@ -73,13 +118,8 @@ function fill(link, piece) {
   pane.hidden = false;
   pane.scrollTop = 0;
   root.dataset.paneOpen = "";
-  watchPictures(pane);
-  watchEnd(pane);
-  const row = link.closest("article[data-item]");
-  show(row, true);
-  row.scrollIntoView({ block: "nearest" });
+  link.closest("article[data-item]").scrollIntoView({ block: "nearest" });
   link.focus({ preventScroll: true });
-  announce(said("opened_beside", { title: link.textContent.trim() }));
 }
 
 function close() {
@@ -88,7 +128,7 @@ function close() {
 }
 
 function hide() {
-  asked?.abort();
+  wanted = null;
   const link = current();
   link?.removeAttribute("aria-current");
   pane.hidden = true;

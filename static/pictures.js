@@ -1,13 +1,11 @@
 // A picture that cannot be had gives way: to its words in an article, to the text beside it in a list. One that is
 // refused since many are on their way is asked for again: the server remembers what failed for good.
-import { said } from "./http.js";
+import { ask, said } from "./http.js";
 
 const TRIES = 3;
 const SMALL_TRIES = 5;
 const FIRST_MS = 1500;
 const tries = new WeakMap();
-// Too many asked at once, or too many pictures on their way.
-const BUSY = [429, 503];
 
 async function failed({ target: image }) {
   const number = (tries.get(image) ?? 0) + 1;
@@ -30,8 +28,7 @@ async function failed({ target: image }) {
 /** Return whether a later try may have the picture. A refusal for good comes from the browser's cache. */
 async function mayCome(image) {
   try {
-    const { ok, status } = await fetch(image.src, { credentials: "same-origin" });
-    return ok || BUSY.includes(status);
+    return (await ask(image.src)).ok;
   } catch {
     return true;
   }

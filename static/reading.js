@@ -1,4 +1,5 @@
 // Following an item's original marks it as read, and so does reading it to its end; nothing waits for it.
+import { ask } from "./http.js";
 import { show } from "./marks.js";
 
 const token = document.querySelector('meta[name="csrf-token"]').content;
@@ -19,12 +20,8 @@ function followed(event) {
 }
 
 function tell(item, how) {
-  fetch(`/api/items/${item}/read?how=${how}`, {
-    method: "POST",
-    headers: { "X-CSRFToken": token },
-    credentials: "same-origin",
-    keepalive: true,
-  }).catch(() => {});
+  const headers = { "X-CSRFToken": token };
+  ask(`/api/items/${item}/read?how=${how}`, { method: "POST", headers, keepalive: true }).catch(() => {});
 }
 
 document.addEventListener("click", followed);

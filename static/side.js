@@ -1,5 +1,7 @@
 // Where there is room, the reader's sources and folders stand beside a page that does not bring them along. Their
 // counts follow while feeds are fetched for the first time.
+import { ask } from "./http.js";
+
 const box = document.querySelector("[data-side]");
 const wide = matchMedia("(min-width: 68.75rem)");
 const PAUSE_MS = 2000;
@@ -25,7 +27,7 @@ document.addEventListener("filled", async () => {
 
 async function fill() {
   try {
-    const answer = await fetch(box.dataset.side, { credentials: "same-origin" });
+    const answer = await ask(box.dataset.side);
     if (answer.redirected || !answer.ok) return;
     const piece = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("nav");
     if (piece) put(piece);

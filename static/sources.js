@@ -1,5 +1,5 @@
 // The list of sources: found as one types, chosen by the dozen, weighed without a reload.
-import { announce, said } from "./http.js";
+import { announce, ask, said } from "./http.js";
 
 const rows = [...document.querySelectorAll("[data-source]")];
 const many = document.getElementById("many");
@@ -75,7 +75,7 @@ document.addEventListener("submit", async (event) => {
   const body = new URLSearchParams({ [button.name]: button.value });
   const headers = { "X-CSRFToken": token, "X-Requested-With": "fetch" };
   try {
-    const answer = await fetch(many.action, { method: "POST", credentials: "same-origin", headers, body });
+    const answer = await ask(many.action, { method: "POST", headers, body });
     if (answer.status !== 204) throw new Error(String(answer.status));
     const source = button.closest("[data-source]").dataset.source;
     for (const row of rows.filter((one) => one.dataset.source === source)) level(row, button.name);

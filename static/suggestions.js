@@ -1,6 +1,6 @@
 // Answering suggestions without a reload: each card tells what became of it, then makes room.
 
-import { announce, post, words } from "./http.js";
+import { announce, ask, post, words } from "./http.js";
 
 const TEXT = words("suggestion-words");
 // Long enough to read what was done and what it teaches.
@@ -90,7 +90,7 @@ async function acceptAll(form) {
 async function renewEffects() {
   if (!cards.querySelector(WAITING)) return;
   const mine = (renewals += 1);
-  const response = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
+  const response = await ask(location.href).catch(() => null);
   const html = response?.ok ? await response.text() : "";
   if (!html || mine !== renewals) return;
   const page = new DOMParser().parseFromString(html, "text/html");

@@ -1,5 +1,5 @@
 // Thumbs, reasons and saving without a reload: the server sends back the changed piece of the page.
-import { announce, said } from "./http.js";
+import { announce, ask, said } from "./http.js";
 import { show } from "./marks.js";
 
 // The taps that wait, by the box of the buttons they were made on.
@@ -24,11 +24,11 @@ async function send(form, button) {
   if (box.dataset.busy) return waiting.set(box, [...(waiting.get(box) ?? []), marks(button)]);
   box.dataset.busy = "yes";
   try {
-    const response = await fetch(form.action, {
+    const response = await ask(form.action, {
       method: "POST",
       body: new FormData(form, button),
       headers: { "X-Requested-With": "fetch" },
-      credentials: "same-origin",
+      waits: () => note(box, said("waits")),
     });
     if (response.redirected) return say(box, said("signed_out"));
     if (response.status === 403) return say(box, said("stale"), { word: said("reload"), act: () => location.reload() });
@@ -52,18 +52,22 @@ function find(box, { key }) {
 /** Say what went wrong beside the buttons, and offer what helps as a button. */
 function say(box, text, help) {
   delete box.dataset.busy;
+  note(box, text, help);
+}
+
+function note(box, text, help) {
   announce(text);
   box.querySelector("[data-failed]")?.remove();
-  const note = document.createElement("p");
-  note.className = "meta failed";
-  note.dataset.failed = "";
-  note.append(text);
+  const line = document.createElement("p");
+  line.className = "meta failed";
+  line.dataset.failed = "";
+  line.append(text);
   if (help) {
     const button = Object.assign(document.createElement("button"), { type: "button", className: "text", textContent: help.word });
     button.addEventListener("click", help.act);
-    note.append(" ", button);
+    line.append(" ", button);
   }
-  box.append(note);
+  box.append(line);
 }
 
 /** Bring the same item's other buttons, in the list or beside it, up to date. */

@@ -62,6 +62,8 @@ def _script_words(language: str) -> SafeString:
         "gone": _("That item is not there any more. Reload the page."),
         "is_read": pgettext("an item", "Read"),
         "lost": _("That did not reach us, so it was not stored."),
+        "lost_article": _("This article did not come."),
+        "lost_page": _("What follows did not come. Follow the link, or walk on to try again."),
         "mark_read": _("Mark as read"),
         "mark_unread": _("Mark as unread"),
         "more_rows": _("{rows} more loaded"),
@@ -82,6 +84,7 @@ def _script_words(language: str) -> SafeString:
         "read_now": _("Marked as read"),
         "reload": _("Reload"),
         "signed_out": _("You are signed out, so it was not stored. Sign in and try again."),
+        "signed_out_here": _("You are signed out. Sign in and try again."),
         "save": _("Save for later"),
         "stale": _("This page is older than your last sign-in, so it was not stored."),
         "stored_here": _("You are offline. This was stored on this device."),
@@ -90,6 +93,7 @@ def _script_words(language: str) -> SafeString:
         "unread_now": _("Unread again"),
         "unread_of": _("{unread} of {size} unread"),
         "unsave": _("No longer save"),
+        "waits": _("An earlier request is still being worked on. This goes on by itself."),
     }
     return json_script(words, "script-words")
 

@@ -1,0 +1,128 @@
+"""Reading faster than the server answers never leads out of the list: scripts wait, say so, and ask again."""
+
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Page, Route, expect
+
+from digest.models import Feedback, Reader
+from digest.places import PAGE_LINE
+from tests.digest.test_turns import occupied
+from tests.support.browser import fresh_item
+from tests.support.chromium import until
+from tests.test_pages_browser import browser, page, tab
+
+__all__ = ["browser", "page", "tab"]
+pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
+WIDE = {"width": 1280, "height": 800}
+WAITS = "An earlier request is still being worked on. This goes on by itself."
+
+
+@pytest.fixture
+def lamps(page: Page, ada: Reader) -> Page:
+    for n in range(6):
+        fresh_item(ada, hours=n + 1, title=f"Lamp {n}", text=f"Words about lamp {n}.")
+    page.set_viewport_size(WIDE)
+    return page
+
+
+@pytest.mark.parametrize("key", ["n", "j"])
+def test_whoever_walks_on_while_an_article_comes_gets_the_one_they_rest_at(lamps: Page, key: str):
+    held: list[Route] = []
+    lamps.goto("/ui/all?unread=1")
+    lamps.route("**/ui/item/*?pane=1", lambda route: held.append(route))
+    for pressed in ("j", "o"):
+        lamps.keyboard.press(pressed)
+    until(lamps, lambda: len(held), 1)
+    held.pop().continue_()
+    expect(lamps.locator("[data-pane] h2.title")).to_have_text("Lamp 0")
+    for _ in range(4):
+        lamps.keyboard.press(key)
+    until(lamps, lambda: len(held), 1)
+    held.pop().continue_()
+    until(lamps, lambda: len(held), 1)
+    held.pop().continue_()
+    expect(lamps.locator("[data-pane] h2.title")).to_have_text("Lamp 4")
+    assert not held
+    expect(lamps.locator("article.item.read")).to_have_count(3)
+    assert lamps.evaluate("location.search") == "?unread=1"
+
+
+def test_a_refused_article_says_so_in_the_pane_and_comes_by_itself(lamps: Page, ada: Reader):
+    lamps.goto("/ui/all")
+    lamps.keyboard.press("j")
+    with occupied(ada, PAGE_LINE):
+        lamps.keyboard.press("o")
+        expect(lamps.locator("[data-pane]")).to_contain_text(WAITS)
+    expect(lamps.locator("[data-pane] h2.title")).to_have_text("Lamp 0")
+    assert lamps.evaluate("location.pathname") == "/ui/all"
+
+
+def test_a_refused_thumb_waits_and_is_stored(lamps: Page, ada: Reader):
+    lamps.goto("/")
+    lamps.keyboard.press("j")
+    with occupied(ada, PAGE_LINE):
+        lamps.keyboard.press("u")
+        expect(lamps.locator("[data-failed]")).to_have_text(WAITS)
+    until(lamps, lambda: Feedback.objects.filter(useful=True).count(), 1)
+    expect(lamps.locator("[data-failed]")).to_have_count(0)
+
+
+def test_a_refused_next_page_waits_and_is_appended(lamps: Page, ada: Reader):
+    Reader.objects.update(list_size=25)
+    for n in range(6, 40):
+        fresh_item(ada, hours=n + 1, title=f"Lamp {n}")
+    lamps.goto("/ui/all")
+    with occupied(ada, PAGE_LINE):
+        lamps.mouse.wheel(0, 4000)
+        expect(lamps.locator(".pager [data-note]")).to_have_text(WAITS)
+    expect(lamps.locator("article.item")).to_have_count(40)
+    expect(lamps.locator(".pager [data-note]")).to_have_count(0)
+
+
+def test_space_and_page_keys_scroll_the_open_article_and_space_goes_on_at_its_end(lamps: Page, ada: Reader):
+    fresh_item(ada, hours=0.5, title="Long", text="A sentence about lamps and kettles. " * 300)
+    lamps.goto("/ui/all")
+    lamps.keyboard.press("j")
+    lamps.keyboard.press("o")
+    title, pane = lamps.locator("[data-pane] h2.title"), lamps.locator("[data-pane]")
+    expect(title).to_have_text("Long")
+    for further, back in (("Space", "Shift+Space"), ("PageDown", "PageUp")):
+        lamps.keyboard.press(further)
+        assert pane.evaluate("(pane) => pane.scrollTop") > 400
+        lamps.keyboard.press(back)
+        assert pane.evaluate("(pane) => pane.scrollTop") == 0
+    pane.evaluate("(pane) => pane.scrollTo(0, pane.scrollHeight)")
+    lamps.keyboard.press("PageDown")
+    expect(title).to_have_text("Long")
+    lamps.keyboard.press("Space")
+    expect(title).to_have_text("Lamp 0")
+    assert lamps.evaluate("scrollY") == 0
+    lamps.keyboard.press("?")
+    expect(lamps.get_by_role("dialog", name="Keys")).to_contain_text("a screen further in the open article")
+
+
+def test_a_limit_that_lasts_is_said_in_the_pane_and_can_be_tried_again(lamps: Page):
+    lamps.goto("/ui/all")
+    limit = {"status": 429, "headers": {"Retry-After": "3600"}, "body": "no"}
+    lamps.route("**/ui/item/*?pane=1", lambda route: route.fulfill(**limit), times=1)
+    lamps.keyboard.press("j")
+    lamps.keyboard.press("o")
+    expect(lamps.locator("[data-pane]")).to_contain_text("This article did not come.")
+    assert lamps.evaluate("location.pathname") == "/ui/all"
+    lamps.get_by_role("button", name="Try again").click()
+    expect(lamps.locator("[data-pane] h2.title")).to_have_text("Lamp 0")
+
+
+def test_whoever_is_signed_out_meanwhile_is_told_so_in_the_pane(lamps: Page):
+    lamps.goto("/ui/all")
+    lamps.context.clear_cookies()
+    lamps.get_by_role("link", name="Lamp 1", exact=True).click()
+    expect(lamps.locator("[data-pane]")).to_contain_text("You are signed out.")
+    assert lamps.evaluate("location.pathname") == "/ui/all"
+
+
+def test_scripts_ask_the_server_through_one_function():
+    scripts = Path(settings.BASE_DIR, "static").glob("*.js")
+    assert [one.name for one in scripts if " fetch(" in one.read_text()] == ["http.js"]
