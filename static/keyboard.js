@@ -44,8 +44,8 @@ function act(key) {
   if (key === "k") return walk(-1);
   if (key === "n") return walk(1, unread);
   if (key === "p") return walk(-1, unread);
-  if (key === "J") return walk(1, ofAnotherSource());
-  if (key === "K") return walk(-1, ofAnotherSource());
+  if (key === "J") return toList(1) || walk(1, ofAnotherSource());
+  if (key === "K") return toList(-1) || walk(-1, ofAnotherSource());
   if (key === "x") return click(here()?.querySelector("a[data-mute]"));
   if (key === "/") return search();
   if (key === "?") return help.showModal() ?? true;
@@ -116,6 +116,24 @@ function ofAnotherSource() {
 
 function sourceOf(article) {
   return article?.querySelector(".meta a:not([data-original])")?.href;
+}
+
+/** From the list of a feed or folder, go to the next one that has unread items, or with a step of -1 to the one before. */
+function toList(step) {
+  const here = document.querySelector("#lists li a[aria-current]");
+  if (!here) return false;
+  const isFeed = (link) => "feed" in link.parentElement.dataset;
+  const alike = [...document.querySelectorAll("#lists li a")].filter((link) => isFeed(link) === isFeed(here));
+  const lists = alike.filter((link) => link === here || hasUnread(link));
+  click(lists[lists.indexOf(here) + step]);
+  return true;
+}
+
+/** Return whether the list of `link` has unread items, as its count beside the lists says. Whoever hides counts gets any. */
+function hasUnread(link) {
+  const line = link.closest("[data-feed]") ?? link.closest("details")?.querySelector("summary");
+  const count = line?.querySelector("[data-count]");
+  return count ? Number(count.dataset.count) > 0 : !document.querySelector("#lists [data-count]");
 }
 
 /** Go to the page that has `key` as its place in the main navigation. */

@@ -152,7 +152,7 @@ class ListFilter:
 class ReadFeed:
     """A feed with a subscription. `ids` also contains feeds that moved here, whose items it lists.
 
-    `waits`: it was never fetched yet.
+    `waits`: it was never fetched yet. `named`: its name is the reader's own.
     """
 
     feed_id: int
@@ -164,6 +164,7 @@ class ReadFeed:
     url: str
     site_url: str
     waits: bool = False
+    named: bool = False
 
 
 def feeds_read(*, reader_id: UUID, feed_ids: Collection[int] | None = None) -> list[ReadFeed]:
@@ -210,6 +211,7 @@ def feeds_read(*, reader_id: UUID, feed_ids: Collection[int] | None = None) -> l
             row.feed.address,
             row.feed.site_url,
             row.feed.state == Feed.State.ACTIVE and row.feed.last_fetched_at is None,
+            bool(row.own_name),
         )
         for row in rows
         if row.feed_id in ids

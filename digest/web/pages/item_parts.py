@@ -159,6 +159,7 @@ def _page(request: HttpRequest) -> dict[str, Any]:
     """Return the macros' context: reader, addresses, pictures, moments."""
     reader = reader_of(request)
     item_prefix, source_prefix = reverse("digest:item", args=[0])[:-1], f"{reverse('digest:all')}?source="
+    feed_prefix = f"{reverse('digest:all')}?feed="
     boxes: dict[str, SafeString] = {}
 
     def source_box(source: Source) -> SafeString:
@@ -173,6 +174,7 @@ def _page(request: HttpRequest) -> dict[str, Any]:
         "item_url": lambda pk: f"{item_prefix}{pk}",
         "language": cache(language_attributes),
         "source_url": lambda key: f"{source_prefix}{quote(key, safe='')}",
+        "feed_url": lambda pk: f"{feed_prefix}{pk}",
         "favicon": source_box,
         "thumbnail": lambda item: thumbnail(reader, item),
         "local_iso": lambda at: localtime(at).isoformat(timespec="seconds"),

@@ -1,5 +1,6 @@
 """Contexts of the lists of all items: the request, the rows, the side list, and addresses."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -80,11 +81,15 @@ class ListRequest:
 
 @dataclass(frozen=True, slots=True)
 class ListRow:
-    """One item of a list, its key there, and whether it counts as unread until it is read."""
+    """One item of a list, its key there, and whether it counts as unread until it is read.
+
+    `feed` is its feed if the row shows the name of the feed and not that of the source.
+    """
 
     shown: ShownItem
     key: str
     counts: bool
+    feed: ReadFeed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +169,7 @@ def list_page(reader: Reader, asked: ListRequest, now: datetime) -> dict[str, An
     counts = unread_counts(reader_id=reader.pk, feeds=feeds, now=now)
     page = list_rows(reader, asked, feeds, reader.list_size, now)
     shown = items_shown(reader=reader, scored=page.scored, now=now, breakdown=False)
+    named, chosen = feeds_named(feeds), _feeds_of(feeds, asked.chosen)
     return {
         "asked": asked,
         "chosen": asked.chosen,
@@ -171,12 +177,18 @@ def list_page(reader: Reader, asked: ListRequest, now: datetime) -> dict[str, An
         "known": not asked.chosen.narrow or bool(filter_feeds(feeds, asked.chosen)),
         "feeds": feeds,
         "rows": [
-            ListRow(entry, key, counts=entry.item.dated_at > now - timedelta(days=UNREAD_DAYS))
+            ListRow(
+                entry,
+                key,
+                counts=entry.item.dated_at > now - timedelta(days=UNREAD_DAYS),
+                feed=named.get(entry.item.feed_id),
+            )
             for entry, key in zip(shown, page.keys, strict=True)
         ],
         "older": replace(asked, before=page.older).address() if page.older else "",
         "newest": asked.other() if asked.before else "",
         "here": asked.address(),
+        "settings": reverse("digest:source", args=[chosen[0].feed_id]) if len(chosen) == 1 else "",
         "beside": f"{asked.address()}{'&' if '?' in asked.address() else '?'}side=here",
         "fields": asked.fields,
         "with_muted": counts.with_muted,
@@ -255,13 +267,31 @@ def list_name(feeds: Sequence[ReadFeed], chosen: ListFilter) -> str:
     """Return the name of a list: its category, its feed, its source, its folder, or "All items"."""
     if chosen.category:
         return _("Category: {category}").format(category=chosen.category)
+    of_it = _feeds_of(feeds, chosen)
     if chosen.feed is not None:
-        return next((one.name for one in feeds if one.feed_id == chosen.feed), _("A feed"))
+        return of_it[0].name if of_it else _("A feed")
     if chosen.source:
-        return next((one.source_name for one in feeds if one.source == chosen.source), chosen.source)
+        own = [one.name for one in of_it if one.named and len(of_it) == 1]
+        return next(iter([*own, *(one.source_name for one in of_it)]), chosen.source)
     if chosen.folder is not None:
         return chosen.folder or _("In no folder")
     return _("All items")
+
+
+def feeds_named(feeds: Sequence[ReadFeed]) -> dict[int, ReadFeed]:
+    """Return {feed id: feed} of the feeds whose items show the feed's name and not that of the source.
+
+    The reader gave the feed a name, or reads several feeds of its source.
+    """
+    shared = Counter(one.source for one in feeds)
+    return {pk: one for one in feeds if one.named or shared[one.source] > 1 for pk in one.ids}
+
+
+def _feeds_of(feeds: Sequence[ReadFeed], chosen: ListFilter) -> list[ReadFeed]:
+    """Return the feed that a list is of, or the feeds of its source; [] for other lists."""
+    if chosen.feed is not None:
+        return [one for one in feeds if one.feed_id == chosen.feed]
+    return [one for one in feeds if chosen.source and one.source == chosen.source]
 
 
 def side_list(asked: ListRequest, feeds: Sequence[ReadFeed], counts: UnreadCounts) -> list[SideFolder]:

@@ -381,3 +381,55 @@ def test_each_button_does_the_same_in_every_list(page: Client, ada: Reader, quer
         taken_back(page, after)
         assert read_titles(ada) == set()
     assert page.post(READ, sent).status_code == 404, "no button, no change"
+
+
+def names(page: Client, query: str = "") -> list[tuple[str, str]]:
+    """Return the names of the rows' sources, and their links."""
+    body = page.get(f"{ALL}{query}").content.decode()
+    found = re.findall(
+        r'<a href="([^"]*)"><span class="favicon".*?</span><bdi>([^<]*)</bdi></a> · <time', body
+    )
+    return [(name, href) for href, name in found]
+
+
+def test_rows_and_the_heading_show_the_readers_own_name_of_a_feed(page: Client, ada: Reader):
+    shelf(ada)
+    feed = Feed.objects.get(source="gazette.example")
+    Subscription.objects.filter(reader=ada, feed=feed).update(own_name="Grauniad")
+    of_feed = ("Grauniad", f"{ALL}?feed={feed.pk}")
+    assert names(page) == [of_feed, ("Lamps", f"{ALL}?source=lamps.example"), of_feed]
+    for query in ("?source=gazette.example", f"?feed={feed.pk}"):
+        assert "<h1><bdi>Grauniad</bdi></h1>" in page.get(f"{ALL}{query}").content.decode()
+
+
+def test_rows_of_a_source_with_several_feeds_show_the_feed(page: Client, ada: Reader):
+    shelf(ada)
+    alerts = FeedFactory(
+        source_id="gazette.example", url="https://gazette.example/alerts.xml", title="Alerts"
+    )
+    SubscriptionFactory(reader=ada, feed=alerts)
+    fresh_item(ada, hours=0.5, feed=alerts)
+    assert [name for name, _ in names(page)] == ["Alerts", "Gazette", "Lamps", "Gazette"]
+    assert "<h1><bdi>Gazette</bdi></h1>" in page.get(f"{ALL}?source=gazette.example").content.decode()
+
+
+def test_names_of_feeds_cost_no_query(page: Client, ada: Reader):
+    shelf(ada)
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as seen:
+            page.get(ALL)
+        return len(seen)
+
+    queries()
+    before = queries()
+    Subscription.objects.filter(reader=ada).update(own_name="Mine")
+    assert queries() == before
+
+
+def test_the_list_of_one_feed_leads_to_its_settings(page: Client, ada: Reader):
+    shelf(ada)
+    feed = Feed.objects.get(source="gazette.example")
+    for query, leads in (("?source=gazette.example", True), (f"?feed={feed.pk}", True), ("", False)):
+        body = page.get(f"{ALL}{query}").content.decode()
+        assert (f'href="/ui/sources/{feed.pk}">Settings of this source</a>' in body) == leads

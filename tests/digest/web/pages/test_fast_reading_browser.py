@@ -4,13 +4,15 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.utils import timezone
 from playwright.sync_api import Page, Route, expect
 
-from digest.models import Feedback, Reader
+from digest.items.reading import item_read
+from digest.models import Feed, Feedback, Item, Reader
 from digest.places import PAGE_LINE
 from tests.digest.test_turns import occupied
 from tests.support.browser import fresh_item
-from tests.support.chromium import until
+from tests.support.chromium import listening, until
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]
@@ -121,6 +123,24 @@ def test_whoever_is_signed_out_meanwhile_is_told_so_in_the_pane(lamps: Page):
     lamps.get_by_role("link", name="Lamp 1", exact=True).click()
     expect(lamps.locator("[data-pane]")).to_contain_text("You are signed out.")
     assert lamps.evaluate("location.pathname") == "/ui/all"
+
+
+def test_shift_j_and_k_go_to_the_next_feed_with_unread_items_and_a_marks_it(page: Page, ada: Reader):
+    for n, key in enumerate(("axle.example", "bolt.example", "cog.example", "dial.example")):
+        fresh_item(ada, hours=n + 1, key=key, title=f"From {key}")
+    item_read(reader=ada, item_id=Item.objects.get(source="bolt.example").pk, now=timezone.now())
+    page.set_viewport_size(WIDE)
+    page.goto(f"/ui/all?feed={Feed.objects.get(source='axle.example').pk}")
+    heading = page.get_by_role("heading", level=1)
+    page.keyboard.press("A")
+    expect(page.get_by_text("1 item marked as read")).to_be_visible()
+    for key, name in (("J", "Cog"), ("J", "Dial"), ("K", "Cog")):
+        page.keyboard.press(key)
+        expect(heading).to_have_text(name)
+        listening(page)
+    page.keyboard.press("A")
+    expect(page.get_by_text("1 item marked as read")).to_be_visible()
+    expect(heading).to_have_text("Cog")
 
 
 def test_scripts_ask_the_server_through_one_function():
