@@ -278,7 +278,7 @@ def list_name(feeds: Sequence[ReadFeed], chosen: ListFilter) -> str:
     return _("All items")
 
 
-def feeds_named(feeds: Sequence[ReadFeed]) -> dict[int, ReadFeed]:
+def feeds_named(feeds: Sequence[ReadFeed]) -> dict[int | None, ReadFeed]:
     """Return {feed id: feed} of the feeds whose items show the feed's name and not that of the source.
 
     The reader gave the feed a name, or reads several feeds of its source.
