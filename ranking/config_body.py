@@ -1,7 +1,7 @@
 """Build, check, change and compare config bodies, the JSON form in which versions are stored. Pure."""
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from math import isfinite
@@ -12,6 +12,7 @@ from ranking.common.text import TOPIC_MAX_CHARS, topic_key
 from ranking.entities import (
     ALPHA_DEFAULT,
     HALF_LIFE_HOURS_DEFAULT,
+    WEIGHT_DEFAULT,
     WEIGHT_MAX,
     WEIGHT_MIN,
     Config,
@@ -130,6 +131,19 @@ def body_effective(body: Body) -> EffectiveConfig:
         ),
         dict(body["learned"]),
     )
+
+
+def effective_without(effective: EffectiveConfig, changes: Iterable[Change], body: Body) -> EffectiveConfig:
+    """Return the settings as they would be without their last write.
+
+    `changes` are that write's `body_changes`, and `body` is the config before it. Weights that the write did
+    not change are those of `effective`, because some may have been learned since.
+    """
+    own = effective.config.source_weights
+    weights = {c["target"]: c["before"] for c in changes if c["field"] == "source_weights"}
+    deltas = {source: weight - own.get(source, WEIGHT_DEFAULT) for source, weight in weights.items()}
+    config = replace(body_effective(body).config, source_weights=own)
+    return EffectiveConfig(config, {**effective.deltas, **deltas}, effective.learned_at)
 
 
 def effective_body(effective: EffectiveConfig) -> Body:

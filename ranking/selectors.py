@@ -14,13 +14,16 @@ from django.db.models import F, Max, QuerySet
 from ranking.common.rows import export_rows
 from ranking.config_body import (
     Body,
+    Change,
     ConfigEdit,
+    body_default,
     body_edit,
     body_effective,
     body_keys,
     body_keys_current,
     body_validate,
     effective_body,
+    effective_without,
 )
 from ranking.config_words import weights_changed
 from ranking.entities import Config, EffectiveConfig, Mute, WeightPoint
@@ -336,20 +339,38 @@ def learning_steps(
     return found
 
 
-def versions_of_order(*, since: Mapping[UUID, int]) -> dict[UUID, int]:
-    """Return for each reader the newest version after the given one that may change the order. One query.
+def versions_of_order(
+    *, since: Mapping[UUID, int], configs: Mapping[UUID, EffectiveConfig]
+) -> dict[UUID, tuple[int, EffectiveConfig]]:
+    """Return for each reader the newest version after the given one that may change the order, and their
+    settings in `configs` without that one change.
 
-    Pins and renamed sources cannot change the order. Readers without such a version are left out.
+    Pins and renamed sources cannot change the order. Readers without such a version are left out. Two
+    queries, or one if nothing changed, or none without readers.
     """
     if not since:
         return {}
     rows = ConfigVersion.objects.filter(reader_id__in=list(since), version__gt=min(since.values()))
     rows = rows.exclude(cause=ConfigVersion.Cause.PIN).exclude(cause_ref__startswith="source:")
-    found: dict[UUID, int] = {}
-    for reader_id, version in rows.order_by("version").values_list("reader_id", "version"):
+    found: dict[UUID, tuple[int, list[Change]]] = {}
+    for reader_id, version, changes in rows.order_by("version").values_list(
+        "reader_id", "version", "changes"
+    ):
         if version > since[reader_id]:
-            found[reader_id] = version
-    return found
+            found[reader_id] = version, changes
+    if not found:
+        return {}
+    earlier = ConfigVersion.objects.filter(
+        reader_id__in=list(found), version__in={version - 1 for version, _ in found.values()}
+    )
+    bodies = {(pk, number): body for pk, number, body in earlier.values_list("reader_id", "version", "body")}
+    return {
+        pk: (
+            version,
+            effective_without(configs[pk], changes, bodies.get((pk, version - 1)) or body_default()),
+        )
+        for pk, (version, changes) in found.items()
+    }
 
 
 def implicit_leans_many(*, reader_ids: Collection[UUID]) -> dict[UUID, tuple[ImplicitLeans, datetime]]:

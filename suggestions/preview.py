@@ -187,7 +187,7 @@ def _orders(today: _Inputs, configs: Sequence[EffectiveConfig]) -> list[list[int
     for config in turn_shared(configs):
         made = today.material.deciding(config.sources_moved(configs[0]))
         hides = MuteFilter([mute for mute in config.config.mutes if mute not in today.muted], today.date)
-        hidden = {item.item_id for item in made.pool.candidates if hides.finds(item)} if hides else set()
+        hidden = made.hidden_by(hides)
         composed = compose(
             [choice for choice in made.choices(made.ranking(config), config) if choice.item_id not in hidden],
             Rules(),

@@ -113,6 +113,18 @@ class DayCandidates:
             return self
         return replace(self, signals=replace(self.signals, taste=taste.holding(sources)))
 
+    def undecided(self, sources: Collection[str]) -> "DayCandidates":
+        """Return them as they would be without the decisions on these sources."""
+        taste = self.signals.taste
+        if taste is None or not sources:
+            return self
+        return replace(self, signals=replace(self.signals, taste=taste.released(sources)))
+
+    def hidden_by(self, mutes: MuteFilter) -> set[int]:
+        """Return the candidates that these mutes would hide."""
+        found = (self.pool.candidates[row] for row in self._rows().tolist()) if mutes else ()
+        return {candidate.item_id for candidate in found if mutes.finds(candidate)}
+
     def ranking(self, effective: EffectiveConfig) -> Ranking:
         """Return the candidates sorted by score under these settings, without those past their shelf life.
 

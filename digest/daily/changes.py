@@ -10,11 +10,13 @@ from ranking.language import ngettext
 
 @dataclass(frozen=True, slots=True)
 class OrderChange:
-    """The order of a digest as the reader last saw it (`before`), and right after a change (`after`).
+    """The order of a digest as it would be without a change (`before`), and right after it (`after`).
 
     The cause is one of three: the settings became `version`; the learning cycle of UTC day `cycle` ran; or
     the reader gave `answers` to interview questions about these items. The last two may come together.
-    `arrived` are new items in `after` that came in between. They are not the change's effect.
+
+    Without the answers of an interview no page can be made again, so `before` is the page that the reader saw
+    last. `arrived` are new items in `after` that came since then. They are not the change's effect.
     """
 
     before: tuple[int, ...]

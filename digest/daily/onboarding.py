@@ -189,11 +189,14 @@ def interview_finish(*, reader: Reader, item_ids: Sequence[int], now: datetime) 
     digest = digest_refresh(reader=reader, now=now)
     if there is None or not before or not item_ids:
         return None
+    after = _order(digest)
+    came = Item.objects.filter(pk__in={*after} - {*before}, first_seen_at__gt=there.built_at)
     change = OrderChange(
         order_seen(before, there.seen, is_seen=there.exposed_at is not None),
-        tuple(_order(digest)),
+        tuple(after),
         cycle=now.astimezone(UTC).date().isoformat() if moved else "",
         answers=tuple(item_ids),
+        arrived=tuple(came.values_list("pk", flat=True)),
     )
     Digest.objects.filter(pk=digest.pk).update(change=change.as_dict())
     return change

@@ -27,7 +27,7 @@ from digest.models import Digest, Feed, Impression, Item, Reader, Subscription
 from ranking.entities import EffectiveConfig, Mute, Score
 from ranking.language import ngettext, thousands
 from ranking.scoring import Ranking
-from ranking.selectors import config_effective, config_hiding, learning_steps, reading_once
+from ranking.selectors import config_effective, config_hiding, learning_steps, reading_once, versions_of_order
 from ranking.source_rules import is_past_shelf
 
 PAGE_SIZE = 50
@@ -123,12 +123,16 @@ def _reading_changes(reader_ids: Collection[UUID], now: dt.datetime) -> QuerySet
 
 
 @dataclass(frozen=True, slots=True)
-class LearnedSteps:
-    """The steps of one learning cycle (a UTC day): when it ran, and each source's weight (before, after)."""
+class UnseenChange:
+    """A change of settings that no page has shown yet, and the settings as they would be without it.
 
-    cycle: dt.date
-    at: dt.datetime
-    moved: Mapping[str, tuple[float, float]]
+    Either the settings became `version`, or the learning cycle of UTC day `cycle` ran at `learned_at`.
+    """
+
+    before: EffectiveConfig
+    version: int = 0
+    cycle: str = ""
+    learned_at: dt.datetime | None = None
 
 
 def learned_unseen(
@@ -136,8 +140,8 @@ def learned_unseen(
     readers: Collection[Reader],
     days: Mapping[UUID, dt.date],
     configs: Mapping[UUID, EffectiveConfig],
-) -> dict[UUID, LearnedSteps]:
-    """Return {reader: steps} learned on their day in `days` or the day before, if no page has shown them yet.
+) -> dict[UUID, UnseenChange]:
+    """Return {reader: the steps learned on their day in `days` or the day before} that no page has shown.
 
     Steps that a person has changed since are left out. Two queries, or none if nothing was learned.
     """
@@ -155,11 +159,33 @@ def learned_unseen(
         if at >= begins[pk] or (seen_at := last_seen.get(pk)) is None or seen_at < at
     }
     found = learning_steps(reader_ids=list(unseen), since=min(lately.values()).astimezone(dt.UTC).date())
+    earlier = {pk: configs[pk].without_steps(steps) for pk, (_, steps) in found.items()}
     return {
-        pk: LearnedSteps(cycle, unseen[pk], steps)
-        for pk, (cycle, steps) in found.items()
-        if configs[pk].without_steps(steps) != configs[pk]
+        pk: UnseenChange(earlier[pk], cycle=cycle.isoformat(), learned_at=unseen[pk])
+        for pk, (cycle, _) in found.items()
+        if earlier[pk] != configs[pk]
     }
+
+
+def changes_unseen(
+    *, readers: Collection[Reader], days: Mapping[UUID, dt.date], configs: Mapping[UUID, EffectiveConfig]
+) -> dict[UUID, UnseenChange]:
+    """Return {reader: the newest change of settings that no digest of their day in `days` has shown yet}.
+
+    A change that a person made comes before learned steps, which only the first digest with them tells. At
+    most five queries.
+    """
+    shown = Exists(Impression.objects.filter(digest=OuterRef("pk")))
+    edited = [reader.pk for reader in readers if configs[reader.pk].config.version]
+    built = Digest.objects.filter(shown, reader__in=edited, date__in={*days.values()})
+    since = {
+        pk: version
+        for pk, date, version in built.values_list("reader_id", "date", "config_version")
+        if date == days[pk] and version < configs[pk].config.version
+    }
+    made = versions_of_order(since=since, configs=configs)
+    learned = learned_unseen(readers=readers, days=days, configs=configs)
+    return learned | {pk: UnseenChange(before, version=version) for pk, (version, before) in made.items()}
 
 
 def items_newer(*, digest: Digest, now: dt.datetime) -> int:

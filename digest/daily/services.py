@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from uuid import UUID
 
@@ -15,13 +16,15 @@ from digest.daily.candidates import (
     window_load,
 )
 from digest.daily.compose import Rules
-from digest.daily.selectors import LearnedSteps, digest_for, digests_current, learned_unseen
-from digest.daily.store import RankedDay, UnseenCycle, digests_store
+from digest.daily.selectors import UnseenChange, changes_unseen, digest_for, digests_current
+from digest.daily.store import EarlierDay, RankedDay, digests_store
+from digest.daily.tastes import readers_tasting
 from digest.days import day_of
 from digest.entities import DIGEST_SIZE
 from digest.models import Digest, Reader
 from ranking.common.isolation import READER, isolate, isolate_batches
 from ranking.entities import EffectiveConfig, Score
+from ranking.mutes import MuteFilter
 from ranking.selectors import config_effective, config_effective_many
 
 log = structlog.get_logger(__name__)
@@ -63,10 +66,12 @@ def digest_build(
     of a newer one. Raises `FutureDate`.
     """
     effective = config_effective(reader_id=reader.pk)
-    candidates = digest_candidates(reader=reader, date=date, now=now, effective=effective)
-    steps = learned_unseen(readers=[reader], days={reader.pk: date}, configs={reader.pk: effective})
+    days, configs = {reader.pk: date}, {reader.pk: effective}
+    unseen = changes_unseen(readers=[reader], days=days, configs=configs)
+    tasting = _with_taste(configs, unseen)[reader.pk]
+    candidates = digest_candidates(reader=reader, date=date, now=now, effective=tasting)
     day = ranked_day(
-        reader=reader, date=date, candidates=candidates, effective=effective, steps=steps.get(reader.pk)
+        reader=reader, date=date, candidates=candidates, effective=effective, change=unseen.get(reader.pk)
     )
     return digests_store(ranked_days=[day], rules=rules or Rules(limit), now=now)[0]
 
@@ -77,14 +82,9 @@ def ranked_day(
     date: dt.date,
     candidates: DayCandidates,
     effective: EffectiveConfig,
-    steps: LearnedSteps | None = None,
+    change: UnseenChange | None = None,
 ) -> RankedDay:
-    """Rank the reader's day, ready to be composed and stored. `steps` come from `learned_unseen`."""
-
-    def earlier(steps: LearnedSteps) -> RankedDay:
-        before = effective.without_steps(steps.moved)
-        return ranked_day(reader=reader, date=date, candidates=candidates, effective=before)
-
+    """Rank the reader's day, ready to be composed and stored. `change` comes from `changes_unseen`."""
     ranking = candidates.ranking(effective)
     return RankedDay(
         reader=reader,
@@ -94,11 +94,44 @@ def ranked_day(
         draw=candidates.novelty_draw(effective),
         scores_of=ranking.scores_of,
         story_of=candidates.story_of,
-        learned=UnseenCycle(steps.cycle, steps.at, partial(earlier, steps)) if steps else None,
+        earlier=_earlier_day(reader, date, candidates, effective, change) if change else None,
         muted=sum(candidates.muted.values()),
         aged=candidates.count_aged(effective),
         gone=candidates.gone,
     )
+
+
+def _earlier_day(
+    reader: Reader,
+    date: dt.date,
+    candidates: DayCandidates,
+    effective: EffectiveConfig,
+    change: UnseenChange,
+) -> EarlierDay:
+    """Return the day as it would be without `change`, ranked when asked for."""
+
+    def ranked() -> RankedDay:
+        then = candidates.undecided(effective.sources_moved(before)) if change.version else candidates
+        day = ranked_day(reader=reader, date=date, candidates=then, effective=before)
+        hidden = candidates.hidden_by(_mutes_beyond(before, effective, date))
+        return replace(day, choices=[one for one in day.choices if one.item_id not in hidden])
+
+    before = change.before
+    return EarlierDay(change, _mutes_beyond(effective, before, date), ranked)
+
+
+def _mutes_beyond(one: EffectiveConfig, other: EffectiveConfig, date: dt.date) -> MuteFilter:
+    """Return the mutes of `one` that `other` lacks."""
+    return MuteFilter([mute for mute in one.config.mutes if mute not in other.config.mutes], date)
+
+
+def _with_taste(
+    configs: Mapping[UUID, EffectiveConfig], unseen: Mapping[UUID, UnseenChange]
+) -> dict[UUID, EffectiveConfig]:
+    """Return the readers' settings, or those before their unseen change if taste counted only then."""
+    tasting = readers_tasting({pk: change.before for pk, change in unseen.items()})
+    tasting -= readers_tasting(configs)
+    return {pk: unseen[pk].before if pk in tasting else one for pk, one in configs.items()}
 
 
 def digest_rank(
@@ -198,9 +231,10 @@ def _build_together(
 ) -> int:
     """Build these readers' digests together; if that fails, one by one, so that one fault hits one reader."""
     with isolate(READER, f"{len(readers)} together", BUILD_FAILED, counted=False):
-        candidates_of = digest_candidates_many(window=window, readers=readers, days=days, configs=configs)
-        steps = learned_unseen(readers=readers, days=days, configs=configs)
-        ranked_days = list(_ranked_days(readers, days, candidates_of, configs, steps))
+        unseen = changes_unseen(readers=readers, days=days, configs=configs)
+        tasting = _with_taste(configs, unseen)
+        candidates_of = digest_candidates_many(window=window, readers=readers, days=days, configs=tasting)
+        ranked_days = list(_ranked_days(readers, days, candidates_of, configs, unseen))
         digests_store(ranked_days=ranked_days, rules=Rules(), now=window.now)
         return len(ranked_days)
     built = 0
@@ -216,7 +250,7 @@ def _ranked_days(
     days: Mapping[UUID, dt.date],
     candidates_of: Mapping[UUID, DayCandidates],
     configs: Mapping[UUID, EffectiveConfig],
-    steps: Mapping[UUID, LearnedSteps],
+    unseen: Mapping[UUID, UnseenChange],
 ) -> Iterator[RankedDay]:
     for reader in readers:
         day = None
@@ -226,7 +260,7 @@ def _ranked_days(
                 date=days[reader.pk],
                 candidates=candidates_of[reader.pk],
                 effective=configs[reader.pk],
-                steps=steps.get(reader.pk),
+                change=unseen.get(reader.pk),
             )
         if day is not None:
             yield day

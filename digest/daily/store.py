@@ -3,21 +3,23 @@
 import datetime as dt
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Subquery
 
-from digest.daily.changes import OrderChange, order_change_read, order_seen
+from digest.daily.changes import OrderChange, order_seen
 from digest.daily.compose import Composition, NoveltyDraw, PlacedItem, Rules, compose
 from digest.daily.diversity import Choice
 from digest.daily.gone import GoneReason
+from digest.daily.selectors import UnseenChange
 from digest.days import day_begin
-from digest.items.selectors import items_hidden, mutes_in_force
+from digest.items.selectors import candidates_of, items_hidden, mutes_in_force
 from digest.models import Digest, Exposure, Feedback, Impression, Item, Reader
 from ranking.entities import Score
-from ranking.selectors import config_hiding, reading_once, versions_of_order
+from ranking.mutes import MuteFilter
+from ranking.selectors import config_hiding, reading_once
 from ranking.source_rules import is_past_shelf
 
 # Rows per INSERT. With ten columns each, this is far below the limit of any database.
@@ -47,22 +49,23 @@ class RankedDay:
     draw: NoveltyDraw
     scores_of: Callable[[Sequence[int]], Sequence[Score]]
     story_of: Callable[[int], int]
-    learned: "UnseenCycle | None" = None
+    earlier: "EarlierDay | None" = None
     muted: int = 0
     aged: int = 0
     gone: Mapping[GoneReason, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class UnseenCycle:
-    """The learning cycle of UTC day `cycle`, if the reader has not seen it on a page before this build.
+class EarlierDay:
+    """A change of settings that no page has shown yet, and the same day without that change alone.
 
-    `earlier` returns the same day ranked with the weights before the cycle.
+    `mutes` are those that the change added. Their items are no candidates any more, so `ranked`, which
+    returns the same day with the settings before the change, has none of them.
     """
 
-    cycle: dt.date
-    at: dt.datetime
-    earlier: Callable[[], RankedDay]
+    change: UnseenChange
+    mutes: MuteFilter
+    ranked: Callable[[], RankedDay]
 
 
 @transaction.atomic
@@ -73,18 +76,19 @@ def digests_store(*, ranked_days: Sequence[RankedDay], rules: Rules, now: dt.dat
        that day stay, too.
     2. The other items are composed around them. Rows are written only if something changed. If the items
        changed, the digest counts as not shown yet. The log of exposures is never changed.
-    3. If settings changed, the order last seen is stored beside the new one (`digest.daily.changes`).
+    3. If settings changed, the order without that change is stored beside the new one
+       (`digest.daily.changes`). Ratings, new items and other settings are the same in both, so that no
+       change gets the credit for them.
 
-    A digest of a newer config is never replaced by an older one's. At most eleven queries, plus one per 500
+    A digest of a newer config is never replaced by an older one's. At most ten queries, plus one per 500
     impressions.
     """
     digests = _digests_lock(ranked_days, now)
     impressions = _impressions_by_digest(digests.values())
-    versions = _versions_new(ranked_days, digests)
+    muted = _newly_muted(ranked_days, digests, impressions)
     changed: list[Digest] = []
     gone: list[int] = []
     fresh: list[Impression] = []
-    orders: list[tuple[Digest, dt.datetime]] = []
     for ranked in ranked_days:
         digest = digests[ranked.reader.pk, ranked.date]
         if digest.config_version > ranked.version:
@@ -100,11 +104,12 @@ def digests_store(*, ranked_days: Sequence[RankedDay], rules: Rules, now: dt.dat
             fresh += after
         elif _is_up_to_date(ranked, digest, left_out):
             continue
-        if _order_keep(ranked, digest, versions.get(ranked.reader.pk), before, after) and before:
-            orders.append((digest, digest.built_at))
+        if earlier := _untold(ranked, digest, before):
+            fixed = muted.get(ranked.reader.pk, ())
+            digest.change = _effect(earlier, rules, before, after, fixed).as_dict()
+        _order_seen_keep(digest, before, after)
         digest.config_version, digest.built_at, digest.left_out = ranked.version, now, left_out
         changed.append(digest)
-    _arrivals_note(orders)
     _store(gone, fresh, changed)
     return [digests[ranked.reader.pk, ranked.date] for ranked in ranked_days]
 
@@ -121,11 +126,24 @@ def _store(gone: Sequence[int], fresh: Sequence[Impression], changed: Sequence[D
         )
 
 
-def _versions_new(ranked_days: Sequence[RankedDay], digests: Mapping[Key, Digest]) -> dict[UUID, int]:
-    """Return {reader: settings version to report} for digests of an older version; one query, or none."""
-    of_days = [(ranked, digests[ranked.reader.pk, ranked.date]) for ranked in ranked_days]
-    older = {r.reader.pk: digest.config_version for r, digest in of_days if digest.config_version < r.version}
-    return versions_of_order(since=older)
+def _newly_muted(
+    ranked_days: Sequence[RankedDay],
+    digests: Mapping[Key, Digest],
+    impressions: Mapping[int, list[Impression]],
+) -> dict[UUID, set[int]]:
+    """Return by reader the items of stored digests that the mutes of an unseen change hide; one query, or
+    none."""
+    rows = {
+        ranked.reader.pk: (ranked.earlier.mutes, impressions[digests[ranked.reader.pk, ranked.date].pk])
+        for ranked in ranked_days
+        if ranked.earlier and ranked.earlier.mutes
+    }
+    ids = {row.item_id for _, shown in rows.values() for row in shown}
+    items = {item.item_id: item for item in candidates_of(item_ids=ids)} if ids else {}
+    return {
+        reader: {row.item_id for row in shown if mutes.finds(items[row.item_id])}
+        for reader, (mutes, shown) in rows.items()
+    }
 
 
 def _is_up_to_date(ranked: RankedDay, digest: Digest, left_out: Mapping[str, int]) -> bool:
@@ -135,52 +153,49 @@ def _is_up_to_date(ranked: RankedDay, digest: Digest, left_out: Mapping[str, int
 
 
 def _is_learned_since(ranked: RankedDay, digest: Digest) -> bool:
-    return ranked.learned is not None and digest.built_at < ranked.learned.at
+    learned_at = ranked.earlier.change.learned_at if ranked.earlier else None
+    return learned_at is not None and digest.built_at < learned_at
 
 
-def _order_keep(
-    ranked: RankedDay,
-    digest: Digest,
-    version: int | None,
+def _untold(ranked: RankedDay, digest: Digest, before: Sequence[Impression]) -> EarlierDay | None:
+    """Return the day without its unseen change, if this build is the first with that change.
+
+    The day's first build tells of learned steps only, as the reader has seen no page of the day before.
+    """
+    if (earlier := ranked.earlier) is None:
+        return None
+    if version := earlier.change.version:
+        return earlier if before and digest.config_version < version else None
+    return earlier if not before or _is_learned_since(ranked, digest) else None
+
+
+def _effect(
+    earlier: EarlierDay,
+    rules: Rules,
     before: Sequence[Impression],
     after: Sequence[Impression],
-) -> bool:
-    """Note on `digest` (unsaved) the order last seen, and the effect of a settings change on it.
+    muted: Collection[int],
+) -> OrderChange:
+    """Return the effect of the change: the page composed without it, beside the new one (`after`).
 
-    Return whether there was such a change.
+    Items of the last page (`before`) that it has muted keep their rank there.
     """
-    shown, becomes = [row.item_id for row in before], [row.item_id for row in after]
-    seen = order_seen(shown, digest.seen, is_seen=digest.exposed_at is not None)
-    # The day's first build: nothing was seen, so compare with the order that would have been.
-    if ranked.learned and not shown:
-        made = _compose(ranked.learned.earlier(), Rules(), ())
-        seen = tuple(place.item_id for place in made.places)
-    cycle = ranked.learned.cycle.isoformat() if ranked.learned else ""
-    change = None
-    if version and shown:
-        change = OrderChange(seen, tuple(becomes), version=version)
-    elif cycle and (not shown or _is_learned_since(ranked, digest)):
-        change = OrderChange(seen, tuple(becomes), cycle=cycle)
-    if change:
-        digest.change = change.as_dict()
-    if shown != becomes:
+    made = _compose(earlier.ranked(), rules, before, muted)
+    change = earlier.change
+    return OrderChange(
+        tuple(place.item_id for place in made.places),
+        tuple(row.item_id for row in after),
+        version=change.version,
+        cycle=change.cycle,
+    )
+
+
+def _order_seen_keep(digest: Digest, before: Sequence[Impression], after: Sequence[Impression]) -> None:
+    """Note on `digest` (unsaved) the order last seen, if the new one differs."""
+    shown = [row.item_id for row in before]
+    if shown != [row.item_id for row in after]:
+        seen = order_seen(shown, digest.seen, is_seen=digest.exposed_at is not None)
         digest.seen, digest.exposed_at = list(seen) if shown else None, None
-    return change is not None
-
-
-def _arrivals_note(orders: Sequence[tuple[Digest, dt.datetime]]) -> None:
-    """Note on digests (unsaved) which items came after the previous build, given beside each digest.
-
-    These items are not an effect of the change. One query, or none.
-    """
-    changes = [
-        (digest, since, change) for digest, since in orders if (change := order_change_read(digest.change))
-    ]
-    new = {item for *_, change in changes for item in change.added}
-    came = dict(Item.objects.filter(pk__in=new).values_list("pk", "first_seen_at")) if new else {}
-    for digest, since, change in changes:
-        arrived = tuple(item for item in change.added if item in came and came[item] > since)
-        digest.change = replace(change, arrived=arrived).as_dict()
 
 
 def _digests_lock(ranked_days: Sequence[RankedDay], now: dt.datetime) -> dict[Key, Digest]:
@@ -208,7 +223,10 @@ def _impressions_by_digest(digests: Collection[Digest]) -> Mapping[int, list[Imp
     return rows
 
 
-def _compose(ranked: RankedDay, rules: Rules, before: Sequence[Impression]) -> Composition:
+def _compose(
+    ranked: RankedDay, rules: Rules, before: Sequence[Impression], fixed: Collection[int] = ()
+) -> Composition:
+    """Compose the day around the rated items of the last build (`before`) and its items `fixed`."""
     at = {
         row.rank: PlacedItem(row.item_id, row.source, ranked.story_of(row.article), row.propensity)
         for row in before
@@ -217,7 +235,9 @@ def _compose(ranked: RankedDay, rules: Rules, before: Sequence[Impression]) -> C
         ranked.choices,
         rules,
         ranked.draw,
-        rated={row.rank: at[row.rank] for row in before if _is_rated_today(row, ranked)},
+        rated={
+            row.rank: at[row.rank] for row in before if row.item_id in fixed or _is_rated_today(row, ranked)
+        },
         drawn={row.rank: at[row.rank] for row in before if row.slot == Impression.Slot.NOVELTY},
         placed={row.item_id for row in before},
     )

@@ -1,7 +1,7 @@
 """Queries for the items that a reader may see, the items that mutes hide, and the titles of sources."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -418,5 +418,10 @@ def items_hidden(*, mutes: MuteFilter, item_ids: Collection[int]) -> set[int]:
     """Return the items that the mutes hide. One query, or none without mutes."""
     if not mutes or not item_ids:
         return set()
+    return {item.item_id for item in candidates_of(item_ids=item_ids) if mutes.finds(item)}
+
+
+def candidates_of(*, item_ids: Collection[int]) -> Iterator[Candidate]:
+    """Yield the items as the `Candidate` that ranking and mutes read; one query."""
     rows = Item.objects.filter(pk__in=item_ids).values_list(*CANDIDATE_FIELDS)
-    return {row[0] for row in rows.iterator() if mutes.finds(Candidate(*row))}
+    return (Candidate(*row) for row in rows.iterator())

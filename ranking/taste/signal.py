@@ -1,6 +1,6 @@
 """The data that ranking needs about a reader's taste, and the factor of an exponent. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import log
@@ -42,6 +42,11 @@ class TasteSignal:
     def holding(self, sources: Mapping[str, int]) -> "TasteSignal":
         """Return the signal after a decision on these sources, each with its way: up (1) or down (-1)."""
         return replace(self, on_hold={**self.on_hold, **sources})
+
+    def released(self, sources: Collection[str]) -> "TasteSignal":
+        """Return the signal without the decisions on these sources."""
+        left = {source: way for source, way in self.on_hold.items() if source not in sources}
+        return replace(self, on_hold=left)
 
     def foretold(self, topics: Mapping[str, Sequence[str]]) -> Foretold:
         """Predict each thumb from the examples of all other days.

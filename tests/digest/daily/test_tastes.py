@@ -6,6 +6,7 @@ from math import prod
 import pytest
 
 from digest.daily.candidates import digest_candidates, digest_candidates_many, signals_for, window_load
+from digest.daily.changes import order_change_read
 from digest.daily.item_words import score_explain
 from digest.daily.services import digest_build, digests_build
 from digest.feedback.naming import article_name
@@ -72,6 +73,18 @@ def test_with_the_level_off_thumbs_change_no_score(ada, items, now):
     likes(ada, items, TENNIS, BANKS, now)
     found = scores(ada, now)
     assert found[MORE_TENNIS].parts.taste == 1 and "taste" not in found[MORE_TENNIS].parts.as_dict()
+
+
+def test_switching_taste_off_is_told_with_the_page_that_had_it(ada, items, now):
+    likes(ada, items, BANKS, TENNIS, now)
+    level(ada, "strong", now)
+    date = now.date()
+    tasted = digest_build(reader=ada, date=date, now=now)
+    order = [*tasted.impressions.order_by("rank").values_list("item_id", flat=True)]
+    assert order.index(items[MORE_BANKS].pk) < order.index(items[MORE_TENNIS].pk)
+    level(ada, "off", now)
+    change = order_change_read(digest_build(reader=ada, date=date, now=now).change)
+    assert [*change.before] == order != [*change.after]
 
 
 def test_with_it_on_what_is_like_the_liked_rises_and_the_explanation_multiplies_to_the_score(ada, items, now):

@@ -10,11 +10,20 @@ from digest.daily.changes import order_change_read
 from digest.daily.selectors import digest_for
 from digest.daily.services import digest_build, digest_current, digests_build
 from digest.daily.store import exposures_log
-from digest.models import Digest
-from ranking.entities import WeightChange
+from digest.feedback.services import feedback_set
+from digest.models import Digest, Item, Subscription
+from ranking.entities import Mute, WeightChange
 from ranking.models import LearnedWeight
 from ranking.selectors import config_effective
-from ranking.services import ConfigEdit, config_edit, config_revert, target_pin, weights_learn
+from ranking.services import (
+    ConfigEdit,
+    config_edit,
+    config_revert,
+    mute_remove,
+    mute_set,
+    target_pin,
+    weights_learn,
+)
 from suggestions.models import Suggestion
 from suggestions.preview import suggestion_preview, suggestion_side_by_side
 from suggestions.proposals import Refusal
@@ -26,12 +35,13 @@ pytestmark = pytest.mark.django_db
 
 TODAY = date(2026, 3, 18)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+QUIET = "quiet.example"
 SOURCES = ("a.example", "b.example", "c.example", "d.example", LOVED)
 
 
 def week_of(reader, now) -> None:
-    """Give the reader sixty items of five sources, three an hour."""
-    for key in SOURCES:
+    """Give the reader sixty items of five sources, three an hour, and a source without items."""
+    for key in (*SOURCES, QUIET):
         SubscriptionFactory(reader=reader, feed=FeedFactory(source=SourceFactory(key=key)))
     for n in range(60):
         source = SourceFactory(key=SOURCES[n % len(SOURCES)])
@@ -78,9 +88,9 @@ def accept(reader, now, **more) -> Suggestion:
     return row
 
 
-def learned(reader, now, before=1.0, after=1.15) -> None:
+def learned(reader, now, before=1.0, after=1.15, source=LOVED) -> None:
     change = WeightChange(
-        source=LOVED, before=before, after=after, p_better=0.9, n=8.0, reason="liked_more_than_usual"
+        source=source, before=before, after=after, p_better=0.9, n=8.0, reason="liked_more_than_usual"
     )
     assert weights_learn(changes={reader.pk: [change]}, now=now) == 1
 
@@ -124,13 +134,113 @@ def test_what_moved_stays_told_when_news_come_later(reading, now):
     assert order(later) != told["after"]
 
 
-def test_of_two_changes_the_latest_is_told_against_the_order_last_seen(reading, now):
-    before = order(digest_for(reader_id=reading.pk, date=TODAY))
+def test_of_two_changes_the_latest_is_told_alone(reading, now):
     accept(reading, now + MINUTE)
-    digest_build(reader=reading, date=TODAY, now=now + 2 * MINUTE)  # built in the background, not seen
+    first = order(digest_build(reader=reading, date=TODAY, now=now + 2 * MINUTE))  # not seen
     accept(reading, now + 3 * MINUTE, key="a.example")
     change = order_change_read(look(reading, now + 4 * MINUTE).change)
-    assert (change.version, list(change.before)) == (2, before)
+    assert (change.version, list(change.before)) == (2, first)
+
+
+def edit(reader, now, **values) -> None:
+    version = config_effective(reader_id=reader.pk).config.version
+    config_edit(reader_id=reader.pk, edit=ConfigEdit(**values), expected_version=version, now=now)
+
+
+def rate(reader, now) -> None:
+    """Rate three articles as an import does, on the day before, so that they leave the page."""
+    for item in Item.objects.filter(source="a.example").order_by("pk")[:3]:
+        feedback_set(reader=reader, item_id=item.pk, useful=False, now=now - timedelta(days=1))
+
+
+def come(reader, now) -> None:
+    for key in SOURCES:
+        ItemFactory(source=SourceFactory(key=key), published_at=now, first_seen_at=now)
+
+
+MUTE = Mute("source", "c.example")
+OTHERS = {
+    "topics by hand": lambda reader, now: edit(reader, now, topics=["example 7"]),
+    "a weight by hand": lambda reader, now: edit(reader, now, source_weights={"b.example": 0.3}),
+    "a mute by hand": lambda reader, now: mute_set(reader_id=reader.pk, mute=MUTE, now=now),
+    "ratings": rate,
+    "new items": come,
+    "a source out of Today": lambda reader, now: Subscription.objects.filter(
+        reader=reader, feed__source="d.example"
+    ).update(in_today=False),
+    "learning": lambda reader, now: learned(reader, now, source="a.example", after=0.85),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_change_without_effect_gets_no_credit_for_others_since_the_last_page(reading, now, other):
+    before = order(digest_for(reader_id=reading.pk, date=TODAY))
+    OTHERS[other](reading, now + MINUTE)
+    accept(reading, now + 2 * MINUTE, key=QUIET)
+    digest = look(reading, now + 2 * HOUR)
+    assert order(digest) != before, "the other change moves the page"
+    change = order_change_read(digest.change)
+    assert change.version and not change.has_effect
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_change_is_told_as_its_preview_says_whatever_else_changed_since(reading, now, other):
+    OTHERS[other](reading, now + MINUTE)
+    row = offer(reading, now + MINUTE)
+    digest_build(reader=reading, date=TODAY, now=now + 2 * MINUTE)
+    preview = suggestion_preview(suggestion=row, now=now + 2 * MINUTE)
+    Digest.objects.update(config_version=0)
+    suggestion_accept(reader_id=reading.pk, suggestion_id=row.pk, now=now + 2 * MINUTE)
+    change = order_change_read(look(reading, now + 2 * MINUTE).change)
+    assert change.new and change.moved
+    assert (change.moved, change.new, change.gone) == tuple(
+        len(some) for some in (preview.moves, preview.enters, preview.leaves)
+    )
+
+
+def test_an_edit_without_effect_is_told_so_when_news_came_too(reading, now):
+    accept(reading, now)
+    look(reading, now + MINUTE)
+    come(reading, now + HOUR)
+    edit(reading, now + HOUR, source_weights={QUIET: 1.9})
+    change = order_change_read(look(reading, now + 2 * HOUR).change)
+    assert change.version == 2 and not change.has_effect
+
+
+def test_taking_a_suggestion_back_is_told_without_the_edit_before_it(reading, now):
+    row = accept(reading, now)
+    edit(reading, now, topics=["example 7"])
+    built = order(digest_build(reader=reading, date=TODAY, now=now + MINUTE))
+    suggestion_revert(reader_id=reading.pk, suggestion_id=row.pk, now=now + HOUR)
+    come(reading, now + HOUR)
+    change = order_change_read(look(reading, now + 2 * HOUR).change)
+    assert change.version == 3 and change.has_effect
+    assert {*change.before} - {*built} <= {
+        *Item.objects.filter(first_seen_at=now + HOUR).values_list("pk", flat=True)
+    }
+
+
+def test_a_mute_is_told_with_what_it_took_and_what_came_in_its_place(reading, now):
+    come(reading, now + MINUTE)
+    built = order(digest_build(reader=reading, date=TODAY, now=now + MINUTE))
+    mute_set(reader_id=reading.pk, mute=MUTE, now=now + 2 * MINUTE)
+    change = order_change_read(look(reading, now + 3 * MINUTE).change)
+    hidden = {*Item.objects.filter(source="c.example").values_list("pk", flat=True)} & {*built}
+    assert list(change.before) == built
+    assert {*change.before} - {*change.after} == hidden and change.new == change.gone == len(hidden)
+    mute_remove(reader_id=reading.pk, mute=MUTE, now=now + 4 * MINUTE)
+    back = order_change_read(look(reading, now + 5 * MINUTE).change)
+    assert (back.before, {*back.added}) == (change.after, hidden)
+
+
+def test_undo_leaves_what_others_did(reading, now):
+    OTHERS["topics by hand"](reading, now + MINUTE)
+    without = order(digest_build(reader=reading, date=TODAY, now=now + 2 * MINUTE))
+    accept(reading, now + 3 * MINUTE)
+    told = order_change_read(look(reading, now + 4 * MINUTE).change)
+    assert list(told.before) == without != list(told.after)
+    assert change_undo(reader=reading, version=2, cycle="", now=now + 5 * MINUTE) is None
+    assert order(look(reading, now + 6 * MINUTE)) == without
 
 
 def test_a_change_that_moves_nothing_is_told_as_such(reading, now, client):
@@ -220,17 +330,12 @@ def test_what_was_learned_at_night_is_told_on_the_first_page_of_the_day(ada, now
 
 @pytest.mark.parametrize("by", ["learning", "suggestion"])
 def test_items_that_merely_arrived_are_no_work_of_a_change(reading, now, by):
-    before = order(digest_for(reader_id=reading.pk, date=TODAY))
-    came = [
-        ItemFactory(source=SourceFactory(key=key), published_at=now + MINUTE, first_seen_at=now + HOUR).pk
-        for key in SOURCES
-    ]
+    come(reading, now + HOUR)
+    came = {*Item.objects.filter(first_seen_at=now + HOUR).values_list("pk", flat=True)}
     (learned if by == "learning" else accept)(reading, now + 2 * HOUR)
     change = order_change_read(look(reading, now + 3 * HOUR).change)
-    assert {*change.arrived} == {*came} & {*change.after} and change.arrived
-    assert not {*change.places} & {*came}
-    assert change.new == len({*change.after} - {*before, *came})
-    assert change.gone == len({*before} - {*change.after}) - len(change.arrived)
+    assert change.has_effect and came & {*change.after}
+    assert not {*change.added} & came - {*Item.objects.filter(source=LOVED).values_list("pk", flat=True)}
 
 
 def test_who_saw_the_learning_the_evening_before_is_not_told_again(ada, now):
