@@ -30,6 +30,7 @@ from suggestions.services.answers import question_answer
 from suggestions.services.checks import suggestion_check, suggestion_check_begin
 from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.wishes import WishDraft, wish_accept, wishes_draft
+from suggestions.waiting import suggestions_wait_until
 
 STATUS_OF_CODE = {"not_found": 404, "already_resolved": 409, "already_checked": 409, "config_changed": 409}
 STATUS_DEFAULT = 422
@@ -74,7 +75,8 @@ class SuggestionOut(Schema):
 
     `other_names` are those that a new topic gets. `reason` is the server's sentence. `model_note` is a
     model's addition to it, or "" if none is shown. `asked` is the answer that led to it, else `null`.
-    `checked` is the finding of the reader's check by headlines, `null` before it.
+    `checked` is the finding of the reader's check by headlines, `null` before it. `waits_until` is when it
+    expires if the reader stays here: 14 days from their next visit, 90 days at most.
     """
 
     suggestion_id: int
@@ -96,6 +98,7 @@ class SuggestionOut(Schema):
     validation_notes: list[str]
     status: str
     created_at: datetime
+    waits_until: datetime
     checked: CheckFoundOut | None
 
 
@@ -157,7 +160,13 @@ def suggestions_get(request: HttpRequest) -> SuggestionsOut:
     pending = suggestions_pending(reader_id=reader_id)
     notes = notes_shown(pending)
     muted = evidence_muted(reader_id=reader_id, suggestions=pending, now=timezone.now())
-    rows = [_suggestion(row, notes.get(row.pk, NO_NOTE).text, muted) for row in pending]
+    mine = Suggestion.objects.filter(reader_id=reader_id, status=Suggestion.Status.PENDING)
+    ends = suggestions_wait_until(rows=mine, now=timezone.now())
+    rows = [
+        _suggestion(row, notes.get(row.pk, NO_NOTE).text, muted, ends[row.pk])
+        for row in pending
+        if row.pk in ends
+    ]
     return SuggestionsOut(suggestions=rows, count=len(rows))
 
 
@@ -258,7 +267,7 @@ def _result(answer: Resolved | Refusal) -> ResultOut:
     )
 
 
-def _suggestion(row: Suggestion, note: str, muted: Collection[int]) -> SuggestionOut:
+def _suggestion(row: Suggestion, note: str, muted: Collection[int], end: datetime) -> SuggestionOut:
     evidence = evidence_summary(evidence=[one for one in row.evidence.all() if one.item_id not in muted])
     for one in evidence:
         one["url"] = web_url(one["url"])  # an item without an address has a name of ours, which opens nothing
@@ -282,6 +291,7 @@ def _suggestion(row: Suggestion, note: str, muted: Collection[int]) -> Suggestio
         validation_notes=[text_today(str(note)) for note in row.validation_notes],
         status=row.status,
         created_at=row.created_at,
+        waits_until=end,
         checked=CheckFoundOut.model_validate(row.checked) if row.checked else None,
     )
 

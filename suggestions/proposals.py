@@ -14,8 +14,8 @@ TOPIC_SOURCES_MIN = 2
 SUGGESTIONS_PER_RUN_MAX = 3
 SNOOZE_DAYS = 7
 EXPIRE_DAYS = 14
-# For a reader who was away, it waits until three days after their return, and for 60 days at most.
-RETURN_DAYS, WAIT_DAYS_MAX = 3, 60
+# So long without a visit stops the clock. After 90 days the thumbs behind a suggestion are old.
+AWAY_DAYS, WAIT_DAYS_MAX = 7, 90
 # An accept undone within this time was a slip: the answer is deleted. Long enough to look at the digest and
 # come back, too short to have tried the change.
 UNDO_MINUTES = 10

@@ -272,8 +272,8 @@ def suggestion_can_undo(*, suggestion: Suggestion, now: datetime) -> bool:
 
 
 def suggestion_outdated(*, suggestion: Suggestion, now: datetime) -> bool:
-    """Return True if the suggestion would have expired by now without an answer."""
-    return now - suggestion.created_at >= timedelta(days=EXPIRE_DAYS)
+    """Return True if its answer is older than 14 days."""
+    return now - (suggestion.resolved_at or suggestion.created_at) >= timedelta(days=EXPIRE_DAYS)
 
 
 def suggestion_undo_forgets(*, suggestion: Suggestion, now: datetime) -> bool:
@@ -283,7 +283,6 @@ def suggestion_undo_forgets(*, suggestion: Suggestion, now: datetime) -> bool:
         suggestion.status == Status.ACCEPTED
         and answered is not None
         and now - answered <= timedelta(minutes=UNDO_MINUTES)
-        and not suggestion_outdated(suggestion=suggestion, now=now)
     )
 
 

@@ -54,6 +54,7 @@ from suggestions.selectors import (
 from suggestions.services import resolve
 from suggestions.services.checks import suggestions_checkable
 from suggestions.services.lifecycle import suggestions_sweep
+from suggestions.waiting import suggestions_wait_until
 from suggestions.week import suggestion_weeks
 
 PAGE_SIZE = 30
@@ -147,7 +148,8 @@ class Card:
     last week that would have come or gone. Without any, `effect` are the headlines of today's page that rise
     or fall most, and `still` explains why there are none. `checked` is the finding of a check by headlines,
     and `is_checkable` tells whether one is offered. `cut` draws what a rule cuts off. `names` are the other
-    names of a new topic in words, and `asked` is the answer of the reader that led to it.
+    names of a new topic in words, and `asked` is the answer of the reader that led to it. It expires at
+    `until` if the reader stays here.
     """
 
     suggestion: Suggestion
@@ -176,6 +178,7 @@ class Card:
     cut: CutChart | None = None
     names: str = ""
     asked: str = ""
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +227,8 @@ def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
     sparks = source_sparks(reader_id=reader_id, now=now) if pending else {}
     thumbs = feedback_recent(reader_id=reader_id) if any(row.change.kind.axis for row in pending) else []
     rated = feedback_placed(reader_id=reader_id, rated=thumbs)
+    shown = Suggestion.objects.filter(pk__in=[row.pk for row in pending])
+    ends = suggestions_wait_until(rows=shown, now=now) if pending else {}
     checkable = suggestions_checkable(reader=reader, suggestions=pending, now=now)
     cards = [
         replace(
@@ -233,6 +238,7 @@ def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
             spark=sparks.get(row.target_key, ()) if row.change.kind.of_source else (),
             is_checkable=row.pk in checkable,
             cut=cut_chart(row.change, rated),
+            until=ends.get(row.pk),
         )
         for row in pending
     ]

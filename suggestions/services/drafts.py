@@ -19,7 +19,7 @@ Status = Suggestion.Status
 
 
 def draft_release(*, suggestion_id: int, operator: str, now: datetime) -> Refusal | None:
-    """Make a draft pending; it expires 14 days from `now`.
+    """Make a draft pending; its time to wait begins `now`.
 
     Every rule is checked again, as if it were written now, and the refusal has that rule's code, or
     `not_a_draft`: settled before, or no such draft; `config_changed`: no longer the change that was reviewed.

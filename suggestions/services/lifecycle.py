@@ -14,7 +14,7 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from digest.models import Exposure, Reader, Source
+from digest.models import Reader, Source
 from ranking.common.isolation import READER, isolate, isolate_batches
 from ranking.common.text import fold
 from ranking.config_body import effective_body
@@ -31,8 +31,6 @@ from suggestions.planner.forecasts import forecast_body
 from suggestions.planner.hypotheses import confidence_of
 from suggestions.proposals import (
     EXPIRE_DAYS,
-    RETURN_DAYS,
-    WAIT_DAYS_MAX,
     Draft,
     Facts,
     Fence,
@@ -55,6 +53,7 @@ from suggestions.selectors import (
     targets_at_rest,
 )
 from suggestions.sentences import REASON_MAX_CHARS, impact_sentence, reason_clean
+from suggestions.waiting import suggestions_wait_until
 from suggestions.week import week_for
 
 log = structlog.get_logger(__name__)
@@ -280,8 +279,7 @@ def suggestions_sweep(*, now: datetime, reader_id: UUID | None = None) -> dict[s
     1. superseded: the reader changed the same target by hand (or went back to a version) or pinned it since
        then, or an operator merged or renamed its source
     2. woken: snoozed, and the 7 days are over
-    3. expired: unanswered for 14 days since it was made, or since it came back. It waits for a reader who is
-       away (`_had_time`)
+    3. expired: unanswered for 14 days of its reader's presence (`suggestions.waiting`)
     """
     rows = Suggestion.objects.filter(status__in=WAITING)
     if reader_id is not None:
@@ -295,21 +293,11 @@ def suggestions_sweep(*, now: datetime, reader_id: UUID | None = None) -> dict[s
     woken = _wake(rows, now)
     limit = now - timedelta(days=EXPIRE_DAYS)
     unanswered = Q(snoozed_until=None) | Q(snoozed_until__lte=limit)
-    old = rows.filter(unanswered, _had_time(now), status=Status.PENDING, created_at__lte=limit)
+    ends = suggestions_wait_until(
+        rows=rows.filter(unanswered, status=Status.PENDING, created_at__lte=limit), now=now
+    )
+    old = rows.filter(pk__in=[pk for pk, end in ends.items() if end <= now], status=Status.PENDING)
     return {"superseded": superseded, "woken": woken, "expired": _settle(old, Status.EXPIRED, now)}
-
-
-def _had_time(now: datetime) -> Q:
-    """Return the condition that a suggestion's reader was here lately, so that silence is an answer.
-
-    They saw a page of a digest between 14 and 3 days ago: who comes back after weeks has three days left. It
-    is always true of readers who see no pages, because their reader apps show no suggestions, and after 60
-    days, when the thumbs behind it are old.
-    """
-    visits = Exposure.objects.filter(reader=OuterRef("reader"), door=Exposure.Door.PAGE)
-    since, until = now - timedelta(days=EXPIRE_DAYS), now - timedelta(days=RETURN_DAYS)
-    here = Exists(visits.filter(shown_at__gt=since, shown_at__lte=until))
-    return Q(here) | Q(~Exists(visits)) | Q(created_at__lte=now - timedelta(days=WAIT_DAYS_MAX))
 
 
 def _wake(rows: QuerySet[Suggestion], now: datetime) -> int:

@@ -198,7 +198,7 @@ def suggestion_undo(*, reader_id: UUID, suggestion_id: int, now: datetime) -> Re
     """Undo the reader's last answer to a suggestion.
 
     The id in the result is the one that is pending again, or whose change was reverted. A rejection can be
-    undone within 14 days of the suggestion (`too_late`), and an answer only once.
+    undone within 14 days (`too_late`), and an answer only once.
     """
     suggestion = suggestion_for(reader_id=reader_id, suggestion_id=suggestion_id)
     accepted = suggestion is not None and suggestion.status == Status.ACCEPTED
@@ -208,7 +208,7 @@ def suggestion_undo(*, reader_id: UUID, suggestion_id: int, now: datetime) -> Re
     def decide(suggestion: Suggestion) -> Resolved:
         # The lock lets a second undo wait here and then see the first one's outcome.
         locked = Suggestion.objects.select_for_update(of=("self",)).get(pk=suggestion.pk)
-        return _wake(locked) if locked.status == Status.SNOOZED else _bring_back(locked, now)
+        return _wake(locked, now) if locked.status == Status.SNOOZED else _bring_back(locked, now)
 
     return _decide(reader_id, suggestion_id, decide, "suggestion_undone", now)
 
@@ -369,11 +369,11 @@ def _current(change: Change) -> Change:
     return replace(change, target=key, label=key)
 
 
-def _wake(suggestion: Suggestion) -> Resolved:
+def _wake(suggestion: Suggestion, now: datetime) -> Resolved:
     """Make a snoozed suggestion pending, unless a newer one about the same target waits."""
     if _newer(suggestion):
         raise _newer_waits(suggestion)
-    Suggestion.objects.filter(pk=suggestion.pk).update(status=Status.PENDING, snoozed_until=None)
+    Suggestion.objects.filter(pk=suggestion.pk).update(status=Status.PENDING, snoozed_until=now)
     version = config_effective(reader_id=suggestion.reader_id).config.version
     return Resolved(suggestion.pk, Status.PENDING, None, False, version)
 
@@ -398,7 +398,7 @@ def _bring_back(suggestion: Suggestion, now: datetime) -> Resolved:
         ref = f"undo:{suggestion.pk}"
         version = target_pin(reader_id=reader_id, target=suggestion.target_key, pin="", ref=ref, now=now)
     # An accepted change is reverted in any case; a newer suggestion about its target replaces the copy.
-    copy = _newer(suggestion) or _copy(suggestion, version)
+    copy = _newer(suggestion) or _copy(suggestion, version, now)
     Suggestion.objects.filter(pk=suggestion.pk).update(status=Status.TAKEN_BACK)
     values = OutcomeValues(Result.REVERTED, effective_body(before), after, kind=Kind.REVERT)
     outcome = outcome_record(suggestion=suggestion, values=values, now=now)
@@ -417,12 +417,13 @@ def _newer_waits(suggestion: Suggestion) -> _Refused:
     return _Refused("already_resolved", message, suggestion)
 
 
-def _copy(suggestion: Suggestion, version: int) -> Suggestion:
+def _copy(suggestion: Suggestion, version: int, now: datetime) -> Suggestion:
     """Store the same proposal as a new row, with the same evidence and date."""
     evidence = list(suggestion.evidence.all())
     copy = Suggestion.objects.get(pk=suggestion.pk)
     copy.pk, copy._state.adding = None, True
-    copy.status, copy.resolved_at, copy.snoozed_until = Status.PENDING, None, None
+    # Its time to wait counts from here, as for one that comes back from Later.
+    copy.status, copy.resolved_at, copy.snoozed_until = Status.PENDING, None, now
     copy.validation_notes = [*suggestion.validation_notes, BROUGHT_BACK[suggestion.status]]
     copy.config_version = version
     copy.save(force_insert=True)

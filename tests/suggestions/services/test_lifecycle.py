@@ -18,6 +18,7 @@ from suggestions.proposals import FenceLost, Proposed, Refusal
 from suggestions.sentences import REASON_MAX_CHARS
 from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.resolve import suggestion_accept, suggestion_snooze
+from suggestions.waiting import suggestions_wait_until
 from tests.support.community import source_figures
 from tests.support.factories import ItemFactory, ReaderFactory
 from tests.support.model_words import hostile
@@ -330,31 +331,60 @@ def visit(reader, at) -> None:
     Exposure.objects.create(reader=reader, item=item, date=at.date(), door=door, shown_at=at, **figures)
 
 
-def test_a_suggestion_waits_for_a_reader_who_is_away_and_three_days_longer(ada, now):
+@pytest.mark.parametrize(
+    ("days", "expires"),
+    [
+        ([*range(14)], 14),
+        ([5, *range(6, 25, 6)], 19),
+        # Away from the first day, and back after 53 days.
+        ([-1, 0, 53], 67),
+        ([-1, 53], 67),
+        # Away three times: each return starts the 14 days again.
+        ([0, 3, 12, 25, 30, 36], 39),
+        # A week is an absence, and six days are none.
+        ([0, 7], 21),
+        ([0, 6, 12], 14),
+        # Away in the last days of the two weeks: they had their time.
+        ([0, 4, 9], 14),
+        ([0], 90),
+        ([-3], 90),
+        ([0, 80], 90),
+    ],
+)
+def test_its_fourteen_days_are_the_readers_and_ninety_at_most(ada, now, days, expires):
     tastes(ada)
     proposed(ada)
-    visit(ada, now)
-    assert suggestions_sweep(now=now + timedelta(days=21)) == NOTHING
-    visit(ada, now + timedelta(days=21))
-    assert suggestions_sweep(now=now + timedelta(days=23)) == NOTHING
-    assert suggestions_sweep(now=now + timedelta(days=24))["expired"] == 1
+    made = Suggestion.objects.get().created_at
+    gone = []
+    for day in range(-3, 95):
+        if day in days:
+            visit(ada, made + timedelta(days=day))
+        gone += [day] * suggestions_sweep(now=made + timedelta(days=day))["expired"]
+    assert gone == [expires]
 
 
-def test_a_suggestion_waits_for_sixty_days_at_most(ada, now):
+def test_the_end_that_a_card_says_is_the_end_that_the_sweep_keeps(ada, now):
     tastes(ada)
     proposed(ada)
-    visit(ada, now)
-    assert suggestions_sweep(now=now + timedelta(days=59)) == NOTHING
-    assert suggestions_sweep(now=now + timedelta(days=60))["expired"] == 1
+    rows = Suggestion.objects.all()
+    made = rows.get().created_at
+    for day in (0, 30):
+        visit(ada, made + timedelta(days=day))
+    back = made + timedelta(days=30)
+    assert [*suggestions_wait_until(rows=rows, now=back).values()] == [back + timedelta(days=14)]
+    visit(ada, back + timedelta(days=6))
+    visit(ada, back + timedelta(days=12))
+    assert suggestions_sweep(now=back + timedelta(days=14, seconds=-1)) == NOTHING
+    assert suggestions_sweep(now=back + timedelta(days=14))["expired"] == 1
 
 
-def test_a_reader_who_comes_every_day_has_two_weeks(ada, now):
-    tastes(ada)
-    proposed(ada)
-    for day in range(14):
-        visit(ada, now + timedelta(days=day))
-    assert suggestions_sweep(now=now + timedelta(days=13)) == NOTHING
-    assert suggestions_sweep(now=now + timedelta(days=14))["expired"] == 1
+def test_what_waits_of_many_readers_is_one_query(ada, ben, now, django_assert_num_queries):
+    for reader in (ada, ben):
+        tastes(reader)
+        proposed(reader)
+        visit(reader, now)
+    with django_assert_num_queries(1):
+        assert len(suggestions_wait_until(rows=Suggestion.objects.all(), now=now)) == 2
 
 
 def test_a_sweep_for_one_reader_touches_nobody_else(ada, ben, now):

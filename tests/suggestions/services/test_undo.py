@@ -139,7 +139,7 @@ def test_one_put_off_waits_again_at_once(ada: Reader):
     suggestion = answered(suggestion_snooze, ada)
     assert undo(suggestion, ada).suggestion_id == suggestion.pk
     row = Suggestion.objects.get(pk=suggestion.pk)
-    assert (row.status, row.snoozed_until) == ("pending", None)
+    assert row.status == "pending" and row.snoozed_until <= timezone.now()
 
 
 def test_a_rejected_one_comes_back_whole_and_the_rejection_stays_on_record(ada: Reader):
@@ -175,6 +175,14 @@ def test_an_answer_is_taken_back_once(ada: Reader):
     undo(suggestion, ada)
     assert undo(suggestion, ada).code == "already_resolved"
     assert Suggestion.objects.filter(status="pending").count() == 1
+
+
+def test_an_old_card_answered_today_can_be_undone_and_waits_again(ada: Reader):
+    suggestion = answered(suggestion_reject, ada)
+    Suggestion.objects.filter(pk=suggestion.pk).update(created_at=timezone.now() - timedelta(days=60))
+    copy_id = undo(suggestion, ada).suggestion_id
+    suggestions_sweep(now=timezone.now(), reader_id=ada.pk)
+    assert status(copy_id) == "pending"
 
 
 def test_two_weeks_later_it_is_too_late(ada: Reader):
