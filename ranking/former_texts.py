@@ -17,6 +17,10 @@ _FORMER = {
     "A change was found, but you turned down every change of its kind so far, so it was not proposed.": (
         "A change was found, but you said no to every change of its kind so far, so it was not proposed."
     ),
+    "A change was found, but the review did not let it through, so it was not proposed.": (
+        "Your ratings point to a change, but a second look found them too few or too mixed. "
+        "More can settle it."
+    ),
     "Not enough thumbs for suggestions yet. Give a reason for 1 more thumb.": (
         "Not enough ratings for suggestions yet. Give a reason for 1 more rating."
     ),

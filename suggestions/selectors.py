@@ -11,11 +11,12 @@ from django.conf import settings
 from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from digest.feedback.selectors import feedback_by_urls
 from digest.items.selectors import items_hidden, mutes_in_force, reader_sources_known
-from digest.models import Reader
+from digest.models import Exposure, Reader
 from digest.notifications.news import LOOKBACK, Due, Event, News, news_since, news_words
 from ranking.common.rows import export_rows
 from ranking.common.text import fold
@@ -51,6 +52,8 @@ EFFECT_WORDS = {
 DECIDED = (Status.ACCEPTED, Status.REJECTED)
 WAITING = (Status.PENDING, Status.SNOOZED)
 TARGET_CHARS, REASON_CHARS = 64, 120
+# What a check found is told at the next visit within this time, so many at once.
+TOLD_FOR, TOLD_MAX = timedelta(days=90), 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,6 +386,21 @@ def effects_news(*, due: Due, now: datetime) -> list[News]:
         for reader_id, pk, label, result, at in found
         if at > news_since(due[reader_id], now)
     ]  # fmt: skip
+
+
+def effects_untold(*, reader_id: UUID, today: datetime, now: datetime) -> list[str]:
+    """Return what the checks found that the reader has not seen yet, in words, the newest first; one query.
+
+    It is told on the whole first day on which the reader sees a page after the check. `today` is the
+    beginning of their day. A change that was undone since then is left out.
+    """
+    pages = Exposure.objects.filter(reader=OuterRef("reader"), door=Exposure.Door.PAGE)
+    seen = pages.filter(shown_at__gt=OuterRef("decided_at"), shown_at__lt=today)
+    undone = Outcome.objects.filter(suggestion=OuterRef("suggestion"), kind=Outcome.Kind.REVERT)
+    rows = Outcome.objects.filter(reader_id=reader_id, kind=Outcome.Kind.EFFECT, decided_at__lte=now)
+    rows = rows.filter(~Exists(seen), ~Exists(undone), decided_at__gt=now - TOLD_FOR).order_by("-decided_at")
+    found = rows.values_list("outcome", "suggestion__label")[:TOLD_MAX]
+    return [_(EFFECT_WORDS[Outcome.Result(result)]).format(label=label) for result, label in found]
 
 
 def reader_export_suggestions(*, reader_id: UUID) -> Iterator[tuple[str, object]]:

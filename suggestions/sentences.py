@@ -277,6 +277,12 @@ def weight_step(before: object, after: object) -> tuple[str, str]:
     return config_words.weight_step(number, number_after)
 
 
+def undo_words(now: float, before: float) -> str:
+    """Return what Undo does to a source that stands `now` elsewhere than the reader agreed to."""
+    change = " → ".join(weight_step(now, before))
+    return _("Undo: {change}. What your ratings taught since then goes, too.").format(change=change)
+
+
 def bounds(kind: str, current: float) -> Bounds:
     """Return the weights to offer instead: up to 0.3 from the current one in the suggestion's direction."""
     low, high = weight_bounds(current, kind)

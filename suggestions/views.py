@@ -72,6 +72,8 @@ VERSION_DIGITS = 9
 HARM_SHOWN = timedelta(days=14)
 # A move by one place only makes room for another item.
 FAR = 2
+# Weights that differ by less read alike.
+MOVED = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class Decided:
     `change` is the weight before and after, `until` the end of a snooze, `reason` the reader's own reason,
     `chart` that of a measured effect, `undo` the label of the undo button ("": it cannot be undone).
     `asks_why` marks a no without a reason, `came_back` a copy of an answered one, `not_in_force` a change
-    that is no longer in force.
+    that is no longer in force. `undo_says` tells what Undo does if it takes back more than was agreed to.
     """
 
     suggestion: Suggestion
@@ -98,6 +100,7 @@ class Decided:
     asks_why: bool = False
     came_back: str = ""
     not_in_force: str = ""
+    undo_says: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,7 +403,27 @@ def _decision(suggestion: Suggestion, effective: EffectiveConfig, now: datetime)
         asks_why=suggestion.status == Suggestion.Status.REJECTED and reason == "",
         came_back=_(wording.CAME_BACK) if came_back else "",
         not_in_force=_(wording.NOT_IN_FORCE) if over else "",
+        undo_says=_undo_says(suggestion, decision, effective) if accepted and can_undo and not over else "",
     )
+
+
+def _undo_says(suggestion: Suggestion, decision: Outcome | None, effective: EffectiveConfig) -> str:
+    """Return what Undo does to a source whose weight moved since the reader agreed; "" if it did not move."""
+    if not suggestion.change.kind.weighs:
+        return ""
+    now = effective.weight(suggestion.target_key)
+    before, after = _weights(suggestion, decision)
+    then, agreed = sentences.number_of(before), sentences.number_of(after)
+    if then is None or agreed is None or abs(now - agreed) < MOVED:
+        return ""
+    return sentences.undo_words(now, then)
+
+
+def _weights(suggestion: Suggestion, decision: Outcome | None) -> tuple[object, object]:
+    """Return the weight before the decision and the one agreed to."""
+    body = decision.config_before if decision else {}
+    before = body_effective(body).weight(suggestion.target_key) if body else suggestion.current_value
+    return before, (decision.edited_value if decision else "") or suggestion.suggested_value
 
 
 def _change(suggestion: Suggestion, decision: Outcome | None) -> str:
@@ -411,10 +434,7 @@ def _change(suggestion: Suggestion, decision: Outcome | None) -> str:
     """
     if not suggestion.change.kind.weighs:
         return sentences.names_words(suggestion.other_names)
-    body = decision.config_before if decision else {}
-    before = body_effective(body).weight(suggestion.target_key) if body else suggestion.current_value
-    after = (decision.edited_value if decision else "") or suggestion.suggested_value
-    words = " → ".join(sentences.weight_step(before, after))
+    words = " → ".join(sentences.weight_step(*_weights(suggestion, decision)))
     if decision and decision.edited_value:
         return _("{change}, your own choice").format(change=words)
     return words

@@ -121,7 +121,7 @@ _NOT_BORNE_OUT = gettext_noop(
     "A change was found, but the ratings cited for it do not bear it out, so it was not proposed."
 )
 _NOT_REVIEWED = gettext_noop(
-    "A change was found, but the review did not let it through, so it was not proposed."
+    "Your ratings point to a change, but a second look found them too few or too mixed. More can settle it."
 )
 UNSEEN = gettext_noop(
     "Your ratings support a change, but you would have noticed nothing of it on last week’s pages, so "

@@ -63,7 +63,7 @@ from suggestions.selectors import (
     suggestion_outdated,
     suggestion_undo_forgets,
 )
-from suggestions.sentences import changed_message
+from suggestions.sentences import changed_message, weight_step
 from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.wording import BROUGHT_BACK
 
@@ -185,11 +185,14 @@ def suggestion_revert(*, reader_id: UUID, suggestion_id: int, now: datetime) -> 
             raise _already_resolved(suggestion)
         before = config_effective(reader_id=reader_id)
         version = _target_restore(suggestion, now)
-        after = effective_body(config_effective(reader_id=reader_id))
-        values = OutcomeValues(Result.REVERTED, effective_body(before), after, kind=Kind.REVERT)
+        after = config_effective(reader_id=reader_id)
+        values = OutcomeValues(
+            Result.REVERTED, effective_body(before), effective_body(after), kind=Kind.REVERT
+        )
         outcome = outcome_record(suggestion=suggestion, values=values, now=now)
         changed = version != before.config.version
-        return Resolved(suggestion.pk, suggestion.status, outcome.pk, changed, version)
+        note = _undone_words(suggestion, before, after) if changed else ""
+        return Resolved(suggestion.pk, suggestion.status, outcome.pk, changed, version, note)
 
     return _decide(reader_id, suggestion_id, decide, "suggestion_reverted", now)
 
@@ -345,6 +348,14 @@ def _apply(agreed: _Agreement, now: datetime) -> int:
         message = _("Your settings changed just now. Nothing was applied; look again and repeat your answer.")
         raise _Refused("config_changed", message, suggestion)
     return version
+
+
+def _undone_words(suggestion: Suggestion, before: EffectiveConfig, after: EffectiveConfig) -> str:
+    """Return the way of a source that was put back in words: "Gazette: much more → as usual."."""
+    if not suggestion.change.kind.weighs:
+        return ""
+    weights = (config.weight(suggestion.target_key) for config in (before, after))
+    return f"{suggestion.label}: {' → '.join(weight_step(*weights))}."
 
 
 def _target_restore(suggestion: Suggestion, now: datetime) -> int:

@@ -12,10 +12,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from digest.daily.changes import OrderChange, change_words
+from digest.days import day_begin, day_of
 from digest.items.selectors import reader_source_titles
 from digest.requests import reader_of
 from ranking.config_words import LEARNED_FROM_ANSWERS, LEARNED_OVERNIGHT, cause_words
 from ranking.selectors import config_version, learning_steps
+from suggestions.selectors import effects_untold
 from suggestions.services.early import EarlyChange, early_change_find
 
 register = template.Library()
@@ -26,6 +28,14 @@ NAMES_MAX = 3
 def early_change(context: Mapping[str, Any]) -> EarlyChange | None:
     """Return the early change to offer the reader of the page; `None` if there is none."""
     return early_change_find(reader=reader_of(context["request"]), now=timezone.now())
+
+
+@register.simple_tag(takes_context=True)
+def checks_told(context: Mapping[str, Any]) -> list[str]:
+    """Return what the checks two weeks after a change found, until the reader has seen it; one query."""
+    reader, now = reader_of(context["request"]), timezone.now()
+    today = day_begin(day_of(now, reader.zone), reader.zone)
+    return effects_untold(reader_id=reader.pk, today=today, now=now)
 
 
 def _learned_sources(reader_id: UUID, cycle: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from uuid import uuid4
 from digest.days import utc_day
 from digest.entities import RatedItem
 from digest.feeds.identity import article_hash
-from digest.models import Feed, Feedback, Item, Reader
+from digest.models import Exposure, Feed, Feedback, Item, Reader
 from suggestions.models import Suggestion
 from suggestions.proposals import Draft, Proposed, Refusal
 from suggestions.services.lifecycle import suggestion_candidate, suggestion_store
@@ -142,3 +142,10 @@ def thumb(
     at = CLOCK - timedelta(days=days_ago)
     url = f"https://{source}.example/{n}"
     return RatedItem(n, url, title, "", source, useful, (), (), at, at - timedelta(hours=1))
+
+
+def visit(reader: Reader, at: datetime) -> None:
+    """The reader sees a page of a digest."""
+    figures = {"rank": 1, "slot": "exploit", "propensity": 1.0, "score": 1.0, "config_version": 0}
+    door, item = Exposure.Door.PAGE, ItemFactory()
+    Exposure.objects.create(reader=reader, item=item, date=at.date(), door=door, shown_at=at, **figures)

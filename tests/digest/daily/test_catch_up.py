@@ -178,7 +178,7 @@ def test_the_list_is_finished_by_marking_it_as_read_and_that_is_undone(page, ada
     after = page.post(READ, shown, follow=True).content.decode()
     read = Reading.objects.filter(reader=ada, read_at__isnull=False)
     assert {str(pk) for pk in read.values_list("item", flat=True)} == {*shown["item"]}
-    assert "30 items marked as read" in after and "You have read the best" in after
+    assert "30 items marked as read" in after and "The best is marked as read" in after
     assert "data-item=" not in after and "/ui/all?unread=1" in after
     again = taken_back(page, after)
     assert read.count() == 0 and shown_on(again) == shown

@@ -6,8 +6,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from digest.models import Reader, Reading, Subscription
-from tests.support.factories import FeedFactory
+from digest.models import Feed, Reader, Reading, Subscription
+from tests.support.browser import ago
+from tests.support.factories import FeedFactory, SubscriptionFactory
 
 pytestmark = pytest.mark.django_db
 LIST = (
@@ -78,3 +79,16 @@ def test_the_result_of_an_import_has_an_address_of_its_own(page: Client):
     answer = sent(page, ("mine.opml", LIST))
     assert answer.redirect_chain == [("/ui/sources/import/done", 302)]
     assert "1 feed added" in page.get("/ui/sources/import/done").content.decode()
+
+
+def test_a_list_whose_feeds_all_failed_promises_no_items(page: Client, ada: Reader):
+    feed = FeedFactory(
+        source__key="rivers.example", url="https://rivers.example/feed", last_fetched_at=ago(1)
+    )
+    assert "Their items are here" in sent(page, ("mine.opml", LIST)).content.decode()
+    Feed.objects.filter(pk=feed.pk).update(failures=1)
+    body = page.get("/ui/sources/import/done").content.decode()
+    assert "Their items are here" not in body
+    assert "Your feed could not be fetched" in body and "See what went wrong" in body
+    SubscriptionFactory(reader=ada, feed=FeedFactory(url="https://hills.example/feed", **tried))
+    assert "1 of your 2 feeds could not be fetched." in page.get("/ui/sources/import/done").content.decode()

@@ -21,6 +21,7 @@ from suggestions.services.resolve import (
     suggestion_undo,
 )
 from tests.support.browser import ago, suggested
+from tests.support.suggestion_worlds import visit
 
 PAGE = "/ui/history"
 
@@ -113,6 +114,41 @@ def test_one_click_reverts_and_stays_on_the_page(page: Client, ada: Reader):
     assert "You said yes, and undid it later" in answer.content.decode()
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
     assert 'aria-label="Undo' not in body_of(page)
+
+
+def test_undo_says_before_and_after_what_goes_beyond_the_change_agreed_to(page: Client, ada: Reader):
+    suggestion = decided(ada)
+    Suggestion.objects.update(resolved_at=timezone.now() - timedelta(days=20))
+    assert "Undo: " not in body_of(page).replace('aria-label="Undo: ', "")
+    learned = WeightChange(suggestion.target_key, 1.2, 2.0, 0.95, 9.0, "liked_more_than_usual")
+    weights_learn(changes={ada.pk: [learned]}, now=timezone.now())
+    assert "Undo: much more → as usual. What your ratings taught since then goes, too." in body_of(page)
+    answer = page.post(f"/ui/suggestions/{suggestion.pk}/undo", {"next": "history"}, follow=True)
+    body = answer.content.decode()
+    assert "Gazette: much more → as usual." in body and "goes, too" not in body
+    assert config_effective(reader_id=ada.pk).weight(suggestion.target_key) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [("helped", "it helped."), ("harmed", "it did harm."), ("unclear", "whether it helped is not clear.")],
+)
+def test_today_tells_what_a_check_found_until_the_next_day(page: Client, ada: Reader, outcome, words):
+    told = f"Two weeks after your change to Gazette: {words}"
+    assert told not in body_of(page, "/")
+    checked(decided(ada), outcome)
+    Outcome.objects.filter(kind="effect").update(decided_at=timezone.now() - timedelta(days=40))
+    assert told in body_of(page, "/") and told in body_of(page, "/")
+    visit(ada, ago(30))
+    assert told not in body_of(page, "/")
+
+
+def test_today_tells_nothing_of_a_change_that_was_undone(page: Client, ada: Reader):
+    suggestion = decided(ada)
+    checked(suggestion, "harmed")
+    Suggestion.objects.update(resolved_at=timezone.now() - timedelta(days=20))
+    suggestion_undo(reader_id=ada.pk, suggestion_id=suggestion.pk, now=timezone.now())
+    assert "Two weeks after your change" not in body_of(page, "/")
 
 
 def test_drafts_and_what_waits_stay_out(page: Client, ada: Reader):

@@ -9,7 +9,7 @@ from django.db import IntegrityError
 from django.db.models import OuterRef, Subquery
 
 from digest.feeds.ingest import source_get_or_create
-from digest.models import Exposure, Feed, Feedback, Item, Source
+from digest.models import Feed, Feedback, Item, Source
 from ranking.models import ConfigVersion, RankConfig
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, config_revert
@@ -35,6 +35,7 @@ from tests.support.suggestion_worlds import (
     reduce,
     tastes,
     urls,
+    visit,
 )
 
 pytestmark = pytest.mark.django_db
@@ -325,24 +326,18 @@ def test_a_woken_suggestion_gets_its_two_weeks(ada, now):
     assert suggestions_sweep(now=now + timedelta(days=34)) == {**NOTHING, "expired": 1}
 
 
-def visit(reader, at) -> None:
-    figures = {"rank": 1, "slot": "exploit", "propensity": 1.0, "score": 1.0, "config_version": 0}
-    door, item = Exposure.Door.PAGE, ItemFactory()
-    Exposure.objects.create(reader=reader, item=item, date=at.date(), door=door, shown_at=at, **figures)
-
-
 @pytest.mark.parametrize(
     ("days", "expires"),
     [
         ([*range(14)], 14),
         ([5, *range(6, 25, 6)], 19),
         # Away from the first day, and back after 53 days.
-        ([-1, 0, 53], 67),
-        ([-1, 53], 67),
+        ([-1, 0, 53, 57, 61], 67),
+        ([-1, 53, 59, 65], 67),
         # Away three times: each return starts the 14 days again.
         ([0, 3, 12, 25, 30, 36], 39),
         # A week is an absence, and six days are none.
-        ([0, 7], 21),
+        ([0, 7, 13, 19], 21),
         ([0, 6, 12], 14),
         # Away in the last days of the two weeks: they had their time.
         ([0, 4, 9], 14),
