@@ -280,7 +280,7 @@ def weight_step(before: object, after: object) -> tuple[str, str]:
 def undo_words(now: float, before: float) -> str:
     """Return what Undo does to a source that stands `now` elsewhere than the reader agreed to."""
     change = " → ".join(weight_step(now, before))
-    return _("Undo: {change}. What your ratings taught since then goes, too.").format(change=change)
+    return _("Undo: {change}. What changed since then goes, too.").format(change=change)
 
 
 def bounds(kind: str, current: float) -> Bounds:

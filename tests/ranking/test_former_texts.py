@@ -35,8 +35,6 @@ def test_a_refusal_of_the_review_says_what_the_reader_can_do():
     stored = "A change was found, but the review did not let it through, so it was not proposed."
     assert text_today(stored) == CHANGES_STOPPED["review_refused"]
     assert "More can settle it" in text_today(stored)
-        stored
-    )
 
 
 def test_words_of_a_model_or_a_publisher_stay():

@@ -82,11 +82,10 @@ def test_the_result_of_an_import_has_an_address_of_its_own(page: Client):
 
 
 def test_a_list_whose_feeds_all_failed_promises_no_items(page: Client, ada: Reader):
-    feed = FeedFactory(
-        source__key="rivers.example", url="https://rivers.example/feed", last_fetched_at=ago(1)
-    )
+    tried = {"last_fetched_at": ago(1)}
+    FeedFactory(source__key="rivers.example", url="https://rivers.example/feed", **tried)
     assert "Their items are here" in sent(page, ("mine.opml", LIST)).content.decode()
-    Feed.objects.filter(pk=feed.pk).update(failures=1)
+    Feed.objects.update(failures=1)
     body = page.get("/ui/sources/import/done").content.decode()
     assert "Their items are here" not in body
     assert "Your feed could not be fetched" in body and "See what went wrong" in body

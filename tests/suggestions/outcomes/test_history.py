@@ -11,7 +11,7 @@ from advisor.selectors import run_suggestions_count
 from digest.models import Reader
 from ranking.entities import WeightChange
 from ranking.selectors import config_effective
-from ranking.services import config_revert, weights_learn
+from ranking.services import ConfigEdit, config_edit, config_revert, weights_learn
 from suggestions.models import Outcome, Suggestion
 from suggestions.services.resolve import (
     suggestion_accept,
@@ -120,12 +120,13 @@ def test_undo_says_before_and_after_what_goes_beyond_the_change_agreed_to(page: 
     suggestion = decided(ada)
     Suggestion.objects.update(resolved_at=timezone.now() - timedelta(days=20))
     assert "Undo: " not in body_of(page).replace('aria-label="Undo: ', "")
-    learned = WeightChange(suggestion.target_key, 1.2, 2.0, 0.95, 9.0, "liked_more_than_usual")
-    weights_learn(changes={ada.pk: [learned]}, now=timezone.now())
-    assert "Undo: much more → as usual. What your ratings taught since then goes, too." in body_of(page)
+    edit = ConfigEdit(source_weights={suggestion.target_key: 2.0})
+    version = config_effective(reader_id=ada.pk).config.version
+    config_edit(reader_id=ada.pk, edit=edit, expected_version=version, now=timezone.now())
+    assert "Undo: much more than usual → as usual. What changed since then goes, too." in body_of(page)
     answer = page.post(f"/ui/suggestions/{suggestion.pk}/undo", {"next": "history"}, follow=True)
     body = answer.content.decode()
-    assert "Gazette: much more → as usual." in body and "goes, too" not in body
+    assert "Gazette: much more than usual → as usual." in body and "goes, too" not in body
     assert config_effective(reader_id=ada.pk).weight(suggestion.target_key) == 1.0
 
 
