@@ -82,7 +82,7 @@ def test_the_result_of_an_import_has_an_address_of_its_own(page: Client):
 
 
 def test_a_list_whose_feeds_all_failed_promises_no_items(page: Client, ada: Reader):
-    tried = {"last_fetched_at": ago(1)}
+    tried = {"last_fetched_at": ago(1), "state": Feed.State.ACTIVE}
     FeedFactory(source__key="rivers.example", url="https://rivers.example/feed", **tried)
     assert "Their items are here" in sent(page, ("mine.opml", LIST)).content.decode()
     Feed.objects.update(failures=1)
