@@ -277,8 +277,11 @@ def weight_step(before: object, after: object) -> tuple[str, str]:
     return config_words.weight_step(number, number_after)
 
 
-def undo_words(now: float, before: float) -> str:
-    """Return what Undo does to a source that stands `now` elsewhere than the reader agreed to."""
+def undo_words(now: float, before: object, agreed: object) -> str:
+    """Return what Undo does to a source whose weight is no longer the one `agreed` to; "" if it is."""
+    number = number_of(agreed)
+    if number is None or abs(now - number) < MOVED_MIN:
+        return ""
     change = " → ".join(weight_step(now, before))
     return _("Undo: {change}. What changed since then goes, too.").format(change=change)
 

@@ -72,8 +72,6 @@ VERSION_DIGITS = 9
 HARM_SHOWN = timedelta(days=14)
 # A move by one place only makes room for another item.
 FAR = 2
-# Weights that differ by less read alike.
-MOVED = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,12 +409,7 @@ def _undo_says(suggestion: Suggestion, decision: Outcome | None, effective: Effe
     """Return what Undo does to a source whose weight moved since the reader agreed; "" if it did not move."""
     if not suggestion.change.kind.weighs:
         return ""
-    now = effective.weight(suggestion.target_key)
-    before, after = _weights(suggestion, decision)
-    then, agreed = sentences.number_of(before), sentences.number_of(after)
-    if then is None or agreed is None or abs(now - agreed) < MOVED:
-        return ""
-    return sentences.undo_words(now, then)
+    return sentences.undo_words(effective.weight(suggestion.target_key), *_weights(suggestion, decision))
 
 
 def _weights(suggestion: Suggestion, decision: Outcome | None) -> tuple[object, object]:
