@@ -82,6 +82,7 @@ def test_a_whole_day_by_mouse(tab: Page, feeds: dict[str, str]):
     assert before[0] == "Shocking rumour 0"
     first = tab.locator(".item").last
     first.get_by_role("button", name="Useful", exact=True).click()
+    first.locator(".tags > summary").click()
     first.get_by_role("button", name="Real depth").click()
     expect(first.get_by_role("button", name="Real depth")).to_have_attribute("aria-pressed", "true")
     first.locator("[data-key=s]").click()
