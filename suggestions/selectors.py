@@ -53,7 +53,7 @@ DECIDED = (Status.ACCEPTED, Status.REJECTED)
 WAITING = (Status.PENDING, Status.SNOOZED)
 TARGET_CHARS, REASON_CHARS = 64, 120
 # What a check found is told at the next visit within this time, so many at once.
-TOLD_FOR, TOLD_MAX = timedelta(days=90), 3
+EFFECT_NEWS_FOR, EFFECT_NEWS_MAX = timedelta(days=90), 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,7 +388,7 @@ def effects_news(*, due: Due, now: datetime) -> list[News]:
     ]  # fmt: skip
 
 
-def effects_untold(*, reader_id: UUID, today: datetime, now: datetime) -> list[str]:
+def effects_unseen(*, reader_id: UUID, today: datetime, now: datetime) -> list[str]:
     """Return what the checks found that the reader has not seen yet, in words, the newest first; one query.
 
     It is told on the whole first day on which the reader sees a page after the check. `today` is the
@@ -398,8 +398,10 @@ def effects_untold(*, reader_id: UUID, today: datetime, now: datetime) -> list[s
     seen = pages.filter(shown_at__gt=OuterRef("decided_at"), shown_at__lt=today)
     undone = Outcome.objects.filter(suggestion=OuterRef("suggestion"), kind=Outcome.Kind.REVERT)
     rows = Outcome.objects.filter(reader_id=reader_id, kind=Outcome.Kind.EFFECT, decided_at__lte=now)
-    rows = rows.filter(~Exists(seen), ~Exists(undone), decided_at__gt=now - TOLD_FOR).order_by("-decided_at")
-    found = rows.values_list("outcome", "suggestion__label")[:TOLD_MAX]
+    rows = rows.filter(~Exists(seen), ~Exists(undone), decided_at__gt=now - EFFECT_NEWS_FOR).order_by(
+        "-decided_at"
+    )
+    found = rows.values_list("outcome", "suggestion__label")[:EFFECT_NEWS_MAX]
     return [_(EFFECT_WORDS[Outcome.Result(result)]).format(label=label) for result, label in found]
 
 

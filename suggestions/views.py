@@ -226,10 +226,10 @@ def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
     notes = notes_shown(pending)
     muted = evidence_muted(reader_id=reader_id, suggestions=pending, now=now)
     sparks = source_sparks(reader_id=reader_id, now=now) if pending else {}
-    thumbs = feedback_recent(reader_id=reader_id) if any(row.change.kind.axis for row in pending) else []
-    rated = feedback_placed(reader_id=reader_id, rated=thumbs)
+    is_cut = any(row.change.kind.axis for row in pending)
+    rated = feedback_placed(reader_id=reader_id, rated=feedback_recent(reader_id=reader_id)) if is_cut else []
     shown = Suggestion.objects.filter(pk__in=[row.pk for row in pending])
-    ends = suggestions_wait_until(rows=shown, now=now) if pending else {}
+    ends = suggestions_wait_until(rows=shown, now=now)
     checkable = suggestions_checkable(reader=reader, suggestions=pending, now=now)
     cards = [
         replace(
@@ -249,13 +249,12 @@ def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
     ]
     recent = suggestions_settled(reader_id=reader_id)[:RECENT_MAX]
     harmful = effects_harmful(reader_id=reader_id, effective=effective)
-    record = record_for(reader_id=reader_id)
     return {
-        "record": record.words if record else "",
+        "record": record.words if (record := record_for(reader_id=reader_id)) else "",
         "groups": [group for group in groups if group[2]],
         "count": len(cards),
         "later": len(waiting) - len(cards),
-        "decided": [_decision(suggestion, effective, now) for suggestion in recent],
+        "decided": [_decision(row, effective, now) for row in recent],
         "harmful": [line for line in harmful if now - line.checked_at < HARM_SHOWN],
         "why_not": sentences.reasons_offered(),
         "words": sentences.script_words(),

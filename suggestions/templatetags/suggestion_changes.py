@@ -17,7 +17,7 @@ from digest.items.selectors import reader_source_titles
 from digest.requests import reader_of
 from ranking.config_words import LEARNED_FROM_ANSWERS, LEARNED_OVERNIGHT, cause_words
 from ranking.selectors import config_version, learning_steps
-from suggestions.selectors import effects_untold
+from suggestions.selectors import effects_unseen
 from suggestions.services.early import EarlyChange, early_change_find
 
 register = template.Library()
@@ -31,11 +31,11 @@ def early_change(context: Mapping[str, Any]) -> EarlyChange | None:
 
 
 @register.simple_tag(takes_context=True)
-def checks_told(context: Mapping[str, Any]) -> list[str]:
+def effect_news(context: Mapping[str, Any]) -> list[str]:
     """Return what the checks two weeks after a change found, until the reader has seen it; one query."""
     reader, now = reader_of(context["request"]), timezone.now()
     today = day_begin(day_of(now, reader.zone), reader.zone)
-    return effects_untold(reader_id=reader.pk, today=today, now=now)
+    return effects_unseen(reader_id=reader.pk, today=today, now=now)
 
 
 def _learned_sources(reader_id: UUID, cycle: str) -> dict[str, str]:
