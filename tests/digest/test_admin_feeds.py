@@ -112,7 +112,7 @@ def test_a_feed_that_nobody_asks_has_no_next_check(site, now):
     for state in Feed.State.values:
         FeedFactory(state=state, next_check_at=now)
     page = site.get(reverse(LIST)).content.decode()
-    assert page.count("March 18, 2026") == 1
+    assert page.count("18 March 2026") == 1
 
 
 def test_a_reader_is_told_what_a_feed_brings_and_when_it_is_asked_again(now):
