@@ -224,7 +224,7 @@ def test_the_page_asks_for_the_password_shows_a_token_once_and_lists_it(ada: Rea
     done = client.post(asked.url, {"password": PASSWORD})
     body = done.content.decode()
     token = ApiToken.objects.get(reader=ada)
-    secret = body.split('<code class="secret">')[1].split("</code>")[0]
+    secret = body.split('<code class="secret" id="secret">')[1].split("</code>")[0]
     assert token_use(secret=secret, now=timezone.now()) == token
     assert done["Cache-Control"].count("no-store") == 1
     assert token.scope == "rate" and (token.expires_at - token.created_at).days == 30
