@@ -192,6 +192,7 @@ class _WindowRow(NamedTuple):
     @property
     def candidate(self) -> Candidate:
         """Return the row as the `Candidate` that ranking and mutes read."""
+        # As many as `CANDIDATE_FIELDS`. It is a literal, because mypy then checks the types.
         return Candidate(*self[:8])
 
 
