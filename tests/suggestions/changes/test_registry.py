@@ -108,8 +108,10 @@ def test_its_cards_have_a_heading_and_a_pin_of_its_target_a_name_that_readers_kn
 @pytest.mark.parametrize("kind", SUGGESTED, ids=repr)
 def test_what_the_check_says_of_it_can_be_shown_in_a_readers_language(kind):
     measured = kind.measured("Rust", (3, 9, 4, 20))
+    fits = [pattern for pattern in MEASURED if fields_of(pattern).fullmatch(measured)]
+    assert fits, f"`MEASURED` in suggestions/wording.py lacks a pattern of: {measured}"
     with override("de"):
-        assert stored_text(measured, MEASURED) != measured, f"`MEASURED` in wording.py lacks: {measured}"
+        assert stored_text(measured, MEASURED) != measured, f"config/locale/de does not translate: {fits[0]}"
 
 
 @pytest.mark.parametrize("kind", SUGGESTED, ids=repr)
