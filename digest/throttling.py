@@ -85,7 +85,7 @@ SIGN_IN = Limit("sign_in", 60, HOUR, gettext_noop("You can sign in 60 times an h
 
 
 def limit_count(*, limit: Limit, who: object, now: datetime, cost: float = 1) -> None:
-    """Count one use of `limit` by `who`, the id of a reader or a token, as `cost` uses.
+    """Count a use of `limit` by `who`, the id of a reader or a token. It counts `cost` times.
 
     Raises `TooManyRequests` with the seconds until the window ends.
     """
@@ -97,7 +97,7 @@ def limit_count(*, limit: Limit, who: object, now: datetime, cost: float = 1) ->
 def limit_charge(*, limit: Limit, who: object, now: datetime, cost: float) -> float:
     """Add `cost` uses to a limit, and return the uses in this window.
 
-    Alone, for work that is done already: nothing is refused, and the next request pays.
+    It refuses nothing. Call it instead of `limit_count` for work that is done already: the next request pays.
     """
     key = f"{KEYS}:{limit.name}:{who}:{int(now.timestamp() // limit.seconds)}"
     cache.add(key, 0, timeout=2 * limit.seconds)
@@ -182,7 +182,7 @@ def without_turn(view: Answering) -> Answering:
 
 
 def busy_refusal() -> TooManyRequests:
-    """Return the refusal for a reader who has no place."""
+    """Return the refusal of a request that got no place (`digest.places`), because earlier ones still run."""
     words = gettext("An earlier request is still being worked on. Try again in a moment.")
     return TooManyRequests(words, retry_after_s=2)
 

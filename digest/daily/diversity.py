@@ -63,7 +63,7 @@ class Choice(NamedTuple):
 
     @property
     def unwanted(self) -> bool:
-        """Return whether the reader wants less of it, by its source's weight or by keywords."""
+        """Return whether the reader wants fewer such items, by its source's weight or by keywords."""
         return self.low or self.muted
 
 
