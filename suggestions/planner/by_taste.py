@@ -29,7 +29,7 @@ from suggestions.planner.forecasts import Forecast, ndcg_change, pool_then
 # Thumbs below which nothing is offered, and the z from which it is.
 THUMBS_MIN, SURE_Z = 20, 2.75
 # How z becomes P(it helps): fitted, for z from 1 on, on later ratings of readers of MovieLens-100k and
-# -latest-small with an even number. For the others' offers the calibration error is .06.
+# -latest-small at even places. For the others' offers the calibration error is .06.
 HELPS_AT_0, HELPS_SLOPE = 0.16, 0.6
 EVIDENCE_SHOWN = 5
 
@@ -49,7 +49,7 @@ class TasteCase:
 
 
 def sureness_p(z: float) -> float:
-    """Return the probability that taste helps, from the z-score of foretold thumbs."""
+    """Return the probability that taste helps, from the z-score of predicted thumbs."""
     return logistic(HELPS_AT_0 + HELPS_SLOPE * z)
 
 

@@ -62,7 +62,7 @@ FALSE_SIGN_AFTER_NAMES = 0.27
 # Decayed thumbs on a target, and of a reader, below which nothing is proposed.
 TARGET_MIN, READER_MIN = 3.0, 10.0
 # How a lean becomes P(the change helps) and an expected gain of nDCG@10: fitted on later ratings of readers
-# of MovieLens-100k and -latest-small with an even number, checked on the others (docs/planner.md).
+# of MovieLens-100k and -latest-small at even places of the set, checked on the others (docs/planner.md).
 SURENESS_SLOPE, GAIN_SLOPE = 0.43, 0.08
 # The same if taste orders the page: it counts the lean already, so a change adds less than the lean says.
 SURENESS_SLOPE_WITH_TASTE = 0.15
