@@ -28,7 +28,7 @@ from suggestions.proposals import (
     WeekEffect,
 )
 
-# One slot each for sources and topics and one for either: never more than two of a kind.
+# Suggestions of a run on one field, such as source weights: the third of a run is about something else.
 PER_FIELD_MAX = 2
 FIELDS_ONE_A_RUN = frozenset(str(kind.field) for kind in ONE_A_RUN)
 # A reader whose feeds bring no more articles a day has nearly all of them among the first ten.
