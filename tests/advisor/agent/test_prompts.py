@@ -14,7 +14,8 @@ from advisor.run_values import ToolContext
 from advisor.tools.registry import TOOLS
 from ranking.entities import WEIGHT_MAX, WEIGHT_MIN
 from suggestions import proposals as limits
-from suggestions.changes.registry import KINDS
+from suggestions.changes.registry import KINDS, ONE_A_RUN
+from suggestions.rules import PER_FIELD_MAX
 
 GOOD = "---\nname: x\n---\nBe kind.\n"
 
@@ -55,13 +56,19 @@ def test_the_prompt_states_the_limits_that_are_enforced():
     prompt = prompt_load()
     for stated in (
         f"{shipped.ADVISOR_MAX_TURNS} turns and {shipped.ADVISOR_MAX_TOOL_CALLS} tool calls",
-        f"At most {limits.SUGGESTIONS_PER_RUN_MAX} suggestions: 1 about a source, 1 about a topic,",
+        f"At most {limits.SUGGESTIONS_PER_RUN_MAX} suggestions: {PER_FIELD_MAX} on one setting",
         f"At least {limits.EVIDENCE_MIN} evidence items",
         f"at least {limits.TOPIC_SOURCES_MIN} sources",
         f"at most ±{limits.WEIGHT_STEP_MAX} and stays between {WEIGHT_MIN} and {WEIGHT_MAX}",
         f"within {shipped.COOLDOWN_DAYS} days",
     ):
         assert stated in prompt
+
+
+def test_the_last_five_kinds_of_the_prompt_are_those_of_which_a_run_proposes_one():
+    kinds = re.findall(r"^- `(\w+)`(?: \([^)]+\))?: ", prompt := prompt_load(), re.MULTILINE)
+    assert len(ONE_A_RUN) == 5 and "1 of the last five kinds" in prompt
+    assert set(kinds[-5:]) == {kind.name for kind in ONE_A_RUN}
 
 
 def test_the_prompt_names_every_kind_of_change_every_tool_and_the_six_steps_in_order():
