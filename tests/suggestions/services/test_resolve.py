@@ -278,7 +278,8 @@ def test_taking_back_is_a_version_and_an_outcome_of_its_own(ada, waiting, now):
     answer(resolve.suggestion_accept, ada, waiting, now)
     done = answer(resolve.suggestion_revert, ada, waiting, later)
     outcome = Outcome.objects.get(kind="revert")
-    assert done == Resolved(waiting.pk, "accepted", outcome.pk, True, 3)
+    note = "Loved: more than usual → as usual."
+    assert done == Resolved(waiting.pk, "accepted", outcome.pk, True, 3, note)
     assert (outcome.outcome, outcome.decided_at) == ("reverted", later)
     assert outcome.config_before["source_weights"] == {HATED: 0.5, LOVED: 1.3}
     assert outcome.config_after["source_weights"] == {HATED: 0.5}
