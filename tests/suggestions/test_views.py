@@ -462,7 +462,8 @@ def test_a_change_that_did_harm_is_put_back_in_one_click(page: Client, ada: Read
     Suggestion.objects.update(resolved_at=ago(24 * 15))
     assert "it made your digest worse" in body_of(page) and "Undo this change" in body_of(page)
     told = messages_in(answer(page, suggestion, "undo").content.decode())
-    assert "Undone. Gazette: more than usual → as usual. We count this as a no" in told and "is open again" not in told
+    assert "Undone. Gazette: more than usual → as usual. We count this as a no" in told
+    assert "is open again" not in told
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
     assert "Undo this change" not in body_of(page)
 
