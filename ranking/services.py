@@ -213,23 +213,16 @@ def learning_undo(*, reader_id: UUID, cycle: date, now: datetime) -> int:
     steps = {
         key: (before, after) for key, before, after in moved.values_list("source_key", "before", "after")
     }
-    restored: list[str] = []
 
     def change(body: Body) -> None:
         now_in_force = body_effective(body)
         for source, delta in now_in_force.without_steps(steps).deltas.items():
             if delta != now_in_force.deltas.get(source, 0.0):
-                restored.append(source)
                 body["learned"][source] = delta
                 if abs(delta) < SAME_WEIGHT:
                     del body["learned"][source]
 
-    with transaction.atomic():
-        version = _write(reader_id, change, Cause.REVERT, f"{LEARNED}{cycle.isoformat()}", now)
-        LearnedWeight.objects.filter(reader_id=reader_id, source_key__in=restored).update(
-            on_hold_until=now + timedelta(days=HOLD_DAYS)
-        )
-    return version
+    return _write(reader_id, change, Cause.REVERT, f"{LEARNED}{cycle.isoformat()}", now)
 
 
 def source_key_rename(*, old: str, new: str, now: datetime) -> int:

@@ -278,7 +278,10 @@ def weight_step(before: object, after: object) -> tuple[str, str]:
 
 
 def undo_words(now: float, before: object, agreed: object) -> str:
-    """Return what Undo does to a source whose weight is no longer the one `agreed` to; "" if it is."""
+    """Return the step of a source's weight that Undo makes, if the weight has moved since the reader's yes.
+
+    `now` is its weight, `before` and `agreed` are those around the yes. "" if it is still as agreed.
+    """
     number = number_of(agreed)
     if number is None or abs(now - number) < MOVED_MIN:
         return ""

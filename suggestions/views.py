@@ -405,7 +405,7 @@ def _decision(suggestion: Suggestion, effective: EffectiveConfig, now: datetime)
 
 
 def _undo_says(suggestion: Suggestion, decision: Outcome | None, effective: EffectiveConfig) -> str:
-    """Return what Undo does to a source whose weight moved since the reader agreed; "" if it did not move."""
+    """Return the words beside Undo if it takes back more than the reader's yes, else ""."""
     if not suggestion.change.kind.weighs:
         return ""
     return sentences.undo_words(effective.weight(suggestion.target_key), *_weights(suggestion, decision))
