@@ -7,7 +7,6 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from hashlib import sha256
 from html import unescape
-from pathlib import Path
 from re import search
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,9 +14,10 @@ import httpx
 import pytest
 
 from tests.config.test_serve import ROOT
-from tests.digest.accounts.test_oidc import PASSWORD, Visitor, accounts, served, set_up
-from tests.digest.accounts.test_oidc_attacks import ADA, Issuer, comes_back
+from tests.digest.accounts.test_oidc import PASSWORD, Visitor, accounts, served
+from tests.digest.accounts.test_oidc_attacks import ADA, Issuer, comes_back, issuer, place
 
+__all__ = ["issuer", "place"]
 pytestmark = [pytest.mark.alike, pytest.mark.django_db]
 LOGIN = "/accounts/oidc/oidc/login/"
 ELLA = {"sub": "ella-1", "email": "ella@example.org", "email_verified": True}
@@ -32,19 +32,6 @@ from allauth.account.models import EmailAddress
 EmailAddress.objects.create(user=blocked, email=blocked.email, verified=True, primary=True)
 print(invitation_issue(note="", now=timezone.now())[1])
 """
-
-
-@pytest.fixture(scope="module")
-def issuer() -> Iterator[Issuer]:
-    one = Issuer()
-    one.start()
-    yield one
-    one.server.stop()
-
-
-@pytest.fixture(scope="module")
-def place(installed: Path, issuer: Issuer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return set_up(installed, tmp_path_factory.mktemp("oidc"), issuer.url)
 
 
 @pytest.fixture(scope="module")
