@@ -92,22 +92,40 @@ def extracts_make(
 
     The newest come first, at most `limit`. Results are stored after 50 texts or a second, so an interrupted
     round continues at the same place. Running it twice, or twice at once, stores nothing twice. A text that
-    fails, or takes more than `DOCUMENT_S` of `clock`, is stored with an error code and not tried again.
+    fails, or takes more than `DOCUMENT_S` of `clock`, is stored with an error code and not tried again. One
+    query finds all texts, and one more reads each 50.
     """
     made = 0
-    while made < limit:
-        done = Summary.objects.filter(fingerprint=OuterRef("fingerprint"), model=OFFLINE)
-        window = Item.objects.filter(dated_at__gt=now - timedelta(days=ITEM_WINDOW_DAYS), dated_at__lte=now)
-        rows = window.filter(~Exists(done)).only("fingerprint", "title", "text", "story_id")
-        # Items of private feeds do not count: they must not show on anybody else's items.
-        others = Item.objects.filter(story=OuterRef("story"), feed__owner=None).exclude(pk=OuterRef("pk"))
-        rows = rows.annotate(in_story=Exists(others))
-        newest = rows.order_by("-dated_at", "pk")[: min(CHUNK, limit - made)]
-        items = list({item.fingerprint: item for item in newest}.values())
-        if not items:
-            break
-        made += _extracts_store(items, now, clock)
+    waiting = _without_extract(now, limit)
+    for at in range(0, len(waiting), CHUNK):
+        items = _items_to_extract(waiting[at : at + CHUNK])
+        while items:
+            done = _extracts_store(items, now, clock)
+            made, items = made + done, items[done:]
     return made
+
+
+def _without_extract(now: datetime, limit: int) -> list[int]:
+    """Return one item of each text of the window without an extract, newest first, at most `limit`."""
+    window = Item.objects.filter(dated_at__gt=now - timedelta(days=ITEM_WINDOW_DAYS), dated_at__lte=now)
+    rows = window.filter(~_has_extract()).order_by("-dated_at", "pk").values_list("fingerprint", "pk")
+    newest: dict[str, int] = {}
+    for fingerprint, pk in rows[:limit].iterator():
+        newest.setdefault(fingerprint, pk)
+    return list(newest.values())
+
+
+def _items_to_extract(ids: Sequence[int]) -> list[Item]:
+    """Return those of the items that still have no extract, in this order, with `in_story`."""
+    # Items of private feeds do not count: they must not show on anybody else's items.
+    others = Item.objects.filter(story=OuterRef("story"), feed__owner=None).exclude(pk=OuterRef("pk"))
+    rows = Item.objects.filter(~_has_extract(), pk__in=ids).only("fingerprint", "title", "text", "story_id")
+    found = {item.pk: item for item in rows.annotate(in_story=Exists(others))}
+    return [found[pk] for pk in ids if pk in found]
+
+
+def _has_extract() -> Exists:
+    return Exists(Summary.objects.filter(fingerprint=OuterRef("fingerprint"), model=OFFLINE))
 
 
 def _extracts_store(items: Sequence[Item], now: datetime, clock: Callable[[], float]) -> int:

@@ -6,6 +6,8 @@ from itertools import count
 
 import pytest
 from billiard.exceptions import SoftTimeLimitExceeded
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from digest.feedback.reasons import reasons_offline
 from digest.feeds.sanitise import FIELD_MAX_CHARS, TITLE_MAX_CHARS
@@ -13,7 +15,7 @@ from digest.llm.entities import Deadline
 from digest.models import Reader, SuggestedReasons, Summary
 from digest.summaries import services
 from digest.summaries.selectors import reasons_suggested_for, summaries_for
-from digest.summaries.services import CHUNK_S, DOCUMENT_S, extracts_make
+from digest.summaries.services import CHUNK, CHUNK_S, DOCUMENT_S, extracts_make
 from digest.summaries.summarise import (
     SUMMARY_CHARS_MAX,
     SummaryReply,
@@ -105,6 +107,16 @@ def test_what_took_a_second_is_stored_before_the_next_text_begins(ada: Reader, n
     with pytest.raises(KeyboardInterrupt):
         extracts_make(now=now, clock=clock)
     assert refusals() == {"": 2} and SuggestedReasons.objects.count() == 2
+
+
+def test_the_texts_of_a_window_are_looked_for_once_however_many_are_read_in_turn(ada: Reader, now):
+    for n in range(1, 2 * CHUNK + 2):
+        carry(ada, f"gulls{n}", hours=n / 10)
+    with CaptureQueriesContext(connection) as queries:
+        assert extracts_make(now=now) == 2 * CHUNK + 1
+    looked = [query["sql"] for query in queries if '"dated_at" >' in query["sql"]]
+    assert len(looked) == 1
+    assert len([query for query in queries if query["sql"].startswith("SELECT")]) == 1 + 3
 
 
 def test_a_workers_own_time_limit_is_no_fault_of_the_text(ada: Reader, now, monkeypatch):
