@@ -46,7 +46,29 @@ MINIMUM_VALUES: Mapping[str, int] = MappingProxyType(
     }
 )
 # Settings that have another name in Django than in the environment.
-DJANGO_NAMES: Mapping[str, str] = MappingProxyType({"HSTS_SECONDS": "SECURE_HSTS_SECONDS"})
+DJANGO_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "HSTS_SECONDS": "SECURE_HSTS_SECONDS",
+        "HSTS_SUBDOMAINS": "SECURE_HSTS_INCLUDE_SUBDOMAINS",
+        "EMAIL_FROM": "DEFAULT_FROM_EMAIL",
+    }
+)
+# The values of settings that do nothing without another one, as long as nobody sets them.
+LONELY_DEFAULTS: Mapping[str, object] = MappingProxyType(
+    {
+        "EMAIL_FROM": "tidings@localhost",
+        "DATABASE_POOL": 0,
+        "HSTS_SUBDOMAINS": False,
+        "OIDC_NAME": "single sign-on",
+        "OPENAI_BASE_URL": "",
+        "LOCAL_LLM_KEY": "",
+        "LOCAL_LLM_MODEL": "default",
+        "LOCAL_LLM_CONTEXT": 16384,
+        "LLM_REASONING_EFFORT": "low",
+        "ADVISOR_PANEL_THRIFTY": False,
+        "GUIDANCE": {},
+    }
+)
 # Schemes of redis.Redis.from_url.
 BROKER_SCHEMES = ("redis", "rediss", "unix")
 
@@ -118,6 +140,37 @@ def check_alerts(**kwargs: Any) -> list[CheckMessage]:
     return [Warning(text, hint="Set EMAIL_URL to a mail server (smtp+tls://…).", id="tidings.W028")]
 
 
+def check_lonely_settings(**kwargs: Any) -> list[CheckMessage]:
+    """Warn with `tidings.W029` of each setting that does nothing without another one.
+
+    A setting with its default value counts as unset.
+    """
+    from digest.mail.render import mail_goes_out  # noqa: PLC0415 - what lays out mails
+
+    pairs = (
+        ("EMAIL_FROM", "EMAIL_URL to be a mail server", mail_goes_out()),
+        ("DATABASE_POOL", "DATABASE_URL to be PostgreSQL", not _is_sqlite()),
+        ("HSTS_SUBDOMAINS", "SITE_URL to begin with https://, or HSTS_SECONDS", settings.SECURE_HSTS_SECONDS),
+        ("OIDC_NAME", "OIDC_ISSUER", settings.OIDC_ISSUER),
+        ("OPENAI_BASE_URL", "OPENAI_API_KEY", settings.OPENAI_API_KEY),
+        ("LOCAL_LLM_KEY", "LOCAL_LLM_BASE_URL", settings.LOCAL_LLM_BASE_URL),
+        ("LOCAL_LLM_MODEL", "LOCAL_LLM_BASE_URL", settings.LOCAL_LLM_BASE_URL),
+        ("LOCAL_LLM_CONTEXT", "LOCAL_LLM_WIRE=ollama", settings.LOCAL_LLM_WIRE == "ollama"),
+        ("LLM_REASONING_EFFORT", "OPENAI_WIRE=responses", settings.OPENAI_WIRE == "responses"),
+        ("ADVISOR_PANEL_THRIFTY", "ADVISOR_PANEL", settings.ADVISOR_PANEL),
+        ("GUIDANCE", "ADVISOR_GUIDANCE", settings.ADVISOR_GUIDANCE),
+    )
+    return [
+        Warning(
+            f"{name} does nothing: it needs {needed}.",
+            hint=f"Set both, or take {name} out.",
+            id="tidings.W029",
+        )
+        for name, needed, has_it in pairs
+        if not has_it and getattr(settings, DJANGO_NAMES.get(name, name)) != LONELY_DEFAULTS[name]
+    ]
+
+
 def check_retention(**kwargs: Any) -> list[CheckMessage]:
     """Report `tidings.E014`: `KEEP_DAYS` has an unknown kind, or fewer days than the product needs."""
     return [Error(problem, id="tidings.E014") for problem in retention_problems(settings.KEEP_DAYS)]
@@ -186,10 +239,14 @@ def check_assistants(**kwargs: Any) -> list[CheckMessage]:
             "MCP_HTTP needs a SITE_URL that begins with https://: tokens must not be readable on their way."
         )
         found.append(Error(text, hint="Set SITE_URL, or take MCP_HTTP out.", id="tidings.E024"))
-    if not settings.REDIS_URL and not settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    if not settings.REDIS_URL and not _is_sqlite():
         text = "MCP_HTTP needs REDIS_URL beside PostgreSQL: another web process redeems a connection's code."
         found.append(Error(text, hint="Set REDIS_URL, or take MCP_HTTP out.", id="tidings.E024"))
     return found
+
+
+def _is_sqlite() -> bool:
+    return bool(settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"))
 
 
 def _split_address(address: str) -> SplitResult | None:
@@ -256,6 +313,7 @@ class ConfigConfig(AppConfig):
         register(check_https, SETTINGS, deploy=True)
         register(check_own_host, SETTINGS)
         register(check_alerts, SETTINGS)
+        register(check_lonely_settings, SETTINGS)
         register(check_retention, SETTINGS)
         register(check_bounds, SETTINGS)
         register(check_addresses, SETTINGS)

@@ -8,6 +8,7 @@ from django.templatetags.static import static
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView, TemplateView
 
+from config.admin_names import names_apply
 from config.api.mcp_endpoint import mcp
 from config.api.routes import api, api_docs, api_missing
 from config.export import reader_export
@@ -25,6 +26,7 @@ from digest.web.pages.account import (
 
 # The admin uses the site's sign-in, with its second factor.
 admin.autodiscover()
+names_apply(admin.site)
 admin.site.site_header = admin.site.site_title = "Tidings"
 # All tables are on the first page. Beside a list they would take a quarter of its width.
 admin.site.enable_nav_sidebar = False

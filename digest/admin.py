@@ -1,40 +1,29 @@
-"""The admin pages of the digest room: feeds and their health, sources and their moves, readers, ledgers."""
+"""The admin pages of the digest room but for feeds and sources: items, digests, readers, ledgers."""
 
-from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
-from django.contrib.admin.utils import quote, unquote
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import UserChangeForm
-from django.core.exceptions import PermissionDenied
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Model, QuerySet
 from django.forms.widgets import Script
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.urls import URLPattern, path, reverse
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.dates import WEEKDAYS
 from django.utils.html import format_html
 
+from digest import feed_admin  # noqa: F401 - registers feeds and sources
 from digest.account_admin import is_below
 from digest.accounts.invitations import VALID, invitation_issue
 from digest.accounts.services import reader_delete
-from digest.errors import DigestError
-from digest.feeds.health import QUIET_AFTER, FeedCondition, feed_condition
-from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
-from digest.feeds.selectors import feed_facts, in_trouble, is_read
-from digest.feeds.services import SourceMove, feeds_check, feeds_pause, source_move, source_move_plan
 from digest.items.search import items_with_words
 from digest.models import (
     ApiToken,
     Delivery,
     Digest,
-    Feed,
     Feedback,
     FeedbackTag,
     Impression,
@@ -43,7 +32,6 @@ from digest.models import (
     Notification,
     Reader,
     ReasonTag,
-    Source,
     Spend,
     SpendRefusal,
     Subscription,
@@ -52,7 +40,6 @@ from digest.models import (
 )
 from digest.requests import operators_remain
 from ranking.common.admin import OperatorAdmin, OperatorInline, ReadOnlyAdmin, recent_days, recent_values
-from ranking.selectors import key_current
 
 
 @admin.register(Subscription)
@@ -188,120 +175,6 @@ class NotificationAdmin(ReadOnlyAdmin, OperatorAdmin):
     list_select_related = ["reader", "destination"]
     exclude = ["news", "uid"]
     search_fields = ["reader"]
-
-
-_HEALTHY = Q(state=Feed.State.ACTIVE, failures=0, last_fetched_at__isnull=False)
-# The conditions of `feed_condition`, as database filters.
-CONDITIONS: dict[FeedCondition, Callable[[datetime], Q]] = {
-    FeedCondition.FAILING: lambda now: Q(state=Feed.State.ACTIVE, failures__gt=0),
-    FeedCondition.GONE: lambda now: Q(state=Feed.State.GONE),
-    FeedCondition.REFUSED: lambda now: Q(state=Feed.State.REFUSED),
-    FeedCondition.QUIET: lambda now: _HEALTHY & Q(last_new_at__lt=now - QUIET_AFTER),
-    FeedCondition.NEW: lambda now: Q(state=Feed.State.ACTIVE, failures=0, last_fetched_at=None),
-    FeedCondition.PAUSED: lambda now: Q(state=Feed.State.PAUSED),
-    FeedCondition.IMPORTED: lambda now: Q(state=Feed.State.IMPORTED),
-    FeedCondition.WAITING: lambda now: Q(state=Feed.State.WAITING),
-    FeedCondition.FINE: lambda now: _HEALTHY & (Q(last_new_at=None) | Q(last_new_at__gte=now - QUIET_AFTER)),
-}
-
-
-# What readers' pages and the admin's first page count.
-TROUBLE = "trouble"
-
-
-class ConditionFilter(admin.SimpleListFilter):
-    """Feeds by condition."""
-
-    title, parameter_name = "condition", "condition"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return those in trouble, then every condition, the worst first."""
-        return [(TROUBLE, "in trouble"), *((condition.value, condition.value) for condition in CONDITIONS)]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Feed]) -> QuerySet[Feed]:
-        """Return the feeds in the chosen condition."""
-        chosen = self.value()
-        if chosen == TROUBLE:
-            return queryset.filter(in_trouble(), is_read())
-        if chosen not in set(CONDITIONS):
-            return queryset
-        return queryset.filter(CONDITIONS[FeedCondition(chosen)](timezone.now()))
-
-
-class ErrorFilter(admin.SimpleListFilter):
-    """Feeds by the error of their last fetch."""
-
-    title, parameter_name = "error", "error"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return every error code of some feed, with its label."""
-        failing = Feed.objects.exclude(error_code="").order_by("error_code")
-        codes = failing.values_list("error_code", flat=True).distinct()
-        return [(code, code.replace("_", " ")) for code in codes]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Feed]) -> QuerySet[Feed]:
-        """Return the feeds with the chosen code."""
-        return queryset.filter(error_code=self.value()) if self.value() else queryset
-
-
-@admin.register(Feed)
-class FeedAdmin(OperatorAdmin):
-    """Feeds and their fetches."""
-
-    list_display = ["url", "source", "condition", "failures", "error_message", "last_fetched_at"]
-    list_display += ["last_new_at", "check_minutes", "next_check", "owner"]
-    list_filter = [ConditionFilter, ErrorFilter, ("owner", admin.EmptyFieldListFilter)]
-    list_select_related = ["source", "owner"]
-    raw_id_fields = ["source", "owner"]
-    # The address of a private feed is its owner's own affair. No admin page shows its credentials.
-    exclude = ["own_address"]
-    readonly_fields = ["owner"]
-    search_fields = ["url", "source", "title"]
-    actions = ["check_soon", "pause", "resume"]
-
-    @admin.display(description="condition")
-    def condition(self, feed: Feed) -> str:
-        """Return the feed's condition in a word."""
-        return feed_condition(feed_facts(feed), now=timezone.now()).value
-
-    @admin.display(description="next check", ordering="next_check_at")
-    def next_check(self, feed: Feed) -> datetime | None:
-        """Return when an active feed is fetched next; `None` for all others."""
-        return feed.next_check_at if feed.state == Feed.State.ACTIVE else None
-
-    @admin.action(
-        description="Fetch the chosen feeds at the next round, given-up ones too, paused ones not",
-        permissions=["change"],
-    )
-    def check_soon(self, request: HttpRequest, queryset: QuerySet[Feed]) -> None:
-        """Make the chosen feeds due, except paused ones, because there was a reason to pause them."""
-        rows = list(queryset.values_list("pk", "state"))
-        unpaused = [pk for pk, state in rows if state != Feed.State.PAUSED]
-        if due := feeds_check(feed_ids=unpaused, now=timezone.now()):
-            self.message_user(request, f"{_feeds(due)} asked at the next round.", messages.SUCCESS)
-        if paused := len(rows) - len(unpaused):
-            text = f"{_feeds(paused)} still paused; “Resume the chosen feeds” takes paused ones up again."
-            self.message_user(request, text, messages.WARNING)
-        if imported := len(unpaused) - due:
-            text = f"{_feeds(imported)} not asked: imported from a file, without an address."
-            self.message_user(request, text, messages.WARNING)
-
-    @admin.action(description="Pause the chosen feeds", permissions=["change"])
-    def pause(self, request: HttpRequest, queryset: QuerySet[Feed]) -> None:
-        """Stop fetching the chosen feeds."""
-        paused = feeds_pause(feed_ids=list(queryset.values_list("pk", flat=True)))
-        self.message_user(request, f"{_feeds(paused)} paused now.", messages.SUCCESS)
-
-    @admin.action(description="Resume the chosen feeds", permissions=["change"])
-    def resume(self, request: HttpRequest, queryset: QuerySet[Feed]) -> None:
-        """Make the paused feeds among the chosen ones due at the next fetch batch."""
-        paused = queryset.filter(state=Feed.State.PAUSED).values_list("pk", flat=True)
-        resumed = feeds_check(feed_ids=list(paused), now=timezone.now())
-        self.message_user(request, f"{_feeds(resumed)} taken up at the next round.", messages.SUCCESS)
-
-
-def _feeds(count: int) -> str:
-    return "1 feed is" if count == 1 else f"{count} feeds are"
 
 
 READING = ("time_zone", "language", "ai_enabled", "peers_enabled", "suggestions_enabled")
@@ -462,79 +335,3 @@ class InvitationAdmin(OperatorAdmin):
         row, link = invitation_issue(note=obj.note, now=timezone.now(), valid=days)
         obj.pk = row.pk
         messages.warning(request, format_html(SHOWN_ONCE, link))
-
-
-class MoveForm(forms.Form):
-    """The form for the new key of a source."""
-
-    into = forms.CharField(
-        label="New key",
-        max_length=SOURCE_KEY_MAX_CHARS,
-        help_text="A key that exists joins the two; any other renames this one.",
-    )
-
-
-@admin.register(Source)
-class SourceAdmin(OperatorAdmin):
-    """Publishers.
-
-    A title is edited in place. Changing a key moves everything that uses it, after confirmation.
-    """
-
-    list_display = ["key", "title"]
-    ordering = ["key"]
-    search_fields = ["key", "title"]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Source | None = None) -> list[str]:
-        """Forbid editing a key in the form: saving it would create a second source."""
-        return ["key"] if obj else []
-
-    def get_urls(self) -> list[URLPattern]:
-        """Add the page that moves a source. It comes before the admin's own pages, which match any path."""
-        move = self.admin_site.admin_view(self.move_view)
-        return [path("<path:object_id>/move/", move, name="digest_source_move"), *super().get_urls()]
-
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        """Show one source. Redirect to its new key if it was moved."""
-        if (key := key_current(key=unquote(object_id))) != unquote(object_id):
-            return redirect("admin:digest_source_change", quote(key))
-        return super().change_view(request, object_id, form_url, extra_context)
-
-    def move_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Ask for the new key, show the effect of the move, and move the source after confirmation."""
-        if not (self.has_change_permission(request) and self.has_delete_permission(request)):
-            raise PermissionDenied
-        source = self.get_object(request, key_current(key=unquote(object_id)))
-        if source is None:
-            raise Http404("There is no such source.")
-        form, plan = MoveForm(request.POST or None), None
-        if request.method == "POST" and form.is_valid():
-            into = form.cleaned_data["into"]
-            try:
-                if request.POST.get("confirmed"):
-                    return self._report(request, source_move(key=source.pk, into=into, now=timezone.now()))
-                plan = source_move_plan(key=source.pk, into=into)
-            except DigestError as error:
-                form.add_error("into", error.message)
-        context: dict[str, Any] = self.admin_site.each_context(request) | {
-            "title": f"Move {source.pk}",
-            "opts": self.opts,
-            "source": source,
-            "back": reverse("admin:digest_source_change", args=[quote(source.pk)]),
-            "form": form,
-            "plan": plan,
-        }
-        return render(request, "admin/digest/source/move.html", context, status=422 if form.errors else 200)
-
-    def _report(self, request: HttpRequest, move: SourceMove) -> HttpResponse:
-        self.log_change(request, Source.objects.get(pk=move.into), f"Took over everything of “{move.key}”.")
-        counts = ((move.feeds, "feed"), (move.items, "item"), (move.configs, "setting"))
-        moved = ", ".join(f"{count} {noun}{'s' * (count != 1)}" for count, noun in counts)
-        messages.success(request, f"“{move.key}” is now “{move.into}”: {moved}.")
-        return redirect(f"{reverse('admin:digest_source_changelist')}?{urlencode({'q': move.into})}")

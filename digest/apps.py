@@ -3,7 +3,7 @@
 With these checks a wrong setting fails at the start, not in the middle of a run.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,8 +14,10 @@ from django.core.checks import CheckMessage, Error, Warning, register
 
 from digest.llm.providers import (
     PROVIDERS,
+    PURPOSES,
     RESPONSES,
     ModelRef,
+    chain_setting,
     local_reasoning_effort,
     model_ref_parse,
     prices_configured,
@@ -44,13 +46,11 @@ def check_models(**kwargs: Any) -> list[CheckMessage]:
     Warnings:
     - `tidings.W001`: a configured provider's model has no price, so it would be skipped.
     - `tidings.W002`: the Responses API is chosen for a server that is not OpenAI's, or no model uses it.
+    - `tidings.W003`: a key or address is set and no chain names its provider, or a chain for one purpose
+      names only providers without a key.
     """
-    chains = (
-        settings.LLM_CHAIN,
-        settings.LLM_CHAIN_ADVISOR,
-        settings.LLM_CHAIN_REVIEW,
-        settings.LLM_CHAIN_SUMMARY,
-    )
+    own_chains = {name: getattr(settings, name) for name in map(chain_setting, PURPOSES)}
+    chains = [settings.LLM_CHAIN, *own_chains.values()]
     entries = list(dict.fromkeys(entry for chain in chains for entry in chain))
     problems = [
         *(_problem(partial(model_ref_parse, entry), "tidings.E001") for entry in entries),
@@ -61,7 +61,10 @@ def check_models(**kwargs: Any) -> list[CheckMessage]:
         _problem(local_reasoning_effort, "tidings.E005"),
     ]
     errors = [problem for problem in problems if problem]
-    return errors or _warnings([model_ref_parse(entry) for entry in entries])
+    if errors:
+        return errors
+    refs = [model_ref_parse(entry) for entry in entries]
+    return [*_warnings(refs), *_unused(refs, own_chains)]
 
 
 def check_fetching(**kwargs: Any) -> list[CheckMessage]:
@@ -87,15 +90,18 @@ def check_fetching(**kwargs: Any) -> list[CheckMessage]:
 def check_accounts(**kwargs: Any) -> list[CheckMessage]:
     """Check the settings for accounts.
 
-    Error: `tidings.E010`, `TRUSTED_PROXY_COUNT` is below zero. Warning: `tidings.W010`, readers must confirm
-    their address but no mail leaves this machine.
+    Error: `tidings.E010`, `TRUSTED_PROXY_COUNT` is below zero. Warning: `tidings.W010`, readers must or may
+    confirm their address, but no mail leaves this machine.
     """
     found: list[CheckMessage] = []
     if settings.ALLAUTH_TRUSTED_PROXY_COUNT < 0:
         found.append(Error("TRUSTED_PROXY_COUNT must be 0 or more.", id="tidings.E010"))
-    if settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory" and not _mail_goes_out():
+    if settings.ACCOUNT_EMAIL_VERIFICATION != "none" and not _mail_goes_out():
+        is_needed = settings.ACCOUNT_EMAIL_VERIFICATION == "mandatory"
+        effect = "none of them gets in" if is_needed else "no address is ever confirmed"
         text = (
-            "New readers must confirm their address, but no mail leaves this machine: none of them gets in."
+            f"New readers {'must' if is_needed else 'may'} confirm their address, but no mail leaves this "
+            f"machine: {effect}."
         )
         hint = "Set EMAIL_URL to a mail server (smtp+tls://…), or ACCOUNT_EMAIL_VERIFICATION=none."
         found.append(Warning(text, hint=hint, id="tidings.W010"))
@@ -181,6 +187,25 @@ def check_newsletters(**kwargs: Any) -> list[CheckMessage]:
     return [Error(wrong, hint=hint, id="tidings.E025")] if wrong else []
 
 
+def check_mail_wanted(**kwargs: Any) -> list[CheckMessage]:
+    """Warn with `tidings.W030`, only in `check --deploy`, if readers want mail and none goes out."""
+    from django.db import DatabaseError  # noqa: PLC0415 - models cannot be imported before the apps are ready
+
+    from digest.models import Reader  # noqa: PLC0415
+
+    if _mail_goes_out():
+        return []
+    try:
+        wanted = Reader.objects.filter(is_active=True).exclude(mail_rhythm=Reader.MailRhythm.OFF).count()
+    except DatabaseError:
+        return []  # no database yet, or one that Django's own check reports
+    if not wanted:
+        return []
+    who = f"{wanted} readers want" if wanted > 1 else "1 reader wants"
+    text = f"{who} the digest by mail, but no mail leaves this machine."
+    return [Warning(text, hint="Set EMAIL_URL to a mail server (smtp+tls://…).", id="tidings.W030")]
+
+
 def check_mailbox(**kwargs: Any) -> list[CheckMessage]:
     """Warn with `tidings.W025`, only in `check --deploy`, if the newsletters' mailbox does not open.
 
@@ -215,6 +240,25 @@ def _warnings(refs: Sequence[ModelRef]) -> list[CheckMessage]:
     return found
 
 
+def _unused(refs: Sequence[ModelRef], own_chains: Mapping[str, Sequence[str]]) -> list[CheckMessage]:
+    """Return a warning for each configured provider and each chain of one purpose that has no effect."""
+    named = {ref.provider.name for ref in refs}
+    found: list[CheckMessage] = []
+    for provider in PROVIDERS.values():
+        if provider.name not in named and provider_endpoint(provider):
+            setting = provider.base_url_setting if provider.own else provider.key_setting
+            text = f"{setting} does nothing: no chain names a model of {provider.name}."
+            found.append(
+                Warning(text, hint="Add one to LLM_CHAIN, or take the setting out.", id="tidings.W003")
+            )
+    for name, chain in own_chains.items():
+        if chain and not any(provider_endpoint(model_ref_parse(entry).provider) for entry in chain):
+            text = f"{name} does nothing: none of its providers has a key or an address."
+            hint = "Set one of their keys, or take the chain out: then LLM_CHAIN is asked."
+            found.append(Warning(text, hint=hint, id="tidings.W003"))
+    return found
+
+
 def _price_warning(ref: ModelRef) -> CheckMessage | None:
     if provider_endpoint(ref.provider) is None:  # saves the quarter second that the price list takes
         return None
@@ -246,5 +290,5 @@ class DigestConfig(AppConfig):
         """Register this room's system checks."""
         for check in (check_accounts, check_models, check_fetching, check_sign_in, check_newsletters):
             register(check, SETTINGS)
-        for deployed in (check_relay, check_mail_server, check_mailbox):
+        for deployed in (check_relay, check_mail_server, check_mail_wanted, check_mailbox):
             register(deployed, SETTINGS, deploy=True)

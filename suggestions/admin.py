@@ -1,6 +1,7 @@
 """Operators' admin of suggestions, outcomes and profiles: read only, but drafts can be settled."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from django.contrib import admin, messages
@@ -13,7 +14,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from ranking.common.admin import ContextAdmin, OperatorAdmin, OperatorInline, ReadOnlyAdmin
+from ranking.common.admin import Fact, FactsAdmin, OperatorAdmin, OperatorInline, ReadOnlyAdmin
 from suggestions.models import (
     Evidence,
     Outcome,
@@ -26,7 +27,7 @@ from suggestions.models import (
 from suggestions.notes import PROBLEMS, note_shown
 from suggestions.outcomes.check import decisions_unchecked
 from suggestions.proposals import NEVER, Refusal
-from suggestions.sentences import headline, measured_words
+from suggestions.sentences import headline, measured_words, reason_shown
 from suggestions.services.drafts import draft_discard, draft_release
 
 # Functions by which rooms above add HTML to the page of a suggestion.
@@ -34,12 +35,35 @@ EXTRA_PANELS: list[Callable[[Suggestion], SafeString]] = []
 MAY_SETTLE = "suggestions.change_suggestion"
 
 
-def run_link(row: Suggestion) -> str:
-    """Return a link to the admin's page of the run that made a suggestion, or a dash if there is none."""
+def run_href(row: Suggestion) -> str:
+    """Return the address of the admin's page of the run that made a suggestion, or "" if there is none."""
     try:
-        return format_html('<a href="{}">its run</a>', reverse("admin:advisor_run_change", args=[row.run_id]))
+        return reverse("admin:advisor_run_change", args=[row.run_id])
     except NoReverseMatch:
-        return "–"
+        return ""
+
+
+def run_link(row: Suggestion) -> str:
+    """Return a link to the run that made a suggestion, or a dash if there is none."""
+    href = run_href(row)
+    return format_html('<a href="{}">its run</a>', href) if href else "–"
+
+
+def outcome_words(row: Outcome) -> str:
+    """Return a decision, or the finding of the check two weeks later, in words."""
+    if row.kind == Outcome.Kind.EFFECT:
+        return f"{row.get_outcome_display()}. {measured_words(row.measured)}".strip()
+    chosen = f", with {row.edited_value} instead" if row.edited_value else ""
+    return f"{row.get_outcome_display()}{chosen}"
+
+
+def reader_reason(row: Outcome) -> str:
+    """Return why the reader decided so, in their own words; "never again" if they said that."""
+    return "never again" if row.user_reason == NEVER else row.user_reason
+
+
+def _values(row: Suggestion) -> str:
+    return f": {row.current_value or '–'} → {row.suggested_value}" if row.suggested_value else ""
 
 
 class EvidenceInline(ReadOnlyAdmin, OperatorInline):
@@ -56,36 +80,49 @@ class OutcomeInline(ReadOnlyAdmin, OperatorInline):
     fields = ["kind", "outcome", "user_reason", "edited_value", "decided_at"]
 
 
+# What an operator reads about the state of a suggestion.
+STATE_WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        Suggestion.Status.PENDING: "It waits for its reader.",
+        Suggestion.Status.ACCEPTED: "Its reader accepted it.",
+        Suggestion.Status.REJECTED: "Its reader declined it.",
+        Suggestion.Status.SNOOZED: "Its reader put it off.",
+        Suggestion.Status.SUPERSEDED: "A later change took its place.",
+        Suggestion.Status.EXPIRED: "Its reader did not answer in time.",
+        Suggestion.Status.WITHDRAWN: "Its reader rated headlines to check it, and they spoke against it.",
+        Suggestion.Status.DRAFT: "Its reviewers disagreed. Release it to its reader, or discard it.",
+        Suggestion.Status.DISCARDED: "An operator discarded it.",
+        Suggestion.Status.TAKEN_BACK: "Its reader took the answer back. A copy of it waits.",
+    }
+)
+
+
 @admin.register(Suggestion)
-class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
+class SuggestionAdmin(ReadOnlyAdmin, FactsAdmin):
     """All suggestions; a draft can be released or discarded, nothing else can be changed."""
 
     change_form_template = "admin/suggestions/suggestion/change_form.html"
     WORDED = ("note_state", "likely")
+    # The facts above say the rest in words.
+    SHOWN = ("reader", "created_at", "expected_impact", "model_note", "note_state")
 
-    list_display = [
-        "id",
-        "reader",
-        "suggestion_type",
-        "label",
-        "current_value",
-        "suggested_value",
-        "confidence",
-        "status",
-        "created_at",
-        "run",
-    ]
+    list_display = ["proposes", "reader", "likely", "confidence", "status", "created_at", "run"]
     list_filter = ["status", "suggestion_type", "confidence"]
     list_select_related = ["reader"]
     search_fields = ["target_key", "label", "reader"]
     inlines = [EvidenceInline, OutcomeInline]
+
+    @admin.display(description="suggestion", ordering="label")
+    def proposes(self, row: Suggestion) -> str:
+        """Return the suggestion as its reader reads it, with both values."""
+        return f"{headline(row.suggestion_type, row.label)}{_values(row)}"
 
     @admin.display(description="run")
     def run(self, row: Suggestion) -> str:
         """Return a link to the run that made the suggestion; a dash if no run is known."""
         return run_link(row)
 
-    @admin.display(description="likely to help")
+    @admin.display(description="likely to help", ordering="p_helpful")
     def likely(self, row: Suggestion) -> str:
         """Return the probability that the change helps, in percent."""
         return f"{row.p_helpful:.0%}"
@@ -98,11 +135,22 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
             return f"Not shown to the reader: {PROBLEMS[note.problem]}."
         return "Shown to the reader as written by a model." if note.text else "There is no note."
 
-    def get_fields(self, request: HttpRequest, obj: Suggestion | None = None) -> list[Any]:
-        """Return all fields, with the state of the note after it and the probability in percent."""
-        after = {"model_note": ["model_note", "note_state"], "p_helpful": ["likely"]}
-        fields = [name for name in super().get_fields(request, obj) if name not in self.WORDED]
-        return [part for name in fields for part in after.get(str(name), [name])]
+    def facts(self, request: HttpRequest, row: Suggestion) -> Iterator[Fact]:
+        """Yield what is suggested and why, what became of it, and its run. One query."""
+        yield Fact("Suggests", self.proposes(row))
+        yield Fact("State", STATE_WORDS[row.status])
+        yield Fact("Its reader is told", f"“{reason_shown(row.reason)}”")
+        yield Fact("Likely to help", f"{self.likely(row)}, {row.confidence} confidence")
+        for outcome in row.outcomes.order_by("pk"):
+            yield Fact(outcome.get_kind_display(), outcome_words(outcome))
+        if href := run_href(row):
+            yield Fact("Made by", "its run", href)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Suggestion | None = None) -> list[Any]:
+        """Return what one looks for, and the rest folded, with the probability in percent."""
+        fields = ["likely" if name == "p_helpful" else name for name in self.get_fields(request, obj)]
+        rest = list(dict.fromkeys(name for name in fields if name not in self.SHOWN))
+        return [(None, {"fields": self.SHOWN}), ("As stored", {"fields": rest, "classes": ["collapse"]})]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Suggestion | None = None) -> list[Any]:
         """Return all fields, because they are all read-only."""
@@ -122,7 +170,7 @@ class SuggestionAdmin(ReadOnlyAdmin, ContextAdmin):
 
     def row_context(self, request: HttpRequest, row: Suggestion | None) -> dict[str, Any]:
         """Return the HTML of other rooms, and whether the draft buttons are shown."""
-        return {
+        return super().row_context(request, row) | {
             "beside": [shown for show in EXTRA_PANELS if (shown := show(row))] if row else [],
             "draft": row and row.status == Suggestion.Status.DRAFT and request.user.has_perm(MAY_SETTLE),
         }
@@ -186,14 +234,31 @@ class WaitingFilter(admin.SimpleListFilter):
 
 
 @admin.register(Outcome)
-class OutcomeAdmin(ReadOnlyAdmin, OperatorAdmin):
+class OutcomeAdmin(ReadOnlyAdmin, FactsAdmin):
     """The append-only record of decisions, effects and reverts."""
+
+    SHOWN = ("reader", "decided_at")
 
     list_display = ["decided_at", "reader", "about", "what", "reader_words", "run"]
     list_filter = [WaitingFilter, "kind", "outcome", "suggestion_type"]
     list_select_related = ["reader", "suggestion"]
     ordering = ["-pk"]
     search_fields = ["target_key", "reader"]
+
+    def facts(self, request: HttpRequest, row: Outcome) -> Iterator[Fact]:
+        """Yield what happened to which suggestion, why, and the run that made it. No query."""
+        about = headline(row.suggestion_type, row.suggestion.label or row.target_key)
+        yield Fact("About", about, reverse("admin:suggestions_suggestion_change", args=[row.suggestion_id]))
+        yield Fact("What happened", outcome_words(row))
+        if words := reader_reason(row):
+            yield Fact("The reader’s words", f"“{words}”")
+        if href := run_href(row.suggestion):
+            yield Fact("Made by", "its run", href)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Outcome | None = None) -> list[Any]:
+        """Return who decided when, and the rest folded."""
+        rest = [name for name in self.get_fields(request, obj) if name not in self.SHOWN]
+        return [(None, {"fields": self.SHOWN}), ("As stored", {"fields": rest, "classes": ["collapse"]})]
 
     @admin.display(description="about", ordering="suggestion__label")
     def about(self, row: Outcome) -> str:
@@ -205,15 +270,12 @@ class OutcomeAdmin(ReadOnlyAdmin, OperatorAdmin):
     @admin.display(description="what happened", ordering="outcome")
     def what(self, row: Outcome) -> str:
         """Return the decision, or the finding of the check two weeks later."""
-        if row.kind == Outcome.Kind.EFFECT:
-            return f"{row.get_outcome_display()}. {measured_words(row.measured)}".strip()
-        chosen = f", with {row.edited_value} instead" if row.edited_value else ""
-        return f"{row.get_outcome_display()}{chosen}"
+        return outcome_words(row)
 
     @admin.display(description="reader’s words", ordering="user_reason")
     def reader_words(self, row: Outcome) -> str:
         """Return why the reader decided so, in their own words; "never again" if they said that."""
-        return "never again" if row.user_reason == NEVER else row.user_reason
+        return reader_reason(row)
 
     @admin.display(description="run")
     def run(self, row: Outcome) -> str:

@@ -101,8 +101,12 @@ def filled(words: tuple[str, ...], ada: Reader, place: Path) -> list[str]:
         **dict.fromkeys(("NAME", "USERNAME", "NAME|UUID"), ada.username),
         **{"FILE": str(file), "N": "7", "REASON": "looked at it"},
     }
+    # Folders such as /data are those of a container or of the units.
     return [
-        str(place / Path(word).name) if word.endswith(".zip") else values.get(word, word) for word in words
+        str(place / Path(word).name)
+        if word.endswith(".zip") or word.startswith("/")
+        else values.get(word, word)
+        for word in words
     ]
 
 
@@ -168,6 +172,13 @@ def test_a_documented_run_of_pytest_finds_tests(words: tuple[str, ...]):
         ("A=1 .venv/bin/python manage.py backup x.zip   # note", ("manage", "backup", "x.zip")),
         ("deploy/tidings migrate", ("manage", "migrate")),
         ("/opt/tidings/deploy/tidings check --deploy", ("manage", "check", "--deploy")),
+        ("30 2 * * * .venv/bin/python manage.py backup x.zip", ("manage", "backup", "x.zip")),
+        (
+            "docker compose -f deploy/compose.yaml -f b.yaml exec -T work tidings backup /data/b",
+            ("manage", "backup", "/data/b"),
+        ),
+        ("docker exec -it tidings tidings createsuperuser", ("manage", "createsuperuser")),
+        ("docker compose -f deploy/compose.yaml restart fetch", ()),
         ("run_nightly --release REASON", ("manage", "run_nightly", "--release", "REASON")),
         ("python -m tests.lab cost [--json]", ("module", "tests.lab", "cost", "--json")),
         ("manage.py COMMAND", ()),

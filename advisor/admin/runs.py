@@ -152,9 +152,20 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
     list_select_related = ("reader",)
     search_fields = ("id", "reader")
     # The work and its end. The rest is folded, because the timeline below tells it in words.
-    SHOWN = ("reader", "status", "message", "model", "cost_usd", "created_at", "finished_at")
+    SHOWN = (
+        "reader",
+        "asked_by",
+        "ended",
+        "message",
+        "made",
+        "model",
+        "cost_usd",
+        "created_at",
+        "finished_at",
+    )
+    readonly_fields = ("asked_by", "ended", "made")
     FOLDED = (
-        *("day", "trigger", "stop_reason", "turns", "tool_calls", "input_tokens", "output_tokens"),
+        *("day", "status", "trigger", "stop_reason", "turns", "tool_calls", "input_tokens", "output_tokens"),
         *("attempt", "lease_until", "started_at", "meta", "summary"),
     )
     fieldsets = ((None, {"fields": SHOWN}), ("As stored", {"fields": FOLDED, "classes": ["collapse"]}))

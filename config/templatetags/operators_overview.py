@@ -16,16 +16,19 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.timezone import localtime
 
-from advisor.models import Heartbeat, Run
+from advisor.models import Heartbeat, Run, Step
 from advisor.run.workers import jobs_last_started
+from advisor.run_values import PLANNER_MODEL
 from advisor.selectors import ACTIVE_STATUSES, BACKUP_JOB, JOB_PREFIX, worker_alive
 from config.jobs.lease import nightly_as_dict
 from config.models import NightlyReport
 from config.pulse.files import worker_has_pulse
 from config.readiness import is_ready, readiness
 from digest.feeds.health import mostly_failed
-from digest.feeds.selectors import in_trouble, is_read
-from digest.models import Feed, Reader, Spend
+from digest.feeds.selectors import fetching_trouble, in_trouble, is_read
+from digest.llm.providers import models_exist
+from digest.mail.render import mail_goes_out
+from digest.models import Delivery, Feed, Reader, Spend
 from digest.requests import reader_of
 from digest.sources.newsletters import mailbox_state
 from digest.web.pages.costs import BOOKED, USD, usd_words
@@ -38,38 +41,75 @@ register = template.Library()
 COUNT_MAX: Final = 1_000
 # If no night has begun for this long, one was missed.
 NIGHT_LATE: Final = timedelta(hours=30)
+DAY, WEEK = timedelta(days=1), timedelta(days=7)
+# The models of so many latest runs are looked at, and so much of their errors is shown.
+RUNS_SEEN: Final = 20
+NOTE_CHARS: Final = 300
+# What helps if a figure is bad. Runbook means docs/runbook.md.
+HEALTH_TO_DO: Final = {
+    "database": "Start the database server, and see its log and its disk (runbook: TidingsDatabaseDown).",
+    "migrations": "Run manage.py migrate.",
+    "disk": "Move old backups to another disk, and delete old logs. The folder “pictures” may be deleted at "
+    "any time (runbook: TidingsDiskFull).",
+    "broker": "Start Redis. Nothing is lost meanwhile (runbook: TidingsBrokerDown).",
+    "schedule": "Start the worker. Until then pages work, but nothing is fetched and no mail is sent "
+    "(runbook: TidingsScheduleStands).",
+    "workers": "Restart the worker that is named (runbook: A worker that hangs).",
+}
+FEEDS_STALLED_TO_DO: Final = "Start the worker, or mend this machine’s network (runbook: TidingsFeedsLate)."
+FEEDS_TO_DO: Final = "The list says why each one fails. Failing ones are tried again by themselves."
+MAILBOX_TO_DO: Final = "Correct NEWSLETTERS_URL. The mails wait in the mailbox meanwhile."
+MAIL_NONE_TO_DO: Final = "Set EMAIL_URL to a mail server."
+MAIL_TO_DO: Final = "Correct EMAIL_URL or the mail server. Then run manage.py deliver."
+NIGHT_LATE_TO_DO: Final = "Start a worker, or run manage.py run_nightly (runbook: TidingsNightMissed)."
+NIGHT_TO_DO: Final = "Failed steps are tried again twice. By hand: manage.py run_nightly."
+BACKUP_TO_DO: Final = "Run manage.py backup --keep 7 FOLDER, every day by a timer or cron."
+SPEND_TO_DO: Final = (
+    "Nothing: until midnight UTC the planner does the runs. A cap is a setting (…_DAILY_CAP_USD)."
+)
+MODELS_TO_DO: Final = (
+    "Run manage.py check_model: it names the wrong key or address. Meanwhile the planner makes suggestions."
+)
+QUEUE_TO_DO: Final = "Start the worker: manage.py work."
 # Of daily backups two were missed. The alert TidingsBackupOld has the same bound.
 BACKUP_LATE: Final = timedelta(days=2)
 
 
 @dataclass(frozen=True, slots=True)
 class OverviewFigure:
-    """One figure with a note and the address of its list. `bad` means that an operator should look at it."""
+    """One figure with a note and the address of its list.
+
+    `bad` means that an operator should look at it. Then `to_do` says what helps.
+    """
 
     name: str
     value: str
     note: str
     href: str
     bad: bool = False
+    to_do: str = ""
 
 
 @register.simple_tag(takes_context=True)
-def operators_overview(context: Mapping[str, Any]) -> list[OverviewFigure]:
-    """Return the current figures that the signed-in operator may see."""
-    return overview_figures(reader=reader_of(context["request"]), now=timezone.now())
+def operators_overview(context: Mapping[str, Any]) -> dict[str, list[OverviewFigure]]:
+    """Return the figures that the signed-in operator may see: those that need a look, and the others."""
+    figures = overview_figures(reader=reader_of(context["request"]), now=timezone.now())
+    return {"bad": [one for one in figures if one.bad], "good": [one for one in figures if not one.bad]}
 
 
 def overview_figures(*, reader: Reader, now: datetime) -> list[OverviewFigure]:
-    """Return the figures that this operator may see, in a fixed order. At most twelve queries.
+    """Return the figures that this operator may see, in a fixed order. At most sixteen queries.
 
     Counts stop at 1,001 rows, and no query reads items, ratings or digests.
     """
     parts = (
         (NightlyReport, _health),
         (Feed, _feeds),
+        (Delivery, _mail),
         (NightlyReport, _night),
         (Heartbeat, _backup),
         (Spend, _spend),
+        (Run, _models),
         (Outcome, _outcomes),
         (Run, _queue),
     )
@@ -98,10 +138,13 @@ def _count_words(count: int) -> str:
 def _health(now: datetime) -> Iterator[OverviewFigure]:
     """Yield what /readyz says, with the reason of each check that failed, and the free space."""
     checks = readiness(now=now)
-    failed = [f"{check.name}: {check.detail}" for check in checks if not check.ok]
+    failing = [check for check in checks if not check.ok]
+    failed = [f"{check.name}: {check.detail}" for check in failing]
     value = ("degraded" if failed else "ready") if is_ready(checks) else "not ready"
     space = [check.detail for check in checks if check.name == "disk" and check.ok]
-    yield OverviewFigure("Health", value, "; ".join(failed + space), reverse("readyz"), bad=bool(failed))
+    to_do = " ".join(HEALTH_TO_DO[check.name] for check in failing)
+    note = "; ".join(failed + space)
+    yield OverviewFigure("Health", value, note, reverse("readyz"), bool(failed), to_do)
 
 
 def _feeds(now: datetime) -> Iterator[OverviewFigure]:
@@ -109,13 +152,36 @@ def _feeds(now: datetime) -> Iterator[OverviewFigure]:
     troubled = _count(read.filter(in_trouble()))
     due = _count(read.filter(state=Feed.State.ACTIVE, next_check_at__lte=now))
     href = _list(Feed, condition="trouble") if troubled else _list(Feed)
-    note = f"gone, refused, failing, moved or empty; {_count_words(due)} due to be fetched"
-    yield OverviewFigure("Feeds in trouble", _count_words(troubled), note, href, bad=troubled > 0)
+    failing = read.filter(state=Feed.State.ACTIVE, failures__gt=0).exclude(error_code="").order_by()
+    errors = failing.values_list("error_code").annotate(n=Count("pk")).order_by("-n")[:2] if troubled else ()
+    words = [f"{_count_words(n)} × {code.replace('_', ' ')}" for code, n in errors]
+    stalled = fetching_trouble(now=now)
+    parts = [stalled, *words, f"{_count_words(due)} due to be fetched"]
+    note, to_do = "; ".join(filter(None, parts)), FEEDS_STALLED_TO_DO if stalled else FEEDS_TO_DO
+    is_bad = troubled > 0 or bool(stalled)
+    yield OverviewFigure("Feeds in trouble", _count_words(troubled), note, href, is_bad, to_do)
     if mailbox := mailbox_state():
         value = "failing" if mailbox.problem else "read"
         note = mailbox.problem or f"last at {date_words(localtime(mailbox.read_at), 'H:i')}"
-        href = _list(Feed, condition="imported")
-        yield OverviewFigure("Newsletters", value, note, href, bad=bool(mailbox.problem))
+        href, is_bad = _list(Feed, kind="newsletter"), bool(mailbox.problem)
+        yield OverviewFigure("Newsletters", value, note, href, is_bad, MAILBOX_TO_DO)
+
+
+def _mail(now: datetime) -> Iterator[OverviewFigure]:
+    """Yield the mails of the last day that failed, or the readers who want mail where none goes out."""
+    if not mail_goes_out():
+        wanting = Reader.objects.filter(is_active=True).exclude(mail_rhythm=Reader.MailRhythm.OFF)
+        if count := _count(wanting):
+            note = f"no mail server, but readers who want their digest by mail: {_count_words(count)}"
+            href = _list(Reader, is_active__exact="1")
+            yield OverviewFigure("Mail", "none goes out", note, href, True, MAIL_NONE_TO_DO)
+        return
+    rows = Delivery.objects.filter(status=Delivery.Status.FAILED, claimed_at__gt=now - DAY)
+    failed = _count(rows)
+    error = rows.order_by("-claimed_at").values_list("error", flat=True).first() if failed else ""
+    href = _list(Delivery, status__exact=Delivery.Status.FAILED.value)
+    note = error or "mails of the last day"
+    yield OverviewFigure("Mails that failed", _count_words(failed), note, href, failed > 0, MAIL_TO_DO)
 
 
 def _night(now: datetime) -> Iterator[OverviewFigure]:
@@ -137,16 +203,16 @@ def _night(now: datetime) -> Iterator[OverviewFigure]:
     late = now - night.started_at > NIGHT_LATE
     value = ", ".join(filter(None, (f"{len(failed)} failed" if failed else "", fetched))) or night.status
     href = reverse("admin:tidings_nightlyreport_change", args=[night.pk])
-    yield OverviewFigure("Last night", value, note, href, bad=bool(failed or fetched) or late)
+    to_do = NIGHT_LATE_TO_DO if late else NIGHT_TO_DO
+    yield OverviewFigure("Last night", value, note, href, bool(failed or fetched) or late, to_do)
 
 
 def _backup(now: datetime) -> Iterator[OverviewFigure]:
     """Yield when `manage.py backup` last made a backup. Other ways to make one leave no trace here."""
     last = jobs_last_started().get(BACKUP_JOB.removeprefix(JOB_PREFIX))
     value = date_words(localtime(last), "j F, H:i") if last else "none yet"
-    note = "by manage.py backup" + ("" if last else "; --keep 7 in a timer or cron makes one a day")
     late = last is None or now - last > BACKUP_LATE
-    yield OverviewFigure("Last backup", value, note, _list(Heartbeat), bad=late)
+    yield OverviewFigure("Last backup", value, "by manage.py backup", _list(Heartbeat), late, BACKUP_TO_DO)
 
 
 def _fetch_words(steps: Iterable[Mapping[str, Any]]) -> tuple[str, str]:
@@ -174,8 +240,25 @@ def _spend(now: datetime) -> Iterator[OverviewFigure]:
     caps = Decimal(str(settings.LLM_DAILY_CAP_USD)) + Decimal(str(settings.ADVISOR_DAILY_CAP_USD))
     href = reverse("digest:costs")
     value, note = f"${usd_words(sums['today'])}", f"of at most ${usd_words(caps)} a UTC day"
-    yield OverviewFigure("Spent today", value, note, href, bad=sums["today"] >= caps > 0)
+    yield OverviewFigure("Spent today", value, note, href, sums["today"] >= caps > 0, SPEND_TO_DO)
     yield OverviewFigure("Spent this month", f"${usd_words(sums['month'])}", f"{today:%B} so far", href)
+
+
+def _models(now: datetime) -> Iterator[OverviewFigure]:
+    """Yield the models whose last call in the latest runs failed, if models are configured."""
+    if not models_exist():
+        return
+    runs = Run.objects.filter(created_at__gt=now - WEEK).order_by("-created_at").values("pk")[:RUNS_SEEN]
+    calls = Step.objects.filter(run__in=[row["pk"] for row in runs], kind=Step.Kind.MODEL)
+    last = {
+        model: (code, words)
+        for model, code, words in calls.order_by("at", "pk").values_list("model", "error_code", "result")
+        if model and model != PLANNER_MODEL
+    }
+    failing = [f"{model}: {words or code.replace('_', ' ')}" for model, (code, words) in last.items() if code]
+    value = f"{len(failing)} of {len(last)} fail" if failing else f"{len(last)} answer"
+    note = "; ".join(failing)[:NOTE_CHARS] or "in the runs of the last week"
+    yield OverviewFigure("Models", value, note, _list(Run), bool(failing), MODELS_TO_DO)
 
 
 def _outcomes(now: datetime) -> Iterator[OverviewFigure]:
@@ -190,6 +273,6 @@ def _queue(now: datetime) -> Iterator[OverviewFigure]:
     counts = dict(rows.values_list("status").annotate(n=Count("pk")))
     queued, running = (counts.get(status, 0) for status in (Run.Status.QUEUED, Run.Status.RUNNING))
     lives = settings.REDIS_URL or worker_alive(now=now) or worker_has_pulse(settings.VAR_DIR)
-    note = f"{running:,} running" + ("" if lives else "; no worker is alive: start manage.py work")
+    note = f"{running:,} running" + ("" if lives else "; no worker is alive")
     href = _list(Run, status__exact=Run.Status.QUEUED.value)
-    yield OverviewFigure("Runs queued", f"{queued:,}", note, href, bad=not lives)
+    yield OverviewFigure("Runs queued", f"{queued:,}", note, href, not lives, QUEUE_TO_DO)

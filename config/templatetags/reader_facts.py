@@ -1,7 +1,6 @@
 """Facts on a reader's page in the admin: feeds, last digest, mail and run, and what waits."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from django import template
@@ -13,23 +12,15 @@ from django.utils.timezone import localtime
 from advisor.models import Run
 from digest.feeds.selectors import in_trouble
 from digest.models import Delivery, Digest, Feed, Reader, Subscription
+from ranking.common.admin import Fact
 from suggestions.selectors import suggestions_pending
 
 register = template.Library()
 TIME: Final = "j F Y, H:i"
 
 
-@dataclass(frozen=True, slots=True)
-class ReaderFact:
-    """One fact, and the address of the row or list behind it, or ""."""
-
-    name: str
-    value: str
-    href: str = ""
-
-
 @register.simple_tag
-def reader_facts(reader: Reader, operator: Reader) -> list[ReaderFact]:
+def reader_facts(reader: Reader, operator: Reader) -> list[Fact]:
     """Return what `operator` may know of this reader's state; at most six queries."""
     parts = ((Subscription, _feeds), (Digest, _digest), (Delivery, _mail), (Run, _run))
     return [fact for model, part in parts if _may_view(operator, model) for fact in part(reader)]
@@ -43,37 +34,37 @@ def _row(row: Model) -> str:
     return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
 
 
-def _feeds(reader: Reader) -> Iterator[ReaderFact]:
+def _feeds(reader: Reader) -> Iterator[Fact]:
     read = Feed.objects.filter(subscriptions__reader=reader).order_by()
     troubled = read.filter(in_trouble()).count()
     words = f"{read.count():,}{f', {troubled:,} in trouble' if troubled else ''}"
     href = f"{reverse('admin:digest_subscription_changelist')}?reader__id__exact={reader.pk}"
-    yield ReaderFact("Feeds", words, href)
+    yield Fact("Feeds", words, href)
 
 
-def _digest(reader: Reader) -> Iterator[ReaderFact]:
+def _digest(reader: Reader) -> Iterator[Fact]:
     last = Digest.objects.filter(reader=reader).order_by("-date").first()
     words = f"of {date_words(last.date, 'j F Y')}, built {_time(last.built_at)}" if last else "none yet"
-    yield ReaderFact("Last digest", words, _row(last) if last else "")
+    yield Fact("Last digest", words, _row(last) if last else "")
 
 
-def _mail(reader: Reader) -> Iterator[ReaderFact]:
+def _mail(reader: Reader) -> Iterator[Fact]:
     last = Delivery.objects.filter(reader=reader).order_by("-date").first()
     if last is None:
         off = reader.mail_rhythm == Reader.MailRhythm.OFF
-        yield ReaderFact("Last mail", "none; this reader wants no mail" if off else "none yet")
+        yield Fact("Last mail", "none; this reader wants no mail" if off else "none yet")
         return
     status = Delivery.Status(last.status).label.lower()
     words = f"{status}, {_time(last.sent_at or last.claimed_at)}{f': {last.error}' if last.error else ''}"
-    yield ReaderFact("Last mail", words, _row(last))
+    yield Fact("Last mail", words, _row(last))
 
 
-def _run(reader: Reader) -> Iterator[ReaderFact]:
+def _run(reader: Reader) -> Iterator[Fact]:
     last = Run.objects.filter(reader=reader).order_by("-created_at").first()
     words = f"{last.status.replace('_', ' ')}, {_time(last.created_at)}" if last else "none yet"
-    yield ReaderFact("Last run", words, _row(last) if last else "")
+    yield Fact("Last run", words, _row(last) if last else "")
     waiting = len(suggestions_pending(reader_id=reader.pk))
-    yield ReaderFact("Suggestions to answer", f"{waiting:,}")
+    yield Fact("Suggestions to answer", f"{waiting:,}")
 
 
 def _time(at: object) -> str:

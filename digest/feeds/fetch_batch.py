@@ -21,7 +21,7 @@ from digest.feeds.access import access_read, accesses_of, refusal_read
 from digest.feeds.entities import FeedProblem, FetchReport, IngestResult, ParsedFeed, internal_problem
 from digest.feeds.fetch import TOTAL_TIMEOUT_S, FetchResponse, fetch, host_of
 from digest.feeds.first_fetch import feeds_in_turn, readers_filled
-from digest.feeds.identity import source_key
+from digest.feeds.identity import FILE_PREFIX, source_key
 from digest.feeds.ingest import documents_ingest, feeds_get_or_create
 from digest.feeds.parse import parse_document
 from digest.feeds.prechecks import BODY_MAX_BYTES
@@ -295,7 +295,7 @@ class _FileFeed:
 
     @property
     def url(self) -> str:
-        return f"file:{self.name}"
+        return f"{FILE_PREFIX}{self.name}"
 
     @property
     def source(self) -> str:
@@ -394,7 +394,9 @@ def _files_store(files: Sequence[_FileFeed], now: datetime) -> list[IngestResult
 
 def _file_problems_store(problems: Sequence[tuple[str, FeedProblem]], now: datetime) -> None:
     """Store the problems of files that are feeds, in one statement. Other files have no row to change."""
-    fields = [(f"file:{name}", problem_fields(problem=problem, now=now)) for name, problem in problems]
+    fields = [
+        (f"{FILE_PREFIX}{name}", problem_fields(problem=problem, now=now)) for name, problem in problems
+    ]
     rows = sorted((url, *values.values()) for url, values in fields)
     columns = tuple(fields[0][1]) if fields else ()
     rows_set(model=Feed, keys=("url",), columns=columns, rows=rows)

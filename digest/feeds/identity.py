@@ -116,6 +116,8 @@ SOURCE_KEY_MAX_CHARS: Final = 120
 # Prefixes of post names that are hashes.
 NAME_HASH: Final = "sha256:"
 URN_PREFIX: Final = "urn:tidings:"
+# The beginning of the address of a feed that is read from a file on this machine.
+FILE_PREFIX: Final = "file:"
 PUBLISHED_AHEAD_MAX: Final = timedelta(days=1)
 # The assumed time between two entries if the dates of a feed do not tell it.
 UNDATED_GAP: Final = timedelta(days=1)
@@ -271,8 +273,10 @@ def source_key(url: str) -> str:
     `reddit.com/r/python` (see `digest.feeds.identity`). An IP address or a bare host name is its own key.
     `file:name.xml.gz` gives `name`. At most 120 characters, or "" if `url` is no address.
     """
-    if url.startswith("file:"):
-        return PurePosixPath(url.removeprefix("file:")).name.split(".")[0].casefold()[:SOURCE_KEY_MAX_CHARS]
+    if url.startswith(FILE_PREFIX):
+        return (
+            PurePosixPath(url.removeprefix(FILE_PREFIX)).name.split(".")[0].casefold()[:SOURCE_KEY_MAX_CHARS]
+        )
     try:
         parts = urlsplit(url.strip())
         host = host_encode(parts.hostname or "")

@@ -22,6 +22,7 @@ from digest.feeds.dedupe import (
 )
 from digest.feeds.entities import IngestResult, ParsedFeed
 from digest.feeds.identity import (
+    FILE_PREFIX,
     address_spellings,
     article_hash,
     clamp_published,
@@ -83,7 +84,7 @@ def feed_get_or_create(*, url: str, now: datetime, title: str = "", state: str =
     The source follows from the address, never from the document, so no feed can pass itself off as another
     publisher's.
     """
-    address = url if url.startswith(("file:", "urn:")) else feed_address(url) or url.strip()
+    address = url if url.startswith((FILE_PREFIX, "urn:")) else feed_address(url) or url.strip()
     source = source_get_or_create(key=source_key(address) or "unknown", title=title)
     feed, _ = Feed.objects.get_or_create(
         url=address, defaults={"source": source, "title": title[:200], "state": state, "next_check_at": now}

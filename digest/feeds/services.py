@@ -296,9 +296,9 @@ def feeds_check(*, feed_ids: Collection[int], now: datetime) -> int:
 
     Known problems stay until the next fetch ends them. Feeds that were given up or paused are fetched again.
     So are feeds that moved, in case the old address is their publisher's again. A missing feed gets ten more
-    tries. Imported feeds have no address and are left out.
+    tries. Imported feeds, and newsletters that wait for a yes, have no address and are left out.
     """
-    rows = Feed.objects.filter(pk__in=feed_ids).exclude(state=Feed.State.IMPORTED)
+    rows = Feed.objects.filter(pk__in=feed_ids).exclude(state__in=(Feed.State.IMPORTED, Feed.State.WAITING))
     return rows.update(state=Feed.State.ACTIVE, next_check_at=now, missing=0)
 
 

@@ -87,6 +87,8 @@ class ModelRef:
     model: str
 
 
+# What models are asked for. Each may have a chain of its own, LLM_CHAIN_<PURPOSE>.
+PURPOSES = ("advisor", "review", "summary")
 # GPT-5.6 and 6 accept tools on chat completions only without reasoning (HTTP 400 otherwise).
 NO_REASONING = {"reasoning_effort": "none"}
 # These models think by default, and thinking uses up the output limit.
@@ -224,10 +226,21 @@ def model_ref_parse(entry: str) -> ModelRef:
     return ModelRef(provider, model)
 
 
+def chain_setting(purpose: str) -> str:
+    """Return the name of the setting with the chain for `purpose` alone."""
+    return f"LLM_CHAIN_{purpose.upper()}"
+
+
 def chain_refs(purpose: str) -> list[ModelRef]:
     """Return the models of `LLM_CHAIN_<PURPOSE>` (if unset `LLM_CHAIN`), in order. Raises `ValueError`."""
-    entries = getattr(settings, f"LLM_CHAIN_{purpose.upper()}", None) or settings.LLM_CHAIN
+    entries = getattr(settings, chain_setting(purpose), None) or settings.LLM_CHAIN
     return [model_ref_parse(entry) for entry in entries]
+
+
+def models_exist() -> bool:
+    """Return whether a model is configured for any purpose."""
+    refs = [ref for purpose in PURPOSES for ref in chain_refs(purpose)]
+    return any(provider_endpoint(ref.provider) for ref in refs)
 
 
 def chain_begins_with_own(purpose: str = "advisor") -> bool:

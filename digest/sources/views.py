@@ -21,6 +21,7 @@ from digest.errors import DigestError, NoFeedFound, SiteUnreachable, TooManyRequ
 from digest.feeds.address_checks import check_address
 from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover, site_address
 from digest.feeds.selectors import subscription_of
+from digest.llm.switch_hint import model_hint
 from digest.requests import reader_of
 from digest.sources.adding import feed_add, feed_readdress
 from digest.sources.change_views import move_words, removal_read
@@ -108,6 +109,7 @@ class SubscriptionForm(forms.Form):
 
     def __init__(self, *args: Any, line: SourceLine, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["ai_enabled"].help_text = model_hint(self.fields["ai_enabled"].help_text)
         if not settings.FULL_TEXT or line.is_newsletter:
             del self.fields["full_text"]
         elif line.is_private:

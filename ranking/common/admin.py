@@ -1,6 +1,7 @@
 """Base classes for every room's admin: lists that stay fast, and read-only records."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from functools import cache, reduce
@@ -258,6 +259,30 @@ class ContextAdmin(OperatorAdmin):
         """Show one row with the context of `row_context`."""
         more = self.row_context(request, self.get_object(request, object_id))
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **more})
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One fact about a row in words, and the address of the row or list behind it, or ""."""
+
+    name: str
+    value: str
+    href: str = ""
+
+
+class FactsAdmin(ContextAdmin):
+    """An admin whose page of a row begins with facts in plain words. The stored fields come after them."""
+
+    change_form_template = "admin/facts_form.html"
+
+    def facts(self, request: HttpRequest, row: Any) -> Iterable[Fact]:
+        """Return the facts that the operator who asks may know."""
+        raise NotImplementedError
+
+    def row_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        """Return the facts for operators who may see the row."""
+        may_see = row is not None and self.has_view_permission(request, row)
+        return {"facts": list(self.facts(request, row)) if may_see else []}
 
 
 class OperatorInline(_TabularInline):

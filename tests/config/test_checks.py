@@ -7,13 +7,17 @@ from django.conf import settings as real
 
 from config.apps import (
     DJANGO_NAMES,
+    LONELY_DEFAULTS,
     MINIMUM_VALUES,
     check_addresses,
     check_alerts,
     check_bounds,
     check_https,
+    check_lonely_settings,
     check_own_host,
 )
+from digest.apps import check_mail_wanted, check_models
+from digest.models import Reader
 
 
 @pytest.mark.parametrize("name", MINIMUM_VALUES)
@@ -67,7 +71,7 @@ def test_an_invalid_address_is_refused_by_its_code_without_its_password(settings
 
 def test_the_defaults_pass():
     assert real.SITE_URL and not check_addresses() and not check_bounds()
-    assert not check_own_host() and not check_alerts()
+    assert not check_own_host() and not check_alerts() and not check_lonely_settings()
 
 
 @pytest.mark.parametrize(
@@ -99,6 +103,68 @@ def test_alerts_by_mail_without_a_mail_server_are_warned_of(settings):
     assert [one.id for one in check_alerts()] == ["tidings.W028"]
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     assert not check_alerts()
+
+
+SMTP = "django.core.mail.backends.smtp.EmailBackend"
+POSTGRES = {"default": {"ENGINE": "django.db.backends.postgresql"}}
+# For each setting: a value, and the other setting that it needs.
+LONELY = {
+    "EMAIL_FROM": ("Tidings <news@example.org>", {"EMAIL_BACKEND": SMTP}),
+    "DATABASE_POOL": (4, {"DATABASES": POSTGRES}),
+    "HSTS_SUBDOMAINS": (True, {"SECURE_HSTS_SECONDS": 60}),
+    "OIDC_NAME": ("Our login", {"OIDC_ISSUER": "https://login.example.org"}),
+    "OPENAI_BASE_URL": ("https://ai.example.org/v1", {"OPENAI_API_KEY": "sk-1"}),
+    "LOCAL_LLM_KEY": ("s3cret", {"LOCAL_LLM_BASE_URL": "http://127.0.0.1:1/v1"}),
+    "LOCAL_LLM_MODEL": ("qwen3", {"LOCAL_LLM_BASE_URL": "http://127.0.0.1:1/v1"}),
+    "LOCAL_LLM_CONTEXT": (32768, {"LOCAL_LLM_WIRE": "ollama"}),
+    "LLM_REASONING_EFFORT": ("high", {"OPENAI_WIRE": "responses"}),
+    "ADVISOR_PANEL_THRIFTY": (True, {"ADVISOR_PANEL": True}),
+    "GUIDANCE": ({"holdout": "0.2"}, {"ADVISOR_GUIDANCE": True}),
+}
+
+
+@pytest.mark.parametrize("name", LONELY_DEFAULTS)
+def test_a_setting_that_does_nothing_alone_is_warned_of_until_the_other_is_there(settings, name):
+    value, other = LONELY[name]
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    settings.DATABASES = {"default": {"ENGINE": "config.shared_sqlite3"}}
+    settings.ADVISOR_PANEL = settings.ADVISOR_GUIDANCE = False
+    assert not check_lonely_settings()
+    setattr(settings, DJANGO_NAMES.get(name, name), value)
+    (warning,) = check_lonely_settings()
+    assert warning.id == "tidings.W029" and warning.msg.startswith(f"{name} does nothing")
+    assert "s3cret" not in warning.msg
+    for needed, given in other.items():
+        setattr(settings, needed, given)
+    assert not check_lonely_settings()
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"GEMINI_API_KEY": "k", "LLM_CHAIN": ["openai:gpt-6-luna"]}, "GEMINI_API_KEY"),
+        ({"LOCAL_LLM_BASE_URL": "http://127.0.0.1:1/v1", "LLM_CHAIN": []}, "LOCAL_LLM_BASE_URL"),
+        ({"LLM_CHAIN_REVIEW": ["anthropic:claude-haiku-5-5"]}, "LLM_CHAIN_REVIEW"),
+        ({"LLM_CHAIN_REVIEW": ["anthropic:claude-haiku-5-5"], "ANTHROPIC_API_KEY": "k"}, ""),
+        ({"GEMINI_API_KEY": "k"}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_key_or_a_chain_that_no_run_uses_is_warned_of(settings, changed, named):
+    for name, value in changed.items():
+        setattr(settings, name, value)
+    found = [one for one in check_models() if one.id == "tidings.W003"]
+    assert [one.msg.split()[0] for one in found] == [named] * bool(named)
+
+
+def test_readers_who_want_mail_where_none_goes_out_are_warned_of(settings, ada):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    assert not check_mail_wanted()
+    Reader.objects.filter(pk=ada.pk).update(mail_rhythm="daily")
+    (warning,) = check_mail_wanted()
+    assert warning.id == "tidings.W030" and warning.msg.startswith("1 reader wants the digest by mail")
+    settings.EMAIL_BACKEND = SMTP
+    assert not check_mail_wanted()
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,13 @@ import json
 import os
 import re
 import runpy
+import shlex
 import shutil
 import subprocess
 import sys
 import urllib.request
 from datetime import timedelta
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -123,6 +125,43 @@ def test_every_way_of_running_starts_the_same_processes_with_the_same_queues():
         queues = {re.search(r"--queues (\S+)", way[name]) for way in ways.values()}
         assert len({match and match[1] for match in queues}) == 1, name
     assert all("deploy/gunicorn.conf.py config.wsgi" in way["web"] for way in ways.values())
+
+
+def filled(command: str, here: Path) -> list[str]:
+    """Return the words of a command as a shell or systemd makes them, with the places of this checkout."""
+    command = re.sub(r"\$\{\w+:-(\w+)\}|\$\{\w+\}", lambda found: found[1] or "2", command).replace("%%", "%")
+    command = command.replace("/opt/tidings/.venv/bin/", "").replace("/opt/tidings", str(ROOT))
+    command = command.replace("/var/lib/tidings", str(here))
+    name, *words = shlex.split(command)
+    return [f"{Path(sys.executable).parent}/{name}", *words]
+
+
+STARTS = [(way, name, line) for way, lines in commands().items() for name, line in lines.items()]
+
+
+@pytest.mark.parametrize(("way", "name", "line"), STARTS, ids=[f"{way}-{name}" for way, name, _ in STARTS])
+def test_every_process_takes_the_words_it_is_started_with(way, name, line, tmp_path):
+    """gunicorn checks its settings and loads the site. Celery reads its options and prints its help."""
+    program, *words = filled(line, tmp_path)
+    if find_spec(Path(program).name) is None:
+        pytest.skip("needs the extra `server`")
+    words += ["--check-config"] if name == "web" else ["--help"]
+    place = os.environ | {"TIDINGS_VAR_DIR": str(tmp_path), "REDIS_URL": "redis://127.0.0.1:1/0"}
+    done = subprocess.run([program, *words], cwd=ROOT, env=place, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    if name != "web":
+        known = set(re.findall(r"(--[a-z-]+)", done.stdout))
+        assert {word for word in words if word.startswith("--")} <= known
+
+
+def test_the_backup_of_the_timer_writes_a_file(tmp_path):
+    unit = (ROOT / "deploy/systemd/tidings-backup.service").read_text()
+    (line,) = re.findall(r"^ExecStart=(.+)$", unit, re.M)
+    assert (ROOT / "deploy/systemd/tidings-backup.timer").is_file()
+    place = os.environ | {"TIDINGS_VAR_DIR": str(tmp_path), "DATABASE_URL": "", "REDIS_URL": ""}
+    for command in ([sys.executable, "manage.py", "migrate", "-v0"], filled(line, tmp_path)):
+        subprocess.run(command, cwd=ROOT, env=place, capture_output=True, check=True)
+    assert len([*(tmp_path / "backups").glob("tidings-*.zip")]) == 1
 
 
 def loaded(code: str, folder: Path) -> set[str]:

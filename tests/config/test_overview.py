@@ -14,12 +14,19 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from django.utils.html import escape
 
-from advisor.models import Heartbeat, Run
+from advisor.models import Heartbeat, Run, Step
 from config.metrics import metrics_text
 from config.models import NightlyReport
-from config.templatetags.operators_overview import COUNT_MAX, OverviewFigure, overview_figures
-from digest.models import Feed, Reader, Spend, Subscription
+from config.readiness import readiness
+from config.templatetags.operators_overview import (
+    COUNT_MAX,
+    HEALTH_TO_DO,
+    OverviewFigure,
+    overview_figures,
+)
+from digest.models import Delivery, Feed, Reader, Spend, Subscription
 from suggestions.models import Outcome
 from tests.support.browser import suggested
 from tests.support.factories import FeedFactory, OperatorFactory, SourceFactory, SubscriptionFactory
@@ -119,6 +126,7 @@ def test_feeds_in_trouble_are_those_that_readers_see_in_trouble(operator: Reader
     FeedFactory(state="active", next_check_at=now - DAY)  # has no readers
     figure = shown(operator, now)["Feeds in trouble"]
     assert (figure.value, figure.bad) == ("1", True) and "1 due" in figure.note
+    assert figure.to_do
     assert [row.pk for row in site.get(figure.href).context["cl"].queryset] == [failing.pk]
 
 
@@ -217,7 +225,7 @@ def test_counts_end_where_more_would_tell_nothing(operator: Reader, now):
 
 def test_the_first_page_shows_the_figures_and_every_link_answers(site: Client, ada: Reader):
     body = site.get("/admin/").content.decode()
-    part = body.partition('class="overview"')[2].partition("</section>")[0]
+    part = body.partition('class="problems"')[2].partition("<nav")[0]
     links = re.findall(r'href="([^"]+)"', part)
     assert len(links) == 8
     for link in links:
@@ -254,3 +262,48 @@ def test_days_of_money_are_utc_days(operator: Reader):
     spent(late, "1.00")
     assert shown(operator, late)["Spent this month"].value == "$1.00"
     assert shown(operator, late + timedelta(hours=1))["Spent this month"].value == "$0.00"
+
+
+def test_the_first_page_begins_with_what_is_wrong_and_what_helps(
+    site: Client, operator: Reader, settings, ada
+):
+    now = timezone.now()
+    settings.OPENAI_API_KEY = "sk-1"
+    for n in range(40):
+        feed = FeedFactory(failures=2, error_code="http_503" if n else "timeout", last_fetched_at=now - DAY)
+        SubscriptionFactory(reader=ada, feed=feed)
+    run = Run.objects.create(reader=ada, day=now.date(), trigger="ui", status="completed", created_at=now)
+    for n, (model, code) in enumerate([("openai:a", ""), ("openai:a", "model_unavailable"), ("local:b", "")]):
+        Step.objects.create(
+            run=run, n=n, kind="model", model=model, error_code=code, result=code and "401", at=now
+        )
+    Delivery.objects.create(reader=ada, date=now.date(), status="failed", error="Refused.", claimed_at=now)
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    figures = shown(operator, now)
+    assert (figures["Feeds in trouble"].value, figures["Models"].value) == ("40", "1 of 2 fail")
+    assert "39 × http 503; 1 × timeout" in figures["Feeds in trouble"].note
+    assert figures["Models"].note == "openai:a: 401" and figures["Mails that failed"].note == "Refused."
+    body = site.get("/admin/").content.decode()
+    wrong = body.partition('class="problems"')[2].partition("</section>")[0]
+    for figure in figures.values():
+        assert (f"{figure.name}: {figure.value}" in wrong) == figure.bad
+        assert not figure.bad or (figure.to_do and escape(figure.to_do) in wrong), figure.name
+    assert f"{sum(figure.bad for figure in figures.values())} things need a look" in wrong
+
+
+def test_everything_that_can_be_wrong_has_a_cure(operator: Reader):
+    names = {check.name for check in readiness(now=timezone.now())}
+    assert names <= set(HEALTH_TO_DO)
+
+
+def test_readers_who_want_mail_that_never_goes_out_are_on_the_first_page(operator: Reader, ada: Reader, now):
+    assert "Mail" not in shown(operator, now)
+    Reader.objects.filter(pk=ada.pk).update(mail_rhythm="daily")
+    figure = shown(operator, now)["Mail"]
+    assert figure.bad and figure.value == "none goes out" and "EMAIL_URL" in figure.to_do
+
+
+def test_feeds_that_nobody_fetches_are_told_of_before_any_fails(operator: Reader, now):
+    SubscriptionFactory(reader=operator, feed=FeedFactory(next_check_at=now - DAY, last_fetched_at=now - DAY))
+    figure = shown(operator, now)["Feeds in trouble"]
+    assert figure.bad and figure.note.startswith("1 feeds have been due") and "worker" in figure.to_do

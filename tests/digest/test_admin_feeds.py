@@ -3,21 +3,32 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from pytest_httpserver import HTTPServer
 
-from digest.admin import CONDITIONS
 from digest.apps import check_fetching
 from digest.daily.item_words import feed_health
-from digest.feeds.health import feed_condition, feed_trouble
+from digest.feed_admin import CONDITIONS, KINDS, TO_DO, kind_of
+from digest.feeds.health import FeedCondition, feed_condition, feed_trouble
+from digest.feeds.rate_limit import _limiter
 from digest.feeds.selectors import feed_facts, feeds_due
 from digest.models import Feed
 from digest.sources.list_page import sources_page
-from tests.support.factories import FeedFactory, ReaderFactory, SubscriptionFactory
+from digest.sources.private_feeds import private_feed_create
+from tests.support.factories import (
+    FeedFactory,
+    ItemFactory,
+    OperatorFactory,
+    ReaderFactory,
+    SubscriptionFactory,
+)
 
 DAY = timedelta(days=1)
 LIST = "admin:digest_feed_changelist"
+RSS = "<rss version='2.0'><channel><title>Lamps</title><item><title>A lamp</title></item></channel></rss>"
 MOVING = ({"moved_url": "https://new.example/feed"}, {"answered_by": "new.example"}, {})
 
 
@@ -153,3 +164,116 @@ def test_errors_are_filtered_by_words_and_a_feed_without_one_offers_no_empty_wor
 def test_a_day_and_an_hour_have_names_of_their_own(site):
     body = site.get(reverse("admin:digest_feed_add")).content.decode()
     assert body.count('aria-label="Date"') == body.count('aria-label="Time"') > 0
+
+
+def facts(site: Client, feed: Feed) -> dict[str, str]:
+    """Return the facts on a feed's page by name."""
+    context = site.get(reverse("admin:digest_feed_change", args=[feed.pk])).context
+    return {fact.name: fact.value for fact in context["facts"]}
+
+
+def test_a_feeds_page_says_its_state_why_and_what_to_do(site, ada):
+    now = timezone.now()
+    feed = FeedFactory(
+        failures=3,
+        error_code="http_503",
+        error_message="The server answered 503.",
+        last_fetched_at=now - DAY,
+        next_check_at=now + DAY,
+    )
+    for reader in (ada, ReaderFactory()):
+        SubscriptionFactory(reader=reader, feed=feed)
+    for days in (1, 2, 9):
+        ItemFactory(feed=feed, dated_at=now - days * DAY)
+    told = facts(site, feed)
+    assert told["State"].startswith(
+        "Failing. Failed 3 times in a row; last tried yesterday. The server answered 503."
+    )
+    assert told["What to do"].startswith("Nothing at first: it is tried again by itself")
+    assert told["Readers"] == "2" and told["Last fetch"].endswith("failed (http 503)")
+    assert told["Items"] == "2, 1, 0, 0 in the last four weeks, the latest first"
+    body = site.get(reverse("admin:digest_feed_change", args=[feed.pk])).content.decode()
+    assert "Fetch now" in body and body.index("What to do") < body.index('name="title"')
+    assert ada.username not in body.partition("<form")[2]
+
+
+def test_every_condition_has_its_advice_and_a_page(site, feeds):
+    assert set(TO_DO) == set(FeedCondition)
+    for feed in feeds:
+        condition = feed_condition(feed_facts(feed), now=timezone.now())
+        SubscriptionFactory(reader=ReaderFactory(), feed=feed)
+        told = facts(site, feed)
+        assert told["State"].lower().startswith(condition.value) and told["What to do"] == TO_DO[condition]
+
+
+def test_a_feed_without_readers_says_so(site):
+    told = facts(site, FeedFactory(last_fetched_at=timezone.now()))
+    assert (told["Readers"], told["What to do"]) == ("nobody", "Nothing: without readers it is not fetched.")
+
+
+def test_who_reads_a_feed_is_a_list_for_operators_who_may_see_subscriptions(site, ada):
+    feed = FeedFactory()
+    SubscriptionFactory(reader=ada, feed=feed)
+    SubscriptionFactory(reader=ada, feed=FeedFactory())
+    context = site.get(reverse("admin:digest_feed_change", args=[feed.pk])).context
+    (href,) = [fact.href for fact in context["facts"] if fact.name == "Readers"]
+    assert [row.feed_id for row in site.get(href).context["cl"].queryset] == [feed.pk]
+    otto = OperatorFactory(username="otto", is_superuser=False)
+    otto.user_permissions.add(Permission.objects.get(codename="view_feed"))
+    site.force_login(otto)
+    page = site.get(reverse("admin:digest_feed_change", args=[feed.pk]))
+    assert [fact.href for fact in page.context["facts"] if fact.name == "Readers"] == [""]
+    assert "Fetch now" not in page.content.decode()
+    assert site.post(reverse("admin:digest_feed_fetch", args=[feed.pk])).status_code == 403
+
+
+def test_fetch_now_fetches_at_once_and_says_what_came(site, httpserver: HTTPServer, settings):
+    settings.FETCH_ALLOW_HOSTS, settings.FETCH_HOST_GAP_S = ["localhost", "127.0.0.1"], 0
+    _limiter.cache_clear()
+    httpserver.expect_ordered_request("/feed").respond_with_data(RSS, content_type="application/rss+xml")
+    httpserver.expect_ordered_request("/feed").respond_with_data("", status=500)
+    feed = FeedFactory(url=httpserver.url_for("/feed"), state="gone", missing=10)
+    SubscriptionFactory(reader=ReaderFactory(), feed=feed)
+    address = reverse("admin:digest_feed_fetch", args=[feed.pk])
+    told = []
+    for _ in range(2):
+        page = site.post(address, follow=True)
+        told += [str(message) for message in page.context["messages"]]
+    assert told[0] == "Fetched: 1 new of 1 items." and feed.items.count() == 1
+    assert told[1].startswith("The fetch failed. ")
+    assert site.get(address).status_code == 405
+
+
+def test_what_is_no_feed_to_fetch_is_named_and_not_fetched(site, ada):
+    rows = {
+        "newsletter": private_feed_create(
+            reader=ada,
+            address="newsletter:lamps@list.example",
+            publisher="list.example",
+            title="Lamps",
+            state="waiting",
+        ),
+        "private feed": private_feed_create(
+            reader=ada, address="https://p.example/secret-feed", publisher="p.example", title="P"
+        ),
+        "file": FeedFactory(url="file:one.xml", state="imported"),
+        "imported ratings": FeedFactory(url="urn:tidings:source:1:x.example", state="imported"),
+        "feed": FeedFactory(),
+    }
+    for word, feed in rows.items():
+        kind = kind_of(feed)
+        assert kind.label == word
+        page = site.get(reverse(LIST), {"kind": kind.value})
+        assert [row.pk for row in page.context["cl"].queryset] == [feed.pk], word
+        assert "secret-feed" not in page.content.decode() and "urn:tidings" not in page.content.decode()
+    assert len(KINDS) == len(rows)
+    for word in ("newsletter", "file", "imported ratings"):
+        site.post(reverse(LIST), {"action": "check_soon", "_selected_action": [rows[word].pk]})
+        site.post(reverse("admin:digest_feed_fetch", args=[rows[word].pk]))
+        before = rows[word].state
+        rows[word].refresh_from_db()
+        assert rows[word].state == before, word
+        assert (
+            "Fetch now"
+            not in site.get(reverse("admin:digest_feed_change", args=[rows[word].pk])).content.decode()
+        )

@@ -18,6 +18,9 @@ _SPAN = re.compile(r"`([^`]+)`")
 # Words before a command: settings, a folder with the interpreter, the wheel's name for manage.py.
 _PYTHON = re.compile(r"^(?:\S*/)?python3? ")
 _MANAGE = re.compile(r"^(?:(?:\S*/)?manage\.py|tidings|(?:\S*/)?deploy/tidings) ")
+# When cron runs a command, and the container that runs it.
+_CRON = re.compile(r"^(?:[\d*/,-]+ ){5}")
+_CONTAINER = re.compile(r"^docker (?:compose (?:-f \S+ )*)?exec (?:-\S+ )*\S+ ")
 _SETTING = re.compile(r"^[A-Z_]+=(?:'[^']*'|\S+) ")
 
 
@@ -31,7 +34,7 @@ def words_of(line: str) -> tuple[str, ...]:
     """Return the words of a command of ours, or an empty tuple for any other line."""
     while _SETTING.match(line):
         line = _SETTING.sub("", line, count=1)
-    line = re.split(r"\s+#|\s+>\s", line)[0]
+    line = _CONTAINER.sub("", _CRON.sub("", re.split(r"\s+#|\s+>\s", line)[0]))
     plain = _PYTHON.sub("", line, count=1)
     if plain != line and plain.startswith("-m "):
         kind, rest = "module", plain.removeprefix("-m ")

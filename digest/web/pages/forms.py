@@ -11,6 +11,7 @@ from django.utils.translation import get_language, gettext, gettext_lazy
 from django.utils.translation import gettext as _
 
 from digest.accounts.limits import LOGIN_CHARS, PASSWORD_CHARS
+from digest.llm.switch_hint import model_hint
 from digest.models import ApiToken, Reader
 from digest.models.readers import time_zone_names
 from digest.sources.recommended import StarterFeed, starter_feeds_chosen, starter_interests
@@ -77,6 +78,11 @@ class AccountForm(TimeZoneForm):
         required=False,
         help_text=gettext_lazy("Off: it is forgotten."),
     )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        switch = self.fields["ai_enabled"]
+        switch.help_text = model_hint(switch.help_text)
 
 
 class DisplayForm(forms.Form):

@@ -1,0 +1,68 @@
+"""Every list and page of the admin is usable on a phone of 360 pixels."""
+
+import pytest
+from django.contrib import admin
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import Page
+
+from config.models import NightlyReport
+from digest.models import Reader
+from tests.support.factories import FeedFactory, SubscriptionFactory
+from tests.test_axe_browser import full, pages_of_operators
+from tests.test_isolation import ids
+from tests.test_pages_browser import browser, page, tab
+
+__all__ = ["browser", "full", "ids", "page", "tab"]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.browser,
+    pytest.mark.alike,
+    pytest.mark.django_db(transaction=True),
+]
+PHONE = {"width": 360, "height": 740}
+# Controls that a finger cannot reach: beyond the right edge, and within nothing that scrolls by itself.
+BEYOND = """() => [...document.querySelectorAll("#content :is(a, button, input, select, textarea, summary)")]
+  .filter((one) => one.checkVisibility() && one.getBoundingClientRect().right > innerWidth + 1)
+  .filter((one) => {
+    for (let around = one.parentElement; around; around = around.parentElement)
+      if (["auto", "scroll"].includes(getComputedStyle(around).overflowX)) return false;
+    return true;
+  })
+  .map((one) => one.outerHTML.slice(0, 120))"""
+# Cells of a list that are cut off or say nothing of their column.
+CELLS = """() => [...document.querySelectorAll("#result_list tbody td")]
+  .filter((cell) => cell.getBoundingClientRect().right > innerWidth + 1 ||
+    !(cell.dataset.label || cell.matches(".action-checkbox")))
+  .map((cell) => cell.outerHTML.slice(0, 120))"""
+
+
+def test_no_page_of_an_operator_scrolls_sideways_and_every_control_is_reached(page: Page, ada: Reader, full):
+    NightlyReport.objects.create(day=timezone.now().date(), status="completed", started_at=timezone.now())
+    long = "a-publisher-with-quite-a-long-name-and-no-space-in-it.example"
+    SubscriptionFactory(reader=ada, feed=FeedFactory(url=f"https://{long}/{long}/feed.xml", failures=3))
+    page.set_viewport_size(PHONE)
+    found = {}
+    addresses = [*pages_of_operators()]
+    assert len(addresses) > len(admin.site._registry)
+    for address in addresses:
+        page.goto(address)
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        wrong = [
+            *page.evaluate(BEYOND),
+            *page.evaluate(CELLS),
+            *([f"{wide} px"] if wide > PHONE["width"] else []),
+        ]
+        found |= {address: wrong} if wrong else {}
+    assert found == {}
+
+
+def test_actions_and_filters_of_a_list_are_on_the_phones_screen(page: Page, ada: Reader, full):
+    page.set_viewport_size(PHONE)
+    page.goto(reverse("admin:digest_feed_changelist"))
+    page.locator(".action-select").first.check()
+    page.get_by_label("Action").select_option("pause")
+    page.get_by_role("button", name="Go").click()
+    assert page.get_by_text("1 feed is paused now.").is_visible()
+    page.locator("#changelist-filter").get_by_role("link", name="paused").click()
+    assert page.locator("#result_list tbody tr").count() == 1
