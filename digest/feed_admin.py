@@ -21,6 +21,7 @@ from django.utils.timezone import localtime
 from digest.daily.first_fetch import INLINE_REQUEST_S, INLINE_S
 from digest.daily.item_words import feed_health
 from digest.errors import DigestError
+from digest.feeds.fetch import host_of
 from digest.feeds.fetch_batch import feeds_fetch
 from digest.feeds.health import QUIET_AFTER, FeedCondition, feed_condition
 from digest.feeds.identity import FILE_PREFIX, SOURCE_KEY_MAX_CHARS, URN_PREFIX
@@ -163,9 +164,9 @@ class FeedAdmin(FactsAdmin):
 
     change_form_template = "admin/digest/feed/change_form.html"
     list_display = ["name", "kind", "condition", "why", "failures", "last_fetched_at", "last_new_at"]
-    list_display += ["next_check", "owner"]
+    list_display += ["next_check"]
     list_filter = [ConditionFilter, KindFilter, ErrorFilter]
-    list_select_related = ["source", "owner"]
+    list_select_related = ["source"]
     raw_id_fields = ["source", "owner"]
     # The address of a private feed is its owner's own affair. No admin page shows its credentials.
     exclude = ["own_address"]
@@ -180,10 +181,10 @@ class FeedAdmin(FactsAdmin):
 
     @admin.display(description="feed", ordering="title")
     def name(self, feed: Feed) -> str:
-        """Return the feed's title and, if it is fetched from a public one, its address."""
+        """Return the feed's title and, if it has a public address, the host of that."""
         title = str(feed.source) if not feed.title or feed.title == feed.url else feed.title
-        address = feed.url if kind_of(feed) == Kind.FETCHED else ""
-        return format_html('{} <span class="address">{}</span>', title, address) if address else title
+        host = host_of(feed.url) if kind_of(feed) == Kind.FETCHED else ""
+        return format_html('{} <span class="host">{}</span>', title, host) if host not in ("", title) else title
 
     @admin.display(description="kind")
     def kind(self, feed: Feed) -> str:

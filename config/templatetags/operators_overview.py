@@ -143,7 +143,7 @@ def _health(now: datetime) -> Iterator[OverviewFigure]:
     value = ("degraded" if failed else "ready") if is_ready(checks) else "not ready"
     space = [check.detail for check in checks if check.name == "disk" and check.ok]
     to_do = " ".join(HEALTH_TO_DO[check.name] for check in failing)
-    note = "; ".join(failed + space)
+    note = "; ".join(failed or space)
     yield OverviewFigure("Health", value, note, reverse("readyz"), bool(failed), to_do)
 
 
