@@ -184,7 +184,9 @@ class FeedAdmin(FactsAdmin):
         """Return the feed's title and, if it has a public address, the host of that."""
         title = str(feed.source) if not feed.title or feed.title == feed.url else feed.title
         host = host_of(feed.url) if kind_of(feed) == Kind.FETCHED else ""
-        return format_html('{} <span class="host">{}</span>', title, host) if host not in ("", title) else title
+        return (
+            format_html('{} <span class="host">{}</span>', title, host) if host not in ("", title) else title
+        )
 
     @admin.display(description="kind")
     def kind(self, feed: Feed) -> str:

@@ -108,7 +108,7 @@ class Suggestion(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.suggestion_type} {self.label} ({self.status})"
+        return f"{self.get_suggestion_type_display()}: {self.label} ({self.get_status_display().lower()})"
 
     @property
     def change(self) -> Change:
@@ -184,7 +184,7 @@ class Outcome(models.Model):
         constraints = [models.UniqueConstraint(fields=["suggestion", "kind"], name="one_outcome_per_kind")]
 
     def __str__(self) -> str:
-        return f"{self.suggestion_type} {self.target_key} → {self.outcome}"
+        return f"{self.get_suggestion_type_display()}: {self.target_key} → {self.outcome}"
 
 
 class UntakenVerdict(models.Model):

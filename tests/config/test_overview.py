@@ -84,7 +84,7 @@ def accepted(reader: Reader, at: datetime, key: str, kind: str = "decision") -> 
 def test_an_empty_installation_says_so_and_asks_for_a_worker(operator: Reader, now):
     figures = shown(operator, now)
     values = [figure.value for figure in figures.values()]
-    assert values == ["degraded", "0", "none yet", "none yet", "$0.00", "$0.00", "0", "0"]
+    assert values == ["degraded", "0", "0", "none yet", "none yet", "$0.00", "$0.00", "0", "0"]
     assert figures["Runs queued"].bad and "no worker is alive" in figures["Runs queued"].note
 
 
@@ -227,7 +227,7 @@ def test_the_first_page_shows_the_figures_and_every_link_answers(site: Client, a
     body = site.get("/admin/").content.decode()
     part = body.partition('class="problems"')[2].partition("<nav")[0]
     links = re.findall(r'href="([^"]+)"', part)
-    assert len(links) == 8
+    assert len(links) == 9
     for link in links:
         assert site.get(link.replace("&amp;", "&")).status_code == 200, link
 
@@ -270,7 +270,8 @@ def test_the_first_page_begins_with_what_is_wrong_and_what_helps(
     now = timezone.now()
     settings.OPENAI_API_KEY = "sk-1"
     for n in range(40):
-        feed = FeedFactory(failures=2, error_code="http_503" if n else "timeout", last_fetched_at=now - DAY)
+        code = "http_503" if n else "timeout"
+        feed = FeedFactory(state="active", failures=2, error_code=code, last_fetched_at=now - DAY)
         SubscriptionFactory(reader=ada, feed=feed)
     run = Run.objects.create(reader=ada, day=now.date(), trigger="ui", status="completed", created_at=now)
     for n, (model, code) in enumerate([("openai:a", ""), ("openai:a", "model_unavailable"), ("local:b", "")]):
@@ -296,7 +297,10 @@ def test_everything_that_can_be_wrong_has_a_cure(operator: Reader):
     assert names <= set(HEALTH_TO_DO)
 
 
-def test_readers_who_want_mail_that_never_goes_out_are_on_the_first_page(operator: Reader, ada: Reader, now):
+def test_readers_who_want_mail_that_never_goes_out_are_on_the_first_page(
+    operator: Reader, ada: Reader, settings, now
+):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
     assert "Mail" not in shown(operator, now)
     Reader.objects.filter(pk=ada.pk).update(mail_rhythm="daily")
     figure = shown(operator, now)["Mail"]
@@ -304,6 +308,8 @@ def test_readers_who_want_mail_that_never_goes_out_are_on_the_first_page(operato
 
 
 def test_feeds_that_nobody_fetches_are_told_of_before_any_fails(operator: Reader, now):
-    SubscriptionFactory(reader=operator, feed=FeedFactory(next_check_at=now - DAY, last_fetched_at=now - DAY))
+    SubscriptionFactory(
+        reader=operator, feed=FeedFactory(state="active", next_check_at=now - DAY, last_fetched_at=now - DAY)
+    )
     figure = shown(operator, now)["Feeds in trouble"]
     assert figure.bad and figure.note.startswith("1 feeds have been due") and "worker" in figure.to_do

@@ -175,6 +175,7 @@ def facts(site: Client, feed: Feed) -> dict[str, str]:
 def test_a_feeds_page_says_its_state_why_and_what_to_do(site, ada):
     now = timezone.now()
     feed = FeedFactory(
+        state="active",
         failures=3,
         error_code="http_503",
         error_message="The server answered 503.",
@@ -207,7 +208,7 @@ def test_every_condition_has_its_advice_and_a_page(site, feeds):
 
 
 def test_a_feed_without_readers_says_so(site):
-    told = facts(site, FeedFactory(last_fetched_at=timezone.now()))
+    told = facts(site, FeedFactory(state="active", last_fetched_at=timezone.now()))
     assert (told["Readers"], told["What to do"]) == ("nobody", "Nothing: without readers it is not fetched.")
 
 
@@ -258,7 +259,7 @@ def test_what_is_no_feed_to_fetch_is_named_and_not_fetched(site, ada):
         ),
         "file": FeedFactory(url="file:one.xml", state="imported"),
         "imported ratings": FeedFactory(url="urn:tidings:source:1:x.example", state="imported"),
-        "feed": FeedFactory(),
+        "feed": FeedFactory(state="active"),
     }
     for word, feed in rows.items():
         kind = kind_of(feed)
