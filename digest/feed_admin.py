@@ -174,9 +174,11 @@ class FeedAdmin(FactsAdmin):
     search_fields = ["url", "source", "title"]
     actions = ["check_soon", "pause", "resume"]
     MAIN = ("title", "url", "source", "site_url", "state", "owner")
-    STORED = ("check_minutes", "next_check_at", "last_fetched_at", "last_new_at", "failures", "missing")
-    STORED += ("error_code", "error_message", "etag", "last_modified")
-    STORED += ("moved_url", "answered_by", "moved_sightings", "moved_since")
+    STORED = (
+        *("check_minutes", "next_check_at", "last_fetched_at", "last_new_at", "failures", "missing"),
+        *("error_code", "error_message", "etag", "last_modified"),
+        *("moved_url", "answered_by", "moved_sightings", "moved_since"),
+    )
     fieldsets = ((None, {"fields": MAIN}), ("As stored", {"fields": STORED, "classes": ["collapse"]}))
 
     @admin.display(description="feed", ordering="title")

@@ -78,7 +78,8 @@ def votes_table(suggestion: Suggestion) -> SafeString:
     cells = "".join(["<td>{}</td>"] * len(names))
     body = format_html_join("", f"<tr>{cells}</tr>", rows)
     return format_html(
-        "<section class='wide'><h2>Votes</h2><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></section>",
+        "<section class='wide'><h2>Votes</h2>"
+        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></section>",
         head,
         body,
     )

@@ -109,7 +109,8 @@ class SubscriptionForm(forms.Form):
 
     def __init__(self, *args: Any, line: SourceLine, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["ai_enabled"].help_text = model_hint(self.fields["ai_enabled"].help_text)
+        switch = self.fields["ai_enabled"]
+        switch.help_text = model_hint(str(switch.help_text))
         if not settings.FULL_TEXT or line.is_newsletter:
             del self.fields["full_text"]
         elif line.is_private:

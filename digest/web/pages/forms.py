@@ -82,7 +82,7 @@ class AccountForm(TimeZoneForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         switch = self.fields["ai_enabled"]
-        switch.help_text = model_hint(switch.help_text)
+        switch.help_text = model_hint(str(switch.help_text))
 
 
 class DisplayForm(forms.Form):
