@@ -41,6 +41,7 @@ from suggestions.planner.population import taste_spread_for
 from suggestions.planner.tastes import (
     FALSE_SIGN_AFTER_NAMES,
     Taste,
+    hits_of,
     others_lean,
     reader_preference,
     spreads_for,
@@ -192,10 +193,13 @@ def evidence_for(
     deviations = community_deviation(reader_id=reader_id, now=now)
     signal = taste_counting(reader_id=reader_id, configs=[effective], now=now)
 
+    # The texts are searched once: the training part has rows of all ratings.
+    hits, rows = hits_of(rated, attributes), {item.item_id: n for n, item in enumerate(rated)}
     tastes = []
     for part in (split.training, rated):
-        tallies = tallies_of(part, attributes, now)
-        preference = reader_preference(part, attributes)
+        of_part = hits[[rows[item.item_id] for item in part]]
+        tallies = tallies_of(part, attributes, now, of_part)
+        preference = reader_preference(part, attributes, of_part)
         others = others_lean(attributes, deviations, tallies)
         tastes.append(tastes_of(tallies, spread, others, preference, with_taste=signal is not None))
     return RatingEvidence(split, rated, attributes, tastes[0], tastes[1], titles, signal)

@@ -133,8 +133,8 @@ class Taste:
         return self.is_known and abs(self.lean) >= LEAN_MIN and self.false_sign <= FALSE_SIGN_MAX
 
 
-def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime | None) -> Tallies:
-    """Return the reader's thumbs and likes by source and topic, decayed until `now` (`None`: undecayed)."""
+def hits_of(rated: Sequence[RatedItem], attributes: Attributes) -> Array:
+    """Return how far each rating counts for each target: a row a rating, 0 if it is about another target."""
     at = {source: n for n, source in enumerate(attributes.sources)}
     parts: list[tuple[ChangeKind, list[tuple[Finder, bool]]]] = []
     for column in [one for one in attributes.targets if one is not SOURCES]:
@@ -145,30 +145,44 @@ def tallies_of(rated: Sequence[RatedItem], attributes: Attributes, now: datetime
         whole = [attributes.is_whole(column, key) for key in labels]
         parts.append((kind, list(zip(map(kind.finder_of, spellings), whole, strict=True))))
     first = len(at)
-    has = np.zeros((len(rated), first + sum(len(finders) for _, finders in parts)))
+    hits = np.zeros((len(rated), first + sum(len(finders) for _, finders in parts)))
     for n, item in enumerate(rated):
         source, topic = reason_weights(item.tags, liked=item.useful)
-        has[n, at[item.source]] = source
+        hits[n, at[item.source]] = source
         found: list[bool] = []
         for kind, finders in parts:
             asked = {
                 is_whole: kind.as_found(item, has_names=is_whole) for is_whole in {w for _, w in finders}
             }
             found += [finds(asked[is_whole]) for finds, is_whole in finders]
-        has[n, first:] = topic * np.array(found)
+        hits[n, first:] = topic * np.array(found)
+    return hits
+
+
+def tallies_of(
+    rated: Sequence[RatedItem], attributes: Attributes, now: datetime | None, hits: Array | None = None
+) -> Tallies:
+    """Return the reader's thumbs and likes by source and topic, decayed until `now` (`None`: undecayed).
+
+    `hits` are those of `hits_of`, if they are known: to search the texts takes most of the time.
+    """
+    has = hits_of(rated, attributes) if hits is None else hits
+    at = {source: n for n, source in enumerate(attributes.sources)}
     weight = np.array([rating_weight(one.at, now) if now else 1.0 for one in rated], dtype=np.float64)
     liked = np.array([item.useful for item in rated], dtype=np.float64)
     sources = np.array([at[item.source] for item in rated], dtype=np.int64)
     authors = [n for n, (column, key) in enumerate(attributes.keys) if attributes.is_author(column, key)]
-    made = tallies_made(has, weight, liked, first)
+    made = tallies_made(has, weight, liked, len(at))
     return tallies_within(made, authors, has, weight, liked, sources)
 
 
-def reader_preference(rated: Sequence[RatedItem], attributes: Attributes) -> Preference:
+def reader_preference(
+    rated: Sequence[RatedItem], attributes: Attributes, hits: Array | None = None
+) -> Preference:
     """Return the evidence of all of a reader's undecayed thumbs about the spread of their tastes, on sources
-    and topics."""
+    and topics. `hits` as for `tallies_of`."""
     columns = len(attributes.sources) + len(attributes.topics)
-    return preference_of(tallies_of(rated, attributes, None), columns)
+    return preference_of(tallies_of(rated, attributes, None, hits), columns)
 
 
 def spreads_for(attributes: Attributes, spread: float) -> Array:

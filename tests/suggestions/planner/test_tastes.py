@@ -24,7 +24,9 @@ from suggestions.planner.tastes import (
     Taste,
     batch_sum,
     contribution_of,
+    hits_of,
     others_lean,
+    reader_preference,
     spread_of,
     tallies_of,
     tastes_of,
@@ -49,6 +51,19 @@ def leans(rated, spread=USUAL) -> dict[str, float]:
 def one_target(n: float, likes: float, of: float, liked: float) -> Tallies:
     """Return a reader with `n` thumbs on the one source that counts, of `of` in all; nothing decayed."""
     return Tallies(*map(np.array, ([n], [likes], [n])), 1, of, liked, np.array([of]), np.array([liked]))
+
+
+def test_texts_that_are_searched_once_give_the_tallies_of_every_part():
+    rated = [
+        thumb(n, source="ab"[n % 2], title="Harbour" if n % 3 else "Rail", useful=n % 5 > 1)
+        for n in range(40)
+    ]
+    attributes = attributes_of(rated, titles={}, given={TOPICS: ("Harbour",)})
+    hits, rows = hits_of(rated, attributes), [*range(39, -1, -2)]
+    part = [rated[n] for n in rows]
+    found, again = tallies_of(part, attributes, CLOCK), tallies_of(part, attributes, CLOCK, hits[rows])
+    assert found.thumbs.tolist() == again.thumbs.tolist() and found.likes.tolist() == again.likes.tolist()
+    assert reader_preference(part, attributes) == reader_preference(part, attributes, hits[rows])
 
 
 def test_a_lean_is_the_surplus_of_likes_over_its_variance_and_the_spread():
