@@ -10,7 +10,6 @@ import sys
 from typing import Any
 
 import django
-from django.core.management import call_command
 from django.db import connection
 
 DATABASE_VARIABLE = "TIDINGS_EVALUATION_DATABASE"
@@ -23,7 +22,6 @@ def main() -> None:
     own = os.environ.get(DATABASE_VARIABLE, "")
     if not own or connection.vendor != "sqlite" or str(connection.settings_dict["NAME"]) != own:
         raise SystemExit("This is not a database made for an evaluation. Use `python -m tests.lab advisor`.")
-    call_command("migrate", verbosity=0)
     # Models can only be imported once the apps are set up.
     from tests.lab.advisor.tasks import task_run  # noqa: PLC0415
 

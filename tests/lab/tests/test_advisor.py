@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
@@ -194,6 +195,7 @@ def test_a_shard_with_much_to_say_does_not_wait_for_its_reader(monkeypatch: pyte
     monkeypatch.setattr(
         stage.subprocess, "Popen", lambda args, **more: real([sys.executable, "-c", script], **more)
     )
+    monkeypatch.setattr(stage, "_migrate", Path.touch)
     weeks: list[str] = []
 
     [result] = stage.shards_run([{"name": "long"}], say=weeks.append)
