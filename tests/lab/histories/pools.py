@@ -35,7 +35,7 @@ HARMFUL_THUMBS = -0.005
 class Rated:
     """One thumb of a history, with its item's text: `topics` are words in its title.
 
-    `at` is its time in ISO 8601, or "" if it is unknown.
+    `at` is its time in ISO 8601, or "" if it is unknown. `reasons` are what the reader wrote beside it.
     """
 
     url: str
@@ -46,6 +46,7 @@ class Rated:
     categories: tuple[str, ...] = ()
     text: str = ""
     at: str = ""
+    reasons: tuple[str, ...] = ()
 
     @property
     def named(self) -> tuple[str, ...]:

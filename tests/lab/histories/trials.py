@@ -226,6 +226,7 @@ def _lines(thumbs: Sequence[Thumbs], begin: datetime, end: datetime) -> Iterator
         for i, one in enumerate(rated):
             at = (begin + (end - begin) * (i + 1) / (len(rated) + 1)).isoformat()
             row = {"reader": reader, "url": one.url, "title": one.title, "source": one.source}
+            row |= {"reason_tags": one.reasons} if one.reasons else {}
             yield json.dumps(row | {"useful": int(one.liked), "at": at, "published": at})
 
 

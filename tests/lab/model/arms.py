@@ -16,14 +16,14 @@ from tests.lab.advisor.rules import Targets, changes_all
 from tests.lab.advisor.wire import served
 from tests.lab.histories.pools import About, History, Pools, start_config, targets_of
 from tests.lab.histories.trials import Trial, about_for, histories_for, readers_tested, trial_run
-from tests.lab.model.phrases import phrases
+from tests.lab.model.phrases import oracle_of_names, phrases, reasons, topics_that_help
 from tests.lab.model.policies import POLICIES, WORD, WRITE, Policy, oracle_of
 from tests.lab.model.replies import replies_stored
 from tests.lab.model.same_world import same_world
 
-PLANNER, ORACLE, CONFIGURED = "planner", "oracle", "configured"
-SCRIPTS: Mapping[str, Policy] = {**POLICIES, "phrases": phrases}
-ARMS = (PLANNER, *SCRIPTS, ORACLE)
+PLANNER, ORACLE, NAMES_ORACLE, CONFIGURED = "planner", "oracle", "oracle-of-names", "configured"
+SCRIPTS: Mapping[str, Policy] = {**POLICIES, "phrases": phrases, "reasons": reasons}
+ARMS = (PLANNER, *SCRIPTS, ORACLE, NAMES_ORACLE)
 # The number of words from liked titles that an oracle weighs, and the number it tries.
 WORDS_MAX, IDEAS_MAX = 60, 8
 # A rule has always the same answer to a scripted policy, so that reviewers are the checks.
@@ -65,32 +65,50 @@ def _chain(arm: str, trial: Trial, replies: str) -> Iterator[None]:
         with replies_stored(Path(replies)):
             yield
         return
-    policy = SCRIPTS.get(arm) or oracle_of(_Knowing(trial).best)
     with (
-        served(policy) as url,
+        served(_policy(arm, trial)) as url,
         override_settings(LOCAL_LLM_BASE_URL=url, LLM_CHAIN=["local:policy"], LLM_CHAIN_REVIEW=[REVIEW]),
     ):
         yield
 
 
+def _policy(arm: str, trial: Trial) -> Policy:
+    if arm in SCRIPTS:
+        return SCRIPTS[arm]
+    knowing = _Knowing(trial)
+    return oracle_of(knowing.changes) if arm == ORACLE else oracle_of_names(knowing.topics)
+
+
 class _Knowing:
-    """The helpful changes of each reader, computed at the first request of a reader's run."""
+    """What helps each reader, computed at the first request of a reader's run."""
 
     def __init__(self, trial: Trial) -> None:
         self._histories = histories_for(trial)
         self._numbers = {self._histories[n].reader: n for n in readers_tested(self._histories, trial)}
-        self._thumbs, self._truth = trial.thumbs, dict[str, Sequence[tuple[str, str]]]()
+        self._thumbs, self._topics = trial.thumbs, dict[str, list[str]]()
+        self._changes = dict[str, list[tuple[str, str]]]()
         self._first, self._about = start_config(targets_of(self._histories)), about_for(trial)
 
-    def best(self, reader_id: str) -> Sequence[tuple[str, str]]:
+    def changes(self, reader_id: str) -> Sequence[tuple[str, str]]:
         """Return the changes that gain most on a reader's later thumbs, best first."""
-        if reader_id not in self._truth:
-            number = self._numbers[Reader.objects.get(pk=reader_id).username]
-            history = self._histories[number]
-            self._truth[reader_id] = changes_that_help(
+        if reader_id not in self._changes:
+            number, history = self._history(reader_id)
+            self._changes[reader_id] = changes_that_help(
                 history, number, self._thumbs, self._first, self._about
             )
-        return self._truth[reader_id]
+        return self._changes[reader_id]
+
+    def topics(self, reader_id: str) -> list[str]:
+        """Return the topics that gain with all their other names."""
+        if reader_id not in self._topics:
+            number, history = self._history(reader_id)
+            judge = Pools(history.rated[self._thumbs :], [number, 0], self._about)
+            self._topics[reader_id] = topics_that_help(judge, self._first)
+        return self._topics[reader_id]
+
+    def _history(self, reader_id: str) -> tuple[int, History]:
+        number = self._numbers[Reader.objects.get(pk=reader_id).username]
+        return number, self._histories[number]
 
 
 def changes_that_help(

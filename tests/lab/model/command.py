@@ -16,8 +16,9 @@ from tests.lab.advisor.metrics import difference, harmful
 from tests.lab.advisor.stage import ShardFailed, shards_run
 from tests.lab.command import fail, progress, report_end
 from tests.lab.histories.trials import ALONE, Trial
-from tests.lab.model.arms import ARMS, CONFIGURED, ORACLE, PLANNER, REPLIES
-from tests.lab.model.readers import ORDERS, PREFIX, THUMBS
+from tests.lab.histories.yardstick import harm_of
+from tests.lab.model.arms import ARMS, CONFIGURED, NAMES_ORACLE, ORACLE, PLANNER, REPLIES
+from tests.lab.model.readers import ORDERS, PREFIX, REASONS, THUMBS
 from tests.lab.world.entities import Course, course_of
 from tests.support.changes import BOOST_SOURCE
 
@@ -25,7 +26,8 @@ DATA = (
     f"{PREFIX}topics-bbc",
     f"{PREFIX}topics-ag-news",
     f"{PREFIX}topics-bbc{ORDERS}",
-    "nemig-en",
+    f"{PREFIX}topics-bbc{REASONS}",
+    f"{PREFIX}nemig-en",
     "movielens-100k",
 )
 KNOWN_TASTE = DATA[:2]
@@ -132,6 +134,7 @@ def arm_row(data: str, arm: str, found: Json, planner: Json) -> Json:
         "over_planner_95": against["interval_95"],
         "asks": len(asked),
         "harmful": harmful(asked),
+        **harm_of(mine),
         "same_as_planner": _asks(mine) == _asks(other),
         "boosts_beyond_planner": _boosts_beyond(mine, other),
         "refused_per_stored": round((sum(found["writes"].values()) - stored) / stored, 2) if stored else None,
@@ -165,7 +168,7 @@ def targets_of_rows(rows: Sequence[Json]) -> list[Json]:
         if row["arm"] in FLOOR
     ]
     for row in rows:
-        if row["arm"] in (PLANNER, ORACLE):
+        if row["arm"] in (PLANNER, ORACLE, NAMES_ORACLE):
             continue
         if row["data"].endswith(SHUFFLED):
             most = planner[row["data"]]["asks"]

@@ -5,8 +5,8 @@ is played on arrays with the planner's own functions, a hundred times faster tha
 arm accepts up to three changes after sixty thumbs:
 
 - *planner*: the planner alone.
-- *names*: a script that knows other names of six subjects, tries those that titles make likely, and follows
-  the planner (`tests.lab.model.phrases`).
+- *names*: a script that knows other names of six subjects, tries those that titles make likely, or that the
+  reader's written reasons name, and follows the planner (`tests.lab.model.phrases`).
 - *oracle*: the same with a script that knows which subjects help: the most that these tools allow.
 - *no rule*: the oracle's subjects with all their names, whether or not a rule would allow it.
 """
@@ -44,6 +44,7 @@ from suggestions.planner.tastes import (
     Taste,
     batch_sum,
     contribution_of,
+    hits_of,
     reader_preference,
     spread_of,
     spreads_for,
@@ -57,11 +58,13 @@ from tests.lab.command import fail, progress, report_end
 from tests.lab.histories.pools import HARMFUL_THUMBS, Pools, start_config, targets_of
 from tests.lab.histories.taste import rated_items
 from tests.lab.histories.trials import NOW, Trial, about_for, histories_for, readers_tested
-from tests.lab.model.phrases import NAMES, TOPICS_MAX, topics_liked
-from tests.lab.model.readers import PREFIX, THUMBS
+from tests.lab.model.phrases import NAMES, topics_liked, topics_that_help, topics_written
+from tests.lab.model.readers import ORDERS, PREFIX, REASONS, THUMBS
+from tests.lab.steer.cases import AG_NEWS, BBC, NEMIG_NEWS
 
 READERS, SEED = 20, 13
-DATA = ("topics-bbc", "topics-ag-news")
+KNOWN_TASTE = (BBC, AG_NEWS)
+DATA = (*KNOWN_TASTE, f"{BBC}{ORDERS}", f"{BBC}{REASONS}", NEMIG_NEWS)
 PLANNER, SCRIPT, ORACLE, NO_RULE = "planner", "names", "oracle", "no rule"
 ARMS = (PLANNER, SCRIPT, ORACLE, NO_RULE)
 GAIN_MIN = 0.02
@@ -72,11 +75,15 @@ Idea = tuple[Change, float]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A reader with their ratings, newest first, the first settings, and the spread of tastes in force."""
+    """A reader with their ratings, newest first, the first settings, and the spread of tastes in force.
+
+    `written` are the reasons in the reader's own words.
+    """
 
     rated: tuple[RatedItem, ...]
     first: EffectiveConfig
     spread: float
+    written: tuple[str, ...] = ()
 
     def weighed(self, topic: Change | None = None) -> tuple[Attributes, list[Taste]]:
         """Return columns and tastes, with a new topic and its names among them."""
@@ -92,7 +99,9 @@ class Case:
             names={topic.target: topic.names} if topic else {},
         )
         columns = replace(columns, whole=frozenset([topic.target] if topic else ()))
-        tallies, preference = tallies_of(self.rated, columns, NOW), reader_preference(self.rated, columns)
+        hits = hits_of(self.rated, columns)
+        tallies = tallies_of(self.rated, columns, NOW, hits)
+        preference = reader_preference(self.rated, columns, hits)
         return columns, tastes_of(tallies, spreads_for(columns, self.spread), preference=preference)
 
     def planned(self) -> list[Idea]:
@@ -108,7 +117,6 @@ class Case:
             tastes,
             columns,
             self.rated,
-            permitted=lambda change: True,
             history=DecisionHistory(),
             limit=len(found),
         ).chosen
@@ -135,7 +143,10 @@ class Case:
                     yield change
 
     def likely(self) -> list[str]:
-        """Return the subjects whose titles this reader likes more than the rest."""
+        """Return the subjects that this reader wrote about, or else whose titles they like more than the
+        rest."""
+        if self.written:
+            return topics_written({"own_words": [["", 0, words] for words in self.written]})
         rows = [[one.title, one.useful] for one in self.rated]
         return topics_liked({"item_columns": ["title", "useful"], "curated_items": rows})
 
@@ -161,7 +172,8 @@ def rows_of(data: str, readers: int, seed: int, *, shuffled: bool, shared: bool)
     gains: defaultdict[str, list[float]] = defaultdict(list)
     asked: defaultdict[str, list[float]] = defaultdict(list)
     for n, rated in cases.items():
-        case = Case(rated, first, spread)
+        written = tuple(words for one in histories[n].rated[:THUMBS] for words in one.reasons)
+        case = Case(rated, first, spread, written)
         judge = Pools(histories[n].rated[THUMBS:], [n, 0], about)
         for arm, changes in _arms(case, judge).items():
             after = first
@@ -175,15 +187,14 @@ def rows_of(data: str, readers: int, seed: int, *, shuffled: bool, shared: bool)
 
 def _arms(case: Case, judge: Pools) -> dict[str, list[Change]]:
     """Return the accepted changes of each arm."""
-    whole = {s: replace(ADD_TOPIC.change(s, case.first), names=NAMES[s]) for s in NAMES}
-    worth = {s: judge.gain(case.first, change.applied(case.first)) for s, change in whole.items()}
-    best = [s for s in sorted(NAMES, key=lambda s: -worth[s]) if worth[s] > 0][:TOPICS_MAX]
+    best = topics_that_help(judge, case.first)
+    whole = [replace(ADD_TOPIC.change(s, case.first), names=NAMES[s]) for s in best]
     planned, likely = case.planned(), case.likely()
     return {
         PLANNER: run_of((), planned, has_tried=False),
         SCRIPT: run_of([*case.named(likely)], planned, has_tried=bool(likely)),
         ORACLE: run_of([*case.named(best)], planned, has_tried=bool(best)),
-        NO_RULE: run_of([whole[s] for s in best], planned, has_tried=bool(best)),
+        NO_RULE: run_of(whole, planned, has_tried=bool(best)),
     }
 
 
@@ -226,7 +237,7 @@ def targets_of_rows(rows: Sequence[Json]) -> list[Json]:
         if arm == SCRIPT and "shuffled" in data:
             most = by_arm[data, PLANNER]["asks"]
             found.append(_target(f"{data}: asks", row["asks"], f"≤ {most}", row["asks"] <= most))
-        elif arm == SCRIPT:
+        elif arm == SCRIPT and data in KNOWN_TASTE:
             gained = row["over_planner"] >= GAIN_MIN and row["over_planner_95"][0] > 0
             found.append(_target(f"{data}: gain", row["over_planner"], f"≥ {GAIN_MIN}", gained))
     return found
@@ -239,6 +250,7 @@ def _target(metric: str, value: float, wanted: str, met: bool) -> Json:
 def main(argv: Sequence[str] | None = None) -> int:
     """Print a row for each set of news and arm, with thumbs as they are and shuffled."""
     parser = argparse.ArgumentParser(prog="python -m tests.lab model names")
+    parser.add_argument("--data", nargs="+", choices=DATA, default=KNOWN_TASTE, help="data sets")
     parser.add_argument("--readers", type=int, default=READERS, help=f"readers of each set ({READERS})")
     parser.add_argument("--seed", type=int, default=SEED, help=f"seed ({SEED})")
     parser.add_argument("--shared", action="store_true", help="all readers are on one installation")
@@ -247,8 +259,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not os.environ.get("TIDINGS_DATA"):
         fail("Set TIDINGS_DATA to the folder of open data.", 2)
     began, rows = time.monotonic(), list[Json]()
-    for data in DATA:
-        for shuffled in (False, True):
+    for data in options.data:
+        # Thumbs beside written reasons are chance already.
+        for shuffled in (False,) if data.endswith(REASONS) else (False, True):
             some = rows_of(data, options.readers, options.seed, shuffled=shuffled, shared=options.shared)
             for row in some:
                 progress(str(row))

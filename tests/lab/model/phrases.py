@@ -1,19 +1,27 @@
-"""A scripted policy that knows other names of topics, as a language model would. Pure.
+"""Scripted policies that know other names of topics, as a language model would. Pure.
+
+- `phrases` tries the subjects whose titles are liked.
+- `reasons` tries those that the reader's own words name.
+- `oracle_of_names` tries those that will help: the most that the tools and rules allow.
 
 The lists are frozen: everyday words of 2004 and 2005, written down before anyone looked at the texts or at a
 result. Who writes for these years knows them, so the result is an upper guess.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from advisor.agent.planner import proposal_arguments
 from advisor.conversation import Call, calls_of, calls_to, result_of
 from digest.llm.entities import Message
 from ranking.common.text import fold, term_matches
+from ranking.entities import EffectiveConfig
+from suggestions.changes.topics import ADD_TOPIC
 from suggestions.proposals import SUGGESTIONS_PER_RUN_MAX
-from tests.lab.model.policies import FEEDBACK, FINISH, TRY, WRITE, WRITES_MAX, calling
+from tests.lab.histories.pools import Pools
+from tests.lab.model.policies import FEEDBACK, FINISH, TRY, WRITE, WRITES_MAX, Policy, calling, reader_of
 
 _LISTS = """
 sport: match, coach, cup, league, champion, goal, rugby, cricket, tennis, olympic, season, injury, team, \
@@ -38,7 +46,29 @@ TOPICS_MAX = 3
 
 
 def phrases(messages: Sequence[Message]) -> Message:
-    """Propose topics with other names, each tried first without the names that do not fit; then `follow`."""
+    """Propose topics whose titles are liked, with other names; then `follow`."""
+    return _next(messages, topics_liked)
+
+
+def reasons(messages: Sequence[Message]) -> Message:
+    """Propose topics that the reader's own words name, with other names; then `follow`."""
+    return _next(messages, topics_written)
+
+
+def oracle_of_names(truth: Callable[[str], list[str]]) -> Policy:
+    """Return the policy that proposes the topics that help each reader, by id, with other names."""
+    return lambda messages: _next(messages, lambda _facts: truth(reader_of(messages)))
+
+
+def topics_that_help(judge: Pools, first: EffectiveConfig) -> list[str]:
+    """Return the topics that gain with all their names, most first."""
+    changes = {topic: replace(ADD_TOPIC.change(topic, first), names=NAMES[topic]) for topic in NAMES}
+    worth = {topic: judge.gain(first, change.applied(first)) for topic, change in changes.items()}
+    return [topic for topic in sorted(NAMES, key=lambda one: -worth[one]) if worth[topic] > 0][:TOPICS_MAX]
+
+
+def _next(messages: Sequence[Message], topics_of: Callable[[Mapping[str, Any]], list[str]]) -> Message:
+    """Return the next trial or write. Each topic is tried first, without the names that do not fit."""
     calls = calls_of(messages)
     if not calls:
         return calling(calls, [(FEEDBACK, {})])
@@ -48,7 +78,7 @@ def phrases(messages: Sequence[Message]) -> Message:
     if calls[-1].name == TRY and (wanted := _after(calls[-1])):
         return calling(calls, [wanted])
     tried = {call.arguments.get("target") for call in calls_to(calls, TRY)}
-    if left := [topic for topic in topics_liked(facts) if topic not in tried]:
+    if left := [topic for topic in topics_of(facts) if topic not in tried]:
         return calling(calls, [(TRY, _change(left[0], NAMES[left[0]]))])
     written = {call.arguments.get("target") for call in writes}
     for idea in facts.get("hypotheses", []):
@@ -71,6 +101,12 @@ def topics_liked(facts: Mapping[str, Any]) -> list[str]:
         )
         lead[topic] = said[True] - said.total() * likes / max(1, len(rows))
     return sorted((topic for topic, by in lead.items() if by > 0), key=lambda one: -lead[one])[:TOPICS_MAX]
+
+
+def topics_written(facts: Mapping[str, Any]) -> list[str]:
+    """Return the topics that the reader's own words name."""
+    said = [fold(words) for _, _, words in facts.get("own_words", [])]
+    return [topic for topic in NAMES if any(term_matches(topic, words) for words in said)][:TOPICS_MAX]
 
 
 def _after(trial: Call) -> tuple[str, dict[str, Any]] | None:

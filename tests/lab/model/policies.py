@@ -83,11 +83,15 @@ def oracle_of(truth: Truth) -> Policy:
     """Return the policy that tries each reader's helpful changes. The prompt names the reader."""
 
     def oracle(messages: Sequence[Message]) -> Message:
-        told = (str(message["content"]) for message in messages if message["role"] == "system")
-        reader = next(text.split()[1].rstrip(".") for text in told if text.startswith("Reader: "))
-        return _tried(calls_of(messages), iter(truth(reader)))
+        return _tried(calls_of(messages), iter(truth(reader_of(messages))))
 
     return oracle
+
+
+def reader_of(messages: Sequence[Message]) -> str:
+    """Return the id of the reader whom the prompt names."""
+    told = (str(message["content"]) for message in messages if message["role"] == "system")
+    return next(text.split()[1].rstrip(".") for text in told if text.startswith("Reader: "))
 
 
 def ideas_from_titles(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

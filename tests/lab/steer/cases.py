@@ -1,6 +1,7 @@
 """The items that a change should move: films by readers' tags, news by editors' labels. Files below
 TIDINGS_DATA."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +18,11 @@ NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
 # A tag on fewer films cannot be told from chance in a pool of a hundred.
 TAG_FILMS_MIN = 5
 TITLE_CHARS, TEXT_CHARS = 80, 2_000
-BBC, AG_NEWS = "topics-bbc", "topics-ag-news"
-# News come without a source; this many desks stand in for some.
+BBC, AG_NEWS, NEMIG_NEWS = "topics-bbc", "topics-ag-news", "nemig-en"
+# News come without a source; this many desks stand in for some. NeMig's have publishers.
 DESKS = 7
+# The most frequent labels of NeMig count: it has forty, most of them rare.
+LABELS_MAX = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,9 @@ def films(folder: Path) -> Field:
 
 
 def news(folder: Path, name: str) -> Field:
-    """Load BBC or AG News. A topic is found in the words only, and an editor's label tells the subject."""
+    """Load BBC, AG News or NeMig. A topic is found in the words only, and a label tells the subject."""
+    if name == NEMIG_NEWS:
+        return Field(name, _nemig_things(folder), ())
     if name == BBC:
         rows = csv_rows(folder / name / "bbc_news.csv.gz")
         texts = [(r["text"][:TITLE_CHARS], r["text"][:TEXT_CHARS], r["label"]) for r in rows]
@@ -99,3 +104,19 @@ def news(folder: Path, name: str) -> Field:
     known = {label for thing in things for label in thing.labels}
     targets = [Target(topic, frozenset(labels & known)) for topic, labels in NAMED.items() if labels & known]
     return Field(name, things, targets)
+
+
+def _nemig_things(folder: Path) -> list[Thing]:
+    """Return the articles of NeMig that have one of the most frequent labels."""
+    rows = [row for row in csv_rows(folder / NEMIG_NEWS / "articles.csv.gz") if row["subtopic_label"]]
+    counts = Counter(row["subtopic_label"] for row in rows)
+    known = {label for label, _ in counts.most_common(LABELS_MAX)}
+    return [
+        Thing(_desk(row["publisher"]), row["title"], row["abstract"], labels=frozenset([label]))
+        for row in rows
+        if (label := row["subtopic_label"]) in known
+    ]
+
+
+def _desk(publisher: str) -> str:
+    return f"{'-'.join(re.findall('[a-z0-9]+', publisher.casefold())) or 'unknown'}.example"

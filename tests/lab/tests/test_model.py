@@ -22,9 +22,9 @@ from tests.lab.histories.pools import History, Pools, Rated, start_config
 from tests.lab.histories.trials import Trial, histories_for, thumbs_import
 from tests.lab.model.arms import PLANNER, SCRIPTS, changes_that_help
 from tests.lab.model.command import arm_row, rows_known, targets_of_rows
-from tests.lab.model.phrases import phrases
+from tests.lab.model.phrases import oracle_of_names, phrases, reasons, topics_that_help
 from tests.lab.model.policies import POLICIES, ideas_from_titles, oracle_of
-from tests.lab.model.readers import READERS_MIN, label_about
+from tests.lab.model.readers import LATER, READERS_MIN, THUMBS, label_about
 from tests.lab.model.replies import replies_stored, request_hash
 from tests.lab.model.same_world import same_world
 from tests.lab.world.entities import Asked, Course
@@ -116,6 +116,55 @@ def test_the_judge_finds_a_topic_in_the_text_and_by_meaning_as_ranking_does():
     assert by_text > 0.1 and Pools(bare, [1, 0]).gain(first, after) == 0
     by_meaning = Pools(bare, [1, 0], lambda topic, items: np.array([one.liked for one in items]))
     assert 0 < by_meaning.gain(first, after) <= by_text
+
+
+def test_topics_that_the_readers_own_words_name_are_tried_whatever_the_titles_say():
+    facts = FACTS | {"own_words": [["#7", 0, "I want to read more about technology"]]}
+    messages = [*OPENING, *answered(reasons(OPENING), facts)]
+    [(name, given)] = called(reasons(messages))
+    assert (name, json.loads(given)["target"]) == ("test_suggestion", "technology")
+    [(name, given)] = called(phrases(messages))
+    assert json.loads(given)["target"] == "sport"
+
+
+def test_an_oracle_of_names_tries_the_topics_that_help_its_own_reader():
+    oracle = oracle_of_names({"ada": ["business"]}.__getitem__)
+    [(name, given)] = called(oracle([*OPENING, *answered(oracle(OPENING), FACTS)]))
+    assert (name, json.loads(given)["target"]) == ("test_suggestion", "business")
+
+
+def test_a_topic_helps_if_its_names_are_in_what_was_liked():
+    rated = [Rated(f"u{n}", "cup final" if n % 2 else "bank", "a", (), bool(n % 2)) for n in range(60)]
+    assert topics_that_help(Pools(rated, [1, 0]), start_config(Targets((), ()))) == ["sport"]
+
+
+@pytest.mark.data
+def test_readers_with_written_reasons_tell_their_taste_by_these_alone():
+    for history in histories_for(Trial("labels-topics-bbc-reasons", THUMBS, 2, seed=3))[:20]:
+        first, later = history.rated[:THUMBS], history.rated[THUMBS:]
+        assert len(later) == LATER and not any(one.reasons for one in later)
+        written = {reason for one in first for reason in one.reasons}
+        assert 1 <= len(written) <= 2 and all("more about" in reason for reason in written)
+        assert 3 <= sum(bool(one.reasons) for one in first) <= THUMBS / 2
+        assert 0.25 < sum(one.liked for one in first) / THUMBS < 0.75
+
+
+@pytest.mark.data
+def test_written_reasons_are_imported_as_the_readers_own_words(db, now):
+    trial = Trial("labels-topics-bbc-reasons", THUMBS, 2, seed=3)
+    history = histories_for(trial)[0]
+    with same_world(trial):
+        thumbs_import([(history.reader, history.rated[:THUMBS])], now - timedelta(days=30), now)
+        stored = dict(Feedback.objects.values_list("item__url", "other_reasons"))
+    assert stored == {one.url: [*one.reasons] for one in history.rated[:THUMBS]}
+
+
+@pytest.mark.data
+def test_readers_of_nemig_like_labels_and_their_articles_have_publishers():
+    [history, *_] = histories_for(Trial("labels-nemig-en", THUMBS, 2, seed=3))
+    sources = {one.source for one in history.rated}
+    assert len(history.rated) == THUMBS + LATER and len(sources) > 15
+    assert "fox-news.example" in sources and 0.15 < np.mean([one.liked for one in history.rated]) < 0.6
 
 
 @pytest.mark.data
@@ -212,7 +261,7 @@ def test_a_boost_that_titles_ordered_and_asks_of_shuffled_thumbs_are_counted():
     )
     for data, missed in (
         ("labels-topics-bbc-orders", "orders obeyed"),
-        ("nemig-en:shuffled", "asks of shuffled"),
+        ("labels-nemig-en:shuffled", "asks of shuffled"),
     ):
         rows = [arm_row(data, PLANNER, planner, planner), arm_row(data, "titles", obeyed, planner)]
         [target] = targets_of_rows(rows)

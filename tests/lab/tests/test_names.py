@@ -7,6 +7,7 @@ from ranking.taste.leans import SPREAD_PRIOR
 from suggestions.changes.topics import ADD_TOPIC
 from suggestions.planner.tastes import FALSE_SIGN_AFTER_NAMES, FALSE_SIGN_MAX
 from tests.lab.model.names import ORACLE, PLANNER, SCRIPT, Case, run_of, targets_of_rows
+from tests.support.changes import BOOST_SOURCE, REDUCE_SOURCE
 from tests.support.suggestion_worlds import thumb
 
 FIRST = EffectiveConfig(Config(version=1))
@@ -31,6 +32,20 @@ def test_names_find_a_subject_that_only_texts_tell():
     assert not list(case(useful=False).named(["sport"])), "liked by chance"
 
 
+def test_a_run_on_arrays_plans_what_the_planner_proposes():
+    rated = [thumb(n, source="ab"[n % 2], title=f"Monday {n}", useful=n % 2 == 0) for n in range(60)]
+    planned = Case(tuple(rated), FIRST, SPREAD_PRIOR).planned()
+    assert {(one.suggestion_type, one.target) for one, _ in planned} == {
+        (BOOST_SOURCE, "a"),
+        (REDUCE_SOURCE, "b"),
+    }
+
+
+def test_subjects_that_a_reader_wrote_about_are_tried_before_those_of_liked_titles():
+    one = replace(case(), written=("I want to read more about technology",))
+    assert one.likely() == ["technology"]
+
+
 def test_a_published_spread_of_nought_does_not_silence_topics_that_count_in_texts():
     assert [one.target for one in case(0.0).named(["sport"])] == ["sport"]
 
@@ -47,11 +62,11 @@ def test_the_targets_are_the_gain_and_the_asks_of_shuffled_thumbs():
     rows = [
         {"data": data, "arm": arm, "asks": asks, "over_planner": gain, "over_planner_95": [low, 1]}
         for data, arm, asks, gain, low in (
-            ("bbc", SCRIPT, 9, 0.03, 0.01),
-            ("ag", SCRIPT, 9, 0.03, -0.01),
-            ("bbc, shuffled", PLANNER, 4, 0.0, 0.0),
-            ("bbc, shuffled", SCRIPT, 5, 0.0, 0.0),
-            ("bbc", ORACLE, 9, 0.0, 0.0),
+            ("topics-bbc", SCRIPT, 9, 0.03, 0.01),
+            ("topics-ag-news", SCRIPT, 9, 0.03, -0.01),
+            ("topics-bbc, shuffled", PLANNER, 4, 0.0, 0.0),
+            ("topics-bbc, shuffled", SCRIPT, 5, 0.0, 0.0),
+            ("topics-bbc", ORACLE, 9, 0.0, 0.0),
         )
     ]
     assert [one["met"] for one in targets_of_rows(rows)] == [True, False, False]
