@@ -63,6 +63,7 @@ class Facts:
     `sources` are the reader's own among the drafts' targets. `rated` are their ratings of the evidence by
     URL. `waiting` are the targets of open suggestions. `cooling` has the end of each target's cooldown.
     `written` are the fields of this run's suggestions, and `bare` those of them without other names.
+    `asked` are the changes of this run's suggestions and of open ones, each a `Change`.
     `answers` are the reader's (accepted, rejected) by type. `declined` are the types always rejected, and
     `kinds` those that may be suggested here, `None` for all.
     """
@@ -74,6 +75,7 @@ class Facts:
     cooling: Mapping[Target, datetime] = field(default_factory=dict)
     written: Sequence[str] = ()
     bare: Sequence[str] = ()
+    asked: Sequence[Any] = ()
     answers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     declined: frozenset[str] = frozenset()
     kinds: frozenset[str] | None = None

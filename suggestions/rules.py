@@ -4,7 +4,8 @@
 refusal. What a kind of change asks beyond them is in its own file (`suggestions.changes`).
 
 The order: meaning (`change_parse`), permission, the step, evidence; then, with the reader's other ratings,
-strength (`strength_refusal`), other names of a topic (`names_refusal`) and effect (`visibility_refusal`).
+strength (`strength_refusal`), other names of a topic (`names_refusal`), effect (`visibility_refusal`), and
+the other questions that the reader is asked (`repeat_refusal`).
 docs/suggestions.md has the codes, `wording.CHANGES_STOPPED` the sentence of each for readers.
 
 A draft's own idea of the current value is ignored: facts come from the database alone. Pure.
@@ -35,6 +36,8 @@ FIELDS_ONE_A_RUN = frozenset(str(kind.field) for kind in ONE_A_RUN)
 SMALL_ITEMS_A_DAY = 10
 # Articles in the first tens of the last days below which their standing still says nothing.
 SHOWN_MIN = 5
+# Two changes are about the same articles if they share this part of those that either is about.
+SHARED_MIN = 0.8
 # A type with this many decisions and no yes is not proposed again.
 DECLINED_MIN = 6
 CONFIDENCES = ("low", "medium", "high")
@@ -146,6 +149,54 @@ def names_refusal(change: Change, rated: Sequence[RatedItem], effect: WeekEffect
         return None
     message = f"None of the reader's articles says “{unsaid[0]}”. Leave that name out."
     return change.refusal("name_unsaid", message)
+
+
+def repeat_refusal(change: Change, facts: Facts, rated: Sequence[RatedItem]) -> Refusal | None:
+    """Refuse a change that asks the reader about one thing twice (`asked_already`)."""
+    if changes_distinct([change], facts.asked, rated):
+        return None
+    message = (
+        f"A suggestion that waits, or that this run wrote, asks the same as {change.suggestion_type} for "
+        f"“{change.label}”: about the same articles, or the opposite about all others. Choose another "
+        "hypothesis."
+    )
+    return change.refusal("asked_already", message)
+
+
+def changes_distinct(
+    changes: Iterable[Change], asked: Iterable[Change], rated: Sequence[RatedItem]
+) -> list[Change]:
+    """Return the changes that ask nothing that an earlier one, or one of `asked`, asks already.
+
+    Two changes are one question if they are about the same source or the same rated articles, or if one
+    wants more of some articles and the other less of all the rest. Changes of the whole page are never one.
+    """
+    held = [(one, _articles_of(one, rated)) for one in asked if not one.kind.of_page]
+    found, everything = [], {item.url for item in rated}
+    for change in changes:
+        if change.kind.of_page:
+            found.append(change)
+            continue
+        mine = _articles_of(change, rated)
+        if not any(_is_repeat(change, mine, one, its, everything - its) for one, its in held):
+            found.append(change)
+            held.append((change, mine))
+    return found
+
+
+def _articles_of(change: Change, rated: Sequence[RatedItem]) -> set[str]:
+    return {item.url for item in change.among(rated)}
+
+
+def _is_repeat(change: Change, mine: set[str], other: Change, its: set[str], rest: set[str]) -> bool:
+    if change.kind.of_source and other.kind.of_source and change.target == other.target:
+        return True
+    is_mirror = change.kind.liked is not other.kind.liked and _are_the_same(mine, rest)
+    return is_mirror or _are_the_same(mine, its)
+
+
+def _are_the_same(one: set[str], other: set[str]) -> bool:
+    return bool(one) and len(one & other) >= SHARED_MIN * len(one | other)
 
 
 def rule_kind_off(kind: str, target: Target, facts: Facts) -> Refusal | None:

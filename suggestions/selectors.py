@@ -24,7 +24,8 @@ from ranking.config_body import body_effective
 from ranking.config_words import EARLY
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_changed_by, config_effective
-from suggestions.changes.registry import keys_named
+from suggestions.changes.change import Change
+from suggestions.changes.registry import change_stored, keys_named
 from suggestions.models import (
     EarlyForecast,
     Evidence,
@@ -68,13 +69,15 @@ class Acceptance:
 class TargetsAtRest(NamedTuple):
     """Targets of suggestions that wait, the end of each cooldown, and the field of each one a run wrote.
 
-    `bare` are the fields of those that bring no other names.
+    `bare` are the fields of those that bring no other names. `asked` are the changes of all that wait or that
+    the run wrote.
     """
 
     waiting: frozenset[Target]
     cooling: dict[Target, datetime]
     written: tuple[str, ...]
     bare: tuple[str, ...]
+    asked: tuple[Change, ...]
 
 
 def facts_for(
@@ -137,16 +140,20 @@ def targets_at_rest(
     recent = Q(created_at__gt=since) | Q(resolved_at__gt=since) | reverted
     wanted = recent | Q(status__in=WAITING) | (Q(run_id=run_id) if run_id else Q())
     cooling: dict[Target, datetime] = {}
-    waiting, written, bare = set[Target](), dict[int, str](), dict[int, str]()
+    waiting, written, bare, asked = set[Target](), dict[int, str](), dict[int, str](), dict[int, Change]()
     moments = ("created_at", "resolved_at", "outcomes__decided_at", "outcomes__kind")
     rows = _without(exclude_id).filter(wanted, reader_id=reader_id)
-    columns = ("pk", "run_id", "status", "field", "target_key", "other_names", *moments)
-    for pk, run, status, field, key, names, made, resolved, decided, kind in rows.values_list(*columns):
+    told = ("suggestion_type", "suggested_value")
+    columns = ("pk", "run_id", "status", "field", "target_key", "other_names", *told, *moments)
+    for row in rows.values_list(*columns):
+        pk, run, status, field, key, names, type_, value, made, resolved, decided, kind = row
         if status in WAITING:
             waiting |= {(field, key), *((field, one) for name in names for one in keys_named(field, name))}
         if run_id and run == run_id:
             written[pk] = field
             bare |= {} if names else {pk: field}
+        if status in WAITING or (run_id and run == run_id):
+            asked[pk] = change_stored(kind=type_, target=key, value=value, names=names)
         begun = [made, resolved, decided if kind == Outcome.Kind.REVERT else None]
         if any(moment and moment > since for moment in begun):
             until = max(moment for moment in (made, resolved, decided) if moment) + cooldown
@@ -154,7 +161,8 @@ def targets_at_rest(
     for (field, key), at in config_changed_by(reader_id=reader_id, ref=EARLY, since=since).items():
         for target in ((field, one) for one in keys_named(field, key)):
             cooling[target] = max(at + cooldown, cooling.get(target, at))
-    return TargetsAtRest(frozenset(waiting), cooling, tuple(written.values()), tuple(bare.values()))
+    by_run = tuple(written.values()), tuple(bare.values())
+    return TargetsAtRest(frozenset(waiting), cooling, *by_run, tuple(asked.values()))
 
 
 def _without(suggestion_id: int | None) -> QuerySet[Suggestion]:

@@ -160,6 +160,9 @@ CHANGES_STOPPED = {
     "duplicate_pending": gettext_noop(
         "A change was found, but a suggestion about the same source or topic waits for you already."
     ),
+    "asked_already": gettext_noop(
+        "A change was found, but another suggestion asks about the same articles, so it was not proposed."
+    ),
     "on_cooldown": gettext_noop(
         "A change was found, but its source or topic was suggested or decided lately, so it was not proposed."
     ),

@@ -49,7 +49,13 @@ from suggestions.planner.tastes import (
     tastes_of,
 )
 from suggestions.proposals import Facts, Refusal
-from suggestions.rules import change_permission, evidence_refusal, strength_refusal, visibility_refusal
+from suggestions.rules import (
+    change_permission,
+    changes_distinct,
+    evidence_refusal,
+    strength_refusal,
+    visibility_refusal,
+)
 from suggestions.selectors import facts_for, targets_decided
 from suggestions.week import week_for
 
@@ -333,8 +339,8 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
 
     They are chosen by five sixths of the ratings (all below 120) and measured on the rest. Changes whose
     whole measured interval is below zero, or that all ratings together contradict, are dropped and counted.
-    Changes whose effect nobody would have seen last week are left out. Without any hypothesis the report has
-    the reason, and the undecided leads.
+    Changes whose effect nobody would have seen last week are left out, and so are those that ask about one
+    thing a second time. Without any hypothesis the report has the reason, and the undecided leads.
     """
     facts = facts_for(reader_id=reader_id, now=now)
     evidence = evidence_for(reader_id=reader_id, effective=facts.effective, now=now)
@@ -349,12 +355,14 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
     week = week_for(reader_id=reader_id, before=facts.effective, changes=changes, now=now) if found else None
     effects = zip(found, week.effects(changes) if week else (), strict=True)
     seen = [one for one, effect in effects if not visibility_refusal(one.change, effect)]
-    ahead = [one for one in seen if one not in rule]
-    hypotheses = (*ahead[: limit - len(rule)], *(one for one in seen if one in rule))
+    distinct = changes_distinct([one.change for one in seen], facts.asked, evidence.rated)
+    kept = [one for one in seen if one.change in distinct]
+    ahead = [one for one in kept if one not in rule]
+    hypotheses = (*ahead[: limit - len(rule)], *(one for one in kept if one in rule))
     silence = silence_code(
         ratings=len(evidence.split.training),
         tried=selection.tried,
-        not_permitted=selection.not_permitted,
+        not_permitted=selection.not_permitted + len(seen) - len(kept),
         declined=selection.declined,
         dropped=dropped,
         best=selection.best,

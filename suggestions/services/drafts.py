@@ -8,10 +8,11 @@ from datetime import datetime
 import structlog
 from django.db import IntegrityError, transaction
 
+from digest.feedback.selectors import feedback_recent
 from digest.models import Reader
 from suggestions.models import Suggestion
 from suggestions.proposals import Draft, Refusal
-from suggestions.rules import check
+from suggestions.rules import check, repeat_refusal
 from suggestions.selectors import facts_for
 
 log = structlog.get_logger(__name__)
@@ -72,6 +73,8 @@ def _refusal(row: Suggestion, now: datetime) -> Refusal | None:
     fresh = check(draft, facts)
     if isinstance(fresh, Refusal):
         return fresh
+    if repeated := repeat_refusal(fresh, facts, feedback_recent(reader_id=row.reader_id)):
+        return repeated
     if (fresh.current_value, fresh.suggested_value) == (row.current_value, row.suggested_value):
         return None
     return Refusal(

@@ -42,6 +42,7 @@ from suggestions.rules import (
     change_permission,
     check,
     names_refusal,
+    repeat_refusal,
     target_pinned,
     visibility_refusal,
 )
@@ -115,6 +116,7 @@ def suggestion_candidate(
         names_refusal(permitted, weighed.evidence.rated, effect)
         or weighed.refusal(permitted)
         or visibility_refusal(permitted, effect)
+        or repeat_refusal(permitted, facts, weighed.evidence.rated)
     )
     if refusal:
         return _log_refusal(reader_id, draft, refusal)
@@ -139,7 +141,7 @@ def suggestion_store(
     """
     row, change = candidate.row, candidate.weighed.change
     stored: Proposed | Refusal | None = _review_apply(row, candidate.weighed, review) if review else None
-    stored = stored or _store(row, change, now=now, fence=fence, facts=candidate.facts)
+    stored = stored or _store(candidate, now=now, fence=fence)
     about = {"user_id": str(row.reader_id), "type": row.suggestion_type}
     if isinstance(stored, Refusal):
         cited = len(change.evidence)
@@ -227,16 +229,15 @@ def _row(
     )
 
 
-def _store(
-    row: Suggestion, change: Change, *, now: datetime, fence: Fence, facts: Facts
-) -> Proposed | Refusal:
+def _store(candidate: Candidate, *, now: datetime, fence: Fence) -> Proposed | Refusal:
     """Commit the suggestion and its evidence, unless another write came first since the facts were read."""
+    row, change = candidate.row, candidate.weighed.change
     try:
         with transaction.atomic():
             # One write at a time per reader: the fresh facts cannot change before the commit.
             Reader.objects.select_for_update(no_key=True).get(pk=row.reader_id)
             fence()
-            if refusal := _permission_now(row, facts, now):
+            if refusal := _permission_now(candidate, now):
                 return refusal
             row.save(force_insert=True)
             Evidence.objects.bulk_create(_evidence_rows(row, change))
@@ -250,9 +251,12 @@ def _store(
     return Proposed(row.pk, row.status, change.notes, row.target_key)
 
 
-def _permission_now(row: Suggestion, facts: Facts, now: datetime) -> Refusal | None:
+def _permission_now(candidate: Candidate, now: datetime) -> Refusal | None:
+    row = candidate.row
     resting = targets_at_rest(reader_id=row.reader_id, now=now, run_id=row.run_id)
-    return change_permission(row.change, replace(facts, **resting._asdict()))
+    facts = replace(candidate.facts, **resting._asdict())
+    refused = change_permission(row.change, facts)
+    return refused or repeat_refusal(row.change, facts, candidate.weighed.evidence.rated)
 
 
 def _evidence_rows(row: Suggestion, change: Change) -> list[Evidence]:

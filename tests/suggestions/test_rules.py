@@ -13,14 +13,16 @@ from advisor.review.reflector import REFUSED
 from ranking.common.text import TOPIC_MAX_CHARS, topic_key
 from ranking.entities import Config, EffectiveConfig
 from suggestions.changes.change import Change
-from suggestions.changes.registry import KINDS
+from suggestions.changes.registry import KINDS, change_stored
 from suggestions.changes.topics import topic_clean
 from suggestions.changes.weights import weight_bounds, weight_parse
 from suggestions.proposals import Draft, Facts, Refusal, WeekEffect
 from suggestions.rules import (
     change_parse,
+    changes_distinct,
     check,
     permission_refusal,
+    repeat_refusal,
     strength_refusal,
     types_declined,
     visibility_refusal,
@@ -312,6 +314,47 @@ def test_a_topic_has_to_move_one_place():
     accepted = check(ADD, FACTS)
     assert visibility_refusal(accepted, WeekEffect(shown=70, places=1, items_a_day=40)) is None
     assert visibility_refusal(accepted, WeekEffect(shown=70, items_a_day=40)).code == "moves_nothing"
+
+
+# German articles of two sources, English ones of two others, one in both languages, and one in neither.
+SPOKEN = [
+    *(thumb(n, source="ab"[n % 2], title=f"German {n}") for n in range(10)),
+    *(thumb(n, source="cd"[n % 2], title=f"English {n}", useful=False) for n in range(10, 20)),
+    thumb(20, source="a", title="German and English"),
+    thumb(21, source="a"),
+]
+
+
+def asks(kind: str, target: str, value: str = "") -> Change:
+    return change_stored(kind=kind, target=target, value=value or target)
+
+
+@pytest.mark.parametrize(
+    ("asked", "then", "is_one"),
+    [
+        (asks("reduce_source", "a", "0.7"), asks("daily_limit", "a", "2"), True),
+        (asks("daily_limit", "a", "2"), asks("reduce_source", "a", "0.7"), True),
+        (asks("boost_source", "a", "1.3"), asks("never_miss", "a", "yes"), True),
+        (asks("reduce_source", "a", "0.7"), asks("daily_limit", "b", "2"), False),
+        (asks("remove_topic", "english"), asks("mute_word", "english"), True),
+        (asks("add_topic", "German"), asks("remove_topic", "english"), True),
+        (asks("remove_topic", "english"), asks("add_topic", "German"), True),
+        (asks("add_topic", "German"), asks("add_topic", "English"), False),
+        (asks("add_topic", "German"), asks("reduce_source", "c", "0.7"), False),
+        (asks("order_by_taste", "page", "on"), asks("age_faster", "page", "12"), False),
+        (asks("add_topic", "chess"), asks("add_topic", "music"), False),
+    ],
+)
+def test_one_thing_is_asked_about_once_however_it_is_put(asked: Change, then: Change, is_one: bool):
+    facts = replace(FACTS, asked=(asked,))
+    refusal = repeat_refusal(then, facts, SPOKEN)
+    assert (refusal.code if refusal else "") == ("asked_already" if is_one else "")
+    assert changes_distinct([asked, then], (), SPOKEN) == ([asked] if is_one else [asked, then])
+
+
+def test_a_source_is_asked_about_once_though_none_of_its_ratings_is_among_the_newest():
+    asked = (asks("reduce_source", "z", "0.7"),)
+    assert repeat_refusal(asks("shelf_life", "z", "24"), replace(FACTS, asked=asked), []) is not None
 
 
 def test_the_least_support_is_enough_and_a_refusal_names_the_change():

@@ -132,6 +132,13 @@ def duplicate_pending(reader: Reader) -> Arguments:
     return loved(reader)
 
 
+def asked_already(reader: Reader) -> Arguments:
+    """Let a limit for the same source wait."""
+    about = {"suggestion_type": "daily_limit", "field": "daily_limits", "suggested_value": "2"}
+    earlier(reader, days=1, target_key="loved.example", status="pending", resolved_at=None, **about)
+    return loved(reader)
+
+
 def on_cooldown(reader: Reader) -> Arguments:
     earlier(reader, days=3, target_key="loved.example", status="rejected")
     return loved(reader)
@@ -197,6 +204,7 @@ CASES: dict[str, Case] = {
         *(field_mismatch, invalid_topic, invalid_word, invalid_weight, source_not_in_history),
         *(word_already_muted, invalid_rule, invalid_name, name_unsaid, name_disliked),
         *(topic_already_present, topic_not_present, type_declined, pinned, duplicate_pending, on_cooldown),
+        asked_already,
         *(wrong_direction, no_change, evidence_not_grounded, insufficient_evidence, evidence_off_target),
         *(evidence_wrong_polarity, too_few_sources, evidence_contradicts, weak_evidence, moves_nothing),
     )

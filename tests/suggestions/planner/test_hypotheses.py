@@ -30,6 +30,7 @@ from tests.support.suggestion_worlds import (
     reduce,
     tastes,
     thumb,
+    unread,
 )
 
 TOPIC = "Harbour"
@@ -116,6 +117,21 @@ def test_what_others_think_of_a_source_counts_for_a_reader_who_shares_and_for_no
     assert together[LOVED] > alone[LOVED] > 0 > together[HATED] > alone[HATED]
     rest = [source for source in alone if source not in (LOVED, HATED)]
     assert all(together[source] == alone[source] for source in rest)
+
+
+@pytest.mark.django_db
+def test_of_two_changes_that_ask_one_thing_the_better_one_is_kept(ada, now):
+    """Ada likes all of one source and nothing of the other: more of one is less of the other."""
+    without_order(ada, now)
+    for n in range(40):
+        at = now - timedelta(days=n / 2, minutes=5)
+        rate(ada, LOVED, f"Plain day {n}", True, at)
+        rate(ada, HATED, f"Plain day {n}", False, at)
+    unread()
+    (only,) = hypotheses_for(reader_id=ada.pk, now=now).hypotheses
+    assert isinstance(propose(ada, draft_of(only), now), Proposed)
+    report = hypotheses_for(reader_id=ada.pk, now=now)
+    assert (report.hypotheses, report.silence) == ((), "all_decided")
 
 
 @pytest.mark.django_db

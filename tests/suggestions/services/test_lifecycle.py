@@ -20,7 +20,7 @@ from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.resolve import suggestion_accept, suggestion_snooze
 from suggestions.waiting import suggestions_wait_until
 from tests.support.community import source_figures
-from tests.support.factories import ItemFactory, ReaderFactory
+from tests.support.factories import CLOCK, ItemFactory, ReaderFactory
 from tests.support.model_words import hostile
 from tests.support.suggestion_worlds import (
     HATED,
@@ -170,6 +170,21 @@ def test_a_run_writes_two_of_a_kind_at_most(ada):
     assert isinstance(propose(ada, boost(ada), run_id=run), Proposed)
     assert isinstance(propose(ada, draft, run_id=run), Proposed)
     assert propose(ada, boost(ada, source=PLAIN), run_id=run).code == "run_cap"
+
+
+def test_what_another_write_asked_meanwhile_is_not_asked_about_again_in_another_form(ada):
+    """Only two sources are rated, so that less of one is more of the other."""
+    for n in range(30):
+        at = CLOCK - timedelta(days=n + 1)
+        rate(ada, LOVED, f"Plain day {n}", True, at)
+        rate(ada, HATED, f"Plain day {n}", False, at)
+    run = uuid4()
+    draft = reduce(ada)
+    answer = propose(ada, draft, run_id=run, fence=lambda: propose(ada, boost(ada), run_id=run))
+    assert (answer.code, answer.target) == ("asked_already", HATED)
+    assert propose(ada, draft).code == "asked_already", "nor by another run, while the card waits"
+    Suggestion.objects.update(status="rejected")
+    assert isinstance(propose(ada, draft), Proposed)
 
 
 def test_a_lost_fence_leaves_nothing_behind(ada):
