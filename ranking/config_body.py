@@ -52,6 +52,8 @@ SETTINGS_ONCE: Mapping[str, float | bool | str] = {
     "ai_score_alpha": ALPHA_DEFAULT,
     "taste": str(TasteLevel.OFF),
 }
+# The state of what is no change at all: no value of a setting equals it.
+_ABSENT = object()
 # Unicode categories of invisible characters: controls, format and bidi marks, lone surrogates.
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs"})
 # First letters of the Unicode categories that a search ignores: controls, spaces and punctuation.
@@ -144,6 +146,31 @@ def effective_without(effective: EffectiveConfig, changes: Iterable[Change], bod
     deltas = {source: weight - own.get(source, WEIGHT_DEFAULT) for source, weight in weights.items()}
     config = replace(body_effective(body).config, source_weights=own)
     return EffectiveConfig(config, {**effective.deltas, **deltas}, effective.learned_at)
+
+
+def changes_in_force(body: Body, earlier: Body, changes: Iterable[Change]) -> list[Change]:
+    """Return those of a write's `changes` that `body` still has. `earlier` is the body before that write."""
+    now = {(row["field"], row["target"]): row["after"] for row in body_changes(earlier, body)}
+    return [row for row in changes if now.get((row["field"], row["target"]), _ABSENT) == row["after"]]
+
+
+def body_take_back(body: Body, earlier: Body, changes: Iterable[Change]) -> None:
+    """Give the targets of `changes`, in place, the settings that they had in `earlier`."""
+    for field, target in [(row["field"], row["target"]) for row in changes]:
+        if field in SETTINGS_ONCE:
+            body[field] = earlier.get(field, SETTINGS_ONCE[field])
+        elif field == "mutes":
+            others = [mute for mute in mutes_read(body["mutes"]) if _mute_target(mute) != target]
+            had = [mute for mute in mutes_read(earlier.get("mutes", [])) if _mute_target(mute) == target]
+            body["mutes"] = [mute.as_dict() for mute in (*others, *had)]
+        elif isinstance(body[field], list):
+            left = [one for one in body[field] if one != target]
+            body[field] = [*left, target] if target in earlier.get(field, []) else left
+        else:
+            for part in (field, "learned") if field == "source_weights" else (field,):
+                body[part].pop(target, None)
+                if target in earlier.get(part, {}):
+                    body[part][target] = earlier[part][target]
 
 
 def effective_body(effective: EffectiveConfig) -> Body:

@@ -47,6 +47,10 @@ CAUSES = {
 }
 # The prefix of the `cause_ref` of an early change that was applied: the number of answers behind it follows.
 EARLY = "early:"
+# That of a yes to the offer after an interview.
+ORDERED = "order:interview"
+# The prefix of that of an undo of one version: its number follows.
+UNDONE = "undo:"
 LEARNED_OVERNIGHT = gettext_noop("Learned from your ratings")
 LEARNED_FROM_ANSWERS = gettext_noop("Learned from your answers")
 LEARNED = {
@@ -298,8 +302,12 @@ def cause_words(cause: str, ref: str) -> str:
     if cause == "accept" and ref.startswith(EARLY):
         answers = ref.removeprefix(EARLY)
         return _("You applied an early change, after {answers} answers").format(answers=answers)
+    if cause == "accept" and ref == ORDERED:
+        return _("You said yes after an interview")
     if cause != "revert":
         return _(CAUSES.get(cause, cause))
+    if ref.startswith(UNDONE):
+        return _("You undid a change")
     if ref.startswith("revert:"):
         return _("You undid a suggestion")
     if ref.startswith("learned:"):

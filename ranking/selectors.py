@@ -6,10 +6,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
-from django.db.models import F, Max, QuerySet
+from django.db.models import F, Max, Q, QuerySet
 
 from ranking.common.rows import export_rows
 from ranking.config_body import (
@@ -213,6 +214,44 @@ def config_versions(*, reader_id: UUID, limit: int = 50) -> list[VersionRow]:
 def config_versions_all(*, reader_id: UUID) -> QuerySet[ConfigVersion]:
     """Return all versions without their bodies, newest first, as a lazy query."""
     return ConfigVersion.objects.filter(reader_id=reader_id).defer("body")
+
+
+def config_versions_of_order(*, reader_id: UUID) -> list[tuple[int, datetime]]:
+    """Return number and time of the versions that a person or an update made, and no suggestion. One query.
+
+    Pins and renamed sources, which change no order, are left out.
+    """
+    of_suggestions = Q(cause=ConfigVersion.Cause.ACCEPT, cause_ref__regex=r"^\d+$")
+    of_suggestions |= Q(cause_ref__startswith="revert:")
+    rows = ConfigVersion.objects.filter(~of_suggestions, reader_id=reader_id)
+    rows = rows.exclude(cause=ConfigVersion.Cause.PIN).exclude(cause_ref__startswith="source:")
+    return list(rows.values_list("version", "created_at"))
+
+
+def config_versions_told(*, reader_id: UUID, versions: Sequence[int]) -> dict[int, VersionRow]:
+    """Return the reader's `versions` by number. Their changes name sources by current keys. Two queries."""
+    rows = ConfigVersion.objects.filter(reader_id=reader_id, version__in=versions)
+    found = {row.version: _version_row(row) for row in rows}
+    renamed = keys_current(keys={c["target"] for row in found.values() for c in row.changes})
+    return {
+        number: replace(
+            row, changes=[{**c, "target": renamed.get(c["target"], c["target"])} for c in row.changes]
+        )
+        for number, row in found.items()
+    }
+
+
+def config_versions_before(*, reader_id: UUID, versions: Sequence[int]) -> dict[int, Body]:
+    """Return the body before each of the reader's `versions`, with current keys of sources. Three queries.
+
+    The first version has none.
+    """
+    numbers = ConfigVersion.objects.filter(reader_id=reader_id).order_by("version")
+    known = list(numbers.values_list("version", flat=True))
+    earlier = {now: before for before, now in pairwise(known) if now in {*versions}}
+    bodies = config_bodies(reader_id=reader_id, versions=list(earlier.values()))
+    renamed = keys_current(keys=set().union(*map(body_keys, bodies.values())))
+    return {number: body_keys_current(bodies[one], renamed) for number, one in earlier.items()}
 
 
 def config_version(*, reader_id: UUID, version: int) -> VersionRow | None:

@@ -28,11 +28,13 @@ from ranking.config_body import (
     body_pin,
     body_source_copy,
     body_source_rename,
+    body_take_back,
     body_validate,
     body_weigh,
+    changes_in_force,
     mute_sources,
 )
-from ranking.config_words import change_words, weights_changed
+from ranking.config_words import UNDONE, change_words, weights_changed
 from ranking.entities import (
     SAME_WEIGHT,
     WEIGHT_DEFAULT,
@@ -50,6 +52,8 @@ from ranking.selectors import (
     changes_since,
     config_edit_current,
     config_of_row,
+    config_versions_before,
+    config_versions_told,
     key_current,
     keys_current,
     read_again,
@@ -202,6 +206,24 @@ def config_revert(*, reader_id: UUID, version: int, expected_version: int | None
         body.update({name: wanted[name] for name in body})
 
     return _write(reader_id, change, Cause.REVERT, str(version), now, expected_version)
+
+
+def version_undo(*, reader_id: UUID, version: int, now: datetime) -> int:
+    """Undo what one version changed, and leave all later changes. Return the version afterwards.
+
+    Settings that were changed again since then stay. Raises `UnknownVersion` if the reader never had it.
+    """
+    told = config_versions_told(reader_id=reader_id, versions=[version])
+    if version not in told:
+        raise UnknownVersion(
+            gettext("There is no version {version} of these settings.").format(version=version)
+        )
+    earlier = config_versions_before(reader_id=reader_id, versions=[version]).get(version) or body_default()
+
+    def change(body: Body) -> None:
+        body_take_back(body, earlier, changes_in_force(body, earlier, told[version].changes))
+
+    return _write(reader_id, change, Cause.REVERT, f"{UNDONE}{version}", now)
 
 
 def learning_undo(*, reader_id: UUID, cycle: date, now: datetime) -> int:

@@ -2,7 +2,15 @@
 
 from django.urls import path
 
-from suggestions import check_pages, config_preview, early_pages, question_pages, views, wish_pages
+from suggestions import (
+    check_pages,
+    config_preview,
+    early_pages,
+    history_pages,
+    question_pages,
+    views,
+    wish_pages,
+)
 
 app_name = "suggestions"
 urlpatterns = [
@@ -14,7 +22,8 @@ urlpatterns = [
     path("ui/early", early_pages.early_answer, name="early_answer"),
     path("ui/questions/<int:question_id>", question_pages.answer, name="question"),
     path("ui/order", early_pages.order_by_answers, name="order_by_answers"),
-    path("ui/history", views.history, name="history"),
+    path("ui/history", history_pages.history, name="history"),
+    path("ui/history/undo", history_pages.history_undo, name="history_undo"),
     path("ui/changes/undo", views.undo_change, name="undo_change"),
     path("ui/suggestions/<int:suggestion_id>/preview", views.preview, name="preview"),
     path("ui/suggestions/<int:suggestion_id>/check", check_pages.check, name="check"),

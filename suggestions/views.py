@@ -1,15 +1,13 @@
-"""Pages of suggestions: pending cards, the history, previews side by side, and the forms that answer one."""
+"""Pages of suggestions: pending cards, previews side by side, and the forms that answer one."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import zip_longest
 from typing import Any
-from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -27,27 +25,22 @@ from digest.requests import reader_of
 from digest.throttling import DECIDE, rate_limited
 from ranking.common.charts import Bar, slopes_make
 from ranking.common.phrases import searching_once
-from ranking.config_body import body_effective
 from ranking.entities import EffectiveConfig
-from ranking.former_texts import text_today
 from ranking.language import stored_text
 from ranking.selectors import config_effective
 from suggestions import sentences, wording
 from suggestions.changes.registry import PAGE_GROUPS, RULE_NOTES
 from suggestions.cut_chart import CutChart, cut_chart
-from suggestions.effect_chart import EffectChart, effect_chart
-from suggestions.models import Evidence, Outcome, Suggestion
+from suggestions.history_pages import decided_words
+from suggestions.models import Evidence, Suggestion
 from suggestions.notes import NO_NOTE, Note, note_shown, notes_shown
 from suggestions.outcomes.selectors import effects_harmful
 from suggestions.outcomes.untaken import record_for
 from suggestions.preview import Side, suggestion_previews, suggestion_side_by_side
-from suggestions.proposals import NEVER, Preview, PreviewItem, Refusal, Resolved, WeekEffect, WeekItem
+from suggestions.proposals import Preview, PreviewItem, Refusal, Resolved, WeekEffect, WeekItem
 from suggestions.selectors import (
     evidence_muted,
-    suggestion_can_undo,
     suggestion_for,
-    suggestion_not_in_force,
-    suggestion_undo_forgets,
     suggestions_pending,
     suggestions_settled,
 )
@@ -57,7 +50,6 @@ from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.waiting import suggestions_wait_until
 from suggestions.week import suggestion_weeks
 
-PAGE_SIZE = 30
 RECENT_MAX = 5
 # Each card orders seven days anew. Eighty of them took 14 s with ten thousand articles.
 CARDS_MAX = 12
@@ -72,33 +64,6 @@ VERSION_DIGITS = 9
 HARM_SHOWN = timedelta(days=14)
 # A move by one place only makes room for another item.
 FAR = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """One settled suggestion in words.
-
-    `change` is the weight before and after, `until` the end of a snooze, `reason` the reader's own reason,
-    `chart` that of a measured effect, `undo` the label of the undo button ("": it cannot be undone).
-    `asks_why` marks a no without a reason, `came_back` a copy of an answered one, `not_in_force` a change
-    that is no longer in force. `undo_says` tells what Undo does if it takes back more than was agreed to.
-    """
-
-    suggestion: Suggestion
-    headline: str
-    status: str
-    at: datetime | None
-    until: datetime | None
-    change: str
-    reason: str
-    effect: str
-    harmed: bool
-    chart: EffectChart | None
-    undo: str
-    asks_why: bool = False
-    came_back: str = ""
-    not_in_force: str = ""
-    undo_says: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +219,7 @@ def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
         "groups": [group for group in groups if group[2]],
         "count": len(cards),
         "later": len(waiting) - len(cards),
-        "decided": [_decision(row, effective, now) for row in recent],
+        "decided": [decided_words(row, effective, now) for row in recent],
         "harmful": [line for line in harmful if now - line.checked_at < HARM_SHOWN],
         "why_not": sentences.reasons_offered(),
         "words": sentences.script_words(),
@@ -356,82 +321,6 @@ def _evidence_line(row: Evidence, titles: Mapping[str, str], labels: Mapping[str
     )
 
 
-def history_page(*, reader_id: UUID, number: object, now: datetime) -> dict[str, Any]:
-    """Return a page of thirty settled suggestions, newest first; five queries. Any `number` finds one."""
-    effective = config_effective(reader_id=reader_id)
-    page = Paginator(suggestions_settled(reader_id=reader_id), PAGE_SIZE).get_page(str(number or 1))
-    rows = [_decision(suggestion, effective, now) for suggestion in page.object_list]
-    return {"page": page, "rows": rows, "why_not": sentences.reasons_offered()}
-
-
-def _decision(suggestion: Suggestion, effective: EffectiveConfig, now: datetime) -> Decided:
-    outcomes = {row.kind: row for row in suggestion.outcomes.all()}
-    decision, effect = outcomes.get(Outcome.Kind.DECISION), outcomes.get(Outcome.Kind.EFFECT)
-    reason = decision.user_reason if decision else None
-    status = sentences.settled_status(
-        suggestion.status,
-        decided=decision.outcome if decision else "",
-        reverted=Outcome.Kind.REVERT in outcomes,
-        never=reason == NEVER,
-    )
-    accepted = suggestion.status == Suggestion.Status.ACCEPTED
-    can_undo = suggestion_can_undo(suggestion=suggestion, now=now)
-    came_back = any(
-        text_today(str(note)) in wording.BROUGHT_BACK.values() for note in suggestion.validation_notes
-    )
-    over = (
-        can_undo
-        and accepted
-        and not suggestion_undo_forgets(suggestion=suggestion, now=now)
-        and suggestion_not_in_force(suggestion=suggestion, decision=decision, effective=effective)
-    )
-    return Decided(
-        suggestion=suggestion,
-        headline=sentences.headline(suggestion.suggestion_type, suggestion.label),
-        status=status,
-        at=suggestion.resolved_at or (decision.decided_at if decision else None),
-        change=_change(suggestion, decision) if accepted else "",
-        until=suggestion.snoozed_until if suggestion.status == Suggestion.Status.SNOOZED else None,
-        reason=stored_text(reason) if reason and reason != NEVER else "",
-        effect=sentences.effect_words(effect.outcome, effect.measured) if effect else "",
-        harmed=bool(effect and effect.outcome == Outcome.Result.HARMED),
-        chart=effect_chart(label=suggestion.label, measured=effect.measured) if effect else None,
-        undo=_(wording.UNDO) if can_undo and not over else "",
-        asks_why=suggestion.status == Suggestion.Status.REJECTED and reason == "",
-        came_back=_(wording.CAME_BACK) if came_back else "",
-        not_in_force=_(wording.NOT_IN_FORCE) if over else "",
-        undo_says=_undo_says(suggestion, decision, effective) if accepted and can_undo and not over else "",
-    )
-
-
-def _undo_says(suggestion: Suggestion, decision: Outcome | None, effective: EffectiveConfig) -> str:
-    """Return the words beside Undo if it takes back more than the reader's yes, else ""."""
-    if not suggestion.change.kind.weighs:
-        return ""
-    return sentences.undo_words(effective.weight(suggestion.target_key), *_weights(suggestion, decision))
-
-
-def _weights(suggestion: Suggestion, decision: Outcome | None) -> tuple[object, object]:
-    """Return the weight before the decision and the one agreed to."""
-    body = decision.config_before if decision else {}
-    before = body_effective(body).weight(suggestion.target_key) if body else suggestion.current_value
-    return before, (decision.edited_value if decision else "") or suggestion.suggested_value
-
-
-def _change(suggestion: Suggestion, decision: Outcome | None) -> str:
-    """Return the weight before and after, with a value that the reader chose, or a new topic's other names.
-
-    The weight before is that of the decision, because it may have been learned after the suggestion was made.
-    If that config is archived, it is that of the suggestion.
-    """
-    if not suggestion.change.kind.weighs:
-        return sentences.names_words(suggestion.other_names)
-    words = " → ".join(sentences.weight_step(*_weights(suggestion, decision)))
-    if decision and decision.edited_value:
-        return _("{change}, your own choice").format(change=words)
-    return words
-
-
 def preview_page(*, suggestion: Suggestion, now: datetime) -> dict[str, Any]:
     """Return the context of the preview page: today's digest before and after, place by place."""
     left, right = suggestion_side_by_side(suggestion=suggestion, now=now)
@@ -494,16 +383,6 @@ def suggestion_list(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     suggestions_sweep(now=now, reader_id=reader_of(request).pk)
     return render(request, "suggestions/list.html", cards_page(reader=reader_of(request), now=now))
-
-
-@login_required
-@require_safe
-def history(request: HttpRequest) -> HttpResponse:
-    """Show every settled suggestion, its change and its effect."""
-    now = timezone.now()
-    suggestions_sweep(now=now, reader_id=reader_of(request).pk)
-    page = history_page(reader_id=reader_of(request).pk, number=request.GET.get("page"), now=now)
-    return render(request, "suggestions/history.html", page)
 
 
 @login_required

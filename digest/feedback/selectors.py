@@ -119,6 +119,12 @@ def feedback_by_items(*, reader_id: UUID, items: Collection[Item]) -> dict[int, 
     return {item.pk: rated[item.article] for item in items if item.article in rated}
 
 
+def interview_answers(*, reader_id: UUID) -> list[tuple[int, datetime]]:
+    """Return item and time of each rating that an interview asked for, the newest first; one query."""
+    rows = Feedback.objects.filter(reader_id=reader_id, origin=Feedback.Origin.INTERVIEW)
+    return list(rows.order_by("-at").values_list("item_id", "at"))
+
+
 def feedback_tag_counts(*, reader_id: UUID) -> list[TagCount]:
     """Return how often the reader gave each reason, most frequent first; one query."""
     rows = FeedbackTag.objects.filter(feedback__reader_id=reader_id).values_list("tag_id", "tag__kind")

@@ -8,9 +8,10 @@ from digest.days import day_of
 from digest.feedback.selectors import feedback_tallies, feedback_urls
 from digest.models import Reader
 from ranking.config_body import ConfigEdit
+from ranking.config_words import ORDERED
 from ranking.entities import EffectiveConfig, RankingError
 from ranking.selectors import config_effective
-from ranking.services import config_edit
+from ranking.services import Cause, config_edit
 from ranking.taste.entities import TasteLevel
 from suggestions.changes.tastes import ORDER_BY_TASTE, PAGE
 from suggestions.planner.early import answers_differ
@@ -78,8 +79,10 @@ def order_accept(*, reader: Reader, version: int, now: datetime) -> int | Refusa
 
     Refuses with the code of the settings if they are no longer at `version`.
     """
-    edit = ConfigEdit(taste=str(TasteLevel.ON))
+    edit, cause = ConfigEdit(taste=str(TasteLevel.ON)), Cause.ACCEPT
     try:
-        return config_edit(reader_id=reader.pk, edit=edit, expected_version=version, now=now)
+        return config_edit(
+            reader_id=reader.pk, edit=edit, expected_version=version, now=now, cause=cause, ref=ORDERED
+        )
     except RankingError as error:
         return Refusal(error.code, error.message)

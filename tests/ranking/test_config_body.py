@@ -15,7 +15,9 @@ from ranking.config_body import (
     body_of,
     body_pin,
     body_source_rename,
+    body_take_back,
     body_validate,
+    changes_in_force,
     term_searchable,
     term_visible,
 )
@@ -228,3 +230,47 @@ def test_what_nobody_sees_is_dropped_and_what_no_text_has_cannot_be_looked_for()
     assert [term_searchable(word) for word in ("rust", "7", "+", "🚲", "…!?", " ", "\u200b")] == (
         [True, True, True, True, False, False, False]
     )
+
+
+MADE = {
+    "topics": ["chess"],
+    "source_weights": {"a": 1.4},
+    "learned": {"b": 0.15},
+    "keyword_boosts": {"rust": 0.8},
+    "recency_half_life_hours": 12.0,
+    "recency_by_day": False,
+    "ai_score_alpha": 0.2,
+    "taste": "on",
+    "locked": ["a"],
+    "avoided": ["b"],
+    "literal": ["chess"],
+    "other_names": {"chess": ["Elo"]},
+    "mutes": [{"kind": "word", "value": "war", "until": None, "within": "a/b"}],
+    "shelf_lives": {"a": 24},
+    "daily_limits": {"a": 2},
+    "never_missed": ["b"],
+}
+
+
+def test_every_setting_that_a_write_changed_can_be_taken_back_and_what_came_later_stays():
+    earlier = body_default()
+    written = {**body_default(), **MADE}
+    body_validate(written)
+    assert written.keys() == earlier.keys() == MADE.keys(), "a new setting belongs into MADE"
+    changes = body_changes(earlier, written)
+    assert {change["field"] for change in changes} == {*MADE} - {"learned"}
+    later = {**written, "topics": ["chess", "harbour"], "daily_limits": {"a": 5}}
+    held = changes_in_force(later, earlier, changes)
+    assert [change["field"] for change in changes if change not in held] == ["daily_limits"]
+    body_take_back(later, earlier, held)
+    body_validate(later)
+    assert later == {**earlier, "topics": ["harbour"], "daily_limits": {"a": 5}}
+    assert changes_in_force(later, earlier, changes) == []
+
+
+def test_what_a_write_removed_comes_back():
+    earlier, written = {**body_default(), **MADE}, body_default()
+    body_validate(earlier)
+    changes = body_changes(earlier, written)
+    body_take_back(written, earlier, changes_in_force(written, earlier, changes))
+    assert written == earlier

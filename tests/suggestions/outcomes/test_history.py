@@ -8,11 +8,14 @@ from django.utils import timezone
 
 from advisor.models import Run
 from advisor.selectors import run_suggestions_count
+from digest.days import day_of
 from digest.models import Reader
 from ranking.entities import WeightChange
 from ranking.selectors import config_effective
-from ranking.services import ConfigEdit, config_edit, config_revert, weights_learn
+from ranking.services import ConfigEdit, config_edit, config_revert, target_pin, weights_learn
+from ranking.taste.entities import TasteLevel
 from suggestions.models import Outcome, Suggestion
+from suggestions.services.ordering import order_accept
 from suggestions.services.resolve import (
     suggestion_accept,
     suggestion_never,
@@ -20,7 +23,8 @@ from suggestions.services.resolve import (
     suggestion_snooze,
     suggestion_undo,
 )
-from tests.support.browser import ago, suggested
+from tests.support.browser import ago, fresh_item, suggested
+from tests.support.factories import FeedbackFactory
 from tests.support.suggestion_worlds import visit
 
 PAGE = "/ui/history"
@@ -60,7 +64,7 @@ def checked(suggestion: Suggestion, outcome: str) -> None:
 
 
 def test_an_empty_history_says_what_will_stand_there(page: Client):
-    assert "Nothing decided yet" in body_of(page)
+    assert "Nothing has changed yet" in body_of(page)
 
 
 def test_an_accepted_change_shows_from_where_to_where(page: Client, ada: Reader):
@@ -171,16 +175,16 @@ def test_what_the_settings_no_longer_hold_is_said_and_not_offered_to_be_reverted
     config_revert(reader_id=ada.pk, version=0, expected_version=1, now=timezone.now())
     for address in (PAGE, "/ui/suggestions"):
         body = body_of(page, address)
-        assert ">Undo</button>" not in body and "No longer in force" in body
+        assert f"/ui/suggestions/{accepted.pk}/undo" not in body and "No longer in force" in body
 
 
 def test_a_topic_that_left_by_hand_is_not_offered_to_be_reverted(page: Client, ada: Reader):
     topic = {"suggestion_type": "add_topic", "field": "topics", "target_key": "tram", "label": "trams"}
     accepted = suggested(ada, evidence=0, current_value="", suggested_value="trams", **topic)
     suggestion_accept(reader_id=ada.pk, suggestion_id=accepted.pk, now=ago(5))
-    assert ">Undo</button>" in body_of(page)
+    assert f"/ui/suggestions/{accepted.pk}/undo" in body_of(page)
     config_revert(reader_id=ada.pk, version=0, expected_version=1, now=timezone.now())
-    assert ">Undo</button>" not in body_of(page)
+    assert f"/ui/suggestions/{accepted.pk}/undo" not in body_of(page)
 
 
 def test_a_suggestion_that_came_back_says_so_and_counts_once(page: Client, ada: Reader):
@@ -263,3 +267,85 @@ def test_an_undo_stays_on_its_page_of_the_history(page: Client, ada: Reader):
     assert page.post(f"/ui/suggestions/{kept.pk}/undo", said).url == f"{PAGE}?page=3"
     astray = {**said, "page": "3&next=//elsewhere.example"}
     assert page.post(f"/ui/suggestions/{lost.pk}/undo", astray).url == PAGE
+
+
+def undo(page: Client, what: str, ref: object) -> str:
+    answer = page.post(f"{PAGE}/undo", {"what": what, "ref": ref}, follow=True)
+    assert answer.redirect_chain[-1][0] == PAGE
+    return answer.content.decode()
+
+
+def test_a_yes_after_an_interview_stands_there_once_with_its_undo(page: Client, ada: Reader):
+    assert order_accept(reader=ada, version=0, now=timezone.now()) == 1
+    body = body_of(page)
+    assert body.count("Your ratings order your page") == 2, "as words, and as the name of its Undo"
+    assert "You said yes after an interview" in body
+    body = undo(page, "version", 1)
+    assert config_effective(reader_id=ada.pk).config.taste is TasteLevel.OFF
+    assert "Your ratings no longer order your page" in body and "You undid a change" in body
+    assert "no longer in force" in body
+    assert "There is nothing left of that change to undo." in undo(page, "version", 1)
+
+
+def test_what_a_yes_wrote_is_told_with_the_suggestion_alone(page: Client, ada: Reader):
+    suggestion = decided(ada)
+    assert "ranking:version" not in body_of(page) and "You accepted a suggestion" not in body_of(page)
+    Suggestion.objects.update(resolved_at=timezone.now() - timedelta(minutes=11))
+    page.post(f"/ui/suggestions/{suggestion.pk}/undo", {"next": "history"})
+    assert body_of(page).count("<li>\n    \n    <div>") == 1
+
+
+def test_undo_of_an_older_change_leaves_the_later_ones(page: Client, ada: Reader):
+    for version, edit in enumerate(
+        (ConfigEdit(topics=["chess"]), ConfigEdit(source_weights={"gazette.example": 1.4}))
+    ):
+        config_edit(reader_id=ada.pk, edit=edit, expected_version=version, now=ago(2 - version))
+    undo(page, "version", 1)
+    effective = config_effective(reader_id=ada.pk)
+    assert (effective.config.topics, effective.weight("gazette.example")) == ((), 1.4)
+
+
+def test_a_change_that_was_changed_again_has_no_undo(page: Client, ada: Reader):
+    for version, weight in enumerate((1.4, 0.6)):
+        edit = ConfigEdit(source_weights={"gazette.example": weight})
+        config_edit(reader_id=ada.pk, edit=edit, expected_version=version, now=ago(2 - version))
+    body = body_of(page)
+    assert body.count('aria-label="Undo: ') == 1 and body.count("no longer in force") == 1
+    undo(page, "version", 1)
+    assert config_effective(reader_id=ada.pk).weight("gazette.example") == 0.6
+
+
+def test_the_answers_of_an_interview_are_one_change_that_can_be_undone(page: Client, ada: Reader):
+    for n in range(3):
+        FeedbackFactory(reader=ada, item=fresh_item(ada, title=f"Asked {n}"), at=ago(1), origin="interview")
+    FeedbackFactory(reader=ada, item=fresh_item(ada, title="Rated while reading"), at=ago(1))
+    body = body_of(page)
+    assert "You answered 3 headlines" in body
+    undo(page, "answers", day_of(ago(1), ada.zone).isoformat())
+    assert [row.item.title for row in ada.feedback.all()] == ["Rated while reading"]
+    assert "You answered" not in body_of(page)
+
+
+def test_what_was_learned_stands_there_with_its_sources_and_its_undo(page: Client, ada: Reader):
+    moved = WeightChange("gazette.example", 1.0, 1.1, 0.9, 6.0, "liked_more_than_usual")
+    weights_learn(changes={ada.pk: [moved]}, now=ago(30))
+    body = body_of(page)
+    assert "More from gazette.example" in body and "Learned from your ratings" in body
+    undo(page, "learned", ago(30).astimezone(UTC).date().isoformat())
+    assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
+    assert "no longer in force" in body_of(page)
+
+
+@pytest.mark.parametrize(
+    ("what", "ref"), [("version", "1"), ("version", "x"), ("learned", "x"), ("answers", "x"), ("", "")]
+)
+def test_nobody_undoes_what_is_not_theirs(page: Client, ben: Reader, what: str, ref: str):
+    config_edit(reader_id=ben.pk, edit=ConfigEdit(topics=["chess"]), expected_version=0, now=ago(1))
+    body = undo(page, what, ref)
+    assert "There is nothing left of that change" in body or "There is no version 1" in body
+    assert config_effective(reader_id=ben.pk).config.topics == ("chess",)
+
+
+def test_pins_and_renamed_sources_change_no_order_and_stand_elsewhere(page: Client, ada: Reader):
+    target_pin(reader_id=ada.pk, target="gazette.example", pin="locked", ref="", now=ago(1))
+    assert "Nothing has changed yet" in body_of(page)

@@ -1,0 +1,65 @@
+"""Undo one change of a reader's history.
+
+Protected: no code of an agent imports this module.
+"""
+
+from datetime import date, datetime
+
+import structlog
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from digest.daily.services import digest_refresh
+from digest.days import day_of
+from digest.feedback.selectors import interview_answers
+from digest.feedback.services import answers_undo
+from digest.models import Digest, Reader
+from ranking.entities import RankingError
+from ranking.selectors import config_effective
+from ranking.services import learning_undo, version_undo
+from suggestions.past_changes import ANSWERS, LEARNED, VERSION
+from suggestions.proposals import Refusal
+
+log = structlog.get_logger(__name__)
+NUMBER_DIGITS = 12
+
+
+def past_change_undo(*, reader: Reader, what: str, ref: str, now: datetime) -> Refusal | None:
+    """Undo a change that no suggestion made: `ref` is a version's number, or a day. Build today's page again.
+
+    Of settings that were changed again since, the newer change stays. Refuses with `nothing_to_undo` if there
+    is no such change, or nothing of it is left, and else with the code of the settings.
+    """
+    try:
+        with transaction.atomic():
+            is_undone = _undo(reader, what, ref, now)
+    except RankingError as error:
+        return Refusal(error.code, error.message)
+    if not is_undone:
+        return Refusal("nothing_to_undo", _("There is nothing left of that change to undo."))
+    digest = digest_refresh(reader=reader, now=now)
+    Digest.objects.filter(pk=digest.pk).update(change=None)
+    log.info("past_change_undone", user_id=str(reader.pk), what=what, ref=ref)
+    return None
+
+
+def _undo(reader: Reader, what: str, ref: str, now: datetime) -> bool:
+    """Undo the change; return whether anything is different."""
+    seen = config_effective(reader_id=reader.pk).config.version
+    if what == VERSION and ref.isascii() and ref.isdigit() and len(ref) <= NUMBER_DIGITS:
+        return version_undo(reader_id=reader.pk, version=int(ref), now=now) != seen
+    day = _day(ref)
+    if what == LEARNED and day:
+        return learning_undo(reader_id=reader.pk, cycle=day, now=now) != seen
+    if what == ANSWERS and day:
+        given = interview_answers(reader_id=reader.pk)
+        ids = [item_id for item_id, at in given if day_of(at, reader.zone) == day]
+        return bool(ids) and bool(answers_undo(reader_id=reader.pk, item_ids=ids))
+    return False
+
+
+def _day(ref: str) -> date | None:
+    try:
+        return date.fromisoformat(ref)
+    except ValueError:
+        return None
