@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from datetime import date, timedelta
+from itertools import groupby
 from typing import Any
 from uuid import UUID
 
@@ -43,7 +45,7 @@ from ranking.config_words import (
     steps_in_force,
 )
 from ranking.entities import InvalidSetting, StaleVersion, UnknownVersion
-from ranking.language import figure
+from ranking.language import date_words, figure
 from ranking.selectors import (
     config_bodies,
     config_effective,
@@ -427,11 +429,12 @@ def _versions_page(request: HttpRequest) -> dict[str, Any]:
     steps = weight_snapshots(reader_id=reader_id, limit=20)
     moves = [(step.source, step.before, step.after) for step in steps]
     in_force = steps_in_force(moves, effective.weights(), effective.deltas)
+    rows = [(row, cause_words(row.cause, row.cause_ref), gone) for row, gone in zip(page, lost, strict=False)]
+    today = timezone.localdate()
+    weeks = groupby(rows, lambda one: _week_of(timezone.localdate(one[0].created_at)))
     return {
         "page": page,
-        "rows": [
-            (row, cause_words(row.cause, row.cause_ref), gone) for row, gone in zip(page, lost, strict=False)
-        ],
+        "weeks": [(week_words(monday, today), list(some)) for monday, some in weeks],
         "lost_by_defaults": lost[-1],
         "learned": list(zip(steps, in_force, strict=True)),
         "current": effective.config.version,
@@ -439,6 +442,19 @@ def _versions_page(request: HttpRequest) -> dict[str, Any]:
         "weighed": effective.weights(),
         "missed": [],
     }
+
+
+def _week_of(day: date) -> date:
+    """Return the Monday of a day's week."""
+    return day - timedelta(days=day.weekday())
+
+
+def week_words(monday: date, today: date) -> str:
+    """Return the name of the week that begins on `monday`."""
+    weeks = (_week_of(today) - monday).days // 7
+    if weeks <= 0:
+        return gettext("This week")
+    return gettext("Last week") if weeks == 1 else gettext("Week of {day}").format(day=date_words(monday))
 
 
 @login_required

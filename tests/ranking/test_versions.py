@@ -1,10 +1,14 @@
 """Pages of versions show each version's changes, and the changes that going back would make."""
 
+from datetime import UTC, datetime, time, timedelta
+
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from ranking.config_body import body_default
+from ranking.language import date_words
 from ranking.models import ConfigVersion
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit
@@ -46,6 +50,20 @@ def test_every_version_stands_there_newest_first_with_its_cause_and_changes(ada,
     assert page.index("Version 3") < page.index("Version 2") < page.index("Version 1")
     assert "You accepted a suggestion" in page and "“chess” joined your interests" in page
     assert page.count("In force") == 1
+
+
+def test_versions_stand_by_week_the_latest_first(ada, client):
+    today = timezone.localdate()
+    monday = today - timedelta(days=today.weekday())
+    for n, days in enumerate((28, 21, 7, 6, 0)):  # days before this Monday
+        at = datetime.combine(monday - timedelta(days=days), time(0, 30), UTC)
+        edit = ConfigEdit(recency_half_life_hours=10.0 + n)
+        config_edit(reader_id=ada.pk, edit=edit, expected_version=n, now=at)
+    client.force_login(ada)
+    weeks = client.get(reverse("ranking:versions")).context["weeks"]
+    older = [f"Week of {date_words(monday - timedelta(days=days))}" for days in (21, 28)]
+    assert [words for words, _ in weeks] == ["This week", "Last week", *older]
+    assert [[row.version for row, _, _ in rows] for _, rows in weeks] == [[5], [4, 3], [2], [1]]
 
 
 def test_a_version_says_what_going_back_to_it_would_change_today(ada, client, three_versions):
