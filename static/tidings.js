@@ -10,6 +10,7 @@ const PARTS = {
   "[data-pane]": "./pane.js",
   "[data-side]": "./side.js",
   "#keys": "./keyboard.js",
+  "[data-mute], [data-pane]": "./mute.js",
   "[data-offline]": "./offline.js",
   "[data-cards]": "./suggestions.js",
   "[data-generate]": "./generate.js",

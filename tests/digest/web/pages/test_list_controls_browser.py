@@ -289,8 +289,11 @@ def walk_sources(desk: Desk) -> None:
 def mute_by_key(desk: Desk) -> None:
     desk.walk()
     desk.press("x")
-    desk.page.wait_for_url("**/ui/mutes?item=*")
-    desk.open()
+    dialog = desk.page.get_by_role("dialog", name="Mute something of")
+    expect(dialog).to_be_visible()
+    desk.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(desk.row.locator("a[data-open]")).to_be_focused()
 
 
 def rate_by_sign(desk: Desk) -> None:
