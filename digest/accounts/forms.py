@@ -31,7 +31,7 @@ from django.core.validators import MaxLengthValidator
 from django.db import transaction
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.translation import gettext, gettext_lazy, gettext_noop
+from django.utils.translation import gettext, gettext_lazy, gettext_noop, ngettext
 
 from digest.accounts.invitations import ByInvitation
 from digest.accounts.limits import (
@@ -173,7 +173,16 @@ class SignInForm(BoundedFields, LoginForm):  # type: ignore[misc]
         login, remember = self.fields["login"], self.fields["remember"]
         login.label, remember.label = (
             gettext_lazy("Username or e-mail address"),
-            gettext_lazy("Keep me signed in on this device"),
+            ngettext(
+                "Keep me signed in on this device for {n} day",
+                "Keep me signed in on this device for {n} days",
+                settings.SESSION_DAYS,
+            ).format(n=settings.SESSION_DAYS),
+        )
+        # At home nobody wants to type a password with each start of the browser.
+        remember.initial = True
+        remember.help_text = gettext_lazy(
+            "On a shared computer, untick this: closing the browser then signs you out."
         )
         login.widget.attrs.pop("placeholder", None)
         # Browsers store a name and an address under one key. A password manager fills in the one it knows.

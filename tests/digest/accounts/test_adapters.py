@@ -54,6 +54,21 @@ def link_in(text: str) -> str:
     return re.search(r"https?://[^/\s]+(/accounts/\S+)", text)[1]
 
 
+@pytest.mark.parametrize("stays", [True, False], ids=["at home", "on a shared computer"])
+def test_a_reader_stays_signed_in_for_the_days_that_the_form_says_or_until_the_browser_closes(
+    ada: Reader, client: Client, settings, stays: bool
+):
+    settings.SESSION_DAYS = 30
+    settings.SESSION_COOKIE_AGE = 30 * 86_400
+    form = client.get("/accounts/login/").context["form"]
+    assert str(form.fields["remember"].label) == "Keep me signed in on this device for 30 days"
+    assert form["remember"].value() is True, "nobody at home types a password every day"
+    ticked = {"remember": "on"} if stays else {}
+    sent = {"login": with_password(ada).username, "password": PASSWORD} | ticked
+    client.post("/accounts/login/", sent)
+    assert client.cookies["sessionid"]["max-age"] == (30 * 86_400 if stays else "")
+
+
 def test_a_forgotten_password_is_replaced_by_a_link_that_came_by_mail_and_works_once(
     ada: Reader, client: Client, mailbox: Mailbox
 ):
