@@ -33,11 +33,12 @@ class StarterFeed:
 
 @dataclass(frozen=True, slots=True)
 class Interest:
-    """A few feeds under one heading."""
+    """A few feeds under one heading; `language` is that of their articles."""
 
     key: str
     name: str
     feeds: tuple[StarterFeed, ...]
+    language: str = "en"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +54,19 @@ def starter_interests() -> tuple[Interest, ...]:
     """Return all interests on offer, in the order of the file."""
     listed = tomllib.loads(FILE.read_text(encoding="utf-8"))["interest"]
     return tuple(
-        Interest(row["key"], row["name"], tuple(StarterFeed(*feed) for feed in row["feeds"]))
+        Interest(
+            row["key"],
+            row["name"],
+            tuple(StarterFeed(*feed) for feed in row["feeds"]),
+            row.get("language", "en"),
+        )
         for row in listed
     )
+
+
+def starter_interests_for(language: str) -> list[Interest]:
+    """Return all interests on offer, those in this language first."""
+    return sorted(starter_interests(), key=lambda one: one.language != language.partition("-")[0])
 
 
 def starter_feeds_chosen(*, interests: Collection[str], urls: Collection[str]) -> list[StarterFeed]:

@@ -26,8 +26,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone, translation
+from django.utils.translation import get_language, gettext_noop, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
@@ -60,7 +60,7 @@ from digest.mail.render import mail_goes_out
 from digest.models import Reader
 from digest.places import SIGN_INS
 from digest.requests import reader_of
-from digest.sources.recommended import starter_interests, welcome_answer
+from digest.sources.recommended import starter_interests_for, welcome_answer
 from digest.sources.subscriptions import FEED_GONE_REASON
 from digest.web.pages.forms import (
     AccountForm,
@@ -326,7 +326,7 @@ def welcome(request: HttpRequest) -> HttpResponse:
         form.add_error(None, _("Choose at least one interest or source, or skip this."))
     page = {
         "form": form,
-        "interests": [(one, _(one.name)) for one in starter_interests()],
+        "interests": [(one, _(one.name)) for one in starter_interests_for(get_language() or "")],
         "picked": form.picked(),
     }
     return render(request, "digest/welcome.html", page, status=422 if form.errors else 200)

@@ -29,6 +29,15 @@ def test_whoever_is_here_for_the_first_time_is_asked(page: Client):
     assert all(interest.name.split()[0] in body for interest in starter_interests())
 
 
+def test_a_german_reader_is_offered_german_sources_first_and_the_others_after_them(page: Client, ada: Reader):
+    for language, expected in (("de", "de"), ("en", "en")):
+        Reader.objects.filter(pk=ada.pk).update(language=language)
+        offered = [one.language for one, _name in page.get("/ui/welcome").context["interests"]]
+        assert len(offered) == len(starter_interests())
+        first = offered.count(expected)
+        assert offered[:first] == [expected] * first and expected not in offered[first:]
+
+
 def test_whoever_reads_something_already_is_not(page: Client, ada: Reader):
     subscribe(ada)
     assert page.get("/").status_code == 200
@@ -138,7 +147,8 @@ def test_a_source_is_called_by_its_publisher_not_by_one_of_its_feeds(ada: Reader
 def test_what_is_on_offer_is_sound():
     interests = starter_interests()
     feeds = [feed for interest in interests for feed in interest.feeds]
-    assert 8 <= len(interests) <= 12
+    english, german = ([i for i in interests if i.language == language] for language in ("en", "de"))
+    assert 8 <= len(english) <= 12 and 5 <= len(german) <= 8 and len(interests) == len(english) + len(german)
     assert all(3 <= len(interest.feeds) <= 6 for interest in interests)
     for values in ([i.key for i in interests], [f.url for f in feeds], [f.title for f in feeds]):
         assert len(set(values)) == len(values)

@@ -28,6 +28,16 @@ def test_visitors_see_what_tidings_is_instead_of_a_form(body):
     assert "data-thumbs" not in body and 'name="password"' not in body
 
 
+def test_a_german_visitor_meets_no_english_sentence(client: Client, db):
+    body = client.get("/", HTTP_ACCEPT_LANGUAGE="de").content.decode()
+    figure = body.partition("<figure")[2].partition("</figure>")[0]
+    english = client.get("/").content.decode().partition("<figure")[2].partition("</figure>")[0]
+    cells = r"<(?:h2|p|span|figcaption)[^>]*>([^<]+)<"
+    shared = {*re.findall(cells, figure)} & {*re.findall(cells, english)} - {" "}
+    assert {one.strip(" ·") for one in shared} <= {"Upstream Notes", "The Long Spoke", "Quiet Port", ""}
+    assert 'lang="en"' not in figure
+
+
 def test_the_digest_is_of_articles_that_the_demo_publishes(body):
     published = unescape("".join(path.read_text() for path in DEMO.rglob("*") if path.suffix in SUFFIXES))
     published = published.replace("’", "'")
