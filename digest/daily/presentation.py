@@ -67,10 +67,14 @@ class OfferedReason:
 
 @dataclass(frozen=True, slots=True)
 class RelatedItems:
-    """Other reports of the same story: the number of other sources, and their items with links."""
+    """Other reports of the same story: the number of other sources, and the items with links.
+
+    Those of the item's own source come last. `own` is its name if they are all there is.
+    """
 
     sources: int
     items: tuple[tuple[RelatedItem, str], ...]
+    own: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +241,7 @@ def _shown_item(
         lede=lede_cut(summary.text if summary else item.text),
         why=why,
         response=response,
-        also=_story_mates(mates),
+        also=_story_mates(item, mates),
         summary=summary,
         summary_words=summary_origin(summary.model, summary.repaired, summary.by_model) if summary else "",
         since=since,
@@ -248,11 +252,12 @@ def _chips_alone(entry: ScoredItem) -> Explanation:
     return Explanation(score_chips(entry.parts, str(entry.item.source), entry.slot), (), "")
 
 
-def _story_mates(mates: Sequence[RelatedItem]) -> RelatedItems | None:
+def _story_mates(item: Item, mates: Sequence[RelatedItem]) -> RelatedItems | None:
     if not mates:
         return None
-    sources = {mate.source_key or mate.source for mate in mates}
-    return RelatedItems(len(sources), tuple((mate, mate.url) for mate in mates))
+    others = {mate.source_key for mate in mates} - {item.source_id}
+    own = "" if others else mates[0].source
+    return RelatedItems(len(others), tuple((mate, mate.url) for mate in mates), own)
 
 
 def scores_changed(*, reader: Reader, scored: Sequence[ScoredItem], now: datetime) -> dict[int, OtherScore]:

@@ -84,9 +84,9 @@ def items_related(
 ) -> dict[int, list[RelatedItem]]:
     """Return {item of `item_ids`: the other items of its story that this reader may see}, newest first.
 
-    The story is computed over these items only (`stories_split`). Items of the item's own source or article
-    are left out, and so are muted ones. Other articles appear once. Items without others are missing. Three
-    queries per page.
+    The story is computed over these items only (`stories_split`). Items of the item's own article are left
+    out, and so are muted ones. Other articles appear once, those of the item's own source last: it posted the
+    story again. Items without others are missing. Three queries per page.
     """
     rows = Item.objects.filter(pk__in=item_ids).exclude(story=None)
     asked = {row.pk: row for row in rows.only("story", "source", "article")}
@@ -132,12 +132,10 @@ def _story_keys(items: Collection[Item]) -> dict[int, int]:
 
 def _mates(item: Item, others: Sequence[Item]) -> list[RelatedItem]:
     once = {other.article: other for other in reversed(others)}
+    mates = [other for other in others if other.article != item.article and once[other.article] is other]
     return [
         RelatedItem(other.pk, other.title, str(other.source), other.address, other.source_id)
-        for other in others
-        if other.source_id != item.source_id
-        and other.article != item.article
-        and once[other.article] is other
+        for other in sorted(mates, key=lambda other: other.source_id == item.source_id)
     ]
 
 

@@ -141,9 +141,10 @@ def impressions_shown(*, reader: Reader, impressions: Sequence[Impression], now:
 
 def also_words(shown: ShownItem) -> str:
     """Return the line on other sources of the story: "also reported by Courier, Post and 2 others"."""
-    if shown.also is None:
+    if shown.also is None or not shown.also.sources:
         return ""
-    names = list(dict.fromkeys(mate.source for mate, _link in shown.also.items))
+    mates = [mate for mate, _link in shown.also.items if mate.source_key != shown.item.source_id]
+    names = list(dict.fromkeys(mate.source for mate in mates))
     rest = len(names) - NAMED
     if rest > 0:
         others = ngettext("{n} other", "{n} others", rest).format(n=rest)

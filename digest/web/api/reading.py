@@ -563,5 +563,9 @@ def _entry(row: Impression, mates: list[RelatedItem]) -> EntryOut:
         propensity=row.propensity,
         reasons=list(score_chips(row.parts, str(row.item.source), row.slot)),
         useful=row.thumb.useful if row.thumb else None,
-        also=[MateOut(item_id=m.item_id, title=m.title, source=m.source, url=m.url) for m in mates],
+        also=[
+            MateOut(item_id=m.item_id, title=m.title, source=m.source, url=m.url)
+            for m in mates
+            if m.source_key != row.item.source_id
+        ],
     )

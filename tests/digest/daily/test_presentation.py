@@ -92,6 +92,15 @@ def test_other_tellings_are_linked_only_where_the_reader_may_see_them(
     assert "A secret old harbour bridge" not in body
 
 
+def test_what_one_source_posted_twice_is_named_and_counts_as_no_other_source(page: Client, ada: Reader, now):
+    story = Story.objects.create(created_at=now, last_item_at=now)
+    shown_item = fresh_item(ada, title="Old harbour bridge falls", story=story)
+    again = fresh_item(ada, title="Old harbour bridge falls again", story=story)
+    body = page.get(f"/ui/item/{shown_item.pk}").content.decode()
+    assert "Gazette posted it again" in body and f'href="/ui/item/{again.pk}"' in body
+    assert "also reported by" not in body
+
+
 def summarised(item: Item, now, **fields: object) -> Summary:
     given = {"model": "offline", "text": "The pier is open.", "citations": ["The pier is open."]}
     return Summary.objects.create(fingerprint=item.fingerprint, created_at=now, **{**given, **fields})

@@ -125,6 +125,18 @@ def test_other_sources_of_a_story_are_listed_newest_first(ada, story):
     assert (first.title, first.source, first.url) == (story[1].title, "S1", story[1].url)
 
 
+def test_what_the_same_source_posted_again_is_listed_after_the_others(ada, now, others):
+    subscribe_to(ada, "s0.example", "s1.example")
+    first = item_of(now, MINERS[0], "s0.example", hours=3)
+    again = item_of(now, f"{MINERS[0]} again", "s0.example", hours=1)
+    apart = item_of(now, MINERS[2], "s0.example", hours=1)
+    other = item_of(now, MINERS[1], "s1.example", hours=2)
+    stories_update(now=now)
+    found = items_related(reader_id=ada.pk, item_ids=[first.pk, apart.pk], now=timezone.now())
+    assert [mate.item_id for mate in found[first.pk]] == [other.pk, again.pk]
+    assert apart.pk not in found, "another headline of the source stands by itself"
+
+
 def test_sources_the_reader_does_not_subscribe_to_are_not_listed(ada, ben, story):
     subscribe_to(ada, "s0.example", "s1.example")
     subscribe_to(ben, "s0.example")
