@@ -52,7 +52,7 @@ from digest.days import day_of
 from digest.feeds.selectors import models_allowed
 from digest.llm.entities import ToolCall
 from digest.models import Reader
-from suggestions.proposals import FenceLost
+from suggestions.proposals import Fence, FenceLost
 
 log = structlog.get_logger(__name__)
 
@@ -102,6 +102,16 @@ class Session:
     tools: RunCalls
     steps: StepLog
     calls: int = field(default=0)
+
+    def fence_add(self, fence: Fence) -> None:
+        """Let `fence`, too, stop a proposal inside the transaction of its write. It raises `FenceLost`."""
+        own = self.tools.context.fence
+
+        def both() -> None:
+            fence()
+            own()
+
+        self.tools.context = replace(self.tools.context, fence=both)
 
 
 def session_open(*, reader: Reader, now: datetime) -> Session:

@@ -1,6 +1,7 @@
 """Middleware for readers' pages: language, time zone, caching, sign-in and the first visit."""
 
 from collections.abc import Callable
+from functools import partial
 from urllib.parse import urlencode, urlsplit
 
 from allauth.account.internal.flows.reauthentication import STATE_SESSION_KEY
@@ -23,6 +24,7 @@ from digest.feeds.selectors import subscriptions_exist
 from digest.models import Reader
 from digest.places import PAGE_LINE, turn_share, turn_spare, turns_open
 from digest.requests import own_path
+from digest.sessions import session_check
 from digest.throttling import too_many_requests_page, turn_begin
 from ranking.entities import TooManyChanges
 from ranking.selectors import reading_once
@@ -178,7 +180,8 @@ class ReadersTurns:
     """Answer a reader's pages one after the other in this process, so that none of them slows down others.
 
     Doors for programs take the turn once they know the token's reader. Between queries, a reader who asks for
-    much at once lets others go first. A page loads their mutes once, however many selectors ask.
+    much at once lets others go first. A page loads their mutes once, however many selectors ask. A page that
+    waited does nothing for a session that ended meanwhile.
     """
 
     def __init__(self, get_response: Handler) -> None:
@@ -192,10 +195,7 @@ class ReadersTurns:
     def process_view(
         self, request: HttpRequest, view: Callable[..., object], *_: object
     ) -> HttpResponse | None:
-        """Wait for the turn of a signed-in reader; the page for 429 if too many of their requests wait.
-
-        If the account was deleted or got another password meanwhile, lead to the sign-in.
-        """
+        """Wait for the turn of a signed-in reader; the page for 429 if too many of their requests wait."""
         if not isinstance(request.user, Reader):
             return None
         if not _takes_turn(request, view):
@@ -203,14 +203,21 @@ class ReadersTurns:
                 turn_spare(request.user.pk)
             return None
         try:
-            turn_begin(request.user.pk, PAGE_LINE, password=request.user.password)
+            turn_begin(request.user.pk, PAGE_LINE, check=partial(session_check, request))
         except TooManyRequests as refused:
             return too_many_requests_page(request, refused)
-        except SignInNeeded:
-            if not Reader.objects.filter(pk=request.user.pk).exists():
-                logout(request)  # after a new password the browser may have another session already
-            return HttpResponseRedirect(resolve_url("account_login"))
+        except SignInNeeded as ended:
+            return self.process_exception(request, ended)
         return None
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Lead to the sign-in if the session ended while the page waited, or the account was deleted."""
+        if not isinstance(error, SignInNeeded):
+            return None
+        user = request.user
+        if isinstance(user, Reader) and not Reader.objects.filter(pk=user.pk).exists():
+            logout(request)  # after a new password the browser may have another session already
+        return HttpResponseRedirect(resolve_url("account_login"))
 
 
 class TooManyChangesPage(MiddlewareMixin):

@@ -43,6 +43,8 @@ TURN_WAIT_S: Final = 10.0
 # more.
 SHARE_WAIT_S: Final = 2.0
 SHARE_TIMES: Final = 3.0
+# Whoever asks is looked up again if that was done longer ago: a body may take half a minute to arrive.
+KNOWN_S: Final = 1.0
 PAGE_LINE, PROGRAM_LINE, LONG_LINE = "page", "program", "long"
 
 
@@ -66,7 +68,7 @@ class Places:
 
         It does not wait if as many of the reader's requests wait in this `line` as may. A place of slow work
         ends the turn of the request, so that its reader's pages need not wait for it. What follows the slow
-        work is done beside the turn.
+        work is done beside the turn, for a credential that has not ended meanwhile.
         """
         if self is not TURNS:
             turn_end()
@@ -80,6 +82,9 @@ class Places:
                     self._changed.notify_all()
             if self is not TURNS:
                 _turn_resume()
+        if self not in (TURNS, LONG, EXPORTS) and who == getattr(_request, "who", None):
+            _request.waited = True
+            credential_check()
 
     def _take(self, who: object, wait_s: float, line: str) -> bool:
         with self._changed:
@@ -171,10 +176,11 @@ def turns_open() -> Iterator[None]:
     """
     with ExitStack() as turn:
         _request.turn, _request.had, _request.waited = turn, False, False
+        _request.check, _request.checked_s = None, time.monotonic()
         try:
             yield
         finally:
-            _request.turn, _request.waited = None, False
+            _request.turn, _request.check = None, None
 
 
 def turn_take(who: object, line: str) -> bool:
@@ -204,9 +210,24 @@ def _share_begin(who: object) -> None:
     _request.who, _request.shared_s, _request.began_s = who, 0.0, time.thread_time()
 
 
-def turn_was_waited_for() -> bool:
-    """Return whether this request had to wait for its turn or another place."""
-    return getattr(_request, "waited", False)
+def credential_keep(check: Callable[[], object]) -> None:
+    """Let `check` look up the credential of this request again: now if it waited, and after each later wait.
+
+    It raises if the credential has ended: a session that was signed out, a token that was revoked.
+    """
+    if getattr(_request, "turn", None):
+        _request.check = check
+        credential_check()
+
+
+def credential_check() -> None:
+    """Look up the credential of this request again if the request has waited since that was done last."""
+    check = getattr(_request, "check", None)
+    if check is None:
+        return
+    if _request.waited or time.monotonic() - _request.checked_s > KNOWN_S:
+        _request.waited, _request.checked_s = False, time.monotonic()
+        check()
 
 
 def _turn_resume() -> None:
@@ -237,6 +258,7 @@ def turn_give_way() -> None:
     turn_end()
     if (turn := getattr(_request, "turn", None)) and _request.had:
         turn.enter_context(TURNS.place(_request.who, wait_s=TURN_WAIT_S, line=LONG_LINE))
+        credential_check()
         turn_let_pass()
 
 

@@ -22,16 +22,18 @@ def reader_of(request: HttpRequest) -> Reader:
     return request.user
 
 
-def account_check(*, reader_id: UUID, password: str = "") -> None:
-    """Raise `SignInNeeded` if the account was deleted or switched off while its reader's request waited.
-
-    Also if it has another password by now than the hash `password`, unless that is "".
-    """
-    found = Reader.objects.filter(pk=reader_id, is_active=True).values_list("password", flat=True).first()
-    if found is None:
+def account_check(*, reader_id: UUID) -> None:
+    """Raise `SignInNeeded` if the account was deleted or switched off meanwhile."""
+    if not Reader.objects.filter(pk=reader_id, is_active=True).exists():
         raise SignInNeeded(_("This account was deleted or switched off meanwhile."))
-    if password and found != password:
-        raise SignInNeeded(_("The password was changed meanwhile."))
+
+
+def body_await(request: HttpRequest) -> None:
+    """Read the whole body before its sender is looked up.
+
+    A body may take half a minute to arrive, and what its sender may do can end meanwhile.
+    """
+    _ = request.POST if request.content_type == "multipart/form-data" else request.body
 
 
 def is_seen(request: HttpRequest) -> bool:

@@ -11,7 +11,6 @@ from datetime import datetime
 from functools import wraps
 from math import ceil
 from typing import Concatenate, ParamSpec, TypeVar
-from uuid import UUID
 
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
@@ -21,8 +20,8 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
 from digest.errors import TooManyRequests
-from digest.places import LONG, PROGRAM_LINE, Places, turn_give_way, turn_take, turn_was_waited_for
-from digest.requests import account_check, reader_of
+from digest.places import LONG, PROGRAM_LINE, Places, credential_keep, turn_give_way, turn_take
+from digest.requests import reader_of
 
 KEYS = "digest:limit"
 MINUTE, HOUR = 60, 3600
@@ -160,16 +159,15 @@ def long_work(who: object) -> Iterator[None]:
         yield
 
 
-def turn_begin(who: object, line: str = PROGRAM_LINE, *, password: str = "") -> None:
-    """Wait for the turn of a reader's request, and check that the account is still there then.
+def turn_begin(who: object, line: str = PROGRAM_LINE, *, check: Callable[[], object]) -> None:
+    """Wait for the turn of a reader's request. After this and each later wait, `check` its credential again.
 
-    An earlier request may have deleted it, or changed the password whose hash the session began with. Raises
-    `TooManyRequests` if too many of theirs wait, and `SignInNeeded`.
+    An earlier request may have deleted the account, ended the session or revoked the token. Raises
+    `TooManyRequests` if too many of theirs wait, and what `check` raises.
     """
     if not turn_take(who, line):
         raise busy_refusal()
-    if isinstance(who, UUID) and turn_was_waited_for():
-        account_check(reader_id=who, password=password)
+    credential_keep(check)
 
 
 Answering = TypeVar("Answering", bound=Callable[..., HttpResponseBase])

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext, gettext_noop
 
 from advisor.models import Decision, Run
 from advisor.run.status_words import STATUSES
@@ -36,6 +36,7 @@ from advisor.selectors import (
     worker_alive,
 )
 from digest.days import day_end, day_of
+from digest.errors import SignInNeeded
 from digest.models import Reader
 from ranking.common.broker import WorkerTask
 from suggestions.selectors import suggestions_created_between, suggestions_pending
@@ -204,7 +205,7 @@ def run_begin(*, run: Run, now: datetime, inline: bool = False) -> GenerateResul
     if is_here:
         executor()(run_id=run.pk, now=now)
     if is_here or not settings.REDIS_URL:  # else a worker's message is all that happened
-        run.refresh_from_db()
+        run = _stored(run.pk)
     return replace(run_result(run=run), began=True)
 
 
@@ -220,7 +221,7 @@ def run_wait(
 
     It calls `run_advance` meanwhile, so that without a broker nobody waits for a dead worker.
     """
-    began, run = clock(), Run.objects.get(pk=run_id)
+    began, run = clock(), _stored(run_id)
     while run.status in ACTIVE_STATUSES:
         waited = clock() - began
         if waited >= timeout_s:
@@ -228,8 +229,16 @@ def run_wait(
         run = run_advance(run=run, now=now + timedelta(seconds=waited))
         if run.status in ACTIVE_STATUSES:
             sleep(POLL_S)
-            run.refresh_from_db()
+            run = _stored(run.pk)
     return run_result(run=run)
+
+
+def _stored(run_id: UUID) -> Run:
+    """Return a run as it is stored now. Raises `SignInNeeded` if it went with its reader's account."""
+    run = Run.objects.filter(pk=run_id).first()
+    if run is None:
+        raise SignInNeeded(gettext("This account was deleted or switched off meanwhile."))
+    return run
 
 
 def _run(reader: Reader, trigger: str, now: datetime, is_deferred: bool = False) -> Run:
@@ -300,7 +309,7 @@ def run_reclaim(*, run: Run, now: datetime) -> Run:
     """Check the lease of `run` and return it, for installations without a reconciler."""
     if run.status == Run.Status.RUNNING and run.lease_until is not None and run.lease_until < now:
         runs_reconcile(now=now)
-        run.refresh_from_db()
+        run = _stored(run.pk)
     return run
 
 
@@ -314,7 +323,7 @@ def run_advance(*, run: Run, now: datetime) -> Run:
     waiting = run.status == Run.Status.QUEUED and now - run.created_at >= START_WITHIN
     if waiting and not settings.REDIS_URL:
         executor()(run_id=run.pk, now=now)
-        run.refresh_from_db()
+        run = _stored(run.pk)
     return run
 
 

@@ -6,8 +6,10 @@ refused by a limit, sign-in or CSRF, are not stored, so that they can be repeate
 """
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -24,7 +26,8 @@ from digest.accounts.tokens import TokenAuth
 from digest.errors import TooManyRequests
 from digest.models import ApiToken, Reader
 from digest.places import PAGE_LINE, PROGRAM_LINE
-from digest.requests import account_check
+from digest.requests import account_check, body_await
+from digest.sessions import session_check
 from digest.throttling import API, limit_count, turn_begin
 
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -66,8 +69,9 @@ class IdempotentToken(TokenAuth):
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken:
         """Authenticate like `TokenAuth`. May also raise `IdempotencyKeyError` and `ReplayedResponse`."""
+        body_await(request)
         used = super().authenticate(request, token)
-        _begin(request, used.reader, PROGRAM_LINE)
+        _begin(request, used.reader, PROGRAM_LINE, partial(self.authenticate_again, request, token))
         return used
 
 
@@ -76,17 +80,18 @@ class IdempotentSession(SessionAuth):
 
     def authenticate(self, request: HttpRequest, key: str | None) -> object | None:
         """Authenticate like `SessionAuth`. May raise `TooManyRequests` and errors of `IdempotentToken`."""
+        body_await(request)
         reader: object | None = super().authenticate(request, key)
         if isinstance(reader, Reader):
-            _begin(request, reader, PAGE_LINE)
+            _begin(request, reader, PAGE_LINE, partial(session_check, request))
         return reader
 
 
-def _begin(request: HttpRequest, reader: Reader, line: str) -> None:
-    """Count a request against its reader's limit, and claim its key if it has one."""
+def _begin(request: HttpRequest, reader: Reader, line: str, check: Callable[[], object]) -> None:
+    """Count a request against its reader's limit, wait for their turn, and claim its key if it has one."""
     now = timezone.now()
     limit_count(limit=API, who=reader.pk, now=now)
-    turn_begin(reader.pk, line)
+    turn_begin(reader.pk, line, check=check)
     key = request.headers.get(KEY_HEADER)
     if request.method in SAFE or key is None:
         return

@@ -21,7 +21,8 @@ from django.views.decorators.csrf import csrf_exempt
 from advisor.run_values import ToolOutcome
 from digest.accounts.assistant_access import PROPOSE, Access, access_of
 from digest.accounts.tokens import REQUESTS_PER_MINUTE, TOO_OFTEN
-from digest.errors import InvalidToken, SignInNeeded, TooManyRequests
+from digest.errors import InvalidToken, TooManyRequests
+from digest.places import credential_check
 from digest.throttling import API, MINUTE, Limit, limit_count, turn_begin
 from suggestions.proposals import FenceLost
 
@@ -54,20 +55,20 @@ def mcp(request: HttpRequest) -> HttpResponse:
     if not _origin_is_ours(request):
         return _refusal("forbidden_origin", "Pages of other sites may not ask this.", 403)
     try:
+        body = request.body  # before its sender is looked up: it may take long to arrive
+    except RequestDataTooBig:
+        body = b" " * (BODY_BYTES_MAX + 1)
+    try:
         access = access_of(secret=_bearer(request))
         now = timezone.now()
         limit_count(limit=LIMIT, who=f"{access.reader.pk}:{access.client}", now=now)
         limit_count(limit=API, who=access.reader.pk, now=now)
-        turn_begin(access.reader.pk)
-    except (InvalidToken, SignInNeeded) as error:
+        turn_begin(access.reader.pk, check=lambda: access_of(secret=_bearer(request)))
+    except InvalidToken as error:
         challenge = _challenge("invalid_token" if _bearer(request) else "")
         return _refusal(error.code, error.message, 401, **{"WWW-Authenticate": challenge})
     except TooManyRequests as error:
         return _refusal(error.code, error.message, 429, **{"Retry-After": str(error.retry_after_s)})
-    try:
-        body = request.body
-    except RequestDataTooBig:
-        body = b" " * (BODY_BYTES_MAX + 1)
     if len(body) > BODY_BYTES_MAX:
         return _refusal("body_too_large", f"A message may have {BODY_BYTES_MAX // 1024} KB.", 413)
     from config.api.mcp_tools import scope_needed  # noqa: PLC0415 - tools, where there are assistants
@@ -177,6 +178,7 @@ def _call(request: HttpRequest, access: Access, name: str, arguments: Mapping[st
         session = session_resume(reader=access.reader, client=access.client, now=now)
     except SessionRefused as refused:
         return refusal("models_off", str(refused))
+    session.fence_add(_access_fence)
     try:
         outcome = session_call(session=session, name=name, arguments=arguments, now=now)
         session_release(session=session, client=access.client, now=timezone.now())
@@ -186,3 +188,11 @@ def _call(request: HttpRequest, access: Access, name: str, arguments: Mapping[st
         log.exception("assistant_tool_failed", tool=name, run_id=str(session.run.pk))
         return refusal("internal_error", FAILED)
     return outcome
+
+
+def _access_fence() -> None:
+    """Store nothing for an assistant whose access ended while reviewers answered. Raises `FenceLost`."""
+    try:
+        credential_check()
+    except InvalidToken as ended:
+        raise FenceLost from ended

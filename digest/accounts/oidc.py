@@ -27,6 +27,7 @@ from requests.adapters import HTTPAdapter
 
 from digest.accounts.adapters import PROVIDER_METHOD
 from digest.models import Reader
+from digest.sessions import session_check
 
 log = structlog.get_logger(__name__)
 
@@ -271,8 +272,11 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
         """Record that the reader signed in again, if that was asked for.
 
-        Refuse any other person in their place (403).
+        Refuse any other person in their place (403). Raises `SignInNeeded` if the session of a reader ended
+        while the provider was asked, who would else be connected to it.
         """
+        if request.user.is_authenticated:
+            session_check(request)
         if sociallogin.state.get("data") != SIGN_IN_AGAIN:
             return
         claims = (sociallogin.account.extra_data or {}).get("id_token") or {}

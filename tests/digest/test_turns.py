@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 
 import pytest
 from django.conf import settings
@@ -79,7 +80,7 @@ def test_six_requests_of_one_reader_are_answered_one_by_one_and_a_seventh_is_ref
     def answer() -> None:
         with turns_open():
             try:
-                turn_begin("Mallory")
+                turn_begin("Mallory", check=bool)
             except TooManyRequests as error:
                 refused.append(error.status)
                 all_there.set()
@@ -107,8 +108,8 @@ def has_turn(who: str) -> bool:
 @pytest.mark.parametrize("kind", ["LOOKUPS", "PICTURES", "RUNS", "LONG", "EXPORTS"])
 def test_a_request_with_a_place_of_another_kind_lets_the_readers_next_one_begin(kind: str):
     with turns_open():
-        turn_begin("Ada")
-        turn_begin("Ada")  # it never waits for itself
+        turn_begin("Ada", check=bool)
+        turn_begin("Ada", check=bool)  # it never waits for itself
         assert not has_turn("Ada")
         with getattr(places, kind).place("Ada") as has_place:
             assert has_place and has_turn("Ada")
@@ -116,7 +117,7 @@ def test_a_request_with_a_place_of_another_kind_lets_the_readers_next_one_begin(
 
 def test_a_turn_comes_back_whatever_happens():
     with pytest.raises(ZeroDivisionError), turns_open():
-        turn_begin("Ada")
+        turn_begin("Ada", check=bool)
         raise ZeroDivisionError
     assert not TURNS._taken
 
@@ -248,11 +249,11 @@ def test_long_work_has_the_turn_but_lets_the_readers_waiting_page_go_first():
 
     def page() -> None:
         with turns_open():
-            turn_begin("Ada")
+            turn_begin("Ada", check=bool)
             order.append("page")
 
     with turns_open():
-        turn_begin("Ada")
+        turn_begin("Ada", check=bool)
         with long_work("Ada"):
             assert not has_turn("Ada"), "or one who imports and lists has the processor twice"
             thread = threading.Thread(target=page)
@@ -320,7 +321,7 @@ def shared(who: str, waiting: int, order: list[str]) -> threading.Thread:
 
     def answer() -> None:
         with turns_open():
-            turn_begin(who)
+            turn_begin(who, check=bool)
             TURNS._waiting[who, PAGE_LINE] = waiting
             begun.set()
             query()
@@ -337,7 +338,7 @@ def shared(who: str, waiting: int, order: list[str]) -> threading.Thread:
 def test_who_asks_for_more_at_once_lets_another_finish_first(mallorys: int, adas: int):
     order: list[str] = []
     with turns_open():
-        turn_begin("Ada")
+        turn_begin("Ada", check=bool)
         TURNS._waiting["Ada", PROGRAM_LINE] = adas
         mallory = shared("Mallory", mallorys, order)
         mallory.join(0.2)
@@ -373,7 +374,7 @@ def test_a_picture_that_waits_for_its_publisher_holds_up_nobody():
             assert order == ["Mallory"]
 
 
-@pytest.mark.parametrize("begin", [turn_begin, turn_spare])
+@pytest.mark.parametrize("begin", [partial(turn_begin, check=bool), turn_spare])
 @pytest.mark.usefixtures("patient")
 def test_what_follows_slow_work_is_let_pass_as_what_came_before(begin: Callable[[str], None]):
     order: list[str] = []
@@ -400,7 +401,7 @@ def test_the_pictures_of_who_asks_for_more_at_once_let_another_finish_first():
             order.append("Mallory")
 
     with turns_open():
-        turn_begin("Ada")
+        turn_begin("Ada", check=bool)
         mallory = threading.Thread(target=picture)
         mallory.start()
         mallory.join(0.2)
@@ -428,7 +429,7 @@ def test_every_view_that_takes_no_turn_is_answered_beside_it(
 def test_who_asks_for_no_more_than_another_goes_on(mallorys: int, adas: int):
     order: list[str] = []
     with turns_open():
-        turn_begin("Ada")
+        turn_begin("Ada", check=bool)
         TURNS._waiting["Ada", PAGE_LINE] = adas
         shared("Mallory", mallorys, order).join(10)
         assert order == ["Mallory"]
@@ -439,7 +440,7 @@ def test_nobody_lets_others_go_first_for_ever(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(places, "SHARE_WAIT_S", 0.3)
     order: list[str] = []
     with turns_open():
-        turn_begin("Ada")
+        turn_begin("Ada", check=bool)
         shared("Mallory", 5, order).join(10)
     assert order == ["Mallory"]
 
@@ -456,7 +457,7 @@ def test_no_clock_of_the_machine_and_no_second_turn_lengthens_or_shortens_what_a
     let_pass = TURNS.let_pass
     monkeypatch.setattr(TURNS, "let_pass", lambda who, s: asked.append(s) or let_pass(who, s))
     with turns_open():
-        turn_begin("Mallory")
+        turn_begin("Mallory", check=bool)
         TURNS._waiting["Mallory", PAGE_LINE] = 5
         with TURNS.place("Ada"):
             for step in range(6):
@@ -475,7 +476,7 @@ def test_who_lets_an_accomplice_pass_until_the_time_is_over_makes_nobody_else_wa
     with TURNS.place("Accomplice"):
         mallory = shared("Mallory", 5, order)
         with turns_open():
-            turn_begin("Ada")
+            turn_begin("Ada", check=bool)
             began = time.monotonic()
             query()
             assert time.monotonic() - began < 0.3, "she asks for no more at once than anybody"
@@ -491,7 +492,7 @@ def test_who_computes_for_long_lets_others_go_first_for_three_times_as_long(monk
 
     def long_answer() -> None:
         with turns_open():
-            turn_begin("Mallory")
+            turn_begin("Mallory", check=bool)
             TURNS._waiting["Mallory", PAGE_LINE] = 5
             until_s = time.thread_time() + 0.1
             while time.thread_time() < until_s:
@@ -501,7 +502,7 @@ def test_who_computes_for_long_lets_others_go_first_for_three_times_as_long(monk
             waited_s.append(time.monotonic() - began)
 
     with turns_open():
-        turn_begin("Ada")
+        turn_begin("Ada", check=bool)
         thread = threading.Thread(target=long_answer)
         thread.start()
         thread.join(10)
@@ -514,13 +515,13 @@ def test_the_steps_of_a_long_computation_let_another_finish_first():
 
     def steps() -> None:
         with turns_open():
-            turn_begin("Mallory")
+            turn_begin("Mallory", check=bool)
             TURNS._waiting["Mallory", PAGE_LINE] = 5
             for step in turn_shared(["first"]):
                 order.append(step)
 
     with turns_open():
-        turn_begin("Ada")
+        turn_begin("Ada", check=bool)
         thread = threading.Thread(target=steps)
         thread.start()
         while not TURNS._waiting["Mallory", PAGE_LINE]:
@@ -537,7 +538,7 @@ def test_a_page_lets_others_go_first_at_each_query_but_in_no_transaction(monkeyp
     monkeypatch.setattr(TURNS, "let_pass", lambda *_: shares.append(connection.in_atomic_block))
 
     def view(request: HttpRequest) -> HttpResponse:
-        turn_begin("Ada")
+        turn_begin("Ada", check=bool)
         assert not Reader.objects.exists()
         with transaction.atomic():
             assert not Reader.objects.exists()

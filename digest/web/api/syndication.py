@@ -28,7 +28,7 @@ from digest.daily.selectors import digest_impressions
 from digest.daily.services import digest_current
 from digest.daily.store import exposures_log
 from digest.days import day_of
-from digest.errors import SignInNeeded, TooManyRequests
+from digest.errors import TooManyRequests
 from digest.mail.content import also_words, impressions_shown, origin_words
 from digest.mail.render import site_link
 from digest.models import Digest, Exposure, Impression, Reader
@@ -236,6 +236,12 @@ def _item(shown: ShownItem, impression: Impression, digest: Digest) -> ChannelIt
     )
 
 
+def _reader_or_404(token: str) -> Reader:
+    if (reader := reader_of_token(token=token)) is None:
+        raise Http404("There is no feed at this address. Its reader may have replaced it.")
+    return reader
+
+
 @require_safe
 def feed_atom(request: HttpRequest, token: str) -> HttpResponse:
     """Return the digest as Atom 1.0."""
@@ -258,14 +264,11 @@ def _feed_answer(
     which may differ.
     """
     now = timezone.now()
-    if (reader := reader_of_token(token=token)) is None:
-        raise Http404("There is no feed at this address. Its reader may have replaced it.")
+    reader = _reader_or_404(token)
     try:
-        turn_begin(reader.pk)
+        turn_begin(reader.pk, check=lambda: _reader_or_404(token))
     except TooManyRequests as refused:
         return HttpResponse(status=refused.status, headers={"Retry-After": str(refused.retry_after_s)})
-    except SignInNeeded as gone:
-        raise Http404(gone.message) from None
     with translation.override(reader.language_of_mails):
         channel, digests = channel_of(reader=reader, token=token, now=now)
         steady = repr((content_type, _(DESCRIPTION), replace(channel, updated=ANY_TIME)))

@@ -10,9 +10,10 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from digest.accounts.tokens import READ, token_authorise, token_limit
+from digest.accounts.tokens import READ, token_authorise, token_limit, token_use
 from digest.errors import DigestError, InvalidToken, TokenExpired, TooManyRequests
 from digest.models import ApiToken
+from digest.requests import body_await
 from digest.throttling import API, limit_charge, limit_count, turn_begin
 
 OK = "OK"
@@ -130,6 +131,7 @@ def token_of(request: HttpRequest, scope: str, cost: float = 1) -> ApiToken:
 
     Raises as `token_authorise` does.
     """
+    body_await(request)
     header = request.headers.get("Authorization", "").strip()
     found = _HEADER.fullmatch(header)
     secret = found[1] if found else "" if header else Fields(request).secret("T")
@@ -143,5 +145,5 @@ def authorise(secret: str, scope: str, cost: float = 1) -> ApiToken:
     now = timezone.now()
     used = token_authorise(secret=secret, needed=scope, now=now, cost=cost)
     limit_count(limit=API, who=used.reader_id, now=now, cost=cost)
-    turn_begin(used.reader_id)
+    turn_begin(used.reader_id, check=lambda: token_use(secret=secret, now=timezone.now()))
     return used

@@ -11,11 +11,12 @@ from django.test import Client
 from django.utils import timezone
 
 from advisor.models import Run
-from advisor.run.request import run_request
+from advisor.run.request import run_begin, run_request, run_wait
 from digest import places
 from digest.accounts.services import reader_delete
 from digest.accounts.tokens import token_issue
 from digest.daily.services import digest_build
+from digest.errors import DigestError, SignInNeeded
 from digest.feedback.services import feedback_set, weights_update
 from digest.models import Reader
 from digest.places import TURNS, Places
@@ -70,7 +71,7 @@ def test_no_task_that_runs_beside_a_deletion_leaves_rows_of_its_reader(what: str
             start.wait()
             for _ in range(4):
                 tasks[what]()
-        except (DatabaseError, Reader.DoesNotExist, RankingError) as error:
+        except (DatabaseError, DigestError, Reader.DoesNotExist, RankingError) as error:
             return type(error).__name__
         return "done"
 
@@ -79,6 +80,18 @@ def test_no_task_that_runs_beside_a_deletion_leaves_rows_of_its_reader(what: str
         assert answers[1] == "deleted", answers
         left, others = seen_by_writers(lambda: (rows_of(ada.pk), Reader.objects.filter(pk=ben.pk).count()))
     assert (left, others) == ({}, 1), answers
+
+
+def test_who_asks_for_suggestions_while_the_account_is_deleted_is_led_to_the_sign_in(ada: Reader):
+    opinionated(ada, now=CLOCK)
+    run = Run.objects.create(reader=ada, day=CLOCK.date(), trigger=Run.Trigger.UI, created_at=CLOCK)
+    reader_delete(reader=Reader.objects.get(pk=ada.pk))
+    for wait in (
+        lambda: run_begin(run=run, now=CLOCK),
+        lambda: run_wait(run_id=run.pk, now=CLOCK, timeout_s=1),
+    ):
+        with pytest.raises(SignInNeeded):
+            wait()
 
 
 ANSWERS: dict[str, tuple[int, Callable[[Client, str, str], HttpResponse]]] = {
