@@ -32,7 +32,13 @@ from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.wishes import WishDraft, wish_accept, wishes_draft
 from suggestions.waiting import suggestions_wait_until
 
-STATUS_OF_CODE = {"not_found": 404, "already_resolved": 409, "already_checked": 409, "config_changed": 409}
+STATUS_OF_CODE = {
+    "not_found": 404,
+    "already_resolved": 409,
+    "already_checked": 409,
+    "config_changed": 409,
+    "too_many_changes": 429,
+}
 STATUS_DEFAULT = 422
 
 

@@ -11,8 +11,8 @@ no.
 
 The change shown on today's page is undone by the undo of its kind (`change_undo`).
 
-Codes: `not_found`, `already_resolved`, `nothing_to_undo`, `config_changed`, `invalid_weight`, `too_late`, and
-those of `ranking.services`.
+Codes: `not_found`, `already_resolved`, `nothing_to_undo`, `config_changed`, `invalid_weight`, `too_late`,
+`too_many_changes`, and those of `ranking.services`.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from digest.days import day_of
 from digest.feedback.services import answers_undo
 from digest.models import Digest, Reader
 from ranking.config_body import effective_body
-from ranking.entities import EffectiveConfig, RankingError
+from ranking.entities import EffectiveConfig, RankingError, TooManyChanges
 from ranking.language import gettext_noop
 from ranking.selectors import body_current, config_effective, config_version, key_current
 from ranking.services import (
@@ -82,6 +82,9 @@ _ANSWERS = {
 }
 _SETTLED = gettext_noop("The suggestion about {label} was settled before.")
 NOTHING = "There is nothing left to undo: the page has changed since."
+# Answers that a reader may take back in a day. Each stores a copy of the suggestion and of its evidence, and
+# the profile is computed from all answers of 900 days.
+UNDOS_PER_DAY = 50
 
 
 class _Refused(Exception):
@@ -400,6 +403,7 @@ def _bring_back(suggestion: Suggestion, now: datetime) -> Resolved:
         raise _Refused("too_late", message, suggestion)
     if not accepted and _newer(suggestion):
         raise _newer_waits(suggestion)
+    _check_undos_left(reader_id, now)
     before = config_effective(reader_id=reader_id)
     version, after = before.config.version, None
     if accepted:
@@ -414,6 +418,16 @@ def _bring_back(suggestion: Suggestion, now: datetime) -> Resolved:
     values = OutcomeValues(Result.REVERTED, effective_body(before), after, kind=Kind.REVERT)
     outcome = outcome_record(suggestion=suggestion, values=values, now=now)
     return Resolved(copy.pk, copy.status, outcome.pk, version != before.config.version, version)
+
+
+def _check_undos_left(reader_id: UUID, now: datetime) -> None:
+    """Raise `TooManyChanges` beyond `UNDOS_PER_DAY`."""
+    lately = Outcome.objects.filter(
+        reader_id=reader_id, kind=Kind.REVERT, decided_at__gt=now - timedelta(days=1)
+    )
+    if lately.count() >= UNDOS_PER_DAY:
+        words = _("You took back {answers} answers in a day. Wait until tomorrow.")
+        raise TooManyChanges(words.format(answers=UNDOS_PER_DAY))
 
 
 def _newer(suggestion: Suggestion) -> Suggestion | None:

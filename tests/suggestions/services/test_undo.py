@@ -209,3 +209,19 @@ def test_the_database_itself_keeps_one_waiting_per_target(ada: Reader):
     suggested(ada, evidence=0)
     with pytest.raises(IntegrityError), transaction.atomic():
         suggested(ada, evidence=0)
+
+
+def test_answers_are_taken_back_fifty_times_a_day_at_most(ada: Reader, ben: Reader, client):
+    """Each stores a copy with its evidence, and every later answer reads all earlier ones."""
+    pending = suggested(ada)
+    for _turn in range(50):
+        suggestion_reject(reader_id=ada.pk, suggestion_id=pending.pk, now=timezone.now())
+        pending = Suggestion.objects.get(pk=undo(pending, ada).suggestion_id)
+    suggestion_reject(reader_id=ada.pk, suggestion_id=pending.pk, now=timezone.now())
+    stored = Suggestion.objects.count()
+    assert undo(pending, ada).code == "too_many_changes"
+    client.force_login(ada)
+    assert client.post(f"/api/suggestions/{pending.pk}/undo").status_code == 429
+    assert Suggestion.objects.count() == stored == 51 and status(pending.pk) == "rejected"
+    assert undo(answered(suggestion_reject, ben), ben).status == "pending"
+    assert undo(pending, ada, days=1.1).status == "pending"
