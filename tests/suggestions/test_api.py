@@ -193,12 +193,12 @@ def test_an_expired_suggestion_is_no_longer_listed(as_ada, waiting):
 def test_listing_more_suggestions_costs_no_more_queries(
     as_ada, ada, waiting, live_now, django_assert_max_num_queries
 ):
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(15):
         as_ada.get("/api/suggestions")
     draft = reduce(ada)
     proposed(ada, draft)
     Suggestion.objects.update(created_at=live_now)
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(15):
         assert as_ada.get("/api/suggestions").json()["count"] == 2
 
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 import pytest
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
 from django.db.models import OuterRef, Subquery
 
 from digest.feeds.ingest import source_get_or_create
@@ -19,6 +19,7 @@ from suggestions.sentences import REASON_MAX_CHARS
 from suggestions.services.lifecycle import suggestions_sweep
 from suggestions.services.resolve import suggestion_accept, suggestion_snooze
 from suggestions.waiting import suggestions_wait_until
+from tests.support.browser import suggested
 from tests.support.community import source_figures
 from tests.support.factories import CLOCK, ItemFactory, ReaderFactory
 from tests.support.model_words import hostile
@@ -388,13 +389,31 @@ def test_the_end_that_a_card_says_is_the_end_that_the_sweep_keeps(ada, now):
     assert suggestions_sweep(now=back + timedelta(days=14))["expired"] == 1
 
 
-def test_what_waits_of_many_readers_is_one_query(ada, ben, now, django_assert_num_queries):
+def test_what_waits_of_many_readers_is_two_queries(ada, ben, now, django_assert_num_queries):
     for reader in (ada, ben):
         tastes(reader)
         proposed(reader)
         visit(reader, now)
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2):
         assert len(suggestions_wait_until(rows=Suggestion.objects.all(), now=now)) == 2
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite tells how many steps a query takes")
+def test_each_showing_is_read_once_however_many_suggestions_wait(ada, now):
+    """A hundred suggestions of a reader of 400 articles a day took ten seconds, on each page about them."""
+    for hour in range(400):
+        visit(ada, now - timedelta(hours=hour))
+    proposed_at = now - timedelta(days=18)
+    steps = []
+    for count in (1, 50):
+        while Suggestion.objects.count() < count:
+            suggested(ada, 0, field="topics", target_key=f"lamp {uuid4()}", created_at=proposed_at)
+        taken: list[int] = []
+        connection.connection.set_progress_handler(lambda taken=taken: taken.append(1), 100)
+        assert len(suggestions_wait_until(rows=Suggestion.objects.all(), now=now)) == count
+        connection.connection.set_progress_handler(None, 0)
+        steps.append(len(taken))
+    assert steps[0] > 50 and steps[1] < 2 * steps[0], steps
 
 
 def test_a_sweep_for_one_reader_touches_nobody_else(ada, ben, now):
