@@ -70,6 +70,7 @@ def test_a_backup_keeps_a_file_that_exists_unless_told_otherwise(tmp_path: Path)
     assert path.read_bytes().startswith(b"PK")
 
 
+@pytest.mark.usefixtures("ada")
 def test_a_dated_backup_keeps_the_newest_and_deletes_nothing_else(tmp_path: Path):
     folder = tmp_path / "backups"
     folder.mkdir()
@@ -81,6 +82,29 @@ def test_a_dated_backup_keeps_the_newest_and_deletes_nothing_else(tmp_path: Path
     (new,) = names - {*old, "tidings-before.zip", "notes"}
     assert names == {new, old[2], "tidings-before.zip", "notes"}
     assert (folder / new).read_bytes().startswith(b"PK") and (folder / new).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.usefixtures("ada")
+@pytest.mark.parametrize("keep", ["1", "2"])
+def test_a_clock_that_was_ahead_costs_no_backup(tmp_path: Path, keep: str):
+    """The names of its files sort after today's, which would be deleted as the oldest, just written."""
+    ahead = [tmp_path / f"tidings-2099-01-0{day}-023000.zip" for day in (1, 2, 3)]
+    for path in ahead:
+        path.touch()
+    for year in (2001, 2002, 2003):
+        (tmp_path / f"tidings-{year}-01-01-023000.zip").touch()
+    call_command("backup", str(tmp_path), "--keep", keep, stdout=StringIO(), stderr=StringIO())
+    left = sorted(path.name for path in tmp_path.iterdir() if path not in ahead)
+    assert len(left) == int(keep) and all(path.exists() for path in ahead)
+    assert (tmp_path / left[-1]).read_bytes().startswith(b"PK")
+
+
+def test_backups_of_a_database_without_readers_push_out_none(tmp_path: Path):
+    """Seven nights with a wrong DATABASE_URL would else delete every backup there is."""
+    for day in (1, 2, 3):
+        (tmp_path / f"tidings-2026-01-0{day}-023000.zip").touch()
+    call_command("backup", str(tmp_path), "--keep", "2", stdout=StringIO(), stderr=(said := StringIO()))
+    assert len(list(tmp_path.iterdir())) == 4 and "No older backup was deleted" in said.getvalue()
 
 
 def test_every_command_of_ours_with_json_says_so_on_failure_too():

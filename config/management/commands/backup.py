@@ -26,9 +26,14 @@ NO_READERS = (
 DATED = re.compile(r"tidings-\d{4}-\d\d-\d\d-\d{6}\.zip")
 
 
-def backups_prune(folder: Path, *, keep: int) -> None:
-    """Delete all but the `keep` newest files that `--keep` wrote to `folder`. Their names sort by time."""
-    for path in sorted(path for path in folder.iterdir() if DATED.fullmatch(path.name))[:-keep]:
+def backups_prune(written: Path, *, keep: int) -> None:
+    """Delete all but the `keep` newest files that `--keep` wrote to the folder of `written`, the newest.
+
+    Their names sort by time. A file of a later time is none of them: the clock is wrong, or was.
+    """
+    paths = (path for path in written.parent.iterdir() if DATED.fullmatch(path.name))
+    older = sorted(path for path in paths if path.name < written.name)
+    for path in older[: max(0, len(older) + 1 - keep)]:
         path.unlink()
 
 
@@ -67,8 +72,9 @@ class Command(SettingsCommand):
                 if keep:
                     path.parent.mkdir(parents=True, exist_ok=True)
                 manifest = archive_write(path, now=now)
-                if keep:
-                    backups_prune(path.parent, keep=keep)
+                has_readers = bool(manifest["tables"]["digest.reader"]["rows"])
+                if keep and has_readers:
+                    backups_prune(path, keep=keep)
         except OSError as error:
             raise CommandError(f"“{path}” cannot be written ({error.strerror}).", returncode=2) from error
         finally:
@@ -77,8 +83,8 @@ class Command(SettingsCommand):
             heartbeat(worker=BACKUP_JOB, now=now)
         except DatabaseError as error:  # a full disk, for example; the backup is good
             self.stderr.write(f"The database cannot note that a backup was made ({error}).")
-        if not manifest["tables"]["digest.reader"]["rows"]:
-            self.stderr.write(NO_READERS)
+        if not has_readers:
+            self.stderr.write(f"{NO_READERS} No older backup was deleted." if keep else NO_READERS)
         if options["json"]:
             self.stdout.write(json.dumps(manifest))
             return
