@@ -15,7 +15,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from digest.items.selectors import source_titles
+from digest.items.selectors import reader_source_titles
 from digest.items.taken_in import topics_take_in
 from digest.requests import reader_of
 from digest.sources.change_views import feeds_chosen
@@ -78,7 +78,7 @@ def preview_page(*, reader_id: UUID, edit: ConfigEdit, now: datetime) -> dict[st
     """
     before, after = config_with_edit(reader_id=reader_id, edit=edit)
     changes = body_changes(effective_body(before), effective_body(after))
-    names = source_titles(keys={change["target"] for change in changes})
+    names = reader_source_titles(reader_id=reader_id, keys={change["target"] for change in changes})
     added = [topic for topic in after.config.topics if topic not in before.config.topics]
     taken = topics_take_in(reader_id=reader_id, topics=added, now=now) if added else []
     left, right = configs_side_by_side(reader_id=reader_id, before=before, after=after, now=now)

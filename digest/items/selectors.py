@@ -69,7 +69,9 @@ def subscribed_own_names(*, reader_id: UUID) -> dict[str, str]:
 def source_titles(*, keys: Collection[str]) -> dict[str, str]:
     """Return {key: title, or key} of the existing sources among `keys`.
 
-    A key from before a move maps to the source's current title. One query, two more for unknown keys.
+    A key from before a move maps to the source's current title. One query, two more for unknown keys. For
+    keys that a reader can type, use `reader_source_titles`: a title may come from a feed that only others
+    read.
     """
     rows = Source.objects.filter(key__in=keys).values_list("key", "title")
     found = {key: title or key for key, title in rows}
@@ -92,7 +94,8 @@ def reader_source_titles(*, reader_id: UUID, keys: Collection[str]) -> dict[str,
 
     So a reader who only knows a source's key does not learn which feeds others read there.
     """
-    read = Subscription.objects.filter(reader_id=reader_id).exclude(feed__title="").values("feed__source_id")
+    titled = ~Q(feed__title="") | Q(feed__owner_id=reader_id)
+    read = Subscription.objects.filter(titled, reader_id=reader_id).values("feed__source_id")
     rated = Feedback.objects.filter(reader_id=reader_id).values("item__source_id")
     known = Source.objects.filter(Q(pk__in=read) | Q(pk__in=rated), pk__in=keys)
     return source_titles(keys=set(known.values_list("pk", flat=True)))

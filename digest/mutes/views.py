@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from digest.days import day_of
 from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
-from digest.items.selectors import item_for, source_titles, subscribed_titles
+from digest.items.selectors import item_for, reader_source_titles, subscribed_titles
 from digest.models import Item, Reader
 from digest.mutes.preview import mute_named, mute_preview, mutes_suggested
 from digest.mutes.services import mutes_change
@@ -170,7 +170,8 @@ def _undo_read(query: Mapping[str, str], reader: Reader) -> dict[str, Any] | Non
     if undo is None:
         return None
     after, before = (mutes_read([undo[name]])[0] if undo[name] else None for name in ("after", "before"))
-    titles = source_titles(keys=_sources([one for one in (after, before) if one]))
+    keys = _sources([one for one in (after, before) if one])
+    titles = reader_source_titles(reader_id=reader.pk, keys=keys)
     words = (
         _("Muted: {words}.").format(words=_words(after, titles))
         if after
@@ -210,7 +211,8 @@ def _lines(reader: Reader, page: Mapping[str, Any]) -> dict[str, Any]:
     """Return the reader's mutes as lines, expired ones last, and the form's context."""
     found, today = config_hiding(reader_id=reader.pk).mutes, day_of(timezone.now(), reader.zone)
     preview = page.get("preview")
-    titles = source_titles(keys=_sources([*found, preview.mute] if preview else found))
+    keys = _sources([*found, preview.mute] if preview else found)
+    titles = reader_source_titles(reader_id=reader.pk, keys=keys)
     own = subscribed_titles(reader_id=reader.pk)
     lines = [{"mute": mute, "words": _words(mute, titles), "over": mute_over(mute, today)} for mute in found]
     return {

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop
 from digest.errors import DigestError
 from digest.items.search import SearchFilters, items_search
 from digest.items.search_query import QUERY_CHARS, query_terms
-from digest.items.selectors import source_titles, subscribed_titles
+from digest.items.selectors import reader_source_titles, subscribed_titles
 from digest.models import Item, Reader
 from digest.searches.selectors import SearchAsked, search_name, searches_saved
 from digest.searches.services import search_remove, search_save, search_topic_add
@@ -108,7 +108,7 @@ def search_draft_accept(*, reader: Reader, signed: str, now: datetime) -> str | 
             search_topic_add(reader=reader, search_id=search_id, now=now)
     except (DigestError, RankingError) as error:
         return Refusal(error.code, error.message, asked.query)
-    return _(DONE[values["deed"]]).format(search=_name(asked))
+    return _(DONE[values["deed"]]).format(search=search_name(asked, _titles(reader, asked)))
 
 
 def _found(
@@ -122,11 +122,12 @@ def _found(
         filters = {"source": keys[fold(source)]} if source else {}
         return 0, SearchAsked(query[:QUERY_CHARS], "best", filters)
     wanted = fold(wish.query.strip('“”"„'))
+    named = _titles(reader, *(asked for _id, asked in saved))
     return next(
         (
             (search_id, asked)
             for search_id, asked in saved
-            if wanted in (fold(asked.query), fold(asked.query.strip('"')), fold(_name(asked)))
+            if wanted in (fold(asked.query), fold(asked.query.strip('"')), fold(search_name(asked, named)))
         ),
         None,
     )
@@ -139,7 +140,7 @@ def _draft(reader: Reader, deed: str, search_id: int, asked: SearchAsked, now: d
         "asked": {"query": asked.query, "order": asked.order, "filters": dict(asked.filters)},
     }
     signed = values_sign(salt=SALT, reader_id=reader.pk, values=values)
-    sentence = _(SENTENCES[deed]).format(search=_name(asked))
+    sentence = _(SENTENCES[deed]).format(search=search_name(asked, _titles(reader, asked)))
     if deed == REMOVE:
         return SearchDraft(signed, sentence, asked.query, 0)
     filters = SearchFilters(source=asked.filters.get("source", ""))
@@ -147,11 +148,10 @@ def _draft(reader: Reader, deed: str, search_id: int, asked: SearchAsked, now: d
     return SearchDraft(signed, sentence, asked.query, page.total, page.items[:TITLES_SHOWN])
 
 
-def _name(asked: SearchAsked) -> str:
-    titles: Mapping[str, str] = {}
-    if source := asked.filters.get("source"):
-        titles = source_titles(keys=[source])
-    return search_name(asked, titles)
+def _titles(reader: Reader, *searches: SearchAsked) -> Mapping[str, str]:
+    """Return the titles of the sources that these searches name, as far as the reader may know them."""
+    keys = {asked.filters["source"] for asked in searches if "source" in asked.filters}
+    return reader_source_titles(reader_id=reader.pk, keys=keys) if keys else {}
 
 
 def _read(reader: Reader, signed: str) -> dict[str, Any] | None:

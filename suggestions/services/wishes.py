@@ -14,7 +14,7 @@ import structlog
 from django.utils.translation import gettext, gettext_noop
 
 from digest.days import day_of
-from digest.items.selectors import items_window, source_titles, subscribed_own_names, subscribed_titles
+from digest.items.selectors import items_window, reader_source_titles, subscribed_own_names, subscribed_titles
 from digest.models import Reader
 from digest.signed import DRAFT_LIFETIME_S, values_read, values_sign
 from ranking.config_body import body_changes, effective_body
@@ -163,7 +163,8 @@ def wish_accept(*, reader: Reader, signed: str, now: datetime) -> WishAccepted |
     if change.state_in(effective) != change.before or _is_gone(change, reader, now):
         return Refusal("config_changed", gettext(_CHANGED), change.label)
     try:
-        sentence = _sentence(change, effective, change.saved(effective))
+        titles = reader_source_titles(reader_id=reader.pk, keys=[change.label, change.within])
+        sentence = _sentence(change, effective, change.saved(effective), titles)
         version = _write(reader.pk, change, effective, words, now)
     except RankingError as error:
         return Refusal(error.code, error.message, change.label)
@@ -213,7 +214,8 @@ def _drafts(
         return (), tuple(problems)
     afters = [after for _, after in possible]
     previews = previews_of(reader_id=reader_id, before=effective, afters=afters, now=now)
-    titles = source_titles(keys={key for change, _ in possible for key in (change.label, change.within)})
+    keys = {key for change, _ in possible for key in (change.label, change.within)}
+    titles = reader_source_titles(reader_id=reader_id, keys=keys)
     made = []
     for (change, after), preview in zip(possible, previews, strict=True):
         about = [item for item in items if change.touches(item)]
@@ -225,16 +227,10 @@ def _drafts(
     return tuple(made), tuple(problems)
 
 
-def _sentence(
-    change: Change,
-    before: EffectiveConfig,
-    after: EffectiveConfig,
-    titles: dict[str, str] | None = None,
-) -> str:
+def _sentence(change: Change, before: EffectiveConfig, after: EffectiveConfig, titles: dict[str, str]) -> str:
     """Return the change in the words of the history of settings."""
-    names = source_titles(keys=[change.label, change.within]) if titles is None else titles
     rows = body_changes(effective_body(before), effective_body(after))
-    return "; ".join(change_words(row, names) for row in rows)
+    return "; ".join(change_words(row, titles) for row in rows)
 
 
 def _sign(reader_id: UUID, change: Change, words: str) -> str:

@@ -8,7 +8,7 @@ from digest.entities import UNREAD_DAYS
 from digest.items.listing import ListKey
 from digest.items.reading import NOT_READ, readings_for
 from digest.items.search import search_ids
-from digest.items.selectors import source_titles
+from digest.items.selectors import reader_source_titles
 from digest.models import Item, Reader
 from digest.searches.selectors import SearchAsked, search_name, searches_saved
 from digest.web.greader.codec import Kind, StreamRequest, search_write
@@ -19,7 +19,7 @@ def searches_labelled(*, reader_id: UUID) -> dict[str, SearchAsked]:
     """Return the reader's saved searches by the ids of their streams. Two queries at most."""
     saved = searches_saved(reader_id=reader_id)
     keys = {asked.filters["source"] for _pk, asked in saved if "source" in asked.filters}
-    titles = source_titles(keys=keys) if keys else {}
+    titles = reader_source_titles(reader_id=reader_id, keys=keys) if keys else {}
     found: dict[str, SearchAsked] = {}
     for pk, asked in saved:
         name = search_name(asked, titles)

@@ -1,7 +1,11 @@
 """A reader who adds, restores or lists a moved address reads the new feed, without strangers' titles."""
 
-import pytest
+import re
 
+import pytest
+from django.utils import timezone
+
+from digest.accounts.tokens import token_issue
 from digest.feeds.ingest import feed_get_or_create
 from digest.feeds.services import feed_move
 from digest.feeds.titles import title_agreed
@@ -168,3 +172,51 @@ def test_an_address_that_never_answers_tells_no_name_of_its_source(client, ada, 
         assert page.status_code == 200 and "Secret club" not in page.content.decode(), path
     client.force_login(ben)
     assert "Secret club" in client.get("/ui/all").content.decode()
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_no_setting_search_or_wish_that_names_a_source_tells_what_others_call_it(
+    client, ada: Reader, ben: Reader, reads: bool
+):
+    """Also if Ada added an address of that host that never answers, by which she may set something."""
+    source = SubscriptionFactory(reader=ben, feed__title="Secret club").feed.source
+    Source.objects.filter(pk=source.pk).update(title="Secret club")
+    if reads:
+        url = f"https://{source.pk}/nothing"
+        silent = FeedFactory(source=source, url=url, title="", state=Feed.State.ACTIVE)
+        SubscriptionFactory(reader=ada, feed=silent)
+    client.force_login(ada)
+    secret = token_issue(reader=ada, name="app", scope="full", expires_at=None, now=timezone.now()).secret
+    app = {"Authorization": f"GoogleLogin auth={secret}"}
+    chosen = {"feed": str(silent.pk)} if reads else {}
+    mute = {"kind": "source", "value": source.pk}
+    within = {"kind": "word", "value": "lamp", "within": source.pk}
+    pages = [
+        client.post("/ui/searches/save", {"q": "harbour", "source": source.pk}, follow=True),
+        client.get("/ui/all"),
+        client.get("/api/searches"),
+        client.get("/reader/api/0/tag/list?output=json", headers=app),
+        client.get("/ui/mutes", mute),
+        client.get("/ui/mutes", within),
+        client.post("/ui/mutes/add", mute, follow=True),
+        client.post("/ui/mutes/add", within, follow=True),
+        client.get("/ui/mutes"),
+        client.post("/ui/mutes/end", mute, follow=True),
+        client.post("/ui/sources/preview", chosen | {"level": "more"}, follow=True),
+        client.post("/ui/sources/change", chosen | {"do": "weigh", "level": "more"}, follow=True),
+        client.post("/ui/wishes", {"words": f"more of {source.pk}"}),
+        client.post("/ui/wishes", {"words": f"hide lamp in {source.pk}"}),
+        client.post("/ui/wishes", {"words": f"save a search for lamp in {source.pk}"}),
+        client.post("/ui/wishes", {"words": "remove the saved search harbour"}),
+        client.get("/ui/config"),
+        client.get("/ui/config/history"),
+        client.get("/ui/today"),
+    ]
+    for page in pages:
+        assert page.status_code < 500 and "secret club" not in page.content.decode().lower(), page.request
+    accepted = [
+        client.post("/ui/wishes/accept", {"draft": draft}, follow=True)
+        for page in pages
+        for draft in re.findall(r'name="draft" value="([^"]+)"', page.content.decode())
+    ]
+    assert accepted and all("secret club" not in page.content.decode().lower() for page in accepted)
