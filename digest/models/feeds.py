@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.deletion import Collector
 from django.utils.translation import gettext_lazy
@@ -184,6 +185,11 @@ class Subscription(models.Model):
 
     def __str__(self) -> str:
         return f"{self.reader_id} reads {self.feed_id}"
+
+    def clean(self) -> None:
+        """Refuse another reader's private feed, or staff would read it by a subscription of their own."""
+        if self.feed_id and self.feed.owner_id not in (None, self.reader_id):
+            raise ValidationError({"feed": "A private feed has one reader: its owner."})
 
     @property
     def name(self) -> str:

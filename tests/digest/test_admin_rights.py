@@ -12,8 +12,8 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from digest.account_admin import AccountRowAdmin
-from digest.models import Feed, Reader
-from tests.support.factories import FeedFactory, OperatorFactory, ReaderFactory
+from digest.models import Feed, Reader, Subscription
+from tests.support.factories import FeedFactory, OperatorFactory, ReaderFactory, SubscriptionFactory
 
 admin.autodiscover()
 pytestmark = pytest.mark.django_db
@@ -238,3 +238,20 @@ def test_every_row_of_a_reader_that_staff_may_write_by_hand_is_known():
     }
     known = {"digest.Reader", "digest.Subscription", "digest.Feed", "digest.Invitation"}
     assert written == known | {"advisor.GuidanceRule", "advisor.GuidanceInsight"}
+
+
+@pytest.mark.parametrize("page", ["add", "change"])
+def test_who_may_write_subscriptions_subscribes_nobody_to_anothers_private_feed(page: str, ada: Reader):
+    """Its newsletters and articles would stand in their own lists."""
+    stan = staff("digest.add_subscription", "digest.change_subscription", "digest.view_subscription")
+    own = SubscriptionFactory(reader=stan)
+    secret = FeedFactory(url="private:1", owner=ada, own_address="https://club.example/feed")
+    typed = {"reader": stan.pk, "feed": secret.pk, "folder": "", "own_name": ""}
+    typed |= {"created_at_0": "2026-03-18", "created_at_1": "12:00:00"}
+    url = f"/admin/digest/subscription/{'add' if page == 'add' else f'{own.pk}/change'}/"
+    client = signed_in(stan)
+    answer = client.post(url, typed)
+    assert answer.status_code == 200 and "A private feed has one reader" in answer.content.decode()
+    assert not Subscription.objects.filter(feed=secret).exists()
+    assert client.post(url, typed | {"feed": FeedFactory().pk}).status_code == 302
+    assert signed_in(OperatorFactory()).post(url, typed | {"reader": ada.pk}).status_code == 302
