@@ -245,11 +245,11 @@ class FeedAdmin(FactsAdmin):
 
     def fetch_view(self, request: HttpRequest, feed_id: int) -> HttpResponse:
         """POST: fetch a feed within ten seconds, or leave it to the next fetch batch."""
+        if not self.has_change_permission(request):
+            raise PermissionDenied
         feed = Feed.objects.filter(pk=feed_id).first()
         if feed is None:
             raise Http404("There is no such feed.")
-        if not self.has_change_permission(request, feed):
-            raise PermissionDenied
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         level, words = feed_fetch_now(feed=feed, who=request.user.pk, now=timezone.now())

@@ -106,11 +106,10 @@ def test_alerts_by_mail_without_a_mail_server_are_warned_of(settings):
 
 
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
-POSTGRES = {"default": {"ENGINE": "django.db.backends.postgresql"}}
 # For each setting: a value, and the other setting that it needs.
 LONELY = {
     "EMAIL_FROM": ("Tidings <news@example.org>", {"EMAIL_BACKEND": SMTP}),
-    "DATABASE_POOL": (4, {"DATABASES": POSTGRES}),
+    "DATABASE_POOL": (4, {}),
     "HSTS_SUBDOMAINS": (True, {"SECURE_HSTS_SECONDS": 60}),
     "OIDC_NAME": ("Our login", {"OIDC_ISSUER": "https://login.example.org"}),
     "OPENAI_BASE_URL": ("https://ai.example.org/v1", {"OPENAI_API_KEY": "sk-1"}),
@@ -124,10 +123,11 @@ LONELY = {
 
 
 @pytest.mark.parametrize("name", LONELY_DEFAULTS)
-def test_a_setting_that_does_nothing_alone_is_warned_of_until_the_other_is_there(settings, name):
+def test_a_setting_that_does_nothing_alone_is_warned_of_until_the_other_is_there(settings, monkeypatch, name):
     value, other = LONELY[name]
     settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
-    settings.DATABASES = {"default": {"ENGINE": "config.shared_sqlite3"}}
+    database = settings.DATABASES["default"]
+    monkeypatch.setitem(database, "ENGINE", "config.shared_sqlite3")
     settings.ADVISOR_PANEL = settings.ADVISOR_GUIDANCE = False
     assert not check_lonely_settings()
     setattr(settings, DJANGO_NAMES.get(name, name), value)
@@ -136,6 +136,8 @@ def test_a_setting_that_does_nothing_alone_is_warned_of_until_the_other_is_there
     assert "s3cret" not in warning.msg
     for needed, given in other.items():
         setattr(settings, needed, given)
+    if name == "DATABASE_POOL":
+        monkeypatch.setitem(database, "ENGINE", "django.db.backends.postgresql")
     assert not check_lonely_settings()
 
 
