@@ -7,6 +7,9 @@ const FAR = 72;
 // A move counts as a swipe if it is this many times as wide as high. Anything else scrolls the page.
 const FLAT = 1.5;
 
+// Whoever meets a list by touch is told once what a swipe does.
+const TOLD = "swipe-told";
+
 let start = null;
 
 function begin(event) {
@@ -43,11 +46,22 @@ function end() {
   row.style.translate = "";
   delete row.dataset.swipe;
   row.removeAttribute("data-swipe-ready");
+  if (Math.abs(across) >= FAR) document.querySelector(".swipe-hint")?.remove();
   if (across >= FAR) toggle(row);
   else if (across <= -FAR) row.querySelector("[data-key=s]")?.click();
 }
 
+function tell() {
+  localStorage.setItem(TOLD, "yes");
+  const hint = Object.assign(document.createElement("p"), { className: "swipe-hint no-print", textContent: said("swipe_hint") });
+  const close = Object.assign(document.createElement("button"), { type: "button", className: "text", textContent: said("close") });
+  close.addEventListener("click", () => hint.remove());
+  hint.append(close);
+  document.body.append(hint);
+}
+
 const list = document.querySelector("[data-thumbs]");
+if (matchMedia("(pointer: coarse)").matches && list.querySelector("article[data-item]") && !localStorage.getItem(TOLD)) tell();
 list.addEventListener("touchstart", begin, { passive: true });
 list.addEventListener("touchmove", move, { passive: false });
 list.addEventListener("touchend", end);

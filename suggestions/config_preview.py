@@ -83,7 +83,7 @@ def preview_page(*, reader_id: UUID, edit: ConfigEdit, now: datetime) -> dict[st
     taken = topics_take_in(reader_id=reader_id, topics=added, now=now) if added else []
     left, right = configs_side_by_side(reader_id=reader_id, before=before, after=after, now=now)
     words = [change_words(change, names) for change in changes]
-    return sides_page(left, right) | {"changes": words, "taken": taken}
+    return sides_page(left, right, reader_id=reader_id) | {"changes": words, "taken": taken}
 
 
 def _typed_values(request: HttpRequest) -> list[tuple[str, str]]:

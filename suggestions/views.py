@@ -19,6 +19,7 @@ from digest.daily.portrait import source_sparks
 from digest.feedback.places import feedback_placed
 from digest.feedback.selectors import feedback_recent, reason_tags
 from digest.feeds.identity import web_url
+from digest.items.own_names import own_names
 from digest.items.selectors import source_titles
 from digest.models import Reader
 from digest.requests import reader_of
@@ -185,7 +186,7 @@ def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
     cited = {row.source_key for suggestion in pending for row in suggestion.evidence.all()}
     moved = {i.source for p in previews.values() for i in (*p.enters, *p.leaves, *p.moves)}
     moved |= {i.source for effect in weeks.values() for i in (*effect.enters, *effect.leaves)}
-    titles = source_titles(keys=cited | moved)
+    titles = own_names(reader_id=reader_id).over(source_titles(keys=cited | moved))
     labels = {tag.slug: _(tag.label.lower()) for tag in reason_tags()}
     effective = config_effective(reader_id=reader_id)
     notes = notes_shown(pending)
@@ -324,7 +325,7 @@ def _evidence_line(row: Evidence, titles: Mapping[str, str], labels: Mapping[str
 def preview_page(*, suggestion: Suggestion, now: datetime) -> dict[str, Any]:
     """Return the context of the preview page: today's digest before and after, place by place."""
     left, right = suggestion_side_by_side(suggestion=suggestion, now=now)
-    return sides_page(left, right) | {
+    return sides_page(left, right, reader_id=suggestion.reader_id) | {
         "suggestion": suggestion,
         "headline": sentences.headline(suggestion.suggestion_type, suggestion.label),
         "reason": sentences.reason_shown(suggestion.reason),
@@ -335,9 +336,10 @@ def preview_page(*, suggestion: Suggestion, now: datetime) -> dict[str, Any]:
     }
 
 
-def sides_page(left: Side, right: Side) -> dict[str, Any]:
+def sides_page(left: Side, right: Side, *, reader_id: UUID) -> dict[str, Any]:
     """Return the context of `suggestions/_before_after.html`: a digest before and after, place by place."""
     titles = source_titles(keys={item.source for item in (*left, *right)})
+    titles = own_names(reader_id=reader_id).over(titles)
     before = [_line(item, titles, leaving=True) for item in left]
     after = [_line(item, titles, leaving=False) for item in right]
     pairs = [Pair(n, *both) for n, both in enumerate(zip_longest(before, after), start=1)]

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -13,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from digest.errors import TooManyRequests
+from digest.items.own_names import own_names
 from digest.items.selectors import source_titles
 from digest.models import Reader
 from digest.requests import reader_of
@@ -61,7 +63,7 @@ def _answered(request: HttpRequest, reader: Reader, now: datetime) -> HttpRespon
             drafts=(*earlier.drafts, *answer.drafts),
             searches=(*earlier.searches, *answer.searches),
         )
-    return render(request, "suggestions/wishes.html", _page(answer))
+    return render(request, "suggestions/wishes.html", _page(answer, reader_of(request).pk))
 
 
 @login_required
@@ -87,10 +89,10 @@ def wish_accepted(request: HttpRequest) -> HttpResponse:
     answer = wish_drafts_again(reader=reader, signed=others, now=now)
     if not answer.drafts and not answer.searches:
         return redirect("suggestions:list")
-    return render(request, "suggestions/wishes.html", _page(answer))
+    return render(request, "suggestions/wishes.html", _page(answer, reader_of(request).pk))
 
 
-def _page(answer: WishAnswer) -> dict[str, Any]:
+def _page(answer: WishAnswer, reader_id: UUID) -> dict[str, Any]:
     sources = {item.source for draft in answer.drafts for item in draft.items}
     moved = {
         item.source
@@ -98,6 +100,7 @@ def _page(answer: WishAnswer) -> dict[str, Any]:
         for item in (*draft.preview.enters, *draft.preview.leaves, *draft.preview.moves)
     }
     titles = source_titles(keys=sources | moved) if answer.drafts else {}
+    titles = own_names(reader_id=reader_id).over(titles)
     cards = [
         {
             "draft": draft,

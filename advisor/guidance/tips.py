@@ -76,7 +76,7 @@ def tip_for(*, reader_id: UUID, now: datetime) -> TipWords | None:
     if row.target_key and row.suggestion_type in KINDS and KINDS[row.suggestion_type].of_source:
         reads = Subscription.objects.filter(reader_id=reader_id, feed__source_id=row.target_key)
         if read := reads.select_related("feed__source").order_by("pk").first():
-            words = tip_words(row, str(read.feed.source)) or words
+            words = tip_words(row, read.own_name or str(read.feed.source)) or words
             if row.polarity > 0:
                 page = reverse("digest:source", args=[read.feed_id])
                 words = words._replace(action=gettext("See how this source is doing"), address=page)

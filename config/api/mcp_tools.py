@@ -91,7 +91,7 @@ def explain_item(request: HttpRequest, asked: ItemArguments) -> dict[str, Any]:
         "item_id": item.pk,
         "title": item.title,
         "url": item.address,
-        "source": str(item.source),
+        "source": item.source_name,
         "dated_at": item.dated_at.isoformat(),
         "text": item.text[:TEXT_CHARS_MAX],
         "reasons": list(page["shown"].why.chips),
@@ -109,7 +109,7 @@ def get_left_out(request: HttpRequest, asked: LeftOutArguments) -> dict[str, Any
         {
             "item_id": line.shown.item.pk,
             "title": line.shown.item.title,
-            "source": str(line.shown.item.source),
+            "source": line.shown.item.source_name,
             "reason": line.reason,
         }
         for line in page["excluded"]

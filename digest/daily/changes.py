@@ -99,10 +99,19 @@ def change_words(change: OrderChange) -> str:
     return words or _("nothing on today’s page moved")
 
 
-def mark_words(places: int | None) -> str:
-    """Return the mark of one item: how far it moved, or that it is new."""
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far an item moved, or that it is new: in words, and short for where a row has one line."""
+
+    words: str
+    short: str
+
+
+def mark_of(places: int | None) -> Mark:
+    """Return the mark of an item that moved up by `places` (below 0: down), or that is new (`None`)."""
     if places is None:
-        return _("New here")
+        return Mark(_("New here"), _("new"))
     if places > 0:
-        return ngettext("Up {n} place", "Up {n} places", places).format(n=places)
-    return ngettext("Down {n} place", "Down {n} places", -places).format(n=-places)
+        return Mark(ngettext("Up {n} place", "Up {n} places", places).format(n=places), f"↑ {places}")
+    words = ngettext("Down {n} place", "Down {n} places", -places)
+    return Mark(words.format(n=-places), f"↓ {-places}")

@@ -9,6 +9,7 @@ from digest.daily.compose import NOVELTY, NOVELTY_EVERY
 from digest.daily.diversity import RATED, RESERVED
 from digest.entities import ITEM_WINDOW_DAYS
 from digest.feeds.health import FeedCondition
+from ranking.common.text import words_cut
 from ranking.config_words import weight_of_source, weight_parts_words
 from ranking.entities import WEIGHT_DEFAULT
 from ranking.language import date_words, figure, gettext_noop, ngettext, percent, pgettext
@@ -29,9 +30,10 @@ SIGNAL_MIN = 0.2
 CHIPS_MAX = 4
 # A factor of taste between these gets no chip.
 TASTE_UNSEEN = (0.87, 1.15)
-# Weaker leans are no reason worth showing. Of the others, at most this many, with this much of a title.
+# Weaker leans are no reason worth showing. Of the others, at most this many, with this much of a title. A
+# chip has room for less: two lines beside the thumbs of a phone.
 LEAN_SHOWN_MIN = 0.02
-TASTE_REASONS_MAX, TITLE_CHARS = 3, 80
+TASTE_REASONS_MAX, TITLE_CHARS, CHIP_TITLE_CHARS = 3, 80, 24
 # A part that two decimals would show as 0.00 gets no line.
 SHOWN_MIN = 0.005
 # The slot of an item that is in no digest here.
@@ -121,13 +123,28 @@ def taste_factor(parts: Mapping[str, Any]) -> float:
 def taste_reasons(parts: Mapping[str, Any], source: str) -> list[str]:
     """Return up to three reasons for the factor of taste, those for its direction first.
 
-    `source` is the name of the item's source in them, "" where it stands beside them.
+    `source` is the name of the item's source in them.
     """
+    return [_taste_reason(one, source) for one in _leans_shown(parts)]
+
+
+def _leans_shown(parts: Mapping[str, Any]) -> list[TasteReason]:
     up = taste_factor(parts) >= 1
     reasons = [TasteReason(*one) for one in parts.get("tastes", ())]
     strong = [one for one in reasons if abs(one.lean) >= LEAN_SHOWN_MIN]
     strong.sort(key=lambda one: ((one.lean > 0) is not up, -abs(one.lean)))
-    return [_taste_reason(one, source) for one in strong[:TASTE_REASONS_MAX]]
+    return strong[:TASTE_REASONS_MAX]
+
+
+def _taste_chip(reason: TasteReason) -> str:
+    """Return a reason of taste in a few words. The name of the source stands beside them."""
+    if reason.kind != ARTICLE or not reason.label:
+        return _taste_reason(reason, "")
+    if not reason.thumbs:
+        words = _("more like “{title}”")
+    else:
+        words = _("like “{title}”") if reason.likes else _("like “{title}”, not liked")
+    return words.format(title=words_cut(reason.label, CHIP_TITLE_CHARS))
 
 
 def _taste_reason(reason: TasteReason, source: str) -> str:
@@ -156,10 +173,7 @@ def _article_reason(reason: TasteReason) -> str:
         words = _("like “{title}”, which you liked")
     else:
         words = _("like “{title}”, which you did not like")
-    title = reason.label
-    if len(title) > TITLE_CHARS:
-        title = f"{title[:TITLE_CHARS].rsplit(' ', 1)[0]}…"
-    return words.format(title=title)
+    return words.format(title=words_cut(reason.label, TITLE_CHARS))
 
 
 def _weight_words(parts: Mapping[str, Any]) -> str:
@@ -276,7 +290,7 @@ def score_chips(parts: Mapping[str, Any], source: str, slot: str = "ranked") -> 
     if (sources := reported_by(parts)) > 1:
         chips.append(_("{n} of your sources").format(n=sources))
     if not TASTE_UNSEEN[0] < taste_factor(parts) < TASTE_UNSEEN[1]:
-        chips += taste_reasons(parts, "")[:1]  # the name of the source stands beside its chips
+        chips += map(_taste_chip, _leans_shown(parts)[:1])
     elif parts["similarity"] >= SIGNAL_MIN:
         chips.append(_("like what you found useful"))
     if parts["community"] >= SIGNAL_MIN:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
-from django.db.models import Count, Exists, F, Min, OuterRef, Q, Window
+from django.db.models import Count, Exists, F, OuterRef, Window
 from django.db.models.functions import RowNumber
 
 from digest.daily.changes import OrderChange, order_seen
@@ -21,8 +21,9 @@ from digest.feedback.selectors import feedback_tallies
 from digest.feedback.services import weights_update
 from digest.feedback.subjects import has_subjects
 from digest.items.meanings import vectors_for
+from digest.items.own_names import own_feeds
 from digest.items.selectors import NEW_FOR, article_rank, items_hidden, mutes_in_force
-from digest.models import Digest, Feedback, Item, Reader, Reading, Subscription
+from digest.models import Digest, Feedback, Item, Reader, Reading
 from ranking.learning import N_MIN
 from ranking.meaning.spread import tells_more
 
@@ -164,14 +165,12 @@ def interview_offered(*, reader: Reader, now: datetime) -> bool:
 
     One query, or two.
     """
-    lately = Q(created_at__gt=now - NEW_FOR)
-    found = Subscription.objects.filter(reader=reader, created_at__lte=now).aggregate(
-        feeds=Count("pk"), added=Count("pk", filter=lately), first=Min("created_at", filter=lately)
-    )
+    joined = [one.created_at for one in own_feeds(reader_id=reader.pk) if one.created_at <= now]
+    lately = [at for at in joined if at > now - NEW_FOR]
     # A reader who has just begun may have only one feed, so "all of them" counts, too.
-    if not found["added"] or found["added"] < min(OFFER_FEEDS, found["feeds"]):
+    if not lately or len(lately) < min(OFFER_FEEDS, len(joined)):
         return False
-    return Feedback.objects.filter(reader=reader, at__gte=found["first"]).count() < OFFER_THUMBS
+    return Feedback.objects.filter(reader=reader, at__gte=min(lately)).count() < OFFER_THUMBS
 
 
 def interview_finish(*, reader: Reader, item_ids: Sequence[int], now: datetime) -> OrderChange | None:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from digest.articles.pictures import pictures_prepare
 from digest.daily.candidates import signals_for
+from digest.daily.changes import Mark
 from digest.daily.item_words import (
     FOUND,
     Explanation,
@@ -29,6 +30,7 @@ from digest.entities import RatedItem
 from digest.feedback.reasons import SuggestedReason
 from digest.feedback.selectors import feedback_by_items, reason_tags
 from digest.feeds.arrival import came_late, is_undated
+from digest.items.own_names import items_name_sources
 from digest.items.reading import NOT_READ, readings_of
 from digest.items.selectors import item_candidate, sources_reporting
 from digest.items.stories import RelatedItem, items_related
@@ -115,7 +117,7 @@ class ShownItem:
     summary: ShownSummary | None
     summary_words: str
     since: OtherScore | None = None
-    mark: str = ""
+    mark: Mark | None = None
 
     @property
     def short(self) -> ShownSummary | None:
@@ -174,6 +176,7 @@ def items_score(
     Pass `signals` if they are known already, or if nothing that depends on them is shown.
     """
     effective = config_effective(reader_id=reader.pk)
+    items_name_sources(reader_id=reader.pk, items=items)
     candidates = [item_candidate(item) for item in items]
     if signals is None:
         ids = [item.pk for item in items]
@@ -203,6 +206,7 @@ def items_shown(
     `breakdown`, an item gets only its short reasons.
     """
     items = [entry.item for entry in scored]
+    items_name_sources(reader_id=reader.pk, items=items)
     pictures_prepare(items=items)
     responses = responses_of(reader=reader, items=items, ratings=ratings)
     mates = items_related(reader_id=reader.pk, item_ids=[item.pk for item in items], now=now)
@@ -249,7 +253,7 @@ def _shown_item(
 
 
 def _chips_alone(entry: ScoredItem) -> Explanation:
-    return Explanation(score_chips(entry.parts, str(entry.item.source), entry.slot), (), "")
+    return Explanation(score_chips(entry.parts, entry.item.source_name, entry.slot), (), "")
 
 
 def _story_mates(item: Item, mates: Sequence[RelatedItem]) -> RelatedItems | None:
@@ -272,7 +276,7 @@ def scores_changed(*, reader: Reader, scored: Sequence[ScoredItem], now: datetim
     earlier = {
         entry.item.pk: entry
         for entry, later in zip(scored, plain, strict=True)
-        if settings_changes(entry.parts, later.parts, str(entry.item.source))
+        if settings_changes(entry.parts, later.parts, entry.item.source_name)
     }
     changed = [entry.item for entry in earlier.values()]
     today = items_score(reader=reader, items=changed, now=now) if changed else []
@@ -282,7 +286,7 @@ def scores_changed(*, reader: Reader, scored: Sequence[ScoredItem], now: datetim
 
 def score_changed(earlier: ScoredItem, later: ScoredItem, *, shown: ScoredItem) -> OtherScore | None:
     """Return `shown`, one of the two scores, if the settings treat the item differently now; else `None`."""
-    chips = settings_changes(earlier.parts, later.parts, str(shown.item.source))
+    chips = settings_changes(earlier.parts, later.parts, shown.item.source_name)
     if not chips:
         return None
     return OtherScore(score_why(shown), chips, changed_by_learning(earlier.parts, later.parts))
@@ -300,7 +304,7 @@ def score_why(entry: ScoredItem) -> Explanation:
     found |= dict.fromkeys(topics_among(terms, label_keys((), entry.item.author)), _("by author"))
     found |= dict.fromkeys(topics_among(terms, category_keys(entry.item.categories)), _("by category"))
     return score_explain(
-        entry.parts, entry.score, str(entry.item.source), entry.slot, found, age=_age_scored(entry)
+        entry.parts, entry.score, entry.item.source_name, entry.slot, found, age=_age_scored(entry)
     )
 
 

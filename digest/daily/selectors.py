@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db.models import Exists, Max, OuterRef, QuerySet
 
+from digest.daily.absence import candidate_between
 from digest.daily.candidates import DayCandidates, digest_candidates
 from digest.daily.diversity import (
     RANKED,
@@ -22,7 +23,8 @@ from digest.days import day_begin
 from digest.entities import DIGEST_FROZEN, ITEM_WINDOW_DAYS
 from digest.feedback.selectors import feedback_by_items
 from digest.feeds.first_fetch import LOT, NEVER_FETCHED
-from digest.items.selectors import CANDIDATES_MAX, NEW_FOR, item_is_hidden, items_window_count, mutes_in_force
+from digest.items.own_names import items_name_sources
+from digest.items.selectors import CANDIDATES_MAX, item_is_hidden, items_window_count, mutes_in_force
 from digest.models import Digest, Feed, Impression, Item, Reader, Subscription
 from ranking.entities import EffectiveConfig, Mute, Score
 from ranking.language import ngettext, thousands
@@ -60,7 +62,9 @@ def digest_impressions(*, digest: Digest, now: dt.datetime, as_built: bool = Fal
         shown = _impressions_unmuted(digest, now)
         lives = {} if as_built else config_hiding(reader_id=digest.reader_id).shelf_lives
     shown = [row for row in shown if not is_past_shelf(lives, row.item.source_id, row.item.dated_at, now)]
-    ratings = feedback_by_items(reader_id=digest.reader_id, items=[row.item for row in shown])
+    items = [row.item for row in shown]
+    items_name_sources(reader_id=digest.reader_id, items=items)
+    ratings = feedback_by_items(reader_id=digest.reader_id, items=items)
     for row in shown:
         row.thumb = ratings.get(row.item_id)
     return shown
@@ -411,16 +415,6 @@ class ItemPlace:
     moved: int = 0
 
 
-def _candidate_between(reader: Reader, item: Item) -> tuple[dt.datetime, dt.datetime]:
-    """Return the period (from, until) in which the item may have been a candidate for the reader."""
-    since = max(item.dated_at, item.first_seen_at)
-    until = item.dated_at + dt.timedelta(days=ITEM_WINDOW_DAYS)
-    joined = Subscription.objects.filter(reader=reader, feed=item.feed_id).first()
-    if joined and joined.created_at > until:
-        return max(since, joined.created_at), joined.created_at + NEW_FOR
-    return since, until
-
-
 def item_place(*, reader: Reader, item: Item, now: dt.datetime) -> ItemPlace | None:
     """Return the item's place in the latest digest that shows it, or why the first one after it does not.
 
@@ -430,7 +424,7 @@ def item_place(*, reader: Reader, item: Item, now: dt.datetime) -> ItemPlace | N
     impressions = Impression.objects.filter(item=item, digest__reader_id=reader.pk).select_related("digest")
     if shown := impressions.order_by("-digest__date").first():
         return ItemPlace(shown.digest, shown=shown, moved=_places_moved(shown))
-    since, until = _candidate_between(reader, item)
+    since, until = candidate_between(reader, item)
     built = Digest.objects.filter(reader_id=reader.pk, built_at__gte=since, built_at__lt=until)
     digest = built.order_by("date").first()
     if digest is None:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from digest.errors import ArticleUnknown
 from digest.feedback.services import feedback_take_back
 from digest.feeds.identity import address_spellings, article_hash
+from digest.items.own_names import items_name_sources
 from digest.items.reading import article_forget, item_name
 from digest.items.selectors import item_get, items_visible
 from digest.items.vectors import item_vector_ensure
@@ -72,11 +73,12 @@ def item_forget(*, reader: Reader, item_id: int) -> bool:
 
 
 def articles_named(*, reader_id: UUID, page: int = 1) -> NamedPage:
-    """Return twenty of the reader's named articles with items and sources, the latest first; two queries.
+    """Return twenty of the reader's named articles with items and sources, the latest first; three queries.
 
     Pages count from 1.
     """
     rows = Reading.objects.filter(reader_id=reader_id, named_at__isnull=False)
     start = (max(page, 1) - 1) * NAMED_PAGE
     shown = rows.order_by("-named_at", "-pk").select_related("item__source")[start : start + NAMED_PAGE]
+    items_name_sources(reader_id=reader_id, items=[row.item for row in shown])
     return NamedPage(tuple(shown), rows.count(), max(page, 1))

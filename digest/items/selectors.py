@@ -15,6 +15,7 @@ from digest.days import day_of
 from digest.entities import ITEM_WINDOW_DAYS, PUBLISHED_MIN
 from digest.errors import ItemNotFound
 from digest.items.clustering import stories_split, story_title
+from digest.items.own_names import own_feeds, own_names
 from digest.models import Feed, Feedback, Impression, Item, Reader, Reading, Source, Subscription
 from ranking.common.categories import category_key, category_keys, label_keys
 from ranking.entities import Candidate, Mute
@@ -51,19 +52,15 @@ def subscribed_titles(*, reader_id: UUID) -> dict[str, str]:
     It is the key if none of the source's feeds that they read has a title. The source's title then comes from
     a feed that only others read, for example if the reader's address never answered.
     """
-    mine = Feed.objects.filter(source=OuterRef("pk"), subscriptions__reader_id=reader_id)
-    titled = Exists(mine.filter(~Q(title="") | Q(owner_id=reader_id)))
-    rows = Source.objects.filter(Exists(mine)).annotate(titled=titled)
-    return {
-        key: (is_titled and title) or key
-        for key, title, is_titled in rows.values_list("key", "title", "titled")
-    }
+    titles: dict[str, str] = {}
+    for row in own_feeds(reader_id=reader_id):
+        titles[row.source] = row.source_title if row.is_titled else titles.get(row.source, row.source)
+    return titles
 
 
 def subscribed_own_names(*, reader_id: UUID) -> dict[str, str]:
-    """Return {the reader's own name for a feed: its source key}; one query."""
-    rows = Subscription.objects.filter(reader_id=reader_id).exclude(own_name="").order_by("own_name", "-pk")
-    return dict(rows.values_list("own_name", "feed__source_id"))
+    """Return {the reader's own name for a feed: its source key}; one query, once a request."""
+    return {row.own_name: row.source for row in own_feeds(reader_id=reader_id) if row.own_name}
 
 
 def source_titles(*, keys: Collection[str]) -> dict[str, str]:
@@ -90,7 +87,8 @@ def sources_posts_a_day(
 
 
 def reader_source_titles(*, reader_id: UUID, keys: Collection[str]) -> dict[str, str]:
-    """Return `source_titles` of the keys that the reader has rated or of which they read a titled feed.
+    """Return the reader's own names of the keys, and `source_titles` of those that they have rated or of
+    which they read a titled feed.
 
     So a reader who only knows a source's key does not learn which feeds others read there.
     """
@@ -98,7 +96,9 @@ def reader_source_titles(*, reader_id: UUID, keys: Collection[str]) -> dict[str,
     read = Subscription.objects.filter(titled, reader_id=reader_id).values("feed__source_id")
     rated = Feedback.objects.filter(reader_id=reader_id).values("item__source_id")
     known = Source.objects.filter(Q(pk__in=read) | Q(pk__in=rated), pk__in=keys)
-    return source_titles(keys=set(known.values_list("pk", flat=True)))
+    titles = source_titles(keys=set(known.values_list("pk", flat=True)))
+    own = own_names(reader_id=reader_id).sources
+    return titles | {key: own[key] for key in keys if key in own}
 
 
 def items_candidates(

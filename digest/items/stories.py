@@ -20,6 +20,7 @@ from digest.items.clustering import (
     story_title,
     title_proves,
 )
+from digest.items.own_names import items_name_sources
 from digest.items.selectors import item_is_hidden, items_visible, mutes_in_force
 from digest.models import Item, Story
 from ranking.common.isolation import isolate_batches
@@ -98,6 +99,7 @@ def items_related(
         for item in _visible_of_stories(reader_id, asked.values())
         if item.pk in asked or not item_is_hidden(mutes, item)
     ]
+    items_name_sources(reader_id=reader_id, items=visible)
     joined = _story_keys(visible)
     by_story: defaultdict[int, list[Item]] = defaultdict(list)
     for item in visible:
@@ -134,7 +136,7 @@ def _mates(item: Item, others: Sequence[Item]) -> list[RelatedItem]:
     once = {other.article: other for other in reversed(others)}
     mates = [other for other in others if other.article != item.article and once[other.article] is other]
     return [
-        RelatedItem(other.pk, other.title, str(other.source), other.address, other.source_id)
+        RelatedItem(other.pk, other.title, other.source_name, other.address, other.source_id)
         for other in sorted(mates, key=lambda other: other.source_id == item.source_id)
     ]
 

@@ -119,7 +119,7 @@ def _mail_item(reader: Reader, shown: ShownItem, now: datetime) -> MailItem:
     return MailItem(
         title=item.title,
         href=shown.href or f"{page}?from=mail",
-        source=str(item.source),
+        source=item.source_name,
         # A date and not "3 hours ago", because a mail may be read days later.
         age=date_format(dated.astimezone(reader.zone), _("j F, H:i")),
         lede=shown.lede,

@@ -15,6 +15,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from digest.errors import ItemNotFound, LinkExpired, LinkInvalid
 from digest.feedback.services import feedback_give, feedback_take_back
+from digest.items.own_names import items_name_sources
 from digest.items.selectors import item_get
 from digest.models import Feedback, Item, Reader, UsedLink
 
@@ -185,9 +186,11 @@ def _link_check(link: str, now: datetime) -> tuple[ThumbLink, Reader, Item]:
         raise LinkExpired(gettext(EXPIRED))
     reader = _reader(rating.reader_id)
     try:
-        return rating, reader, item_get(reader_id=reader.pk, item_id=rating.item_id)
+        item = item_get(reader_id=reader.pk, item_id=rating.item_id)
     except ItemNotFound:
         raise LinkInvalid(gettext(GONE)) from None
+    items_name_sources(reader_id=reader.pk, items=[item])
+    return rating, reader, item
 
 
 def _reader(reader_id: UUID) -> Reader:

@@ -275,6 +275,9 @@ class Item(models.Model):
         help_text="Hash of its HTML, enclosures, categories and picture; 0: it has none of them.",
     )
 
+    # What the reader of a page calls its source; `items_name_sources` sets it.
+    own_source_name = ""
+
     class Meta:
         constraints = [models.UniqueConstraint(fields=["feed", "guid"], name="one_item_per_guid")]
         indexes = [
@@ -294,6 +297,11 @@ class Item(models.Model):
     def address(self) -> str:
         """Return the item's link as its publisher wrote it, or "" if there is nothing to open."""
         return self.link or (self.url if self.url.startswith(("http://", "https://")) else "")
+
+    @property
+    def source_name(self) -> str:
+        """Return the name of its source as its reader knows it, or the source's title."""
+        return self.own_source_name or str(self.source)
 
 
 class ItemBody(models.Model):

@@ -1,6 +1,6 @@
 """The page of mutes: the list, adding one after a preview of its effect, and undoing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,6 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from digest.days import day_of
 from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
+from digest.items.own_names import items_name_sources, own_names
 from digest.items.selectors import item_for, reader_source_titles, subscribed_titles
 from digest.models import Item, Reader
 from digest.mutes.preview import mute_named, mute_preview, mutes_suggested
@@ -184,13 +185,14 @@ def _item_or_404(reader: Reader, typed: str) -> Item:
     item_id = int(typed) if typed.isdecimal() and len(typed) <= ITEM_ID_CHARS else 0
     if (item := item_for(reader_id=reader.pk, item_id=item_id)) is None:
         raise Http404(_("No such item among your sources."))
+    items_name_sources(reader_id=reader.pk, items=[item])
     return item
 
 
 def _suggestions(item: Item, back: str) -> list[dict[str, str]]:
     """Return the mutes that fit an item: words and the address of each preview."""
     then = {"next": back} if back else {}
-    titles = {item.source_id: str(item.source)}
+    titles = {item.source_id: item.source_name}
 
     def href(mute: Mute, within: str = "") -> str:
         where = {"within": within} if within else {}
@@ -213,17 +215,17 @@ def _lines(reader: Reader, page: Mapping[str, Any]) -> dict[str, Any]:
     preview = page.get("preview")
     keys = _sources([*found, preview.mute] if preview else found)
     titles = reader_source_titles(reader_id=reader.pk, keys=keys)
-    own = subscribed_titles(reader_id=reader.pk)
+    mine = own_names(reader_id=reader.pk).over(subscribed_titles(reader_id=reader.pk))
     lines = [{"mute": mute, "words": _words(mute, titles), "over": mute_over(mute, today)} for mute in found]
     return {
         "lines": sorted(lines, key=lambda line: bool(line["over"])),
         "today": today,
-        "sources": sorted(own.items(), key=lambda pair: pair[1].casefold()),
+        "sources": sorted(mine.items(), key=lambda pair: pair[1].casefold()),
         "preview_words": _words(preview.mute, titles) if preview else "",
     }
 
 
-def _sources(mutes: list[Mute] | tuple[Mute, ...]) -> set[str]:
+def _sources(mutes: Sequence[Mute]) -> set[str]:
     muted = {mute.value for mute in mutes if mute.kind == SOURCE}
     return muted | {mute.within for mute in mutes if mute.within}
 

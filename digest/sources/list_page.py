@@ -112,7 +112,9 @@ class SourceLine:
 
     @property
     def source(self) -> str:
-        """Return the source's title, once the feed has one that it agrees with; else its key."""
+        """Return the own name of its only feed, or a title that its feed agrees with, or its key."""
+        if self.subscription.own_name and not self.others:
+            return self.subscription.own_name
         feed = self.subscription.feed
         return str(feed.source) if feed.title else feed.source_id
 

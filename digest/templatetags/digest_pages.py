@@ -29,12 +29,14 @@ from digest.web.pages import offline
 from digest.web.pages.costs import usd_words
 from digest.web.pages.item_parts import local_time
 from digest.web.pages.marked import Marking, marking_latest
+from ranking.common.text import words_cut
 from ranking.entities import Config
 from ranking.language import thousands
 
 register = template.Library()
 register.filter(local_time)
 register.filter(thousands)
+register.filter(words_cut)
 ID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-([0-9a-f]{12})\b")
 
 
@@ -88,6 +90,7 @@ def _script_words(language: str) -> SafeString:
         "save": _("Save for later"),
         "stale": _("This page is older than your last sign-in, so it was not stored."),
         "stored_here": _("You are offline. This was stored on this device."),
+        "swipe_hint": _("Swipe a row to the right to mark it as read, to the left to save it."),
         "taken_back": _("{label}: undone"),
         "unread": _("{unread} unread"),
         "unread_now": _("Unread again"),

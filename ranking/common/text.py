@@ -307,3 +307,14 @@ def search_terms(text: str) -> list[str]:
 def plain_words(folded: str) -> list[str]:
     """Return the words of a folded text as they stand there. Underscores separate words."""
     return _WORD.findall(folded.replace("_", " "))
+
+
+def words_cut(text: str, chars: int) -> str:
+    """Return the beginning of a line of text: at most `chars` characters, cut behind a word, with "…".
+
+    A word that takes more than half of them is cut itself, as are languages without spaces.
+    """
+    if len(text) <= chars:
+        return text
+    at = text.rfind(" ", chars // 2, chars)
+    return f"{text[: at if at > 0 else chars - 1].rstrip(' ,;:–-.')}…"

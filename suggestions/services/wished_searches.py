@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from digest.errors import DigestError
+from digest.items.own_names import items_name_sources
 from digest.items.search import SearchFilters, items_search
 from digest.items.search_query import QUERY_CHARS, query_terms
 from digest.items.selectors import reader_source_titles, subscribed_titles
@@ -145,7 +146,9 @@ def _draft(reader: Reader, deed: str, search_id: int, asked: SearchAsked, now: d
         return SearchDraft(signed, sentence, asked.query, 0)
     filters = SearchFilters(source=asked.filters.get("source", ""))
     page = items_search(reader_id=reader.pk, query=asked.query, order="newest", filters=filters, now=now)
-    return SearchDraft(signed, sentence, asked.query, page.total, page.items[:TITLES_SHOWN])
+    items = page.items[:TITLES_SHOWN]
+    items_name_sources(reader_id=reader.pk, items=items)
+    return SearchDraft(signed, sentence, asked.query, page.total, items)
 
 
 def _titles(reader: Reader, *searches: SearchAsked) -> Mapping[str, str]:

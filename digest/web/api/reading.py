@@ -202,7 +202,7 @@ def named_get(request: HttpRequest, asked: Query[NamedPageIn]) -> NamedArticlesO
         NamedArticleOut(
             item_id=row.item_id,
             url=row.item.address,
-            source=str(row.item.source),
+            source=row.item.source_name,
             title=row.item.title,
             named_at=row.named_at,
         )
@@ -257,7 +257,7 @@ def _hit_out(hit: Hit) -> HitOut:
     return HitOut(
         item_id=hit.item.pk,
         url=hit.item.address,
-        source=str(hit.item.source),
+        source=hit.item.source_name,
         title=[PartOut(text=part.text, marked=part.marked) for part in hit.title],
         snippet=[PartOut(text=part.text, marked=part.marked) for part in hit.snippet],
         dated_at=hit.item.dated_at,
@@ -561,7 +561,7 @@ def _entry(row: Impression, mates: list[RelatedItem]) -> EntryOut:
         parts=row.parts,
         slot=row.slot,
         propensity=row.propensity,
-        reasons=list(score_chips(row.parts, str(row.item.source), row.slot)),
+        reasons=list(score_chips(row.parts, row.item.source_name, row.slot)),
         useful=row.thumb.useful if row.thumb else None,
         also=[
             MateOut(item_id=m.item_id, title=m.title, source=m.source, url=m.url)

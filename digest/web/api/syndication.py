@@ -222,7 +222,7 @@ def _item(shown: ShownItem, impression: Impression, digest: Digest) -> ChannelIt
         url=item.url,
         href=shown.href or page,
         title=item.title,
-        source=str(item.source),
+        source=item.source_name,
         author=item.author,
         language=item.language,
         lede=shown.lede,

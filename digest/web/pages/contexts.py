@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from digest.articles.pictures import pictures_prepare
+from digest.daily.absence import absence_words
 from digest.daily.catch_up import away_missing_since
-from digest.daily.changes import mark_words, order_change_read
+from digest.daily.changes import mark_of, order_change_read
 from digest.daily.diversity import ExclusionReason, exclusion_explain, reasons_describe
 from digest.daily.first_fetch_notice import notice_today
 from digest.daily.gone import GoneReason
@@ -38,6 +39,7 @@ from digest.daily.services import digest_current
 from digest.days import day_of, month_first, month_of
 from digest.entities import DIGEST_SIZE
 from digest.feeds.selectors import subscriptions_of
+from digest.items.own_names import items_name_sources
 from digest.items.reading import items_saved
 from digest.items.search import NO_FILTERS, Order, SearchFilters, SearchPage, items_search
 from digest.items.search_query import Term, TextPart, highlight, terms_snippet
@@ -132,7 +134,7 @@ def _page_end(digest: Digest, size: int) -> dict[str, Any]:
 def _mark_moves(shown: list[ShownItem], places: Mapping[int, int | None]) -> list[ShownItem]:
     """Return the items, with words for those that moved or came in."""
     return [
-        replace(entry, mark=mark_words(places[entry.item.pk])) if entry.item.pk in places else entry
+        replace(entry, mark=mark_of(places[entry.item.pk])) if entry.item.pk in places else entry
         for entry in shown
     ]
 
@@ -175,6 +177,7 @@ def left_out_page(reader: Reader, date: Date, reason: str, page: int, now: datet
     found = digest_exclusions(reader=reader, date=date, now=now, reason=wanted, page=page)
     if found is None:
         return {"date": date, "found": None}
+    _name_exclusions(reader, found)
     kinds = reasons_describe(found.counts)
     return {
         "date": date,
@@ -187,6 +190,12 @@ def left_out_page(reader: Reader, date: Date, reason: str, page: int, now: datet
     }
 
 
+def _name_exclusions(reader: Reader, found: Exclusions) -> None:
+    items = [row.story_item for row in found.items if row.story_item]
+    items += [row.item for row in found.items] + [row.item for row in found.lowered]
+    items_name_sources(reader_id=reader.pk, items=items)
+
+
 def _excluded_lines(reader: Reader, found: Exclusions, now: datetime) -> list[ExcludedLine]:
     scored = [ScoredItem(row.item, row.score.parts.as_dict(), row.score.total, FOUND) for row in found.items]
     shown = items_shown(reader=reader, scored=scored, now=now) if scored else []
@@ -197,8 +206,8 @@ def _excluded_lines(reader: Reader, found: Exclusions, now: datetime) -> list[Ex
 
 
 def _reason_words(row: ExcludedItem) -> str:
-    shown_source = str(row.story_item.source) if row.story_item else ""
-    return exclusion_explain(row.reason, str(row.item.source), shown_source)
+    shown_source = row.story_item.source_name if row.story_item else ""
+    return exclusion_explain(row.reason, row.item.source_name, shown_source)
 
 
 def item_page(reader: Reader, item: Item, now: datetime) -> dict[str, Any]:
@@ -215,7 +224,11 @@ def item_page(reader: Reader, item: Item, now: datetime) -> dict[str, Any]:
         slot = Impression.Slot.NOVELTY if was_drawn(there.slot, there.propensity) else there.slot
         scored = [replace(entry, slot=slot) for entry in scored]
     elif place and place.excluded:
+        named = [place.excluded.item, *filter(None, [place.excluded.story_item])]
+        items_name_sources(reader_id=reader.pk, items=named)
         words = _reason_words(place.excluded)
+    elif not place:
+        words = absence_words(reader=reader, item=item, now=now)
     since = score_changed(then, scored[0], shown=then) if then else None
     shown = items_shown(reader=reader, scored=scored, now=now, since={item.pk: since} if since else None)[0]
     mute = item_mute(reader=reader, item=item, now=now)

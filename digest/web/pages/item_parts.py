@@ -27,6 +27,7 @@ from digest.articles.pictures import inside_allowed, picture_href
 from digest.daily.presentation import age_moment, published_words
 from digest.models import Item, Reader, Source
 from digest.requests import reader_of
+from ranking.common.text import words_cut
 from ranking.language import thousands
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _environment(language: str) -> "Environment":
         auto_reload=settings.DEBUG,
         extensions=[ConstantWords],
     )
-    made.filters["capitalized"] = capfirst
+    made.filters |= {"capitalized": capfirst, "words_cut": words_cut}
     return made
 
 

@@ -27,6 +27,7 @@ from digest.feedback.onboarding import QUESTIONS, Headline, Question
 from digest.feedback.services import feedback_give
 from digest.feedback.subjects import HEADLINES, SUBJECTS_MAX, subjects_find, subjects_name
 from digest.feeds.selectors import subscriptions_of
+from digest.items.own_names import items_name_sources
 from digest.items.selectors import item_for
 from digest.models import Feedback, Reader
 from digest.requests import reader_of
@@ -181,5 +182,6 @@ def _question_page(
     item = item_for(reader_id=reader.pk, item_id=question.headline.item_id) if question else None
     if item is None:
         return {**page, "has_sources": bool(subscriptions_of(reader_id=reader.pk))}
+    items_name_sources(reader_id=reader.pk, items=[item])
     age = age_of(item, reader=reader, now=now)
     return {**page, "item": item, "age": age, "lede": lede_cut(item.text), "href": item.address}

@@ -32,6 +32,7 @@ from digest.feedback.naming import article_name, item_forget
 from digest.feedback.selectors import feedback_by_items, feedback_weeks
 from digest.feedback.services import feedback_give, feedback_tags_set, feedback_take_back
 from digest.feedback.trends import trends_of, weeks_until
+from digest.items.own_names import own_names
 from digest.items.reading import item_open, item_save, item_unread, items_read
 from digest.items.selectors import item_for, source_titles
 from digest.models import Exposure, Item, Reader, Reading
@@ -316,7 +317,7 @@ def trends(request: HttpRequest) -> HttpResponse:
         tallies,
         weight_history(reader_id=reader.pk, since=since),
         config_effective(reader_id=reader.pk).weights(),
-        source_titles(keys={tally.source for tally in tallies}),
+        own_names(reader_id=reader.pk).over(source_titles(keys={tally.source for tally in tallies})),
         starts,
     )
     return render(request, "digest/trends.html", {"trends": found, "weeks": len(starts)})

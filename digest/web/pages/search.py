@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 
 from digest.days import day_begin, day_end
 from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
+from digest.items.own_names import own_names
 from digest.items.search import Order, SearchFilters
 from digest.items.search_query import QUERY_CHARS, query_topic
 from digest.items.selectors import subscribed_titles
@@ -144,7 +145,7 @@ def search(request: HttpRequest) -> HttpResponse:
 
 def _form_page(form: SearchForm, asked: SearchAsked, reader_id: UUID) -> dict[str, Any]:
     """Return the form's values, its sources by title, saved searches, and the addresses of this one."""
-    sources = subscribed_titles(reader_id=reader_id)
+    sources = own_names(reader_id=reader_id).over(subscribed_titles(reader_id=reader_id))
     saved = searches_saved(reader_id=reader_id)
     chosen = asked.filters.get("source", "")
     if chosen and chosen not in sources:

@@ -91,13 +91,6 @@ def test_an_item_that_only_its_date_brought_has_no_chip(page: Client, ada: Reade
         assert 'class="chip' not in page.get(address).content.decode(), address
 
 
-def test_an_item_of_a_week_in_which_no_digest_was_made_says_so(page: Client, ada: Reader, ben: Reader):
-    item = fresh_item(ada, title="Shared")
-    fresh_item(ben, title="Other")
-    build(ben)
-    assert place_text(page, item) == "Too old for your digest by then, or from no source of Today."
-
-
 def test_the_digest_of_somebody_else_says_nothing(ada: Reader, ben: Reader):
     item = fresh_item(ada)
     fresh_item(ben, key="bens.example")

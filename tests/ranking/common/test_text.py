@@ -12,6 +12,7 @@ from ranking.common.text import (
     term_finder,
     term_matches,
     topic_key,
+    words_cut,
 )
 
 WORD = st.text(alphabet="abcdefghijklmnopqrstuvwxyzäöüßéñçøжщя0123456789", min_size=1, max_size=12)
@@ -159,3 +160,16 @@ def test_german_plurals_that_their_endings_tell_are_one_topic(one, many):
 def test_the_subject_of_an_article_stands_in_its_title_or_at_its_beginning(article, is_subject):
     assert subject_finder("war")(fold_lightly(article)) is is_subject
     assert not subject_finder(" ")(fold_lightly(article))
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("A harbour lamp", "A harbour lamp"),
+        ("A harbour lamp, which shines", "A harbour lamp…"),
+        ("Donaudampfschifffahrt", "Donaudampfschif…"),
+        ("港の灯台は今夜も静かに海を照らしている", "港の灯台は今夜も静かに海を照ら…"),
+    ],
+)
+def test_a_text_is_cut_behind_a_word(text: str, cut: str):
+    assert words_cut(text, 16) == cut

@@ -1,0 +1,85 @@
+"""The reader's own names of feeds, which every place uses that names a source to its reader."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from digest.models import Feed, Item, Subscription
+from ranking.selectors import read_once
+
+COLUMNS = (
+    *("feed_id", "feed__source_id", "own_name", "feed__source__title", "created_at"),
+    *("feed__title", "feed__owner_id", "feed__state"),
+)
+
+
+class OwnFeed(NamedTuple):
+    """A feed that a reader subscribes to, with its names, and since when.
+
+    `is_titled`: it may tell its source's title.
+    """
+
+    feed_id: int
+    source: str
+    own_name: str
+    source_title: str
+    created_at: datetime
+    is_titled: bool
+    moved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OwnNames:
+    """A reader's own names of `feeds` by id, and of `sources` by key.
+
+    A source goes by the name of its feed if the reader reads no other feed of it.
+    """
+
+    feeds: Mapping[int, str]
+    sources: Mapping[str, str]
+
+    def over(self, titles: Mapping[str, str]) -> dict[str, str]:
+        """Return the `titles` of sources by key, with the own names of those among them that have one."""
+        return {key: self.sources.get(key, title) for key, title in titles.items()}
+
+
+def own_feeds(*, reader_id: UUID) -> Sequence[OwnFeed]:
+    """Return the feeds that the reader subscribes to, the latest first; one query, once a request."""
+
+    def read() -> Sequence[OwnFeed]:
+        rows = Subscription.objects.filter(reader_id=reader_id).order_by("-pk")
+        return [
+            OwnFeed(
+                feed,
+                source,
+                own,
+                source_title or source,
+                created_at,
+                is_titled=bool(title) or owner is not None,
+                moved=state == Feed.State.MOVED,
+            )
+            for feed, source, own, source_title, created_at, title, owner, state in rows.values_list(*COLUMNS)
+        ]
+
+    return read_once(("own_feeds", reader_id), read)
+
+
+def own_names(*, reader_id: UUID) -> OwnNames:
+    """Return the reader's own names; one query, once a request."""
+    feeds = own_feeds(reader_id=reader_id)
+    of_source = Counter(one.source for one in feeds if not one.moved)
+    named = [one for one in feeds if one.own_name]
+    return OwnNames(
+        {one.feed_id: one.own_name for one in named},
+        {one.source: one.own_name for one in named if of_source[one.source] - (not one.moved) == 0},
+    )
+
+
+def items_name_sources(*, reader_id: UUID, items: Iterable[Item]) -> None:
+    """Give each item its reader's own name of its source, for `Item.source_name`."""
+    names = own_names(reader_id=reader_id)
+    for item in items:
+        item.own_source_name = names.feeds.get(item.feed_id or 0) or names.sources.get(item.source_id, "")

@@ -1,0 +1,151 @@
+"""Rows of lists: marks and reasons are whole, buttons cover no word, focus rings are not cut."""
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from digest.daily.services import digest_build
+from digest.days import day_of
+from digest.models import Digest, Impression, Item, Reader
+from tests.support.browser import fresh_item
+from tests.support.chromium import listening
+from tests.test_hands_browser import phone, swipe
+from tests.test_pages_browser import browser, page, tab
+
+__all__ = ["browser", "page", "phone", "tab"]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.alike]
+LIKED = "A moderately long headline about ferries and the harbour authority of the north"
+OPENING = "Harbour lamps shine on everything that comes and goes at night. " * 9
+LINES = "one => one.getBoundingClientRect().height / parseFloat(getComputedStyle(one).lineHeight)"
+NAME = "A Publisher With Quite A Long Name Of Its Own"
+# The marks, or the reasons in sight, of which a part is beyond the box around them.
+CUT = """selector => [...document.querySelectorAll(selector)].filter((one) => {
+  const box = one.getBoundingClientRect(), line = one.parentElement.getBoundingClientRect();
+  const shown = box.width > 0 && box.top < line.bottom - 1;
+  const isBeyond = box.left < line.left - 1 || box.right > line.right + 1;
+  return shown && (isBeyond || one.scrollWidth > one.clientWidth + 1);
+}).map((one) => one.textContent)"""
+# What the buttons of the row under the pointer cover.
+COVERED = """row => {
+  const buttons = row.querySelectorAll(".taps button, .taps a, .marks button");
+  const taps = [...buttons].map((one) => one.getBoundingClientRect());
+  const words = [...row.querySelectorAll(".chip, .why-short a, h2 a, .lede")].filter((one) => {
+    const box = one.getBoundingClientRect(), line = one.parentElement.getBoundingClientRect();
+    return box.width && box.top < line.bottom - 1;
+  });
+  return words.filter((one) => [...one.getClientRects()].some((box) => taps.some((tap) =>
+    tap.width && tap.left < box.right && tap.right > box.left && tap.top < box.bottom && tap.bottom > box.top
+  ))).map((one) => one.textContent);
+}"""
+# Whether the ring of the focused element is cut by a box around it.
+RING = """() => {
+  const one = document.activeElement, look = getComputedStyle(one), box = one.getBoundingClientRect();
+  if (one === document.body || look.outlineStyle === "none") return null;
+  const out = parseFloat(look.outlineOffset) + parseFloat(look.outlineWidth);
+  for (let around = one.parentElement; around && around !== document.body; around = around.parentElement) {
+    const how = getComputedStyle(around);
+    if (![how.overflowX, how.overflowY].some((way) => way !== "visible")) continue;
+    const edge = around.getBoundingClientRect();
+    const isBeside = box.left - out < edge.left - 1 || box.right + out > edge.right + 1;
+    const isAbove = box.top - out < edge.top - 1 || box.bottom + out > edge.bottom + 1;
+    if (isBeside || (isAbove && how.overflowY === "hidden")) return one.outerHTML.slice(0, 120);
+  }
+  return null;
+}"""
+
+
+@pytest.fixture
+def paper(ada: Reader) -> Digest:
+    """Ada's digest of today: its items moved, came in, and are like what she rated."""
+    for n in range(8):
+        fresh_item(
+            ada,
+            hours=n + 1,
+            title=f"Lamp {n}, and what it shines on",
+            key=f"s{n}.example",
+            text="Words. " * 60,
+        )
+    for item in Item.objects.select_related("source"):
+        item.source.title = NAME
+        item.source.save()
+    now = timezone.now()
+    digest = digest_build(reader=ada, date=day_of(now, ada.zone), now=now)
+    rows = list(Impression.objects.filter(digest=digest).order_by("rank"))
+    for n, row in enumerate(rows):
+        row.parts |= {"taste": 1.6, "tastes": [["article", LIKED, n % 2, 1, 0.5]], "reported_by": 1 + n % 3}
+        row.save()
+    ids = [row.item_id for row in rows]
+    digest.change = {"before": [*ids[4:7], *ids[:4]], "after": ids, "version": 0, "cycle": str(digest.date)}
+    digest.save()
+    return digest
+
+
+@pytest.mark.parametrize("density", ["compact", "comfortable"])
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_marks_and_reasons_are_whole_and_no_button_covers_a_word(
+    page: Page, ada: Reader, paper: Digest, density: str, language: str
+):
+    Reader.objects.update(list_density=density, language=language)
+    for width in (360, 800, 1120, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto("/")
+        assert page.locator(".moved").count() >= 5
+        for selector in (".moved", "article .chip"):
+            assert page.evaluate(CUT, selector) == [], (width, selector)
+        if width > 360:
+            row = page.locator("article.item").nth(2)
+            row.hover()
+            assert row.evaluate(COVERED) == [], width
+    page.locator("a[data-open]").nth(1).click()
+    page.get_by_role("region", name="Article" if language == "en" else "Artikel").wait_for()
+    assert page.locator(".river .moved:visible").count() >= 5
+    assert page.evaluate(CUT, ".river .moved") == []
+
+
+def test_an_opening_is_two_lines_of_a_phone_and_one_of_a_wide_screen(page: Page, ada: Reader):
+    fresh_item(
+        ada, title="A lamp", text="Harbour lamps shine on everything that comes and goes at night. " * 9
+    )
+    for address in ("/", "/ui/all"):
+        for width, lines in ((360, 2), (1280, 1)):
+            page.set_viewport_size({"width": width, "height": 800})
+            page.goto(address)
+            lede = page.locator(".lede")
+            height = lede.evaluate(
+                "one => one.getBoundingClientRect().height / parseFloat(getComputedStyle(one).lineHeight)"
+            )
+            assert round(height) == lines, (address, width)
+            words = lede.inner_text()
+            assert (
+                words.endswith("…")
+                and f"{words[:-1]} " in "Harbour lamps shine on everything that comes and goes at night. " * 9
+            )
+
+
+@pytest.mark.parametrize("density", ["compact", "comfortable"])
+def test_no_focus_ring_is_cut(page: Page, ada: Reader, paper: Digest, density: str):
+    Reader.objects.update(list_density=density)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    for address in ("/", "/ui/all"):
+        page.goto(address)
+        page.locator(".side a").first.wait_for()
+        for _ in range(70):
+            page.keyboard.press("Tab")
+            assert page.evaluate(RING) is None, address
+
+
+def test_a_swipe_is_explained_once_and_by_touch_only(phone: Page, page: Page, ada: Reader):
+    for n in range(4):
+        fresh_item(ada, hours=n + 1, title=f"Lamp {n}")
+    page.goto("/ui/all")
+    listening(page)
+    assert page.locator(".swipe-hint").count() == 0
+    phone.goto("/ui/all")
+    listening(phone)
+    hint = phone.get_by_text("Swipe a row to the right to mark it as read, to the left to save it.")
+    expect(hint).to_be_visible()
+    swipe(phone, "Lamp 1", 120)
+    expect(hint).to_have_count(0)
+    phone.goto("/ui/all")
+    listening(phone)
+    expect(hint).to_have_count(0)
