@@ -21,16 +21,17 @@ const PARTS = {
   "form[data-sign-up] #id_time_zone": "./timezone.js",
 };
 
-// The account menu closes on Escape and on a click elsewhere.
-const menu = document.querySelector(".menu");
+// A menu closes on Escape and on a click elsewhere.
+const openMenu = () => document.querySelector(".menu[open]");
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && menu?.open) {
-    menu.open = false;
-    menu.querySelector("summary").focus();
-  }
+  const menu = openMenu();
+  if (event.key !== "Escape" || !menu) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
 });
 document.addEventListener("click", (event) => {
-  if (menu?.open && !menu.contains(event.target)) menu.open = false;
+  const menu = openMenu();
+  if (menu && !menu.contains(event.target)) menu.open = false;
 });
 
 const wanted = Object.entries(PARTS).filter(([selector]) => document.querySelector(selector));

@@ -415,21 +415,22 @@ def list_read(
     now: datetime,
     seen_by: datetime,
     above: ListKey | None = None,
+    below: ListKey | None = None,
 ) -> int:
     """Mark the unread items of a list as read; return how many.
 
     Muted items stay unread. Only items first seen by `seen_by` are marked, so items that came after the page
-    was made stay unread. With `above`, only items newer than that key are marked. All get the moment `now`,
-    by which `readings_undo` finds them.
+    was made stay unread. With `above`, only items newer than that key are marked; with `below`, only older
+    ones. All get the moment `now`, by which `readings_undo` finds them.
     """
     if chosen.saved:
         rows = _saved_readings(reader.pk, feeds, chosen).filter(read_at=None)
-        rows = rows.filter(_newer(above)) if above else rows
+        rows = rows.filter(_newer(above)) if above else rows.filter(_older(below)) if below else rows
         found = list(rows.values_list("pk", flat=True))
         return Reading.objects.filter(pk__in=found, read_at=None).update(read_at=now)
     if feeds is not None and not feeds:
         return 0
-    span = Span(after=above, seen_by=seen_by, oldest=True)
+    span = Span(after=above or below, seen_by=seen_by, oldest=below is None)
     where, values = _where(reader.pk, feeds, ListFilter(unread=True), now, span)
     sql = _READ.format(where=where, feeds=_among("s.feed_id", feeds, values))
     with connection.cursor() as cursor:

@@ -14,7 +14,15 @@ from digest.errors import ItemNotFound
 from digest.items.reading import item_read, item_unread
 from digest.models import Reader
 from digest.requests import reader_of
-from digest.web.pages.lists import ACTIONS, ListRequest, list_mark_read, list_page, list_request, lists_beside
+from digest.web.pages.lists import (
+    ACTIONS,
+    OLDER_DAYS,
+    ListRequest,
+    list_mark_read,
+    list_page,
+    list_request,
+    lists_beside,
+)
 from digest.web.pages.marked import marking_keep, page_made
 
 ITEM_ID_CHARS = 18
@@ -49,9 +57,13 @@ def all_read(request: HttpRequest) -> HttpResponse:
         case "above":
             if not typed["above"]:
                 raise Http404(_("That row is not on the list."))
-            return _mark_many(request, reader, asked, typed["above"], now)
+            return _mark_many(request, reader, asked, now, above=typed["above"])
         case "all":
-            return _mark_many(request, reader, asked, "", now)
+            return _mark_many(request, reader, asked, now)
+        case "older":
+            if typed["older"] not in map(str, OLDER_DAYS):
+                raise Http404(_("There is no such change."))
+            return _mark_many(request, reader, asked, now, older_days=int(typed["older"]))
     raise Http404(_("There is no such change."))
 
 
@@ -70,16 +82,23 @@ def _mark_one(reader: Reader, asked: ListRequest, typed: str, read_at: datetime 
 
 
 def _mark_many(
-    request: HttpRequest, reader: Reader, asked: ListRequest, above: str, now: datetime
+    request: HttpRequest,
+    reader: Reader,
+    asked: ListRequest,
+    now: datetime,
+    *,
+    above: str = "",
+    older_days: int = 0,
 ) -> HttpResponse:
-    """Mark all of a list as read, or the rows above the key `above`."""
+    """Mark all of a list as read, or the rows above the key `above`, or what is older than `older_days`."""
     seen_by = page_made(request.POST.get("seen", ""), now)
-    newly = list_mark_read(reader, asked, above=above, seen_by=seen_by, now=now)
+    newly = list_mark_read(reader, asked, above=above, seen_by=seen_by, now=now, older_days=older_days)
     if newly is None:
         messages.error(request, _("That list has changed. Choose the item again."))
         return redirect(ListRequest(asked.chosen, asked.order).address())
     if not newly:
-        messages.info(request, _("Nothing there was unread."))
+        is_older = _("Nothing unread there is that old.")
+        messages.info(request, is_older if older_days else _("Nothing there was unread."))
         return redirect(asked.address())
     marking_keep(request, newly, now)
     return redirect(asked.address())

@@ -31,6 +31,7 @@ from digest.items.listing import (
     list_read,
     unread_counts,
 )
+from digest.items.own_names import own_names
 from digest.items.reading import items_read
 from digest.items.selectors import mutes_in_force
 from digest.items.unread import UnreadCounts
@@ -41,7 +42,9 @@ from digest.web.pages.marked import page_stamp
 Order = Literal["newest", "best"]
 NAME_CHARS = 200
 # The buttons' fields in a list's form. No filter may have one of these names: the form sends both.
-ACTIONS = ("read_item", "unread_item", "above", "all")
+ACTIONS = ("read_item", "unread_item", "above", "all", "older")
+# "Mark as read what is older than": days.
+OLDER_DAYS = (1, 3, 7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +220,7 @@ def lists_beside(reader: Reader, here: ListRequest | None, now: datetime) -> dic
 
 def _searches(reader: Reader, feeds: Sequence[ReadFeed]) -> list[SearchLine]:
     """Return the reader's saved searches as lines above the folders."""
-    titles = {one.source: one.source_name for one in feeds}
+    titles = own_names(reader_id=reader.pk).over({one.source: one.source_name for one in feeds})
     return search_lines(searches_saved(reader_id=reader.pk), titles)
 
 
@@ -227,15 +230,23 @@ def _total(asked: ListRequest, counts: UnreadCounts, *, current: bool) -> SideLi
 
 
 def list_mark_read(
-    reader: Reader, asked: ListRequest, *, above: str, seen_by: datetime, now: datetime
+    reader: Reader,
+    asked: ListRequest,
+    *,
+    above: str,
+    seen_by: datetime,
+    now: datetime,
+    older_days: int = 0,
 ) -> int | None:
     """Mark a list as read, or its rows above one. Return how many, or `None` if there is no such row.
 
-    Items that came after `seen_by`, the moment the page was made, stay unread.
+    With `older_days`, mark only what is dated earlier, in any order of the list. Items that came after
+    `seen_by`, the moment the page was made, stay unread.
     """
     muted = mutes_in_force(reader_id=reader.pk, now=now).sources
     among = feeds_among(reader_id=reader.pk, chosen=asked.chosen, muted=muted)
-    if asked.order == "best":
+    below = ListKey(now - timedelta(days=older_days), 0) if older_days else None
+    if asked.order == "best" and not below:
         key = best_key(above, now) if above else None
         if above and key is None:
             return None
@@ -251,12 +262,20 @@ def list_mark_read(
             chosen=asked.chosen,
             now=now,
             limit=CATEGORY_ITEMS_MAX,
-            span=Span(since=now - timedelta(days=UNREAD_DAYS), seen_by=seen_by),
+            span=Span(after=below, since=now - timedelta(days=UNREAD_DAYS), seen_by=seen_by),
         )
         if place:
             ids = [item.pk for item in list_items(ids=ids) if _place(item) > (place.dated_at, place.item_id)]
         return items_read(reader=reader, item_ids=ids, now=now)
-    return list_read(reader=reader, feeds=among, chosen=asked.chosen, now=now, seen_by=seen_by, above=place)
+    return list_read(
+        reader=reader,
+        feeds=among,
+        chosen=asked.chosen,
+        now=now,
+        seen_by=seen_by,
+        above=place,
+        below=below,
+    )
 
 
 def _place(item: Item) -> tuple[datetime, int]:

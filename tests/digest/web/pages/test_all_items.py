@@ -433,3 +433,42 @@ def test_the_list_of_one_feed_leads_to_its_settings(page: Client, ada: Reader):
     for query, leads in (("?source=gazette.example", True), (f"?feed={feed.pk}", True), ("", False)):
         body = page.get(f"{ALL}{query}").content.decode()
         assert (f'href="/ui/sources/{feed.pk}">Settings of this source</a>' in body) == leads
+
+
+@pytest.mark.parametrize("query", ["", "?unread=1", "?order=best", "?source=gazette.example", "?folder=News"])
+def test_what_is_older_than_a_day_is_marked_as_read_and_comes_back(page: Client, ada: Reader, query: str):
+    subscribe(ada, "gazette.example", "Gazette")
+    Subscription.objects.filter(reader=ada).update(folder="News")
+    for hours in (2, 26, 80, 200):
+        fresh_item(ada, hours=hours, title=f"{hours} hours")
+    fields = dict(pair.split("=") for pair in query[1:].split("&") if pair)
+    for days, read in (("7", {"200 hours"}), ("3", {"200 hours", "80 hours"})):
+        assert page.post(READ, {**fields, "older": days}).url == f"{ALL}{query}"
+        assert read_titles(ada) == read
+    page.post(READ, {**fields, "older": "1"})
+    assert read_titles(ada) == {"200 hours", "80 hours", "26 hours"}
+    body = page.get(ALL).content.decode()
+    assert "1 item marked as read at" in body
+    page.post(UNDO, {"undo": re.search(r'name="undo" value="([^"]+)"', body)[1]})
+    assert read_titles(ada) == {"200 hours", "80 hours"}
+
+
+def test_of_saved_items_and_of_a_category_what_is_older_is_marked_as_read(page: Client, ada: Reader):
+    for hours in (2, 50):
+        item = fresh_item(ada, hours=hours, title=f"Sea {hours}", categories=["Sea"])
+        page.post(f"/ui/item/{item.pk}/save", {"saved": "1"})
+        fresh_item(ada, hours=hours, title=f"Land {hours}")
+    page.post(READ, {"category": "Sea", "older": "1"})
+    assert read_titles(ada) == {"Sea 50"}
+    Reading.objects.update(read_at=None)
+    page.post(READ, {"saved": "1", "older": "1"})
+    assert read_titles(ada) == {"Sea 50"}
+
+
+def test_nothing_that_old_is_said_and_other_ages_are_refused(page: Client, ada: Reader):
+    fresh_item(ada, hours=2)
+    answer = page.post(READ, {"older": "7"}, follow=True)
+    assert "Nothing unread there is that old." in messages_in(answer.content.decode())
+    for typed in ("", "0", "2", "-1", "x", "9" * 40):
+        assert page.post(READ, {"older": typed}).status_code == 404, typed
+    assert read_titles(ada) == set()
