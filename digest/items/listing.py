@@ -15,6 +15,7 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 
 from digest.entities import UNREAD_DAYS
+from digest.items.own_names import own_feeds
 from digest.items.selectors import items_hidden, items_labelled, mutes_in_force
 from digest.items.unread import UnreadCounts, counts_of, counts_of_rows
 from digest.models import Feed, Feedback, Item, Reader, Reading, Subscription
@@ -177,7 +178,7 @@ def feeds_read(*, reader_id: UUID, feed_ids: Collection[int] | None = None) -> l
     subscriptions = Subscription.objects.filter(reader_id=reader_id).select_related("feed__source")
     columns = ("url", "own_address", "state", "moved_url", "title", "site_url", "owner", "last_fetched_at")
     subscriptions = subscriptions.only(
-        "folder", "own_name", "feed__source__title", *(f"feed__{name}" for name in columns)
+        "folder", "own_name", "created_at", "feed__source__title", *(f"feed__{name}" for name in columns)
     )
     moved = Feed.State.MOVED
     if feed_ids is not None:
@@ -185,6 +186,7 @@ def feeds_read(*, reader_id: UUID, feed_ids: Collection[int] | None = None) -> l
     # A chain of moved feeds may lead through any other, so all are read if there is one.
     if feed_ids is None or any(row.feed.state == moved for row in rows):
         rows = list(subscriptions)
+        own_feeds(reader_id=reader_id, rows=rows)
     by_url = {row.feed.url: row.feed for row in rows}
     titled = {row.feed.source_id for row in rows if row.feed.title or row.feed.owner_id}
     names = {

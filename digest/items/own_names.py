@@ -10,10 +10,7 @@ from uuid import UUID
 from digest.models import Feed, Item, Subscription
 from ranking.selectors import read_once
 
-COLUMNS = (
-    *("feed_id", "feed__source_id", "own_name", "feed__source__title", "created_at"),
-    *("feed__title", "feed__owner_id", "feed__state"),
-)
+COLUMNS = tuple(f"feed__{name}" for name in ("title", "owner", "state", "source__title"))
 
 
 class OwnFeed(NamedTuple):
@@ -46,25 +43,30 @@ class OwnNames:
         return {key: self.sources.get(key, title) for key, title in titles.items()}
 
 
-def own_feeds(*, reader_id: UUID) -> Sequence[OwnFeed]:
-    """Return the feeds that the reader subscribes to, the latest first; one query, once a request."""
+def own_feeds(*, reader_id: UUID, rows: Iterable[Subscription] | None = None) -> Sequence[OwnFeed]:
+    """Return the feeds that the reader subscribes to, the latest first; one query, once a request.
+
+    A caller that has read all of the reader's subscriptions passes them as `rows`: then it needs none.
+    """
 
     def read() -> Sequence[OwnFeed]:
-        rows = Subscription.objects.filter(reader_id=reader_id).order_by("-pk")
-        return [
-            OwnFeed(
-                feed,
-                source,
-                own,
-                source_title or source,
-                created_at,
-                is_titled=bool(title) or owner is not None,
-                moved=state == Feed.State.MOVED,
-            )
-            for feed, source, own, source_title, created_at, title, owner, state in rows.values_list(*COLUMNS)
-        ]
+        mine = Subscription.objects.filter(reader_id=reader_id).select_related("feed__source")
+        found = mine.only("own_name", "created_at", *COLUMNS) if rows is None else rows
+        return [_own_feed(row) for row in sorted(found, key=lambda row: -row.pk)]
 
     return read_once(("own_feeds", reader_id), read)
+
+
+def _own_feed(row: Subscription) -> OwnFeed:
+    return OwnFeed(
+        row.feed_id,
+        row.feed.source_id,
+        row.own_name,
+        str(row.feed.source),
+        row.created_at,
+        is_titled=bool(row.feed.title) or row.feed.owner_id is not None,
+        moved=row.feed.state == Feed.State.MOVED,
+    )
 
 
 def own_names(*, reader_id: UUID) -> OwnNames:
