@@ -103,23 +103,15 @@ def test_marks_and_reasons_are_whole_and_no_button_covers_a_word(
 
 
 def test_an_opening_is_two_lines_of_a_phone_and_one_of_a_wide_screen(page: Page, ada: Reader):
-    fresh_item(
-        ada, title="A lamp", text="Harbour lamps shine on everything that comes and goes at night. " * 9
-    )
+    fresh_item(ada, title="A lamp", text=OPENING)
     for address in ("/", "/ui/all"):
         for width, lines in ((360, 2), (1280, 1)):
             page.set_viewport_size({"width": width, "height": 800})
             page.goto(address)
             lede = page.locator(".lede")
-            height = lede.evaluate(
-                "one => one.getBoundingClientRect().height / parseFloat(getComputedStyle(one).lineHeight)"
-            )
-            assert round(height) == lines, (address, width)
+            assert round(lede.evaluate(LINES)) == lines, (address, width)
             words = lede.inner_text()
-            assert (
-                words.endswith("…")
-                and f"{words[:-1]} " in "Harbour lamps shine on everything that comes and goes at night. " * 9
-            )
+            assert words.endswith("…") and not OPENING.removeprefix(words[:-1])[0].isalpha(), words
 
 
 @pytest.mark.parametrize("density", ["compact", "comfortable"])
