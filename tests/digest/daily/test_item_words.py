@@ -204,3 +204,24 @@ def test_a_chip_leaves_out_the_source_that_stands_beside_it_and_the_sum_names_it
     )
     assert chip in why.chips
     assert why.lines[-1].words == line
+
+
+@pytest.mark.parametrize(
+    ("likes", "thumbs", "chip", "whole"),
+    [
+        (
+            1,
+            1,
+            "like “The harbour authority of…”",
+            "like “The harbour authority of the north”, which you liked",
+        ),
+        (0, 1, "like “The harbour authority of…”, not liked", "which you did not like"),
+        (1, 0, "more like “The harbour authority of…”", "which you want more of"),
+    ],
+)
+def test_an_example_is_named_in_few_words_and_whole_in_the_breakdown(likes, thumbs, chip, whole):
+    found, score = parts()
+    tastes = [("article", "The harbour authority of the north", likes, thumbs, 0.8 if likes else -0.8)]
+    why = score_explain(found | {"taste": 1.4 if likes else 0.6, "tastes": tastes}, score, "Gazette")
+    assert why.chips == (chip,)
+    assert whole in why.lines[-1].words
