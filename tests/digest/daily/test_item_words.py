@@ -212,11 +212,11 @@ def test_a_chip_leaves_out_the_source_that_stands_beside_it_and_the_sum_names_it
         (
             1,
             1,
-            "like “The harbour authority of…”",
+            "like “The harbour authority…”",
             "like “The harbour authority of the north”, which you liked",
         ),
-        (0, 1, "like “The harbour authority of…”, not liked", "which you did not like"),
-        (1, 0, "more like “The harbour authority of…”", "which you want more of"),
+        (0, 1, "like “The harbour authority…”, not liked", "which you did not like"),
+        (1, 0, "more like “The harbour authority…”", "which you want more of"),
     ],
 )
 def test_an_example_is_named_in_few_words_and_whole_in_the_breakdown(likes, thumbs, chip, whole):
