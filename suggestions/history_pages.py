@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -92,7 +92,7 @@ class Changed:
 
     headline: str
     cause: str
-    at: datetime
+    at: date
     what: str
     ref: str
     note: str = ""
@@ -157,7 +157,8 @@ def _steps_words(
     ]
     href = f"{reverse('ranking:versions')}#learned"
     few, cause, over = _few(words, SOURCES_SHOWN, ", "), _(LEARNED_OVERNIGHT), key.ref not in found.learned
-    return Changed(few[:1].upper() + few[1:], cause, key.at, LEARNED, key.ref, href=href, is_over=over)
+    day = date.fromisoformat(key.ref)
+    return Changed(few[:1].upper() + few[1:], cause, day, LEARNED, key.ref, href=href, is_over=over)
 
 
 def _few(words: Sequence[str], most: int, between: str) -> str:

@@ -64,7 +64,7 @@ def past_changes(*, reader: Reader) -> list[Past]:
     found += [
         Past(at, VERSION, f"{version:012}") for version, at in config_versions_of_order(reader_id=reader.pk)
     ]
-    found += [Past(_noon(day), LEARNED, f"{day:%F}") for day in _steps(reader.pk)]
+    found += [Past(_morning(day), LEARNED, f"{day:%F}") for day in _steps(reader.pk)]
     answers: defaultdict[date, list[datetime]] = defaultdict(list)
     for _item_id, at in interview_answers(reader_id=reader.pk):
         answers[day_of(at, reader.zone)].append(at)
@@ -104,6 +104,6 @@ def _steps(reader_id: UUID) -> dict[date, list[SnapshotRow]]:
     return found
 
 
-def _noon(day: date) -> datetime:
-    """Return a moment of a UTC day that is on the same day nearly everywhere."""
-    return datetime.combine(day, time(12), UTC)
+def _morning(day: date) -> datetime:
+    """Return the beginning of a UTC day. Most steps are learned at night, so none stands above a later change."""
+    return datetime.combine(day, time.min, UTC)

@@ -336,6 +336,15 @@ def test_what_was_learned_stands_there_with_its_sources_and_its_undo(page: Clien
     assert "no longer in force" in body_of(page)
 
 
+def test_what_was_learned_on_a_day_stands_below_what_the_reader_did_on_it(page: Client, ada: Reader):
+    now = timezone.now()
+    moved = WeightChange("gazette.example", 1.0, 1.1, 0.9, 6.0, "liked_more_than_usual")
+    weights_learn(changes={ada.pk: [moved]}, now=now)
+    config_edit(reader_id=ada.pk, edit=ConfigEdit(topics=["chess"]), expected_version=0, now=now)
+    body = body_of(page)
+    assert body.index("“chess” joined") < body.index("More from gazette.example")
+
+
 @pytest.mark.parametrize(
     ("what", "ref"), [("version", "1"), ("version", "x"), ("learned", "x"), ("answers", "x"), ("", "")]
 )
