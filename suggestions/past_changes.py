@@ -105,5 +105,5 @@ def _steps(reader_id: UUID) -> dict[date, list[SnapshotRow]]:
 
 
 def _morning(day: date) -> datetime:
-    """Return the beginning of a UTC day. Most steps are learned at night, so none stands above a later change."""
+    """Return the beginning of a UTC day: steps are learned at night, before what the reader does then."""
     return datetime.combine(day, time.min, UTC)

@@ -1,5 +1,7 @@
 """Muting something of an article in a dialog: one sees what it hides, and keeps one's place."""
 
+from itertools import pairwise
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -82,6 +84,14 @@ def test_what_does_not_arrive_opens_as_the_page_itself(lamps: Page):
     tab.keyboard.press("x")
     tab.wait_for_url("**/ui/mutes?item=*")
     expect(tab.get_by_role("heading", name="Mute something of: Kettle boils")).to_be_visible()
+
+
+def test_on_a_phone_the_form_has_a_line_for_each_field(lamps: Page):
+    lamps.set_viewport_size(PHONE)
+    lamps.goto("/ui/mutes")
+    boxes = [field.bounding_box() for field in lamps.locator(".pairs .field").all()]
+    assert len(boxes) == 4 and {box["x"] for box in boxes} == {boxes[0]["x"]}
+    assert all(one["y"] + one["height"] <= two["y"] for one, two in pairwise(boxes))
 
 
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
