@@ -228,7 +228,7 @@ def config_versions_of_order(*, reader_id: UUID) -> list[tuple[int, datetime]]:
     return list(rows.values_list("version", "created_at"))
 
 
-def config_versions_told(*, reader_id: UUID, versions: Sequence[int]) -> dict[int, VersionRow]:
+def config_versions_by_number(*, reader_id: UUID, versions: Sequence[int]) -> dict[int, VersionRow]:
     """Return the reader's `versions` by number. Their changes name sources by current keys. Two queries."""
     rows = ConfigVersion.objects.filter(reader_id=reader_id, version__in=versions)
     found = {row.version: _version_row(row) for row in rows}

@@ -53,7 +53,7 @@ from ranking.selectors import (
     config_edit_current,
     config_of_row,
     config_versions_before,
-    config_versions_told,
+    config_versions_by_number,
     key_current,
     keys_current,
     read_again,
@@ -213,15 +213,15 @@ def version_undo(*, reader_id: UUID, version: int, now: datetime) -> int:
 
     Settings that were changed again since then stay. Raises `UnknownVersion` if the reader never had it.
     """
-    told = config_versions_told(reader_id=reader_id, versions=[version])
-    if version not in told:
+    versions = config_versions_by_number(reader_id=reader_id, versions=[version])
+    if version not in versions:
         raise UnknownVersion(
             gettext("There is no version {version} of these settings.").format(version=version)
         )
     earlier = config_versions_before(reader_id=reader_id, versions=[version]).get(version) or body_default()
 
     def change(body: Body) -> None:
-        body_take_back(body, earlier, changes_in_force(body, earlier, told[version].changes))
+        body_take_back(body, earlier, changes_in_force(body, earlier, versions[version].changes))
 
     return _write(reader_id, change, Cause.REVERT, f"{UNDONE}{version}", now)
 

@@ -20,8 +20,8 @@ from ranking.selectors import (
     SnapshotRow,
     VersionRow,
     config_versions_before,
+    config_versions_by_number,
     config_versions_of_order,
-    config_versions_told,
     weight_snapshots,
 )
 from suggestions.models import Suggestion
@@ -79,7 +79,7 @@ def past_page(*, reader_id: UUID, keys: Iterable[Past], effective: EffectiveConf
         refs[key.what].append(key.ref)
     settled = suggestions_settled(reader_id=reader_id).filter(pk__in=map(int, refs[SUGGESTION]))
     numbers = [int(ref) for ref in refs[VERSION]]
-    versions = config_versions_told(reader_id=reader_id, versions=numbers)
+    versions = config_versions_by_number(reader_id=reader_id, versions=numbers)
     before = config_versions_before(reader_id=reader_id, versions=numbers)
     body = body_of(effective.config, effective.deltas)
     in_force = {

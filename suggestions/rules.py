@@ -171,16 +171,16 @@ def changes_distinct(
     Two changes are one question if they are about the same source or the same rated articles, or if one
     wants more of some articles and the other less of all the rest. Changes of the whole page are never one.
     """
-    held = [(one, _articles_of(one, rated)) for one in asked if not one.kind.of_page]
+    questions = [(one, _articles_of(one, rated)) for one in asked if not one.kind.of_page]
     found, everything = [], {item.url for item in rated}
     for change in changes:
         if change.kind.of_page:
             found.append(change)
             continue
         mine = _articles_of(change, rated)
-        if not any(_is_repeat(change, mine, one, its, everything - its) for one, its in held):
+        if not any(_is_repeat(change, mine, one, its, everything - its) for one, its in questions):
             found.append(change)
-            held.append((change, mine))
+            questions.append((change, mine))
     return found
 
 

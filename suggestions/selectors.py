@@ -143,8 +143,8 @@ def targets_at_rest(
     waiting, written, bare, asked = set[Target](), dict[int, str](), dict[int, str](), dict[int, Change]()
     moments = ("created_at", "resolved_at", "outcomes__decided_at", "outcomes__kind")
     rows = _without(exclude_id).filter(wanted, reader_id=reader_id)
-    told = ("suggestion_type", "suggested_value")
-    columns = ("pk", "run_id", "status", "field", "target_key", "other_names", *told, *moments)
+    change = ("suggestion_type", "suggested_value")
+    columns = ("pk", "run_id", "status", "field", "target_key", "other_names", *change, *moments)
     for row in rows.values_list(*columns):
         pk, run, status, field, key, names, type_, value, made, resolved, decided, kind = row
         if status in WAITING:

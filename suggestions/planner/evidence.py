@@ -356,13 +356,13 @@ def hypotheses_for(*, reader_id: UUID, now: datetime, limit: int = LIMIT) -> Hyp
     effects = zip(found, week.effects(changes) if week else (), strict=True)
     seen = [one for one, effect in effects if not visibility_refusal(one.change, effect)]
     distinct = changes_distinct([one.change for one in seen], facts.asked, evidence.rated)
-    kept = [one for one in seen if one.change in distinct]
-    ahead = [one for one in kept if one not in rule]
-    hypotheses = (*ahead[: limit - len(rule)], *(one for one in kept if one in rule))
+    proposable = [one for one in seen if one.change in distinct]
+    ahead = [one for one in proposable if one not in rule]
+    hypotheses = (*ahead[: limit - len(rule)], *(one for one in proposable if one in rule))
     silence = silence_code(
         ratings=len(evidence.split.training),
         tried=selection.tried,
-        not_permitted=selection.not_permitted + len(seen) - len(kept),
+        not_permitted=selection.not_permitted + len(seen) - len(proposable),
         declined=selection.declined,
         dropped=dropped,
         best=selection.best,
