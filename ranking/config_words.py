@@ -162,7 +162,13 @@ def pin_name(pin: str, titles: Mapping[str, str]) -> str:
     if pin in titles or pin in PAGE_PINS:
         return titles.get(pin) or _(PAGE_PINS[pin])
     mark, _colon, name = pin.partition(":")
-    return f"{name.strip()} ({_(TARGET_TYPES[mark])})" if mark in TARGET_TYPES and name.strip() else pin
+    return f"{name.strip()} ({_(TARGET_TYPES[mark])})" if _is_marked(pin) else pin
+
+
+def _is_marked(pin: str) -> bool:
+    """Return whether a pin begins with the mark of a type of targets, and names one."""
+    mark, _colon, name = pin.partition(":")
+    return mark in TARGET_TYPES and bool(name.strip())
 
 
 def change_words(change: Mapping[str, Any], titles: Mapping[str, str] | None = None) -> str:
@@ -390,21 +396,23 @@ def pin_rows(
     avoided: Sequence[str],
     typed: Mapping[str, str],
 ) -> dict[str, list[PinRow]]:
-    """Return the rows of topics, of sources and of the whole page by heading, each sorted by name.
+    """Return the rows of topics, sources, mutes and the whole page by heading, each sorted by name.
 
     `names` (key -> title) includes pinned sources that the reader no longer follows. A topic's target is its
-    key, or its spelling in a pin. A pin that is no source or topic any more counts as a topic. `typed`
-    (target -> choice) has choices that are not saved yet.
+    key, or its spelling in a pin. A pin that is no source or topic any more counts as a topic, unless its
+    mark names another type of target. `typed` (target -> choice) has choices that are not saved yet.
     """
     pins = dict.fromkeys(locked, LOCKED) | dict.fromkeys(avoided, AVOIDED)
     spelled = {topic_key(topic): topic for topic in topics}
     of_page = {pin: pin_name(pin, {}) for pin in pins if pin in PAGE_PINS and pin not in spelled}
-    of_topics = {topic_key(pin): pin for pin in pins if pin not in names and pin not in of_page}
+    of_mutes = {pin: pin_name(pin, {}) for pin in pins if _is_marked(pin) and pin not in {*names, *spelled}}
+    of_topics = {topic_key(pin): pin for pin in pins if pin not in {*names, *of_page, *of_mutes}}
     keys = {key: of_topics.get(key, key) for key in {*of_topics, *spelled}}
     about = [(target, spelled.get(key) or pin_name(target, {})) for key, target in keys.items()]
     found: Mapping[str, Iterable[tuple[str, str]]] = {
         _("Topics"): about,
         _("Sources"): names.items(),
+        _("Authors and words to hide"): of_mutes.items(),
         _("Your page"): of_page.items(),
     }
     return {heading: rows for heading, some in found.items() if (rows := _rows(some, pins, typed))}

@@ -249,11 +249,17 @@ def rule_run_cap(kind: str, target: Target, facts: Facts) -> Refusal | None:
 def run_full(field: str, written: Sequence[str]) -> str:
     """Return why a run has no slot for a suggestion on `field`, or ""; `written` are those of its own."""
     if len(written) >= SUGGESTIONS_PER_RUN_MAX:
-        return f"This run has written its {SUGGESTIONS_PER_RUN_MAX} suggestions. Finish."
+        return f"This run has written {SUGGESTIONS_PER_RUN_MAX} suggestions, the most it may. Call finish."
     if list(written).count(field) >= PER_FIELD_MAX:
-        return f"This run has written {PER_FIELD_MAX} suggestions on {field}. Try the other kind."
+        return (
+            f"This run has written {PER_FIELD_MAX} suggestions that change {field}, the most for a setting. "
+            "Suggest a change of another setting, or call finish."
+        )
     if field in FIELDS_ONE_A_RUN and not FIELDS_ONE_A_RUN.isdisjoint(written):
-        return "This run has proposed a rule for a source or a half-life already. Try another kind."
+        return (
+            f"This run has written a suggestion that changes one of {', '.join(sorted(FIELDS_ONE_A_RUN))}. "
+            "It may write one of these in all. Suggest a change of another setting, or call finish."
+        )
     return ""
 
 

@@ -11,7 +11,6 @@ from uuid import UUID
 
 from digest.daily.replay import FIRST, Replay, replay_load
 from digest.models import Feedback, Reader
-from ranking.common.categories import label_keys
 from ranking.common.text import fold
 from ranking.entities import EffectiveConfig
 from ranking.selectors import config_effective
@@ -39,7 +38,7 @@ class Week:
         """
         found: dict[int, WeekEffect] = {}
         titles = [
-            (c.item_id, Aspects(c.source, fold(c.title), label_keys(c.categories, c.author)))
+            (c.item_id, Aspects.of(c.source, fold(c.title), c.categories, c.author))
             for c in self.replay.days[-1].pool.candidates
         ]
         replay, wanted = self.replay, list(range(len(changes)))

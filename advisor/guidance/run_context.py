@@ -14,7 +14,6 @@ from advisor.guidance.store import memories_for, memories_in_force
 from advisor.models import Memory, Step
 from advisor.selectors import NOT_EXECUTED, run_cost_usd
 from digest.models import Feedback
-from ranking.common.categories import label_keys
 from ranking.common.text import fold
 from ranking.selectors import config_effective
 from suggestions.changes.change import Aspects, Change
@@ -181,7 +180,7 @@ def _thumbs(situation: Situation, change: Change | None) -> dict[str, int]:
         on_target = [
             useful
             for useful, source, title, named, author in newest
-            if finds(Aspects(source, fold(title), label_keys(named, author)))
+            if finds(Aspects.of(source, fold(title), named, author))
         ]
     likes = sum(useful for useful, *_ in newest)
     counts = {"thumbs": len(newest), "likes": likes, "thumbs_on_target": len(on_target)}

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from digest.daily.compose import NOVELTY_DAYS_MAX, NoveltyDraw, muted_items, novelty_draw
 from digest.daily.dealt import dealt_with
-from digest.daily.diversity import Choice, choices_make
+from digest.daily.diversity import Choice, Exceptions, choices_make
 from digest.daily.gone import Gone, GoneReason, articles_gone, stories_gone
 from digest.daily.tastes import readers_tasting, taste_signals
 from digest.days import day_begin, day_end, day_of, moment_in_day
@@ -174,10 +174,12 @@ class DayCandidates:
             origins=self.origins,
             stories=self.stories,
             weights=effective.weights(),
-            muted=muted_items(self.pool, effective, self.rows),
-            limits=effective.config.daily_limits,
-            reserved=self._unseen_of(effective.config.never_missed),
-            late=self.late,
+            exceptions=Exceptions(
+                muted=muted_items(self.pool, effective, self.rows),
+                limits=effective.config.daily_limits,
+                reserved=self._unseen_of(effective.config.never_missed),
+                late=self.late,
+            ),
         )
 
     def story_of(self, article: int) -> int:
@@ -212,11 +214,12 @@ def digest_candidates(
     pool = Pool(found.candidates, topics_about)
     origins = {c.item_id: (c.source, found.articles[c.item_id]) for c in found.candidates}
     carried = {reader.pk: ReaderRows(None, found.stories, found.reported_by, found.muted)}
-    days, moments = {reader.pk: date}, {reader.pk: moment_in_day(as_of, date, reader.zone)}
+    days = {reader.pk: date}
+    moments = {reader.pk: (date, moment_in_day(as_of, date, reader.zone))}
     articles = np.array([found.articles[c.item_id] for c in found.candidates], dtype=np.int64)
     carried = _without_gone([reader], pool, articles, carried, days, as_of, keep_seen=keep_seen)
     tasting = readers_tasting({reader.pk: effective} if effective else {})
-    made = _candidates_of_readers(pool, origins, carried, days, moments, Vectors(), tasting, found.late)
+    made = _candidates_of_readers(pool, origins, carried, moments, Vectors(), tasting, found.late)
     return made[reader.pk]
 
 
@@ -371,7 +374,7 @@ def digest_candidates_many(
     readers nor on items.
     """
     days = {reader.pk: days[reader.pk] for reader in readers}
-    moments = {reader.pk: moment_in_day(window.now, days[reader.pk], reader.zone) for reader in readers}
+    moments = {one.pk: (days[one.pk], moment_in_day(window.now, days[one.pk], one.zone)) for one in readers}
     feeds: defaultdict[UUID, list[int]] = defaultdict(list)
     subscribed = Subscription.objects.filter(reader_id__in=list(days), in_today=True).order_by("pk")
     for reader, feed in subscribed.values_list("reader_id", "feed_id"):
@@ -389,7 +392,7 @@ def digest_candidates_many(
     carried = _without_gone(readers, window.pool, window.articles, carried, days, window.now)
     tasting = readers_tasting({pk: one for pk, one in (configs or {}).items() if pk in days})
     return _candidates_of_readers(
-        window.pool, window.origins, carried, days, moments, window.vectors, tasting, window.late
+        window.pool, window.origins, carried, moments, window.vectors, tasting, window.late
     )
 
 
@@ -444,20 +447,20 @@ def _candidates_of_readers(
     pool: Pool,
     origins: Origins,
     carried: Mapping[UUID, ReaderRows],
-    days: Mapping[UUID, dt.date],
-    moments: Mapping[UUID, dt.datetime],
+    moments: Mapping[UUID, tuple[dt.date, dt.datetime]],
     vectors: Vectors,
     tasting: Collection[UUID],
     late: Collection[int],
 ) -> dict[UUID, DayCandidates]:
-    as_of = max(moments.values())
+    """Return the readers' candidates. `moments` has the day of each, and the moment in it."""
+    as_of = max(moment for _date, moment in moments.values())
     items = {pk: pool.ids if one.rows is None else pool.ids[one.rows] for pk, one in carried.items()}
     ids = np.unique(np.concatenate([NO_ROWS, *items.values()])).tolist()
-    known = _sources_known(list(days), {origins[item][0] for item in ids}, as_of)
+    known = _sources_known(list(moments), {origins[item][0] for item in ids}, as_of)
     signals = _signals(items, as_of, vectors, tasting)
     return {
         reader: DayCandidates(
-            as_of=moments[reader],
+            as_of=moment,
             seed=f"{reader}|{date.isoformat()}",
             pool=pool,
             origins=origins,
@@ -470,7 +473,7 @@ def _candidates_of_readers(
             shown=carried[reader].shown,
             late=late,
         )
-        for reader, date in days.items()
+        for reader, (date, moment) in moments.items()
     }
 
 

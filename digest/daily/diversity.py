@@ -7,7 +7,7 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -79,6 +79,23 @@ class ShareOrder(NamedTuple):
     beyond: list[Choice]
 
 
+@dataclass(frozen=True, slots=True)
+class Exceptions:
+    """The items that something other than their score counts for or against, and daily limits by source.
+
+    Keywords count against `muted` items. `reserved` ones wait for a place of theirs, and `late` ones came
+    with an old date.
+    """
+
+    muted: Collection[int] = ()
+    limits: Mapping[str, int] = field(default_factory=dict)
+    reserved: Collection[int] = ()
+    late: Collection[int] = ()
+
+
+NO_EXCEPTIONS = Exceptions()
+
+
 def choices_make(
     ids: Sequence[int],
     totals: Sequence[float],
@@ -87,19 +104,14 @@ def choices_make(
     origins: Mapping[int, tuple[str, int]],
     stories: Mapping[int, int],
     weights: Mapping[str, float],
-    muted: Collection[int] = (),
-    limits: Mapping[str, int] | None = None,
-    reserved: Collection[int] = (),
-    late: Collection[int] = (),
+    exceptions: Exceptions = NO_EXCEPTIONS,
 ) -> list[Choice]:
     """Return the choices for `ids`, which are sorted by their scores `totals`, best first.
 
     `origins` maps an item to (source, article), `stories` an article to its story, and `weights` a source to
-    its effective weight, if it has one of its own. `unmuted` are the scores without negative boosts; `muted`
-    are the items that keywords count against, `limits` the daily limits by source, and `reserved` the items
-    that wait for a place of theirs, and `late` those that came with an old date.
+    its effective weight, if it has one of its own. `unmuted` are the scores without negative boosts.
     """
-    found, most = [], limits or {}
+    found, reserved, late = [], exceptions.reserved, exceptions.late
     for item_id, total, free in zip(ids, totals, unmuted, strict=True):
         source, article = origins[item_id]
         weight = weights.get(source, WEIGHT_DEFAULT)
@@ -111,11 +123,11 @@ def choices_make(
                 source,
                 story=stories.get(article, article),
                 low=low,
-                muted=item_id in muted,
+                muted=item_id in exceptions.muted,
                 score=total,
                 at_par=par,
                 unmuted=free,
-                most=most.get(source),
+                most=exceptions.limits.get(source),
                 reserved=item_id in reserved,
                 late=item_id in late and item_id not in reserved,
             )

@@ -35,34 +35,41 @@ REFUSALS = {
 }
 
 
-def spend_reserve(
-    *,
-    surface: Spend.Surface,
-    reader_id: UUID | None,
-    run_id: UUID | None,
-    model: str,
-    worst_case: Decimal,
-    caps: Caps,
-    now: datetime,
-    purpose: str = ADVISOR,
-) -> Spend | BudgetRefusal:
-    """Reserve `worst_case` USD for one call. If that would pass one of `caps`, store and return a refusal.
+@dataclass(frozen=True, slots=True)
+class SpendAccount:
+    """An account of one run in the ledger: surface, reader, run and caps of its calls."""
+
+    surface: Spend.Surface
+    reader_id: UUID | None
+    run_id: UUID | None
+    caps: Caps
+    now: datetime
+    purpose: str = ADVISOR
+
+    def reserve(self, *, model: str, worst_case: Decimal) -> int | BudgetRefusal:
+        """Reserve `worst_case` USD for this account. Return the id of the ledger's row, or the refusal."""
+        spend = spend_reserve(account=self, model=model, worst_case=worst_case)
+        return spend if isinstance(spend, BudgetRefusal) else spend.id
+
+
+def spend_reserve(*, account: SpendAccount, model: str, worst_case: Decimal) -> Spend | BudgetRefusal:
+    """Reserve `worst_case` USD for one call. If that would pass one of the caps, store and return a refusal.
 
     Runs in a short transaction of its own. Raises `RuntimeError` if called inside another transaction.
     """
-    day, reserved = now.astimezone(UTC).date(), worst_case.quantize(MICRO_USD, ROUND_UP)
+    day, reserved = account.now.astimezone(UTC).date(), worst_case.quantize(MICRO_USD, ROUND_UP)
     call: dict[str, Any] = {
-        "surface": surface,
-        "reader_id": reader_id,
-        "run_id": run_id,
-        "purpose": purpose,
+        "surface": account.surface,
+        "reader_id": account.reader_id,
+        "run_id": account.run_id,
+        "purpose": account.purpose,
         "model": model[:MODEL_CHARS_MAX],
         "day": day,
-        "created_at": now,
+        "created_at": account.now,
     }
     with transaction.atomic(durable=True):
-        _surface_lock(surface)
-        if refusal := _refusal(surface, day, run_id, reader_id, reserved, caps):
+        _surface_lock(account.surface)
+        if refusal := _refusal(account, day, reserved):
             SpendRefusal.objects.create(**call, code=refusal.code, asked_usd=reserved)
             return refusal
         return Spend.objects.create(**call, reserved_usd=reserved)
@@ -106,32 +113,6 @@ def spend_settle_failed(spend_id: int | None, worst_case: Decimal, error: ModelE
     return Decimal(0)
 
 
-@dataclass(frozen=True, slots=True)
-class SpendAccount:
-    """An account of one run in the ledger: surface, reader, run and caps of its calls."""
-
-    surface: Spend.Surface
-    reader_id: UUID | None
-    run_id: UUID | None
-    caps: Caps
-    now: datetime
-    purpose: str = ADVISOR
-
-    def reserve(self, *, model: str, worst_case: Decimal) -> int | BudgetRefusal:
-        """Reserve `worst_case` USD for this account. Return the id of the ledger's row, or the refusal."""
-        spend = spend_reserve(
-            surface=self.surface,
-            reader_id=self.reader_id,
-            run_id=self.run_id,
-            model=model,
-            worst_case=worst_case,
-            caps=self.caps,
-            now=self.now,
-            purpose=self.purpose,
-        )
-        return spend if isinstance(spend, BudgetRefusal) else spend.id
-
-
 def advisor_account(*, reader_id: UUID, run_id: UUID, now: datetime, purpose: str = ADVISOR) -> SpendAccount:
     """Return the account of an advisor run, with the caps of the settings. Its UTC day is that of `now`."""
     caps = Caps(
@@ -161,25 +142,18 @@ def _surface_lock(surface: Spend.Surface) -> None:
             cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOCK_SPACE, number])
 
 
-def _refusal(
-    surface: Spend.Surface,
-    day: date,
-    run_id: UUID | None,
-    reader_id: UUID | None,
-    reserved: Decimal,
-    caps: Caps,
-) -> BudgetRefusal | None:
+def _refusal(account: SpendAccount, day: date, reserved: Decimal) -> BudgetRefusal | None:
     today, nothing = Q(day=day), Q(pk__in=[])
-    this_run = Q(run_id=run_id) if run_id else nothing
-    this_reader = Q(reader_id=reader_id) if reader_id else nothing
+    this_run = Q(run_id=account.run_id) if account.run_id else nothing
+    this_reader = Q(reader_id=account.reader_id) if account.reader_id else nothing
     booked = Coalesce("settled_usd", "reserved_usd")
-    spent = Spend.objects.filter(today | this_run, surface=surface).aggregate(
+    spent = Spend.objects.filter(today | this_run, surface=account.surface).aggregate(
         sum_day=Sum(booked, filter=today),
         sum_run=Sum(booked, filter=this_run),
         sum_reader_day=Sum(booked, filter=today & this_reader),
     )
     for name, (code, message) in REFUSALS.items():
         # SQLite sums decimals as floats. Rounding removes the noise in the last digits.
-        if (spent[f"sum_{name}"] or Decimal(0)).quantize(MICRO_USD) + reserved > getattr(caps, name):
+        if (spent[f"sum_{name}"] or Decimal(0)).quantize(MICRO_USD) + reserved > getattr(account.caps, name):
             return BudgetRefusal(code, message)
     return None

@@ -39,36 +39,38 @@ class FetchAsked:
     never: int
 
 
-def subscription_change(
-    *,
-    reader: Reader,
-    feed_id: int,
-    now: datetime,
-    folder: str | None = None,
-    own_name: str | None = None,
-    ai_enabled: bool | None = None,
-    full_text: bool | None = None,
-    in_today: bool | None = None,
-) -> bool:
-    """Move a subscription to another folder ("" for none), or switch models, full texts or Today for it.
+@dataclass(frozen=True, slots=True)
+class SubscriptionEdit:
+    """New settings of a subscription; `None` leaves one as it is.
 
-    `own_name` is the reader's name for the feed, "" for its own title. None leaves a setting as it
-    is. If the feed joins or leaves Today, today's digest is due again. Return whether the reader has such a
-    subscription.
+    `folder` is "" for none, `own_name` the reader's name for the feed, "" for its own title. The others
+    switch models, full texts and Today.
     """
-    fields: dict[str, object] = {}
-    if folder is not None:
-        fields["folder"] = folder_clean(folder)
-    if own_name is not None:
-        fields["own_name"] = one_line(clean_text(own_name), limit=TITLE_MAX_CHARS)
-    if ai_enabled is not None:
-        fields["ai_enabled"] = ai_enabled
-    if full_text is not None:
-        fields["full_text"] = full_text
-    if in_today is not None:
-        fields["in_today"] = in_today
+
+    folder: str | None = None
+    own_name: str | None = None
+    ai_enabled: bool | None = None
+    full_text: bool | None = None
+    in_today: bool | None = None
+
+    def columns(self) -> dict[str, str | bool]:
+        """Return the new values of columns, cleaned."""
+        given = {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
+        if self.folder is not None:
+            given["folder"] = folder_clean(self.folder)
+        if self.own_name is not None:
+            given["own_name"] = one_line(clean_text(self.own_name), limit=TITLE_MAX_CHARS)
+        return given
+
+
+def subscription_change(*, reader: Reader, feed_id: int, edit: SubscriptionEdit, now: datetime) -> bool:
+    """Change a subscription. Return whether the reader has it.
+
+    If the feed joins or leaves Today, today's digest is due again.
+    """
+    fields = edit.columns()
     found = _mine(reader, [feed_id])
-    if in_today is not None and found.exclude(in_today=in_today).exists():
+    if edit.in_today is not None and found.exclude(in_today=edit.in_today).exists():
         Reader.objects.filter(pk=reader.pk).update(sources_left_at=now)
     return found.update(**fields) > 0 if fields else found.exists()
 

@@ -32,7 +32,7 @@ from digest.sources.newsletters import newsletters_are_on
 from digest.sources.opml import FEEDS_MAX, FOLDER_MAX_CHARS, TITLE_MAX_CHARS
 from digest.sources.private_views import PrivateFeedForm, private_page
 from digest.sources.rule_choices import rules_context
-from digest.sources.subscription_changes import subscription_change
+from digest.sources.subscription_changes import SubscriptionEdit, subscription_change
 from digest.sources.subscriptions import opml_export
 from digest.sources.weights import source_pin, source_rules_choose, sources_weigh
 from digest.throttling import IMPORT, LOOKUP, SEARCH, limit_count, rate_limited
@@ -277,7 +277,8 @@ def source(request: HttpRequest, feed_id: int) -> HttpResponse:
         refused = error.message
     if request.method == "POST" and not refused and (weighs or form.is_valid()):
         if not weighs:
-            subscription_change(reader=reader, feed_id=feed_id, now=timezone.now(), **form.cleaned_data)
+            edit = SubscriptionEdit(**form.cleaned_data)
+            subscription_change(reader=reader, feed_id=feed_id, edit=edit, now=timezone.now())
         saved = subscription_of(reader_id=reader.pk, feed_id=feed_id) or line.subscription
         messages.success(request, _("Saved: {name}.").format(name=saved.name))
         return redirect("digest:sources")

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 from digest.entities import RatedItem
 from ranking.common.categories import label_keys
@@ -103,6 +103,11 @@ class Aspects(NamedTuple):
     source: str
     text: str
     labels: frozenset[str]
+
+    @classmethod
+    def of(cls, source: str, text: str, categories: Sequence[str], author: str) -> Self:
+        """Return the aspects of an item by its columns. `text` is the folded text to look in."""
+        return cls(source, text, label_keys(categories, author))
 
 
 # Whether an item is about a target.
@@ -216,12 +221,12 @@ class ChangeKind(ABC):
     def as_found(self, item: RatedItem, *, has_names: bool = False) -> Aspects:
         """Return a rated item as the `finder` of a target, that `has_names`, is asked about it."""
         text = self.text_rated(item, has_names=has_names)
-        return Aspects(item.source, text, label_keys(item.categories, item.author))
+        return Aspects.of(item.source, text, item.categories, item.author)
 
     def touches(self, change: "Change", item: Candidate) -> bool:
         """Return whether a change is about an item as ranking finds it, in title and text."""
         text = fold_lightly(f"{item.title}\n{item.text}")
-        return change.finder(Aspects(item.source, text, label_keys(item.categories, item.author)))
+        return change.finder(Aspects.of(item.source, text, item.categories, item.author))
 
     # --- Settings -----------------------------------------------------------------------------------------
 

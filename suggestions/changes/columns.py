@@ -1,10 +1,12 @@
 """The columns of targets that the planner counts thumbs on: sources, topics, and those of single kinds. Pure.
 
-A kind names its column. A new column is a subclass of `Column` with `found`, and whatever else of it differs.
+A kind names its column. A new column is a subclass of `Column` with `found`, and whatever else of it differs:
+`listed` says which targets thumbs are counted on.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from digest.entities import RatedItem
 from ranking.common.categories import category_key, topic_categories
@@ -19,6 +21,23 @@ from suggestions.changes.phrases import (
     phrases_frequent,
     phrases_without,
 )
+
+NO_NAMES: Mapping[str, Sequence[str]] = {}
+
+
+class Ratings(NamedTuple):
+    """A reader's ratings, the titles of their sources by key, and the other names of topics by key."""
+
+    items: Sequence[RatedItem]
+    titles: Mapping[str, str]
+    names: Mapping[str, Sequence[str]]
+
+
+class Targets(NamedTuple):
+    """The targets of a column: spellings by key, and the keys of those that are authors."""
+
+    labels: Mapping[str, str]
+    authors: frozenset[str] = frozenset()
 
 
 class Column:
@@ -40,9 +59,21 @@ class Column:
     def found(self, rated: Sequence[RatedItem], titles: Mapping[str, str], config: Config) -> Iterable[str]:
         """Return the spellings of the targets in a reader's ratings; `titles` are those of sources, by key.
 
-        Of sources and topics only the reader's own: `attributes_of` finds the others.
+        Of sources and topics only the reader's own: `listed` finds the others.
         """
         return ()
+
+    def listed(self, ratings: Ratings, given: Sequence[str]) -> Targets:
+        """Return the targets to count thumbs on, those `given` in their own spelling; see `attributes_of`."""
+        return Targets(dict(sorted({self.key(one): one for one in given}.items())))
+
+
+class SourceColumn(Column):
+    """The sources."""
+
+    def listed(self, ratings: Ratings, given: Sequence[str]) -> Targets:
+        """Return the sources of the ratings."""
+        return Targets({key: key for key in sorted({item.source for item in ratings.items})})
 
 
 class TopicColumn(Column):
@@ -52,9 +83,29 @@ class TopicColumn(Column):
         """Return the reader's own topics."""
         return config.topics
 
+    def listed(self, ratings: Ratings, given: Sequence[str]) -> Targets:
+        """Return the topics `given`, and the frequent categories, authors and phrases of the ratings.
 
-SOURCES, TOPICS = Column("sources"), TopicColumn("topics", topic_key)
-NO_NAMES: Mapping[str, Sequence[str]] = {}
+        What has another name of a topic is about the topic, so that such a `name` is no topic of its own.
+        """
+        rated, titles, names = ratings
+        labels = {topic_key(topic): topic for topic in given}
+        own = frozenset().union(*map(topic_categories, given))
+        taken = {topic_key(name) for some in names.values() for name in some}
+        named = categories_frequent(rated, titles)
+        categories = [one for one in named if category_key(one.label) not in own][:CATEGORIES_MAX]
+        authors = phrases_without(authors_frequent(rated, titles), categories)
+        labelled = [*categories, *authors[:AUTHORS_MAX]]
+        phrases = phrases_without(phrases_frequent(rated, titles), labelled)
+        for found in [*labelled, *phrases][:TOPICS_MAX]:
+            if found.key not in taken:
+                labels.setdefault(found.key, found.label)
+        return Targets(
+            dict(sorted(labels.items())), frozenset(one.key for one in authors if one.key in labels)
+        )
+
+
+SOURCES, TOPICS = SourceColumn("sources"), TopicColumn("topics", topic_key)
 NOTHING: Mapping[Column, Sequence[str]] = {}
 
 
@@ -116,25 +167,10 @@ def attributes_of(
     """Return the targets for these ratings; those `given` by column are among them in their own spelling.
 
     Sources are always those of the ratings, and topics are found in them. Of other columns there is what is
-    given. What has another name of a topic is about the topic, so that such a `name` is no topic of its own.
+    given. `names` are the other names of topics, by key.
     """
-    topics = given.get(TOPICS, ())
-    labels = {topic_key(topic): topic for topic in topics}
-    own = frozenset().union(*map(topic_categories, topics))
-    taken = {topic_key(name) for some in names.values() for name in some}
-    named = categories_frequent(rated, titles)
-    categories = [one for one in named if category_key(one.label) not in own][:CATEGORIES_MAX]
-    authors = phrases_without(authors_frequent(rated, titles), categories)
-    labelled = [*categories, *authors[:AUTHORS_MAX]]
-    phrases = phrases_without(phrases_frequent(rated, titles), labelled)
-    for found in [*labelled, *phrases][:TOPICS_MAX]:
-        if found.key not in taken:
-            labels.setdefault(found.key, found.label)
-    targets: dict[Column, Mapping[str, str]] = {
-        SOURCES: {key: key for key in sorted({item.source for item in rated})},
-        TOPICS: dict(sorted(labels.items())),
-    }
-    for column in given:
-        spelled = {column.key(one): one for one in given[column]}
-        targets.setdefault(column, dict(sorted(spelled.items())))
-    return Attributes(targets, frozenset(one.key for one in authors if one.key in labels), names)
+    columns: Mapping[Column, Sequence[str]] = {SOURCES: (), TOPICS: (), **given}
+    ratings = Ratings(rated, titles, names)
+    found = {column: column.listed(ratings, some) for column, some in columns.items()}
+    labels = {column: targets.labels for column, targets in found.items()}
+    return Attributes(labels, found[TOPICS].authors, names)

@@ -16,7 +16,6 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, QuerySet, Value
 
 from digest.models import Feedback, Impression
-from ranking.common.categories import label_keys
 from ranking.common.isolation import isolate_batches
 from ranking.common.text import fold
 from ranking.config_body import Body, body_effective
@@ -177,7 +176,7 @@ def _ratings(
     ratings: defaultdict[UUID, list[Rating]] = defaultdict(list)
     for reader_id, source, title, body, categories, author, *rating in found.iterator():
         folded = _fold_text(title, body, with_text)
-        ratings[reader_id].append(Rating(Aspects(source, folded, label_keys(categories, author)), *rating))
+        ratings[reader_id].append(Rating(Aspects.of(source, folded, categories, author), *rating))
     return dict(ratings)
 
 
@@ -196,7 +195,7 @@ def _impressions(
     shown: defaultdict[UUID, list[ShownItem]] = defaultdict(list)
     for reader_id, digest_id, built_at, source, title, body, categories, author, *scores in found.iterator():
         score, interest = scores
-        about = Aspects(source, _fold_text(title, body, with_text), label_keys(categories, author))
+        about = Aspects.of(source, _fold_text(title, body, with_text), categories, author)
         shown[reader_id].append(ShownItem(digest_id, built_at, about, score, float(interest or 1.0)))
     return dict(shown)
 

@@ -40,3 +40,15 @@ def test_a_pin_of_the_whole_page_has_a_heading_of_its_own_and_a_topic_of_that_na
         "Your page": [("freshness", "How fast news ages")]
     }
     assert list(pin_rows({}, ("Freshness",), (), ("freshness",), {})) == ["Topics"]
+
+
+def test_a_pin_of_an_author_stands_under_a_heading_of_its_own_beside_a_topic_of_that_name():
+    rows = pin_rows({}, ("Ada",), ("author:ada",), ("author:",), {})
+    assert {about: [said(row)[:3] for row in some] for about, some in rows.items()} == {
+        "Topics": [("ada", "Ada", "May be suggested"), ("author:", "author:", "Never suggest")],
+        "Authors and words to hide": [("author:ada", "ada (author)", "Leave as it is")],
+    }
+
+
+def test_a_topic_that_looks_like_the_pin_of_an_author_stays_a_topic():
+    assert list(pin_rows({}, ("author:ada",), ("author:ada",), (), {})) == ["Topics"]

@@ -23,7 +23,7 @@ from digest.feedback.services import feedback_give, feedback_take_back
 from digest.feeds.addresses import URL_MAX_CHARS
 from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
 from digest.items.reading import item_open, item_read, item_save, item_unread
-from digest.items.search import PAGES_MAX
+from digest.items.search import PAGES_MAX, SearchFilters
 from digest.items.search_query import QUERY_CHARS
 from digest.items.selectors import item_get
 from digest.items.stories import RelatedItem, items_related
@@ -33,7 +33,7 @@ from digest.summaries.selectors import reasons_suggested_for
 from digest.throttling import SEARCH, limit_count
 from digest.web.pages.contexts import Hit, search_page
 from digest.web.pages.costs import costs_page
-from digest.web.pages.search import LABEL_MAX_CHARS, search_filters
+from digest.web.pages.search import LABEL_MAX_CHARS, days_between
 
 reading_router = Router(tags=["reading"])
 ReadHow = Literal["marked", "opened", "finished"]
@@ -228,11 +228,9 @@ def search_get(request: HttpRequest, asked: Query[SearchIn]) -> SearchOut:
     """Search the reader's items, with the query language of the search page."""
     reader, now = reader_of(request), timezone.now()
     limit_count(limit=SEARCH, who=reader.pk, now=now)
-    filters = search_filters(
-        zone=reader.zone,
+    filters = SearchFilters(
+        **days_between(asked.since, asked.until, reader.zone),
         source=asked.source,
-        since=asked.since,
-        until=asked.until,
         unread=asked.unread,
         saved=asked.saved,
         category=asked.category,

@@ -1,7 +1,7 @@
 """The search page: its form, which works by address alone, and its view."""
 
 from collections.abc import Mapping
-from datetime import date, tzinfo
+from datetime import date, datetime, tzinfo
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -36,31 +36,16 @@ UNDO_SALT = "digest.searches"
 DAY_WRONG = gettext_lazy("Write a day as 2026-03-18.")
 
 
-def search_filters(
-    *,
-    zone: tzinfo,
-    source: str,
-    since: date | None,
-    until: date | None,
-    unread: bool,
-    saved: bool,
-    category: str,
-    author: str,
-) -> SearchFilters:
-    """Return the filters of a search; days are whole days in `zone`, both included."""
+def days_between(since: date | None, until: date | None, zone: tzinfo) -> dict[str, datetime | None]:
+    """Return the filters `since` and `until` of a search for whole days in `zone`, both included."""
 
     def within(day: date) -> date:
         return min(max(day, DAY_FIRST), DAY_LAST)
 
-    return SearchFilters(
-        source=source,
-        since=None if since is None else day_begin(within(since), zone),
-        until=None if until is None else day_end(within(until), zone),
-        unread=unread,
-        saved=saved,
-        category=category,
-        author=author,
-    )
+    return {
+        "since": None if since is None else day_begin(within(since), zone),
+        "until": None if until is None else day_end(within(until), zone),
+    }
 
 
 def _topic_offered(query: str, reader_id: UUID) -> str:
@@ -95,11 +80,9 @@ class SearchForm(forms.Form):
         """Return the filters; fields that are invalid narrow nothing."""
         self.is_valid()
         given = self.cleaned_data.get
-        return search_filters(
-            zone=zone,
+        return SearchFilters(
+            **days_between(given("since"), given("until"), zone),
             source=given("source", ""),
-            since=given("since"),
-            until=given("until"),
             unread=given("unread", False),
             saved=given("saved", False),
             category=given("category", ""),

@@ -1,5 +1,6 @@
 """A digest in words."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -16,10 +17,32 @@ from digest.daily.item_words import (
     score_explain,
 )
 from digest.feeds.identity import web_url
-from ranking.entities import Candidate, Config, EffectiveConfig
+from ranking.entities import Candidate, Config, EffectiveConfig, ScoreBreakdown
+from ranking.implicit import IMPLICIT_MAX
 from ranking.scoring import Signals, rank
+from ranking.taste.entities import SOURCE, TasteReason
 
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
+
+PLAIN = ScoreBreakdown(1.0, 1.0, 0.0, 6.0, 1.0, (), {}, 0.0, 0.0, 1.0)
+# The terms that raise a score: a strong value, the breakdown's line about it, and its chip. Reading gets no
+# chip, since it moves a score too little even at its most.
+TERMS = {
+    "source_weight": (1.3, "Gazette", "more from Gazette"),
+    "topics": (("Rust",), "Topic", "your topic: Rust"),
+    "about": (("Rust",), "Topic", "about Rust, by meaning"),
+    "boosts": ({"comet": 1.0}, "Keyword", "more of “comet”"),
+    "similarity": (1.0, "Similarity", "like what you found useful"),
+    "community": (1.0, "Readers here", "useful to readers here"),
+    "reported_by": (4, "Agreement", "4 of your sources"),
+    "reading": (IMPLICIT_MAX, "Reading", None),
+    "taste": (1.4, "Your taste", "8 of its 9 liked"),
+}
+# What tells how large a term is, or is never above its neutral value. Freshness always has a line.
+DETAILS = {
+    *("config_weight", "learned_delta", "interest", "opened", "shown", "named", "tastes"),
+    *("age_hours", "age_days", "recency"),
+}
 
 
 def parts(effective=None, signals=None, hours=6.0, title="Plain news"):
@@ -48,6 +71,21 @@ def test_a_plain_item_has_no_chip_since_its_time_stands_beside_it():
     why = score_explain(*parts(hours=20), "Gazette")
     assert why.chips == ()
     assert [line.label for line in why.lines] == ["Gazette", "Freshness"] and why.lines[0].words == "as usual"
+
+
+def test_every_part_of_a_score_is_a_term_with_a_reason_or_a_detail_of_one():
+    assert {*TERMS, *DETAILS} == {*ScoreBreakdown.__slots__}
+
+
+@pytest.mark.parametrize("term", TERMS)
+def test_every_term_that_raises_a_score_has_a_line_and_a_chip_unless_it_is_too_weak(term):
+    value, label, chip = TERMS[term]
+    reasons = (TasteReason(SOURCE, "gazette.example", 0.4, 8, 9),)
+    raised = replace(PLAIN, **{term: value}, interest=2.0, tastes=reasons)
+    plain, why = (score_explain(one.as_dict(), 1.0, "Gazette") for one in (PLAIN, raised))
+    (line,) = [one for one in why.lines if one.label == label]
+    assert line not in plain.lines and line.figure[:1] in "×+1"
+    assert [*why.chips] == ([] if chip is None else [chip]) and not plain.chips
 
 
 def test_freshness_says_which_day_counted():

@@ -12,6 +12,7 @@ from digest.feeds.titles import title_agreed
 from digest.items.selectors import reader_source_titles
 from digest.models import Feed, Item, Reader, Source, Subscription
 from digest.sources.subscription_changes import (
+    SubscriptionEdit,
     subscription_change,
     subscriptions_remove,
     subscriptions_restore,
@@ -48,7 +49,8 @@ def moved(ada: Reader, now) -> Feed:
 
 def test_a_readers_own_name_and_folder_move_along(ada: Reader, now):
     row = subscription_add(reader=ada, url=OLD, now=now)
-    subscription_change(reader=ada, feed_id=row.feed_id, folder="News", own_name="Mine", now=now)
+    edit = SubscriptionEdit(folder="News", own_name="Mine")
+    subscription_change(reader=ada, feed_id=row.feed_id, edit=edit, now=now)
     moved = Subscription.objects.get(reader=ada, feed=feed_move(feed=row.feed, url=NEW, now=now))
     assert (moved.folder, moved.name) == ("News", "Mine")
 

@@ -10,6 +10,7 @@ from django.db import connections, transaction
 
 from digest.llm.entities import BudgetRefusal, Caps, DeadlineExceeded, ModelUnavailable, Usage
 from digest.llm.ledger import (
+    SpendAccount,
     advisor_account,
     ingest_account,
     spend_release,
@@ -35,17 +36,15 @@ def reserve(ada, now):
     """Reserve a cent for Ada's run, unless told otherwise."""
     run_id = uuid.uuid4()
 
-    def reserved(**changed):
-        call = {
+    def reserved(model="openai:gpt-6-luna", worst_case=CENT, **changed):
+        account = {
             "surface": Spend.Surface.ADVISOR,
             "reader_id": ada.pk,
             "run_id": run_id,
-            "model": "openai:gpt-6-luna",
-            "worst_case": CENT,
             "caps": caps(),
             "now": now,
         }
-        return spend_reserve(**call | changed)
+        return spend_reserve(account=SpendAccount(**account | changed), model=model, worst_case=worst_case)
 
     return reserved
 

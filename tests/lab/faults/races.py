@@ -241,20 +241,13 @@ def _watch(now: datetime, ended: threading.Event, most: list[float]) -> None:
 
 
 def reserve_unguarded(
-    *,
-    surface: Any,
-    reader_id: Any,
-    run_id: Any,
-    model: str,
-    worst_case: Decimal,
-    caps: Any,
-    now: datetime,
-    purpose: str = "advisor",
+    *, account: ledger.SpendAccount, model: str, worst_case: Decimal
 ) -> Spend | BudgetRefusal:
     """Try a naive ledger: look whether there is money, then take it."""
-    day, reserved = now.date(), worst_case.quantize(ledger.MICRO_USD)
-    if refusal := ledger._refusal(surface, day, run_id, reader_id, reserved, caps):
+    day, reserved = account.now.date(), worst_case.quantize(ledger.MICRO_USD)
+    if refusal := ledger._refusal(account, day, reserved):
         return refusal
     time.sleep(0.05)
-    call = {"surface": surface, "reader_id": reader_id, "run_id": run_id, "purpose": purpose, "model": model}
-    return Spend.objects.create(**call, day=day, created_at=now, reserved_usd=reserved)
+    names = ("surface", "reader_id", "run_id", "purpose")
+    call = {name: getattr(account, name) for name in names} | {"model": model}
+    return Spend.objects.create(**call, day=day, created_at=account.now, reserved_usd=reserved)

@@ -97,7 +97,9 @@ def test_its_cards_have_a_heading_and_a_pin_of_its_target_a_name_that_readers_kn
     for change in changes_of(kind):
         names = {change.target: "Morning Post"} if kind.of_source else {}
         [(heading, [row])] = pin_rows(names, (), (change.target,), (), {}).items()
-        assert heading == {"sources": "Sources", "page": "Your page"}.get(kind.group[0], "Topics")
+        is_marked = change.target.startswith(f"{change.variant}:")
+        other = "Authors and words to hide" if is_marked else "Topics"
+        assert heading == {"sources": "Sources", "page": "Your page"}.get(kind.group[0], other)
         known = kind.name_of(change.label, names).lower()
         named = row.name.lower().removesuffix(f" ({change.variant})")
         assert (named == known) is not kind.of_page and row.name != kind.key("")
