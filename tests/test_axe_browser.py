@@ -2,11 +2,12 @@
 
 The URL conf and the admin's registry say which pages there are, so a new page is checked without a change.
 The pages are dealt out to several cases: workers share them, and the world is built once for each case. A
-sixth of the operators' pages is looked at with every change, the others in `make nightly`.
+sixth of the operators' pages is looked at with every change, and every third page in the dark, where only
+colours are others. `make nightly` looks at all.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -35,8 +36,10 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
 ]
 
-# Cases for readers' and for operators' pages; ten seconds each on a quiet machine.
-PARTS = range(6)
+# Cases for readers' and for operators' pages; twenty and ten seconds each on a quiet machine.
+PARTS, PARTS_OF_OPERATORS = range(3), range(6)
+# Of so many pages one is looked at in the dark, unless every page is.
+DARK_EVERY = 3
 VIOLATIONS = {"resultTypes": ["violations"]}
 # In the dark only colours are others: all else is looked at once.
 COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
@@ -89,15 +92,15 @@ def ready(page: Page) -> Page:
     return page
 
 
-def complaints(page: Page, address: str) -> list[str]:
-    """Return axe's complaints about one page, in both schemes, with every part unfolded."""
+def complaints(page: Page, address: str, schemes: Iterable[str] = SCHEMES) -> list[str]:
+    """Return axe's complaints about one page, in these schemes, with every part unfolded."""
     page.goto(address)
     page.evaluate("side => document.querySelector(side)?.remove()", SIDE)
     exclude = DJANGOS_OWN if address.startswith("/admin/") else REPEATED
     found = []
-    for scheme, options in SCHEMES.items():
+    for scheme in schemes:
         page.emulate_media(color_scheme=scheme)
-        said: list[dict[str, Any]] = page.evaluate(RUN, [exclude, options])
+        said: list[dict[str, Any]] = page.evaluate(RUN, [exclude, SCHEMES[scheme]])
         found += [
             f"{address} ({scheme}) {fault['id']}: {node['target']} {node['failureSummary'][:300]}"
             for fault in said
@@ -165,17 +168,31 @@ def test_the_registry_of_pages_has_the_ones_we_know(ada: Reader, full):
     assert {"/ui/config", "/ui/account/delete"} <= {*readers}
     assert Digest.objects.exists()
     assert {"/admin/digest/feed/", "/admin/advisor/guidanceevent/figures/"} <= {*operators}
-    assert len(readers) > 2 * len(PARTS) and len(operators) > 2 * len(PARTS)
+    assert len(readers) > 2 * len(PARTS) and len(operators) > 2 * len(PARTS_OF_OPERATORS)
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_no_page_of_a_reader_has_a_violation(looked: Page, ada: Reader, full, part: int):
     addresses = [*pages_of(ada, full), *ASKED][part :: len(PARTS)]
-    found = [line for address in addresses for line in complaints(looked, address)]
+    found = [
+        line
+        for n, address in enumerate(addresses)
+        for line in complaints(looked, address, ["light"] if n % DARK_EVERY else SCHEMES)
+    ]
     assert found == [], "\n".join(found)
 
 
-@pytest.mark.parametrize("part", mostly_nightly({str(part): part for part in PARTS}, always=["0"]))
+@pytest.mark.nightly
+def test_no_page_of_a_reader_has_a_violation_in_the_dark(looked: Page, ada: Reader, full):
+    addresses = [*pages_of(ada, full), *ASKED]
+    found = [line for address in addresses for line in complaints(looked, address, ["dark"])]
+    assert found == [], "\n".join(found)
+
+
+PARTS_NAMED = {str(part): part for part in PARTS_OF_OPERATORS}
+
+
+@pytest.mark.parametrize("part", mostly_nightly(PARTS_NAMED, always=["0"]))
 def test_no_page_of_an_operator_has_a_violation(
     browser: Browser, live_server, page: Page, ada: Reader, full, part: int
 ):
@@ -186,7 +203,7 @@ def test_no_page_of_an_operator_has_a_violation(
     with browser.new_context(base_url=live_server.url, reduced_motion="reduce") as context:
         context.add_cookies(page.context.cookies())
         tab = ready(context.new_page())
-        found = [line for address in addresses[part :: len(PARTS)] for line in complaints(tab, address)]
+        found = [line for address in addresses[part :: len(PARTS_NAMED)] for line in complaints(tab, address)]
     assert found == [], "\n".join(found)
 
 
@@ -239,13 +256,14 @@ def test_a_tip_has_no_violation(looked: Page, ada: Reader):
     assert looked.get_by_role("complementary", name="Tip").is_visible()
 
 
-@pytest.mark.parametrize("address", ["/", "/ui/all", "/ui/search?q=lamp", "/ui/suggestions", "/ui/config"])
-def test_what_a_finger_can_press_is_large_enough(page: Page, ada: Reader, address: str):
+def test_what_a_finger_can_press_is_large_enough(page: Page, ada: Reader):
     for n in range(3):
         fresh_item(ada, title=f"A lamp {n} that says so much that its title goes on for two lines of a phone")
     suggested(ada)
     tab = ready(page)
     tab.set_viewport_size({"width": 360, "height": 740})
-    tab.goto(address)
-    found = tab.evaluate(RUN, [[], {"runOnly": {"type": "rule", "values": ["target-size"]}}])
-    assert [(node["html"], node["failureSummary"]) for fault in found for node in fault["nodes"]] == []
+    for address in ("/", "/ui/all", "/ui/search?q=lamp", "/ui/suggestions", "/ui/config"):
+        tab.goto(address)
+        found = tab.evaluate(RUN, [[], {"runOnly": {"type": "rule", "values": ["target-size"]}}])
+        faults = [(node["html"], node["failureSummary"]) for fault in found for node in fault["nodes"]]
+        assert faults == [], address

@@ -45,6 +45,8 @@ def window_of(browser: Browser, origin: str) -> Page:
 
 # The message of a browser without service workers.
 NO_WORKER = "Service Worker registration blocked by Playwright"
+# Requests whose answers are in no cache.
+UNSTORED = {"document", "fetch", "xhr"}
 # Addresses that cause no request.
 OWN = ("data:", "blob:", "about:")
 
@@ -99,15 +101,31 @@ def watched(window: Page, origin: str) -> Iterator[Page]:
 def tab(browser: Browser, live_server) -> Iterator[Page]:
     """Yield an empty tab of a visitor."""
     window = window_of(browser, live_server.url)
+    stored: list[str] = []
+
+    def note(request: Request) -> None:
+        if request.resource_type not in UNSTORED and not is_static(request.url):
+            stored.append(request.url)
+
+    window.context.on("request", note)
     try:
         with watched(window, live_server.url):
             yield window
     finally:
-        as_new(window, live_server.url)
+        window.context.remove_listener("request", note)
+        as_new(window, live_server.url, with_cache=not stored)
 
 
-def as_new(page: Page, origin: str) -> None:
-    """Leave nothing of a test in the tab: no second tab, cookie, store, worker, cached file, or size."""
+def is_static(url: str) -> bool:
+    """Return whether an address is that of a static file, which changes with the content."""
+    return f"/{settings.STATIC_URL.strip('/')}/" in url
+
+
+def as_new(page: Page, origin: str, *, with_cache: bool) -> None:
+    """Leave nothing of a test in the tab: no second tab, cookie, store, worker, or size.
+
+    `with_cache` keeps its cache, if only static files are in it: a page asks for thirty of them.
+    """
     context = page.context
     others = [other for other in context.pages if other != page]
     for other in others:
@@ -121,7 +139,8 @@ def as_new(page: Page, origin: str) -> None:
     context.clear_cookies()
     browser = context.new_cdp_session(page)
     browser.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
-    browser.send("Network.clearBrowserCache")
+    if not with_cache:
+        browser.send("Network.clearBrowserCache")
     browser.detach()
     page.set_viewport_size({"width": 1280, "height": 720})
     page.emulate_media(media="null", color_scheme="light", reduced_motion="reduce")

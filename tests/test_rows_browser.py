@@ -1,5 +1,7 @@
 """Rows of lists in a real browser: thumbs that the new find, straight lines, room for what is read."""
 
+from itertools import product
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -12,12 +14,20 @@ from ranking.services import ConfigEdit, config_edit
 from tests.support.browser import ago, fresh_item
 from tests.support.chromium import listening, until
 from tests.support.factories import FeedbackFactory
+from tests.support.thinned import mostly_nightly
 from tests.test_looks_browser import box
 from tests.test_pages_browser import browser, page, tab
 
 __all__ = ["browser", "page", "tab"]
 pytestmark = [pytest.mark.browser, pytest.mark.alike, pytest.mark.django_db(transaction=True)]
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+SIZES = {"phone": PHONE, "wide": WIDE}
+RATED_ON = {
+    f"{address} {language} {size}": (address, language, SIZES[size])
+    for address, language, size in product(("/", "/ui/all", "/ui/saved"), ("en", "de"), SIZES)
+}
+# Each list, and each language at each size.
+RATED_ALWAYS = ("/ de phone", "/ en wide", "/ui/all en phone", "/ui/saved de wide")
 # A row may move by so much without a finger missing it.
 STEADY_PX = 3
 # For each row, whether its two thumbs are seen: nothing around them is transparent.
@@ -72,9 +82,7 @@ def test_why_stands_in_line_with_the_way_to_the_original(page: Page, ada: Reader
     assert abs(middles[0] - middles[1]) <= 1
 
 
-@pytest.mark.parametrize("size", [PHONE, WIDE])
-@pytest.mark.parametrize("language", ["en", "de"])
-@pytest.mark.parametrize("address", ["/", "/ui/all", "/ui/saved"])
+@pytest.mark.parametrize(("address", "language", "size"), mostly_nightly(RATED_ON, always=RATED_ALWAYS))
 def test_a_rating_moves_no_row_and_its_reasons_come_when_asked_for(
     page: Page, ada: Reader, address: str, language: str, size: dict[str, int]
 ):
@@ -159,7 +167,7 @@ def test_the_operators_list_of_feeds_fits_a_phone(page: Page, ada: Reader):
     phone.close()
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("language", mostly_nightly({"en": "en", "de": "de"}, always=["de"]))
 @pytest.mark.parametrize("address", ["/", "/ui/all", "/ui/search?q=lamp"])
 def test_a_long_reason_is_whole_on_a_phone(page: Page, ada: Reader, address: str, language: str):
     fresh_item(ada, title="A lamp of tomorrow and of today, in full and in depth")

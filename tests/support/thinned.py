@@ -7,10 +7,17 @@ from _pytest.mark.structures import ParameterSet
 
 
 def mostly_nightly(cases: Mapping[str, object], *, always: Collection[str]) -> list[ParameterSet]:
-    """Return the cases for `parametrize`, named by their keys. What `always` does not name is nightly."""
+    """Return the cases for `parametrize`, named by their keys. What `always` does not name is nightly.
+
+    A tuple has a value for each of several names.
+    """
     missing = {*always} - {*cases}
     assert not missing, f"no such case: {sorted(missing)}"
     return [
-        pytest.param(case, id=name, marks=() if name in always else pytest.mark.nightly)
+        pytest.param(
+            *(case if isinstance(case, tuple) else (case,)),
+            id=name,
+            marks=() if name in always else pytest.mark.nightly,
+        )
         for name, case in cases.items()
     ]
