@@ -56,7 +56,9 @@ def test_a_test_needs_postgres_if_it_or_its_helpers_name_such_a_function(tmp_pat
         "def row_take(rows):\n    return _locked(rows)\n\n"
         "def row_count(rows):\n    return len(rows)\n"
     )
-    (tmp_path / "test_rows.py").write_text(
+    beside = tmp_path / "tests/digest/test_rows.py"
+    beside.parent.mkdir(parents=True)
+    beside.write_text(
         "from digest.rows import row_count, row_take\n\n"
         "def test_first():\n    pass\n\n"
         "def taken():\n    return row_take([])\n\n"
@@ -66,8 +68,13 @@ def test_a_test_needs_postgres_if_it_or_its_helpers_name_such_a_function(tmp_pat
         "def test_a_constraint():\n    raises(IntegrityError)\n"
     )
     assert postgres_functions_of("digest.rows") == {"_locked", "row_take"}
-    found = {name for name in postgres_tests_of(tmp_path / "test_rows.py") if name.startswith("test_")}
+    found = {name for name in postgres_tests_of(beside) if name.startswith("test_")}
     assert found == {"test_first", "test_by_a_helper", "test_by_a_fixture", "test_a_constraint"}
+    elsewhere = tmp_path / "tests/ranking/test_pages.py"
+    elsewhere.parent.mkdir()
+    elsewhere.write_text(beside.read_text())
+    found = {name for name in postgres_tests_of(elsewhere) if name.startswith("test_")}
+    assert found == {"test_first", "test_by_a_helper", "test_a_constraint"}, "the first that takes a row"
     postgres_functions_of.cache_clear()
 
 

@@ -4,8 +4,9 @@ A function of the product needs PostgreSQL if it has its own SQL, takes a row lo
 conditional update, writes with a conflict clause, catches a broken constraint or asks for a special order. So
 does a function that calls such a function of its module.
 
-A test needs PostgreSQL if it names such a function, or a fixture or helper of its file that does. The first
-test of each file always counts, so that every file is tried there.
+A test needs PostgreSQL if it stands in the folder of such a function and names it, or a fixture or helper of
+its file that does. In another folder such functions are mostly the set-up: of each file there the first test
+counts that names each. The first test of every file counts, so that all are tried there.
 """
 
 import ast
@@ -33,18 +34,23 @@ def postgres_tests_of(path: Path) -> frozenset[str]:
     """Return the names of the test functions of a file that need PostgreSQL."""
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)
-    foreign = {
-        alias.asname or alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in ROOMS
-        for alias in node.names
-        if alias.name in postgres_functions_of(node.module)
-    }
+    folder = path.relative_to(ROOT).parts[1:-1]
+    near, far = set[str](), set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in ROOMS:
+            needing = postgres_functions_of(node.module)
+            imported = {alias.asname or alias.name for alias in node.names if alias.name in needing}
+            (near if tuple(node.module.split(".")[:-1]) == folder else far).update(imported)
     definitions = _definitions(tree)
-    needing = {name for name, node in definitions.items() if _names(node) & foreign}
+    names = {name: _names(node) for name, node in definitions.items()}
+    needing = {name for name, used in names.items() if used & near}
     needing |= {name for name, node in definitions.items() if OWN_SQL.search(_text(text, node))}
-    first = [name for name in definitions if name.startswith("test_")][:1]
-    return frozenset(_with_callers(needing, definitions)).union(first)
+    tests = [name for name in definitions if name.startswith("test_")]
+    first = set(tests[:1])
+    for function in far:
+        callers = _with_callers({name for name, used in names.items() if function in used}, names)
+        first.update([name for name in tests if name in callers][:1])
+    return frozenset(_with_callers(needing, names) | first)
 
 
 @cache
@@ -57,7 +63,8 @@ def postgres_functions_of(module: str) -> frozenset[str]:
     text = path.read_text(encoding="utf-8")
     definitions = _definitions(ast.parse(text))
     needing = {name for name, node in definitions.items() if OWN_SQL.search(_text(text, node))}
-    return frozenset(_with_callers(needing, definitions))
+    names = {name: _names(node) for name, node in definitions.items()}
+    return frozenset(_with_callers(needing, names))
 
 
 def _definitions(tree: ast.Module) -> dict[str, Definition]:
@@ -75,9 +82,10 @@ def _names(node: Definition) -> set[str]:
     return found | {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
 
 
-def _with_callers(needing: Iterable[str], definitions: Mapping[str, Definition]) -> set[str]:
-    """Return `needing` and every definition of the same file that names one of them, at any distance."""
-    found, names = set(needing), {name: _names(node) for name, node in definitions.items()}
+def _with_callers(needing: Iterable[str], names: Mapping[str, set[str]]) -> set[str]:
+    """Return `needing` and every definition that names one of them, at any distance. `names` are those in each
+    definition of a file."""
+    found = set(needing)
     while more := {name for name in names if name not in found and names[name] & found}:
         found |= more
     return found
