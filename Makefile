@@ -64,7 +64,7 @@ test-services-all: setup ## On PostgreSQL and Redis: every test that uses the da
 	TIDINGS_SERVICES=all $(SERVICES) $(BIN)/python -m pytest -n auto --dist worksteal
 
 nightly: setup ## The tests that are too long for every change
-	$(BIN)/python -m pytest -m nightly -n auto --dist worksteal
+	$(BIN)/python -m pytest -m "nightly or hypothesis" --hypothesis-profile=nightly -n auto --dist worksteal
 
 test-hostile: setup ## 300 injections and 10,000 random tool calls against the invariants
 	TIDINGS_HOSTILE_ALL=1 TIDINGS_TRACES=10000 $(BIN)/python -m pytest -n auto tests/advisor/hostile

@@ -30,8 +30,11 @@ pytest_plugins = [
     "tests.support.speed",
 ]
 NOW = datetime(2026, 3, 18, 12, 0, tzinfo=UTC)
-# The same examples in every run. Without a deadline, since a slow machine is not a bug.
-hypothesis_settings.register_profile("tidings", deadline=None, derandomize=True, database=None)
+# The same examples in every run. Without a deadline, since a slow machine is not a bug. `make nightly` tries
+# three times as many, unless a test names its own number.
+ALIKE = {"deadline": None, "derandomize": True, "database": None}
+hypothesis_settings.register_profile("tidings", **ALIKE, max_examples=33)
+hypothesis_settings.register_profile("nightly", **ALIKE, max_examples=100)
 hypothesis_settings.load_profile("tidings")
 _getaddrinfo = socket.getaddrinfo
 SETTINGS = {

@@ -83,8 +83,10 @@ def _names(node: Definition) -> set[str]:
 
 
 def _with_callers(needing: Iterable[str], names: Mapping[str, set[str]]) -> set[str]:
-    """Return `needing` and every definition that names one of them, at any distance. `names` are those in each
-    definition of a file."""
+    """Return `needing` and every definition that names one of them, at any distance.
+
+    `names` has the names that each definition of a file uses.
+    """
     found = set(needing)
     while more := {name for name in names if name not in found and names[name] & found}:
         found |= more

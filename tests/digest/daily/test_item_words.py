@@ -80,7 +80,7 @@ def test_every_part_of_a_score_is_a_term_with_a_reason_or_a_detail_of_one():
 @pytest.mark.parametrize("term", TERMS)
 def test_every_term_that_raises_a_score_has_a_line_and_a_chip_unless_it_is_too_weak(term):
     value, label, chip = TERMS[term]
-    reasons = (TasteReason(SOURCE, "gazette.example", 0.4, 8, 9),)
+    reasons = (TasteReason(SOURCE, "gazette.example", 8, 9, 0.4),)
     raised = replace(PLAIN, **{term: value}, interest=2.0, tastes=reasons)
     plain, why = (score_explain(one.as_dict(), 1.0, "Gazette") for one in (PLAIN, raised))
     (line,) = [one for one in why.lines if one.label == label]
