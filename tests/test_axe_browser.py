@@ -2,8 +2,8 @@
 
 The URL conf and the admin's registry say which pages there are, so a new page is checked without a change.
 The pages are dealt out to several cases: workers share them, and the world is built once for each case. A
-sixth of the operators' pages is looked at with every change, and every third page in the dark, where only
-colours are others. `make nightly` looks at all.
+sixth of the operators' pages is looked at with every change, and every third of the readers' in the dark,
+where only colours are others. `make nightly` looks at all.
 """
 
 import re
@@ -64,7 +64,7 @@ AT_ONCE = """{
 ADMIN_ROOMS = {"advisor", "digest", "ranking", "suggestions", "tidings"}
 FIGURES = ["advisor_guidance", "advisor_kpis", "advisor_autonomy"]
 VISITORS = ["/", "/offline", "/accounts/login/", "/accounts/signup/", "/accounts/password/reset/", "/nowhere"]
-VISITORS += ["/api/docs"]
+API = "/api/docs"
 # Variants of pages that depend on their query.
 ASKED = [
     "/ui/all?order=best&source=gazette.example",
@@ -184,7 +184,7 @@ def test_no_page_of_a_reader_has_a_violation(looked: Page, ada: Reader, full, pa
 
 @pytest.mark.nightly
 def test_no_page_of_a_reader_has_a_violation_in_the_dark(looked: Page, ada: Reader, full):
-    addresses = [*pages_of(ada, full), *ASKED]
+    addresses = [*pages_of(ada, full), *ASKED, API]
     found = [line for address in addresses for line in complaints(looked, address, ["dark"])]
     assert found == [], "\n".join(found)
 
@@ -211,6 +211,7 @@ def test_no_page_of_a_visitor_has_a_violation(browser: Browser, live_server):
     with browser.new_context(base_url=live_server.url, reduced_motion="reduce") as context:
         tab = ready(context.new_page())
         found = [line for address in VISITORS for line in complaints(tab, address)]
+        found += complaints(tab, API, ["light"])
     assert found == [], "\n".join(found)
 
 
