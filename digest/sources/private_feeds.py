@@ -18,7 +18,7 @@ from digest.feeds.ingest import PRIVATE_KEY, source_get_or_create
 from digest.feeds.selectors import subscription_of
 from digest.models import Feed, FeedAccess, Reader, Subscription
 from digest.sources.adding import AddedFeed, found_store
-from digest.sources.subscriptions import check_room, private_at
+from digest.sources.subscriptions import check_addition, check_room, private_at
 from digest.sources.weights import source_settings_follow
 
 # Begins `Feed.url` in place of an address: no list, redirect or lookup leads to it.
@@ -97,6 +97,7 @@ def _subscription(reader: Reader, address: str, title: str, now: datetime) -> Su
         _feed_due(own[0].feed, now)
         return own[0]
     check_room(reader=reader)
+    check_addition(reader=reader, now=now)
     feed = private_feed_create(reader=reader, address=address, publisher=source_key(address), title=title)
     _feed_due(feed, now)
     return Subscription.objects.create(reader=reader, feed=feed, created_at=now)
@@ -107,6 +108,7 @@ def _subscription_moved(row: Subscription, address: str, title: str, now: dateti
 
     The reader's settings of the source count for the private one's, too.
     """
+    check_addition(reader=row.reader, now=now)
     before = row.feed.source_id
     row.feed = private_feed_create(
         reader=row.reader, address=address, publisher=source_key(address), title=title

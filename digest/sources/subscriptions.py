@@ -64,6 +64,12 @@ def additions_left(*, reader: Reader, wanted: int, now: datetime) -> int:
     return wanted - min(max(round(over), 0), wanted)
 
 
+def check_addition(*, reader: Reader, now: datetime) -> None:
+    """Count a new subscription of the day. Raises `TooManySubscriptions` beyond the most."""
+    if not additions_left(reader=reader, wanted=1, now=now):
+        raise TooManySubscriptions(additions_reached())
+
+
 def additions_reached() -> str:
     """Return the sentence for a reader who has added as many feeds today as one may."""
     return gettext("You added {most} feeds today, as many as one may in a day. Go on tomorrow.").format(
@@ -131,8 +137,7 @@ def subscription_add(*, reader: Reader, url: str, now: datetime, alive: bool = F
         return other
     if not Subscription.objects.filter(reader=reader, feed__url=url).exists():
         check_room(reader=reader)
-        if not additions_left(reader=reader, wanted=1, now=now):
-            raise TooManySubscriptions(additions_reached())
+        check_addition(reader=reader, now=now)
     feed = feed_get_or_create(url=url, now=now)
     if feed.state == Feed.State.GONE:
         if not alive:

@@ -15,7 +15,7 @@ from werkzeug import Request, Response
 
 from digest.accounts.services import reader_delete, reader_export_digest
 from digest.accounts.tokens import token_issue
-from digest.errors import AccessInvalid, AccessRefused, FeedNotFound
+from digest.errors import AccessInvalid, AccessRefused, FeedNotFound, TooManySubscriptions
 from digest.feedback import noisy_counts
 from digest.feeds.access import AccessGiven, access_check, access_headers, access_store, secret_read
 from digest.feeds.fetch import Access, fetch, origin_of
@@ -30,6 +30,7 @@ from digest.models import (
     Item,
     Reader,
     Source,
+    Subscription,
     SuggestedReasons,
     Summary,
     TermCounts,
@@ -529,3 +530,20 @@ def test_with_its_reader_all_that_it_brought_is_deleted(paper, ada, ben, operato
     open_feed.delete()
     kept.refresh_from_db()
     assert kept.feed is None
+
+
+def test_private_feeds_count_among_the_additions_of_a_day(paper, ada, ben, settings):
+    """Ten look-ups a minute were 14,400 feeds a day that stay, with what each brought."""
+    settings.SUBSCRIPTIONS_MAX = 1
+    for _turn in range(2):
+        feed = added(ada, paper)
+        subscriptions_remove(reader=ada, feed_ids=[feed.pk], now=timezone.now())
+    with pytest.raises(TooManySubscriptions, match="today"):
+        added(ada, paper)
+    public = subscription_add(reader=ben, url=paper.url_for("/feed"), now=timezone.now()).feed
+    private_feed_change(reader=ben, feed_id=public.pk, given=BASIC, now=timezone.now())
+    subscriptions_remove(
+        reader=ben, feed_ids=[Subscription.objects.get(reader=ben).feed_id], now=timezone.now()
+    )
+    with pytest.raises(TooManySubscriptions, match="today"):
+        added(ben, paper)
