@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from config.models import NightlyReport
 from digest.models import Reader
@@ -66,10 +66,11 @@ def test_no_page_of_an_operator_scrolls_sideways_and_every_control_is_reached(
 
 
 def test_actions_and_filters_of_a_list_are_on_the_phones_screen(phone: Page, ada: Reader, full):
+    FeedFactory(state="active")
     phone.goto(reverse("admin:digest_feed_changelist"))
     phone.locator(".action-select").first.check()
-    phone.get_by_label("Action").select_option("pause")
+    phone.locator("select[name=action]").select_option("pause")
     phone.get_by_role("button", name="Go").click()
-    assert phone.get_by_text("1 feed is paused now.").is_visible()
+    expect(phone.get_by_text("1 feed is paused now.")).to_be_visible()
     phone.locator("#changelist-filter").get_by_role("link", name="paused").click()
-    assert phone.locator("#result_list tbody tr").count() == 1
+    expect(phone.locator("#result_list tbody tr")).to_have_count(1)

@@ -129,6 +129,7 @@ def test_a_setting_that_does_nothing_alone_is_warned_of_until_the_other_is_there
     database = settings.DATABASES["default"]
     monkeypatch.setitem(database, "ENGINE", "config.shared_sqlite3")
     settings.ADVISOR_PANEL = settings.ADVISOR_GUIDANCE = False
+    settings.GUIDANCE = {}
     assert not check_lonely_settings()
     setattr(settings, DJANGO_NAMES.get(name, name), value)
     (warning,) = check_lonely_settings()
