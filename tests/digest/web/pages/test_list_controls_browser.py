@@ -208,6 +208,14 @@ def mark_all_by_button(desk: Desk) -> None:
     desk.undo()
 
 
+def mark_older(desk: Desk) -> None:
+    before = read(desk.ada)
+    desk.page.locator(".older > summary").click()
+    desk.page.get_by_role("button", name="a day", exact=True).click()
+    expect(desk.page.get_by_text("Nothing unread there is that old.")).to_be_visible()
+    assert read(desk.ada) == before, "all of these rows are of today"
+
+
 def save_and_name(desk: Desk, act: Callable[[str], None]) -> None:
     """Save the item and name it for more of its kind, and take both back.
 
@@ -409,6 +417,7 @@ BUTTONS: dict[str, Callable[[Desk], None]] = {
     "tag": reason_by_button,
     "above": mark_above,
     "A": mark_all_by_button,
+    "older": mark_older,
     "undo_marking": mark_all_by_button,
     "unfold": unfold,
 }
@@ -450,7 +459,7 @@ def test_every_button_and_every_key_does_what_it_says(page: Page, ada: Reader, q
 
 # The keys of every list. Saving is last: under Saved it moves the row to the top.
 OF_EVERY_LIST = ["j", "o", "v", "m", "u", "x", "+", "1", "?", "g", "s"]
-ROW_BUTTONS = {*BUTTONS} - {"A", "undo_marking", "above"}
+ROW_BUTTONS = {*BUTTONS} - {"A", "undo_marking", "above", "older"}
 NAMES_OF_ROWS = NAMES.replace("main button", "article.item button")
 
 
