@@ -113,7 +113,8 @@ def checks_of(case: ReviewCase) -> list[Check]:
     harmful = forecast.get("ndcg_high") is not None and forecast["ndcg_high"] < 0
     moves = any(forecast.get(part) for part in ("enters", "leaves", "moves"))
     vague = kind.of_many_sources and set(fold(proposal.label).split()) <= VAGUE
-    named = any(fold(name) in reason for name in (proposal.label, proposal.change.target) if name)
+    names = (proposal.label, proposal.change.target)
+    named = kind.of_page or any(fold(name) in reason for name in names if name)
     repeat = next((row for row in case.earlier if _is_repeat(proposal, row)), None)
     example = reason_example(proposal)
     # fmt: off
