@@ -181,15 +181,15 @@ def cards_page(*, reader: Reader, now: datetime) -> dict[str, Any]:
     reader_id = reader.pk
     waiting = suggestions_pending(reader_id=reader_id)
     pending = waiting[:CARDS_MAX]
+    effective = config_effective(reader_id=reader_id)
     with searching_once():  # today's articles are among last week's
         previews = suggestion_previews(reader_id=reader_id, suggestions=pending, now=now)
-        weeks = suggestion_weeks(reader_id=reader_id, suggestions=pending, now=now)
+        weeks = suggestion_weeks(reader_id=reader_id, before=effective, suggestions=pending, now=now)
     cited = {row.source_key for suggestion in pending for row in suggestion.evidence.all()}
     moved = {i.source for p in previews.values() for i in (*p.enters, *p.leaves, *p.moves)}
     moved |= {i.source for effect in weeks.values() for i in (*effect.enters, *effect.leaves)}
     titles = own_names(reader_id=reader_id).over(source_titles(keys=cited | moved))
     labels = {tag.slug: _(tag.label.lower()) for tag in reason_tags()}
-    effective = config_effective(reader_id=reader_id)
     notes = notes_shown(pending)
     muted = evidence_muted(reader_id=reader_id, suggestions=pending, now=now)
     sparks = source_sparks(reader_id=reader_id, now=now) if pending else {}

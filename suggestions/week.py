@@ -13,7 +13,6 @@ from digest.daily.replay import FIRST, Replay, replay_load
 from digest.models import Feedback, Reader
 from ranking.common.text import fold
 from ranking.entities import EffectiveConfig
-from ranking.selectors import config_effective
 from suggestions.changes.change import Aspects, Change
 from suggestions.models import Suggestion
 from suggestions.proposals import WEEK_DAYS, WeekEffect, WeekItem
@@ -95,16 +94,17 @@ def week_for(*, reader_id: UUID, before: EffectiveConfig, changes: Sequence[Chan
 
 
 def suggestion_weeks(
-    *, reader_id: UUID, suggestions: Sequence[Suggestion], now: datetime
+    *, reader_id: UUID, before: EffectiveConfig, suggestions: Sequence[Suggestion], now: datetime
 ) -> dict[int, WeekEffect]:
-    """Return by id what each suggestion, accepted alone, would have done last week; none without any.
+    """Return by id what each suggestion, accepted alone with the settings `before`, would have done last
+    week; none without any.
 
     Articles that the reader has rated against it come last: those that enter and were not useful, and those
     that leave and were.
     """
     if not suggestions:
         return {}
-    before, changes = config_effective(reader_id=reader_id), [row.change for row in suggestions]
+    changes = [row.change for row in suggestions]
     week = week_for(reader_id=reader_id, before=before, changes=changes, now=now)
     effects = week.effects(changes)
     ids = {one.item_id for effect in effects for one in (*effect.enters, *effect.leaves)}

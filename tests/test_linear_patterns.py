@@ -137,6 +137,7 @@ CALLS: dict[str, Callable[[Any, str], object]] = {
         f("*a*a*b", text),
     ),
     "ranking.mutes.text_finder": lambda f, text: [f(term)(text) for term in TERMS],
+    "ranking.common.text.words_cut": lambda f, text: f(text, 36),
     "ranking.common.text.first_words": lambda f, text: f(text[:TOPIC_MAX_CHARS]),
     "ranking.common.text.term_finder": lambda f, text: [f(term)(text) for term in TERMS],
     "ranking.common.text.subject_finder": lambda f, text: [f(term)(text) for term in TERMS],

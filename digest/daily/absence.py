@@ -26,7 +26,7 @@ def candidate_between(reader: Reader, item: Item) -> tuple[datetime, datetime]:
 
 def absence_words(*, reader: Reader, item: Item, now: datetime) -> str:
     """Return why `item_place` found no place of the item, in a sentence. A constant number of queries."""
-    if words := _kept_out(reader, item, now):
+    if words := _choice_words(reader, item, now):
         return words
     since, until = candidate_between(reader, item)
     if since >= until:
@@ -42,7 +42,7 @@ def absence_words(*, reader: Reader, item: Item, now: datetime) -> str:
     return _("No digest of yours was made in the week after it was published.")
 
 
-def _kept_out(reader: Reader, item: Item, now: datetime) -> str:
+def _choice_words(reader: Reader, item: Item, now: datetime) -> str:
     """Return the words for a choice of the reader's that keeps the item out of every digest, else ""."""
     mine = Subscription.objects.filter(reader=reader, feed=item.feed_id).first()
     if mine is None:

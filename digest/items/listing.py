@@ -187,21 +187,12 @@ def feeds_read(*, reader_id: UUID, feed_ids: Collection[int] | None = None) -> l
     if feed_ids is None or any(row.feed.state == moved for row in rows):
         rows = list(subscriptions)
         own_feeds(reader_id=reader_id, rows=rows)
-    by_url = {row.feed.url: row.feed for row in rows}
     titled = {row.feed.source_id for row in rows if row.feed.title or row.feed.owner_id}
     names = {
         row.feed.source_id: str(row.feed.source) if row.feed.source_id in titled else row.feed.source_id
         for row in rows
     }
-    ids: dict[int, list[int]] = {}
-    for row in rows:
-        feed, seen = row.feed, {row.feed_id}
-        while feed.state == Feed.State.MOVED and (target := by_url.get(feed.moved_url)):
-            if target.pk in seen:
-                break
-            seen.add(target.pk)
-            feed = target
-        ids.setdefault(feed.pk, []).append(row.feed_id)
+    ids = _ids_by_current(rows)
     found = [
         ReadFeed(
             row.feed_id,
@@ -219,6 +210,21 @@ def feeds_read(*, reader_id: UUID, feed_ids: Collection[int] | None = None) -> l
         if row.feed_id in ids
     ]
     return sorted(found, key=lambda one: (one.name.casefold(), one.feed_id))
+
+
+def _ids_by_current(rows: Sequence[Subscription]) -> dict[int, list[int]]:
+    """Return {feed: itself and the feeds of `rows` that moved to it}. Chains of moves may be circles."""
+    by_url = {row.feed.url: row.feed for row in rows}
+    ids: dict[int, list[int]] = {}
+    for row in rows:
+        feed, seen = row.feed, {row.feed_id}
+        while feed.state == Feed.State.MOVED and (target := by_url.get(feed.moved_url)):
+            if target.pk in seen:
+                break
+            seen.add(target.pk)
+            feed = target
+        ids.setdefault(feed.pk, []).append(row.feed_id)
+    return ids
 
 
 def filter_current(*, chosen: ListFilter) -> ListFilter:

@@ -1,6 +1,7 @@
 """A change is tried on the reader's last week: which articles would have been among the first ten."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -114,10 +115,12 @@ def test_a_card_names_last_what_its_reader_rated_against_it(busy, now):
     suggestion = suggested(
         busy, suggestion_type="boost_source", field="source_weights", target_key=LOVED, suggested_value="1.3"
     )
-    enters = suggestion_weeks(reader_id=busy.pk, suggestions=[suggestion], now=now)[suggestion.pk].enters
+    before = config_effective(reader_id=busy.pk)
+    week = partial(suggestion_weeks, reader_id=busy.pk, before=before, suggestions=[suggestion], now=now)
+    enters = week()[suggestion.pk].enters
     disliked = Item.objects.get(pk=enters[0].item_id)
     FeedbackFactory(reader=busy, item=disliked, useful=False, at=now)
-    enters = suggestion_weeks(reader_id=busy.pk, suggestions=[suggestion], now=now)[suggestion.pk].enters
+    enters = week()[suggestion.pk].enters
     ids = [one.item_id for one in enters]
     assert len(ids) > 1 and (disliked.pk not in ids or ids[-1] == disliked.pk)
 

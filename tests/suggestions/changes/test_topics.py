@@ -160,7 +160,8 @@ def test_the_counts_and_the_effect_of_a_suggestion_are_those_of_all_its_names(ad
     assert both.names == {NAME: both.rated - alone.rated}
     row = proposed(ada, draft(ada, NAME))
     assert row.reason.startswith(f"You liked {both.liked} of {both.rated} articles about {TOPIC}")
-    effect = suggestion_weeks(reader_id=ada.pk, suggestions=[row], now=now)[row.pk]
+    before = config_effective(reader_id=ada.pk)
+    effect = suggestion_weeks(reader_id=ada.pk, before=before, suggestions=[row], now=now)[row.pk]
     assert effect.about == both.effect.about
 
 
