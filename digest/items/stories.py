@@ -87,7 +87,7 @@ def items_related(
 
     The story is computed over these items only (`stories_split`). Items of the item's own article are left
     out, and so are muted ones. Other articles appear once, those of the item's own source last: it posted the
-    story again. Items without others are missing. Three queries per page.
+    story again. Items without others are missing. Four queries per page.
     """
     rows = Item.objects.filter(pk__in=item_ids).exclude(story=None)
     asked = {row.pk: row for row in rows.only("story", "source", "article")}

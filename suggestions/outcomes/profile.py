@@ -19,7 +19,7 @@ the others only while they are true):
 - prefers_additions_over_removals: three of each decided, additions accepted at least 30 points more
 - prefers_smaller_steps: two weights chosen by the reader, on average below 3/4 of the proposed step; "the
   step is too large" counts as half of it
-- boosts_backfire, reductions_backfire, new_topics_backfire, removals_backfire: two changes of the type that
+- the names in `BACKFIRES`, such as boosts_backfire or mutes_backfire: two changes of the type that
   harmed or were reverted, and P(it helps less than half the time) of the Beta(1, 1) posterior at least 0.8
 
 trends: engagement (share of the newest settled suggestions that the reader answered rather than let expire;
