@@ -51,7 +51,7 @@ def digest_dates_between(*, reader_id: UUID, first: dt.date, last: dt.date) -> s
 
 
 def digest_impressions(*, digest: Digest, now: dt.datetime, as_built: bool = False) -> list[Impression]:
-    """Return the digest's impressions by rank, without items that the reader has muted since; four queries.
+    """Return the digest's impressions by rank, without items that the reader has muted since; five queries.
 
     Items past the shelf life of their source are left out, too, unless the digest is wanted `as_built`, as
     the page of a past day is.

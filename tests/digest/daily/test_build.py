@@ -175,7 +175,7 @@ def test_impressions_come_by_rank_with_item_source_and_the_readers_own_thumb(
     feedback_set(reader=ada, item_id=item_ids[1], useful=False, tags=["hype"], now=now)
     subscribe(ben, "mine.example")
     feedback_set(reader=ben, item_id=item_ids[0], useful=True, now=now)
-    with django_assert_num_queries(4):  # mutes, impressions, thumbs, their reasons
+    with django_assert_num_queries(5):  # mutes, impressions, own names, thumbs, their reasons
         first, second, *_ = digest_impressions(digest=digest, now=timezone.now())
         assert (first.item.source.key, first.thumb) == ("mine.example", None)
         assert (second.thumb.useful, second.thumb.tags) == (False, ("hype",))
