@@ -8,7 +8,7 @@ from digest.items.selectors import CANDIDATES_MAX, NEW_FOR, article_rank, item_i
 from digest.models import Digest, Feedback, Item, Reader, Reading, Subscription
 from ranking.language import gettext as _
 from ranking.language import thousands
-from ranking.selectors import config_hiding
+from ranking.selectors import config_hiding, read_once
 from ranking.source_rules import is_past_shelf
 
 
@@ -16,12 +16,18 @@ def candidate_between(reader: Reader, item: Item) -> tuple[datetime, datetime]:
     """Return the period (from, until) in which the item may have been a candidate for the reader."""
     since = max(item.dated_at, item.first_seen_at)
     until = item.dated_at + timedelta(days=ITEM_WINDOW_DAYS)
-    joined = Subscription.objects.filter(reader=reader, feed=item.feed_id).first()
+    joined = _subscription_of(reader, item)
     if joined is None:
         return since, until
     if joined.created_at > until:
         until = joined.created_at + NEW_FOR
     return max(since, joined.created_at), until
+
+
+def _subscription_of(reader: Reader, item: Item) -> Subscription | None:
+    """Return the reader's subscription to the item's feed; one query, once a request."""
+    mine = Subscription.objects.filter(reader=reader, feed=item.feed_id)
+    return read_once(("subscription_of", reader.pk, item.feed_id), mine.first)
 
 
 def absence_words(*, reader: Reader, item: Item, now: datetime) -> str:
@@ -44,7 +50,7 @@ def absence_words(*, reader: Reader, item: Item, now: datetime) -> str:
 
 def _choice_words(reader: Reader, item: Item, now: datetime) -> str:
     """Return the words for a choice of the reader's that keeps the item out of every digest, else ""."""
-    mine = Subscription.objects.filter(reader=reader, feed=item.feed_id).first()
+    mine = _subscription_of(reader, item)
     if mine is None:
         return _("You do not read its feed any more.")
     if item_is_hidden(mutes_in_force(reader_id=reader.pk, now=now), item):

@@ -13,6 +13,8 @@ LANGUAGES = [code for code, _ in settings.LANGUAGES if code != settings.LANGUAGE
 CATALOGUES = [path.parent.parent.name for path in sorted(settings.LOCALE_PATHS[0].glob("*/LC_MESSAGES/*.po"))]
 # Names, and code inside texts.
 NAMES = {"Tidings", "· Tidings", "-- \nTidings,", "· tidings_", 'data-theme="', "JSON", "OPML"}
+# Publishers in the sample for visitors.
+NAMES |= {"Upstream Notes ·", "· The Long Spoke ·", "· Quiet Port ·", "· Upstream Notes ·"}
 MARKED_AT_IMPORT = {"gettext_noop", "gettext_lazy", "pgettext_lazy", "ngettext_lazy"}
 LOOKED_UP = {"_", "gettext", "ngettext", "pgettext"}
 
