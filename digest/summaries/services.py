@@ -110,7 +110,7 @@ def _without_extract(now: datetime, limit: int) -> list[int]:
     window = Item.objects.filter(dated_at__gt=now - timedelta(days=ITEM_WINDOW_DAYS), dated_at__lte=now)
     rows = window.filter(~_has_extract()).order_by("-dated_at", "pk").values_list("fingerprint", "pk")
     newest: dict[str, int] = {}
-    for fingerprint, pk in rows[:limit].iterator():
+    for fingerprint, pk in rows[:limit]:
         newest.setdefault(fingerprint, pk)
     return list(newest.values())
 
