@@ -59,10 +59,11 @@ SOURCES_SHOWN = 3
 class Decided:
     """One settled suggestion in words.
 
-    `change` is the weight before and after, `until` the end of a snooze, `reason` the reader's own reason,
-    `chart` that of a measured effect, `undo` the label of the undo button ("": it cannot be undone).
-    `asks_why` marks a no without a reason, `came_back` a copy of an answered one, `not_in_force` a change
-    that is no longer in force. `undo_says` tells what Undo does if it takes back more than was agreed to.
+    `change` is the weight before and after ("" after an undo), `until` the end of a snooze, `reason` the
+    reader's own reason, `chart` that of a measured effect, `undo` the label of the undo button ("": it
+    cannot be undone). `asks_why` marks a no without a reason, `came_back` a copy of an answered one,
+    `not_in_force` a change that is no longer in force. `undo_says` tells what Undo does if it takes back
+    more than was agreed to.
     """
 
     suggestion: Suggestion
@@ -195,7 +196,7 @@ def decided_words(suggestion: Suggestion, effective: EffectiveConfig, now: datet
         headline=sentences.headline(suggestion.suggestion_type, suggestion.label),
         status=status,
         at=suggestion.resolved_at or (decision.decided_at if decision else None),
-        change=_change(suggestion, decision) if accepted else "",
+        change=_change(suggestion, decision) if accepted and Outcome.Kind.REVERT not in outcomes else "",
         until=suggestion.snoozed_until if suggestion.status == Suggestion.Status.SNOOZED else None,
         reason=stored_text(reason) if reason and reason != NEVER else "",
         effect=sentences.effect_words(effect.outcome, effect.measured) if effect else "",

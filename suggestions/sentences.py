@@ -257,8 +257,17 @@ def effect_words(outcome: str, measured: Mapping[str, Any]) -> str:
 
 def measured_words(measured: Mapping[str, Any]) -> str:
     """Return the result of the check in the current language, from sentences stored in English."""
+    return " ".join(_measured_sentences(measured))
+
+
+def unclear_words(measured: Mapping[str, Any]) -> str:
+    """Return why the check found no clear effect, "" if it found one."""
+    return _measured_sentences(measured)[-1] if measured.get("reason") else ""
+
+
+def _measured_sentences(measured: Mapping[str, Any]) -> list[str]:
     sentences = re.split(r"(?<=[.]) (?=[A-Z])", str(measured.get("words", "")))
-    return " ".join(stored_text(sentence, MEASURED) for sentence in sentences)
+    return [stored_text(sentence, MEASURED) for sentence in sentences]
 
 
 def number_of(value: object) -> float | None:

@@ -63,6 +63,13 @@ def away_since(*, reader: Reader, now: dt.datetime) -> dt.datetime | None:
     return last if is_away else None
 
 
+def first_visit(*, reader: Reader, now: dt.datetime) -> dt.datetime | None:
+    """Return when the reader first saw a digest page today, or `None`; one query."""
+    today = day_begin(day_of(now, reader.zone), reader.zone)
+    visits = Exposure.objects.filter(reader=reader, door=Exposure.Door.PAGE, shown_at__gte=today)
+    return visits.order_by("shown_at").values_list("shown_at", flat=True).first()
+
+
 def away_missing_since(*, reader: Reader, shown: Sequence[ShownItem], now: dt.datetime) -> dt.datetime | None:
     """Return `away_since`, or `None` if the catch-up page would show nothing.
 

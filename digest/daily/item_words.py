@@ -347,6 +347,15 @@ def place_explain(slot: str, propensity: float, moved: int = 0) -> str:
     return _("It has that place by its score.")
 
 
+def score_since(then: float, now: float) -> str:
+    """Return an item's score in its digest and the one right now, in a sentence; "" if they read the same."""
+    before, after = _figure(then), _figure(now)
+    if before == after:
+        return ""
+    words = _("In that digest its score was {before}; right now it is {after}.")
+    return words.format(before=before, after=after)
+
+
 def age_words(then: datetime, now: datetime) -> str:
     """Return how long ago `then` was: "just now", "3 hours ago", "yesterday", "5 days ago"."""
     unit, count = _age((now - then) / timedelta(hours=1))

@@ -11,14 +11,17 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from digest.daily.catch_up import away_since, first_visit
 from digest.daily.changes import OrderChange, change_words
 from digest.days import day_begin, day_of
 from digest.items.selectors import reader_source_titles
 from digest.requests import reader_of
 from ranking.config_words import LEARNED_FROM_ANSWERS, LEARNED_OVERNIGHT, cause_words
-from ranking.selectors import config_version, learning_steps
+from ranking.selectors import config_changes_count, config_version, learning_steps
+from suggestions.models import Suggestion
 from suggestions.selectors import effects_unseen
 from suggestions.services.early import EarlyChange, early_change_find
+from suggestions.waiting import suggestions_wait_until
 
 register = template.Library()
 NAMES_MAX = 3
@@ -31,11 +34,33 @@ def early_change(context: Mapping[str, Any]) -> EarlyChange | None:
 
 
 @register.simple_tag(takes_context=True)
-def effect_news(context: Mapping[str, Any]) -> list[str]:
+def effect_news(context: Mapping[str, Any]) -> str:
     """Return what the checks two weeks after a change found, until the reader has seen it; one query."""
     reader, now = reader_of(context["request"]), timezone.now()
     today = day_begin(day_of(now, reader.zone), reader.zone)
     return effects_unseen(reader_id=reader.pk, today=today, now=now)
+
+
+@register.inclusion_tag("suggestions/_while_away.html", takes_context=True)
+def while_away(context: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how much changed while the reader was away, and what waits for them.
+
+    A constant number of queries. The absence ends with their first page of today.
+    """
+    reader, now = reader_of(context["request"]), timezone.now()
+    since = away_since(reader=reader, now=now)
+    if since is None:
+        return {}
+    until = first_visit(reader=reader, now=now) or now
+    rows = Suggestion.objects.filter(reader=reader, status=Suggestion.Status.PENDING)
+    waits = suggestions_wait_until(rows=rows, now=now) if reader.suggestions_enabled else {}
+    return {
+        "is_back": True,
+        "changes": config_changes_count(reader_id=reader.pk, since=since, until=until),
+        "waiting": len(waits),
+        "until": min(waits.values(), default=None),
+        "hide_counts": reader.hide_counts,
+    }
 
 
 def _learned_sources(reader_id: UUID, cycle: str) -> dict[str, str]:

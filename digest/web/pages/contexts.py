@@ -13,7 +13,7 @@ from digest.daily.changes import mark_of, order_change_read
 from digest.daily.diversity import ExclusionReason, exclusion_explain, reasons_describe
 from digest.daily.first_fetch_notice import notice_today
 from digest.daily.gone import GoneReason
-from digest.daily.item_words import FOUND, Explanation, is_impersonal, place_explain, was_drawn
+from digest.daily.item_words import FOUND, Explanation, is_impersonal, place_explain, score_since, was_drawn
 from digest.daily.presentation import (
     Response,
     ScoredItem,
@@ -38,6 +38,7 @@ from digest.daily.selectors import (
 from digest.daily.services import digest_current
 from digest.days import day_of, month_first, month_of
 from digest.entities import DIGEST_SIZE
+from digest.feedback.selectors import feedback_counts
 from digest.feeds.selectors import subscriptions_of
 from digest.items.own_names import items_name_sources
 from digest.items.reading import items_saved
@@ -51,6 +52,8 @@ from digest.mutes.preview import item_mute
 # Reasons for which an item comes on a further page of today.
 LIMITED = {ExclusionReason.SAME_STORY, ExclusionReason.DAILY_LIMIT, ExclusionReason.LATE}
 FURTHER = {*ExclusionReason} - LIMITED | {GoneReason.SEEN}
+# Who has rated so many knows that ratings change the page.
+TAUGHT_MIN = 20
 # How far back digests are shown: a build for the year 1 would help nobody.
 OLDEST = timedelta(days=730)
 
@@ -75,6 +78,7 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
     change = order_change_read(digest.change) if digest and date == today else None
     change = change if change and change.has_effect else None
     shown = _mark_moves(shown, change.places if change else {})
+    impersonal = bool(impressions) and all(is_impersonal(one.parts) for one in impressions)
     return {
         "change": change,
         "filling": notice_today(reader, digest, now, not impressions) if digest and date == today else None,
@@ -94,9 +98,15 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
         "left_out": sum(n for n in (digest.left_out.values() if digest else ()) if isinstance(n, int)),
         **(_page_end(digest, len(shown)) if digest and date == today else {}),
         "ask_read_gone": date == today and reader.read_gone is None and _count_read(shown),
-        "impersonal": bool(impressions) and all(is_impersonal(one.parts) for one in impressions),
+        "impersonal": impersonal,
+        "is_taught": impersonal and digest is not None and _is_taught(digest),
         "has_sources": bool(impressions) or bool(subscriptions),
     }
+
+
+def _is_taught(digest: Digest) -> bool:
+    """Return whether the digest's reader has set or rated something, so that taste is no news to them."""
+    return digest.config_version > 0 or feedback_counts(reader_id=digest.reader_id).total >= TAUGHT_MIN
 
 
 def _read_state(shown: list[ShownItem], *, hides: bool) -> dict[str, Any]:
@@ -219,7 +229,8 @@ def item_page(reader: Reader, item: Item, now: datetime) -> dict[str, Any]:
     scored = items_score(reader=reader, items=[item], now=now)
     words, then = "", None
     if place and (there := place.shown):
-        words = place_explain(there.slot, there.propensity, place.moved)
+        reason = place_explain(there.slot, there.propensity, place.moved)
+        words = f"{reason} {score_since(there.score, scored[0].score)}".rstrip()
         then = ScoredItem(item, there.parts, there.score, there.slot)
         slot = Impression.Slot.NOVELTY if was_drawn(there.slot, there.propensity) else there.slot
         scored = [replace(entry, slot=slot) for entry in scored]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from digest.daily.item_words import settings_changes
 from digest.feedback.services import feedback_set
-from digest.models import Reader
+from digest.models import Impression, Reader
 from digest.summaries.services import extracts_make
 from ranking.entities import WeightChange
 from ranking.selectors import config_effective
@@ -84,6 +84,17 @@ def test_the_item_shows_both_and_says_what_changed(page: Client, ada: Reader):
     assert "since that digest: now your topic: climate." in body
     today, then = body.split("As stored in that digest")
     assert "“climate” is one of yours" in today and "“climate” is one of yours" not in then
+
+
+def test_a_score_that_is_another_since_the_digest_is_told_beside_that_of_the_digest(
+    page: Client, ada: Reader
+):
+    item = fresh_item(ada, title="Climate talks end")
+    page.get("/")
+    address, words = f"/ui/item/{item.pk}", "In that digest its score was 1.60; right now it is "
+    assert "In that digest its score" not in page.get(address).content.decode()
+    Impression.objects.filter(item=item).update(score=1.6)
+    assert words in page.get(address).content.decode()
 
 
 def test_what_thumbs_have_taught_is_not_laid_to_the_settings(page: Client, ada: Reader):

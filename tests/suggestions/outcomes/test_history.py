@@ -15,6 +15,7 @@ from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, config_revert, target_pin, weights_learn
 from ranking.taste.entities import TasteLevel
 from suggestions.models import Outcome, Suggestion
+from suggestions.outcomes.effects import REASONS, TOO_FEW, WITHIN_CHANCE
 from suggestions.services.ordering import order_accept
 from suggestions.services.resolve import (
     suggestion_accept,
@@ -116,6 +117,7 @@ def test_one_click_reverts_and_stays_on_the_page(page: Client, ada: Reader):
     answer = page.post(f"/ui/suggestions/{suggestion.pk}/undo", {"next": "history"}, follow=True)
     assert answer.redirect_chain[-1][0] == PAGE
     assert "You said yes, and undid it later" in answer.content.decode()
+    assert "as usual →" not in answer.content.decode()
     assert config_effective(reader_id=ada.pk).weight("gazette.example") == 1.0
     assert 'aria-label="Undo' not in body_of(page)
 
@@ -146,6 +148,28 @@ def test_today_tells_what_a_check_found_until_the_next_day(page: Client, ada: Re
     assert told in body_of(page, "/") and told in body_of(page, "/")
     visit(ada, ago(30))
     assert told not in body_of(page, "/")
+
+
+def test_today_tells_why_a_check_is_not_clear(page: Client, ada: Reader):
+    checked(decided(ada), "unclear")
+    measured = {"reason": TOO_FEW, "words": REASONS[TOO_FEW]}
+    Outcome.objects.filter(kind="effect").update(measured=measured)
+    told = "whether it helped is not clear. Too few ratings of it since then to tell. <a"
+    assert told in body_of(page, "/")
+    measured = {
+        "reason": WITHIN_CHANCE,
+        "words": f"They took 5% of it instead of 4%. {REASONS[WITHIN_CHANCE]}",
+    }
+    Outcome.objects.filter(kind="effect").update(measured=measured)
+    assert "is not clear. The difference is within chance. <a" in body_of(page, "/")
+
+
+def test_several_checks_are_one_line_on_today(page: Client, ada: Reader):
+    for outcome in ("helped", "harmed"):
+        checked(decided(ada), outcome)
+    body = body_of(page, "/")
+    assert '2 of your changes were checked. <a href="/ui/history">What was compared</a>' in body
+    assert "Two weeks after your change" not in body
 
 
 def test_today_tells_nothing_of_a_change_that_was_undone(page: Client, ada: Reader):
