@@ -1,7 +1,7 @@
 """Read a reader's suggestions, their decisions, and the facts for rules."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, Query
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop, ngettext
+from django.utils.translation import gettext_noop
 
 from digest.feedback.selectors import feedback_by_urls
 from digest.items.selectors import items_hidden, mutes_in_force, reader_sources_known
@@ -40,7 +40,6 @@ from suggestions.models import (
 from suggestions.proposals import EXPIRE_DAYS, UNDO_MINUTES, Draft, Facts, Target
 from suggestions.questions import ANSWER_KEEPS, OPEN
 from suggestions.rules import types_declined
-from suggestions.sentences import unclear_words
 
 Status = Suggestion.Status
 WAITS = gettext_noop("A suggestion waits for you: {label}")
@@ -397,10 +396,9 @@ def effects_news(*, due: Due, now: datetime) -> list[News]:
     ]  # fmt: skip
 
 
-def effects_unseen(*, reader_id: UUID, today: datetime, now: datetime) -> str:
-    """Return what the checks found that the reader has not seen yet, in words ("": nothing); one query.
+def effects_unseen(*, reader_id: UUID, today: datetime, now: datetime) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return what the checks found that the reader has not seen yet: words and measures; one query.
 
-    One check is told with its result, and with the reason if that is unclear; of several only their number.
     It is told on the whole first day on which the reader sees a page after the check. `today` is the
     beginning of their day. A change that was undone since then is left out.
     """
@@ -409,15 +407,10 @@ def effects_unseen(*, reader_id: UUID, today: datetime, now: datetime) -> str:
     undone = Outcome.objects.filter(suggestion=OuterRef("suggestion"), kind=Outcome.Kind.REVERT)
     rows = Outcome.objects.filter(reader_id=reader_id, kind=Outcome.Kind.EFFECT, decided_at__lte=now)
     rows = rows.filter(~Exists(seen), ~Exists(undone), decided_at__gt=now - EFFECT_NEWS_FOR)
-    found = list(rows.values_list("outcome", "suggestion__label", "measured"))
-    if len(found) > 1:
-        return ngettext(
-            "{n} of your changes was checked.", "{n} of your changes were checked.", len(found)
-        ).format(n=len(found))
-    return "".join(
-        f"{_(EFFECT_WORDS[Outcome.Result(result)]).format(label=label)} {unclear_words(measured)}".rstrip()
-        for result, label, measured in found
-    )
+    found = rows.values_list("outcome", "suggestion__label", "measured")
+    return [
+        (_(EFFECT_WORDS[Outcome.Result(how)]).format(label=label), measured) for how, label, measured in found
+    ]
 
 
 def reader_export_suggestions(*, reader_id: UUID) -> Iterator[tuple[str, object]]:

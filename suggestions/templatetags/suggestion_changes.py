@@ -20,6 +20,7 @@ from ranking.config_words import LEARNED_FROM_ANSWERS, LEARNED_OVERNIGHT, cause_
 from ranking.selectors import config_changes_count, config_version, learning_steps
 from suggestions.models import Suggestion
 from suggestions.selectors import effects_unseen
+from suggestions.sentences import unclear_words
 from suggestions.services.early import EarlyChange, early_change_find
 from suggestions.waiting import suggestions_wait_until
 
@@ -35,10 +36,17 @@ def early_change(context: Mapping[str, Any]) -> EarlyChange | None:
 
 @register.simple_tag(takes_context=True)
 def effect_news(context: Mapping[str, Any]) -> str:
-    """Return what the checks two weeks after a change found, until the reader has seen it; one query."""
+    """Return what the checks two weeks after a change found, until the reader has seen it; one query.
+
+    One check is told with its result, and with the reason if that is unclear; of several only their number.
+    """
     reader, now = reader_of(context["request"]), timezone.now()
     today = day_begin(day_of(now, reader.zone), reader.zone)
-    return effects_unseen(reader_id=reader.pk, today=today, now=now)
+    found = effects_unseen(reader_id=reader.pk, today=today, now=now)
+    if len(found) > 1:
+        words = ngettext("{n} of your changes was checked.", "{n} of your changes were checked.", len(found))
+        return words.format(n=len(found))
+    return "".join(f"{words} {unclear_words(measured)}".rstrip() for words, measured in found)
 
 
 @register.inclusion_tag("suggestions/_while_away.html", takes_context=True)

@@ -38,7 +38,6 @@ from digest.daily.selectors import (
 from digest.daily.services import digest_current
 from digest.days import day_of, month_first, month_of
 from digest.entities import DIGEST_SIZE
-from digest.feedback.selectors import feedback_counts
 from digest.feeds.selectors import subscriptions_of
 from digest.items.own_names import items_name_sources
 from digest.items.reading import items_saved
@@ -52,8 +51,6 @@ from digest.mutes.preview import item_mute
 # Reasons for which an item comes on a further page of today.
 LIMITED = {ExclusionReason.SAME_STORY, ExclusionReason.DAILY_LIMIT, ExclusionReason.LATE}
 FURTHER = {*ExclusionReason} - LIMITED | {GoneReason.SEEN}
-# Who has rated so many knows that ratings change the page.
-TAUGHT_MIN = 20
 # How far back digests are shown: a build for the year 1 would help nobody.
 OLDEST = timedelta(days=730)
 
@@ -99,14 +96,9 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
         **(_page_end(digest, len(shown)) if digest and date == today else {}),
         "ask_read_gone": date == today and reader.read_gone is None and _count_read(shown),
         "impersonal": impersonal,
-        "is_taught": impersonal and digest is not None and _is_taught(digest),
+        "is_taught": digest is not None and digest.config_version > 0,
         "has_sources": bool(impressions) or bool(subscriptions),
     }
-
-
-def _is_taught(digest: Digest) -> bool:
-    """Return whether the digest's reader has set or rated something, so that taste is no news to them."""
-    return digest.config_version > 0 or feedback_counts(reader_id=digest.reader_id).total >= TAUGHT_MIN
 
 
 def _read_state(shown: list[ShownItem], *, hides: bool) -> dict[str, Any]:
