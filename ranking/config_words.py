@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from ranking.common.text import topic_key
 from ranking.entities import SAME_WEIGHT, Mute
-from ranking.language import date_words, figure, gettext_noop, pgettext
+from ranking.language import date_words, figure, gettext_noop, pgettext, times
 from ranking.language import gettext as _
 from ranking.mutes import KIND_WORDS, mutes_read
 from ranking.other_names import names_read
@@ -325,7 +325,7 @@ def cause_words(cause: str, ref: str) -> str:
 
 def learned_words(before: float, after: float, reason: str) -> str:
     """Return one step of the learning loop as a sentence: in figures, since words are for settings."""
-    return f"× {figure(before)} → × {figure(after)}: {_(LEARNED.get(reason, reason))}"
+    return f"{times(figure(before))} → {times(figure(after))}: {_(LEARNED.get(reason, reason))}"
 
 
 def steps_in_force(

@@ -74,6 +74,11 @@ def figure(value: float, pattern: str = ".2f") -> str:
     return f"{value:{pattern}}".replace("-", "−").replace(".", pgettext("decimal sign", "."))
 
 
+def times(factor: str) -> str:
+    """Return `factor`, a figure in words, behind its sign; no line ends between the two."""
+    return f"×\N{NO-BREAK SPACE}{factor}"
+
+
 def thousands(count: int) -> str:
     """Format a whole number with the thousands separator of the current language."""
     return f"{count:,}".replace("-", "−").replace(",", pgettext("thousands sign", ","))

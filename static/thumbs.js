@@ -40,6 +40,13 @@ async function send(form, button) {
   }
 }
 
+// Back online, a row that was not stored says so, and not that there is no network.
+addEventListener("online", () => {
+  for (const { firstChild: words } of document.querySelectorAll("[data-failed]")) {
+    if (words.data === said("offline")) words.data = said("lost");
+  }
+});
+
 /** What tells a button apart from its neighbours, also in a fresh copy of them. */
 function marks(button) {
   return { key: button.dataset.key, label: button.getAttribute("aria-label") ?? button.textContent };

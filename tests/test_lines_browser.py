@@ -1,14 +1,17 @@
 """Rows of lists: marks and reasons are whole, buttons cover no word, focus rings are not cut."""
 
+from itertools import product
+
 import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from digest.daily.services import digest_build
 from digest.days import day_of
-from digest.models import Digest, Impression, Item, Reader
+from digest.models import Digest, Impression, Item, Reader, Source
 from tests.support.browser import fresh_item
 from tests.support.chromium import listening
+from tests.support.factories import FeedbackFactory
 from tests.test_hands_browser import phone, swipe
 from tests.test_pages_browser import browser, page, tab
 
@@ -29,7 +32,8 @@ CUT = """selector => [...document.querySelectorAll(selector)].filter((one) => {
 COVERED = """row => {
   const buttons = row.querySelectorAll(".taps button, .taps a, .marks button");
   const taps = [...buttons].map((one) => one.getBoundingClientRect());
-  const words = [...row.querySelectorAll(".chip, .why-short a, h2 a, .lede")].filter((one) => {
+  const said = row.querySelectorAll(".chip, .why-short a, .why > summary, h2 a, .lede");
+  const words = [...said].filter((one) => {
     const box = one.getBoundingClientRect(), line = one.parentElement.getBoundingClientRect();
     return box.width && box.top < line.bottom - 1;
   });
@@ -100,6 +104,30 @@ def test_marks_and_reasons_are_whole_and_no_button_covers_a_word(
     page.get_by_role("region", name="Article" if language == "en" else "Artikel").wait_for()
     assert page.locator(".river .moved:visible").count() >= 5
     assert page.evaluate(CUT, ".river .moved") == []
+
+
+@pytest.mark.parametrize("density", ["compact", "comfortable"])
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_no_button_stands_on_a_long_reason_whether_a_row_is_rated_or_not(
+    page: Page, ada: Reader, paper: Digest, density: str, language: str
+):
+    rows = list(Impression.objects.filter(digest=paper).select_related("item").order_by("rank"))
+    for n, row in enumerate(rows):
+        row.parts |= {"tastes": [["article", "", 1, 1, 0.5]], "reported_by": 1}
+        row.save()
+        if n % 3:
+            FeedbackFactory(reader=ada, item=row.item, useful=n % 3 == 1, at=timezone.now())
+    Source.objects.update(title="Gazette")
+    Reader.objects.update(list_density=density, language=language)
+    for width, address in product((1120, 1280), ("/", "/ui/all")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(address)
+        shown = page.locator("article.item")
+        assert shown.count() == len(rows)
+        for row in shown.all():
+            assert row.evaluate(COVERED) == [], (width, address)
+        shown.first.hover()
+        assert shown.first.evaluate(COVERED) == [], (width, address)
 
 
 def test_an_opening_is_two_lines_of_a_phone_and_one_of_a_wide_screen(page: Page, ada: Reader):

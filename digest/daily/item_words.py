@@ -12,7 +12,7 @@ from digest.feeds.health import FeedCondition
 from ranking.common.text import words_cut
 from ranking.config_words import weight_of_source, weight_parts_words
 from ranking.entities import WEIGHT_DEFAULT
-from ranking.language import date_words, figure, gettext_noop, ngettext, percent, pgettext
+from ranking.language import date_words, figure, gettext_noop, ngettext, percent, pgettext, times
 from ranking.language import gettext as _
 from ranking.meaning.topics import ABOUT_WORTH
 from ranking.scoring import COMMUNITY_GAMMA, INTEREST_MIN, agreement
@@ -85,8 +85,8 @@ def score_explain(
             _weight_words(parts),
             figure(parts["source_weight"]),
         ),
-        BreakdownLine(_("Freshness"), age, f"× {_figure(parts['recency'])}"),
-        *([BreakdownLine(_("Interest"), "", f"× {_figure(parts['interest'])}")] if interest else []),
+        BreakdownLine(_("Freshness"), age, times(_figure(parts["recency"]))),
+        *([BreakdownLine(_("Interest"), "", times(_figure(parts["interest"])))] if interest else []),
         *interest,
         *_taste_lines(parts, source),
     )
@@ -112,7 +112,7 @@ def _taste_lines(parts: Mapping[str, Any], source: str) -> list[BreakdownLine]:
     if factor == 1.0:
         return []
     words = "; ".join(taste_reasons(parts, source)) or _("by your ratings")
-    return [BreakdownLine(_("Your taste"), words, f"× {_figure(factor)}")]
+    return [BreakdownLine(_("Your taste"), words, times(_figure(factor)))]
 
 
 def taste_factor(parts: Mapping[str, Any]) -> float:

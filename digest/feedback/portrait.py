@@ -12,7 +12,7 @@ from ranking.common.charts import Bar, bars_stack
 from ranking.common.text import fold
 from ranking.config_words import weight_parts_words
 from ranking.entities import WEIGHT_DEFAULT, WEIGHT_MAX, EffectiveConfig
-from ranking.language import figure
+from ranking.language import figure, times
 from ranking.language import gettext as _
 from ranking.taste.entities import AUTHOR, CATEGORY, SOURCE, TOPIC
 from ranking.taste.learn import Columns, TargetLean, columns_of, leans_learned, targets_of
@@ -62,7 +62,7 @@ class TasteRow:
     @property
     def words(self) -> str:
         """Return the parts of the effect: "your setting: as usual; your thumbs: × 1.50"."""
-        thumbs = f"× {figure(self.thumbs_factor)}" if abs(self.thumbs_factor - 1) >= SHOWN_MIN else ""
+        thumbs = times(figure(self.thumbs_factor)) if abs(self.thumbs_factor - 1) >= SHOWN_MIN else ""
         if self.setting is not None:
             return weight_parts_words(self.setting, thumbs)
         if self.factor != self.thumbs_factor:

@@ -12,6 +12,7 @@ from ranking.config_words import (
     weight_parts_words,
     weight_words,
 )
+from ranking.language import times
 
 
 @pytest.mark.parametrize(
@@ -79,12 +80,14 @@ def test_going_back_names_where_to():
 
 def test_the_names_of_weights_are_for_the_readers_own_setting():
     assert weight_parts_words(1.0, "") == "as usual"
-    assert weight_parts_words(1.0, "× 2.00") == "your setting: as usual; your ratings: × 2.00"
+    assert weight_parts_words(1.0, times("2.00")) == f"your setting: as usual; your ratings: {times('2.00')}"
 
 
 def test_a_learned_step_says_why():
     words = learned_words(1.0, 1.12, "liked_more_than_usual")
-    assert words.startswith("× 1.00 → × 1.12: you found it useful more often")
+    assert words.startswith(
+        "×\N{NO-BREAK SPACE}1.00 → ×\N{NO-BREAK SPACE}1.12: you found it useful more often"
+    )
 
 
 def test_boosts_are_one_a_line():

@@ -19,6 +19,7 @@ from digest.daily.item_words import (
 from digest.feeds.identity import web_url
 from ranking.entities import Candidate, Config, EffectiveConfig, ScoreBreakdown
 from ranking.implicit import IMPLICIT_MAX
+from ranking.language import times
 from ranking.scoring import Signals, rank
 from ranking.taste.entities import SOURCE, TasteReason
 
@@ -92,9 +93,9 @@ def test_freshness_says_which_day_counted():
     """`NOW` is noon: the morning of the day before was 29 hours ago."""
     lines = [score_explain(*parts(hours=hours), "Gazette").lines[1] for hours in (5, 30, 60)]
     assert [(line.words, line.figure) for line in lines] == [
-        ("5 hours old, among the newest", "× 1.00"),
-        ("yesterday, 1 day behind the newest", "× 0.50"),
-        ("2 days old, 2 days behind the newest", "× 0.25"),
+        ("5 hours old, among the newest", times("1.00")),
+        ("yesterday, 1 day behind the newest", times("0.50")),
+        ("2 days old, 2 days behind the newest", times("0.25")),
     ]
     by_hour = EffectiveConfig(Config(recency_by_day=False))
     assert score_explain(*parts(by_hour, hours=5), "Gazette").lines[1].words == "5 hours old"
@@ -103,7 +104,7 @@ def test_freshness_says_which_day_counted():
 def test_what_is_too_old_to_rank_says_so_without_powers_of_ten():
     why = score_explain(*parts(hours=24 * 400), "Gazette")
     freshness = why.lines[1]
-    assert (freshness.words, freshness.figure) == ("400 days old, too old to rank", "× almost 0")
+    assert (freshness.words, freshness.figure) == ("400 days old, too old to rank", times("almost 0"))
     assert why.total == "almost 0"
 
 
@@ -141,7 +142,7 @@ def test_the_parts_shown_add_up_to_the_interest_shown(weight, topics, similarity
     lines = score_explain(*parts(effective, signals, hours, "Rust news"), "Gazette").lines
     added = sum(float(line.figure.replace("− ", "-").replace("+ ", "")) for line in lines if line.part)
     shown = [line for line in lines if line.label == "Interest"]
-    interest = float(shown[0].figure.removeprefix("× ")) if shown else 1.0
+    interest = float(shown[0].figure.removeprefix(times(""))) if shown else 1.0
     assert abs(1 + added - interest) < 0.03
 
 

@@ -13,6 +13,7 @@ from digest.feedback.naming import article_name
 from digest.feedback.services import feedback_set, weights_update
 from digest.items.vectors import item_vectors_update
 from digest.models import Impression, Item, Reader
+from ranking.language import times
 from ranking.models import ConfigVersion, WeightSnapshot
 from ranking.selectors import config_effective
 from ranking.services import ConfigEdit, config_edit, config_revert, source_weights_set
@@ -100,7 +101,7 @@ def test_with_it_on_what_is_like_the_liked_rises_and_the_explanation_multiplies_
         )
     told = score_explain(found[MORE_TENNIS].parts.as_dict(), found[MORE_TENNIS].total, "Court News")
     (line,) = [one for one in told.lines if one.label == "Your taste"]
-    assert "which you liked" in line.words and line.figure == f"× {found[MORE_TENNIS].parts.taste:.2f}"
+    assert "which you liked" in line.words and line.figure == times(f"{found[MORE_TENNIS].parts.taste:.2f}")
     assert any(chip.startswith("like “") for chip in told.chips)
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from digest.daily.item_words import BreakdownLine, score_explain
 from ranking.entities import Candidate, Config, EffectiveConfig, Score
+from ranking.language import times
 from ranking.meaning.table import meaning_vectors, usual_centre
 from ranking.scoring import Signals, rank
 from ranking.taste.entities import BOUNDS, STRENGTH, Example, TasteLevel, TasteReason
@@ -113,7 +114,7 @@ def test_with_taste_on_the_stored_explanation_multiplies_to_the_score(drawn, giv
 
 def bounds_of(lines: Sequence[BreakdownLine]) -> tuple[float, float]:
     """Return the least and the largest product of what the lines show before they are rounded."""
-    both = [rounded(line.figure.removeprefix("× ")) for line in lines]
+    both = [rounded(line.figure.removeprefix(times(""))) for line in lines]
     return prod(low for low, _ in both), prod(high for _, high in both)
 
 

@@ -139,7 +139,7 @@ def test_keys_explain_themselves_and_can_be_switched_off(day_tab: Page):
     day_tab.keyboard.press("?")
     expect(day_tab.get_by_role("dialog", name="Keys")).to_be_visible()
     day_tab.keyboard.press("j")
-    assert focused(day_tab) == "Close"
+    assert focused(day_tab) == "Keys"
     day_tab.get_by_label("Turn shortcuts off here").check()
     day_tab.keyboard.press("Escape")
     day_tab.keyboard.press("j")
@@ -151,6 +151,21 @@ def test_keys_explain_themselves_and_can_be_switched_off(day_tab: Page):
     assert focused(day_tab) == "Lamp 0"
 
 
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_list_of_keys_opens_at_its_heading_and_fits_a_laptop(page: Page, ada: Reader, language: str):
+    Reader.objects.update(language=language)
+    page.goto("/ui/all")
+    for width, height in ((1280, 900), (1024, 600), (360, 640)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.keyboard.press("?")
+        keys = page.locator("#keys")
+        expect(keys).to_be_visible()
+        assert keys.evaluate("one => one.scrollTop") == 0, (width, height)
+        if height == 900:
+            assert keys.evaluate("one => one.scrollHeight <= one.clientHeight")
+        page.keyboard.press("Escape")
+
+
 @pytest.mark.parametrize("chord", ["Control+j", "Alt+j", "Meta+j"])
 def test_keys_with_a_modifier_are_the_browsers(day_tab: Page, chord: str):
     day_tab.keyboard.press(chord)
@@ -160,13 +175,16 @@ def test_keys_with_a_modifier_are_the_browsers(day_tab: Page, chord: str):
 def test_offline_a_thumb_says_it_was_not_stored_and_can_be_tried_again(day_tab: Page, ada: Reader):
     box = day_tab.locator(".item").first
     day_tab.route("**/feedback", lambda route: route.fulfill(status=200, body=""))
-    day_tab.evaluate("Object.defineProperty(navigator, 'onLine', {get: () => false})")
+    day_tab.evaluate("Object.defineProperty(navigator, 'onLine', {get: () => false, configurable: true})")
     day_tab.evaluate("dispatchEvent(new Event('offline'))")
     expect(day_tab.locator("[data-offline]")).to_be_visible()
     box.get_by_role("button", name="Useful", exact=True).click()
     expect(box.locator("[data-failed]")).to_contain_text("You are offline, so it was not stored.")
     expect(day_tab.locator("#status")).to_have_text("You are offline, so it was not stored.")
     assert not Feedback.objects.exists()
+    day_tab.evaluate("Object.defineProperty(navigator, 'onLine', {get: () => true})")
+    day_tab.evaluate("dispatchEvent(new Event('online'))")
+    expect(box.locator("[data-failed]")).to_contain_text("That did not reach us, so it was not stored.")
     day_tab.unroute("**/feedback")
     box.get_by_role("button", name="Try again").click()
     expect(box.get_by_role("button", name="Useful", exact=True)).to_have_attribute("aria-pressed", "true")

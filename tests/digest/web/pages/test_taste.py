@@ -9,6 +9,7 @@ from django.utils import timezone
 from digest.feedback.portrait import SPARK_HEIGHT, shown_counts, spark_bars
 from digest.models import Reader
 from ranking.config_body import ConfigEdit
+from ranking.language import times
 from ranking.services import config_edit
 from ranking.taste.entities import AUTHOR, CATEGORY, SOURCE, TOPIC
 from tests.support.browser import fresh_item
@@ -52,7 +53,7 @@ def test_each_kind_says_what_was_liked_and_what_that_does(page: Client, ada: Rea
     assert rows[TOPIC][0].label == "ferry" and rows[CATEGORY][0].label == "Boats"
     mina, ned = rows[AUTHOR]
     assert (mina.label, ned.label) == ("Mina Sole", "Ned Rook") and mina.factor > 1 > ned.factor
-    assert mina.words == f"your ratings: × {mina.factor:.2f}"
+    assert mina.words == f"your ratings: {times(f'{mina.factor:.2f}')}"
     edit_again = ConfigEdit(source_weights={"herald.example": 1.2})
     config_edit(reader_id=ada.pk, edit=edit_again, expected_version=1, now=timezone.now())
     raised = {row.key: row for row in page.get(TASTE).context["portrait"].rows[SOURCE]}["herald.example"]
@@ -72,13 +73,13 @@ def test_an_effect_names_the_readers_setting_and_their_thumbs_apart(page: Client
     rows = page.get(TASTE).context["portrait"].rows
     herald = {row.key: row for row in rows[SOURCE]}["herald.example"]
     assert herald.thumbs_factor == herald.factor > 1.1
-    assert herald.words == f"your setting: as usual; your ratings: × {herald.factor:.2f}"
+    assert herald.words == f"your setting: as usual; your ratings: {times(f'{herald.factor:.2f}')}"
     assert rows[TOPIC][0].words == "your topic", "half of its articles were liked"
     assert rows[AUTHOR][0].words == "no effect", "what is liked is the source"
     body = page.get(TASTE).content.decode()
     assert "than usual" not in body, "she set nothing"
     german = page.get(TASTE, headers={"accept-language": "de"}).content.decode()
-    assert "deine Einstellung: wie üblich; deine Bewertungen: × " in german
+    assert f"deine Einstellung: wie üblich; deine Bewertungen: {times('')}" in german
 
 
 def test_thumbs_that_do_not_count_have_no_effect(page: Client, ada: Reader):
