@@ -38,6 +38,13 @@ def exact(monkeypatch) -> None:
     )
 
 
+@pytest.fixture
+def seeded(monkeypatch) -> None:
+    """Draw the noise from a generator with a seed: other noise each time, and the same in each run."""
+    rng = np.random.default_rng(3)
+    monkeypatch.setattr(noisy_counts, "uniforms_secret", rng.random)
+
+
 def shares(reader: Reader, *, yes: bool) -> None:
     reader_update(
         reader=reader,
@@ -330,7 +337,9 @@ def spied(now, ada, client, clock) -> tuple[list[Reader], Item]:
     return readers, item
 
 
-def test_accomplices_who_turn_their_sharing_on_and_off_move_nothing_on_a_page(client, spied, clock, now):
+def test_accomplices_who_turn_their_sharing_on_and_off_move_nothing_on_a_page(
+    seeded, client, spied, clock, now
+):
     readers, item = spied
     before = figure_on_page(client, item)
     assert before
