@@ -82,7 +82,7 @@ def suggested(reader: Reader, evidence: int = 3, **fields: object) -> Suggestion
     suggestion = Suggestion.objects.create(reader=reader, **wanted)
     for n in range(evidence):
         item = fresh_item(reader, hours=30 + n, title=f"Proof {n}")
-        FeedbackFactory(reader=reader, item=item, at=ago(20))
+        FeedbackFactory(reader=reader, item=item, at=ago(26))
         Evidence.objects.create(
             suggestion=suggestion,
             item=item,
@@ -91,7 +91,7 @@ def suggested(reader: Reader, evidence: int = 3, **fields: object) -> Suggestion
             source_key=item.source_id,
             useful=True,
             reason_tags=["depth"],
-            rated_at=ago(20),
+            rated_at=ago(26),
         )
     return suggestion
 
