@@ -211,7 +211,10 @@ class FeedAdmin(FactsAdmin):
         return feed.next_check_at if feed.state == Feed.State.ACTIVE else None
 
     def facts(self, request: HttpRequest, row: Feed) -> Iterator[Fact]:
-        """Yield the feed's state, what to do about it, who reads it, and what it brought. Three queries."""
+        """Yield the feed's state, what to do about it, and the number of its readers, its fetches and items.
+
+        Three queries.
+        """
         now, kind = timezone.now(), kind_of(row)
         condition = feed_condition(feed_facts(row), now=now)
         readers = row.subscriptions.count()

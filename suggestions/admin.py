@@ -136,7 +136,10 @@ class SuggestionAdmin(ReadOnlyAdmin, FactsAdmin):
         return "Shown to the reader as written by a model." if note.text else "There is no note."
 
     def facts(self, request: HttpRequest, row: Suggestion) -> Iterator[Fact]:
-        """Yield what is suggested and why, what became of it, and its run. One query."""
+        """Yield the suggestion, its state, the reason its reader is told, decisions about it, and its run.
+
+        One query.
+        """
         yield Fact("Suggests", self.proposes(row))
         yield Fact("State", STATE_WORDS[row.status])
         yield Fact("Its reader is told", f"“{reason_shown(row.reason)}”")

@@ -253,7 +253,10 @@ def history(request: HttpRequest) -> HttpResponse:
 @require_POST
 @rate_limited(DECIDE)
 def history_undo(request: HttpRequest) -> HttpResponse:
-    """Undo one change of the history (`what` and `ref`). One that is undone already stays so."""
+    """Undo the change of the history that `what` and `ref` name, and show the same page again.
+
+    If nothing of it is left, say so and change nothing.
+    """
     what, ref = request.POST.get("what", ""), request.POST.get("ref", "")
     refusal = past_change_undo(reader=reader_of(request), what=what, ref=ref, now=timezone.now())
     if isinstance(refusal, Refusal):

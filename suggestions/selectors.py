@@ -396,8 +396,16 @@ def effects_news(*, due: Due, now: datetime) -> list[News]:
     ]  # fmt: skip
 
 
-def effects_unseen(*, reader_id: UUID, today: datetime, now: datetime) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return what the checks found that the reader has not seen yet: words and measures; one query.
+class EffectNews(NamedTuple):
+    """What one check found, in words, and its measures."""
+
+    words: str
+    measured: Mapping[str, Any]
+    harmed: bool
+
+
+def effects_unseen(*, reader_id: UUID, today: datetime, now: datetime) -> list[EffectNews]:
+    """Return what the checks found that the reader has not seen yet; one query.
 
     It is told on the whole first day on which the reader sees a page after the check. `today` is the
     beginning of their day. A change that was undone since then is left out.
@@ -407,9 +415,11 @@ def effects_unseen(*, reader_id: UUID, today: datetime, now: datetime) -> list[t
     undone = Outcome.objects.filter(suggestion=OuterRef("suggestion"), kind=Outcome.Kind.REVERT)
     rows = Outcome.objects.filter(reader_id=reader_id, kind=Outcome.Kind.EFFECT, decided_at__lte=now)
     rows = rows.filter(~Exists(seen), ~Exists(undone), decided_at__gt=now - EFFECT_NEWS_FOR)
-    found = rows.values_list("outcome", "suggestion__label", "measured")
     return [
-        (_(EFFECT_WORDS[Outcome.Result(how)]).format(label=label), measured) for how, label, measured in found
+        EffectNews(
+            _(EFFECT_WORDS[Outcome.Result(how)]).format(label=label), measured, how == Outcome.Result.HARMED
+        )
+        for how, label, measured in rows.values_list("outcome", "suggestion__label", "measured")
     ]
 
 

@@ -163,7 +163,7 @@ def test_a_compact_item_takes_one_line_where_there_is_room(page: Page, ada: Read
     assert abs(useful["y"] - title["y"]) < 10 and title["x"] + title["width"] <= useful["x"]
     assert 32 <= box(item)["height"] <= 40, "the row grew under the pointer"
     page.set_viewport_size({"width": 360, "height": 800})
-    assert box(page.locator(".item [data-key=u]"))["height"] >= 36
+    assert box(page.locator(".item [data-key=u]"))["height"] >= 44
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
@@ -185,7 +185,7 @@ def test_a_compact_row_of_a_phone_is_a_title_of_two_lines_and_one_line_below(
         assert title["y"] + title["height"] <= line["y"] + 1
         for key in ("u", "d"):
             thumb = box(row.locator(f"[data-key={key}]"))
-            assert line["x"] + line["width"] <= thumb["x"] and min(thumb["width"], thumb["height"]) >= 36
+            assert line["x"] + line["width"] <= thumb["x"] and thumb["width"] >= 40 and thumb["height"] >= 44
             assert abs(thumb["y"] + thumb["height"] / 2 - line["y"] - line["height"] / 2) <= 2
 
 

@@ -16,7 +16,8 @@ COLUMNS = tuple(f"feed__{name}" for name in ("title", "owner", "state", "source_
 class OwnFeed(NamedTuple):
     """A feed that a reader subscribes to, with its names, and since when.
 
-    `is_titled`: it may tell its source's title.
+    `is_titled` is true if the feed has a title, or is the reader's own. Only then may the reader see the
+    title of its source, which another feed may have brought.
     """
 
     feed_id: int
@@ -46,7 +47,7 @@ class OwnNames:
 def own_feeds(*, reader_id: UUID, rows: Iterable[Subscription] | None = None) -> Sequence[OwnFeed]:
     """Return the feeds that the reader subscribes to, the latest first; one query, once a request.
 
-    A caller that has read all of the reader's subscriptions passes them as `rows`: then it needs none.
+    A caller that has all of the reader's subscriptions passes them as `rows`, which saves the query.
     """
 
     def read() -> Sequence[OwnFeed]:

@@ -38,15 +38,18 @@ def early_change(context: Mapping[str, Any]) -> EarlyChange | None:
 def effect_news(context: Mapping[str, Any]) -> str:
     """Return what the checks two weeks after a change found, until the reader has seen it; one query.
 
-    One check is told with its result, and with the reason if that is unclear; of several only their number.
+    One check is told with its result, and with the reason if that is unclear. Of several the number is told,
+    and how many of the changes did harm.
     """
     reader, now = reader_of(context["request"]), timezone.now()
     today = day_begin(day_of(now, reader.zone), reader.zone)
     found = effects_unseen(reader_id=reader.pk, today=today, now=now)
     if len(found) > 1:
         words = ngettext("{n} of your changes was checked.", "{n} of your changes were checked.", len(found))
-        return words.format(n=len(found))
-    return "".join(f"{words} {unclear_words(measured)}".rstrip() for words, measured in found)
+        harmed = sum(one.harmed for one in found)
+        harm = ngettext("{n} did harm.", "{n} did harm.", harmed).format(n=harmed) if harmed else ""
+        return f"{words.format(n=len(found))} {harm}".rstrip()
+    return "".join(f"{one.words} {unclear_words(one.measured)}".rstrip() for one in found)
 
 
 @register.inclusion_tag("suggestions/_while_away.html", takes_context=True)

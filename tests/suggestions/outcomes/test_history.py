@@ -168,7 +168,7 @@ def test_several_checks_are_one_line_on_today(page: Client, ada: Reader):
     for outcome in ("helped", "harmed"):
         checked(decided(ada), outcome)
     body = body_of(page, "/")
-    assert '2 of your changes were checked. <a href="/ui/history">What was compared</a>' in body
+    assert '2 of your changes were checked. 1 did harm. <a href="/ui/history">What was compared</a>' in body
     assert "Two weeks after your change" not in body
 
 
