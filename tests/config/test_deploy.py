@@ -127,6 +127,13 @@ def test_every_way_of_running_starts_the_same_processes_with_the_same_queues():
     assert all("deploy/gunicorn.conf.py config.wsgi" in way["web"] for way in ways.values())
 
 
+def test_no_worker_talks_to_the_others():
+    """With gossip and mingle a worker may stop taking tasks after Redis was away."""
+    workers = [line for lines in commands().values() for line in lines.values() if " worker " in line]
+    assert len(workers) == 12
+    assert all("--without-gossip --without-mingle" in line for line in workers)
+
+
 def filled(command: str, here: Path) -> list[str]:
     """Return the words of a command as a shell or systemd makes them, with the places of this checkout."""
     command = re.sub(r"\$\{\w+:-(\w+)\}|\$\{\w+\}", lambda found: found[1] or "2", command).replace("%%", "%")
