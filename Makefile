@@ -32,7 +32,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 setup: $(VENV)/.installed ## Create .venv with everything in it
 
 migrate: setup
-	@LOG_LEVEL=WARNING $(MANAGE) migrate --verbosity 0
+	@LOG_LEVEL=WARNING $(MANAGE) migrate --verbosity 0 && echo "The database is up to date."
 
 demo: migrate ## Seed a small world, run the main job once, show what happened
 	@LOG_LEVEL=WARNING $(MANAGE) demo

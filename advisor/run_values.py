@@ -55,6 +55,9 @@ RUN_MONEY_SPENT = gettext_noop(
 )
 # The reason of a run whose suggestions the planner made, because no model's run stored any.
 BY_PLANNER = gettext_noop("Worked out from your ratings alone, without a language model.")
+# Keys of `Run.meta` that its request sets: the run is left to the planner; who asked, beyond the trigger.
+DEFERRED, ASKED_BY = "deferred", "asked_by"
+BY_OPERATOR = "operator"
 # `Run.meta["finished_by"]` of a run that the planner finished though models were configured for it.
 PLANNER_LABEL = "planner"
 

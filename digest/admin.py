@@ -14,11 +14,12 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.dates import WEEKDAYS
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
-from digest import feed_admin  # noqa: F401 - registers feeds and sources
 from digest.account_admin import is_below
 from digest.accounts.invitations import VALID, invitation_issue
 from digest.accounts.services import reader_delete
+from digest.feed_admin import feed_named
 from digest.items.search import items_with_words
 from digest.models import (
     ApiToken,
@@ -46,10 +47,15 @@ from ranking.common.admin import OperatorAdmin, OperatorInline, ReadOnlyAdmin, r
 class SubscriptionAdmin(OperatorAdmin):
     """Readers' feeds."""
 
-    list_display = ["reader", "feed", "created_at"]
-    list_select_related = ["reader", "feed"]
+    list_display = ["reader", "of", "created_at"]
+    list_select_related = ["reader", "feed__source"]
     raw_id_fields = ["reader", "feed"]
     search_fields = ["reader", "feed__url"]
+
+    @admin.display(description="feed", ordering="feed")
+    def of(self, row: Subscription) -> SafeString:
+        """Return the feed's title, address and number."""
+        return feed_named(row.feed)
 
 
 @admin.register(Item)

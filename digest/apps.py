@@ -12,6 +12,7 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
+from digest.llm.cures import ask_cure
 from digest.llm.providers import (
     PROVIDERS,
     PURPOSES,
@@ -246,15 +247,17 @@ def _unused(refs: Sequence[ModelRef], own_chains: Mapping[str, Sequence[str]]) -
     found: list[CheckMessage] = []
     for provider in PROVIDERS.values():
         if provider.name not in named and provider_endpoint(provider):
-            setting = provider.base_url_setting if provider.own else provider.key_setting
+            setting = ask_cure([provider.names])
             text = f"{setting} does nothing: no chain names a model of {provider.name}."
             found.append(
                 Warning(text, hint="Add one to LLM_CHAIN, or take the setting out.", id="tidings.W003")
             )
     for name, chain in own_chains.items():
-        if chain and not any(provider_endpoint(model_ref_parse(entry).provider) for entry in chain):
+        providers = [model_ref_parse(entry).provider for entry in chain]
+        if chain and not any(map(provider_endpoint, providers)):
             text = f"{name} does nothing: none of its providers has a key or an address."
-            hint = "Set one of their keys, or take the chain out: then LLM_CHAIN is asked."
+            needed = ask_cure([provider.names for provider in providers])
+            hint = f"Set {needed}, or take the chain out: then LLM_CHAIN is asked."
             found.append(Warning(text, hint=hint, id="tidings.W003"))
     return found
 

@@ -16,12 +16,13 @@ from django.template.defaultfilters import date as date_words
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 
 from digest.daily.first_fetch import INLINE_REQUEST_S, INLINE_S
 from digest.daily.item_words import feed_health
 from digest.errors import DigestError
-from digest.feeds.fetch import host_of
+from digest.feeds.addresses import address_label
 from digest.feeds.fetch_batch import feeds_fetch
 from digest.feeds.health import QUIET_AFTER, FeedCondition, feed_condition
 from digest.feeds.identity import FILE_PREFIX, SOURCE_KEY_MAX_CHARS, URN_PREFIX
@@ -121,6 +122,18 @@ def kind_of(feed: Feed) -> Kind:
     return next((kind for prefix, kind in prefixes.items() if feed.url.startswith(prefix)), Kind.FETCHED)
 
 
+def feed_named(feed: Feed) -> SafeString:
+    """Return the feed's title, with the address and number that tell it from feeds with the same title.
+
+    The address is shown without parameters, which may hold a secret. A private feed's is its reader's own
+    affair. The number is the one in the address of the feed's page.
+    """
+    title = str(feed.source) if not feed.title or feed.title == feed.url else feed.title
+    label = address_label(feed.url) if kind_of(feed) == Kind.FETCHED else ""
+    mark = " · ".join(filter(None, (label, f"no. {feed.pk}")))
+    return format_html('{} <span class="host">{}</span>', title, mark)
+
+
 class KindFilter(admin.SimpleListFilter):
     """Feeds by where their items come from."""
 
@@ -182,13 +195,9 @@ class FeedAdmin(FactsAdmin):
     fieldsets = ((None, {"fields": MAIN}), ("As stored", {"fields": STORED, "classes": ["collapse"]}))
 
     @admin.display(description="feed", ordering="title")
-    def name(self, feed: Feed) -> str:
-        """Return the feed's title and, if it has a public address, the host of that."""
-        title = str(feed.source) if not feed.title or feed.title == feed.url else feed.title
-        host = host_of(feed.url) if kind_of(feed) == Kind.FETCHED else ""
-        return (
-            format_html('{} <span class="host">{}</span>', title, host) if host not in ("", title) else title
-        )
+    def name(self, feed: Feed) -> SafeString:
+        """Return the feed's title, address and number."""
+        return feed_named(feed)
 
     @admin.display(description="kind")
     def kind(self, feed: Feed) -> str:

@@ -27,7 +27,7 @@ from suggestions.models import (
 from suggestions.notes import PROBLEMS, note_shown
 from suggestions.outcomes.check import decisions_unchecked
 from suggestions.proposals import NEVER, Refusal
-from suggestions.sentences import headline, measured_words, reason_shown
+from suggestions.sentences import headline, measured_words, reason_shown, sentence, weight_step
 from suggestions.services.drafts import draft_discard, draft_release
 
 # Functions by which rooms above add HTML to the page of a suggestion.
@@ -62,8 +62,13 @@ def reader_reason(row: Outcome) -> str:
     return "never again" if row.user_reason == NEVER else row.user_reason
 
 
-def _values(row: Suggestion) -> str:
-    return f": {row.current_value or '–'} → {row.suggested_value}" if row.suggested_value else ""
+def change_words(row: Suggestion) -> str:
+    """Return a suggestion as its reader reads it: the headline, and what would be different."""
+    words = headline(row.suggestion_type, row.label)
+    effect = sentence(row.suggestion_type, row.label, row.suggested_value)
+    if not effect and row.suggested_value:
+        effect = " → ".join(weight_step(row.current_value or "–", row.suggested_value))
+    return f"{words}: {effect}" if effect else words
 
 
 class EvidenceInline(ReadOnlyAdmin, OperatorInline):
@@ -114,8 +119,8 @@ class SuggestionAdmin(ReadOnlyAdmin, FactsAdmin):
 
     @admin.display(description="suggestion", ordering="label")
     def proposes(self, row: Suggestion) -> str:
-        """Return the suggestion as its reader reads it, with both values."""
-        return f"{headline(row.suggestion_type, row.label)}{_values(row)}"
+        """Return the suggestion as its reader reads it."""
+        return change_words(row)
 
     @admin.display(description="run")
     def run(self, row: Suggestion) -> str:

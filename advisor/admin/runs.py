@@ -1,6 +1,6 @@
 """The advisor in the admin, read-only: runs with timelines, votes, judgments, KPIs, autonomy."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -29,12 +29,13 @@ from advisor.guidance.situations import Level, why_words
 from advisor.models import Decision, GuidanceEvent, Heartbeat, Judgment, PanelVote, Run, Step
 from advisor.result_size import as_json
 from advisor.run.request import run_request
-from advisor.run.status_words import operator_message
-from advisor.run_values import RULES_MODEL, StopReason
+from advisor.run.status_words import operator_message, status_message
+from advisor.run_values import ASKED_BY, BY_OPERATOR, RULES_MODEL, StopReason
+from advisor.selectors import ACTIVE_STATUSES, run_reason
 from digest.items.selectors import source_titles
 from digest.models import Reader, Source
-from ranking.common.admin import ContextAdmin, OperatorAdmin, ReadOnlyAdmin, money_words, recent_values
-from suggestions.admin import EXTRA_PANELS
+from ranking.common.admin import Fact, FactsAdmin, OperatorAdmin, ReadOnlyAdmin, money_words, recent_values
+from suggestions.admin import EXTRA_PANELS, STATE_WORDS, change_words
 from suggestions.changes.registry import KINDS
 from suggestions.models import Suggestion
 from suggestions.sentences import headline
@@ -133,39 +134,54 @@ STATUS_WORDS: Mapping[str, str] = {
     Run.Status.QUEUED: "waiting",
     Run.Status.RUNNING: "running",
     Run.Status.COMPLETED: "done",
-    Run.Status.BUDGET_EXCEEDED: "stopped, budget used up",
-    Run.Status.AGENT_TIMEOUT: "stopped, out of time",
+    Run.Status.BUDGET_EXCEEDED: "stopped for money",
+    Run.Status.AGENT_TIMEOUT: "stopped for time",
     Run.Status.AGENT_ERROR: "failed",
+}
+# Why a run, or its models’ part, ended early. The status says the rest.
+STOP_WORDS: Mapping[str, str] = {
+    StopReason.DONE: "",
+    StopReason.DEADLINE: "the time was up",
+    StopReason.BUDGET: "the money was used up",
+    StopReason.TURN_LIMIT: "all turns were used up",
+    StopReason.TOOL_CALL_LIMIT: "all tool calls were used up",
+    StopReason.REPEATED_FAILURE: "the same step failed again and again",
+    StopReason.MODELS_EXHAUSTED: "no model answered",
+    StopReason.RATE_LIMITED: "the provider asked to wait",
+    StopReason.MODEL_REFUSED: "the provider refused the request",
+    StopReason.PROMPT_UNUSABLE: "the prompt cannot be read",
+    StopReason.FENCE_LOST: "another worker took it over",
+    StopReason.DATABASE: "the database failed",
+    StopReason.CRASHED: "Tidings itself failed",
 }
 
 
+def run_state(run: Run) -> str:
+    """Return how far a run is or how it ended, with the reason of an end that is not the usual one."""
+    words = STATUS_WORDS.get(run.status, run.status)
+    why = STOP_WORDS.get(run.stop_reason, run.stop_reason)
+    return f"{words}: {why}" if why else words
+
+
 @admin.register(Run)
-class RunAdmin(ReadOnlyAdmin, ContextAdmin):
-    """Runs, each with its timeline; and the pages of KPIs and autonomy over all runs."""
+class RunAdmin(ReadOnlyAdmin, FactsAdmin):
+    """Runs, each with its outcome and timeline; and the pages of KPIs and autonomy over all runs."""
+
+    change_form_template = "admin/advisor/run/change_form.html"
 
     list_display = ("created_at", "reader", "asked_by", "ended", "work", "made", "model", "cost_usd")
     list_filter = (
         recent_values("status", STATUS_WORDS),
-        recent_values("trigger", TRIGGER_WORDS),
-        recent_values("stop_reason"),
+        recent_values("trigger", {**TRIGGER_WORDS, Run.Trigger.COMMAND: "a command, or an operator"}),
+        recent_values("stop_reason", {**STOP_WORDS, StopReason.DONE: "by itself"}),
     )
     ordering = ["-created_at"]
     list_select_related = ("reader",)
     search_fields = ("id", "reader")
     # The work and its end. The rest is folded, because the timeline below tells it in words.
-    SHOWN = (
-        "reader",
-        "asked_by",
-        "ended",
-        "message",
-        "made",
-        "model",
-        "cost_usd",
-        "created_at",
-        "finished_at",
-    )
-    readonly_fields = ("asked_by", "ended", "made")
+    SHOWN = ("reader", "model", "cost_usd", "created_at", "finished_at")
     FOLDED = (
+        "message",
         *("day", "status", "trigger", "stop_reason", "turns", "tool_calls", "input_tokens", "output_tokens"),
         *("attempt", "lease_until", "started_at", "meta", "summary"),
     )
@@ -184,14 +200,13 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
     @admin.display(description="asked by", ordering="trigger")
     def asked_by(self, row: Run) -> str:
         """Return who asked for the run."""
-        return TRIGGER_WORDS.get(row.trigger, row.trigger)
+        by_operator = row.meta.get(ASKED_BY) == BY_OPERATOR
+        return "an operator" if by_operator else TRIGGER_WORDS.get(row.trigger, row.trigger)
 
     @admin.display(description="status", ordering="status")
     def ended(self, row: Run) -> str:
-        """Return how far the run is or how it ended, with the reason of an end that is not the usual one."""
-        words = STATUS_WORDS.get(row.status, row.status)
-        reason = row.stop_reason if row.stop_reason != StopReason.DONE else ""
-        return f"{words}: {reason.replace('_', ' ')}" if reason else words
+        """Return how far the run is, or how it ended."""
+        return run_state(row)
 
     @admin.display(description="work", ordering="tool_calls")
     def work(self, row: Run) -> str:
@@ -216,9 +231,25 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
         ]
         return [*pages, *super().get_urls()]
 
+    def facts(self, request: HttpRequest, row: Run) -> Iterator[Fact]:
+        """Yield who asked, how the run ended, what its reader is told, and its suggestions. One query."""
+        yield Fact("Asked by", self.asked_by(row))
+        yield Fact("Status", run_state(row))
+        made = list(Suggestion.objects.filter(run_id=row.pk).order_by("pk"))
+        if row.status not in ACTIVE_STATUSES:
+            shown = sum(one.status not in Suggestion.UNSEEN for one in made)
+            words = status_message(row.status, shown, run_reason(row))
+            yield Fact("Its reader is told", f"“{words}”")
+        if row.status not in (*ACTIVE_STATUSES, Run.Status.COMPLETED) and row.message:
+            yield Fact("The error itself", row.message)
+        for one in made:
+            href = reverse("admin:suggestions_suggestion_change", args=[one.pk])
+            yield Fact("Suggests", f"{change_words(one)}. {STATE_WORDS[one.status]}", href)
+
     def row_context(self, request: HttpRequest, row: Run | None) -> dict[str, Any]:
-        """Return the run's timeline for users who may see the run."""
-        return {"timeline": timeline_of(row) if row and self.has_view_permission(request, row) else None}
+        """Return the facts and the run's timeline for users who may see the run."""
+        timeline = timeline_of(row) if row and self.has_view_permission(request, row) else None
+        return super().row_context(request, row) | {"timeline": timeline}
 
     def for_view(self, request: HttpRequest, reader_id: UUID) -> HttpResponse:
         """GET: ask for confirmation. POST: run the advisor for a reader, and show the run."""
@@ -229,7 +260,13 @@ class RunAdmin(ReadOnlyAdmin, ContextAdmin):
             raise Http404("There is no such active reader.")
         if request.method != "POST":
             return self._page(request, "run_for", "Run for this reader?", {"reader": reader})
-        result = run_request(reader=reader, trigger=Run.Trigger.COMMAND, now=timezone.now(), force=True)
+        result = run_request(
+            reader=reader,
+            trigger=Run.Trigger.COMMAND,
+            now=timezone.now(),
+            force=True,
+            asked_by=BY_OPERATOR,
+        )
         self.log_change(request, reader, f"Ran the advisor: {result.status}")
         made = result.suggestions_created
         messages.info(request, operator_message(str(reader), result.status, made, result.reason))
@@ -452,13 +489,12 @@ def _judgment(row: Judgment, titles: Mapping[str, str]) -> TimelineEntry:
 
 
 def _suggestion(row: Suggestion, at: datetime) -> TimelineEntry:
-    change = f"{row.current_value or '–'} → {row.suggested_value}"
     return TimelineEntry(
         kind=SUGGESTION,
         at=at,
-        title=f"{headline(row.suggestion_type, row.label)} {change}",
+        title=change_words(row),
         href=reverse("admin:suggestions_suggestion_change", args=[row.pk]),
-        facts=f"{row.p_helpful:.0%} likely to help ({row.confidence} confidence), {row.status}",
+        facts=f"{row.p_helpful:.0%} likely to help ({row.confidence} confidence). {STATE_WORDS[row.status]}",
         lines=_lines(("reason", row.reason), *(("note", str(note)) for note in row.validation_notes)),
         n=row.pk,
     )

@@ -40,7 +40,9 @@ from advisor.run.calls import RunCalls
 from advisor.run.ownership import RunClock, StepLog, fence_of, run_owned
 from advisor.run.workers import lease_renewal
 from advisor.run_values import (
+    ASKED_BY,
     BY_PLANNER,
+    DEFERRED,
     PLANNER_LABEL,
     PLANNER_MODEL,
     Limits,
@@ -209,7 +211,7 @@ class _Work:
     @property
     def is_deferred(self) -> bool:
         """Return whether the day's money did not cover models for this run."""
-        return bool(self.run.meta.get("deferred"))
+        return bool(self.run.meta.get(DEFERRED))
 
     @property
     def label(self) -> str:
@@ -368,7 +370,7 @@ def _finish(work: _Work, end: RunEnd) -> None:
         return
     if status == Run.Status.AGENT_ERROR:
         decision_add(run=run, action="run_failed", reason=end.message, now=work.clock.now, code=end.reason)
-    elif end.finished_by and not run.meta.get("deferred"):
+    elif end.finished_by and not run.meta.get(DEFERRED):
         decision_add(
             run=run, action="run_handed_over", reason=end.message, now=work.clock.now, code=end.reason
         )
@@ -413,10 +415,9 @@ def _fail(run: Run, crash: RunEnd, end: RunEnd | None, *, now: datetime) -> None
 
 
 def _meta(run: Run, end: RunEnd, counts: dict[str, int]) -> dict[str, Any]:
-    """Return a run's `meta`: its counts, its reviews, and whether the planner finished it."""
-    meta: dict[str, Any] = {**counts, "review": review_totals(run_id=run.pk)}
-    if run.meta.get("deferred"):
-        meta["deferred"] = True
+    """Return a run's `meta`: its counts, its request, its reviews, and whether the planner finished it."""
+    requested = {key: run.meta[key] for key in (DEFERRED, ASKED_BY) if key in run.meta}
+    meta: dict[str, Any] = {**counts, **requested, "review": review_totals(run_id=run.pk)}
     if end.finished_by:
         meta["finished_by"] = end.finished_by
     return meta

@@ -1,16 +1,30 @@
 """The figures of a model check, and their result: a verdict, its reasons, and advice. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from advisor.run_values import StopReason
+from digest.llm.cures import (
+    REFUSED_HELP,
+    SettingNames,
+    context_cure,
+    less_thinking_cure,
+    names_of,
+    reach_cure,
+    refused_cure,
+    slow_cure,
+    status_cure,
+    tools_cure,
+)
 
 GOOD, USABLE, NOT_USABLE = "good", "usable", "not usable"
+# What is asked: each model for the meaning of a reader's words, and for the start of a long prompt; then the
+# chain for a whole run, with the reviews in it.
+WORDS, PROMPT, RUN, REVIEW = "words", "prompt", "run", "review"
 # Of a model's calls, the share that must be understood; below it a run is mostly waste.
 UNDERSTOOD_MIN = 0.5
 # The same call made again so often is a loop, not a second look.
 REPEATS_MAX = 2
-ADDRESS = "See that its server runs and that the address ends as its documentation says, mostly in /v1."
 # Tokens that a server's context must have: the longest run, the tools and an answer.
 CONTEXT_MIN = 16_384
 # The least share of the sent tokens that a complete reading counts, for any tokenizer.
@@ -23,10 +37,6 @@ CONTEXT_CURES = {
     "llama.cpp": f"Start llama.cpp's server with --ctx-size {CONTEXT_MIN} for each of its --parallel slots.",
     "vLLM": f"Start vLLM with --max-model-len {CONTEXT_MIN}.",
 }
-CONTEXT_CURE = (
-    f"Start the server with a context of {CONTEXT_MIN:,} tokens or more. For Ollama set "
-    f"OLLAMA_CONTEXT_LENGTH={CONTEXT_MIN}, or LOCAL_LLM_WIRE=ollama here."
-)
 THINKING_CURES = {
     "Ollama": (
         "Leave LOCAL_LLM_REASONING_EFFORT at none and update Ollama, or set LOCAL_LLM_WIRE=ollama, by which "
@@ -35,29 +45,16 @@ THINKING_CURES = {
     "llama.cpp": "Start llama.cpp's server with --reasoning-budget 0.",
     "vLLM": "Start vLLM with --default-chat-template-kwargs '{\"enable_thinking\": false}'.",
 }
-THINKING_CURE = (
-    "Set LOCAL_LLM_REASONING_EFFORT=none (LLM_REASONING_EFFORT for OpenAI), switch thinking off in the "
-    "server, or take a model that does not think."
-)
-SLOW = (
-    "It answers too slowly here: take a smaller or faster model, or a graphics card. If runs may take that "
-    "long, raise LOCAL_LLM_TIMEOUT_S and ADVISOR_SCHEDULED_TIMEOUT_S; the planner finishes what is late."
-)
-REACH_ADVICE = {
-    "model_unavailable": f"Its message says what the provider answered. {ADDRESS}",
-    "deadline_exceeded": SLOW,
-    "model_refused": "Change the model or the parameter that its message names.",
+MONEY = "Raise ADVISOR_RUN_CAP_USD for the check, or take a cheaper model."
+# The cures of errors that are the same for every provider.
+ALIKE_CURES = {
     "price_unknown": "Set LLM_PRICES as its message says.",
-    "budget_day": "Raise ADVISOR_RUN_CAP_USD for the check, or take a cheaper model.",
-    "budget_run": "Raise ADVISOR_RUN_CAP_USD for the check, or take a cheaper model.",
-    "budget_reader": "Raise ADVISOR_RUN_CAP_USD for the check, or take a cheaper model.",
+    "budget_day": MONEY,
+    "budget_run": MONEY,
+    "budget_reader": MONEY,
 }
 # Errors of a long prompt that mostly come from its length, because a short one was answered.
 AT_FAULT = ("model_refused", "model_unavailable", "no_model")
-NO_TOOLS = (
-    "This model, or its server, does not do tool calling. Behind `local`, start the server with tool calling "
-    "on, or set LOCAL_LLM_TOOL_MODE=envelope; else name another model in LLM_CHAIN."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +174,16 @@ class CheckFigures:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One reason of a verdict, with advice. A `fatal` one makes the model unusable."""
+    """One reason of a verdict, with advice. A `fatal` one makes the model unusable.
+
+    `question` is one of `WORDS`, `PROMPT`, `RUN` and `REVIEW`. `model` is "" if the chain was asked.
+    """
 
     what: str
     change: str
     fatal: bool = False
+    question: str = RUN
+    model: str = ""
 
 
 def verdict_of(figures: CheckFigures, *, interactive_s: float) -> tuple[str, list[Finding]]:
@@ -192,18 +194,39 @@ def verdict_of(figures: CheckFigures, *, interactive_s: float) -> tuple[str, lis
     if any(probe.can_run for probe in figures.probes):
         found += [*_tools(figures), *_run(figures, interactive_s)]
     found.sort(key=lambda finding: not finding.fatal)
-    if not found:
-        return GOOD, found
-    return (NOT_USABLE if found[0].fatal else USABLE), found
+    return verdict_worst(finding.fatal for finding in found), found
+
+
+def verdict_worst(fatal: Iterable[bool]) -> str:
+    """Return the verdict that follows from findings, by whether each is fatal."""
+    return {None: GOOD, False: USABLE, True: NOT_USABLE}[max(fatal, default=None)]
 
 
 def _reach(figures: CheckFigures) -> list[Finding]:
     silent = [probe for probe in figures.probes if not probe.reached]
     none = len(silent) == len(figures.probes)
-    return [
-        Finding(f"{one.model} gave no answer: {one.message}", REACH_ADVICE.get(one.error_code, ADDRESS), none)
-        for one in silent
-    ]
+    found = []
+    for one in silent:
+        cure = _reach_cure(one, names_of(one.model))
+        what = f"{one.model} gave no answer: {_without_cure(one.message, cure)}"
+        found.append(Finding(what, cure, none, WORDS, one.model))
+    return found
+
+
+def _reach_cure(one: Probe | ContextProbe, names: SettingNames) -> str:
+    """Return what to change so that a question is answered."""
+    if one.error_code == "model_refused":
+        return refused_cure(one.message.partition(REFUSED_HELP)[0], names)
+    if one.error_code == "deadline_exceeded" or "took longer" in one.message:
+        return slow_cure(names)
+    cures = (status_cure(status, names) for status in (401, 403, 404))
+    fitting = next((cure for cure in cures if one.message.endswith(cure)), reach_cure(names))
+    return ALIKE_CURES.get(one.error_code, fitting)
+
+
+def _without_cure(message: str, cure: str) -> str:
+    """Return an error's message without the cure, which stands beside it."""
+    return message.partition(REFUSED_HELP)[0].removesuffix(cure).strip()
 
 
 def _form(figures: CheckFigures) -> list[Finding]:
@@ -211,15 +234,17 @@ def _form(figures: CheckFigures) -> list[Finding]:
     for one in figures.probes:
         if one.thought_only:
             server = one.context.server if one.context else ""
-            change = THINKING_CURES.get(server, THINKING_CURE)
-            found.append(Finding(f"{one.model} thought until its output was used up.", change, fatal=True))
+            change = THINKING_CURES.get(server, less_thinking_cure(names_of(one.model)))
+            what = f"{one.model} thought until its output was used up."
+            found.append(Finding(what, change, True, WORDS, one.model))
         elif one.reached and not one.in_form:
             change = "Reviews and wishes need JSON: take a model that keeps to a form."
             what = f"{one.model} did not answer in the form asked for: {one.message}"
-            found.append(Finding(what, change, fatal=True))
+            found.append(Finding(what, change, True, WORDS, one.model))
         elif one.reached and not one.right:
             change = "Take a larger model if readers are to write in their own words."
-            found.append(Finding(f"{one.model} misread a reader's own words.", change))
+            what = f"{one.model} misread a reader's own words."
+            found.append(Finding(what, change, False, WORDS, one.model))
     return found
 
 
@@ -227,28 +252,33 @@ def _context(figures: CheckFigures) -> list[Finding]:
     """Return the findings about the long prompts."""
     asked = [(probe, probe.context) for probe in figures.probes if probe.context]
     return [
-        _context_finding(probe.model, one) for probe, one in asked if not (one.recalled or probe.thought_only)
+        Finding(*_context_problem(probe.model, one), True, PROMPT, probe.model)
+        for probe, one in asked
+        if not (one.recalled or probe.thought_only)
     ]
 
 
-def _context_finding(model: str, one: ContextProbe) -> Finding:
-    cure = CONTEXT_CURES.get(one.server, CONTEXT_CURE)
+def _context_problem(model: str, one: ContextProbe) -> tuple[str, str]:
+    """Return what is wrong with the answer to a long prompt, and the cure."""
+    names = names_of(model)
+    cure = CONTEXT_CURES.get(one.server, context_cure(names))
     if one.thought_only:
         what = f"{model} thought about a long prompt until its output was used up."
-        return Finding(what, THINKING_CURES.get(one.server, THINKING_CURE), fatal=True)
+        return what, THINKING_CURES.get(one.server, less_thinking_cure(names))
     if not one.answered:
-        what = f"{model} did not answer a prompt of {one.sent_tokens:,} tokens: {one.message}"
-        is_late = one.error_code == "deadline_exceeded" or "took longer" in one.message
-        change = SLOW if is_late else cure if one.error_code in AT_FAULT else REACH_ADVICE[one.error_code]
-        return Finding(what, change, fatal=True)
+        reached = _reach_cure(one, names)
+        is_length = one.error_code in AT_FAULT and reached != slow_cure(names)
+        words = _without_cure(one.message, reached)
+        what = f"{model} did not answer a prompt of {one.sent_tokens:,} tokens: {words}"
+        return what, cure if is_length else reached
     if one.cut:
         what = (
             f"{model} lost the beginning of a prompt of {one.sent_tokens:,} tokens: its server read "
             f"{one.read_tokens:,} and said nothing."
         )
-        return Finding(what, cure, fatal=True)
+        return what, cure
     what = f"{model} read {one.read_tokens:,} tokens, and could not repeat a word of their first line."
-    return Finding(what, f"Take a larger model. If its context is short: {cure}", fatal=True)
+    return what, f"Take a larger model. If its context is short: {cure}"
 
 
 def _thinking(figures: CheckFigures) -> list[Finding]:
@@ -260,16 +290,18 @@ def _thinking(figures: CheckFigures) -> list[Finding]:
             continue
         if tokens := probe.thought_tokens + long.thought_tokens:
             what = f"{probe.model} thinks before it answers: about {tokens:,} tokens for two short answers."
-            found.append(Finding(what, THINKING_CURES.get(long.server, THINKING_CURE)))
+            cure = THINKING_CURES.get(long.server, less_thinking_cure(names_of(probe.model)))
+            found.append(Finding(what, cure, False, PROMPT, probe.model))
     return found
 
 
 def _tools(figures: CheckFigures) -> list[Finding]:
     calls = figures.calls
     if not figures.turns:
-        return [Finding(f"It took no turn of a run: {figures.message}", REACH_ADVICE["model_refused"], True)]
+        change = "Change the model or the parameter that its message names."
+        return [Finding(f"It took no turn of a run: {figures.message}", change, True)]
     if not calls.total:
-        return [Finding("No tool calls.", NO_TOOLS, True)]
+        return [Finding("No tool calls.", tools_cure(names_of(figures.model)), True)]
     found = []
     if wrong := calls.malformed + calls.unknown:
         what = f"{wrong} of {calls.total} tool calls were malformed or named no tool."
@@ -300,5 +332,6 @@ def _run(figures: CheckFigures, interactive_s: float) -> list[Finding]:
         found.append(Finding(what, change))
     if figures.votes_missing:
         change = "A missing vote counts against a suggestion: set LLM_CHAIN_REVIEW to a model that answers."
-        found.append(Finding(f"{figures.votes_missing} reviewers' votes are missing.", change))
+        what = f"{figures.votes_missing} reviewers' votes are missing."
+        found.append(Finding(what, change, question=REVIEW))
     return found

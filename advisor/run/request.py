@@ -21,7 +21,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from advisor.models import Decision, Run
 from advisor.run.status_words import STATUSES
-from advisor.run_values import RAN_THIS_WEEK
+from advisor.run_values import ASKED_BY, DEFERRED, RAN_THIS_WEEK
 from advisor.selectors import (
     ACTIVE_STATUSES,
     ATTEMPTS_MAX,
@@ -160,17 +160,19 @@ def run_request(
     force: bool = False,
     inline: bool = False,
     is_deferred: bool = False,
+    asked_by: str = "",
 ) -> GenerateResult:
     """Run the advisor for one reader and day, if nothing prevents it (see `request_refusal`).
 
     The row is inserted first, and the database accepts only one. A request that loses the race gets
     `in_progress`. `force` skips only the weekly window. `inline` runs in this process even if there are
     workers. `is_deferred` leaves the run to the planner, because the day's money does not cover models for
-    it. Failures inside the run are not raised.
+    it. `asked_by` is stored with the run if its trigger does not say who asked. Failures inside the run are
+    not raised.
     """
     if refused := request_refusal(reader=reader, trigger=trigger, now=now, force=force):
         return refused
-    run = _insert(reader, trigger, now, is_deferred)
+    run = _insert(_run(reader, trigger, now, is_deferred, asked_by))
     if run is None:
         other = run_active(reader_id=reader.pk)
         return GenerateResult("in_progress", UNDER_WAY, other.pk if other else None)
@@ -241,15 +243,14 @@ def _stored(run_id: UUID) -> Run:
     return run
 
 
-def _run(reader: Reader, trigger: str, now: datetime, is_deferred: bool = False) -> Run:
+def _run(reader: Reader, trigger: str, now: datetime, is_deferred: bool = False, asked_by: str = "") -> Run:
     """Return a run of the reader's day, unsaved."""
-    meta = {"deferred": True} if is_deferred else {}
+    meta = {key: value for key, value in ((DEFERRED, is_deferred), (ASKED_BY, asked_by)) if value}
     return Run(reader=reader, day=reader_day(reader, now)[0], trigger=trigger, created_at=now, meta=meta)
 
 
-def _insert(reader: Reader, trigger: str, now: datetime, is_deferred: bool) -> Run | None:
+def _insert(run: Run) -> Run | None:
     """Claim the reader's day; `None` when another request was faster."""
-    run = _run(reader, trigger, now, is_deferred)
     try:
         with transaction.atomic():
             run.save(force_insert=True)

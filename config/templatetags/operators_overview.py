@@ -1,6 +1,6 @@
 """Figures of the admin's first page: failures, queues and spending."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -9,7 +9,9 @@ from urllib.parse import urlencode
 
 from django import template
 from django.conf import settings
-from django.db.models import Count, Model, Q, QuerySet, Sum, Value
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import Count, Max, Model, Q, QuerySet, Sum, Value
 from django.db.models.functions import Coalesce
 from django.template.defaultfilters import date as date_words
 from django.urls import reverse
@@ -24,7 +26,7 @@ from config.jobs.lease import nightly_as_dict
 from config.models import NightlyReport
 from config.pulse.files import worker_has_pulse
 from config.readiness import is_ready, readiness
-from digest.feeds.health import mostly_failed
+from digest.feeds.health import mostly_failed, network_message
 from digest.feeds.selectors import fetching_trouble, in_trouble, is_read
 from digest.llm.providers import models_exist
 from digest.mail.render import mail_goes_out
@@ -32,6 +34,7 @@ from digest.models import Delivery, Feed, Reader, Spend
 from digest.requests import reader_of
 from digest.sources.newsletters import mailbox_state
 from digest.web.pages.costs import BOOKED, USD, usd_words
+from ranking.common.text import words_cut
 from suggestions.models import Outcome
 from suggestions.outcomes.check import decisions_unchecked
 
@@ -45,6 +48,8 @@ DAY, WEEK = timedelta(days=1), timedelta(days=7)
 # The models of so many latest runs are looked at, and so much of their errors is shown.
 RUNS_SEEN: Final = 20
 NOTE_CHARS: Final = 300
+# So many kinds of errors of feeds fit in a line.
+KINDS_SHOWN: Final = 2
 # What helps if a figure is bad. Runbook means docs/runbook.md.
 HEALTH_TO_DO: Final = {
     "database": "Start the database server, and see its log and its disk (runbook: TidingsDatabaseDown).",
@@ -57,6 +62,9 @@ HEALTH_TO_DO: Final = {
     "workers": "Restart the worker that is named (runbook: A worker that hangs).",
 }
 FEEDS_STALLED_TO_DO: Final = "Start the worker, or mend this machine’s network (runbook: TidingsFeedsLate)."
+NETWORK_TO_DO: Final = (
+    "Mend this machine’s network or its names (DNS). The feeds are tried again by themselves."
+)
 FEEDS_TO_DO: Final = "The list says why each one fails. Failing ones are tried again by themselves."
 MAILBOX_TO_DO: Final = "Correct NEWSLETTERS_URL. The mails wait in the mailbox meanwhile."
 MAIL_NONE_TO_DO: Final = "Set EMAIL_URL to a mail server."
@@ -152,12 +160,13 @@ def _feeds(now: datetime) -> Iterator[OverviewFigure]:
     troubled = _count(read.filter(in_trouble()))
     due = _count(read.filter(state=Feed.State.ACTIVE, next_check_at__lte=now))
     href = _list(Feed, condition="trouble") if troubled else _list(Feed)
-    failing = read.filter(state=Feed.State.ACTIVE, failures__gt=0).exclude(error_code="").order_by()
-    errors = failing.values_list("error_code").annotate(n=Count("pk")).order_by("-n")[:2] if troubled else ()
-    words = [f"{_count_words(n)} × {code.replace('_', ' ')}" for code, n in errors]
-    stalled = fetching_trouble(now=now)
-    parts = [stalled, *words, f"{_count_words(due)} due to be fetched"]
-    note, to_do = "; ".join(filter(None, parts)), FEEDS_STALLED_TO_DO if stalled else FEEDS_TO_DO
+    tried = read.filter(state=Feed.State.ACTIVE, last_fetched_at__isnull=False).order_by()
+    codes = dict(tried.values_list("error_code").annotate(n=Count("pk"))) if troubled else {}
+    offline = network_message(codes)
+    stalled = offline or fetching_trouble(now=now)
+    words = [stalled] if offline else [stalled, *_kinds(codes, troubled)]
+    note = "; ".join(filter(None, (*words, f"{_count_words(due)} due to be fetched")))
+    to_do = NETWORK_TO_DO if offline else FEEDS_STALLED_TO_DO if stalled else FEEDS_TO_DO
     is_bad = troubled > 0 or bool(stalled)
     yield OverviewFigure("Feeds in trouble", _count_words(troubled), note, href, is_bad, to_do)
     if mailbox := mailbox_state():
@@ -165,6 +174,27 @@ def _feeds(now: datetime) -> Iterator[OverviewFigure]:
         note = mailbox.problem or f"last at {date_words(localtime(mailbox.read_at), 'H:i')}"
         href, is_bad = _list(Feed, kind="newsletter"), bool(mailbox.problem)
         yield OverviewFigure("Newsletters", value, note, href, is_bad, MAILBOX_TO_DO)
+
+
+def _kinds(codes: Mapping[str, int], troubled: int) -> Iterator[str]:
+    """Yield the commonest errors of feeds with their counts, and how many feeds have other troubles."""
+    failing = sorted(((n, code) for code, n in codes.items() if code), reverse=True)[:KINDS_SHOWN]
+    for n, code in failing:
+        yield f"{_count_words(n)} × {code.replace('_', ' ')}"
+    more = troubled - sum(n for n, _ in failing)
+    if failing and more > 0:
+        yield f"… and {_count_words(more)} more of other kinds"
+
+
+def _cut(parts: Sequence[str]) -> str:
+    """Return as many of `parts` as a note has room for, at least one, and the number of the others."""
+    shown: list[str] = []
+    for part in parts:
+        if shown and sum(map(len, (*shown, part))) > NOTE_CHARS:
+            break
+        shown.append(words_cut(part, NOTE_CHARS))
+    more = len(parts) - len(shown)
+    return "; ".join([*shown, *([f"… and {more} more"] if more else [])])
 
 
 def _mail(now: datetime) -> Iterator[OverviewFigure]:
@@ -208,11 +238,16 @@ def _night(now: datetime) -> Iterator[OverviewFigure]:
 
 
 def _backup(now: datetime) -> Iterator[OverviewFigure]:
-    """Yield when `manage.py backup` last made a backup. Other ways to make one leave no trace here."""
+    """Yield when `manage.py backup` last made a backup. Other ways to make one leave no trace here.
+
+    Without any, the time counts from the last migration: earlier versions did not note backups.
+    """
     last = jobs_last_started().get(BACKUP_JOB.removeprefix(JOB_PREFIX))
-    value = date_words(localtime(last), "j F, H:i") if last else "none yet"
-    late = last is None or now - last > BACKUP_LATE
-    yield OverviewFigure("Last backup", value, "by manage.py backup", _list(Heartbeat), late, BACKUP_TO_DO)
+    value = date_words(localtime(last), "j F, H:i") if last else "none by this version yet"
+    since = last or MigrationRecorder(connection).migration_qs.aggregate(last=Max("applied"))["last"] or now
+    late = now - since > BACKUP_LATE
+    note = "by manage.py backup" if last or late else BACKUP_TO_DO
+    yield OverviewFigure("Last backup", value, note, _list(Heartbeat), late, BACKUP_TO_DO)
 
 
 def _fetch_words(steps: Iterable[Mapping[str, Any]]) -> tuple[str, str]:
@@ -257,7 +292,7 @@ def _models(now: datetime) -> Iterator[OverviewFigure]:
     }
     failing = [f"{model}: {words or code.replace('_', ' ')}" for model, (code, words) in last.items() if code]
     value = f"{len(failing)} of {len(last)} fail" if failing else f"{len(last)} answer"
-    note = "; ".join(failing)[:NOTE_CHARS] or "in the runs of the last week"
+    note = _cut(failing) or "in the runs of the last week"
     yield OverviewFigure("Models", value, note, _list(Run), bool(failing), MODELS_TO_DO)
 
 

@@ -9,6 +9,7 @@ from django.template.defaultfilters import date as date_words
 from django.urls import reverse
 from django.utils.timezone import localtime
 
+from advisor.admin.runs import run_state
 from advisor.models import Run
 from digest.feeds.selectors import in_trouble
 from digest.models import Delivery, Digest, Feed, Reader, Subscription
@@ -61,7 +62,7 @@ def _mail(reader: Reader) -> Iterator[Fact]:
 
 def _run(reader: Reader) -> Iterator[Fact]:
     last = Run.objects.filter(reader=reader).order_by("-created_at").first()
-    words = f"{last.status.replace('_', ' ')}, {_time(last.created_at)}" if last else "none yet"
+    words = f"{run_state(last)}, {_time(last.created_at)}" if last else "none yet"
     yield Fact("Last run", words, _row(last) if last else "")
     waiting = len(suggestions_pending(reader_id=reader.pk))
     yield Fact("Suggestions to answer", f"{waiting:,}")

@@ -99,6 +99,19 @@ def feed_address(text: str) -> str:
     return address if len(address) <= URL_MAX_CHARS else ""
 
 
+def address_label(text: str) -> str:
+    """Return host and path of a web address, or "" if `text` is none.
+
+    Parameters may hold a secret, so "?…" stands for them.
+    """
+    try:
+        address = address_read(text)
+    except NotAnAddress:
+        return ""
+    path, mark, _ = address.target.partition("?")
+    return f"{address.netloc}{path}{'?…' if mark else ''}"
+
+
 def scheme_other(address: str) -> str:
     """Return an address with TLS instead of without, or the reverse."""
     scheme, mark, rest = address.partition("://")

@@ -1,10 +1,12 @@
 """Feed conditions: how one feed does, how a reader's feeds do, and whether fetching works at all. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
+
+from digest.feeds.entities import UNREACHABLE
 
 # A feed that brought nothing for so long is worth a look, although nothing is wrong with it.
 QUIET_AFTER: Final = timedelta(days=60)
@@ -117,6 +119,20 @@ def round_message(*, feeds: int, failed: int, error: str) -> str:
         return ""
     return (
         f"{failed} of {feeds} feeds failed, most often with “{error}”. "
+        "Can this machine reach the network and resolve names?"
+    )
+
+
+def network_message(counts: Mapping[str, int]) -> str:
+    """Return one sentence if most feeds get no answer from any server, or "".
+
+    `counts` are those of feeds that were tried, by error code; "" is for those without an error.
+    """
+    failed, feeds = sum(counts.get(code, 0) for code in UNREACHABLE), sum(counts.values())
+    if failed < FAILED_ALL_MIN or not mostly_failed(feeds=feeds, failed=failed):
+        return ""
+    return (
+        f"{failed:,} of {feeds:,} feeds fail for one reason: no server answers. "
         "Can this machine reach the network and resolve names?"
     )
 

@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from digest.llm.cures import NAMES, SettingNames
+
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 CHAT, RESPONSES, OLLAMA = "chat", "responses", "ollama"
 NATIVE, ENVELOPE = "native", "envelope"
@@ -25,8 +27,8 @@ EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 class Provider:
     """The address of a provider and its differences from other providers.
 
-    Address: `base_url`, unless the setting named by `base_url_setting` has another. `key_setting` names the
-    setting with the key. `model_setting` names the setting with the model, for a chain entry without one.
+    Address: `base_url`, unless the setting in `names` has another. `names` are the settings of the provider,
+    such as the one with its key. That of the model is for a chain entry without one.
 
     Price: `price_id` is the provider's name in genai-prices, or empty if its calls are free. `reports_cost`
     says that its replies contain a price that we use.
@@ -45,9 +47,6 @@ class Provider:
 
     name: str
     base_url: str
-    key_setting: str = ""
-    base_url_setting: str = ""
-    model_setting: str = ""
     price_id: str = ""
     reports_cost: bool = False
     read_timeout_s: float = 20.0
@@ -58,9 +57,18 @@ class Provider:
     foreign_call: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     responses: bool = False
     reasoning: tuple[str, ...] = ()
-    own: bool = False
     holds_forms: bool = True
     strict_tools: bool = False
+
+    @property
+    def names(self) -> SettingNames:
+        """Return the names of the settings that this provider reads."""
+        return NAMES[self.name]
+
+    @property
+    def own(self) -> bool:
+        """Return whether it is a server of the operator's own."""
+        return self.names.is_own
 
     def fields_for(self, model: str) -> dict[str, Any]:
         """Return the extra request fields for `model`. Raises `ValueError` for an unknown effort."""
@@ -73,10 +81,11 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The address and the key of a configured provider."""
+    """The address and the key of a configured provider, and its name."""
 
     base_url: str
     api_key: str
+    provider: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +112,6 @@ PROVIDERS = {
         Provider(
             "openai",
             "https://api.openai.com/v1",
-            key_setting="OPENAI_API_KEY",
-            base_url_setting="OPENAI_BASE_URL",
             price_id="openai",
             max_tokens_param="max_completion_tokens",
             model_fields={"gpt-6": NO_REASONING, "gpt-5.6": NO_REASONING},
@@ -115,7 +122,6 @@ PROVIDERS = {
         Provider(
             "anthropic",
             "https://api.anthropic.com/v1/",
-            key_setting="ANTHROPIC_API_KEY",
             price_id="anthropic",
             # Documented as ignored by its OpenAI-compatible interface.
             holds_forms=False,
@@ -124,7 +130,6 @@ PROVIDERS = {
         Provider(
             "gemini",
             "https://generativelanguage.googleapis.com/v1beta/openai/",
-            key_setting="GEMINI_API_KEY",
             price_id="google",
             model_fields={"gemini-3": LITTLE_THINKING},
             foreign_call=UNSIGNED,
@@ -132,7 +137,6 @@ PROVIDERS = {
         Provider(
             "openrouter",
             "https://openrouter.ai/api/v1",
-            key_setting="OPENROUTER_API_KEY",
             price_id="openrouter",
             reports_cost=True,
             model_fields={"openai/gpt-6": NO_REASONING, "openai/gpt-5.6": NO_REASONING},
@@ -142,10 +146,6 @@ PROVIDERS = {
         Provider(
             "local",
             "",
-            key_setting="LOCAL_LLM_KEY",
-            base_url_setting="LOCAL_LLM_BASE_URL",
-            model_setting="LOCAL_LLM_MODEL",
-            own=True,
         ),
     )
 }
@@ -156,11 +156,12 @@ def provider_endpoint(provider: Provider) -> Endpoint | None:
 
     A provider is configured if its key is set or, for a server of one's own, its address.
     """
-    base_url = getattr(settings, provider.base_url_setting, "") if provider.base_url_setting else ""
-    api_key = getattr(settings, provider.key_setting, "")
+    names = provider.names
+    base_url = getattr(settings, names.address, "") if names.address else ""
+    api_key = getattr(settings, names.key, "")
     if provider.own:
-        return Endpoint(base_url, api_key or NO_KEY) if base_url else None
-    return Endpoint(base_url or provider.base_url, api_key) if api_key else None
+        return Endpoint(base_url, api_key or NO_KEY, provider.name) if base_url else None
+    return Endpoint(base_url or provider.base_url, api_key, provider.name) if api_key else None
 
 
 def provider_holds_tools(provider: Provider, endpoint: Endpoint) -> bool:
@@ -214,12 +215,12 @@ def _setting_choice(name: str, known: Sequence[str]) -> str:
 def model_ref_parse(entry: str) -> ModelRef:
     """Parse `provider:model` (the model's name may contain colons). Raises `ValueError`.
 
-    If the provider has a `model_setting`, the entry may be its name alone, and the setting names the model.
+    If a setting has the provider's model, the entry may be the provider's name alone.
     """
     name, _, model = entry.strip().partition(":")
     provider = PROVIDERS.get(name)
-    if provider and not model and provider.model_setting:
-        model = getattr(settings, provider.model_setting)
+    if provider and not model and provider.names.model:
+        model = getattr(settings, provider.names.model)
     if not provider or not model:
         known = ", ".join(PROVIDERS)
         raise ValueError(f"“{entry}” is not a provider:model with a provider among {known}.")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+from digest.llm.cures import SettingNames, less_thinking_cure, names_of, page_cure
 from digest.llm.entities import ONLY_REASONING, Message, ModelUnavailable, ToolCall, Turn
 from digest.llm.prices import tokens_estimated, usage_read
 
@@ -39,11 +40,11 @@ def turn_read(body: bytes, *, model: str, request_chars: int) -> Turn:
         message: Message = {**fields, "role": "assistant", "content": content}
         calls = _chat_calls_read(message)
     except UNREADABLE as error:
-        raise unreadable_error(body, "chat completion", error) from error
+        raise unreadable_error(body, "chat completion", model, error) from error
     text = message["content"] or text_of(message.get("refusal"))
     thought += "".join(text_of(fields.get(name)) for name in THOUGHT_FIELDS)
     if choice.get("finish_reason") == "length" and not text.strip() and not calls:
-        raise truncated_error()
+        raise truncated_error(model)
     usage = usage_read(
         data.get("usage"),
         names=("prompt_tokens", "completion_tokens"),
@@ -69,7 +70,7 @@ def ollama_turn_read(body: bytes, *, model: str, request_chars: int) -> Turn:
         usage = {"prompt_tokens": data.get("prompt_eval_count"), "completion_tokens": data.get("eval_count")}
         choice = {"message": message, "finish_reason": data.get("done_reason")}
     except UNREADABLE as error:
-        raise unreadable_error(body, "reply of Ollama", error) from error
+        raise unreadable_error(body, "reply of Ollama", model, error) from error
     completion = json.dumps({"choices": [choice], "usage": usage}).encode()
     return turn_read(completion, model=model, request_chars=request_chars)
 
@@ -96,17 +97,17 @@ def without_thinking(text: str) -> tuple[str, str]:
     return (answer.lstrip(), thought) if closed else (text, "")
 
 
-def unreadable_error(body: bytes, wanted: str, error: Exception) -> ModelUnavailable:
-    """Return the error for a body that is no `wanted` ("response").
+def unreadable_error(body: bytes, wanted: str, model: str, error: Exception) -> ModelUnavailable:
+    """Return the error for a body of `model` that is no `wanted` ("response").
 
     Its text quotes the body's beginning, and tells what to change if the form is a known one.
     """
     preview = body[:120].decode("utf-8", "replace")
     problem = f"The reply is no {wanted} ({type(error).__name__}): {preview}"
-    return ModelUnavailable(f"{problem} {_form_help(body)}".strip(), may_be_billed=True)
+    return ModelUnavailable(f"{problem} {_form_help(body, names_of(model))}".strip(), may_be_billed=True)
 
 
-def _form_help(body: bytes) -> str:
+def _form_help(body: bytes, names: SettingNames) -> str:
     """Return advice for a reply of a known other form, or ""."""
     start = body.lstrip()
     if start.startswith((b"data:", b"event:", b":")):
@@ -115,13 +116,14 @@ def _form_help(body: bytes) -> str:
             "before it."
         )
     if start.startswith(b"<"):
-        return "That is a web page: the address must be the API's, which mostly ends in /v1."
+        return page_cure(names)
     try:
         data: Mapping[str, Any] = json.loads(start.splitlines()[0])
         if "error" in data:
             return f"The server's own words: {json.dumps(data['error'])[:200]}"
-        if "message" in data:
-            return "That is Ollama's own form: set LOCAL_LLM_WIRE=ollama, or let the address end in /v1."
+        if "message" in data and names.address:
+            wire = f"set {names.wire}=ollama, or " if names.is_own else ""
+            return f"That is Ollama's own form: {wire}let {names.address} end in /v1."
         if "text" in data["choices"][0]:
             return "That is the legacy form of completions: the server must offer /chat/completions."
     except UNREADABLE:
@@ -129,12 +131,10 @@ def _form_help(body: bytes) -> str:
     return ""
 
 
-def truncated_error() -> ModelUnavailable:
-    """Return the error for a model that spent all its output tokens on reasoning."""
+def truncated_error(model: str) -> ModelUnavailable:
+    """Return the error for `model`, which spent all its output tokens on reasoning."""
     return ModelUnavailable(
-        f"The reply is empty: {ONLY_REASONING}. Choose a model that reasons less, or lower "
-        "LLM_REASONING_EFFORT (for a server of your own LOCAL_LLM_REASONING_EFFORT).",
-        may_be_billed=True,
+        f"The reply is empty: {ONLY_REASONING}. {less_thinking_cure(names_of(model))}", may_be_billed=True
     )
 
 
@@ -194,11 +194,11 @@ def responses_turn_read(body: bytes, *, model: str, request_chars: int) -> Turn:
         text = "".join(_text(item) for item in items if item["type"] == "message")
         items, calls = _responses_calls_read(items)
     except UNREADABLE as error:
-        raise unreadable_error(body, "response", error) from error
+        raise unreadable_error(body, "response", model, error) from error
     if status in ("failed", "cancelled"):
         raise ModelUnavailable(f"The model failed: {json.dumps(failure)[:200]}", may_be_billed=True)
     if status == "incomplete" and not text.strip() and not calls:
-        raise truncated_error()
+        raise truncated_error(model)
     message: Message = {"role": "assistant", "content": text, ITEMS: items}
     if calls:
         message["tool_calls"] = [call.as_message() for call in calls]

@@ -17,6 +17,7 @@ from typing import Any
 import httpx2
 import openai
 
+from digest.llm.cures import NAMES, REFUSED_HELP, refused_cure, status_cure
 from digest.llm.entities import DeadlineExceeded, ModelError, ModelRefused, ModelUnavailable
 from digest.llm.providers import CHAT, NO_KEY, OLLAMA, RESPONSES, Endpoint
 
@@ -31,36 +32,6 @@ CONNECT_TIMEOUT_S = 5.0
 TEARDOWN_S = 1.0
 ERROR_CHARS_MAX = 300
 REFUSED = (400, 422)
-# Advice for operators.
-REFUSED_HELP = (
-    "No other model was asked, since the request itself is at fault. If it names a model or a parameter that "
-    "is unknown or retired, change LLM_CHAIN, OPENAI_WIRE or LLM_REASONING_EFFORT."
-)
-# The cure for a refusal that has one of these words in it, the first that fits.
-REFUSED_CURES = (
-    (
-        # Gemini, and litellm's proxy without a database, answer a wrong key with 400.
-        ("api key", "api_key", "no connected db"),
-        "Check the provider's API key (LOCAL_LLM_KEY for a server of your own).",
-    ),
-    (
-        ("context", "too long", "exceed", "n_ctx", "max_model_len"),
-        "The prompt is longer than the server's context, which must be 16,384 tokens or more: "
-        "OLLAMA_CONTEXT_LENGTH=16384 for Ollama (or LOCAL_LLM_WIRE=ollama), --ctx-size 16384 for llama.cpp, "
-        "--max-model-len 16384 for vLLM.",
-    ),
-    (
-        ("not found", "does not exist", "no such model", "unknown model", "invalid model"),
-        "Check the model's name: in LLM_CHAIN, or LOCAL_LLM_MODEL as the server lists it.",
-    ),
-    (("reasoning", "think"), "Change LLM_REASONING_EFFORT, or LOCAL_LLM_REASONING_EFFORT (empty: not sent)."),
-    (("tool", "function"), "This model, or its server, calls no tools: set LOCAL_LLM_TOOL_MODE=envelope."),
-)
-UNAVAILABLE_HELP = {
-    401: "Check the provider's API key (LOCAL_LLM_KEY for a server of your own).",
-    403: "Check the provider's API key (LOCAL_LLM_KEY for a server of your own) and what it may use.",
-    404: "Check the model's name (LLM_CHAIN, LOCAL_LLM_MODEL) and the provider's address.",
-}
 
 
 class _StatusAnswer(openai.OpenAIError):
@@ -205,7 +176,7 @@ async def _fetch(
 
 def _model_error(error: openai.OpenAIError, endpoint: Endpoint) -> ModelError:
     """Translate an error of the SDK into ours. Remove the key, because a server may echo it."""
-    text = str(error)
+    text, names = str(error), NAMES[endpoint.provider]
     if endpoint.api_key != NO_KEY:
         text = text.replace(endpoint.api_key, "***")
     text = text[:ERROR_CHARS_MAX]
@@ -213,20 +184,14 @@ def _model_error(error: openai.OpenAIError, endpoint: Endpoint) -> ModelError:
         unsent = isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
         return ModelUnavailable(f"No connection or no answer: {text}", may_be_billed=not unsent)
     if error.status in REFUSED:
-        problem = f"The provider refused the request ({error.status}): {text} {refused_help(text)}"
-        return ModelRefused(problem)
-    advice = UNAVAILABLE_HELP.get(error.status, "")
+        cure = refused_cure(text, names)
+        problem = f"The provider refused the request ({error.status}): {text}"
+        return ModelRefused(f"{problem} {REFUSED_HELP} {cure}")
+    advice = status_cure(error.status, names)
     return ModelUnavailable(
         f"The provider answered {error.status}: {text} {advice}".strip(),
         retry_after_s=_retry_after(error.headers),
     )
-
-
-def refused_help(text: str) -> str:
-    """Return advice after a refusal in these words."""
-    lowered = text.lower()
-    fitting = (cure for words, cure in REFUSED_CURES if any(word in lowered for word in words))
-    return f"{next(fitting, '')} {REFUSED_HELP}".strip()
 
 
 def look(endpoint: Endpoint, path: str, *, timeout_s: float) -> object:

@@ -105,7 +105,8 @@ class Feed(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.title or self.url
+        # The admin shows this in each list. Parameters may hold a secret.
+        return self.title or self.url.partition("?")[0]
 
     @property
     def address(self) -> str:

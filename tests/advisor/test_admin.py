@@ -9,11 +9,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from advisor.admin.runs import STATUS_WORDS, STOP_WORDS, TRIGGER_WORDS
 from advisor.audit.makers import MakerRow, makers_compared
 from advisor.models import Decision, GuidanceEvent, Heartbeat, Judgment, Memory, PanelVote, Run, Step
+from advisor.run_values import StopReason
 from digest.models import Reader
 from ranking.common.admin import money_words
 from suggestions.models import Outcome
+from suggestions.planner.hypotheses import SILENCE_SENTENCES
 from tests.support.browser import suggested
 from tests.support.factories import SourceFactory
 from tests.support.suggestion_worlds import tastes
@@ -125,7 +128,7 @@ def test_all_that_happened_in_a_run_stands_in_one_line_of_time(ada, now, as_oper
     written = f'{{"success":true,"suggestion_id":{row.pk}}}'
     Step.objects.create(run=run, n=3, kind="tool", tool="write_suggestion", result=written, at=second[5])
     Decision.objects.create(run=run, actor="runs", action="run_failed", reason="why", at=second[6])
-    text = page(as_operator, run).content.decode()
+    text = page(as_operator, run).content.decode().partition('id="timeline-title"')[2]
     order = [
         "1. model: openai:m",
         "reflector: does not help, would be accepted (70% sure, changed its mind)",
@@ -213,7 +216,8 @@ def test_the_list_of_runs_says_who_asked_and_how_each_ended(ada, run, as_operato
     Run.objects.filter(pk=run.pk).update(trigger="ui", status="agent_error", stop_reason="model_refused")
     Run.objects.filter(pk=run.pk).update(turns=1, tool_calls=7)
     listed = as_operator.get("/admin/advisor/run/").content.decode()
-    assert "the reader" in listed and "failed: model refused" in listed and "1 turn, 7 calls" in listed
+    assert "the reader" in listed and "failed: the provider refused the request" in listed
+    assert "1 turn, 7 calls" in listed
     Run.objects.filter(pk=run.pk).update(status="completed", stop_reason="done")
     assert ">done</td>" in as_operator.get("/admin/advisor/run/?status=completed").content.decode()
     assert ">done</td>" not in as_operator.get("/admin/advisor/run/?status=queued").content.decode()
@@ -238,12 +242,44 @@ def test_an_operator_runs_the_advisor_for_a_reader(ada, ben, as_operator):
     ran = as_operator.post(there)
     made = Run.objects.get(reader=ada)
     assert ran.url == f"/admin/advisor/run/{made.pk}/change/" and made.trigger == Run.Trigger.COMMAND
+    assert made.status == "completed" and told(as_operator, made)["Asked by"] == "an operator"
+    assert "an operator</td>" in as_operator.get("/admin/advisor/run/").content.decode()
     assert not Run.objects.filter(reader=ben).exists()
     suggested(ben)
     again = as_operator.post(f"/admin/advisor/run/for/{ben.pk}/", follow=True).content.decode()
     assert "because ben has suggestions to answer first" in again and "Please answer" not in again
     Reader.objects.filter(pk=ben.pk).update(is_active=False)
     assert as_operator.get(f"/admin/advisor/run/for/{ben.pk}/").status_code == 404
+
+
+def told(client, row) -> dict[str, str]:
+    """Return the facts on a run's page by name."""
+    return {fact.name: fact.value for fact in page(client, row).context["facts"]}
+
+
+def test_a_runs_page_says_its_outcome_and_suggestions_in_its_readers_words(ada, run, as_operator):
+    fields = {"status": "completed", "stop_reason": "done", "trigger": "command"}
+    Run.objects.filter(pk=run.pk).update(**fields, message=SILENCE_SENTENCES["all_decided"])
+    facts = told(as_operator, run)
+    assert (facts["Asked by"], facts["Status"]) == ("a command", "done") and "Suggests" not in facts
+    assert facts["Its reader is told"].endswith(f"{SILENCE_SENTENCES['all_decided']}”")
+    suggested(ada, evidence=0, run_id=run.pk, current_value="1.00", suggested_value="1.30")
+    facts = told(as_operator, run)
+    assert facts["Its reader is told"] == "“1 new suggestion.”"
+    words = "Show me more from Gazette: as usual → more than usual"
+    assert facts["Suggests"].startswith(words) and facts["Suggests"].endswith("It waits for its reader.")
+    text = page(as_operator, run).content.decode()
+    assert text.count(words) == 2 and "1.00 → 1.30" not in text
+    fields = {"status": "agent_error", "stop_reason": "models_exhausted", "message": "401: no such key"}
+    Run.objects.filter(pk=run.pk).update(**fields)
+    facts = told(as_operator, run)
+    assert facts["Status"] == "failed: no model answered" and facts["The error itself"] == "401: no such key"
+    assert "401" not in facts["Its reader is told"]
+
+
+def test_every_way_a_run_ends_has_words():
+    assert set(STOP_WORDS) == set(StopReason) and set(STATUS_WORDS) == set(Run.Status)
+    assert set(TRIGGER_WORDS) == set(Run.Trigger)
 
 
 def test_who_may_only_look_runs_nothing(ada, client):

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import signal
 import tempfile
 from collections.abc import Callable
+from dataclasses import astuple, replace
 from io import StringIO
 from pathlib import Path
 from threading import Thread
@@ -14,10 +16,29 @@ import pytest
 from django.apps import apps
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.utils import timezone
 from pytest_httpserver import HTTPServer
 
 from advisor.agent.planner import proposal_arguments
+from advisor.run.model_probes import form_probe
+from advisor.run.model_verdict import Calls, CheckFigures, Probe, verdict_of
+from config.management.commands.check_model import WORDING
+from digest.llm.client import chain_configured
+from digest.llm.cures import (
+    NAMES,
+    REFUSED_WORDS,
+    less_thinking_cure,
+    page_cure,
+    reach_cure,
+    refused_cure,
+    slow_cure,
+    status_cure,
+    tools_cure,
+)
+from digest.llm.providers import PROVIDERS
+from digest.llm.replies import truncated_error, unreadable_error
 from digest.models import Reader
+from tests.support.factories import ReaderFactory
 from tests.support.local_servers import code_word
 from tests.support.processes import wait_until
 from tests.support.scripted_model import Body, Script, Step, calls, finish, status, text
@@ -82,6 +103,11 @@ def checked(server: HTTPServer, answers: Callable[[Body], Step]) -> tuple[int, d
     return int(ended.value.code or 0), json.loads(out.getvalue())
 
 
+def figures_of(probes: list[Probe]) -> CheckFigures:
+    """Return the figures of a check that got no further than these questions."""
+    return CheckFigures(probes, "", 0, 0.0, "", "", False, False, Calls(), (), (), {}, 0, 0, 0, 0, 0.0)
+
+
 @pytest.mark.django_db
 def test_a_good_model_is_called_good_with_all_its_figures(chain: HTTPServer):
     code, report = checked(chain, good)
@@ -101,7 +127,8 @@ def test_a_model_that_never_calls_a_tool_is_not_usable_and_the_report_says_what_
     code, report = checked(chain, silent)
     assert (code, report["verdict"]) == (2, "not usable")
     assert report["findings"][0]["what"] == "No tool calls."
-    assert "LOCAL_LLM_TOOL_MODE=envelope" in report["findings"][0]["change"]
+    change = report["findings"][0]["change"]
+    assert "LLM_CHAIN" in change and "LOCAL_LLM" not in change, "it is none of one's own"
 
 
 @pytest.mark.django_db
@@ -135,8 +162,63 @@ def test_a_rule_that_refuses_is_named(chain: HTTPServer):
 def test_a_model_that_turns_requests_away_is_not_usable_and_its_words_are_passed_on(chain: HTTPServer):
     code, report = checked(chain, lambda body: status(401, "no such key"))
     [first, *_] = report["findings"]
-    assert code == 2 and first["fatal"] and "no such key" in first["what"] and "API key" in first["what"]
+    assert code == 2 and first["fatal"] and "no such key" in first["what"]
+    assert first["change"] == "Check the API key in OPENAI_API_KEY."
     assert report["figures"]["turns"] == 0 and "sk-canary" not in json.dumps(report)
+
+
+@pytest.mark.django_db
+def test_the_report_has_a_line_for_each_question_with_its_verdict_and_fits_80_columns(
+    chain: HTTPServer, settings, monkeypatch: pytest.MonkeyPatch
+):
+    settings.ANTHROPIC_API_KEY, out = "sk-other-canary", StringIO()
+    settings.LLM_CHAIN = ["openai:gpt-6-luna", "anthropic:claude-haiku-4-5"]
+    refusing = replace(PROVIDERS["anthropic"], base_url=chain.url_for("/nothing"))
+    monkeypatch.setitem(PROVIDERS, "anthropic", refusing)
+    chain.expect_request("/nothing/chat/completions").respond_with_data("no such key", status=401)
+    with Script(chain, [], beyond=good), pytest.raises(SystemExit) as ended:
+        call_command("check_model", here=True, stdout=out)
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80 and ended.value.code == 1
+    verdicts = [line.split("  ")[-1].strip() for line in lines if re.match(r"  (a |reviews)", line)]
+    assert verdicts == ["good", "good", "usable", "good", "good"], lines
+    [cure] = [line.strip() for line in lines if "To do" in line]
+    assert cure == "To do: Check the API key in ANTHROPIC_API_KEY." and lines[-1] == "Verdict: usable"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", PROVIDERS)
+@pytest.mark.parametrize(("code", "words"), [(401, "no"), (403, "no"), (400, "API key not valid.")])
+def test_a_wrong_key_is_named_by_the_setting_of_its_own_provider(
+    httpserver: HTTPServer, settings, monkeypatch: pytest.MonkeyPatch, name: str, code: int, words: str
+):
+    address = httpserver.url_for("/v1")
+    monkeypatch.setitem(PROVIDERS, name, replace(PROVIDERS[name], base_url=address))
+    model = {"openrouter": "openai/gpt-4o", "anthropic": "claude-haiku-4-5"}.get(name, "gpt-4o")
+    settings.LOCAL_LLM_BASE_URL, settings.LLM_CHAIN = address, [f"{name}:{model}"]
+    settings.LLM_PRICES = {model: "1/1"}
+    setattr(settings, NAMES[name].key, "sk-canary-of-it")
+    reader = ReaderFactory()
+    with Script(httpserver, [], beyond=lambda body: status(code, words)):
+        probe = form_probe(chain_configured()[0], reader, WORDING.words, WORDING.source, timezone.now())
+    others = {setting for other, names in NAMES.items() if other != name for setting in astuple(names)} - {""}
+    verdict, findings = verdict_of(figures_of([probe]), interactive_s=30)
+    out = f"{probe.message} {findings[0].what} {findings[0].change}"
+    assert verdict == "not usable" and NAMES[name].key in findings[0].change
+    assert not [setting for setting in others if setting in out], out
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_every_cure_of_a_provider_names_settings_that_it_reads(name: str):
+    own = NAMES[name]
+    texts = [status_cure(code, own) for code in (401, 403, 404)]
+    texts += [refused_cure(words, own) for _, some in REFUSED_WORDS for words in (*some, "nothing known")]
+    texts += [cure(own) for cure in (reach_cure, page_cure, less_thinking_cure, slow_cure, tools_cure)]
+    texts += [str(truncated_error(f"{name}:m")), str(unreadable_error(b"{", "x", f"{name}:m", ValueError()))]
+    texts += [str(unreadable_error(b'{"message": 1}', "x", f"{name}:m", ValueError()))]
+    others = {setting for other, names in NAMES.items() if other != name for setting in astuple(names)}
+    for said in filter(None, texts):
+        assert not [one for one in others - {*astuple(own), ""} if re.search(rf"\b{one}\b", said)], said
 
 
 @pytest.mark.django_db
@@ -145,8 +227,12 @@ def test_a_server_that_is_not_there_is_not_usable_and_words_say_so(settings, tmp
     settings.VAR_DIR, settings.ALLOWED_HOSTS, out = tmp_path, ["127.0.0.1"], StringIO()
     with pytest.raises(SystemExit) as ended:
         call_command("check_model", here=True, stdout=out)
-    assert ended.value.code == 2 and "local:default: not reached" in out.getvalue()
-    assert "Verdict: not usable" in out.getvalue() and "/v1" in out.getvalue().splitlines()[-1]
+    lines = out.getvalue().splitlines()
+    assert ended.value.code == 2 and lines[-1] == "Verdict: not usable"
+    assert (
+        lines[0] == "local:default" and " ".join(lines[1].split()) == "a reader’s words no answer not usable"
+    )
+    assert "To do: See that its server runs, and that LOCAL_LLM_BASE_URL is" in out.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,7 @@ def test_a_key_or_a_chain_that_no_run_uses_is_warned_of(settings, changed, named
         setattr(settings, name, value)
     found = [one for one in check_models() if one.id == "tidings.W003"]
     assert [one.msg.split()[0] for one in found] == [named] * bool(named)
+    assert all("Set ANTHROPIC_API_KEY, or take" in one.hint for one in found if named.startswith("LLM_CHAIN"))
 
 
 def test_readers_who_want_mail_where_none_goes_out_are_warned_of(settings, ada):

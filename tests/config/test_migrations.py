@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,18 @@ def item_titles(reader: Reader, query: str) -> list[str]:
 @pytest.mark.django_db
 def test_every_change_of_a_model_has_its_migration_in_the_repository():
     call_command("makemigrations", check_changes=True, dry_run=True, verbosity=0)
+
+
+@pytest.mark.django_db
+def test_migrate_says_in_one_line_that_there_is_nothing_to_do_and_more_only_if_asked():
+    said = StringIO()
+    call_command("migrate", stdout=said)
+    assert said.getvalue() == "The database is up to date.\n"
+    call_command("migrate", plan=True, stdout=said)
+    assert "No planned migration operations" in said.getvalue()
+    said = StringIO()
+    call_command("migrate", verbosity=2, stdout=said)
+    assert "Running migrations" in said.getvalue()
 
 
 def recorded(room: str) -> Any:

@@ -11,6 +11,7 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.core.management import call_command
 from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -84,7 +85,17 @@ def accepted(reader: Reader, at: datetime, key: str, kind: str = "decision") -> 
 def test_an_empty_installation_says_so_and_asks_for_a_worker(operator: Reader, now):
     figures = shown(operator, now)
     values = [figure.value for figure in figures.values()]
-    assert values == ["degraded", "0", "0", "none yet", "none yet", "$0.00", "$0.00", "0", "0"]
+    assert values == [
+        "degraded",
+        "0",
+        "0",
+        "none yet",
+        "none by this version yet",
+        "$0.00",
+        "$0.00",
+        "0",
+        "0",
+    ]
     assert figures["Runs queued"].bad and "no worker is alive" in figures["Runs queued"].note
 
 
@@ -102,8 +113,13 @@ def test_the_first_page_says_what_the_probe_says_and_why(operator: Reader, site,
 
 
 def test_the_first_page_says_when_the_last_backup_was_made(operator: Reader, tmp_path, now):
-    figure = shown(operator, now)["Last backup"]
-    assert (figure.value, figure.bad) == ("none yet", True)
+    MigrationRecorder.Migration.objects.update(applied=now)
+    figure = shown(operator, now + DAY)["Last backup"]
+    assert (figure.value, figure.bad) == ("none by this version yet", False)
+    assert "manage.py backup --keep 7 FOLDER" in figure.note
+    figure = shown(operator, now + 3 * DAY)["Last backup"]
+    assert (figure.value, figure.bad) == ("none by this version yet", True)
+    assert "manage.py backup --keep 7 FOLDER" in figure.to_do
     call_command("backup", str(tmp_path / "b.zip"), stdout=StringIO(), stderr=StringIO())
     made = Heartbeat.objects.get(worker="job:backup").at
     assert not shown(operator, made + DAY)["Last backup"].bad
@@ -128,6 +144,57 @@ def test_feeds_in_trouble_are_those_that_readers_see_in_trouble(operator: Reader
     assert (figure.value, figure.bad) == ("1", True) and "1 due" in figure.note
     assert figure.to_do
     assert [row.pk for row in site.get(figure.href).context["cl"].queryset] == [failing.pk]
+
+
+def failing_feeds(reader: Reader, now: datetime, codes: dict[str, int]) -> None:
+    """Let `reader` read so many feeds with each error; "" is for none."""
+    for code, n in codes.items():
+        for _ in range(n):
+            failed = {"failures": 2, "error_code": code, "error_message": "Why."} if code else {}
+            made = FeedFactory(state="active", last_fetched_at=now, last_new_at=now, **failed)
+            SubscriptionFactory(reader=reader, feed=made)
+
+
+def test_kinds_of_trouble_that_are_left_out_are_counted(operator: Reader, now):
+    failing_feeds(operator, now, {"http_503": 3, "timeout": 2, "malformed": 1, "empty": 1, "": 9})
+    SubscriptionFactory(reader=operator, feed=FeedFactory(state="gone"))
+    note = shown(operator, now)["Feeds in trouble"].note
+    assert note == "3 × http 503; 2 × timeout; … and 3 more of other kinds; 0 due to be fetched"
+    Feed.objects.filter(error_code__in=["malformed", "empty"]).update(failures=0, error_code="")
+    Feed.objects.filter(state="gone").update(state="paused")
+    assert "more" not in shown(operator, now)["Feeds in trouble"].note
+
+
+@pytest.mark.parametrize(
+    ("codes", "is_network"),
+    [
+        ({"connect_failed": 4, "not_found": 2, "timeout": 1, "http_503": 1, "": 5}, True),
+        ({"connect_failed": 4, "not_found": 1, "": 5}, False),
+        ({"http_503": 9, "": 1}, False),
+        ({"connect_failed": 4}, False),
+    ],
+)
+def test_most_feeds_without_an_answer_are_one_sentence_about_the_network(
+    operator: Reader, settings, now, codes: dict[str, int], is_network: bool
+):
+    settings.FETCH_WATCHDOG_MINUTES = 0
+    failing_feeds(operator, now, codes)
+    figure = shown(operator, now)["Feeds in trouble"]
+    assert ("reach the network and resolve names" in figure.note) is is_network
+    assert ("×" not in figure.note) is is_network and ("network" in figure.to_do) is is_network
+    if is_network:
+        assert figure.note.startswith("7 of 13 feeds fail for one reason: no server answers.")
+
+
+def test_models_that_have_no_room_are_counted(operator: Reader, ada: Reader, settings):
+    now, settings.OPENAI_API_KEY = timezone.now(), "sk-1"
+    run = Run.objects.create(reader=ada, day=now.date(), trigger="ui", status="completed", created_at=now)
+    for n in range(5):
+        Step.objects.create(
+            run=run, n=n, kind="model", model=f"openai:m{n}", error_code="x", result="why " * 30, at=now
+        )
+    note = shown(operator, now)["Models"].note
+    assert note.startswith("openai:m0: why") and note.endswith("… and 3 more") and len(note) < 320
 
 
 def test_the_last_night_says_when_what_and_what_failed(operator: Reader, site: Client, now):

@@ -170,7 +170,7 @@ def test_a_readers_page_begins_with_facts_and_asks_in_plain_words(site, ada, now
     body = site.get(page(Reader, "change", ada.pk)).content.decode()
     facts = body.index('class="facts"')
     assert facts < body.index('name="username"') < body.index("Single rights")
-    for words in ("Last digest", "Last mail", "agent error,", "Suggestions to answer"):
+    for words in ("Last digest", "Last mail", "failed,", "Suggestions to answer"):
         assert facts < body.index(words) < body.index('name="username"')
     assert page(Run, "change", run.pk) in body and page(Digest, "change", Digest.objects.get().pk) in body
     assert ">Monday</option>" in body and ">Deutsch</option>" in body and ">07:00</option>" in body

@@ -1,5 +1,6 @@
 """How feeds do: in words for readers, in filters and actions for operators."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -7,6 +8,7 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import strip_tags
 from pytest_httpserver import HTTPServer
 
 from digest.apps import check_fetching
@@ -23,6 +25,7 @@ from tests.support.factories import (
     ItemFactory,
     OperatorFactory,
     ReaderFactory,
+    SourceFactory,
     SubscriptionFactory,
 )
 
@@ -278,3 +281,40 @@ def test_what_is_no_feed_to_fetch_is_named_and_not_fetched(site, ada):
             "Fetch now"
             not in site.get(reverse("admin:digest_feed_change", args=[rows[word].pk])).content.decode()
         )
+
+
+def named(site: Client, address: str) -> list[str]:
+    """Return how each row of a list names its feed."""
+    body = site.get(address).content.decode()
+    return [strip_tags(cell) for cell in re.findall(r"field-(?:name|of)[^>]*>(.*?)</t[dh]>", body, re.DOTALL)]
+
+
+def test_feeds_with_one_title_or_none_are_told_apart_without_a_secret_of_their_addresses(site, ada):
+    source = SourceFactory(key="h.example", title="Harbour Post")
+    addresses = [
+        "https://h.example/town/feed",
+        "https://h.example/sport/feed",
+        "http://h.example/sport/feed",
+        "https://h.example/feed?token=canary-1",
+        "https://h.example/feed?token=canary-2",
+        "https://olga:canary-3@h.example/feed",
+    ]
+    feeds = [
+        FeedFactory(url=url, source=source, title=title)
+        for url, title in zip(addresses, ["Harbour", "Harbour", "Harbour", "", "", "Harbour"], strict=True)
+    ]
+    feeds += [
+        private_feed_create(
+            reader=ada, address=f"https://h.example/canary-{n}", publisher="h.example", title="Harbour"
+        )
+        for n in (4, 5)
+    ]
+    for feed in feeds:
+        SubscriptionFactory(reader=ada, feed=feed)
+    for name in (LIST, "admin:digest_subscription_changelist"):
+        told = named(site, reverse(name))
+        assert len(set(told)) == len(told) == len(feeds), told
+        assert "canary" not in site.get(reverse(name)).content.decode()
+    assert f"Harbour h.example/town/feed · no. {feeds[0].pk}" in told
+    assert f"Harbour Post h.example/feed?… · no. {feeds[3].pk}" in told
+    assert f"Harbour no. {feeds[-1].pk}" in told

@@ -2,8 +2,9 @@
 
 import json
 import sys
+import textwrap
 from argparse import ArgumentParser
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -12,21 +13,32 @@ from django.utils import timezone
 
 from advisor.guidance.store import memories_sync
 from advisor.run.model_check import Wording, model_check
-from advisor.run.model_verdict import GOOD, NOT_USABLE, USABLE
+from advisor.run.model_verdict import (
+    GOOD,
+    NOT_USABLE,
+    PROMPT,
+    REVIEW,
+    RUN,
+    USABLE,
+    WORDS,
+    verdict_worst,
+)
 from config.demo.people import ADA
 from config.demo.seed import DemoNotAllowed, demo_seed
 from config.demo.throwaway import throwaway_run
 from digest.llm.client import OUTPUT_TOKENS_MAX, REASONING_TOKENS_MAX, chain_configured
+from digest.llm.cures import ask_cure
+from digest.llm.providers import chain_refs
 from digest.models import Reader
 from ranking.common.start import SettingsCommand
+from suggestions.sentences import headline
 
 CODES = {GOOD: 0, USABLE: 1, NOT_USABLE: 2}
 TURNS_MAX = 20
 WORDING = Wording("Gigawow wears me out with all its shouting.", "gigawow.example")
 NO_MODEL = (
-    "No model is configured, so there is none to check; Tidings works without. Set a provider's key "
-    "(OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), or LOCAL_LLM_BASE_URL and "
-    "LOCAL_LLM_MODEL for a server of your own. docs/models.md has the chain."
+    "No model is configured, so there is none to check; Tidings works without. For the models of LLM_CHAIN "
+    "set {}, or name other models there (docs/models.md)."
 )
 
 
@@ -51,7 +63,8 @@ class Command(SettingsCommand):
         except ValueError as error:
             raise CommandError(f"The settings name no usable model: {error}", returncode=2) from error
         if not models:
-            raise CommandError(NO_MODEL, returncode=2)
+            needed = ask_cure([ref.provider.names for ref in chain_refs("advisor")])
+            raise CommandError(_fill(NO_MODEL.format(needed)), returncode=2)
         if options["here"]:
             report = _check_here()
         else:
@@ -74,7 +87,7 @@ def _limits() -> dict[str, str]:
 
 def _limit_words(models: int) -> str:
     turns, asked = _limits()["ADVISOR_MAX_TURNS"], "model" if models == 1 else "models"
-    return (
+    return _fill(
         f"Asks {models} {asked} of the chain two questions each, then the chain for one run: at most {turns} "
         f"turns of {OUTPUT_TOKENS_MAX} output tokens ({REASONING_TOKENS_MAX} on the Responses wire), "
         f"{settings.ADVISOR_MAX_TOOL_CALLS} tool calls, {settings.ADVISOR_SCHEDULED_TIMEOUT_S:g} seconds and "
@@ -106,55 +119,104 @@ def _check_elsewhere() -> dict[str, Any]:
 
 
 def _words(report: Mapping[str, Any]) -> str:
-    """Return the report as text."""
-    figures, lines = report["figures"], []
-    for one in figures["probes"]:
-        form = "in form" if one["in_form"] else "not in the form asked for"
-        right = "read a reader's words rightly" if one["right"] else "misread a reader's words"
-        answered = f"answered in {one['seconds']:.1f} s, {form}, {right}"
-        state = answered if one["reached"] else f"not reached: {one['message']}"
-        lines.append(f"{one['model']}: {state}")
-        if long := one["context"]:
-            lines.append(_context_words(long, one["thought_tokens"]))
-    calls = figures["calls"]
-    refused = ", ".join(f"{code} {n}" for code, n in calls["refused"].items()) or "none"
+    """Return the report as text: a line per question with its verdict, and below it what to change."""
+    figures = report["figures"]
+    lines = []
+    for probe in figures["probes"]:
+        model = probe["model"]
+        lines += [model, *_question(report, WORDS, "a reader’s words", _answer(probe), model)]
+        if long := probe["context"]:
+            lines += _question(report, PROMPT, "a long prompt", _recall(long), model)
+            lines += _server(long, probe["thought_tokens"])
     lines += [
-        f"Run: {figures['turns']} turns of {figures['model'] or 'no model'}, "
-        f"{figures['seconds_per_turn']:.1f} s each; ended: {figures['stop_reason'] or 'not begun'}",
-        f"Tool calls: {calls['understood']} understood, {calls['malformed']} malformed, "
-        f"{calls['unknown']} of unknown tools, {calls['repeated']} repeated. Refused by rules: {refused}",
-        f"Suggested: {_list_words(figures['suggested'])}",
-        f"The planner: {_list_words(figures['by_planner'])}; {len(report['shared'])} in common",
-        f"Reviewers: {_votes(figures)}",
-        f"Tokens: {figures['input_tokens']} in ({figures['cached_tokens']} cached), "
-        f"{figures['output_tokens']} out; price: ${figures['usd']:.4f}",
+        "The chain",
+        *_question(report, RUN, "a whole run", _run(figures)),
+        *_question(report, REVIEW, "reviews", _votes(figures)),
+        *_figures(report),
         f"\nVerdict: {report['verdict']}",
     ]
-    lines += [f"- {one['what']}\n  {one['change']}" for one in report["findings"]]
     return "\n".join(lines)
 
 
-def _context_words(long: Mapping[str, Any], thought: int) -> str:
-    """Return words for the server's context, time and thoughts."""
-    recalled = "kept its first line" if long["recalled"] else "lost its first line"
-    read = f"{recalled}, {long['read_tokens']:,} tokens counted" if long["answered"] else "no answer"
+def _question(
+    report: Mapping[str, Any], question: str, asked: str, came: str, model: str = ""
+) -> Iterator[str]:
+    """Yield the line of one question, and its findings, each with its cure. `came` is "" if nothing did."""
+    found = [one for one in report["findings"] if (one["question"], one["model"]) == (question, model)]
+    verdict = verdict_worst(one["fatal"] for one in found) if came or found else "–"
+    yield f"  {asked:<17} {came or 'none':<47} {verdict}"
+    for one in found:
+        yield _fill(one["what"], "    ")
+        yield _fill(f"To do: {one['change']}", "    ")
+
+
+def _fill(text: str, indent: str = "") -> str:
+    """Return text in lines of 80 columns. What has no blank, such as an address, stays whole."""
+    width = 80 - len(indent)
+    wrapped = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+    return textwrap.indent(wrapped, indent)
+
+
+def _answer(probe: Mapping[str, Any]) -> str:
+    if not probe["reached"]:
+        return "no answer"
+    form = "in form" if probe["in_form"] else "not in form"
+    return f"{form}, {'right' if probe['right'] else 'misread'}, {probe['seconds']:.1f} s"
+
+
+def _recall(long: Mapping[str, Any]) -> str:
+    if not long["answered"]:
+        return "no answer"
+    recalled = "first line kept" if long["recalled"] else "first line lost"
+    return f"{recalled}, {long['read_tokens']:,} tokens read, {long['seconds']:.1f} s"
+
+
+def _server(long: Mapping[str, Any], thought: int) -> Iterator[str]:
+    """Yield what is known of a server of one’s own, and of its thoughts."""
     tokens = thought + long["thought_tokens"]
-    parts = [
-        f"  a prompt of {long['sent_tokens']:,} tokens: {read}, {long['seconds']:.1f} s",
-        f"thinking: {f'about {tokens:,} tokens' if tokens else 'none seen'}",
-    ]
     if long["server_words"]:
-        declared = long["declared_tokens"]
-        says = f", which says it has a context of {declared:,}" if declared else ""
-        parts.append(f"server: {long['server_words']}{says}")
-    return "; ".join(parts)
+        context = f", context of {long['declared_tokens']:,}" if long["declared_tokens"] else ""
+        thinks = f"about {tokens:,} tokens of thoughts" if tokens else "no thoughts seen"
+        yield f"  {'its server':<17} {long['server_words']}{context}; {thinks}"
 
 
-def _list_words(suggested: list[Mapping[str, str]]) -> str:
-    return ", ".join(f"{one['type']} {one['target']}" for one in suggested) or "nothing"
+def _run(figures: Mapping[str, Any]) -> str:
+    """Return what came of the run, or "" if the models took no turn."""
+    calls = figures["calls"]
+    total = calls["understood"] + calls["malformed"] + calls["unknown"]
+    made = len(figures["suggested"])
+    return f"{figures['turns']} turns, {total} tool calls, {made} suggested" if figures["turns"] else ""
 
 
 def _votes(figures: Mapping[str, Any]) -> str:
     votes = [f"{n} {verdict}" for verdict, n in figures["votes"].items()]
     missing = [f"{figures['votes_missing']} missing"] if figures["votes_missing"] else []
-    return ", ".join([*votes, *missing]) or "no model voted"
+    return ", ".join([*votes, *missing])
+
+
+def _figures(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the run used and made, beside the planner."""
+    figures = report["figures"]
+    calls = figures["calls"]
+    refused = ", ".join(f"{code} {n}" for code, n in calls["refused"].items())
+    facts = (
+        ("Answered by", figures["model"]),
+        ("Each turn took", f"{figures['seconds_per_turn']:.1f} s" if figures["turns"] else ""),
+        ("Ended", figures["stop_reason"].replace("_", " ")),
+        ("Refused by rules", refused),
+        ("Suggested", _suggested(figures["suggested"])),
+        ("The planner did", f"{_suggested(figures['by_planner'])}; {len(report['shared'])} in common"),
+        (
+            "Tokens",
+            f"{figures['input_tokens']:,} in ({figures['cached_tokens']:,} cached), "
+            f"{figures['output_tokens']:,} out",
+        ),
+        ("Price", f"${figures['usd']:.4f}"),
+    )
+    for name, words in facts:
+        if words:
+            yield textwrap.fill(words, 80, initial_indent=f"  {name:<17} ", subsequent_indent=" " * 20)
+
+
+def _suggested(suggested: Sequence[Mapping[str, str]]) -> str:
+    return ", ".join(f"“{headline(one['type'], one['target'])}”" for one in suggested) or "nothing"

@@ -1,12 +1,34 @@
-"""`manage.py migrate`: Django's command, but only with the checks of settings and the database."""
+"""`manage.py migrate`: Django's command with the checks of settings and the database, and fewer words."""
+
+from typing import Any, Final
 
 from django.core.checks import Tags
 from django.core.management.commands import migrate
+from django.db import connections
+from django.db.migrations.executor import MigrationExecutor
 
 from ranking.common.start import CHECKED
 
+# With one of these options more than "bring everything up to date" is asked for.
+SPECIAL: Final = ("app_label", "plan", "check_unapplied", "prune", "run_syncdb")
+
 
 class Command(migrate.Command):
-    """Bring the tables up to date, without loading any page."""
+    """Bring the tables up to date, without loading any page. If they are, say so in one line."""
 
     requires_system_checks = [*CHECKED, Tags.database]
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Apply what is missing. Errors are Django's own."""
+        is_plain = options["verbosity"] == 1 and not any(options[name] for name in SPECIAL)
+        if not is_plain or _missing(options["database"]):
+            super().handle(*args, **options)
+            return
+        super().handle(*args, **{**options, "verbosity": 0})
+        self.stdout.write("The database is up to date.")
+
+
+def _missing(database: str) -> bool:
+    """Return whether a migration is to be applied."""
+    executor = MigrationExecutor(connections[database])
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))

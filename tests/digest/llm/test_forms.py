@@ -85,8 +85,9 @@ def test_another_vendor_at_openais_setting_is_sent_plain_tools(httpserver, setti
     ],
 )
 def test_tools_are_strict_at_the_hosts_of_the_provider_alone(address, strict):
-    assert provider_holds_tools(PROVIDERS["openai"], Endpoint(address, "sk-secret")) is strict
-    assert not provider_holds_tools(PROVIDERS["gemini"], Endpoint(PROVIDERS["gemini"].base_url, "sk-secret"))
+    assert provider_holds_tools(PROVIDERS["openai"], Endpoint(address, "sk-secret", "openai")) is strict
+    gemini = Endpoint(PROVIDERS["gemini"].base_url, "sk-secret", "gemini")
+    assert not provider_holds_tools(PROVIDERS["gemini"], gemini)
 
 
 @pytest.mark.parametrize("name", ["anthropic", "gemini", "openrouter", "local"])
@@ -94,7 +95,7 @@ def test_others_are_sent_plain_tools(httpserver, settings, monkeypatch, name):
     address = httpserver.url_for("/v1")
     monkeypatch.setitem(PROVIDERS, name, replace(PROVIDERS[name], base_url=address))
     settings.LOCAL_LLM_BASE_URL, settings.LLM_CHAIN = address, [f"{name}:any"]
-    setattr(settings, PROVIDERS[name].key_setting, "sk-secret")
+    setattr(settings, PROVIDERS[name].names.key, "sk-secret")
     with Script(httpserver, [text("Hi")]) as script:
         chain_configured()[0].complete(ASK, schemas(), timeout_s=5)
     assert script.bodies[0]["tools"] == list(schemas())

@@ -94,7 +94,7 @@ def test_a_question_about_the_server_is_bounded_too(httpserver: HTTPServer):
     bomb = gzip.compress(gzip.compress(bytes(100 * MEGABYTE)))
     headers = {"Content-Encoding": "gzip, gzip"}
     httpserver.expect_request("/v1/models").respond_with_data(bomb, headers=headers)
-    endpoint = Endpoint(base_url=httpserver.url_for("/v1"), api_key="k")
+    endpoint = Endpoint(base_url=httpserver.url_for("/v1"), api_key="k", provider="openai")
     found: list[object] = []
     assert peak_bytes(lambda: found.append(wire.look(endpoint, "/models", timeout_s=10))) < 90 * MEGABYTE
     assert found == [None]
