@@ -130,6 +130,7 @@ urlpatterns = [
     path("ui/newsletters/<int:feed_id>/refuse", newsletter_views.refuse, name="newsletter_refuse"),
     path("ui/sources/<int:feed_id>", sources.source, name="source"),
     path("ui/sources/<int:feed_id>/access", private_views.source_access, name="source_access"),
+    path("ui/sources/<int:feed_id>/out", change_views.source_out, name="source_out"),
     path("ui/sources/<int:feed_id>/remove", change_views.source_remove, name="source_remove"),
     path("ui/history/trends", reading.trends, name="trends"),
 ]

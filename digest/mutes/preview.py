@@ -8,6 +8,7 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 
 from digest.days import day_of
+from digest.feeds.selectors import subscriptions_of
 from digest.items.selectors import (
     item_candidate,
     items_candidates,
@@ -102,6 +103,17 @@ def is_common(word: str) -> bool:
 @cache
 def _common_words() -> frozenset[str]:
     return frozenset(COMMON_FILE.read_text(encoding="utf-8").split())
+
+
+def feeds_hidden(*, reader: Reader, mute: Mute) -> list[str]:
+    """Return the names of the reader's feeds that a mute of a source hides, if these are several. One query.
+
+    A source is a publisher's domain, so its mute may hide more than the feed that a reader thinks of.
+    """
+    if mute.kind != SOURCE:
+        return []
+    rows = [row for row in subscriptions_of(reader_id=reader.pk) if row.feed.source_id == mute.value]
+    return [row.name for row in rows] if len(rows) > 1 else []
 
 
 def mutes_suggested(*, item: Item) -> list[Mute]:

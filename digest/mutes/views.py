@@ -17,10 +17,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from digest.days import day_of
 from digest.feeds.identity import SOURCE_KEY_MAX_CHARS
-from digest.items.own_names import items_name_sources, own_names
+from digest.feeds.selectors import subscription_of
+from digest.items.own_names import items_name_sources, own_feeds, own_names
 from digest.items.selectors import item_for, reader_source_titles, subscribed_titles
 from digest.models import Item, Reader
-from digest.mutes.preview import mute_named, mute_preview, mutes_suggested
+from digest.mutes.preview import feeds_hidden, mute_named, mute_preview, mutes_suggested
 from digest.mutes.services import mutes_change
 from digest.requests import own_path, reader_of, referrer_path
 from digest.signed import UNDO_LIFETIME_S, values_read, values_sign
@@ -90,7 +91,8 @@ def mutes(request: HttpRequest) -> HttpResponse:
     if "item" in request.GET:
         page["back"] = page["back"] or referrer_path(request)
         page["item"] = item = _item_or_404(reader, request.GET["item"])
-        page["suggested"] = _suggestions(item, page["back"])
+        page["suggested"] = _suggestions(reader, item, page["back"])
+        page["feed"] = subscription_of(reader_id=reader.pk, feed_id=item.feed_id) if item.feed_id else None
     return render(request, "digest/mutes.html", page | _lines(reader, page))
 
 
@@ -99,6 +101,7 @@ def _preview(request: HttpRequest) -> HttpResponse:
     page = _page(request) | {"form": form}
     if mute := form.mute(reader):
         page["preview"] = mute_preview(reader=reader, mute=mute, now=timezone.now())
+        page["feeds"] = feeds_hidden(reader=reader, mute=mute)
     return render(
         request, "digest/mutes.html", page | _lines(reader, page), status=422 if form.errors else 200
     )
@@ -174,9 +177,9 @@ def _undo_read(query: Mapping[str, str], reader: Reader) -> dict[str, Any] | Non
     keys = _sources([one for one in (after, before) if one])
     titles = reader_source_titles(reader_id=reader.pk, keys=keys)
     words = (
-        _("Muted: {words}.").format(words=_words(after, titles))
+        _("Muted: {words}.").format(words=_words(reader, after, titles))
         if after
-        else _("No longer muted: {words}.").format(words=_words(before, titles))
+        else _("No longer muted: {words}.").format(words=_words(reader, before, titles))
     )
     return {"signed": signed, "after": after, "before": before, "words": words}
 
@@ -189,7 +192,7 @@ def _item_or_404(reader: Reader, typed: str) -> Item:
     return item
 
 
-def _suggestions(item: Item, back: str) -> list[dict[str, str]]:
+def _suggestions(reader: Reader, item: Item, back: str) -> list[dict[str, str]]:
     """Return the mutes that fit an item: words and the address of each preview."""
     then = {"next": back} if back else {}
     titles = {item.source_id: item.source_name}
@@ -201,7 +204,7 @@ def _suggestions(item: Item, back: str) -> list[dict[str, str]]:
 
     return [
         {
-            "words": _words(mute, titles),
+            "words": _words(reader, mute, titles),
             "href": href(mute),
             "here": href(mute, item.source_id) if mute.kind in KINDS_WITHIN else "",
         }
@@ -216,12 +219,15 @@ def _lines(reader: Reader, page: Mapping[str, Any]) -> dict[str, Any]:
     keys = _sources([*found, preview.mute] if preview else found)
     titles = reader_source_titles(reader_id=reader.pk, keys=keys)
     mine = own_names(reader_id=reader.pk).over(subscribed_titles(reader_id=reader.pk))
-    lines = [{"mute": mute, "words": _words(mute, titles), "over": mute_over(mute, today)} for mute in found]
+    lines: list[dict[str, Any]] = [
+        {"mute": mute, "words": _words(reader, mute, titles), "over": mute_over(mute, today)}
+        for mute in found
+    ]
     return {
         "lines": sorted(lines, key=lambda line: bool(line["over"])),
         "today": today,
         "sources": sorted(mine.items(), key=lambda pair: pair[1].casefold()),
-        "preview_words": _words(preview.mute, titles) if preview else "",
+        "preview_words": _words(reader, preview.mute, titles) if preview else "",
     }
 
 
@@ -230,5 +236,11 @@ def _sources(mutes: Sequence[Mute]) -> set[str]:
     return muted | {mute.within for mute in mutes if mute.within}
 
 
-def _words(mute: Mute | None, titles: Mapping[str, str]) -> str:
-    return mute_label(mute, titles) if mute else ""
+def _words(reader: Reader, mute: Mute | None, titles: Mapping[str, str]) -> str:
+    """Return a mute in words. That of a source with several of the reader's feeds says how many it hides."""
+    if mute is None:
+        return ""
+    feeds = [row for row in own_feeds(reader_id=reader.pk) if row.source == mute.value and not row.moved]
+    if mute.kind == SOURCE and len(feeds) > 1:
+        return _("everything from {source}: {n} of your feeds").format(source=mute.value, n=len(feeds))
+    return mute_label(mute, titles)

@@ -21,9 +21,11 @@ from digest.models import Reader
 from digest.requests import reader_of
 from digest.sources.list_page import FIND_CHARS, SHOWN, lines_find, source_lines
 from digest.sources.subscription_changes import (
+    SubscriptionEdit,
     feeds_fetch_now,
     folder_clean,
     folder_rename,
+    subscription_change,
     subscriptions_move,
     subscriptions_move_back,
     subscriptions_remove,
@@ -107,6 +109,20 @@ def source_remove(request: HttpRequest, feed_id: int) -> HttpResponse:
     if subscription_of(reader_id=reader.pk, feed_id=feed_id) is None:
         raise Http404(_("You do not read that feed."))
     return _remove(request, reader, [feed_id], timezone.now())
+
+
+@login_required
+@require_POST
+def source_out(request: HttpRequest, feed_id: int) -> HttpResponse:
+    """Keep a feed out of Today. Go to its page, whose switch brings it back."""
+    reader = reader_of(request)
+    edit = SubscriptionEdit(in_today=False)
+    if not subscription_change(reader=reader, feed_id=feed_id, edit=edit, now=timezone.now()):
+        raise Http404(_("You do not read that feed."))
+    row = subscription_of(reader_id=reader.pk, feed_id=feed_id)
+    words = _("From your next look at Today, {name} is not in it. Its page under Sources brings it back.")
+    messages.success(request, words.format(name=row.name if row else ""))
+    return redirect("digest:source", feed_id)
 
 
 @login_required

@@ -13,7 +13,8 @@ from digest.models import Item, Reader, Subscription
 from ranking.entities import Mute
 from ranking.selectors import config_hiding
 from ranking.services import mute_set
-from tests.support.browser import fresh_item
+from tests.support.browser import fresh_item, subscribe
+from tests.support.factories import FeedFactory, SourceFactory, SubscriptionFactory
 
 HERE = "/ui/mutes"
 
@@ -22,6 +23,13 @@ HERE = "/ui/mutes"
 def page(client: Client, ada: Reader) -> Client:
     client.force_login(ada)
     return client
+
+
+def another_feed(reader: Reader, name: str) -> Subscription:
+    """Return the reader's subscription to one more feed of the Gazette."""
+    url, source = f"https://gazette.example/{name}.xml", SourceFactory(key="gazette.example")
+    feed = FeedFactory(source=source, url=url, title=f"Gazette {name}")
+    return SubscriptionFactory(reader=reader, feed=feed)
 
 
 def body(answer) -> str:
@@ -94,6 +102,37 @@ def test_an_item_offers_its_source_author_and_words(page: Client, ada: Reader):
         and "“the”" not in shown
     )
     assert page.get(HERE, {"item": 10**9}).status_code == 404
+
+
+def test_a_source_of_several_feeds_is_named_by_its_address_with_their_number_and_names(
+    page: Client, ada: Reader
+):
+    item = fresh_item(ada, title="A ferry")
+    alone = body(page.get(HERE, {"item": item.pk}))
+    assert "the source “Gazette”" in alone and "everything from" not in alone
+    for name in ("Sport", "World"):
+        another_feed(ada, name)
+    words = "everything from gazette.example: 3 of your feeds"
+    assert words in body(page.get(HERE, {"item": item.pk}))
+    shown = body(page.get(HERE, {"kind": "source", "value": "gazette.example"}))
+    assert words in shown and "Gazette Sport, Gazette World" in shown
+    added = page.post(f"{HERE}/add", {"kind": "source", "value": "gazette.example"})
+    assert body(page.get(added.url)).count(words) == 3, "in the notice, the list and its button"
+
+
+def test_one_feed_of_a_source_is_kept_out_of_today_where_one_would_mute_it(
+    page: Client, ada: Reader, ben: Reader
+):
+    item = fresh_item(ada, title="A ferry")
+    other, bens = another_feed(ada, "Sport"), subscribe(ben, "river.example", "River")
+    address = f"/ui/sources/{item.feed_id}/out"
+    assert f'action="{address}"' in body(page.get(HERE, {"item": item.pk}))
+    assert "is not in it" in body(page.post(address, follow=True))
+    kept = dict(Subscription.objects.filter(reader=ada).values_list("feed", "in_today"))
+    assert kept == {item.feed_id: False, other.feed_id: True}
+    assert config_hiding(reader_id=ada.pk).mutes == ()
+    assert address not in body(page.get(HERE, {"item": item.pk})), "it is kept out already"
+    assert page.post(f"/ui/sources/{bens.feed_id}/out").status_code == 404
 
 
 def test_the_last_day_ends_at_the_readers_own_midnight(ada: Reader):
