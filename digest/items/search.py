@@ -40,10 +40,24 @@ FEW_BEGINNINGS = 2
 # How many items are read to find the intended spelling of a word.
 TYPO_SAMPLE = 20
 Order = Literal["best", "newest"]
+# SQLite counts days from noon of 24 November 4714 BC.
+JULIAN_DAY_OF_1970 = 2_440_587.5
 
-# A word in the title says more about an item than one in its text.
+# A word in the title says more about an item than one in its text. Both databases count repeated words less
+# and less, so a factor inside their score would not reach this: the title's part is a sum of its own.
 TITLE_WEIGHT = 4.0
-_TS_RANK = f"ts_rank_cd('{{{1 / TITLE_WEIGHT}, 0, 0, 1}}', i.search_words, q, 1)"
+_BM25 = f"bm25(digest_item_search, 1.0, 1.0) + {TITLE_WEIGHT - 1} * bm25(digest_item_search, 1.0, 0.0)"
+# 32: rank / (rank + 1), so a text that repeats a word has no more than 1. 1: long texts count less.
+_TS_RANK = (
+    "ts_rank_cd('{1, 0, 0, 1}', i.search_words, q, 33)"
+    f" + {TITLE_WEIGHT - 1} * ts_rank_cd('{{0, 0, 0, 1}}', i.search_words, q, 32)"
+)
+# A whole word counts so much more than a longer one, and an item of so many days half. BM25 gives a plural
+# that is rare up to eight times what it gives a common word.
+WHOLE_WEIGHT = 4.0
+HALF_DAYS = 90.0
+_WORTH = f"score * (1 + {WHOLE_WEIGHT - 1} * whole) / (1 + {{days}} / {HALF_DAYS})"
+_NEWEST = "whole DESC, dated_at DESC, id DESC"
 # Materialised, because bm25 cannot be used on rows that are already counted and sorted. The plus keeps the
 # planner from asking the index once per visible item.
 _SQLITE = """
@@ -55,8 +69,8 @@ WITH found AS MATERIALIZED (
         ROW_NUMBER() OVER (PARTITION BY i.article ORDER BY i.own DESC, i.id) AS n
     FROM found JOIN digest_item i ON i.id = found.id WHERE {filters}
 )
-SELECT id, COUNT(*) OVER (), SUM(whole) OVER () FROM once WHERE n = 1
-ORDER BY whole DESC, {order} LIMIT %s OFFSET %s
+SELECT id, COUNT(*) OVER (), SUM(whole) OVER (), whole FROM once WHERE n = 1
+ORDER BY {order} LIMIT %s OFFSET %s
 """
 _SQLITE_WHOLE = "i.id IN (SELECT rowid FROM digest_item_search WHERE digest_item_search MATCH %s)"
 # Materialised: one reader may see some thousands of items, but a common word is in a fifth of all. And the
@@ -70,8 +84,8 @@ WITH visible AS MATERIALIZED ({visible}), found AS MATERIALIZED (
     SELECT id, dated_at, score, whole, ROW_NUMBER() OVER (PARTITION BY article ORDER BY own DESC, id) AS n
     FROM found
 )
-SELECT id, COUNT(*) OVER (), SUM(whole) OVER () FROM once WHERE n = 1
-ORDER BY whole DESC, {order} LIMIT %s OFFSET %s
+SELECT id, COUNT(*) OVER (), SUM(whole) OVER (), whole FROM once WHERE n = 1
+ORDER BY {order} LIMIT %s OFFSET %s
 """
 _POSTGRESQL_WHOLE = "(i.search_words @@ to_tsquery('pg_catalog.simple', %s))::int"
 # Testing each visible item for hundreds of spellings takes ten times as long as asking the index for all of
@@ -84,7 +98,8 @@ WITH matching AS MATERIALIZED (
     SELECT i.id, i.dated_at, ROW_NUMBER() OVER (PARTITION BY i.article ORDER BY i.own DESC, i.id) AS n
     FROM matching JOIN digest_item i ON i.id = matching.item_id WHERE {filters}
 )
-SELECT id, COUNT(*) OVER (), 1 FROM once WHERE n = 1 ORDER BY dated_at DESC, id DESC LIMIT %s OFFSET %s
+SELECT id, COUNT(*) OVER (), COUNT(*) OVER (), 1 FROM once WHERE n = 1
+ORDER BY dated_at DESC, id DESC LIMIT %s OFFSET %s
 """
 
 
@@ -111,10 +126,10 @@ NO_FILTERS = SearchFilters()
 class SearchPage:
     """One page of search results. `total` counts all pages; `terms` are the terms searched for.
 
-    `whole` of the total have the whole words and come first; in the others the last word is longer. `loose`:
-    no item had the whole words, so words that begin with them were searched. `instead`: no item had
-    those either, so this query was searched, which differs in one letter of a word. `stopped`: it took too
-    long, so only whole words were searched.
+    `whole` of the total have the whole words; in the others the last word is longer. `loose`: no item had
+    the whole words, so words that begin with them were searched. `instead`: no item had those either, so this
+    query was searched, which differs in one letter of a word. `stopped`: it took too long, so only whole
+    words were searched.
     """
 
     items: tuple[Item, ...]
@@ -163,8 +178,9 @@ def items_search(
 ) -> SearchPage:
     """Return a page (20 items, pages 1 to 50) of the reader's items that contain every term of `query`.
 
-    Terms match in title or text. Items with the whole words come first. After them come items in which a
-    longer word begins like the last term. Each article appears once. Only items that `item_for` would show
+    Terms match in title or text. In items without the whole words, a longer word begins like the last term:
+    the newest come after those with the whole words. The best are ordered by words in the title, whole words
+    and age, too. Each article appears once. Only items that `item_for` would show
     are found, and muted items only among the saved ones. Any text is a valid query
     (`digest.items.search_query`). Without a word to search for, nothing is found.
 
@@ -175,7 +191,7 @@ def items_search(
     if all(term.excluded for term in terms):
         return SearchPage((), 0, terms, page)
     mutes = MuteFilter() if filters.saved else mutes_in_force(reader_id=reader_id, now=now)
-    search = _Search(reader_id, filters, order, mutes)
+    search = _Search(reader_id, filters, order, mutes, now)
     stopped = False
     try:
         tried, matches = search.first_page(terms_begin(terms), page)
@@ -200,7 +216,7 @@ def search_ids(*, reader_id: UUID, query: str, filters: SearchFilters, now: date
     if all(term.excluded for term in terms):
         return []
     mutes = MuteFilter() if filters.saved else mutes_in_force(reader_id=reader_id, now=now)
-    search = _Search(reader_id, filters, "newest", mutes)
+    search = _Search(reader_id, filters, "newest", mutes, now)
     found = (search.matches(tried, PAGES_MAX * SEARCH_PAGE) for tried in search.spellings(terms))
     try:
         return next((ids for ids in found if ids), [])
@@ -255,11 +271,12 @@ def _in_time() -> Iterator[None]:
 
 
 class _Matches(NamedTuple):
-    """Matching ids in order, their number on all pages, and how many of these have the whole words."""
+    """Matching ids in order, their number on all pages, how many of these have the whole words, and which."""
 
     ids: list[int]
     total: int
     whole: int
+    with_whole: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +287,7 @@ class _Search:
     filters: SearchFilters
     order: Order
     mutes: MuteFilter
+    now: datetime
 
     def first_page(self, terms: Sequence[Term], page: int) -> tuple[tuple[Term, ...], _Matches]:
         """Return the first spelling of `terms` with matches, and one page of these. Raises `_TooLong`."""
@@ -327,17 +345,15 @@ class _Search:
         labelled = bool(self.filters.category or self.filters.author)
         if not self.mutes and not labelled:
             return self._search_ids(terms, limit, offset, order)
-        found, total, whole = self._search_ids(terms, PAGES_MAX * SEARCH_PAGE, 0, order)
+        found, total, _whole, with_whole = self._search_ids(terms, PAGES_MAX * SEARCH_PAGE, 0, order)
         hidden = items_hidden(mutes=self.mutes, item_ids=found)
         if labelled:
             hidden |= {*found} - items_labelled(
                 item_ids=found, category=self.filters.category, author=self.filters.author
             )
         shown = [pk for pk in found if pk not in hidden]
-        whole = sum(pk not in hidden for pk in found[:whole])
-        return _Matches(
-            shown[offset : offset + limit], len(shown) if labelled else total - len(hidden), whole
-        )
+        page, whole = shown[offset : offset + limit], len(with_whole - hidden)
+        return _Matches(page, len(shown) if labelled else total - len(hidden), whole)
 
     def _search_ids(self, terms: Sequence[Term], limit: int, offset: int, order: Order) -> _Matches:
         visible = [part.query.sql_with_params() for part in visible_ids(reader_id=self.reader_id)]
@@ -346,20 +362,13 @@ class _Search:
         newest = order == "newest"
         literal = [replace(term, begins=False) for term in terms] if any(t.begins for t in terms) else []
         if connection.vendor == "sqlite":
-            template, score, by_score = (
-                _SQLITE,
-                f"bm25(digest_item_search, {TITLE_WEIGHT}, 1.0)",
-                "score, id DESC",
-            )
+            template, score, by_score = _SQLITE, _BM25, f"{_worth_sqlite(self.now)}, id DESC"
             whole, whole_params = _SQLITE_WHOLE, [_fts5(literal)]
             params = [_fts5(terms), *visible_params, *(whole_params if literal else ())]
         else:
             fuzzy = any(term.variants for term in terms)
-            template, score, by_score = (
-                _POSTGRESQL_FUZZY if fuzzy else _POSTGRESQL,
-                _TS_RANK,
-                "score DESC, id DESC",
-            )
+            template, score = _POSTGRESQL_FUZZY if fuzzy else _POSTGRESQL, _TS_RANK
+            by_score = f"{_worth_postgresql(self.now)} DESC, id DESC"
             whole, whole_params = _POSTGRESQL_WHOLE, [_tsquery(literal)]
             params = [*visible_params, *(whole_params if literal else ()), _tsquery(terms)]
         sql = template.format(
@@ -367,7 +376,7 @@ class _Search:
             score="0" if newest else score,
             filters=filters,
             whole=whole if literal else "1",
-            order="dated_at DESC, id DESC" if newest else by_score,
+            order=_NEWEST if newest else by_score,
         )
         # On PostgreSQL the limit costs three statements, which few beginnings are not worth.
         many = sum(term.prefix or term.begins for term in terms) > FEW_BEGINNINGS
@@ -379,7 +388,19 @@ class _Search:
         ):
             cursor.execute(sql, [*params, *filter_params, limit, offset])
             rows = cursor.fetchall()
-        return _Matches([row[0] for row in rows], *(rows[0][1:] if rows else (0, 0)))
+        total, whole = rows[0][1:3] if rows else (0, 0)
+        return _Matches([row[0] for row in rows], total, whole, frozenset(row[0] for row in rows if row[3]))
+
+
+def _worth_sqlite(now: datetime) -> str:
+    """Return the SQL of an item's worth in the order of the best: the least is best, as of `bm25`."""
+    day = now.timestamp() / 86_400 + JULIAN_DAY_OF_1970
+    return _WORTH.format(days=f"max(0, {day:.5f} - julianday(dated_at))")
+
+
+def _worth_postgresql(now: datetime) -> str:
+    """Return the SQL of an item's worth in the order of the best: the greatest is best."""
+    return _WORTH.format(days=f"(greatest(0, {now.timestamp():.0f} - extract(epoch FROM dated_at)) / 86400)")
 
 
 @contextmanager

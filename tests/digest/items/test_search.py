@@ -112,13 +112,15 @@ def test_only_the_last_word_may_be_a_beginning_and_only_of_four_letters(ada: Rea
     assert found(ada, "clim -harbours") == ["The harbouring of climates"]
 
 
-def test_the_page_marks_the_beginning_and_says_that_longer_words_come_last(client: Client, ada: Reader):
+def test_the_page_marks_the_beginning_and_says_that_longer_words_count_less(client: Client, ada: Reader):
     client.force_login(ada)
     fresh_item(ada, title="Le climat change")
     fresh_item(ada, title="Climate talks end")
     body = client.get("/ui/search?q=climat").content.decode()
-    assert "2 items; longer words that begin so come last" in body
+    assert "2 items; longer words that begin so count less" in body
     assert "<mark>climat</mark>" in body and "<mark>Climate</mark>" in body
+    body = client.get("/ui/search?q=climat&order=newest").content.decode()
+    assert "2 items; longer words that begin so come last" in body
 
 
 def test_a_muted_whole_word_is_not_counted_as_one(ada: Reader):
@@ -140,6 +142,40 @@ def test_the_best_have_the_word_in_the_title_and_the_newest_come_by_date(ada: Re
     fresh_item(ada, hours=9, title="The lighthouse")
     assert found(ada, "lighthouse") == ["The lighthouse", "Plain"]
     assert found(ada, "lighthouse", order="newest") == ["Plain", "The lighthouse"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "in_title", "in_old_text"),
+    [
+        ("ferry", "Ferry", "the ferries"),
+        ("ferries", "Ferries", "a ferry"),
+        ("ferry", "Ferries", "a ferry"),
+        ("climat", "Climate", "le climat"),
+    ],
+    ids=[
+        "a rare plural",
+        "a rare singular",
+        "the word as typed",
+        "a whole word, where titles have a longer one",
+    ],
+)
+def test_titles_of_this_week_come_before_another_form_in_an_old_text(
+    ada: Reader, typed: str, in_title: str, in_old_text: str
+):
+    for n in range(12):
+        fresh_item(ada, hours=n + 1, title=f"Of other things {n}", text="Lamps and piers.")
+    text = f"Here is {in_old_text}, again {in_old_text}, " + "and far away " * 30
+    fresh_item(ada, hours=24 * 700, title="From the archive", text=text)
+    week = [f"{in_title} number {n}" for n in range(4)]
+    for n, title in enumerate(week):
+        fresh_item(ada, hours=24 * n + 1, title=title, text="Of a harbour.")
+    assert found(ada, typed) == [*week, "From the archive"]
+
+
+def test_an_old_title_comes_before_a_word_that_a_new_text_has_once(ada: Reader):
+    fresh_item(ada, hours=1, title="Plain", text="A lighthouse, " + "far away. " * 30)
+    fresh_item(ada, hours=24 * 60, title="The lighthouse")
+    assert found(ada, "lighthouse") == ["The lighthouse", "Plain"]
 
 
 def test_pages_hold_twenty_and_count_all(ada: Reader):
