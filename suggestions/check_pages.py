@@ -69,7 +69,11 @@ def _show_result(request: HttpRequest, suggestion_id: int) -> HttpResponse:
     row = suggestion_for(reader_id=reader_of(request).pk, suggestion_id=suggestion_id)
     if row is not None:
         withdrawn = row.status == row.Status.WITHDRAWN
-        messages.success(request, sentences.checked_words(row.checked or {}, withdrawn=withdrawn))
+        of_source = row.change.kind.of_source
+        words = sentences.checked_words(
+            row.checked or {}, label=row.label, of_source=of_source, withdrawn=withdrawn
+        )
+        messages.success(request, words)
     return redirect("suggestions:list")
 
 

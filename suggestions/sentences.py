@@ -317,15 +317,27 @@ def confidence_stated(level: str, forecast: Mapping[str, Any]) -> str:
     return confidence_capped(level, forecast.get("ndcg_low"), forecast.get("ndcg_high"))
 
 
-def checked_words(checked: Mapping[str, Any], *, withdrawn: bool = False) -> str:
-    """Return the stored findings of a check by headlines in words, or "" if there was none."""
+def checked_words(checked: Mapping[str, Any], *, label: str, of_source: bool, withdrawn: bool = False) -> str:
+    """Return the answers of a check by headlines and what follows from them, or "" if there was none.
+
+    `label` is the name of the suggestion's target, a source if `of_source`.
+    """
     if not checked:
         return ""
+    found = (
+        _("You found {liked} of {rated} headlines from {label} useful")
+        if of_source
+        else _("You found {liked} of {rated} headlines about {label} useful")
+    ).format(liked=checked["liked"], rated=checked["rated"], label=label)
+    # A check of a release before this one did not store its other answers.
+    if rated := checked.get("others_rated", 0):
+        words = ngettext("{found}, and {liked} of {n} other.", "{found}, and {liked} of {n} others.", rated)
+        found = words.format(found=found, liked=checked["others_liked"], n=rated)
+    else:
+        found += "."
     moved = checked["p_after"] - checked["p_before"]
     result = "same" if abs(moved) < MOVED_MIN else "surer" if moved > 0 else "doubt"
-    return _(CHECK_DONE["withdrawn" if withdrawn else result]).format(
-        liked=checked["liked"], rated=checked["rated"]
-    )
+    return f"{found} {_(CHECK_DONE['withdrawn' if withdrawn else result])}"
 
 
 def still_words(kind: str, label: str, preview: Preview, effect: WeekEffect) -> str:
@@ -337,33 +349,49 @@ def still_words(kind: str, label: str, preview: Preview, effect: WeekEffect) -> 
     return KINDS[kind].still_words(label, effect.about)
 
 
-def week_words(effect: WeekEffect) -> str:
+def week_words(effect: WeekEffect, *, source: str = "", name: str = "") -> str:
     """Return how many articles a change would have brought into the first ten of last week's pages together.
 
-    Gains come first. "" if none would have come or gone.
+    For a change of one `source` (its key), say how many of them are from there, by its `name`. Gains come
+    first. "" if none would have come or gone.
     """
     enters, leaves, days = len(effect.enters), len(effect.leaves), effect.days
     if not (enters or leaves):
         return ""
+    if enters:
+        own = sum(item.source == source for item in effect.enters) if source else 0
+        return _enters_words(enters, days) + _own_words(enters, own, name) + "."
+    words = ngettext(
+        "On last week’s pages together, {n} article would not have been in the first ten.",
+        "On last week’s pages together, {n} articles would not have been in the first ten.",
+        leaves,
+    )
+    return words.format(n=leaves)
+
+
+def _enters_words(enters: int, days: int) -> str:
     if days > WEEK_DAYS:
         words = ngettext(
-            "On the last {days} days’ pages together, {n} more article would have been in the first ten.",
-            "On the last {days} days’ pages together, {n} more articles would have been in the first ten.",
-            enters,
-        )
-    elif enters:
-        words = ngettext(
-            "On last week’s pages together, {n} more article would have been in the first ten.",
-            "On last week’s pages together, {n} more articles would have been in the first ten.",
+            "On the last {days} days’ pages together, {n} article would have come into the first ten",
+            "On the last {days} days’ pages together, {n} articles would have come into the first ten",
             enters,
         )
     else:
         words = ngettext(
-            "On last week’s pages together, {n} article would not have been in the first ten.",
-            "On last week’s pages together, {n} articles would not have been in the first ten.",
-            leaves,
+            "On last week’s pages together, {n} article would have come into the first ten",
+            "On last week’s pages together, {n} articles would have come into the first ten",
+            enters,
         )
-    return words.format(n=enters or leaves, days=days)
+    return words.format(n=enters, days=days)
+
+
+def _own_words(enters: int, own: int, name: str) -> str:
+    """Return the end of a sentence that says how many of the articles are from the changed source."""
+    if not own:
+        return ""
+    if own < enters:
+        return _(", {own} of them from {source}").format(own=own, source=name)
+    return ngettext(", from {source}", ", all from {source}", enters).format(source=name)
 
 
 def today_words(preview: Preview) -> str:

@@ -269,7 +269,9 @@ def _card(
         evidence=evidence,
         moves=moves_shown(preview, titles),
         more_moves=max(0, len(preview.moves) - MOVES_SHOWN),
-        checked=sentences.checked_words(suggestion.checked or {}),
+        checked=sentences.checked_words(
+            suggestion.checked or {}, label=suggestion.label, of_source=suggestion.change.kind.of_source
+        ),
     )
 
 
@@ -302,7 +304,7 @@ def _effect(preview: Preview, titles: Mapping[str, str]) -> tuple[Move, ...]:
 
 def _week(effect: WeekEffect, titles: Mapping[str, str], source: str) -> WeekLines | None:
     """Return what last week would have shown: three articles that come in and two that drop out."""
-    if not (words := sentences.week_words(effect)):
+    if not (words := sentences.week_words(effect, source=source, name=titles.get(source, source))):
         return None
     shown = effect.enters[:WEEK_ENTERS_SHOWN], effect.leaves[:WEEK_LEAVES_SHOWN]
     comes, goes = ([(item, titles.get(item.source, item.source)) for item in some] for some in shown)

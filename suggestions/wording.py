@@ -54,12 +54,10 @@ STATUSES = {
     "never_taken_back": gettext_noop("Never to be suggested again, then undone"),
 }
 CHECK_DONE = {
-    "surer": gettext_noop("You found {liked} of {rated} useful without their source: we are surer now."),
-    "doubt": gettext_noop("You found {liked} of {rated} useful without their source: we are less sure now."),
-    "same": gettext_noop("You found {liked} of {rated} useful without their source: as sure as before."),
-    "withdrawn": gettext_noop(
-        "You found {liked} of {rated} useful without their source. We withdraw this suggestion."
-    ),
+    "surer": gettext_noop("So we are surer now."),
+    "doubt": gettext_noop("So we are less sure now."),
+    "same": gettext_noop("So we are as sure as before."),
+    "withdrawn": gettext_noop("That does not fit this suggestion, so we withdraw it."),
 }
 CONFIDENCE = {
     "high": gettext_noop("We are fairly sure"),

@@ -167,6 +167,7 @@ def suggestion_check(
     given = {pk: useful for pk, useful in answers.items() if pk in pool.items}
     given = dict(list(given.items())[:HEADLINES])
     about = [useful for pk, useful in given.items() if change.concerns(pool.items[pk])]
+    others = [useful for pk, useful in given.items() if not change.concerns(pool.items[pk])]
     if len(about) < ABOUT_MIN:
         message = _("That is too little to tell anything. Answer a few more of the headlines.")
         return Refusal("too_few_answers", message, found.label)
@@ -177,7 +178,7 @@ def suggestion_check(
             again = _checkable(reader.pk, suggestion_id, now)
             return again if isinstance(again, Refusal) else _settled(found)
         _answers_store(reader, given, now)
-        checked = _move(found, before, _weigh(found, now), about, now)
+        checked = _move(found, before, _weigh(found, now), about, others, now)
     log.info(
         "suggestion_checked",
         user_id=str(reader.pk),
@@ -250,7 +251,12 @@ def _answers_store(reader: Reader, answers: Mapping[int, bool], now: datetime) -
 
 
 def _move(
-    row: Suggestion, before: WeighedChange, after: WeighedChange, about: Collection[bool], now: datetime
+    row: Suggestion,
+    before: WeighedChange,
+    after: WeighedChange,
+    about: Collection[bool],
+    others: Collection[bool],
+    now: datetime,
 ) -> Checked:
     """Update the suggestion by the ratings including the answers, or withdraw it."""
     kind, stated = row.change.kind, row.p_helpful
@@ -271,6 +277,8 @@ def _move(
     row.checked = {
         "liked": liked,
         "rated": rated,
+        "others_liked": sum(others),
+        "others_rated": len(others),
         "p_before": round(stated, 3),
         "p_after": round(moved, 3),
         "at": now.isoformat(),

@@ -37,7 +37,7 @@ def test_a_check_is_made_by_keyboard_alone(page: Page, ada: Reader):
         page.keyboard.press("ArrowRight")  # from Skip to Useful
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(page.locator(".messages")).to_contain_text("You found 6 of 6 useful without their source")
+    expect(page.locator(".messages")).to_contain_text("You found 6 of 6 headlines from")
     assert Feedback.objects.filter(origin="check", useful=True).count() == 8
     suggestion.refresh_from_db()
     assert suggestion.checked["rated"] == 6

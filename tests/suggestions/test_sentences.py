@@ -3,10 +3,11 @@
 import pytest
 
 from suggestions.planner.hypotheses import MEANING
-from suggestions.proposals import Preview, PreviewItem
+from suggestions.proposals import Preview, PreviewItem, WeekEffect, WeekItem
 from suggestions.sentences import (
     because,
     bounds,
+    checked_words,
     confidence_words,
     error_words,
     evidence_words,
@@ -18,6 +19,7 @@ from suggestions.sentences import (
     refusal_words,
     sentence,
     today_words,
+    week_words,
     weight_step,
 )
 
@@ -151,3 +153,66 @@ def test_high_and_medium_confidence_do_not_read_alike():
     high, medium = MEANING["high"], MEANING["medium"]
     assert "agree" in high and "2 in 3" in medium
     assert "9 in 10" not in high + medium
+
+
+@pytest.mark.parametrize(
+    ("found", "withdrawn", "words"),
+    [
+        (
+            {"liked": 5, "rated": 6, "others_liked": 0, "others_rated": 1, "p_before": 0.6, "p_after": 0.8},
+            False,
+            "You found 5 of 6 headlines from Gazette useful, and 0 of 1 other. So we are surer now.",
+        ),
+        (
+            {"liked": 3, "rated": 6, "others_liked": 2, "others_rated": 2, "p_before": 0.6, "p_after": 0.5},
+            False,
+            "You found 3 of 6 headlines from Gazette useful, and 2 of 2 others. So we are less sure now.",
+        ),
+        (
+            {"liked": 1, "rated": 4, "others_liked": 0, "others_rated": 0, "p_before": 0.6, "p_after": 0.3},
+            True,
+            "You found 1 of 4 headlines from Gazette useful. That does not fit this suggestion, so we "
+            "withdraw it.",
+        ),
+        (
+            {"liked": 4, "rated": 4, "p_before": 0.6, "p_after": 0.6},
+            False,
+            "You found 4 of 4 headlines from Gazette useful. So we are as sure as before.",
+        ),
+    ],
+)
+def test_a_check_says_what_the_answers_were_and_what_follows(found: dict, withdrawn: bool, words: str):
+    assert checked_words(found, label="Gazette", of_source=True, withdrawn=withdrawn) == words
+    about = checked_words(found, label="Gazette", of_source=False, withdrawn=withdrawn)
+    assert about == words.replace("from Gazette", "about Gazette")
+
+
+@pytest.mark.parametrize(
+    ("sources", "days", "words"),
+    [
+        (
+            ["a"],
+            7,
+            "On last week’s pages together, 1 article would have come into the first ten, from Gazette.",
+        ),
+        (
+            ["a", "a"],
+            7,
+            "On last week’s pages together, 2 articles would have come into the first ten, all from Gazette.",
+        ),
+        (
+            ["a", "b"],
+            28,
+            "On the last 28 days’ pages together, 2 articles would have come into the first ten, "
+            "1 of them from Gazette.",
+        ),
+        (["b"], 7, "On last week’s pages together, 1 article would have come into the first ten."),
+        ([], 7, ""),
+    ],
+)
+def test_a_card_says_of_which_source_the_articles_are_that_it_counts(
+    sources: list[str], days: int, words: str
+):
+    effect = WeekEffect(enters=tuple(WeekItem(n, "A", key) for n, key in enumerate(sources)), days=days)
+    assert week_words(effect, source="a", name="Gazette") == words
+    assert "Gazette" not in week_words(effect), "a change that is of no source"
