@@ -27,6 +27,8 @@ KEYS = "digest:limit"
 MINUTE, HOUR = 60, 3600
 # A preview may be requested again while the last one is computed, for example by a second click.
 LONG_WAIT_S = 10.0
+# A page waits out no longer pause by itself: `PAUSE_MAX_S` of static/http.js.
+AGAIN_MAX_S = 10
 # Caches count in whole numbers, so a use is a thousand parts.
 PARTS = 1000
 
@@ -143,9 +145,15 @@ def rate_limited(
 
 
 def too_many_requests_page(request: HttpRequest, refused: TooManyRequests | None = None) -> HttpResponse:
-    """Return the 429 page with `Retry-After`. Without `refused` its text is about sign-in."""
-    response = render(request, "429.html", {"words": refused.message if refused else ""}, status=429)
-    response["Retry-After"] = str(refused.retry_after_s if refused else MINUTE)
+    """Return the 429 page with `Retry-After`. Without `refused` its text is about sign-in.
+
+    If the page was only read and the pause is short, the page asks again by itself.
+    """
+    pause = refused.retry_after_s if refused else MINUTE
+    again = pause if request.method == "GET" and pause <= AGAIN_MAX_S else 0
+    page = {"words": refused.message if refused else "", "again": again}
+    response = render(request, "429.html", page, status=429)
+    response["Retry-After"] = str(pause)
     return response
 
 

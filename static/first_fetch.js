@@ -32,6 +32,8 @@ async function follow() {
   await finish();
 }
 
+const TOO_OFTEN = 429;
+
 /** The part of the page as it is now; undefined where nothing answered, null where it is of no use to ask. */
 async function renew() {
   try {
@@ -39,6 +41,7 @@ async function renew() {
       headers: { "X-Requested-With": "fetch" },
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
+    if (response.status === TOO_OFTEN) return undefined;
     if (response.redirected || (response.status >= 400 && response.status < 500)) return null;
     if (!response.ok) return undefined;
     return part(await response.text(), "[data-filling]");

@@ -6,7 +6,8 @@ const token = document.querySelector('meta[name="csrf-token"]').content;
 const BUSY = [429, 503];
 // A longer pause than this is a limit that the reader has to hear about, not one to wait out.
 const PAUSE_MAX_S = 10;
-const TRIES = 6;
+// Half a minute at two seconds each: another device may ask for as much while feeds are fetched.
+const TRIES = 15;
 
 /**
  * Ask the server, and again after the pause it wants while it is busy. `waits` is called before each pause.

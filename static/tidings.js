@@ -18,6 +18,7 @@ const PARTS = {
   "[data-copy]": "./copy.js",
   "[data-filling]": "./first_fetch.js",
   "[data-teach]": "./onboarding.js",
+  "[data-again]": "./again.js",
   "form[data-sign-up] #id_time_zone": "./timezone.js",
 };
 

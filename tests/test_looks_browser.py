@@ -189,6 +189,22 @@ def test_a_compact_row_of_a_phone_is_a_title_of_two_lines_and_one_line_below(
             assert abs(thumb["y"] + thumb["height"] / 2 - line["y"] - line["height"] / 2) <= 2
 
 
+@pytest.mark.parametrize("address", ["/", "/ui/all"])
+def test_a_long_name_in_a_compact_row_of_a_phone_is_cut_where_the_room_ends(
+    page: Page, ada: Reader, address: str
+):
+    subscribe(ada, title="The Internationally Distributed Gazette of Harbours")
+    fresh_item(ada, title="A lamp of the harbour")
+    Reader.objects.update(list_density="compact")
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.goto(address)
+    name, line, age = (box(page.locator(f".item .meta{part}")) for part in (" bdi", "", " time"))
+    assert age["x"] + age["width"] >= line["x"] + line["width"] - 4, "the name takes the room there is"
+    assert abs(age["y"] + age["height"] / 2 - name["y"] - name["height"] / 2) <= 3
+    assert page.locator(".item .meta bdi").evaluate("(name) => name.scrollWidth > name.clientWidth")
+    assert box(page.locator(".item"))["height"] <= 93
+
+
 def test_sources_list_and_article_stand_side_by_side_where_there_is_room(page: Page, ada: Reader):
     fresh_item(ada, title="A lamp", text="It burns.")
     page.set_viewport_size({"width": 1280, "height": 800})

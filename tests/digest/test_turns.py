@@ -164,12 +164,14 @@ def test_further_refusals_of_a_readers_pages_read_nothing_until_their_line_is_sh
 ):
     client.force_login(ben)
     with occupied(ben, PAGE_LINE):
-        first = client.get("/ui/search?q=tide")
+        first, form = client.get("/ui/search?q=tide"), client.post("/ui/mutes/add", {"kind": "word"})
         with django_assert_num_queries(0):
             second = client.get("/ui/all")
-            sent = client.post("/ui/mutes", {"kind": "word"})
+            sent = client.post("/ui/mutes/end", {"kind": "word"})
         assert first.status_code == second.status_code == sent.status_code == 429
         assert (second.content, second.headers) == (first.content, first.headers)
+        assert (sent.content, sent.headers) == (form.content, form.headers)
+        assert b'data-again="2"' in first.content and b"data-again" not in form.content
         assert client.get("/ui/no-such-page").status_code == 404
         other = Client()
         other.handler = client.handler

@@ -11,7 +11,7 @@ from digest.items.reading import item_read
 from digest.models import Feed, Feedback, Item, Reader
 from digest.places import PAGE_LINE
 from tests.digest.test_turns import occupied
-from tests.support.browser import fresh_item
+from tests.support.browser import fresh_item, subscribe
 from tests.support.chromium import listening, until
 from tests.test_pages_browser import browser, page, tab
 
@@ -81,6 +81,31 @@ def test_a_refused_next_page_waits_and_is_appended(lamps: Page, ada: Reader):
         expect(lamps.locator(".pager [data-note]")).to_have_text(WAITS)
     expect(lamps.locator("article.item")).to_have_count(40)
     expect(lamps.locator(".pager [data-note]")).to_have_count(0)
+
+
+def test_a_refused_page_asks_again_by_itself_and_a_refused_form_does_not(page: Page, ada: Reader):
+    fresh_item(ada, title="A lamp")
+    page.goto("/ui/mutes")
+    with occupied(ada, PAGE_LINE):
+        page.goto("/ui/all")
+        expect(page.get_by_text("This page asks again by itself.")).to_be_visible()
+    expect(page.get_by_role("link", name="A lamp", exact=True)).to_be_visible()
+    page.goto("/ui/sources")
+    with occupied(ada, PAGE_LINE):
+        page.locator("#id_url").fill("example.org")
+        page.locator("#id_url").press("Enter")
+        expect(page.get_by_text("An earlier request is still being worked on.")).to_be_visible()
+        expect(page.locator("[data-again]")).to_have_count(0)
+
+
+def test_a_first_fetch_is_followed_on_after_a_refusal(page: Page, ada: Reader):
+    feed = subscribe(ada).feed
+    Feed.objects.filter(pk=feed.pk).update(state="active", last_fetched_at=None)
+    ada.subscriptions.update(created_at=timezone.now())
+    refused = {"status": 429, "headers": {"Retry-After": "3600"}, "body": "no"}
+    page.route("**/filling?*", lambda route: route.fulfill(**refused), times=1)
+    with page.expect_response(lambda answer: "/filling?" in answer.url and answer.ok):
+        page.goto("/ui/sources")
 
 
 def test_space_and_page_keys_scroll_the_open_article_and_space_goes_on_at_its_end(lamps: Page, ada: Reader):
