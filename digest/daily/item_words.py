@@ -147,6 +147,13 @@ def _taste_chip(reason: TasteReason) -> str:
     return words.format(title=words_cut(reason.label, CHIP_TITLE_CHARS))
 
 
+def _similar_chip(parts: Mapping[str, Any]) -> str:
+    """Return the chip of an item that is like the reader's likes. It names one of these if one stands out."""
+    liked = (one for one in _leans_shown(parts) if one.kind == ARTICLE and one.likes and one.label)
+    reason = next(liked, None)
+    return _taste_chip(reason) if reason else _("like what you found useful")
+
+
 def _taste_reason(reason: TasteReason, source: str) -> str:
     if reason.kind == ARTICLE:
         return _article_reason(reason)
@@ -292,7 +299,7 @@ def score_chips(parts: Mapping[str, Any], source: str, slot: str = "ranked") -> 
     if not TASTE_UNSEEN[0] < taste_factor(parts) < TASTE_UNSEEN[1]:
         chips += map(_taste_chip, _leans_shown(parts)[:1])
     elif parts["similarity"] >= SIGNAL_MIN:
-        chips.append(_("like what you found useful"))
+        chips.append(_similar_chip(parts))
     if parts["community"] >= SIGNAL_MIN:
         chips.append(_("useful to readers here"))
     return tuple(chips[:CHIPS_MAX])

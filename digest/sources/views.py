@@ -20,7 +20,7 @@ from digest.daily.portrait import source_sparks
 from digest.errors import DigestError, NoFeedFound, SiteUnreachable, TooManyRequests
 from digest.feeds.address_checks import check_address
 from digest.feeds.discovery import FoundFeed, feed_as_typed, feeds_discover, site_address
-from digest.feeds.selectors import subscription_of
+from digest.feeds.selectors import subscription_of, subscriptions_exist
 from digest.llm.switch_hint import model_hint
 from digest.requests import reader_of
 from digest.sources.adding import feed_add, feed_readdress
@@ -199,7 +199,11 @@ def _feeds_of(request: HttpRequest, form: AddressForm) -> list[FoundFeed]:
 
 
 def _subscribe(request: HttpRequest, found: FoundFeed) -> HttpResponse:
-    """Subscribe. The message promises items only if they are there already."""
+    """Subscribe. The message promises items only if they are there already.
+
+    The first source leads to Today, which shows its items, or says how far its fetch is.
+    """
+    is_first = not subscriptions_exist(reader_id=reader_of(request).pk)
     added = feed_add(reader=reader_of(request), found=found, now=timezone.now())
     feed = added.subscription.feed
     name = added.subscription.own_name or feed.title or found.title or str(feed)
@@ -212,7 +216,7 @@ def _subscribe(request: HttpRequest, found: FoundFeed) -> HttpResponse:
         first_fetch_wake()
         next_step = _("It is being fetched.")
     messages.success(request, _("You now read {name}. {next_step}").format(name=name, next_step=next_step))
-    return redirect("digest:sources")
+    return redirect("digest:today" if is_first else "digest:sources")
 
 
 def _page(

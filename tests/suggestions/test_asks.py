@@ -19,6 +19,7 @@ from suggestions.models import Suggestion
 from suggestions.services.early import early_change_find, early_change_put_off
 from tests.suggestions.services.test_early import answered
 from tests.support.browser import fresh_item, suggested
+from tests.support.factories import FeedbackFactory
 
 pytestmark = pytest.mark.django_db
 CARDS, EARLY, READ, OFFER = "Suggestions", "An early change", "What you have read", "What you like"
@@ -83,6 +84,14 @@ def test_who_has_set_something_is_not_told_that_their_ratings_would_change_the_p
     body = page.get("/").content.decode()
     assert "Nothing here goes by your taste yet" not in body and " data-new" not in body
     assert "None of today’s articles is like those you rated, or about what you asked for" in body
+
+
+def test_who_has_rated_but_set_nothing_is_not_told_what_beginners_are(page: Client, ada: Reader):
+    fresh_item(ada, title="Lamp of the harbour")
+    FeedbackFactory(reader=ada, item=fresh_item(ada, hours=9, title="A kettle"), useful=False)
+    body = page.get("/").content.decode()
+    assert "Nothing here goes by your taste yet" not in body and " data-new" not in body
+    assert "Your ratings have moved nothing on this page yet" in body
 
 
 def test_who_has_just_begun_is_offered_to_say_what_they_like(page: Client, ada: Reader):

@@ -38,6 +38,7 @@ from digest.daily.selectors import (
 from digest.daily.services import digest_current
 from digest.days import day_of, month_first, month_of
 from digest.entities import DIGEST_SIZE
+from digest.feedback.selectors import feedback_counts
 from digest.feeds.selectors import subscriptions_of
 from digest.items.own_names import items_name_sources
 from digest.items.reading import items_saved
@@ -76,6 +77,8 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
     change = change if change and change.has_effect else None
     shown = _mark_moves(shown, change.places if change else {})
     impersonal = bool(impressions) and all(is_impersonal(one.parts) for one in impressions)
+    is_taught = digest is not None and digest.config_version > 0
+    asks_ratings = date == today and impersonal and not is_taught
     return {
         "change": change,
         "filling": notice_today(reader, digest, now, not impressions) if digest and date == today else None,
@@ -96,7 +99,8 @@ def day_page(reader: Reader, date: Date, now: datetime, *, all_items: bool = Fal
         **(_page_end(digest, len(shown)) if digest and date == today else {}),
         "ask_read_gone": date == today and reader.read_gone is None and _count_read(shown),
         "impersonal": impersonal,
-        "is_taught": digest is not None and digest.config_version > 0,
+        "is_taught": is_taught,
+        "is_rated": asks_ratings and feedback_counts(reader_id=reader.pk).total > 0,
         "has_sources": bool(impressions) or bool(subscriptions),
     }
 

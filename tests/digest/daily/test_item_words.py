@@ -264,3 +264,19 @@ def test_an_example_is_named_in_few_words_and_whole_in_the_breakdown(likes, thum
     why = score_explain(found | {"taste": 1.4 if likes else 0.6, "tastes": tastes}, score, "Gazette")
     assert why.chips == (chip,)
     assert whole in why.lines[-1].words
+
+
+@pytest.mark.parametrize(
+    ("tastes", "chip"),
+    [
+        ([("article", "The harbour authority of the north", 1, 1, 0.05)], "like “The harbour authority…”"),
+        ([("article", "", 1, 1, 0.05)], "like what you found useful"),
+        ([("article", "The harbour authority of the north", 0, 1, -0.05)], "like what you found useful"),
+        ([], "like what you found useful"),
+    ],
+    ids=["one stands out", "none stands out", "one that was not liked", "no taste"],
+)
+def test_an_item_like_what_was_liked_names_the_article_where_the_breakdown_does(tastes: list, chip: str):
+    found, score = parts()
+    why = score_explain(found | {"similarity": 0.4, "taste": 1.05, "tastes": tastes}, score, "Gazette")
+    assert chip in why.chips

@@ -67,9 +67,9 @@ def test_one_feed_that_fails_is_named_as_one(page, ada: Reader):
 def test_feeds_that_wait_are_counted_against_all(page, ada: Reader):
     found = feeds(ada, 2)
     ada.subscriptions.update(created_at=timezone.now())
-    assert "Fetching your new feeds: 0 of 2. 0 items came." in page.get(TODAY).content.decode()
+    assert "Fetching your 2 new feeds: 0 done so far.</p>" in page.get(TODAY).content.decode()
     tried(found[:1], failures=1)
-    assert "Fetching your new feeds: 1 of 2. 0 items came. " in page.get(TODAY).content.decode()
+    assert "Fetching your 2 new feeds: 1 done so far. 0 items came. " in page.get(TODAY).content.decode()
 
 
 def test_a_page_whose_feeds_no_worker_came_for_stops_asking(page, ada: Reader):

@@ -91,7 +91,7 @@ def test_a_site_with_one_feed_is_added_at_once(page: Client, ada: Reader, site: 
     httpserver.expect_request("/rss.xml").respond_with_data(MADE[0])
     link = '<link rel="alternate" type="application/rss+xml" href="rss.xml">'
     httpserver.expect_request("/").respond_with_data(f"<html><head>{link}</head></html>")
-    assert page.post(PAGE, {"url": site}).url == PAGE
+    assert page.post(PAGE, {"url": site}).url == "/", "the first one leads to where it is read"
     feed = Subscription.objects.get(reader=ada).feed
     assert feed.url == f"{site}rss.xml"
     assert "You now read" in messages_in(page.get(PAGE).content.decode())
@@ -128,7 +128,7 @@ def test_a_feed_that_cannot_be_reached_now_may_be_added_as_it_is(
     answer = page.post(PAGE, {"url": typed})
     assert answer.status_code == 422
     assert "Add it as it is" in answer.content.decode()
-    assert page.post(PAGE, {"url": typed, "as_is": "1"}).url == PAGE
+    assert page.post(PAGE, {"url": typed, "as_is": "1"}).url == "/"
     assert Subscription.objects.get(reader=ada).feed.url == added
     text = messages_in(page.get(PAGE).content.decode())
     assert "You now read" in text and "items arrive" not in text

@@ -127,7 +127,7 @@ def test_the_counts_beside_a_list_grow_while_new_feeds_are_fetched(
     lamps.goto(address)
     count = lamps.locator(f".side li[data-feed='{new.pk}'] [data-count]")
     expect(count).to_be_hidden()
-    expect(lamps.locator("[data-words]").first).to_contain_text("Fetching your new feeds: 0 of 2.")
+    expect(lamps.locator("[data-words]").first).to_contain_text("Fetching your 2 new feeds: 0 done so far.")
     for n in range(3):
         ItemFactory(feed=new, source=new.source, title=f"New {n}", published_at=ago(1))
     Feed.objects.filter(pk=new.pk).update(last_fetched_at=timezone.now())
