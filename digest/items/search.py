@@ -388,7 +388,9 @@ class _Search:
         ):
             cursor.execute(sql, [*params, *filter_params, limit, offset])
             rows = cursor.fetchall()
-        total, whole = rows[0][1:3] if rows else (0, 0)
+        if not rows:
+            return _Matches([], 0, 0)
+        _id, total, whole, _is_whole = rows[0]
         return _Matches([row[0] for row in rows], total, whole, frozenset(row[0] for row in rows if row[3]))
 
 
