@@ -30,7 +30,7 @@ from ranking.selectors import config_bodies, config_effective
 from ranking.taste.entities import TasteLevel
 from suggestions.changes.change import Change
 from suggestions.changes.registry import KINDS
-from suggestions.changes.topics import says
+from suggestions.changes.topics import rows_saying
 from suggestions.critique import (
     DraftRecord,
     Issue,
@@ -239,8 +239,9 @@ class Trial:
 
         Not how many of them were liked: whoever chooses names by that finds topics in shuffled thumbs.
         """
-        rated = self.weighed.evidence.rated
-        return {name: sum(says(name, i) for i in rated) for name in self.weighed.change.names}
+        names = self.weighed.change.names
+        said = rows_saying(names, self.weighed.evidence.rated)
+        return {name: len(rows) for name, rows in zip(names, said, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from digest.entities import RatedItem
 from ranking.common.categories import EMPTY_CATEGORIES, author_names, category_key
@@ -120,10 +121,14 @@ def words_disliked(
         return []
     barred = {word for name in (*_names_barred(titles), *map(fold, own)) for word in name.split()}
     items: defaultdict[str, dict[int, str]] = defaultdict(dict)
+    keys: dict[str, str] = {}
     for n, item in enumerate(disliked):
         for token in _TOKEN.findall(f"{item.title}\n{item.text[:LEAD_CHARS]}"):
-            key = fold(token)
-            if len(key) >= WORD_CHARS_MIN and key not in STOP_WORDS and key not in barred and key.isalpha():
+            if (key := keys.get(token)) is None:
+                key = fold(token)
+                is_word = len(key) >= WORD_CHARS_MIN and key.isalpha()
+                keys[token] = key = key if is_word and key not in STOP_WORDS and key not in barred else ""
+            if key:
                 items[key].setdefault(n, token)
     liked = "\n".join(fold(f"{item.title}\n{item.text}") for item in rated if item.useful)
     found = [
@@ -166,7 +171,7 @@ def _names_barred(titles: Mapping[str, str]) -> set[str]:
 
 
 def _frequent(
-    terms: Iterable[set[tuple[str, str]]],
+    terms: Iterable[Iterable[tuple[str, str]]],
     rated: Sequence[RatedItem],
     barred: Iterable[str],
     sources_min: int = PHRASE_SOURCES_MIN,
@@ -212,7 +217,9 @@ def _is_covered(key: str, frequent: Mapping[str, frozenset[int]]) -> bool:
     )
 
 
-def _phrases(title: str) -> set[tuple[str, str]]:
+# The titles of one reader's newest ratings: the tools of a run ask for the same ones again and again.
+@lru_cache(maxsize=512)
+def _phrases(title: str) -> frozenset[tuple[str, str]]:
     """Return the (key, spelling) of each phrase of `title`, once each."""
     text = " ".join(unicodedata.normalize("NFKC", title).split())
     spans = [token.span() for token in _TOKEN.finditer(text)]
@@ -228,7 +235,7 @@ def _phrases(title: str) -> set[tuple[str, str]]:
             if words[end] not in STOP_WORDS and _is_topic(phrase):
                 # `topic_key` of the phrase, word by word: texts have more phrases than words.
                 found.setdefault(" ".join((*words[start:end], topic_key(words[end]))), phrase)
-    return set(found.items())
+    return frozenset(found.items())
 
 
 def _is_topic(phrase: str) -> bool:

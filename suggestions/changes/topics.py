@@ -1,13 +1,12 @@
 """A topic more or less among a reader's interests: add_topic, remove_topic. Pure."""
 
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from digest.entities import RatedItem
 from digest.llm.phishing import lure_problem
-from ranking.common.categories import label_keys, topic_finder, topic_matches, topics_among
+from ranking.common.categories import label_keys, topic_finder, topics_among
 from ranking.common.probability import drawn_above
 from ranking.common.text import TOPIC_MAX_CHARS, fold, fold_lightly, topic_key
 from ranking.config_body import Body
@@ -198,8 +197,9 @@ class NewTopicKind(TopicKind):
 
     def contradiction(self, change: Change, rated: Sequence[RatedItem]) -> Refusal | None:
         """Refuse a topic with other names that chance may explain, or a name of mostly disliked articles."""
-        if disliked := [f"“{name}”" for name in change.names if is_disliked(name, rated)]:
-            message = f"The reader disliked most items that say {', '.join(disliked)}. Leave these names out."
+        if disliked := names_disliked(change.names, rated):
+            quoted = ", ".join(f"“{name}”" for name in disliked)
+            message = f"The reader disliked most items that say {quoted}. Leave these names out."
             return change.refusal("name_disliked", message)
         return self._by_chance(change, rated) if change.names else None
 
@@ -212,7 +212,7 @@ class NewTopicKind(TopicKind):
         many, spend no more than the whole.
         """
         terms = (change.label, *change.names, *change.names_tried)
-        about = [item for item in rated if any(says(term, item) for term in terms)]
+        about = [rated[n] for n in sorted({n for rows in rows_saying(terms, rated) for n in rows})]
         likes, likes_all = (sum(item.useful for item in some) for some in (about, rated))
         tried = max(1, change.tried)
         if drawn_above(likes, len(about), likes_all, len(rated)) * tried * (tried + 1) <= CHANCE_MAX:
@@ -263,9 +263,15 @@ REMOVE_TOPIC = TopicKind(
 )
 
 
-def says(name: str, item: RatedItem) -> bool:
-    """Return whether a rated item says `name` in its title or text, or has it as a label."""
-    return topic_matches(name, text_whole(item), label_keys(item.categories, item.author))
+def rows_saying(names: Sequence[str], rated: Sequence[RatedItem]) -> list[list[int]]:
+    """Return for each name the places of the rated items that say it in title or text, or have it as a label.
+
+    Each text is folded once, however many names there are.
+    """
+    if not names:
+        return []
+    said = [(text_whole(item), label_keys(item.categories, item.author)) for item in rated]
+    return [[n for n, one in enumerate(said) if finds(*one)] for finds in map(topic_finder, names)]
 
 
 def text_whole(item: RatedItem) -> str:
@@ -273,15 +279,16 @@ def text_whole(item: RatedItem) -> str:
     return fold_lightly(f"{item.title}\n{item.text}")
 
 
-def is_disliked(name: str, rated: Sequence[RatedItem]) -> bool:
-    """Return whether the reader rated some items that say `name`, and disliked most of them."""
-    thumbs = Counter(item.useful for item in rated if says(name, item))
-    return thumbs.total() >= EVIDENCE_MIN and thumbs[False] > thumbs[True]
+def names_disliked(names: Sequence[str], rated: Sequence[RatedItem]) -> tuple[str, ...]:
+    """Return the names of which the reader rated some items that say them, and disliked most of these."""
+    likes = [[rated[n].useful for n in rows] for rows in rows_saying(names, rated)]
+    disliked = [len(useful) >= EVIDENCE_MIN and 2 * sum(useful) < len(useful) for useful in likes]
+    return tuple(name for name, is_disliked in zip(names, disliked, strict=True) if is_disliked)
 
 
-def names_unsaid(names: Iterable[str], rated: Sequence[RatedItem]) -> tuple[str, ...]:
+def names_unsaid(names: Sequence[str], rated: Sequence[RatedItem]) -> tuple[str, ...]:
     """Return the names that none of the rated items says."""
-    return tuple(name for name in names if not any(says(name, item) for item in rated))
+    return tuple(name for name, rows in zip(names, rows_saying(names, rated), strict=True) if not rows)
 
 
 def topic_clean(value: object) -> str | None:

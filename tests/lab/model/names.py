@@ -29,7 +29,7 @@ from suggestions.changes.columns import TOPICS, Attributes, attributes_of
 from suggestions.changes.mutes import WORDS
 from suggestions.changes.phrases import words_disliked
 from suggestions.changes.registry import SUGGESTED
-from suggestions.changes.topics import ADD_TOPIC, is_disliked, says
+from suggestions.changes.topics import ADD_TOPIC, names_disliked, names_unsaid
 from suggestions.planner.hypotheses import (
     HELPS_MIN,
     DecisionHistory,
@@ -130,8 +130,8 @@ class Case:
         """Yield the topics that the rules allow, of those that a run tries one after the other."""
         for tried, subject in enumerate(subjects, start=1):
             given = NAMES[subject]
-            said = [name for name in given if any(says(name, one) for one in self.rated)]
-            names = tuple(name for name in said if not is_disliked(name, self.rated))
+            left = {*names_unsaid(given, self.rated), *names_disliked(given, self.rated)}
+            names = tuple(name for name in given if name not in left)
             left_out = tuple(name for name in given if name not in names)
             topic = ADD_TOPIC.change(subject, self.first)
             change = replace(topic, names=names, tried=tried, names_tried=left_out)

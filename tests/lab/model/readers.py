@@ -8,6 +8,7 @@ has publishers. Only words and their meaning tell these readers apart.
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -63,10 +64,14 @@ def label_about(folder: Path, data: str) -> About:
     pool = Pool([thing.candidate(n, NOW) for n, thing in enumerate(things)])
     vectors = meaning_vectors([thing.title for thing in things], [thing.text for thing in things])
 
-    def about(topic: str, items: Sequence[Rated]) -> Bools:
-        places = [int(one.url.rpartition("/")[2]) for one in items]
+    @cache
+    def whole(topic: str) -> Bools:
+        """Return which of all items are about the topic: nine judges of each reader ask."""
         meaning = topic_meaning(vectors, pool.matches(topic))
-        return np.zeros(len(places), dtype=bool) if meaning is None else meaning.about(vectors[places])
+        return np.zeros(len(things), dtype=bool) if meaning is None else meaning.about(vectors)
+
+    def about(topic: str, items: Sequence[Rated]) -> Bools:
+        return whole(topic)[[int(one.url.rpartition("/")[2]) for one in items]]
 
     return about
 
