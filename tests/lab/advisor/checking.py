@@ -27,13 +27,14 @@ DRIVEN_MAX = 24
 
 
 def checking_rows(scale: Scale, say: Say) -> list[Json]:
-    """Return two rows for each world, without and with checks."""
-    seed, rows = scale.seeds[0], list[Json]()
+    """Return two rows for each world, without and with checks; on arrays with the readers of all seeds."""
+    rows = list[Json]()
     for law in WORLDS:
-        world = world_make(seed, scale.weeks * WEEK, law=law)
+        worlds = [world_make(seed, scale.weeks * WEEK, law=law) for seed in scale.seeds]
         plain, checked = (
             [
                 course_run(world, n, PLANNER_RULE, weeks=scale.weeks, checks=checks)
+                for world in worlds
                 for n in range(scale.readers)
             ]
             for checks in (False, True)
@@ -45,7 +46,7 @@ def checking_rows(scale: Scale, say: Say) -> list[Json]:
         Plan(name_of(PLAIN, "services", checks=checks), readers, (("checking", checks),))
         for checks in (False, True)
     ]
-    driven = driven_courses(replace(scale, seeds=(seed,)), plans, say)
+    driven = driven_courses(replace(scale, seeds=scale.seeds[:1]), plans, say)
     return [*rows, *_pair(PLAIN, *(driven[plan.row] for plan in plans), "services")]
 
 

@@ -4,6 +4,7 @@ import resource
 import time
 from argparse import Action, ArgumentParser
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     scale = scale_for(
         options["seed"], full=options["full"], readers=options["readers"], weeks=options["weeks"]
     )
+    if options["seeds"]:
+        scale = replace(scale, seeds=tuple(options["seed"] + n for n in range(options["seeds"])))
     judged = options["judge"] or PLANNER
     try:
         rows = _rows(scale, options)
@@ -112,6 +115,9 @@ def _parser() -> ArgumentParser:
     )
     parser.add_argument("--seed", type=int, default=SEED, help=f"of the simulated world ({SEED})")
     parser.add_argument("--full", action="store_true", help="300 readers, three seeds")
+    parser.add_argument(
+        "--seeds", type=whole_number(1), metavar="N", help="so many seeds from that one on (1, --full: 3)"
+    )
     parser.add_argument(
         "--readers", type=whole_number(1), metavar="N", help="readers (simulated: 60; of histories: all)"
     )
